@@ -71,7 +71,7 @@ class Init:
 
     @property
     def ssthresh(self) -> float:
-        """Initial slow start threshold, bytes; infinite: none."""
+        """Initial slow start threshold, bytes; infinite without a limit."""
 
 @final
 class AckSample:
@@ -140,10 +140,10 @@ class PathState:
         """`half` as it is kept in ssthresh, bytes."""
 
     def share(self, part: float) -> float:
-        """That part of the base, 0 to 1, in bytes; at least 2 SMSS (RFC 8511 §3)."""
+        """Returns this part of the base, 0 to 1, in bytes; at least 2 SMSS (RFC 8511 §3)."""
 
     def as_ssthresh(self, bytes: float) -> int:
-        """Bytes as they are kept in ssthresh."""
+        """Rounds bytes as ssthresh keeps them."""
 
 @final
 class Congestion:
@@ -210,7 +210,7 @@ class Delivery:
 
     @property
     def rtt_s(self) -> float | None:
-        """Round-trip time of the transmission that the rate sample is of, seconds; None if it was sent twice."""
+        """Round-trip time of the transmission of the rate sample, seconds; None if it was sent twice."""
 
     @property
     def is_app_limited(self) -> bool:
@@ -269,7 +269,7 @@ class Packet:
 
     @property
     def sender(self) -> PacketSender | None:
-        """The end of its connection that sent it, for `notify`; may be kept. None in a datagram."""
+        """The endpoint that sent it, for `notify`; may be kept. None in a datagram."""
 
     @property
     def ack(self) -> int | None:
@@ -304,7 +304,7 @@ class Packet:
         """Whether it is marked: congestion experienced."""
 
     def mark_ce(self) -> bool:
-        """Mark it, if its sender supports ECN; returns whether it is."""
+        """Mark the packet if its sender supports ECN; returns whether it is marked."""
 
 @final
 class PacketSender:
@@ -326,7 +326,7 @@ class Middlebox:
 
     def __new__(cls) -> Self: ...
     def on_packet(self, packet: Packet) -> None:
-        """A packet passes, in either direction; those of the node's own hosts do, too."""
+        """A packet passes, in either direction, also of hosts at this node."""
 
     def on_timer(self) -> None:
         """The instant that `set_timer` named has come."""
@@ -366,28 +366,28 @@ class Middlebox:
         """Their bytes, headers included."""
 
     def drop(self) -> None:
-        """The packet is lost; `drops` counts it as `policy`."""
+        """Drop the packet. `drops` counts it as `policy`."""
 
     def send_back(self) -> None:
-        """The packet turns round."""
+        """Send the packet back."""
 
     def consume(self) -> None:
-        """The packet has reached its end here. It counts as delivered."""
+        """Deliver the packet here. It counts as delivered."""
 
     def delay(self, seconds: float) -> None:
         """Forward the packet after this time in seconds."""
 
     def hold(self) -> int:
-        """The packet stays here; `release` and `discard` take what this returns."""
+        """Keep the packet here. `release` and `discard` take the returned number."""
 
     def release(self, handle: int) -> None:
-        """A packet that was held goes on now."""
+        """Send a held packet on now."""
 
     def discard(self, handle: int) -> None:
         """A packet that was held is lost."""
 
     def duplicate(self) -> None:
-        """A copy of the packet sets out, in front of it."""
+        """Send a copy of the packet ahead of it."""
 
     def segment_size(self, bytes: int) -> None:
         """Ask the sender of the packet for segments with this payload in bytes; a message travels there."""
@@ -414,7 +414,7 @@ class Middlebox:
         """
 
     def set_timer(self, at_s: float | None) -> None:
-        """Have `on_timer` called at this instant, seconds; the one before is forgotten. None: not at all."""
+        """Call `on_timer` at this instant in seconds, instead of an earlier request. None cancels it."""
 
 @disjoint_base
 class CongestionControl:
@@ -440,7 +440,7 @@ class CongestionControl:
         """
 
     def on_delivery(self, delivery: Delivery, path: PathState) -> None:
-        """An ACK told of something delivered, in recovery or not. Only gathered for classes that override this."""
+        """An ACK reported delivered data, in recovery or not. Only gathered for classes that override this."""
 
     def on_recovery_exit(self, path: PathState) -> None:
         """All is repaired that was outstanding when the losses were found."""
@@ -466,7 +466,7 @@ class CongestionControl:
         """Continue with exactly this window and threshold, bytes."""
 
     def pacing_rate(self) -> float | None:
-        """The rate at which to send, bit/s, headers included; None: as the scenario has it. Asked after each hook."""
+        """Pacing rate, bit/s, with headers; None: that of the scenario. Called after each hook."""
 
     def undo(self, before: CongestionControl) -> None:
         """Called if the loss was spurious: restore the state of `before`."""
@@ -518,7 +518,7 @@ class Scenario:
     def network(self) -> str: ...
     def cases(self) -> list[str]: ...
     def acting(self, key: str) -> list[str]:
-        """The keys that act in the place of this one, if it has no effect; none if it has one."""
+        """Keys with an effect instead of this key; none if it has an effect itself."""
 
     def case(self, name: str, sets: list[tuple[str, str]]) -> Scenario: ...
     def sweep(self) -> str | None: ...
@@ -562,7 +562,7 @@ class Run:
     def interrupt(self) -> None: ...
     def finish(self) -> Tables: ...
     def so_far(self) -> Tables:
-        """The tables up to now. The run does not change."""
+        """Returns the tables up to now. The run does not change."""
 
     @property
     def is_done(self) -> bool: ...
@@ -576,7 +576,7 @@ class Network:
     def __new__(cls, scenario: Scenario, seed: int | None = None) -> Network: ...
     @property
     def flows(self) -> list[tuple[str, str, str]]:
-        """Name and both nodes of each flow that has ports. Of the first they are ports 0 and 1, and so on."""
+        """Name and both nodes of each flow with ports. The first flow has ports 0 and 1, and so on."""
 
     def inject(self, at_s: float, port: int, size: int, header_len: int, data: bytes) -> None: ...
     def run_until(self, until_s: float, events: int) -> bool:
@@ -611,7 +611,7 @@ class Emulation:
     @property
     def hosts(self) -> list[str]: ...
     def speak(self, host: int, service: str, file: str | None, port: int, peer: int | None, secret: int) -> None:
-        """The TCP of a host is ours from now on; with `peer` it connects to that host's port, otherwise it listens."""
+        """Gives a host bentpipe's TCP; with `peer` it connects to that host's port, otherwise it listens."""
 
     def spoken(self) -> dict[str, list[Any]]: ...
     def proxied(self) -> dict[str, list[Any]]:
@@ -619,13 +619,13 @@ class Emulation:
 
     @property
     def passed(self) -> list[tuple[str, str]]:
-        """Node and kind of functions that let real packets pass as they are."""
+        """Node and kind of middleboxes that pass real packets unchanged."""
 
     def enter(self, host: int) -> None:
         """Move this process to a host."""
 
     def enter_as_program(self, host: int) -> None:
-        """Move this process, which is about to become a program, to a host for ever; it can change nothing outside."""
+        """Move this process to a host for good, before it becomes a program. It can change nothing outside."""
 
     def run(self, slice_s: float, process: int | None) -> str:
         """Runs for this time in seconds, or until a process ends. Returns `slice`, `ended`, or `over` at the end."""

@@ -222,7 +222,7 @@ def names() -> str:
 
 
 def _walk(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[click.Context]:
-    """A command and all below it, in the order of its help."""
+    """Walks a command and its subcommands, in the order of the help."""
     settings = {**command.context_settings, "terminal_width": 78}
     context = command.context_class(command, info_name=name, parent=parent, **settings)
     yield context

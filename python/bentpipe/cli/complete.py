@@ -42,7 +42,7 @@ def files(incomplete: str, suffixes: tuple[str, ...] = ()) -> list[CompletionIte
         if not path.name.startswith(name) or (path.name.startswith(".") and not name):
             continue
         if path.is_dir() or (suffixes and path.name.endswith(suffixes)):
-            # Not a Path, which would drop the `./` that somebody typed.
+            # Not a Path, which would drop a typed `./`.
             found.append(CompletionItem(os.path.join(folder, path.name) + "/" * path.is_dir()))  # noqa: PTH118
     return found
 
@@ -116,7 +116,7 @@ def places(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
 
 
 def selections(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Completes rules by which a place chooses its satellite."""
+    """Completes rules for the choice of a satellite."""
     from bentpipe.sky.paths import SELECTIONS
 
     return _items(SELECTIONS, incomplete)
@@ -136,7 +136,7 @@ def settings(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem
     prefix = "".join(f"{part};" for part in before) + last[: len(last) - len(last.lstrip())]
     key, equals, value = last.strip().partition("=")
     scenario = _scenario(ctx)
-    # Only what the key begins with is looked at: a schema has no end, a name does.
+    # Only the beginning of the key is compared: a schema has no end, a name has one.
     known = overrides.keys(schema(), {} if scenario is None else overrides.content(scenario), key)
     if not equals:
         unread = overrides.unread(_TABLES.get(ctx.info_name or "", ()))

@@ -23,7 +23,7 @@ WIDTH = 72
 
 def described(error: BaseException, is_coloured: bool = False) -> str:
     """The text of an error, in which an excerpt of the scenario follows each place."""
-    # By where a problem begins, how many letters it is about.
+    # Length of a problem in letters, by its place.
     lengths = {
         (problem.file, problem.line, problem.column): problem.end_column - problem.column
         for problem in getattr(error, "problems", ())
@@ -50,7 +50,7 @@ def _text(error: BaseException) -> str:
 
 
 def _option(options: Mapping[str, str], name: str, value: Any, sign: str) -> str:
-    """Spell a parameter as the command line does; as in a call if the command has no such option."""
+    """Spells a parameter as an option, or as in a call if the command has no such option."""
     if name not in options:
         return argument(name, value, sign)
     return options[name] if value is None or value is True else f"{options[name]} {_typed(value)}"

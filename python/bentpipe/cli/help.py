@@ -23,7 +23,7 @@ class Formatter(click.HelpFormatter):
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         before, prefix = len(self.buffer), prefix or "Usage:"
         super().write_usage(prog, args, prefix + " ")
-        # Styled afterwards: older versions of Click count letters that no terminal shows.
+        # Styled afterwards: older versions of Click count invisible letters.
         self.buffer[before:] = ["".join(self.buffer[before:]).replace(prefix, styled(prefix, bold=True), 1)]
 
     def write_heading(self, heading: str) -> None:

@@ -15,7 +15,7 @@ from bentpipe.cli.help import Command, argument
 from bentpipe.errors import BentpipeError
 
 ORBITS = {"geo": ("36,000 km", "260 ms"), "meo": ("8,000 km", "70 ms"), "leo": ("550 km", "15 ms")}
-"""By name: the altitude, and the delay one way over the satellite."""
+"""Altitude, and one-way delay over the satellite, by name."""
 TRAFFIC = {
     "bulk": 'app = "greedy"  # Never ends. A file instead: { kind = "file", size = "20 MB" }.',
     "file": 'app = { kind = "file", size = "20 MB" }  # Its completion time is in the results.',

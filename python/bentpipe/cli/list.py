@@ -180,7 +180,7 @@ def _places() -> list[Entry]:
 
 def _print(entries: list[Entry]) -> None:
     """Prints names with their meanings, grouped by table."""
-    # Not by Rich, whose tables take longer to import than all of this takes.
+    # Not by Rich: its import takes longer than all of this.
     formatter = Formatter(width=get_terminal_size().columns)
     for table, group in groupby(entries, key=lambda entry: entry.table):
         with formatter.section(table) if table else nullcontext():

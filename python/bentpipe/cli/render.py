@@ -68,7 +68,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
     replications = len(comparison.seeds)
     if replications > 1:
         yield _sample(f" of {replications} replications{_days(comparison)}", comparison.judgement)
-    # The times of transfers are all of the same ones.
+    # All times of transfers cover the same transfers.
     notes = (
         comparison.unfinished(name)
         for name in shown
@@ -223,7 +223,7 @@ def reproduction(result: Reproduction, place: Path | None) -> Iterator[Renderabl
 
 def report(report: Report) -> Iterator[RenderableType]:
     """Renders the statements of a report and the paths of its parts."""
-    # Not a table: that would break a path which somebody copies.
+    # Not a table: line breaks would spoil a copied path.
     places = [f"page     {report.page}"]
     for what, files in (("figures", report.figures), ("tables", report.tables)):
         kinds = ", ".join(dict.fromkeys(file.suffix[1:].upper().replace("TEX", "LaTeX") for file in files))
@@ -242,7 +242,7 @@ def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | I
     for name, found in shown.items():
         divisor, unit = _scale(name, shown)
         table.add_column(_head(name, unit), justify="right")
-        # Of transfers there are many, and several columns are of them; they are counted below the table.
+        # Transfers are many and have several columns: their counts are below the table.
         counts = [
             None if named(name).is_of_transfers else comparison.sample(sender, name).counts
             for sender in comparison.names

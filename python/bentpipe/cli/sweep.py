@@ -103,7 +103,7 @@ def command(
 
     place = where["store"] or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
     values, together = overrides.varied(vary)
-    # Before the rest is imported, which takes longer than to find what is wrong.
+    # Check first: the other imports take longer than finding an error.
     asked = arguments(
         values,
         together,

@@ -102,7 +102,7 @@ class Drilled:
 
 
 def shipped() -> dict[str, str]:
-    """By name without ending, the text of each script that comes with bentpipe."""
+    """Texts of the bundled scripts, by name without ending."""
     return {name.removesuffix(ENDING): text for name, text in _core.conformance_scripts()}
 
 
@@ -186,7 +186,7 @@ def _text(script: str) -> str:
 
 
 def _unreadable(script: str, lines: list[str], number: int, what: str) -> str:
-    """With the line, and a mark below what is wrong in it."""
+    """Formats an error with its line and a mark below the fault."""
     line = lines[number - 1].rstrip("\r")
     # The fault is at the end of the sentence.
     word = what.rpartition(": ")[2]

@@ -42,21 +42,21 @@ if TYPE_CHECKING:
     from bentpipe.statistics.estimates import Estimate, Interval
 
 PART, SAMPLES = "emulation", "samples"
-"""In the folder of an emulation, besides what that of a run has: part of the provenance, and table."""
+"""Additions to the folder of a run: part of the provenance, and name of the table."""
 BUILT_IN = ("bulk", "echo", "http")
 BACKENDS = ("auto", "tun", "packet")
 OFFLOADS = ("auto", "off", "on")
 INITIAL_WINDOW_MAX = 1000
 """More than any host uses, and no more than its buffers hold."""
 FRONT = "from bentpipe.emulation.front import main; main()"
-"""Not `-m`, which takes milliseconds longer."""
+"""Start of the front: `-m` would take milliseconds longer."""
 PRESET_SWITCHES = {
     "timestamps": "tcp_timestamps",
     "window_scaling": "tcp_window_scaling",
     "dsack": "tcp_dsack",
     "idle_restart": "tcp_slow_start_after_idle",
 }
-"""Settings of TCP, and the kernel's that are the same."""
+"""Settings of TCP with the equal settings of the kernel."""
 NAMESPACES = {"user": "user", "mnt": "mount", "pid": "process", "net": "network", "uts": "host name"}
 """Those that an emulation makes: their limits in /proc/sys/user are named so."""
 HINTS = {
@@ -244,7 +244,7 @@ class Own:
     """File to send, or to write."""
     port: int
     connects: bool
-    """To the program's host, once it listens; otherwise the program connects."""
+    """Whether it connects to the program's host once that listens; otherwise the program connects."""
     secret: int
 
 
@@ -423,7 +423,7 @@ def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def _words(serve: str) -> list[str]:
-    """A command as a shell reads it."""
+    """Splits a command as a shell does."""
     try:
         words = shlex.split(serve)
     except ValueError as error:
@@ -513,7 +513,7 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
     """Start the front and return its report. If this process ends, all processes end."""
     # Files, not pipes: an interrupt would lose what was just read.
     with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as report:
-        # Read and written by the same interpreter, and in nothing else's way: the front starts without json and pickle.
+        # The same interpreter reads and writes it with marshal: the front starts without json and pickle.
         marshal.dump(job, file)
         file.seek(0)
         descriptors = (file.fileno(), report.fileno())
@@ -525,7 +525,7 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
                 try:
                     is_interrupted = _await(front, before)
                 finally:
-                    # By now it has nothing more to do.
+                    # It has no more work.
                     front.kill()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)

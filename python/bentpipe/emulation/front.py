@@ -51,7 +51,7 @@ class StopError(Exception):
 
 def main() -> None:
     """Start the engine, wait for it, and exit with its status."""
-    # A terminal sends Ctrl-C to all, and the engine acts on it. The caller has held it back until here.
+    # A terminal sends Ctrl-C to all processes, and the engine acts on it. The caller has held it back until here.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     report = int(sys.argv[2])
@@ -82,7 +82,7 @@ def main() -> None:
             content = {"drilled": _core.kernel_drill(job["scripts"])}
         else:
             content = {"has_priority": has_priority, **_engine(job)}
-        # All is done: a signal is not to cut the report in two.
+        # The work is done: a signal must not cut the report in two.
         _hear_nothing()
     except StopError:
         content = {"error": ""}

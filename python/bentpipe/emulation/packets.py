@@ -131,7 +131,7 @@ def _options(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _transport(packet: bytes) -> tuple[bytes, int] | None:
-    """Addresses, and where the header of TCP begins; none of another protocol."""
+    """Returns the addresses and the offset of the TCP header; None for another protocol."""
     if packet[0] >> 4 == 4:
         return (packet[12:20], (packet[0] & 15) * 4) if packet[9] == TCP else None
     return (packet[8:40], 40) if packet[6] == TCP else None

@@ -62,7 +62,7 @@ def http() -> None:
 
     class Server(server.ThreadingHTTPServer):
         address_family = socket.AF_INET6
-        # As for servers that are meant to be used: a page opens several connections at once.
+        # As in real servers: a browser opens several connections at once.
         request_queue_size = 128
 
     Server(("::", HTTP_PORT), Files).serve_forever()
@@ -108,5 +108,5 @@ if __name__ == "__main__":
     try:
         PROGRAMS[sys.argv[1]](*sys.argv[2:])
     except (KeyboardInterrupt, BrokenPipeError):
-        # Ctrl-C ends a server; and whoever read what is printed wants no more. Python would try to print it again.
+        # Ctrl-C ends a server, and the reader of its output is gone. Python would try to print it again.
         os._exit(1)

@@ -20,7 +20,7 @@ TURNAROUND_MAX_S = 0.0005
 LIMITED_MAX = 0.02
 EXCESS_MAX_S = 0.0005
 EXCESS_MAX = 0.02
-"""Of the path's round trip, if that is more."""
+"""Share of the path's round trip, if that is more."""
 SLEPT_MAX_S = 0.001
 """Between two readings of two clocks some microseconds pass."""
 OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel takes no joined packets"}

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 FORM = "bentpipe twin"
 BULK = ("greedy", "bulk", "port")
 AS_IN_THE_KERNEL = {"bbr1": {"quantum": "offload"}}
-"""Settings of congestion controls that the kernel's have: it hands down as much at once as offload takes."""
+"""Settings of congestion controls as in the kernel, which hands down as much data as offload takes."""
 SPARE_S = 5.0
 """Time that an emulated run has beyond the transfer: programs start."""
 TRIES = 3
@@ -57,7 +57,7 @@ UNSCALED = 65_535
 """The largest window without scaling, bytes."""
 SERIES = ("cwnd_bytes", "srtt_s", "losses")
 SIDES = ("simulated", "emulated")
-"""Of `Twin.runs`."""
+"""Values of the column `side` in `Twin.runs`."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -408,7 +408,7 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
     content["record"] = {**content["record"], "series": ["losses"]}
     longer = scenario.with_content(content)
     fetch = [*built_in("fetch"), str(scenario.duration_s)]
-    # Its line about the speed is for people; of packets only the headers are compared.
+    # The line about speed is for people; only headers of packets are compared.
     more: dict[str, Any] = {"pcap": pcap, "pcap_bytes": HEADERS, "quiet": True}
     found = carry_out(longer, fetch, serve=built_in("bulk"), flow=name, seed=seed, cc=cc, **more)
     flow = found.result.scenario.to_dict()["flow"][name]
@@ -418,7 +418,7 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
             "the kernel said nothing about the transfer\n  expected a kernel with sock_diag (tcp_diag)"
         )
     start_s = sender["time_s"][0]
-    # As long as the simulated run is looked at: from its first round trip, which the handshake gives.
+    # The same span as of the simulated run: from its first round trip, which the handshake gives.
     sender = sender.filter(pl.col("time_s") <= start_s + scenario.duration_s - sender["srtt_s"][0])
     if sender.height < 2:
         raise EmulationError(

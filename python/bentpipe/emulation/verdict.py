@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 CONFIDENCE = Judgement.confidence
-"""Of the interval of each difference."""
+"""Confidence of the interval of each difference."""
 PAIRS_FROM = 4
 """Least number of emulated runs that may be compared in pairs with those of their seeds: fewer show no correlation."""
 MORE_MOST = 1000
@@ -166,7 +166,7 @@ class Spread:
         if variance is None:
             # Further emulated runs come with as many simulated ones.
             variance = self.emulated + self.simulated * runs / max(self.simulations, runs)
-        # One degree of freedom less than emulated runs: the simulated ones, of which there are more, count for nothing.
+        # One degree of freedom less than emulated runs; the simulated runs, which are more, do not count.
         quantile = float(stats.t.ppf((1 + confidence) / 2, max(runs - 1, self.freedom)))
         return max(quantile * math.sqrt(variance / runs), self.least / runs)
 
@@ -210,7 +210,7 @@ def _spread(
     both = _variance(emulated), _variance(simulated)
     least = 0.0
     if quantity in COUNTS:
-        # Two equal counts show no spread. They have that of a Poisson count, or of the simulated seeds if that is less.
+        # Two equal counts show no spread. Assume that of a Poisson count, or of the simulated seeds if it is less.
         both = max(both[0], min(both[1], max(mean, found))), both[1]
         # The rule of three: an event with a rate of 3 / runs is missed by all of them with a probability of 5 %.
         least = 3.0

@@ -82,7 +82,7 @@ def _shared(one: str, other: str) -> int:
 
 
 class Absent:
-    """A class that a saved result names, and that is not known."""
+    """A class that a saved result names, but that is not available."""
 
     instead: ClassVar[str]
     """Advice on the use of the class instead."""

@@ -44,7 +44,7 @@ LIKE = {
     "fast-retransmit": "tahoe",
     "timeout-only": "tcpmin",
 }
-"""By loss recovery, the congestion control of the registry that was published with it."""
+"""The registered congestion control that was published with each loss recovery."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
 _PLACE = re.compile(r"(^|\.)node\..+\.middlebox(\.(append|prepend|remove|replace))?$")
@@ -120,7 +120,7 @@ def _check_class(cls: Any, what: str) -> None:
     name = name_of(cls)
     if not isinstance(vars(cls).get("name", ""), str) or not _NAME.fullmatch(name):
         raise ScenarioError(f"{what} cannot be called {name!r}\n  expected a name like MyIdea")
-    # Once more: attributes can be put into a class after it was made.
+    # Again: attributes can be added to a class after its definition.
     if issubclass(cls, Middlebox):
         return MIDDLEBOX_RULES.check(cls, Middlebox)
     SENDER_RULES.check(cls, CongestionControl)
@@ -292,7 +292,7 @@ def imported(path: str, source: bytes) -> ModuleType:
         exec(compile(source, path, "exec"), module.__dict__)
     except BaseException as error:
         del sys.modules[name]
-        # Also what asks to end the process, such as `sys.exit()`, which would end it without a word.
+        # Also requests to end the process, such as `sys.exit()`, which would end it without a message.
         if isinstance(error, (ScenarioError, KeyboardInterrupt)):
             raise
         raise ScenarioError(f"{path} cannot be imported\n\n{_traceback(error)}") from error

@@ -34,7 +34,7 @@ ANTENNA_M = 0.6
 NUMBER_MAX = 1e12
 RECOMMENDATIONS = ("P.618-14", "P.618-13")
 PERCENTS = tuple(float(f"{5 ** (k / 24) * 0.001 ** (1 - k / 24):.4g}") for k in range(25))
-"""Of the year, for which P.618 has the attenuation by rain: 0.001 to 5."""
+"""Percentages of the year for which P.618 has the attenuation by rain: 0.001 to 5."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -347,7 +347,7 @@ def _elevations(scene: Scene) -> list[float]:
     if high - low < 1:
         return [round((low + high) / 2, 1)]
     low = least if low - least < 1 else float(math.floor(low))
-    # Looks are some time apart: a satellite that was seen near the zenith passes it at another time.
+    # Samples are some time apart: a satellite near the zenith passes it between them.
     high = 90.0 if high > NEAR_ZENITH else float(math.ceil(high))
     return [low, *(each for each in ELEVATIONS if low + 1 < each < high - 1), high]
 

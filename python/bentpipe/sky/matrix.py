@@ -40,7 +40,7 @@ QUANTITIES = (
     ("changes", "changes", "1"),
     ("ground", "ground_km", "km"),
 )
-"""Of `SkyPaths.table` besides the delay: metric, column of `pairs`, and unit."""
+"""Quantities of `SkyPaths.table` besides the delay: metric, column of `pairs`, and unit."""
 
 
 @dataclass(frozen=True, repr=False)

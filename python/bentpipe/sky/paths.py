@@ -63,7 +63,7 @@ QUANTITIES = (
     ("to_elevation", "to_elevation_deg", "deg"),
     ("ground", "ground_km", "km"),
 )
-"""Of `SkyPath.table`: metric, its name in `summary`, and unit."""
+"""Quantities of `SkyPath.table`: metric, its name in `summary`, and unit."""
 
 
 @dataclass(frozen=True)

@@ -402,7 +402,7 @@ def _listed(at: str, row: dict[str, str | None]) -> Place:
         ) from None
     if not name:
         raise SkyError(f"{at}: the place has no name")
-    # Written so that what is no number is refused.
+    # This form rejects NaN, too.
     if not (abs(north_deg) <= 90 and abs(east_deg) <= 360):
         raise SkyError(f"{at}: expected degrees north (-90 to 90), then degrees east (-360 to 360)")
     return Place(name, north_deg, east_deg, _height(f"{at}, {name}", height_km))
@@ -447,7 +447,7 @@ def seconds(name: str, time: Time) -> float:
     """A time in seconds."""
     if isinstance(time, str):
         found = _core.quantity(time)
-        # A bare 0 needs no unit.
+        # 0 needs no unit.
         if found is None or (found[1] != "s" and found != (0.0, "1")):
             raise SkyError(f'{name} = {time}: expected a time, such as "90 s", "10 min" or "24 h"')
         time = found[0]
@@ -559,7 +559,7 @@ def frame(columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def named(nodes: Any, names: Sequence[str]) -> pl.Series:
-    """Names of satellites by number; null for -1."""
+    """Converts numbers of satellites to names; -1 to null."""
     import numpy as np
     import polars as pl
 
