@@ -300,6 +300,13 @@ def test_figures_of_a_page_have_colours_for_both_schemes(tmp_path):
     assert used <= set(re.findall(r"(--c-\w+):", style))
 
 
+def test_both_schemes_show_the_same_colours_of_values(tmp_path):
+    vary = {"link.a_b.delay": ["10 ms", "20 ms"], "link.a_b.rate": ["1 Mbit/s", "2 Mbit/s"]}
+    html = swept(tmp_path / "s", vary, replications=1, metric=["goodput"]).report(tmp_path / "r").page.read_text()
+    assert re.findall(r'<svg role="img"[^>]* class="([^"]*)"', html) == ["column", "column mapped"]
+    assert "svg:not(.mapped) image { filter" in html
+
+
 GRIDS = {
     "lists": ["--vary", "tcp.cc=reno,sack", "--vary", "link.l.rate=1 Mbit/s,2 Mbit/s"],
     "ranges": ["--vary", "link.l.error.rate=1e-5..1e-3:3:log", "--vary", "tcp.ack.every=1..2:2"],

@@ -513,7 +513,7 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
     """Start the front and return its report. If this process ends, all processes end."""
     # Files, not pipes: an interrupt would lose what was just read.
     with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as report:
-        # The same interpreter reads and writes it with marshal: the front starts without json and pickle.
+        # One interpreter reads and writes it with marshal: the front starts without json and pickle.
         marshal.dump(job, file)
         file.seek(0)
         descriptors = (file.fileno(), report.fileno())

@@ -82,7 +82,7 @@ def _shared(one: str, other: str) -> int:
 
 
 class Absent:
-    """A class that a saved result names, but that is not available."""
+    """Placeholder for a class of a saved result, which is not available."""
 
     instead: ClassVar[str]
     """Advice on the use of the class instead."""

@@ -66,15 +66,21 @@ def inline(drawn: Drawn, name: str, about: str) -> str:
     text = text.replace("#ffffff", "var(--ground)")
     text = re.sub(r"(?<=: )#(\w{6})\b", _coloured, text)
     text = re.sub(r"\n\s*", "\n", text).replace("\n\n", "\n").strip()
-    width = drawn.figure.get_figwidth()
+    kind = ("wide" if drawn.figure.get_figwidth() > 4 else "column") + (" mapped" if _has_map(drawn.figure) else "")
     head = (
-        f'<svg role="img" aria-label="{escape(about)}" class="{"wide" if width > 4 else "column"}" fill="currentColor" '
+        f'<svg role="img" aria-label="{escape(about)}" class="{kind}" fill="currentColor" '
         'stroke-linejoin="round" stroke-linecap="butt" '
     )
     # The page sets the size; the view box keeps the shape.
     first, rest = text.split(">", 1)
     first = re.sub(r' (?:width|height|version|xmlns(?::\w+)?)="[^"]*"', "", first.removeprefix("<svg"))
     return f"{head}{first.strip()}>{rest}".replace("xlink:href", "href") + "\n"
+
+
+def _has_map(figure: Figure) -> bool:
+    """Whether colours in the figure are values, which both schemes must show alike."""
+    parts = (part for axes in figure.axes for part in (*axes.images, *axes.collections))
+    return any(part.get_array() is not None for part in parts)
 
 
 def _coloured(found: re.Match[str]) -> str:
