@@ -20,7 +20,7 @@ from bentpipe.experiment.execution import workers
 from bentpipe.experiment.single import task
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell ignores it for processes in the background. Programs that tests interrupt would inherit that.
+    # A shell ignores SIGINT for background processes. Programs that tests interrupt would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -67,6 +67,27 @@ def begun(monkeypatch):
 
     monkeypatch.setattr(workers, "execute", execute)
     return seeds
+
+
+REAL_TIME_TRIES = 3
+
+
+@pytest.fixture
+def trusted():
+    """A function that repeats a real-time run until its verdict is trustworthy.
+
+    It returns the result. If a busy machine spoils all tries, the test is skipped with the verdict as the reason.
+    Assertions that hold on any machine belong into the run itself, all others after it.
+    """
+
+    def run(emulated, trust=lambda found: found.trust):
+        for _ in range(REAL_TIME_TRIES):
+            found = emulated()
+            if trust(found).is_trustworthy:
+                return found
+        pytest.skip(f"{REAL_TIME_TRIES} tries: {trust(found).sentence}")
+
+    return run
 
 
 @pytest.fixture(scope="session")

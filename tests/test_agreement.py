@@ -1,4 +1,4 @@
-"""What the pages on ns-2's Linux modules, closed forms and sharing say was measured, and still holds."""
+"""The pages on ns-2's Linux modules, closed forms and sharing have the measured values, which still hold."""
 
 from typing import Any
 

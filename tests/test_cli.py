@@ -292,7 +292,7 @@ def test_carets_stand_under_all_that_a_problem_is_about(tmp_path):
         return described(bp.errors.ScenarioError(problem))
 
     assert ":1:5\n  1 | a = wrong\n    |     ^^^^^\n  expected right" in wrong(1, 10)
-    # What goes over the line, or over several, is only begun.
+    # Longer texts, and texts of several lines, are cut.
     for end in ((1, 99), (2, 1)):
         assert f"|     {'^^^^^' if end[0] == 1 else '^'}\n" in wrong(*end)
 

@@ -1,4 +1,4 @@
-"""What a shell completes."""
+"""Completion of words in a shell."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ from bentpipe.scenario import overrides
 
 
 def completed(*args):
-    """What may take the place of the last one."""
+    """Completions of the last word."""
     *before, last = args
     return [item.value for item in ShellComplete(app, {}, "bentpipe", "_").get_completions(list(before), last)]
 

@@ -63,8 +63,8 @@ def test_examples_are_commands(name):
         command(name).make_context(name, words[2:])
 
 
-# Options that shorten examples. Papers, whose runs are long, are looked at by name; commands in real time have tests of
-# their own.
+# Options that shorten examples. Papers, whose runs are long, are checked by name. Commands in real time have separate
+# tests.
 SHORT = {
     "run": ["--set", "duration=2 s"],
     "compare": ["--set", "duration=2 s", "--replications", "1"],

@@ -1,4 +1,4 @@
-"""README and guides: what they show can be typed, and what they link to is there."""
+"""README and guides: their commands work, and their links have targets."""
 
 import os
 import re
@@ -56,7 +56,7 @@ def commands(page: Path) -> list[str]:
 
 
 def save_files(page: Path, folder: Path) -> None:
-    """What the reader is asked to save, or is shown as the file that the commands name."""
+    """Files that the reader saves, or that the commands name."""
     text = page.read_text()
     saved = re.findall(r"Save this as `([\w.]+)`.*?```\w+\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     first = [("geo.toml", block) for language, block in blocks(page) if language == "toml"]
@@ -81,7 +81,7 @@ def test_commands_of_a_page_run(page, tmp_path, monkeypatch, capsys, shortened):
         assert not ended.value.code, f"{command}\n{capsys.readouterr().err}"
 
 
-# The others have tests of their own: open-network in test_network, custom-congestion-control in test_own.
+# The others have separate tests: open-network in test_network, custom-congestion-control in test_own.
 PYTHON = [
     ROOT / "docs" / name
     for name in ("guides/compare-congestion-controls.md", "guides/sky.md", "concepts/statistics.md")

@@ -1,4 +1,4 @@
-"""`bentpipe drill`: what it finds, and how it says what cannot be read."""
+"""`bentpipe drill`: its results, and its errors for unreadable scripts."""
 
 import json
 import subprocess
@@ -60,7 +60,7 @@ def test_the_first_line_that_differs_is_said(tmp_path):
 
 
 ONE_MORE = "+0    > 1000:3000 x2\n"
-"""What the kernel sends here in slow start, as bentpipe does."""
+"""Segments that the kernel sends here in slow start, as bentpipe does."""
 
 
 @pytest.mark.usefixtures("namespaces")

@@ -31,7 +31,7 @@ BROWSER = Path(__file__).parent.parent / "docs" / "guides" / "browser.md"
 GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "emulate.md"
 PATH = {"from": "a", "to": "b", "rate": "20 Mbit/s", "delay": "25 ms", "queue": "83 packets"}
 EMULATORS = 2
-"""Processes of an emulation that goes on: the front and the engine, beside one that looks how late programs wake."""
+"""Processes of a running emulation: the front, the engine, and the measurement of late wake-ups."""
 KILLS = int(os.environ.get("BENTPIPE_KILLS", "20" if os.environ.get("BENTPIPE_ALL") else "4"))
 DEVICES = [(backend, offload) for backend in ("tun", "packet") for offload in ("on", "off")]
 
@@ -92,20 +92,24 @@ json.dump([took, os.getuid(), sorted(os.listdir("/proc/self/task")), open("/etc/
 """
 
 
-def test_a_round_trip_takes_what_the_scenario_says(tmp_path, device):
+def test_a_round_trip_takes_what_the_scenario_says(tmp_path, device, trusted):
     out = tmp_path / "out"
-    found = bp.emulate(path(), python(PING.replace("OUT", repr(str(out)))), serve="echo", **device)
-    assert {"backend": found.trust.backend, "offload": found.trust.offload} == device
-    took, uid, _, hosts = json.loads(out.read_text())
-    assert (found.status, found.stopped, uid) == (0, "ended", os.getuid())
-    # 128 B at 20 Mbit/s are sent twice. Nothing arrives before its time; the machine's own delay is not the scenario's.
+    # 128 B at 20 Mbit/s are sent twice. Nothing arrives before its time; the machine's delay is extra.
     least = 0.05 + 2 * 128 * 8 / 20e6
-    assert min(took) >= least
-    if found.trust.is_trustworthy:
-        assert sorted(took)[10] <= least + 0.002 + 2 * found.trust.late_max_s
-    assert "10.77.0.1 a\n" in hosts
-    assert "10.77.0.2 b\n" in hosts
-    assert found.result.flows["sent_packets"].to_list() == [found.trust.packets_entered] == [40]
+
+    def once():
+        found = bp.emulate(path(), python(PING.replace("OUT", repr(str(out)))), serve="echo", **device)
+        assert {"backend": found.trust.backend, "offload": found.trust.offload} == device
+        took, uid, _, hosts = json.loads(out.read_text())
+        assert (found.status, found.stopped, uid) == (0, "ended", os.getuid())
+        assert min(took) >= least
+        assert "10.77.0.1 a\n" in hosts
+        assert "10.77.0.2 b\n" in hosts
+        assert found.result.flows["sent_packets"].to_list() == [found.trust.packets_entered] == [40]
+        return found
+
+    late_s = trusted(once).trust.late_max_s
+    assert sorted(json.loads(out.read_text())[0])[10] <= least + 0.002 + 2 * late_s
 
 
 COUNT = """
@@ -136,10 +140,11 @@ def not_lost(scenario, seed, packets):
     return [int(packet.data) for packet in net.drain()]
 
 
-def test_packets_that_are_lost_are_those_of_the_simulator(tmp_path, device):
+def test_packets_that_are_lost_are_those_of_the_simulator(tmp_path, device, trusted):
     out = tmp_path / "out"
     scenario = path(reverse={"error": {"kind": "packet", "rate": "5 %"}})
-    found = bp.emulate(scenario, python(COUNT.replace("OUT", repr(str(out)))), serve="echo", seed=7, **device)
+    program = python(COUNT.replace("OUT", repr(str(out))))
+    found = trusted(lambda: bp.emulate(scenario, program, serve="echo", seed=7, **device))
     expected = not_lost(scenario, 7, 1000)
     assert found.trust.lost_outside == 0
     assert json.loads(out.read_text()) == expected
@@ -164,12 +169,17 @@ except TimeoutError:
 """
 
 
-def test_each_segment_of_a_super_packet_meets_errors_of_its_own(tmp_path, device):
+def test_each_segment_of_a_super_packet_meets_its_own_errors(tmp_path, device, trusted):
     out = tmp_path / "out"
     scenario = path(reverse={"error": {"kind": "packet", "rate": "20 %"}}, queue="500 packets")
-    found = bp.emulate(scenario, python(UNITS.replace("OUT", repr(str(out)))), serve="echo", seed=3, **device)
-    if found.status:
-        pytest.skip("this kernel does not cut datagrams (UDP_SEGMENT)")
+
+    def once():
+        found = bp.emulate(scenario, python(UNITS.replace("OUT", repr(str(out)))), serve="echo", seed=3, **device)
+        if found.status:
+            pytest.skip("this kernel does not cut datagrams (UDP_SEGMENT)")
+        return found
+
+    found = trusted(once)
     assert found.trust.lost_outside == 0
     expected = not_lost(scenario, 3, 240)
     assert json.loads(out.read_text()) == expected
@@ -247,10 +257,8 @@ while True:
 
 
 @needs_namespaces
-def test_a_kernel_fills_a_clean_path_as_the_simulated_sender_does():
-    found = bp.emulate(path(), python(RECEIVE), serve=python(RENO))
-    if not found.trust.is_trustworthy:
-        pytest.skip(found.trust.sentence)
+def test_a_kernel_fills_a_clean_path_as_the_simulated_sender_does(trusted):
+    found = trusted(lambda: bp.emulate(path(), python(RECEIVE), serve=python(RENO)))
     sender = {"app": "greedy", "tcp": {"like": "linux-6", "cc": "reno"}}
     simulated = bp.run(path(duration="4 s", flow=sender))
     share = found.result.links["carried_bps"][0] / simulated.links["carried_bps"][0]
@@ -401,18 +409,22 @@ def test_a_sender_that_its_buffer_limits_is_named_with_the_buffer():
 
 
 @needs_namespaces
-def test_the_shortest_round_trip_of_the_kernel_is_set_beside_the_paths():
-    trust = bp.emulate(path(duration="1 s"), serve="bulk", quiet=True).trust
+def test_the_shortest_round_trip_of_the_kernel_is_set_beside_the_paths(trusted):
     # A SYN of 60 B and the ACK of its answer, of 52 B, at 20 Mbit/s.
     least = 0.05 + (60 + 52) * 8 / 20e6
-    assert trust.round_trip_s - trust.round_trip_excess_s == pytest.approx(least, abs=1e-6)
-    if trust.is_trustworthy:
-        assert trust.round_trip_excess_s <= 0.002 + 2 * trust.late_max_s
+
+    def once():
+        found = bp.emulate(path(duration="1 s"), serve="bulk", quiet=True)
+        assert found.trust.round_trip_s - found.trust.round_trip_excess_s == pytest.approx(least, abs=1e-6)
+        return found
+
+    trust = trusted(once).trust
+    assert trust.round_trip_excess_s <= 0.002 + 2 * trust.late_max_s
     assert bp.emulate(path(duration="0.2 s"), ["true"]).trust.round_trip_s is None
 
 
 def packets(capture):
-    """Direction, bytes and comment of each packet of a capture, and its time; read as the standard of pcapng says."""
+    """Reads direction, bytes, comment and time of each packet of a capture (pcapng)."""
     data, found = capture.read_bytes(), []
     while data:
         kind, length = struct.unpack_from("<II", data)
@@ -489,7 +501,7 @@ def test_the_commands_of_the_guide_run(tmp_path):
 
 
 @needs_namespaces
-def test_a_browser_takes_the_time_that_is_simulated(tmp_path):
+def test_a_browser_takes_the_time_that_is_simulated(tmp_path, trusted):
     browser = shutil.which("chromium")
     if browser is None:
         pytest.skip("chromium is missing")
@@ -498,22 +510,22 @@ def test_a_browser_takes_the_time_that_is_simulated(tmp_path):
     (tmp_path / "site.py").write_text(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1))
     subprocess.run([sys.executable, "site.py"], cwd=tmp_path, check=True)
     command = re.search(r"^bentpipe (emulate (?:.*\\\n)*.*)$", text, re.MULTILINE).group(1)
-    done = subprocess.run(
-        [sys.executable, "-m", "bentpipe", *shlex.split(command.replace("\\\n", ""))],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    if "Trustworthy" not in done.stdout:
-        pytest.skip("the machine was too busy for an emulation")
+    verb, *words = shlex.split(command.replace("\\\n", ""))
+    words = [sys.executable, "-m", "bentpipe", verb, "--save", "out", *words]
+
+    def once():
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    done = trusted(once, lambda _: bp.Emulation.load(tmp_path / "out").trust)
     loaded_s = int(re.search(r"<title>(\d+)", done.stdout).group(1)) / 1000
     simulated_s = bp.run(tmp_path / "page.toml").transfers["duration_s"][0]
     assert loaded_s == pytest.approx(simulated_s, rel=0.03)
 
 
 def processes(mark):
-    """Those that have the mark in their environment, with their command lines."""
+    """Processes with the mark in their environment, and their command lines."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -525,7 +537,7 @@ def processes(mark):
 
 
 def spaces():
-    """What an emulation could leave on the machine: mounts, devices, routes, and files for them.
+    """Possible remains of an emulation on the machine: mounts, devices, routes, and files for them.
 
     A network namespace lives by a process, by a descriptor of one, or by a mount.
     """
@@ -666,20 +678,26 @@ def test_ctrl_c_that_only_the_command_hears_ends_all_and_again_waits_for_no_repo
 
 
 @needs_namespaces
-def test_emulations_at_the_same_time_do_not_see_one_another(tmp_path):
+def test_emulations_at_the_same_time_do_not_see_one_another(tmp_path, trusted):
     delays = {"10 ms": 0.02, "40 ms": 0.08}
 
     def run(delay):
         out = tmp_path / delay
         found = bp.emulate(path(delay=delay), python(PING.replace("OUT", repr(str(out)))), serve="echo")
-        return json.loads(out.read_text())[0], found.trust
+        return min(json.loads(out.read_text())[0]), found.trust
 
-    with ThreadPoolExecutor() as pool:
-        for (took, trust), least in zip(pool.map(run, delays), delays.values(), strict=True):
+    def once():
+        with ThreadPoolExecutor() as pool:
+            found = list(pool.map(run, delays))
+        for (took, trust), least in zip(found, delays.values(), strict=True):
             assert trust.packets_entered == 40
-            assert least <= min(took)
-            if trust.is_trustworthy:
-                assert min(took) < least + 0.002 + 2 * trust.late_max_s
+            assert least <= took
+        return found
+
+    # The run with most reasons decides.
+    found = trusted(once, lambda found: max((trust for _, trust in found), key=lambda trust: len(trust.reasons)))
+    for (took, trust), least in zip(found, delays.values(), strict=True):
+        assert took < least + 0.002 + 2 * trust.late_max_s
 
 
 def test_the_processes_of_an_emulation_import_little():

@@ -1,4 +1,4 @@
-"""The pages of the middleboxes: there is one for each, and they say what was measured."""
+"""The pages of the middleboxes: each middlebox has one, with the measured values."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The page about handovers says what the simulator does, and what it does follows from the delays of the links."""
+"""The page about handovers matches the simulator, which follows the delays of the links."""
 
 from validation import handovers, kept
 

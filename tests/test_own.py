@@ -1,4 +1,4 @@
-"""Congestion controls of one's own, in Python."""
+"""Custom congestion controls in Python."""
 
 import json
 import math

@@ -71,7 +71,7 @@ def extending(name):
 
 
 def calling(name):
-    """A subclass with all hooks, each of which calls the overridden one."""
+    """A subclass with all hooks; each calls the hook that it overrides."""
 
     class Calls(bp.CongestionControl):
         extends = name

@@ -1,4 +1,4 @@
-"""Functions of the network of one's own, in Python."""
+"""Custom middleboxes in Python."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""What changes a metric raises the number of results: runs that a store keeps must be what we would give now."""
+"""A change of a metric raises the number of results: runs in a store must equal runs of this version."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""What is uploaded: metadata, versions, and nothing that a system or another machine does not have."""
+"""The uploaded packages: metadata, versions, and dependencies that every supported machine has."""
 
 import ast
 import re

@@ -1,10 +1,11 @@
-"""Reports of sweeps: the page, figures and tables as files, and their provenance."""
+"""Reports: the answer first, figures and tables also as files, and the provenance at the end of the page."""
 
 import json
 import os
 import re
 import shlex
 import xml.etree.ElementTree as ET
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -21,6 +22,7 @@ from bentpipe.plot import sweep_figure
 from bentpipe.plot.axis import Axis, numbers
 from bentpipe.plot.sweeps import PANELS_MAX, Layout
 from bentpipe.reports.page import Code, Folded, Page, Points, Section, Text
+from bentpipe.reports.provenance import Provenance
 from bentpipe.reports.tables import Table
 
 TITLE = "<script>alert('$1')</script> & 10 % of_all {costs} $2 ^~#"
@@ -127,9 +129,10 @@ def test_report_has_page_figures_and_tables(tmp_path):
     ) - {"scenario.json", "resolved.toml", "provenance.json"}
     html = found.page.read_text()
     checker = checked(html)
-    assert checker.tags.count("svg") == 2
+    assert html.count('<svg role="img"') == 2
     assert checker.tags.count("table") == 5
-    assert all(statement in "".join(checker.shown) for statement in found.statements)
+    shown = "".join(checker.shown).casefold()
+    assert all(statement.casefold() in shown for statement in found.statements)
 
 
 def test_what_a_title_or_a_name_contains_is_shown_and_not_run(tmp_path):
@@ -168,7 +171,7 @@ def test_equal_stores_have_equal_reports(tmp_path):
         swept(tmp_path / name, {"tcp.cc": ["reno", "sack"], **RATES}, jobs=jobs)
     one, other = (texts(report(tmp_path / name).folder) for name in ("one", "other name"))
     assert one == other
-    # The new report replaces the old one, with any old files.
+    # A new report replaces the old one and all files in it.
     (tmp_path / "one" / "report" / "figures" / "old.png").write_text("")
     assert texts(report(tmp_path / "one").folder) == one
 
@@ -216,20 +219,92 @@ def test_ratios_are_shown_where_a_baseline_is_named(tmp_path):
     assert f"{by_hand:.3g} (" in shown
 
 
-def test_every_figure_and_table_says_where_it_is_from(tmp_path):
+def test_files_and_the_end_of_the_page_have_the_provenance(tmp_path):
     swept(tmp_path / "s", RATES, metric=["goodput"])
     found = report(tmp_path / "s")
     html = found.page.read_text()
     command = json.loads((found.folder / "provenance.json").read_text())["command"]
-    assert html.count('class="made"') == html.count("<figure>") == 3
+    figures, provenance = html.split('<section id="provenance">')
+    assert figures.count("<figure>") == 3
     for fact in ("seeds 1 to 3", "3 replications of each point", f"bentpipe {bp.__version__}"):
-        assert html.count(fact) >= 2
-    shown = "".join(checked(html).shown)
-    assert shown.count(command) == 3
-    assert 'delay = "20 ms"' in shown
+        assert (html.count(fact), provenance.count(fact)) == (1, 1)
+    assert "".join(checked(html).shown).count(command) == 1
+    assert 'delay = "20 ms"' in "".join(checked(html).shown)
     assert command in (found.folder / "tables" / "points.tex").read_text()
     description = ET.parse(found.folder / "figures" / "goodput.svg").getroot()
     assert any(command in (each.text or "") for each in description.iter())
+
+
+def first_paragraph(result, folder):
+    html = result.report(folder).page.read_text()
+    assert html.index('<p class="answer">') < html.index("<h2>")
+    return unescape(re.search(r'<p class="answer">(.*?)</p>', html, re.DOTALL)[1])
+
+
+def test_the_first_paragraph_of_a_comparison_names_the_best_and_each_difference(tmp_path):
+    comparison = bp.compare(SCENARIO, ["reno", "sack", "tahoe"], replications=3)
+    text = first_paragraph(comparison, tmp_path / "r")
+    best = comparison.order("goodput")[0]
+    assert text.startswith(f"Best goodput: {best}, ")
+    assert all(statement.casefold() in text.casefold() for statement in comparison.statements)
+
+
+def test_the_first_paragraph_of_a_sweep_counts_the_settings_of_each_case(tmp_path):
+    sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"], **RATES}, metric=["rtt", "goodput"])
+    text = first_paragraph(sweep, tmp_path / "r")
+    assert "of 4 settings: " in text.partition(".")[0]
+    assert "rtt" in text
+    assert "goodput" not in text
+
+
+def test_the_first_paragraph_of_a_mix_has_all_shares(tmp_path):
+    mix = bp.mix(SCENARIO, ["reno", "sack"], replications=3)
+    text = first_paragraph(mix, tmp_path / "r")
+    shares = [float(number) for number in re.findall(r"(?:reno|sack) ([\d.]+) %", text)]
+    assert sum(shares) == pytest.approx(100, abs=1)
+    assert "50 % is fair" in text
+    shown = mix.differences.filter(pl.col("other") == "a fair share")["is_shown"]
+    assert ("no share is shown" in text.casefold()) is not any(shown)
+    alone = bp.mix(SCENARIO, ["reno", "sack"], replications=1)
+    assert "may be chance" in first_paragraph(alone, tmp_path / "alone")
+
+
+def test_the_first_paragraph_of_a_run_has_its_metrics_and_losses(tmp_path):
+    run = bp.run(SCENARIO)
+    text = first_paragraph(run, tmp_path / "r")
+    goodput = run.table.row(by_predicate=pl.col("metric") == "goodput", named=True)["mean"]
+    assert f"Goodput {goodput / 1e6:.2f} Mbit/s" in text
+    lost = run.drops["packets"].sum()
+    assert f"{lost:,} packets lost" in text
+
+
+def test_a_look_at_the_sky_folds_long_tables(tmp_path):
+    path = bp.sky.path("London", "Singapore", over="starlink-shell-1", duration="60 s")
+    text = first_paragraph(path, tmp_path / "r")
+    assert all(statement.casefold() in text.casefold() for statement in path.statements[:3])
+    html = (tmp_path / "r" / "report.html").read_text()
+    assert f"<summary>{path.instants.height} rows</summary>" in html
+    checked(html)
+
+
+def test_figures_of_a_page_have_colours_for_both_schemes(tmp_path):
+    comparison = bp.compare(SCENARIO, ["reno", "sack"], replications=2)
+    html = comparison.report(tmp_path / "r").page.read_text()
+    svg = html[html.index("<svg role") : html.index("</figure>")]
+    assert "var(--c-0072b2, #0072b2)" in svg
+    assert "#000000" not in svg
+    assert "#ffffff" not in svg
+    style = html[html.index("<style>") : html.index("</style>")]
+    assert "prefers-color-scheme: dark" in style
+    used = set(re.findall(r"var\((--c-\w+)", svg))
+    assert used <= set(re.findall(r"(--c-\w+):", style))
+
+
+def test_both_schemes_show_the_same_colours_of_values(tmp_path):
+    vary = {"link.a_b.delay": ["10 ms", "20 ms"], "link.a_b.rate": ["1 Mbit/s", "2 Mbit/s"]}
+    html = swept(tmp_path / "s", vary, replications=1, metric=["goodput"]).report(tmp_path / "r").page.read_text()
+    assert re.findall(r'<svg role="img"[^>]* class="([^"]*)"', html) == ["column", "column mapped"]
+    assert "svg:not(.mapped) image { filter" in html
 
 
 GRIDS = {
@@ -345,7 +420,7 @@ def test_where_no_command_can_name_a_sender_that_is_said(tmp_path):
 
 
 def test_the_command_for_a_scenario_that_was_in_no_file(tmp_path, monkeypatch):
-    # Not the resolved scenario: its values no longer depend on the congestion control.
+    # Not the resolved scenario: defaults that depend on the congestion control are fixed in it.
     swept(tmp_path / "s", {"tcp.cc": ["newreno", "sack"], "case": ["plain", "small_&_<b>"], **RATES})
     first = report(tmp_path / "s")
     made = json.loads((first.folder / "provenance.json").read_text())
@@ -555,15 +630,18 @@ def test_a_single_run_has_no_interval_in_the_figure(tmp_path):
     assert all(len(bars.get_segments()) == 0 for bars in axes.collections)
 
 
-# Pages of any kind of result.
+# Pages.
 
 
 def test_a_page_is_made_of_parts():
     blocks = [Text("a < b", is_warning=True), Points(["1 & 2"]), Folded("more", [Code("x = '<y>'")], "there")]
-    html = Page("T & U", "lead", [Section("One", blocks)], "foot").html()
-    shown = checked(html).shown
-    for text in ("a < b", "1 & 2", "x = '<y>'", "T & U", "foot"):
+    made = Provenance("T & U", "file.toml", "seed 1", "one run", "bentpipe 0", "", "bentpipe run 'a & b'", "x = 1")
+    page = Page("T & U", "The answer is <this>.", [Section("One", blocks)], "3 points", "Means.", made)
+    shown = checked(page.html()).shown
+    for text in ("a < b", "1 & 2", "x = '<y>'", "T & U", "The answer is <this>.", "3 points", "Means.", "x = 1"):
         assert text in shown
+    for text in ("file.toml", "one run, seed 1", "bentpipe 0", "bentpipe run 'a & b'"):
+        assert shown.count(text) == 1
 
 
 def test_each_result_has_its_report(tmp_path):

@@ -1,4 +1,4 @@
-"""The congestion controls: registry, schema, pages and command line agree, and the pages say what is measured."""
+"""The congestion controls: registry, schema, pages and command line agree, and the pages have the measured values."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def test_each_page_has_its_figure_and_the_settings_of_the_schema(entry):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_numbers_are_those_of_today(name):
-    # One run of each, so that a sender which changed is measured anew: python -m validation.senders NAME
+    # One run of each: after a change, measure that congestion control again: python -m validation.senders NAME
     geo = measured.PATHS[0]
     row = measured.swept(geo.scenario, geo.sets, {"tcp.cc": [name]}, geo.replications)[0]
     recorded = kept.load("senders")[name]["geo"]
@@ -112,7 +112,7 @@ def test_the_guide_names_every_hook():
 
 
 def synchronise(folder, texts):
-    """These files and no others, but for what Cargo made; what stays the same is not touched, nor compiled again."""
+    """Write exactly these files beside those of Cargo. Unchanged files keep their time: Cargo compiles them once."""
     for path in (folder / "crates").rglob("*"):
         if path.is_file() and path.relative_to(folder) not in texts:
             path.unlink()
@@ -126,8 +126,8 @@ def synchronise(folder, texts):
 @pytest.mark.skipif(not os.environ.get("BENTPIPE_ALL"), reason="compiles the core: BENTPIPE_ALL=1")
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
 def test_the_code_of_the_guide_compiles_and_passes_the_inherited_tests():
-    # A copy of the house with the guide's file and lines in it, and with its own target: Cargo would take what is built
-    # of the copy for what is built of the house.
+    # A copy of the repository with the guide's file and lines, and with its own target folder: in a shared one, Cargo
+    # would take the builds of the copy for those of the repository.
     house = ROOT / "target" / "guide"
     workspace = (ROOT / "Cargo.toml").read_text()
     members = re.sub(r"(?m)^(default-)?members = .*$", r'\1members = ["crates/units", "crates/tcp"]', workspace)

@@ -1,4 +1,4 @@
-"""Looks at the sky: they agree with closed forms and with each other, and say what is wrong with a request."""
+"""Looks at the sky: they agree with closed forms and with each other, and reject bad arguments."""
 
 import csv
 import json
@@ -493,7 +493,7 @@ def test_a_file_of_element_sets_is_a_constellation(tmp_path):
     assert [line for line, _ in left.scene.skipped] == [2]
 
 
-# What can be asked for.
+# Arguments.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Where the time of a flow went: every instant counts once, and what the events say comes out."""
+"""Time spent by a flow: every instant counts once, and the parts match the events."""
 
 import polars as pl
 import pytest
@@ -56,7 +56,7 @@ def test_recovery_and_start_up_are_as_the_events_have_them():
 
 
 def test_a_timeout_counts_from_the_start_of_its_timer_to_the_repair_and_an_outage_apart():
-    """All that is on its way is lost, and nothing tells of it but the timer."""
+    """All packets in flight are lost, and only the timer finds it."""
     result = bp.run(PATH, series="events")
     row, events = result.flows.row(0, named=True), result.events
     assert row["outage_s"] == pytest.approx(0.4, abs=1e-9)

@@ -176,7 +176,7 @@ def test_the_first_loss_of_one_side_alone_is_named(simulated, emulated, words):
 
 
 def test_captures_part_at_the_packet_that_was_made_different(tmp_path):
-    """A queue of fewer packets drops one that the other takes; all packets before it are the same."""
+    """A shorter queue drops a packet that the other takes; all packets before it are equal."""
     from bentpipe.emulation.packets import divergence, sent
 
     captured, losses = {}, {}

@@ -1,11 +1,11 @@
-"""Runs the command line with a log of every run that begins, where a test can hold or kill it.
+"""Runs the command line with a log of all begun runs; a test can hold or kill it there.
 
     python watched.py '{"log": "begun.txt", ...}' sweep FILE ...
 
-- `log`: a line `PROCESS RUN` for each run that begins.
-- `hold`: after this many runs here, hold each run until it is stopped.
-- `meet`: hold every run until this many processes have begun a run.
-- `die`: `[name, number, "before" or "after"]`: kill this process at that call of this method of the store.
+- `log`: file with a line `PROCESS RUN` for each begun run.
+- `hold`: number of runs in this process after which each run is held until a stop.
+- `meet`: number of processes with a begun run until which every run is held.
+- `die`: `[name, number, "before" or "after"]`. Kill this process at that call of this method of the store.
 """
 
 import itertools
@@ -43,7 +43,7 @@ def watch(asked):
 
 
 def wait_until(is_so, what):
-    """Poll until a condition holds. Other processes, or the sender of a signal, bring it about."""
+    """Poll until the condition holds. Other processes or a signal make it so."""
     end_s = time.monotonic() + PATIENCE_S
     while not is_so():
         if time.monotonic() > end_s:
@@ -74,7 +74,7 @@ def kill_at(kind, name, number, when):
 
 
 def write_down(log, line):
-    """In one piece, even if other processes write."""
+    """Append a line in one piece, also if other processes write."""
     file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(file, line.encode())
     os.close(file)

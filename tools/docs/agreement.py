@@ -17,7 +17,7 @@ def pages() -> dict[str, str]:
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """In Markdown."""
+    """Formats it in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join("|" + "|".join(row) + "|\n" if row[0] == "---" else "| " + " | ".join(row) + " |\n" for row in lines)
 
@@ -112,7 +112,7 @@ def toml(changes: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def setting_list(changes: dict[str, Any]) -> str:
-    """In a sentence."""
+    """Formats it as a sentence."""
     return ", ".join(f"`{key} = {value}`" for key, value in toml(changes))
 
 
@@ -161,7 +161,7 @@ def growth_expected(cc: str, rtt_ms: int) -> float:
 
 
 def sharing_page(found: dict[str, Any]) -> str:
-    """The time until two flows of the same sender share."""
+    """Page of the time until two flows of the same congestion control share fairly."""
     cases = [(route, later_s) for route in agreement.ROUTES for later_s in (0, agreement.LATER_S)]
     rows = []
     for sender, by_case in found["sharing"].items():

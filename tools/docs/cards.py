@@ -19,6 +19,7 @@ from bentpipe.plot.traces import rates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.plot.traces import Line
@@ -27,7 +28,7 @@ SIZE = (2.6, 1.45)
 """Width and height of a card's picture in inches."""
 DPI = 200
 ROUND_TRIPS = 5
-"""Round trips over which goodput is averaged: a repaired loss releases the data of several at once."""
+"""Round trips over which goodput is averaged."""
 INTERVALS_MAX = 60
 FLOWS_MAX = len(COLOURS) * len(DASHES)
 
@@ -61,9 +62,25 @@ def line(result: RunResult, flow: str) -> Line:
     longest = float(result.flows["rtt_p50_s"].max() or 0.0)
     intervals = min(INTERVALS_MAX, int(result.simulated_s / (ROUND_TRIPS * longest))) if longest else INTERVALS_MAX
     times, values = rates(table.filter(table["flow"] == flow), "goodput_bps", result.simulated_s, max(1, intervals))
+    limit = result.scenario.bottleneck()
+    if limit is not None:
+        values = arrived(values, limit[1])
     # The rate of an interval is at its end; without a value at its begin the first one has no width.
     start_s = max(0.0, times[0] - result.simulated_s / max(1, intervals))
     return np.insert(times, 0, start_s), np.insert(values, 0, values[0])
+
+
+def arrived(values: NDArray[np.float64], rate_bps: float) -> NDArray[np.float64]:
+    """Move goodput above the rate of the link to the intervals before.
+
+    A repaired loss releases the data behind it at one instant. That data crossed the link earlier, at most at its rate.
+    """
+    found, early = values.copy(), 0.0
+    for at in reversed(range(len(found))):
+        total = found[at] + early
+        found[at] = min(total, rate_bps)
+        early = total - found[at]
+    return found
 
 
 def draw(name: str, folder: Path) -> None:

@@ -32,7 +32,7 @@ RULES = (
 
 
 def column(lines: list[str]) -> int | None:
-    """Where the second part of most lines begins, or None if the lines are not aligned."""
+    """Find the column where the second part of most lines begins, or None if the lines are not aligned."""
     starts = Counter(found.start() for line in lines for found in PART.finditer(line))
     place, count = max(starts.items(), key=lambda each: (each[1], -each[0]), default=(0, 0))
     return place if count > 1 and 2 * count >= len(lines) else None

@@ -31,7 +31,7 @@ CAUSES = {
 
 
 def cell(row: Difference) -> str:
-    """Ours and theirs; bold beyond the limit."""
+    """Formats both values, in bold beyond the limit."""
     digits = 3 if row.measure == "jain" else 0 if row.theirs >= 100 else 1
     text = f"{row.ours:.{digits}f} / {row.theirs:.{digits}f} ({row.errors:+.1f})"
     return f"**{text}**" if abs(row.errors) > LIMIT else text

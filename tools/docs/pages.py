@@ -1,6 +1,6 @@
 """Makes the pages of the site that follow from the program itself, while mkdocs builds the site.
 
-Columns, causes, metrics and names come from what the core exports (`bentpipe.catalog`), the command line from the
+Columns, causes, metrics and names come from the exports of the core (`bentpipe.catalog`), the command line from the
 Click application, the gallery from the bundled scenarios. mkdocs calls `on_files` (see `hooks` in
 mkdocs.yml); everything else is free of mkdocs.
 """
@@ -47,8 +47,8 @@ TABLES = {
     "critical_path": "A row per flow and part of its time; the series `critical_path`.",
     "path_parts": "The parts of the time in the table `critical_path`.",
     "summary": "One row: the run.",
-    "series": "Time series. Each is recorded if `--series` or `[record]` names it; `entity` says what it is of.",
-    "events": "What happens to a connection. Each is a row of the series `events`.",
+    "series": "Time series. Each is recorded if `--series` or `[record]` names it; `entity` is its object.",
+    "events": "Events of a connection. Each is a row of the series `events`.",
 }
 PYTHON = {
     "Experiments": ["run", "compare", "mix", "sweep", "report", "reproduce"],
@@ -85,7 +85,7 @@ def columns() -> str:
     """The dictionary of columns: every table, every column, its unit and meaning."""
     text = (
         "# Columns\n\nEvery column of every table that a run gives, as the program defines it. The unit `1` is a count"
-        " or a ratio; an empty unit is text. [Results](../concepts/results.md) says how they relate.\n"
+        " or a ratio; an empty unit is text. [Results](../concepts/results.md) relates the tables.\n"
     )
     for table, about in TABLES.items():
         rows = dictionary()[table]
@@ -183,7 +183,7 @@ def causes() -> str:
 
 
 def metrics() -> str:
-    """What compare, mix and sweep can judge by."""
+    """Page of the metrics that compare, mix and sweep can judge."""
     heads = "metric column unit better meaning"
 
     def rows(found: Mapping[str, Metric]) -> list[list[str]]:
@@ -195,8 +195,8 @@ def metrics() -> str:
 
     return (
         "# Metrics\n\nA metric is one number per run. Name it in `--metric`, in `metrics` under `[sweep]`, or as"
-        " `metric=` in Python. The column is its name in tables of runs; better says which direction is better, if"
-        " one is.\n\n"
+        " `metric=` in Python. The column is its name in tables of runs; better is the better direction, if"
+        " there is one.\n\n"
         + _table(heads, rows(METRICS))
         + "\n## From the tables of a run\n\nThese need a table of each run, which is then kept. In a store without it"
         " the runs are done again.\n\n"
@@ -222,7 +222,7 @@ def names() -> str:
 
 
 def _walk(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[click.Context]:
-    """A command and all below it, in the order of its help."""
+    """Walks a command and its subcommands, in the order of the help."""
     settings = {**command.context_settings, "terminal_width": 78}
     context = command.context_class(command, info_name=name, parent=parent, **settings)
     yield context
@@ -243,9 +243,8 @@ def commands() -> dict[str, str]:
 def command_line() -> str:
     """The help of each command."""
     text = (
-        "# Command line\n\nThe help of every command, as the program prints it. Exit codes: 0, done; 2, something in"
-        " the command, the scenario or a run is wrong, and the message says what; 130,"
-        " interrupted by Ctrl-C.\n"
+        "# Command line\n\nThe help of every command, as the program prints it. Exit codes:\n\n- 0: done\n- 2: an error"
+        " in the command, the scenario or a run, which the message names\n- 130: interrupted by Ctrl-C\n"
     )
     for words, shown in commands().items():
         depth = words.count(" ")
@@ -296,7 +295,7 @@ def gallery_index() -> str:
     return (
         "# Gallery\n\nThe bundled scenarios. Use a name in place of a file: `bentpipe run geo`. Each page has the"
         " commands, a figure and the file to start from. The cards show the goodput of each flow, averaged over at"
-        " least five round trips.\n\n"
+        " least five round trips. Data that waited for a repair counts when it crossed the link.\n\n"
         '<div class="gallery">\n' + "\n".join(cells) + "\n</div>\n"
     )
 

@@ -21,7 +21,7 @@ SECTIONS = {
     "hswa": ("inputs", wishes.hswa_section),
     "refwa": ("remedies", remedies.section),
 }
-"""By paper, the name of the section and the function that makes it."""
+"""Name and maker of each paper's section, by paper."""
 
 
 def pages() -> dict[str, str]:

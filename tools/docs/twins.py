@@ -51,7 +51,7 @@ def bulk_row(row: Bulk, found: dict[str, Any]) -> str:
 
 
 def outcomes(found: dict[str, Any]) -> dict[str, list[str]]:
-    """Quantities by verdict; `agrees` alone if all of them do."""
+    """Quantities by verdict; only `agrees` if all of them agree."""
     words = {
         word: [verdict.NAMES[each["quantity"]] for each in found["quantities"] if each["verdict"] == word]
         for word in ("differs", "cannot tell")

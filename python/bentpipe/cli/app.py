@@ -28,7 +28,7 @@ INTERRUPTED = 130
 
 
 class App(Group):
-    """Loads a command when it is needed, and handles the errors of all of them in one place."""
+    """Loads commands when they are needed, and handles their errors in one place."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -58,7 +58,7 @@ class App(Group):
 
 
 def _leave_if_a_sender_hangs() -> None:
-    """End the process at once where a congestion control in Python does not: its end would wait for it for ever."""
+    """End the process immediately if a congestion control in Python hangs: a normal exit would wait for it."""
     from bentpipe.experiment.single.threads import is_anyone_left
 
     if is_anyone_left():
@@ -73,7 +73,7 @@ def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None)
         assert kind is not None, "Click knows these shells"
         print(kind(app, {}, "bentpipe", "_BENTPIPE_COMPLETE").source())
         if shell == "bash":
-            # Otherwise KEY=VALUE is three words for it.
+            # Otherwise Click splits KEY=VALUE into three words.
             print("COMP_WORDBREAKS=${COMP_WORDBREAKS//=/}")
         ctx.exit()
 
@@ -85,7 +85,7 @@ FIRST = {
     "bentpipe why geo --at 20s": "events of a flow, with their causes",
     "bentpipe init mine.toml": "write your scenario",
 }
-"""To start with; printed without a command."""
+"""First commands, printed without a command."""
 
 
 def _welcome() -> None:

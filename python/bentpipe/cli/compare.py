@@ -86,7 +86,7 @@ def command(
     from bentpipe.own.loading import named
 
     if cc is not None:
-        # Before statistics are loaded, which takes longer than to find what is wrong.
+        # Check first: loading the statistics takes longer than finding an error.
         named(cc)
     settings, enough = overrides.cases(cases), overrides.until(until)
     scenario = load(file, sets, seed, tables=["case"], is_quiet=quiet)

@@ -1,4 +1,4 @@
-"""What a shell completes: names of scenarios, congestion controls, metrics, series and keys."""
+"""Completes words in a shell: names of scenarios, congestion controls, metrics, series and keys."""
 
 from __future__ import annotations
 
@@ -21,53 +21,53 @@ if TYPE_CHECKING:
 
 
 def scenarios(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Bundled scenarios, and files."""
+    """Completes bundled scenarios and files."""
     from bentpipe.scenario.scenario import shipped
 
     return _items(shipped(), incomplete) + files(incomplete, (".toml", ".json"))
 
 
 def bundled(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Bundled scenarios."""
+    """Completes bundled scenarios."""
     from bentpipe.scenario.scenario import shipped
 
     return _items(shipped(), incomplete)
 
 
 def files(incomplete: str, suffixes: tuple[str, ...] = ()) -> list[CompletionItem]:
-    """Files that end like this, and folders."""
+    """Completes files with this ending, and folders."""
     folder, name = os.path.split(incomplete)
     found = []
     for path in sorted(Path(folder or ".").glob("*")):
         if not path.name.startswith(name) or (path.name.startswith(".") and not name):
             continue
         if path.is_dir() or (suffixes and path.name.endswith(suffixes)):
-            # Not a Path, which would drop the `./` that somebody typed.
+            # Not a Path, which would drop a typed `./`.
             found.append(CompletionItem(os.path.join(folder, path.name) + "/" * path.is_dir()))  # noqa: PTH118
     return found
 
 
 def senders(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Congestion controls, several with commas between them."""
+    """Completes congestion controls, several separated by commas."""
     from bentpipe.catalog import choices
 
     return _listed({choice["name"]: choice["summary"] for choice in choices()["cc"]}, incomplete)
 
 
 def series(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Time series, several with commas between them."""
+    """Completes time series, several separated by commas."""
     from bentpipe.listing import series_rows
 
     return _listed({row["name"]: row["meaning"] for row in series_rows()}, incomplete)
 
 
 def metrics(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Metrics, several with commas between them; after `NAME:`, flows or links of the scenario."""
+    """Completes metrics, several separated by commas; after `NAME:`, flows or links of the scenario."""
     return _listed(_metrics(ctx, incomplete.rpartition(",")[2]), incomplete)
 
 
 def until(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
-    """A metric, before its share."""
+    """Completes a metric, before its share."""
     return _items({f"{name}=": meaning for name, meaning in _metrics(ctx, incomplete).items()}, incomplete)
 
 
@@ -87,14 +87,14 @@ def _metrics(ctx: Context, begin: str) -> dict[str, str]:
 
 
 def papers(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """Papers, and folders of one's own."""
+    """Completes papers and custom folders."""
     from bentpipe.papers.claims import names
 
     return _items(dict.fromkeys(names(), ""), incomplete) + files(incomplete)
 
 
 def topics(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """What `list` lists."""
+    """Completes topics of `list`."""
     from bentpipe.cli.list import topics
 
     return _items(dict.fromkeys(topics(), ""), incomplete)
@@ -116,7 +116,7 @@ def places(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
 
 
 def selections(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
-    """How a place chooses its satellite."""
+    """Completes rules for the choice of a satellite."""
     from bentpipe.sky.paths import SELECTIONS
 
     return _items(SELECTIONS, incomplete)
@@ -136,7 +136,7 @@ def settings(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem
     prefix = "".join(f"{part};" for part in before) + last[: len(last) - len(last.lstrip())]
     key, equals, value = last.strip().partition("=")
     scenario = _scenario(ctx)
-    # Only what the key begins with is looked at: a schema has no end, a name does.
+    # Only the beginning of the key is compared: a schema has no end, a name has one.
     known = overrides.keys(schema(), {} if scenario is None else overrides.content(scenario), key)
     if not equals:
         unread = overrides.unread(_TABLES.get(ctx.info_name or "", ()))
@@ -167,7 +167,7 @@ def _items(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
 
 
 def _listed(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
-    """Names, the last of several with commas between them; none twice."""
+    """Completes the last of several names separated by commas, without repetition."""
     before, comma, last = incomplete.rpartition(",")
     left = {name: text for name, text in known.items() if name not in before.split(",")}
     return [CompletionItem(f"{before}{comma}{item.value}", help=item.help) for item in _items(left, last)]

@@ -88,7 +88,7 @@ def _shown(found: list[Drilled]) -> Iterator[RenderableType]:
 
 
 def _sum(found: list[Drilled]) -> Kernel:
-    """What all scripts found together."""
+    """Sums the results of all scripts."""
     from bentpipe.emulation.drill import Kernel
 
     parts = [each.kernel for each in found if each.kernel]

@@ -23,7 +23,7 @@ WIDTH = 72
 
 def described(error: BaseException, is_coloured: bool = False) -> str:
     """The text of an error, in which an excerpt of the scenario follows each place."""
-    # By where a problem begins, how many letters it is about.
+    # Length of a problem in letters, by its place.
     lengths = {
         (problem.file, problem.line, problem.column): problem.end_column - problem.column
         for problem in getattr(error, "problems", ())
@@ -50,14 +50,14 @@ def _text(error: BaseException) -> str:
 
 
 def _option(options: Mapping[str, str], name: str, value: Any, sign: str) -> str:
-    """Spell a parameter as the command line does; as in a call if the command has no such option."""
+    """Spells a parameter as an option, or as in a call if the command has no such option."""
     if name not in options:
         return argument(name, value, sign)
     return options[name] if value is None or value is True else f"{options[name]} {_typed(value)}"
 
 
 def _typed(value: Any) -> str:
-    """A value as one types it: `reno,sack`, `'prr: tcp.reduction=prr'`, `tcp.cc=reno,sack`."""
+    """Spells a value for the command line: `reno,sack`, `'prr: tcp.reduction=prr'`, `tcp.cc=reno,sack`."""
     if isinstance(value, Word):
         return value.strip("'\"")
     if isinstance(value, dict):
@@ -69,7 +69,7 @@ def _typed(value: Any) -> str:
 
 
 def _coloured(line: str, place: re.Match[str] | None) -> str:
-    """`error` is red, what helps stands back."""
+    """Colours an error: `error` red, the advice dim."""
     end = len(line) if place is None else place.start()
     text, rest = line[:end], line[end:]
     if text.startswith("error:"):
@@ -78,7 +78,7 @@ def _coloured(line: str, place: re.Match[str] | None) -> str:
 
 
 def _line(file: str, row: int, read: dict[str, list[str]]) -> str:
-    """A line of a scenario file; empty where there is none, as of the standard input."""
+    """Reads a line of a scenario file; empty for the standard input."""
     if file not in read:
         try:
             path = Path(file)
@@ -90,7 +90,7 @@ def _line(file: str, row: int, read: dict[str, list[str]]) -> str:
 
 
 def _excerpt(text: str, row: int, column: int, length: int, is_coloured: bool) -> list[str]:
-    """The part of a line around a column, counted from 1, and carets under so many letters, at least one."""
+    """Cuts a line around a column, counted from 1, with carets under `length` letters, at least one."""
     first = max(0, column - 1 - BEFORE) if len(text) > WIDTH else 0
     # A tab or a hidden character would move the caret.
     shown = HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text[first : first + WIDTH].replace("\t", " "))

@@ -1,4 +1,4 @@
-"""How help looks: a part with examples, and colour on terminals."""
+"""Formats help: a section with examples, and colour on terminals."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
 class Formatter(click.HelpFormatter):
-    """Headings are bold, and names have a colour. Click removes both where no terminal shows them."""
+    """Formats headings in bold and names in colour. Click removes both for other outputs than terminals."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         before, prefix = len(self.buffer), prefix or "Usage:"
         super().write_usage(prog, args, prefix + " ")
-        # Styled afterwards: older versions of Click count letters that no terminal shows.
+        # Styled afterwards: older versions of Click count invisible letters.
         self.buffer[before:] = ["".join(self.buffer[before:]).replace(prefix, styled(prefix, bold=True), 1)]
 
     def write_heading(self, heading: str) -> None:
@@ -34,7 +34,7 @@ class Formatter(click.HelpFormatter):
 
 
 class Context(click.Context):
-    """Of a command: its help follows NO_COLOR."""
+    """Context of a command, whose help follows NO_COLOR."""
 
     formatter_class = Formatter
 
@@ -76,11 +76,11 @@ class Command(click.Command):
         super().__init__(*args, **kwargs)
         self.aliases = aliases or {}
         self.examples = [f"bentpipe {example}" for example in examples]
-        # Indented by four: code, for what makes pages of it.
+        # Four spaces mark code for generators of pages.
         self.epilog = "Examples:\n\n" + "\n".join(f"    {example}" for example in self.examples)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Its options go along with an error, which names parameters."""
+        """Run the command, and attach its options to errors, which name parameters."""
         try:
             return super().invoke(ctx)
         except BentpipeError as error:
@@ -89,7 +89,7 @@ class Command(click.Command):
 
     @property
     def options(self) -> dict[str, str]:
-        """By parameter of the library, the option that stands for it."""
+        """Maps parameters of the library to options."""
         given = [each for each in self.params if isinstance(each, click.Option)]
         return {**{str(each.name): max(each.opts, key=len) for each in given}, **self.aliases}
 

@@ -15,7 +15,7 @@ from bentpipe.cli.help import Command, argument
 from bentpipe.errors import BentpipeError
 
 ORBITS = {"geo": ("36,000 km", "260 ms"), "meo": ("8,000 km", "70 ms"), "leo": ("550 km", "15 ms")}
-"""By name: the altitude, and the delay one way over the satellite."""
+"""Altitude, and one-way delay over the satellite, by name."""
 TRAFFIC = {
     "bulk": 'app = "greedy"  # Never ends. A file instead: { kind = "file", size = "20 MB" }.',
     "file": 'app = { kind = "file", size = "20 MB" }  # Its completion time is in the results.',
@@ -87,7 +87,7 @@ def command(name: str | None, source: str | None) -> None:
     place = place if place.suffix == ".toml" else place.with_name(f"{place.name}.toml")
     if not str(place).isprintable():
         raise BentpipeError(f"{str(place)!a} is not a file name\n  expected printable letters")
-    # Before anything is asked.
+    # Before the first question.
     if place.exists():
         raise _is_there(place)
     text = _asked(place) if source is None else _copied(source, place)
@@ -106,7 +106,7 @@ def _is_there(place: Path) -> BentpipeError:
 
 
 def _copied(source: str, place: Path) -> str:
-    """A bundled scenario, whose commands name the copy."""
+    """Copies a bundled scenario; its commands name the copy."""
     from bentpipe.scenario.scenario import shipped_text
 
     commands = re.compile(rf"^(#  +bentpipe \w+ ){re.escape(source)}(?=\s|$)", re.MULTILINE)
@@ -114,7 +114,7 @@ def _copied(source: str, place: Path) -> str:
 
 
 def _asked(place: Path) -> str:
-    """The template, with what is answered on a terminal; otherwise a bulk transfer over GEO."""
+    """Fills the template with the answers on a terminal, or with a bulk transfer over GEO."""
     orbit, traffic = "geo", "bulk"
     if is_answered():
         orbit = click.prompt("Orbit", type=click.Choice(list(ORBITS)), default=orbit)
@@ -138,5 +138,5 @@ def _ends(source: str, destination: str) -> str:
 
 
 def is_answered() -> bool:
-    """Whether somebody is there to answer."""
+    """Whether a user can answer on a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()

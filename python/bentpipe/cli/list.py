@@ -41,7 +41,7 @@ ONE_ONLY = "of one flow or link only"
 
 
 class Entry(NamedTuple):
-    """What can be named."""
+    """A name that a scenario or an option can have, with its meaning."""
 
     name: str
     summary: str
@@ -83,7 +83,7 @@ def command(topic: str | None, json: bool) -> None:
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
-    """The topic that has this name, in singular or plural, or that it is another word for; else the word as it is."""
+    """Returns the topic with this name, singular, plural or synonym; otherwise the word itself."""
     plain = word.lower().replace("_", "-").replace(" ", "-")
     near = (
         plain,
@@ -97,7 +97,7 @@ def _meant(word: str, known: Iterable[str]) -> str:
 
 
 def topics() -> dict[str, Callable[[], list[Entry]]]:
-    """By topic, what makes its list."""
+    """Maps each topic to the function that makes its list."""
 
     def chosen(topic: str) -> Callable[[], list[Entry]]:
         return lambda: [Entry(entry["name"], entry["summary"]) for entry in found[topic]]
@@ -125,7 +125,7 @@ def _defined(table: str) -> list[Entry]:
 
 
 def _as_metric(table: str, entry: Entry) -> str:
-    """What to call a column as a metric, if it is one."""
+    """Returns the metric of a column, if it has one."""
     from bentpipe.metric import NOT_METRICS, known, name_of, of_one
 
     name = name_of(table, entry.name)
@@ -179,8 +179,8 @@ def _places() -> list[Entry]:
 
 
 def _print(entries: list[Entry]) -> None:
-    """Names with what they are; those of a table under its name."""
-    # Not by Rich, whose tables take longer to import than all of this takes.
+    """Prints names with their meanings, grouped by table."""
+    # Not by Rich: its import takes longer than all of this.
     formatter = Formatter(width=get_terminal_size().columns)
     for table, group in groupby(entries, key=lambda entry: entry.table):
         with formatter.section(table) if table else nullcontext():
@@ -189,7 +189,7 @@ def _print(entries: list[Entry]) -> None:
 
 
 def _shortened(topic: str, names: list[str]) -> str:
-    """The first of many names; a topic's own list has them all."""
+    """Cuts a long list of names; the list of the topic has all."""
     shown = ", ".join(names[:MOST])
     return shown if len(names) <= MOST else f"{shown}, and {len(names) - MOST} more: bentpipe list {topic}"
 

@@ -66,7 +66,7 @@ store = click.option(
 jobs = click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Parallel runs. Default: one per core.")
 on = click.option("--on", metavar="WHERE", help="Run in worker processes: local:4 or dask://HOST:PORT.")
 
-# As text: a path would lose the slash of a folder's name.
+# As text: a path would lose the slash after a folder.
 pcap = click.option("--pcap", metavar="FILE", type=click.Path(readable=False), help=PCAP)
 json = click.option("--json", is_flag=True, help="Print the result as JSON and nothing else.")
 quiet = click.option("-q", "--quiet", is_flag=True, callback=_hush, help="Print errors only: no tables, no progress.")

@@ -1,4 +1,4 @@
-"""What goes to the standard output, and what to the error output."""
+"""Prints results to the standard output and messages to the error output."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
 UNKNOWN_WIDTH = 80
-"""Letters in a line where nobody says how many there are."""
+"""Letters of a line if the width of the terminal is unknown."""
 
 
 def print_result(
     content: Callable[[], Any], shown: Callable[[], Iterable[RenderableType]], *, json: bool, quiet: bool
 ) -> None:
-    """Print a result as was asked: its content as JSON, as tables and sentences, or not at all."""
+    """Print a result in the chosen form: as JSON, as tables and sentences, or not at all."""
     if json:
         print_json(content())
     elif not quiet:
@@ -38,7 +38,7 @@ def print_parts(parts: Iterable[RenderableType]) -> None:
     """Print tables and sentences, in colour on a terminal. Plain text, such as paths to copy, is never broken."""
     from rich.console import Console
 
-    # A width of 0, which some environments give, is one that is not known.
+    # Some environments report an unknown width as 0.
     is_unknown = set(os.environ.get("COLUMNS", "")) == {"0"}
     stream = terminal.as_it_is(sys.stdout)
     console = Console(file=stream, highlight=False, width=UNKNOWN_WIDTH if is_unknown else None)
@@ -60,7 +60,7 @@ class _Visible(NamedTuple):
 
 
 class Title:
-    """Title and key facts of a scenario, printed once: when the work is under way, as an error may come before."""
+    """Title and key facts of a scenario, printed once: after the work has started, as errors come before."""
 
     def __init__(self, scenario: Scenario, *, is_shown: bool, with_hosts: bool = False) -> None:
         self._scenario = scenario
@@ -68,7 +68,7 @@ class Title:
         self._with_hosts = with_hosts
 
     def show(self) -> None:
-        """Print it, unless it has been."""
+        """Print the title, once."""
         if self._is_due:
             self._is_due = False
             from bentpipe.cli.render import facts
@@ -87,14 +87,14 @@ def print_json(content: Any) -> None:
 
 
 def print_error(error: BaseException) -> None:
-    """Print an error, the lines of the scenario that it is about, and nothing of Python."""
+    """Print an error with the lines of its scenario, without a traceback."""
     from bentpipe.cli.excerpt import described
 
     print(described(error, is_coloured(sys.stderr)), file=sys.stderr)
 
 
 def styled(text: str, **look: Any) -> str:
-    """Text in a colour of ours."""
+    """Colour a text."""
     return terminal.marked(click.style(terminal.visible(text), **look))
 
 
@@ -111,7 +111,7 @@ def _encoding(stream: IO[str]) -> str:
 
 
 def check_places(save: Path | None = None, plot: Path | None = None, pcap: str | None = None) -> None:
-    """Refuse what cannot be written before anything is run for it."""
+    """Check before any run that the files can be written."""
     if pcap is not None:
         from bentpipe.files import captures
 

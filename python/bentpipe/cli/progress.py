@@ -1,4 +1,4 @@
-"""How far a command is, on the terminal's error output."""
+"""Shows the progress of a command on the terminal's error output."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class Bar:
-    """A bar on a terminal for work that takes more than a second. It is passed as `progress`.
+    """Bar on a terminal for work of more than a second, passed as `progress`.
 
     Parameters
     ----------
     begun : callable, optional
-        Called once, when the work is under way: what was asked for has been checked by then.
+        Called once when the work starts, after all arguments were checked.
     is_quiet : bool
         Show nothing.
     is_summed_up : bool
-        Print a line at the end that says what was done, also without a terminal.
+        Print a summary at the end, also without a terminal.
     """
 
     is_bar = True
@@ -69,7 +69,7 @@ def load(
     tables: Collection[str] = (),
     is_quiet: bool = False,
 ) -> Scenario:
-    """The scenario that a command is given, with a bar where reading takes long.
+    """Read the scenario of a command, with a bar if it takes long.
 
     `more` goes over all; `tables` are those besides a run that the command reads.
     """

@@ -1,4 +1,4 @@
-"""What commands give of an emulated run."""
+"""Prints and saves emulated runs for all commands that make them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ OWN = {
     "resent": "retransmissions",
     "timeouts": "timeouts",
 }
-"""What is printed of our own connections, with its name in `spoken`."""
+"""Printed columns of bentpipe's connections, with their keys in `spoken`."""
 
 
 def give(found: Emulation, *, save: Path | None, plot: Path | None, json: bool, quiet: bool, strict: bool) -> NoReturn:
-    """Write and print it, and end with the status of the program, or that of a run which is not trustworthy."""
+    """Save and print a run, and exit with the status of its program, or of an untrustworthy run."""
     if save is not None:
         found.save(save)
     if plot is not None:
@@ -40,7 +40,7 @@ def give(found: Emulation, *, save: Path | None, plot: Path | None, json: bool, 
     if strict and not found.trust.is_trustworthy:
         raise click.exceptions.Exit(UNTRUSTWORTHY)
     status = -signal.SIGINT if found.stopped == "interrupted" else found.status or 0
-    # As shells say it: 128 and the number of the signal.
+    # As in shells: 128 plus the number of the signal.
     raise click.exceptions.Exit(128 - status if status < 0 else status)
 
 

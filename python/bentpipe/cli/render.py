@@ -1,4 +1,4 @@
-"""What the command line prints of experiments with many runs, and of papers: tables for 80 columns."""
+"""Renders experiments with many runs, and papers, as tables for 80 columns."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ def facts(scenario: Scenario) -> Text:
 
 
 def hosts(result: Result) -> Text:
-    """Which hosts a result is of: the first line of it."""
+    """Renders the hosts of a result, as its first line."""
     return Text(f"hosts: {result.hosts or 'none, the flows are datagrams'}")
 
 
 def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[RenderableType]:
-    """A comparison: a row per sender, means over half widths, then what can be said."""
+    """Renders a comparison: a row per case, means above half widths, then the statements."""
     estimates = {
         metric: [comparison.estimate(name, metric) for name in comparison.names] for metric in comparison.metrics
     }
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
-    # What flows with several transfers have besides goes into a table of its own: both fit the terminal.
+    # Metrics of flows with several transfers go into a separate table, so that both tables fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if _is_of_transfers(name)}
     # Columns of losses only on request: with all, the table is wider than a terminal. Jain's index needs equal flows.
     is_mixed = len(set(comparison.scenario.flow_kinds)) > 1
@@ -68,7 +68,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
     replications = len(comparison.seeds)
     if replications > 1:
         yield _sample(f" of {replications} replications{_days(comparison)}", comparison.judgement)
-    # The times of transfers are all of the same ones.
+    # All times of transfers cover the same transfers.
     notes = (
         comparison.unfinished(name)
         for name in shown
@@ -82,13 +82,13 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
 
 
 def notes(result: Comparison | Mix | Sweep) -> Iterator[RenderableType]:
-    """The notes and hints of a result, printed last."""
+    """Renders the notes and hints of a result, as its last lines."""
     for note in result.notes:
         yield Text(f"note: {note}", style="yellow")
 
 
 def ratios(result: Comparison | Sweep) -> Iterator[RenderableType]:
-    """Ratios to the baseline: a row per sender and setting, a column per metric; below, why there is none."""
+    """Renders ratios to the baseline: a row per case and setting, a column per metric; below, why some are missing."""
     frame = result.ratios
     shown = frame["metric"].unique(maintain_order=True).to_list()
     last = ("replications", "ratio", "low", "high", "note")
@@ -121,7 +121,7 @@ def ratios(result: Comparison | Sweep) -> Iterator[RenderableType]:
 
 
 def mix(mix: Mix) -> Iterator[RenderableType]:
-    """Senders in one run: a row per sender, means over half widths, then what can be said."""
+    """Renders a mix: a row per congestion control, means above half widths, then the statements."""
     from bentpipe.statistics.samples import Counts
 
     yield hosts(mix)
@@ -150,7 +150,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
 
 
 def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
-    """A sweep: a row per point, means over half widths, what can be said, what failed, and where it all is."""
+    """Renders a sweep: a row per point, means above half widths, statements, failures, and the path of the store."""
     yield hosts(result)
     keys = [formatting.short_key(key, result.keys) for key in result.keys]
     table = make_table("", keys[0], keys[1:])
@@ -190,7 +190,7 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
 
 
 def reproduction(result: Reproduction, place: Path | None) -> Iterator[RenderableType]:
-    """Papers: a row per claim, then how many of each verdict; without a place, claims at length."""
+    """Renders papers: a row per claim, then counts of verdicts; without a place, claims at length."""
     from bentpipe.papers import entries, pages, summary
 
     for each in result.papers:
@@ -222,8 +222,8 @@ def reproduction(result: Reproduction, place: Path | None) -> Iterator[Renderabl
 
 
 def report(report: Report) -> Iterator[RenderableType]:
-    """What can be said, and where the parts of the report are."""
-    # Not a table: that would break a path which somebody copies.
+    """Renders the statements of a report and the paths of its parts."""
+    # Not a table: line breaks would spoil a copied path.
     places = [f"page     {report.page}"]
     for what, files in (("figures", report.figures), ("tables", report.tables)):
         kinds = ", ".join(dict.fromkeys(file.suffix[1:].upper().replace("TEX", "LaTeX") for file in files))
@@ -242,7 +242,7 @@ def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | I
     for name, found in shown.items():
         divisor, unit = _scale(name, shown)
         table.add_column(_head(name, unit), justify="right")
-        # Of transfers there are many, and several columns are of them; they are counted below the table.
+        # Transfers are many and have several columns: their counts are below the table.
         counts = [
             None if named(name).is_of_transfers else comparison.sample(sender, name).counts
             for sender in comparison.names
@@ -265,7 +265,7 @@ def _sample(of: str, judgement: Judgement) -> Text:
 
 
 def _scale(name: str, shown: Mapping[str, Sequence[Estimate | Interval]]) -> tuple[float, str]:
-    """Divisor and unit of a metric, the same for all of its quantity that are shown (`fct`, `fct_p95`)."""
+    """Divisor and unit of a metric, equal for all shown metrics of its quantity (`fct`, `fct_p95`)."""
     if named(name).base == "utilisation":
         return 0.01, "%"
     unit = named(name).unit
@@ -283,17 +283,17 @@ def _quantity(name: str) -> str:
 
 
 def _is_of_transfers(name: str) -> bool:
-    """Whether it stands with what flows have that make several transfers."""
+    """Whether the column belongs to the table of flows with several transfers."""
     return named(name).base in TRANSFERS or named(name).is_of_transfers
 
 
 def _head(name: str, unit: str) -> str:
-    """Of a column; the name of a flow or link under that of the metric."""
+    """Head of a column: the metric, and below it the flow or link."""
     return _SHORT.get(name) or heading(name.replace(":", "\n"), unit)
 
 
 def _cell(found: Estimate | Interval, divisor: float, counts: Counts | None = None) -> str:
-    """The value, and under it its margin, or two where the interval is not symmetric; then of how many, if not all."""
+    """Cell with the value, below it one margin, or two for asymmetric intervals, then the count of completed ones."""
     from bentpipe.statistics.samples import bound
 
     text = bound(_value_and_margin(found, divisor), found)

@@ -1,4 +1,4 @@
-"""What the command line prints of one run."""
+"""Renders a single run for the terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DROPS_MAX = 10
 
 
 def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
-    """A run: flows, links, why packets were lost, and whether the count of packets adds up."""
+    """Renders a run: flows, links, causes of loss, and the balance of packets."""
     yield hosts(result)
     flows = result.rows("flows")
     is_many = len(flows) > FLOWS_MAX and not show_all
@@ -55,7 +55,7 @@ def _flows(flows: Rows) -> Table:
 
 
 def _proxies(result: RunResult, flows: Rows) -> Iterator[Text]:
-    """With whom round trips are measured where that is not the other end."""
+    """Renders the peers of round trips that end at a proxy."""
     ends = {name: flow["to"] for name, flow in result.scenario.to_dict()["flow"].items()}
     nodes = sorted({row["rtt_to"] for row in flows} - {""} - set(ends.values()))
     if nodes:
@@ -63,7 +63,7 @@ def _proxies(result: RunResult, flows: Rows) -> Iterator[Text]:
 
 
 def _spread(flows: Rows) -> Table:
-    """Many flows: per sender, the smallest, middle and largest value of each column."""
+    """Renders many flows: per congestion control, minimum, median and maximum of each column."""
     groups = _by(flows, "cc")
     names = [name for cc, group in groups.items() for name in (f"{cc} x {len(group)}", "", "")]
     columns = []
@@ -90,7 +90,7 @@ def _flow_columns(flows: Rows) -> list[Shown]:
 
 
 def _times(flows: Rows, simulated_s: float, is_many: bool) -> Iterator[RenderableType]:
-    """What kept the senders from sending: a row per flow, or the sums of each sender's; seconds over per cent."""
+    """Renders the limits of the senders: a row per flow or congestion control, seconds above per cent."""
     names = [*_TIMES.values(), *_ERROR_TIMES.values()]
     timed = [row for row in flows if row[names[0]] is not None]
     labels = _all(timed, "flow")
@@ -114,7 +114,7 @@ def _times(flows: Rows, simulated_s: float, is_many: bool) -> Iterator[Renderabl
 
 
 def _verdicts(flows: Rows, is_many: bool) -> Iterator[RenderableType]:
-    """What the senders took their losses for: a row per flow, or the sums of each sender's."""
+    """Renders loss differentiation: a row per flow or congestion control."""
     signs = ("reductions", "congestion_losses", "link_losses")
     found = [row for row in flows if any(row[sign] for sign in signs)]
     if not found:
@@ -131,7 +131,7 @@ def _all(rows: Rows, name: str) -> list[Any]:
 
 
 def _by(rows: Rows, *names: str) -> dict[Any, Rows]:
-    """In groups of equal values, in the order of the first of each."""
+    """Groups rows by a value, in the order of first occurrence."""
     groups: dict[Any, Rows] = {}
     for row in rows:
         groups.setdefault(row[names[0]] if len(names) == 1 else tuple(row[name] for name in names), []).append(row)
@@ -139,7 +139,7 @@ def _by(rows: Rows, *names: str) -> dict[Any, Rows]:
 
 
 def _sums(flows: Rows, names: list[str]) -> tuple[list[str], Rows]:
-    """Labels of senders, and the sums of these columns over the flows of each."""
+    """Labels of congestion controls, and the sums of columns over the flows of each."""
     groups = _by(flows, "cc")
     sums = [{name: sum(row[name] or 0 for row in group) for name in names} for group in groups.values()]
     return [f"{cc} x {len(group)}" for cc, group in groups.items()], sums
@@ -151,7 +151,7 @@ def _percent(part: float, whole: float) -> str:
 
 
 def _completions(result: RunResult, show_all: bool) -> Iterator[RenderableType]:
-    """Transfers: a row per flow; of a single flow a row per class of sizes; of many flows all together."""
+    """Renders transfers: a row per flow, a row per class of sizes for a single flow, or one row for many flows."""
     rows = result.rows("completions")
     if not rows:
         return
@@ -296,4 +296,4 @@ _TIMES = {
     "\ntimeout": "timeout_s",
     "\noutage": "outage_s",
 }
-"""What kept a sender from sending, as titled, with its column of `flows`."""
+"""Titles of the limits of a sender, with their columns in `flows`."""

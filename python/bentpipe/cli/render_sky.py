@@ -1,4 +1,4 @@
-"""What `bentpipe sky` prints: tables for 80 columns."""
+"""Renders the results of `bentpipe sky` as tables for 80 columns."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ ROWS_MAX = 12
 
 
 RARE = 1e-15
-"""Nobody sees errors that are rarer."""
+"""Rates below this are shown as `<1e-15`."""
 
 
 def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
-    """What the path is like, and its changes."""
+    """Renders the path and its changes."""
     summary, scene = found.summary, found.scene
     start, end = (place.name for place in scene.places[:2])
     title = f"{start} to {end} over {scene.over}"
@@ -65,7 +65,7 @@ def path(found: SkyPath, *, every: bool) -> Iterator[RenderableType | str]:
 
 
 def _disjoint(rows: list[dict[str, Any]], apart: str) -> Iterator[RenderableType | str]:
-    """Paths that share nothing."""
+    """Renders disjoint paths."""
     shown = [row for row in rows if row["connected"]]
     columns = [
         Shown("least delay", [row["delay_min_s"] for row in shown], "s"),
@@ -103,13 +103,13 @@ def _hint(found: SkyPath | SkyPaths) -> str:
 
 
 def _gaps(found: SkyPath) -> Iterator[Text]:
-    """The reasons why there is no path at times, with remedies."""
+    """Renders the reasons for times without a path, with remedies."""
     for gap in found.gaps:
         yield Text(f"{100 * gap.share:.3g} % of the time without: {gap.why}; remedy: {gap.help}")
 
 
 def matrix(found: SkyPaths, *, every: bool) -> Iterator[RenderableType | str]:
-    """Statistics of all pairs, the longest delay first."""
+    """Renders statistics of all pairs, the longest delay first."""
     import polars as pl
 
     summary = found.summary
@@ -139,7 +139,7 @@ def matrix(found: SkyPaths, *, every: bool) -> Iterator[RenderableType | str]:
 
 
 def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:
-    """The passes by rise."""
+    """Renders the passes in order of their rise."""
     scene = found.scene
     yield _head(f"{scene.over} over {scene.places[0].name}", scene, found.span)
     if len(found.passes) == 0:
@@ -160,7 +160,7 @@ def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:
 
 
 def coverage(found: Coverage) -> Iterator[RenderableType | str]:
-    """Satellites in view by latitude."""
+    """Renders satellites in view by latitude."""
     yield _head(f"Coverage by {found.scene.over}", found.scene, found.span)
     yield from map(Text, found.statements)
     bands = found.bands()
@@ -177,7 +177,7 @@ def coverage(found: Coverage) -> Iterator[RenderableType | str]:
 
 
 def budget(found: Budget) -> Iterator[RenderableType | str]:
-    """A table for each weather: lines down, elevations across."""
+    """Renders a table for each weather: lines as rows, elevations as columns."""
     radio = found.radio
     down = ""
     if "to" in radio:
@@ -258,7 +258,7 @@ def _polarised(polarisation: str | float) -> str:
 
 
 def _few(number: float | None) -> str:
-    """How many on average: fractions where they are few."""
+    """Formats an average count, with a fraction if it is small."""
     if number is None:
         return formatting.MISSING
     return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
@@ -271,7 +271,7 @@ def _rare(value: float | None) -> str:
 
 
 def moment(found: Map) -> Iterator[RenderableType | str]:
-    """Where the nodes of the path are."""
+    """Renders a map of one moment: the positions of the nodes of the path."""
     scene = found.scene
     yield _head(
         scene.over, scene, None, f"{found.scene.instant(found.at_s)}, {formatting.count(len(found.links), 'link')}"

@@ -45,7 +45,7 @@ def _shown(
     json: bool,
     quiet: bool,
 ) -> None:
-    """Do the work, then save, print and draw what it found."""
+    """Compute a look, then save, print and draw it."""
     check_places(save, plot)
     with Bar(is_quiet=quiet) as bar:
         found = find(bar)
@@ -294,7 +294,7 @@ def coverage(
 
 
 def _drawn_anyway(function: Function) -> Function:
-    """Without `--plot` a map goes to a place of its own, unless only JSON is wanted."""
+    """Draws a map also without `--plot`, into `MAP`, unless only JSON is wanted."""
 
     @wraps(function)
     def command(*args: Any, plot: Path | None, **kwargs: Any) -> Any:

@@ -30,7 +30,7 @@ FORMER = {
 
 
 class SkyCommand(Command):
-    """A command of the sky, which knows the former names of options."""
+    """A command of `bentpipe sky`. It accepts former names of options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:

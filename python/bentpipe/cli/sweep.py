@@ -102,7 +102,7 @@ def command(
 
     place = where["store"] or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
     values, together = overrides.varied(vary)
-    # Before the rest is imported, which takes longer than to find what is wrong.
+    # Check first: the other imports take longer than finding an error.
     asked = arguments(
         values,
         together,
@@ -142,7 +142,7 @@ def command(
         json=json,
         quiet=quiet,
     )
-    # Last: there may be nothing to draw, and what was computed is worth having all the same.
+    # Last: if there is nothing to draw, the results are already printed and saved.
     if plot is not None:
         from bentpipe.plot import save as save_figure
 

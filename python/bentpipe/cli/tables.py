@@ -1,4 +1,4 @@
-"""How tables are laid out in a terminal: units in their heads, columns that do not fit below."""
+"""Lays out tables in a terminal: units in the heads, columns that do not fit in a second table below."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Blocks(Table):
     """A table that is never wider than the terminal: columns that do not fit follow below, with the names again."""
 
     names = 1
-    """So many columns on the left say what a row is of."""
+    """Number of columns on the left that identify a row."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         blocks = self._blocks(options.max_width)
@@ -74,7 +74,7 @@ class Blocks(Table):
 
 
 def _needed(column: Column) -> int:
-    """The letters that a column takes at least, with the space to the next; long texts are broken."""
+    """Least width of a column in letters, with the space to the next; long texts are broken."""
     lines = [line for cell in (column.header, *column.cells) for line in str(cell).split("\n")]
     widest = max(map(cell_len, lines), default=0)
     return GAP + (min(widest, BROKEN_AT) if column.overflow == "fold" else widest)
@@ -83,7 +83,7 @@ def _needed(column: Column) -> int:
 def make_rows(
     title: str, key: str, names: Sequence[str], texts: Sequence[tuple[str, Sequence[str]]], columns: Sequence[Shown]
 ) -> Blocks:
-    """A table with a row for each name: texts, then numbers, those of one quantity in one unit."""
+    """Builds a table with a row per name: texts, then numbers, with one unit per quantity."""
     table = make_table(title, key, [name for name, _ in texts])
     printed = []
     for column in columns:
@@ -113,12 +113,12 @@ def make_table(title: str, key: str, texts: Sequence[str]) -> Blocks:
 
 
 def heading(name: str, unit: str) -> str:
-    """Of a column of numbers."""
-    # The unit stands under the name; where there is none the name moves down, next to its numbers.
+    """Returns the head of a column of numbers."""
+    # The unit is under the name. A name without a unit moves down, next to its numbers.
     return f"{name}\n{unit}" if unit else f"\n{name}"
 
 
 def hidden(count: int, what: str, hint: str = "; --all shows each") -> Iterator[Text]:
-    """A line that says how many rows are not shown, if any."""
+    """Line with the number of hidden rows; empty if all are shown."""
     if count > 0:
         yield Text(f"{count} {what}{hint}", style="dim")

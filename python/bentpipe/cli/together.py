@@ -1,4 +1,4 @@
-"""What `compare` and `mix` do alike: run many times, and keep and show what was finished."""
+"""Common part of `compare` and `mix`: run many times, keep and show the finished replications."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def carry_out(
     json: bool,
     quiet: bool,
 ) -> None:
-    """Do the work, then save, print and draw its result.
+    """Run an experiment, then save, print and draw its result.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def carry_out(
             raise Interrupted(f"{interrupt}; the finished runs are saved in {save}") from None
         raise
     finished(result)
-    # Last: there may be nothing to draw, and what was computed is worth having all the same.
+    # Last: if there is nothing to draw, the results are already printed and saved.
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
@@ -65,7 +65,7 @@ def carry_out(
 def refuse_unused(
     scenario: Scenario, sets: Sequence[str], cases: Mapping[str, Mapping[str, Any]], *, is_cc: bool
 ) -> None:
-    """Refuse values of `--set` that `--cc` or each of the cases sets, too.
+    """Reject keys of `--set` that `--cc` or every case sets, too.
 
     Raises
     ------

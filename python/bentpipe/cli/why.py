@@ -101,7 +101,7 @@ def command(
 def _result(
     file: str, cc: str | None, sets: tuple[str, ...], seed: int | None, quiet: bool, asked: dict[str, Any]
 ) -> RunResult:
-    """The run to explain. Unknown flows and times are refused before it."""
+    """Load or run the run to explain, after a check of flows and times."""
     from bentpipe.experiment.why import explanation as why
     from bentpipe.experiment.why import spent, time_spent
 
@@ -148,7 +148,7 @@ def _hosts(result: RunResult) -> RenderableType:
 
 
 def _parts(told: Explanation, spent: TimeSpent) -> Iterator[RenderableType]:
-    """Happenings, the summary and the parts of the time. Times have their own column: long text goes on beside them."""
+    """Renders events, the summary and the parts of the time. Long text wraps beside the column of times."""
     from rich.table import Table
     from rich.text import Text
 
@@ -172,7 +172,7 @@ def _parts(told: Explanation, spent: TimeSpent) -> Iterator[RenderableType]:
 
 
 def _breakdown(found: Breakdown) -> Iterator[RenderableType]:
-    """Each kind of flow, its parts below it; then what was tried."""
+    """Renders each kind of flow with its parts, then the tried changes."""
     from rich.table import Table
     from rich.text import Text
 

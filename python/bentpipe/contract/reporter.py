@@ -1,4 +1,4 @@
-"""Common part of all reports: a page, with its figures and tables as files."""
+"""Base of all reports: a page, with its figures and tables as files."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import files
 from bentpipe.reports import figures
-from bentpipe.reports.page import Code, Folded, Page, Picture, Section
+from bentpipe.reports.page import Picture
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from bentpipe.plot.style import Drawing
+    from bentpipe.reports.page import Page
     from bentpipe.reports.provenance import Provenance
     from bentpipe.reports.tables import Table
 
 FORM = "bentpipe report"
 PAGE = "report.html"
+SENTENCES_MAX = 3
+"""Sentences of the first paragraph."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The places of a report and its files.
+    """Paths of a report and its files.
 
     Attributes
     ----------
@@ -31,7 +35,7 @@ class Report:
     figures, tables : list of Path
         Each figure as SVG and PNG, each table as CSV and LaTeX.
     statements : list of str
-        Sentences about each metric; counts, if they are about many settings.
+        Sentences about each metric. A sentence about many settings counts them.
     """
 
     folder: Path
@@ -41,7 +45,7 @@ class Report:
     statements: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, fit for JSON."""
+        """Converts it to plain data for JSON."""
         return {
             "page": str(self.page),
             "figures": list(map(str, self.figures)),
@@ -51,7 +55,7 @@ class Report:
 
 
 class Reporter(ABC):
-    """Writer of a page with its figures and tables."""
+    """Builds a page with its figures and tables, and writes all of them."""
 
     def __init__(self, provenance: Provenance) -> None:
         self.provenance = provenance
@@ -60,6 +64,7 @@ class Reporter(ABC):
         self.said: list[str] = []
 
     def write(self, place: Path) -> Report:
+        """Writes the report into a folder, in place of an older one."""
         content = self.page().html()
         note = str(self.provenance)
 
@@ -86,24 +91,31 @@ class Reporter(ABC):
 
     @abstractmethod
     def page(self) -> Page:
-        """Make the page, and collect its figures, tables and sentences."""
-
-    def scenario(self) -> Section:
-        """Make the section of the resolved scenario."""
-        text = Code(self.provenance.scenario)
-        return Section("Scenario", [Folded("The scenario with every default filled in", [text], "scenario")])
+        """Builds the page, and collects the figures, the tables and the sentences."""
 
     def picture(self, file: str, drawing: Drawing, meaning: str, of: str, what_is_drawn: str) -> Picture:
-        """Make a figure, which becomes a file as well."""
+        """Adds a figure to the page and to the files."""
         drawn = figures.Drawn.of(drawing.figure, str(self.provenance))
         self.figures[file] = drawn
-        caption = f"{meaning}: {what_is_drawn}."
+        caption = f"{meaning}: {what_is_drawn}." if what_is_drawn else f"{meaning}."
         caption += "".join(f" {note[:1].upper()}{note[1:]}." for note in drawing.notes)
         svg = figures.inline(drawn, f"f{len(self.figures)}", f"{meaning} of {of}")
-        return Picture(svg, caption, self.provenance)
+        return Picture(svg, caption)
+
+
+def answered(said: Iterable[str], names: Iterable[str] = ()) -> str:
+    """Joins sentences to the first paragraph of a page. A sentence that begins with one of `names` keeps its spelling.
+
+    >>> answered(["cubic is faster", "best in goodput: cubic"], ["cubic"])
+    'cubic is faster. Best in goodput: cubic.'
+    """
+    known = tuple(f"{name} " for name in names)
+    sentences = [text if text.startswith(known) else f"{text[:1].upper()}{text[1:]}" for text in said]
+    return " ".join(text if text.endswith(".") else f"{text}." for text in sentences)
 
 
 def caption(table: Table, text: str) -> str:
+    """Adds to a caption that the page has only the first rows, if so."""
     if table.total <= len(table.rows):
         return text
     return f"{text} The first {len(table.rows)} of {table.total:,} rows; tables/{table.name}.csv has all."

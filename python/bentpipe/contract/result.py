@@ -50,7 +50,7 @@ class Result(ABC):
     @property
     @abstractmethod
     def differences(self) -> pl.DataFrame:
-        """Table of differences between names, with intervals; without rows if nothing was compared."""
+        """Differences between the compared cases, with intervals; without rows if nothing was compared."""
 
     @property
     @abstractmethod

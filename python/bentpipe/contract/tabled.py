@@ -1,31 +1,34 @@
-"""Report of a result that has tables and figures, but no list of runs: sentences, figures, tables."""
+"""Reports of results without replications to compare: sentences, figures, tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from bentpipe import formatting
-from bentpipe.contract.reporter import Reporter, caption
+from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, answered, caption
 from bentpipe.errors import BentpipeError
 from bentpipe.plot.style import Drawing
-from bentpipe.reports.page import Page, Points, Section, Tabled
+from bentpipe.reports.page import Folded, Page, Points, Section, Tabled
 from bentpipe.reports.tables import ROWS_MAX, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import polars as pl
 
     from bentpipe.contract.result import Result
     from bentpipe.reports.page import Block
     from bentpipe.reports.provenance import Provenance
 
     Tables = Mapping[str, tuple[str, pl.DataFrame]]
-    """The heading and the data, by name of the file."""
+    """Heading and data of each table, by the name of its file."""
+
+FOLDED_ROWS = 20
+"""Longer tables are folded at first."""
 
 
 class OfTables(Reporter):
-    """Writes the report of any result from its contract and further tables."""
+    """Report of any result, from its contract and further tables."""
 
     def __init__(self, result: Result, provenance: Provenance, tables: Tables) -> None:
         super().__init__(provenance)
@@ -37,23 +40,28 @@ class OfTables(Reporter):
 
     def page(self) -> Page:
         self.said = self.result.statements
-        first: list[Block] = [Points([*self.said, *self.result.notes])]
+        points = [*self.said[SENTENCES_MAX:], *self.result.notes]
+        first: list[Block] = [Points(points)] if points else []
         for chart in self.result.charts:
             try:
                 drawing = Drawing(self.result.plot(chart), [])
             except BentpipeError:
-                # No data to draw; the sentences give the reason.
+                # Nothing to draw; the sentences give the reason.
                 continue
-            first.append(self.picture(chart, drawing, chart.capitalize(), self.provenance.title, "as computed"))
+            first.append(self.picture(chart, drawing, chart.capitalize(), self.provenance.title, ""))
         sections = [Section(title, [self._tabled(name, data)]) for name, (title, data) in self.more.items()]
-        scenario = [self.scenario()] if self.provenance.scenario else []
-        lead = "; ".join(filter(None, (self.provenance.replications, self.result.hosts)))
         return Page(
-            self.provenance.title, lead, [Section("Result", first), *sections, *scenario], self.provenance.version
+            self.provenance.title,
+            answered(self.said[:SENTENCES_MAX], self.result.names),
+            [*([Section("Result", first)] if first else []), *sections],
+            about=self.result.hosts,
+            provenance=self.provenance,
         )
 
-    def _tabled(self, name: str, data: pl.DataFrame) -> Tabled:
+    def _tabled(self, name: str, data: pl.DataFrame) -> Block:
         rows = [[formatting.setting(cell) for cell in row] for row in data.head(ROWS_MAX).iter_rows()]
-        table = Table(name, data, data.columns, rows, 0, data.height)
+        texts = next((at for at, kind in enumerate(data.dtypes) if kind != pl.String), data.width)
+        table = Table(name, data, data.columns, rows, texts, data.height)
         self.tables.append(table)
-        return Tabled(table, caption(table, f"{self.more[name][0]}."), self.provenance)
+        shown = Tabled(table, caption(table, "").strip())
+        return shown if len(rows) <= FOLDED_ROWS else Folded(formatting.count(data.height, "row"), [shown])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def asked_of(scenario: Scenario, options: Mapping[str, Any], command: Sequence[str] = ()) -> dict[str, Any]:
-    """Keep what a command has to say: the scenario's origin, options by argument, and the program to run."""
+    """Collect the parts of a command: origin of the scenario, options by argument, and the program."""
     given = {name: value for name, value in options.items() if value not in (None, False)}
     plain = {name: _plain(each) for name, each in given.items()}
     return {"facts": facts_of(scenario), "options": plain, "command": list(command)}
@@ -59,7 +59,7 @@ def command_or_none(result: Result) -> str:
 
 
 def _spelled(value: Any) -> list[str]:
-    """The values of an option, as one types them."""
+    """Values of an option, spelled for a shell."""
     if isinstance(value, dict):
         return [f"{name}={100 * share:.10g}%" for name, share in value.items()]
     if isinstance(value, float):

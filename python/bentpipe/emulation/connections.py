@@ -37,12 +37,12 @@ SERIES = ("cwnd_bytes", "ssthresh_bytes", "srtt_s", "flight_size_bytes", "pacing
 
 
 def samples(columns: dict[str, list[Any]]) -> pl.DataFrame:
-    """What the engine noted, as a table."""
+    """Converts the samples of the engine to a table."""
     return pl.DataFrame(columns, schema=SCHEMA)
 
 
 def connections(found: pl.DataFrame) -> pl.DataFrame:
-    """One row for each end of a connection, in order of its start: how it was when it was seen last."""
+    """Last sample of each end of a connection, in order of its start."""
     return found.group_by(ENDS, maintain_order=True).last().select(*SCHEMA)
 
 
@@ -58,7 +58,7 @@ def of_flow(found: pl.DataFrame, ends: tuple[str, str]) -> pl.DataFrame:
 def with_series(
     recorded: Mapping[str, pl.DataFrame], found: pl.DataFrame, scenario: Scenario
 ) -> dict[str, pl.DataFrame]:
-    """The series of a run and those of the kernel: flows with ports have the connection that sent most."""
+    """Joins the series of a run with those of the kernel: a flow with a port gets the connection that sent most."""
     tables = dict(recorded)
     if found.is_empty():
         return tables
@@ -68,7 +68,7 @@ def with_series(
             continue
         rows = of_flow(found, (about["from"], about["to"]))
         for name in SERIES:
-            # A round trip of 0 is one that was not measured yet.
+            # A round trip of 0 was not measured yet.
             kept = rows.filter(pl.col(name).is_not_null() & (pl.col(name) > 0))
             if kept.is_empty():
                 continue

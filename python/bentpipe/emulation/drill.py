@@ -22,20 +22,20 @@ ENDING = ".script"
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a connection first did not do what a script asks for.
+    """First mismatch between a connection and a script.
 
     Attributes
     ----------
     title : str
-        The case: the section that it is about, and what that asks for.
+        The case: its section of an RFC, and the requirement.
     line : int
         Line of the script, from 1.
     text : str
-        What stands in it.
+        Text of the line.
     what : str
-        What was expected, and what came.
+        Expected and actual segment.
     way : str or None
-        On the kernel: what Linux is known to do in its own way, if bentpipe's TCP differs in the same line with it.
+        On the kernel: a known deviation of Linux, if bentpipe's TCP with it differs in the same line.
     """
 
     title: str
@@ -47,7 +47,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Kernel:
-    """What a script found on the TCP of the running kernel.
+    """Result of a script on the TCP of the running kernel.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Kernel:
     differences : tuple of Difference
         Cases in which the kernel differs.
     not_applicable : dict
-        What cases ask for and the kernel does not have, with the number of such cases.
+        Requirements that the kernel lacks, with the number of cases that need them.
     """
 
     holds: int
@@ -69,7 +69,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Drilled:
-    """What a script found.
+    """Result of a script.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Drilled:
     codec : tuple of Difference
         The same where each segment is made into an IPv4 packet, with options and checksums, and read again.
     kernel : Kernel or None
-        The same on the kernel's TCP, if that was asked for.
+        Result on the kernel's TCP, if requested.
     """
 
     script: str
@@ -102,7 +102,7 @@ class Drilled:
 
 
 def shipped() -> dict[str, str]:
-    """By name without ending, the text of each script that comes with bentpipe."""
+    """Texts of the bundled scripts, by name without ending."""
     return {name.removesuffix(ENDING): text for name, text in _core.conformance_scripts()}
 
 
@@ -142,7 +142,7 @@ def on_kernel(found: Iterable[Drilled]) -> list[Drilled]:
     Raises
     ------
     EmulationError
-        The system does not allow it. The text says what helps.
+        The system does not allow it. The text names a remedy.
     """
     if not hasattr(_core, "kernel_drill"):
         raise EmulationError(f"this system is {sys.platform}\n  expected Linux for the drill on the kernel")
@@ -186,9 +186,9 @@ def _text(script: str) -> str:
 
 
 def _unreadable(script: str, lines: list[str], number: int, what: str) -> str:
-    """With the line, and a mark below what is wrong in it."""
+    """Formats an error with its line and a mark below the fault."""
     line = lines[number - 1].rstrip("\r")
-    # What is wrong stands at the end of the sentence.
+    # The fault is at the end of the sentence.
     word = what.rpartition(": ")[2]
     at = max(line.find(word), 0) if word else 0
     before = "".join("\t" if letter == "\t" else " " for letter in line[:at])

@@ -42,21 +42,21 @@ if TYPE_CHECKING:
     from bentpipe.statistics.estimates import Estimate, Interval
 
 PART, SAMPLES = "emulation", "samples"
-"""In the folder of an emulation, besides what that of a run has: part of the provenance, and table."""
+"""Additions to the folder of a run: part of the provenance, and name of the table."""
 BUILT_IN = ("bulk", "echo", "http")
 BACKENDS = ("auto", "tun", "packet")
 OFFLOADS = ("auto", "off", "on")
 INITIAL_WINDOW_MAX = 1000
 """More than any host uses, and no more than its buffers hold."""
 FRONT = "from bentpipe.emulation.front import main; main()"
-"""Not `-m`, which takes milliseconds longer."""
+"""Start of the front: `-m` would take milliseconds longer."""
 PRESET_SWITCHES = {
     "timestamps": "tcp_timestamps",
     "window_scaling": "tcp_window_scaling",
     "dsack": "tcp_dsack",
     "idle_restart": "tcp_slow_start_after_idle",
 }
-"""Settings of TCP, and the kernel's that are the same."""
+"""Settings of TCP with the equal settings of the kernel."""
 NAMESPACES = {"user": "user", "mnt": "mount", "pid": "process", "net": "network", "uts": "host name"}
 """Those that an emulation makes: their limits in /proc/sys/user are named so."""
 HINTS = {
@@ -67,32 +67,32 @@ HINTS = {
     "": "this needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
     " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container needs --cap-add SYS_ADMIN,NET_ADMIN",
 }
-"""What helps where the system refuses, by a word of the step."""
+"""Remedies where the system refuses a step, by a word of the step."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Emulation(Result):
-    """What an emulated run gave.
+    """Result of an emulated run.
 
     Attributes
     ----------
     result : RunResult
         Tables and series of the simulated path, as `bentpipe.run` gives them.
     trust : Trust
-        How late packets were, and what was lost outside the scenario.
+        Lateness of packets, losses outside the scenario, and the verdict.
     status : int or None
         Exit status of the program; None if it did not end by itself, negative if a signal ended it.
     stopped : str
         Why the run ended: `ended` (the program did), `over` (the duration of the scenario), `interrupted`.
     samples : polars.DataFrame
-        The kernel's connections between hosts, each at both ends, every 20 ms while something about them changed:
-        windows, round trips, data acknowledged, retransmissions, what limited them. Those of the connection of a flow
-        that sent most are series of `result`, too.
+        The kernel's connections between hosts, each at both ends, every 20 ms while they changed: windows, round trips,
+        data acknowledged, retransmissions, limits. The samples of the connection that sent most of a flow are series of
+        `result`, too.
     kernel : dict
         Its release, and settings of TCP at the hosts, by the names that the kernel gives them.
     spoken : list of dict
-        How each connection of bentpipe's own TCP ended, with the counters that it has in virtual time: at the host of
-        `speak`, and at proxies that split connections, where it is one of two towards each end. `host` is its node.
+        Outcome of each connection of bentpipe's TCP, with the counters of virtual time: at the host of `speak`, and at
+        proxies that split connections, which have one connection towards each end. `host` is its node.
     asked : mapping
         The verb, origin of the scenario, options and program of the command that repeats it.
     """
@@ -139,7 +139,7 @@ class Emulation(Result):
         return self.result.notes
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write what `RunResult.save` writes, which opens it, too, and the samples and the trust besides."""
+        """Write the files of `RunResult.save`, which `RunResult.load` opens, with the samples and the verdict."""
         content = self.result.written()
         about: dict[str, Any] = {
             "status": self.status,
@@ -190,7 +190,7 @@ class Emulation(Result):
 
     @property
     def connections(self) -> pl.DataFrame:
-        """One row for each end of a connection: how it was when it was seen last, with the columns of `samples`."""
+        """Last sample of each end of a connection, with the columns of `samples`."""
         return connections.connections(self.samples)
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
@@ -238,15 +238,15 @@ class Emulation(Result):
 
 @dataclass(frozen=True)
 class Own:
-    """What bentpipe's own TCP does at the host that is not the program's."""
+    """Task of bentpipe's TCP at the host without the program."""
 
     service: str
     """`bulk`, `echo`, `send` or `take`."""
     file: str | None
-    """What is sent, or where it goes."""
+    """File to send, or to write."""
     port: int
     connects: bool
-    """To the program's host, once it listens; otherwise the program connects."""
+    """Whether it connects to the program's host once that listens; otherwise the program connects."""
     secret: int
 
 
@@ -267,9 +267,9 @@ def emulate(
 ) -> Emulation:
     """Run a program over the path of a scenario, in real time.
 
-    Both ends of a flow become hosts of Linux in namespaces of their own, without root where the system allows it. What
-    they send passes the simulated links, queues, errors and functions; flows of the scenario that stay simulated share
-    them. Programs have the user's files, and change nothing else outside. Nothing stays.
+    Both ends of a flow become hosts of Linux in private namespaces, without root where the system allows it. Their
+    packets pass the simulated links, queues, errors and middleboxes; flows of the scenario that stay simulated share
+    them. Programs have the user's files and change nothing else outside. Nothing remains afterwards.
 
     Parameters
     ----------
@@ -289,28 +289,28 @@ def emulate(
         Instead of the scenario's own.
     pcap : path, optional
         Capture what each host sends and receives: of `OUT.pcapng`, the files are `OUT-HOST.pcapng`, and `{host}` in its
-        name is that of the host. A packet that the path lost stands in the capture of its sender, with the cause as a
+        name is that of the host. A packet that the path lost is in the capture of its sender, with the cause as a
         comment.
     cc : str, optional
         Congestion control of all connections at the hosts, regardless of the programs' choice, by its name in the
         kernel or in bentpipe: `reno`, `cubic`, `bbr` or `bbr1`, for example. By default that of the machine.
     backend : str
-        What the hosts' devices are: `tun`; `packet`, a pair of Ethernet devices and a packet socket, which need no
-        /dev/net/tun; `auto`, the first of them that the system allows.
+        Devices of the hosts. `tun`; or `packet`: a pair of Ethernet devices and a packet socket, without /dev/net/tun.
+        `auto` takes the first of them that the system allows.
     offload : str
-        Whether hosts hand over TCP data in units of up to 64 kB. Each segment is then a packet of its own on the path,
-        with its own place in queues and its own errors, and those that leave it at the same time are given to the
+        Whether hosts hand over TCP data in units of up to 64 kB. Each segment is still a separate packet on the path,
+        with its own place in queues and its own errors. Segments that leave the path at the same time go to the
         receiver as one unit. `on`, `off`, or `auto`: where the kernel has it.
     initial_window : int, optional
         Initial window of all connections at the hosts, in segments; by default the kernel's 10.
     quiet : bool
-        What the program prints goes to the error output.
+        Send the output of the program to the error output.
 
     Raises
     ------
     EmulationError
         The system does not allow it, the kernel has no such congestion control, or a program could not be started. The
-        text says what helps.
+        text names a remedy.
     ScenarioError
         The scenario is not valid, or has no such flow.
     """
@@ -425,7 +425,7 @@ def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def _words(serve: str) -> list[str]:
-    """A command as a shell reads it."""
+    """Splits a command as a shell does."""
     try:
         words = shlex.split(serve)
     except ValueError as error:
@@ -445,7 +445,7 @@ def built_in(name: str) -> list[str]:
 
 
 def with_port(scenario: Scenario, flow: str | None = None) -> Scenario:
-    """The scenario with a port in the place of a flow, if it has none, or where `flow` is given.
+    """Copy of the scenario with a port instead of a flow, if it has no port or `flow` is given.
 
     Raises
     ------
@@ -477,12 +477,12 @@ def _hosts(scenario: Scenario) -> list[str]:
 
 
 def reported(job: dict[str, Any]) -> dict[str, Any]:
-    """What the front reports of a job.
+    """Report of the front on a job.
 
     Raises
     ------
     EmulationError
-        It could not be done. The text says what helps.
+        The job failed. The text names a remedy.
     """
     content = _wait(job)
     if "error" in content:
@@ -512,10 +512,10 @@ def _hint(error: str) -> str:
 
 
 def _wait(job: dict[str, Any]) -> dict[str, Any]:
-    """Start the front, and return what it reports. If this process ends, all of them end."""
+    """Start the front and return its report. If this process ends, all processes end."""
     # Files, not pipes: an interrupt would lose what was just read.
     with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as report:
-        # Read and written by the same interpreter, and in nothing else's way: the front starts without json and pickle.
+        # One interpreter reads and writes it with marshal: the front starts without json and pickle.
         marshal.dump(job, file)
         file.seek(0)
         descriptors = (file.fileno(), report.fileno())
@@ -527,7 +527,7 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
                 try:
                     is_interrupted = _await(front, before)
                 finally:
-                    # By now it has nothing more to do.
+                    # It has no more work.
                     front.kill()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -548,9 +548,9 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _await(front: subprocess.Popen[bytes], before: set[int | signal.Signals]) -> bool:
-    """Wait for the end, and return whether Ctrl-C asked for it; from here on it arrives again.
+    """Wait for the end, and return whether Ctrl-C caused it. From here on Ctrl-C works again.
 
-    After Ctrl-C the engine is to end and to report; the second time nobody waits for it.
+    After Ctrl-C the engine ends and reports. A second Ctrl-C ends the wait.
     """
     # A wait for a process goes on after a signal where a library has asked for that; this one does not.
     descriptor = os.pidfd_open(front.pid)
@@ -561,7 +561,7 @@ def _await(front: subprocess.Popen[bytes], before: set[int | signal.Signals]) ->
         end.poll()
         return False
     except KeyboardInterrupt:
-        # A terminal tells it, too; a notebook or another program may have told this process only.
+        # A terminal signals the program, too. A notebook or another program may have signalled this process only.
         front.terminate()
         end.poll()
         return True

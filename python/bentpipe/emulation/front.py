@@ -1,8 +1,8 @@
-"""The processes of an emulation. This module runs in a process of its own, which has one thread and imports little.
+"""The processes of an emulation. This module runs in a separate process with one thread and few imports.
 
 The caller starts the front: it leaves the namespaces of the machine and starts the engine, the first process of
-a namespace of processes. The engine makes the hosts, starts the programs and drives the network. Each ends with the one
-that started it, and all that programs have started ends with the engine.
+a namespace of processes. The engine makes the hosts, starts the programs and drives the network. Each process ends with
+its parent, and all children of programs end with the engine.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ FAILED = 125
 """Exit status of the emulator's own failures; a program's own status is passed on."""
 LISTENS_WITHIN_S = 5.0
 GRACE_S = 2.0
-"""How long programs may take to end after SIGTERM."""
+"""Time for programs to end after SIGTERM, seconds."""
 SLICE_S = 0.1
-"""How often signals are looked at."""
+"""Interval between checks for signals, seconds."""
 
 PROGRAMS = "bentpipe.emulation.programs"
 """The module of built-in programs."""
@@ -50,8 +50,8 @@ class StopError(Exception):
 
 
 def main() -> None:
-    """Start the engine, wait for it, and end as it ends."""
-    # A terminal sends Ctrl-C to all, and the engine acts on it. The caller has held it back until here.
+    """Start the engine, wait for it, and exit with its status."""
+    # A terminal sends Ctrl-C to all processes, and the engine acts on it. The caller has held it back until here.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     report = int(sys.argv[2])
@@ -64,7 +64,7 @@ def main() -> None:
     except Exception as error:
         _write(report, {"error": _text(error)})
         os._exit(FAILED)
-    # Its other end is closed when this process ends, at whatever instant.
+    # Its other end is closed when this process ends, at any instant.
     alive, held = os.pipe()
     engine = os.fork()
     if engine:
@@ -82,7 +82,7 @@ def main() -> None:
             content = {"drilled": _core.kernel_drill(job["scripts"])}
         else:
             content = {"has_priority": has_priority, **_engine(job)}
-        # All is done: a signal is not to cut the report in two.
+        # The work is done: a signal must not cut the report in two.
         _hear_nothing()
     except StopError:
         content = {"error": ""}
@@ -101,8 +101,8 @@ def _pass_on(engine: int, number: int, frame: FrameType | None) -> None:
 
 
 def _text(error: Exception) -> str:
-    """The text of an error that is for people; all others are raised again."""
-    # Loaded when something goes wrong: all that is imported before adds to the start of each run.
+    """Returns the text of an error for users; raises any other error again."""
+    # Loaded only on errors: earlier imports would slow the start of each run.
     from bentpipe.errors import BentpipeError
 
     if isinstance(error, BentpipeError):
@@ -122,7 +122,7 @@ def _write(report: int, content: dict[str, Any]) -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    # Once: what cleans up is not to be interrupted.
+    # Once: the clean-up must not be interrupted.
     _hear_nothing()
     raise StopError
 
@@ -134,7 +134,7 @@ def _hear_nothing() -> None:
 
 
 def _no_more(number: int, frame: FrameType | None) -> None:
-    """It is ending already."""
+    """Ignores further signals during the end."""
 
 
 def _engine(job: dict[str, Any]) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
     before_s, before = os.times(), machine.counters()
     try:
         for host, command in job["serve"]:
-            # In a session of its own: Ctrl-C is for the program that the user sees.
+            # In a separate session: Ctrl-C is for the program that the user sees.
             server = start(host, command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
             _wait_for(emulation, hosts.index(host), server, command)
         if job["own"] and not job["own"]["connects"]:
@@ -209,7 +209,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
     except StopError:
         stopped = "interrupted"
     _end(emulation, programs)
-    # While packets are due nobody waits for it.
+    # Only now: it would wait while packets are due.
     late_wakes = wakes.stop() if wakes else []
     after_s = os.times()
     return {
@@ -229,7 +229,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _classes(sent: list[tuple[str, str | None, bytes, tuple[int, int]]]) -> list[tuple[str, str, str | None, type]]:
-    """Classes of one's own, as `travel.sent` sent them."""
+    """Loads custom classes that `travel.sent` sent."""
     if not sent:
         return []
     from bentpipe.own import travel
@@ -238,7 +238,7 @@ def _classes(sent: list[tuple[str, str | None, bytes, tuple[int, int]]]) -> list
 
 
 def _kernel(emulation: _core.Emulation) -> dict[str, str]:
-    """Release, and what the hosts have for the settings that the simulator has, too."""
+    """Reads the release of the kernel, and the values of settings that the simulator has, too."""
     emulation.enter(0)
     found = {"release": os.uname().release}
     for name in SYSCTLS:
@@ -248,7 +248,7 @@ def _kernel(emulation: _core.Emulation) -> dict[str, str]:
 
 
 def _wait_for(emulation: _core.Emulation, host: int, server: subprocess.Popen[bytes], command: Sequence[str]) -> None:
-    """Return when something listens at the host: not after a fixed pause, as servers start slowly on a busy machine."""
+    """Return when a program listens at the host. A fixed pause would be too short on a busy machine."""
     emulation.enter(host)
     until = time.monotonic() + LISTENS_WITHIN_S
     while not _is_anything_open():
@@ -280,7 +280,7 @@ def _read(file: str) -> str:
 
 
 def _end(emulation: _core.Emulation, programs: list[subprocess.Popen[bytes]]) -> None:
-    """End the programs while packets still flow, so that they can say goodbye; then by force."""
+    """End the programs while packets still flow, so that they can close connections; then kill them."""
     for program in programs:
         program.terminate()
     until = time.monotonic() + GRACE_S

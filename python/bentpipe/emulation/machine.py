@@ -1,4 +1,4 @@
-"""What the machine did while a run went on, by its own counters."""
+"""Reads the load of the machine during a run from the kernel's counters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GROUPS = "/sys/fs/cgroup"
 
 
 def counters() -> dict[str, Any]:
-    """The counters now; what this system does not have is missing or empty."""
+    """Reads the counters. Those that this system lacks are missing or empty."""
     slept_s = 0.0
     if hasattr(time, "CLOCK_BOOTTIME"):
         slept_s = time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
@@ -26,7 +26,7 @@ def counters() -> dict[str, Any]:
 
 
 def limits(groups: str) -> list[str]:
-    """Files of what limits of the processor did, for the groups of /proc/self/cgroup and those around them."""
+    """Finds the files with the effects of processor limits, for the groups of /proc/self/cgroup and their parents."""
     found = []
     for line in groups.splitlines():
         _, controllers, path = line.split(":", 2)
@@ -41,13 +41,13 @@ def limits(groups: str) -> list[str]:
 
 
 def throttled_s(stat: str) -> float:
-    """How long a limit stopped a group of processes; the first version counts nanoseconds, the second microseconds."""
+    """Time in which a limit stopped a group of processes, from nanoseconds (version 1) or microseconds (version 2)."""
     counts = dict(line.split(" ", 1) for line in stat.splitlines() if " " in line)
     return int(counts.get("throttled_usec", 0)) * 1e-6 + int(counts.get("throttled_time", 0)) * 1e-9
 
 
 def between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, float]:
-    """What happened from one look to the next, as fields of `Trust`."""
+    """Computes the fields of `Trust` from two readings."""
     (stolen, total), (stolen_after, total_after) = (_processors(each["stat"]) for each in (before, after))
     return {
         "stolen_share": (stolen_after - stolen) / max(total_after - total, 1),
@@ -64,7 +64,7 @@ def _processors(stat: str) -> tuple[int, int]:
 
 
 def _waited_s(schedstat: str) -> float:
-    """How long this process could run and did not: the second column, nanoseconds."""
+    """Reads the time in which this process could run and did not: the second column, in nanoseconds."""
     columns = schedstat.split()
     return int(columns[1]) * 1e-9 if len(columns) > 1 else 0.0
 

@@ -1,4 +1,4 @@
-"""What a host sent, read from its capture; where two hosts that should send the same part."""
+"""Reads the packets of a host from its capture, and finds the first difference between two hosts."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Sent:
     time_s : float
         When, since its first.
     offset, size : int
-        Of its data, among those of the connection; bytes.
+        Offset of its data in the connection, bytes.
     is_again : bool
-        Whether data behind these, or these, had been sent before.
+        Whether these data, or later ones, had been sent before.
     fate : str
-        What the path did to it: empty where it arrived, otherwise as the capture says, without the instant.
+        Fate on the path: empty if it arrived, otherwise the comment of the capture without the instant.
     """
 
     time_s: float
@@ -46,7 +46,7 @@ class Sent:
 
     @property
     def sentence(self) -> str:
-        """What it is, when it was sent and whether it arrived."""
+        """Describes the packet, with its instant and its fate."""
         again = " again" if self.is_again else ""
         end = self.offset + self.size
         return f"bytes {self.offset} to {end}{again} at {self.time_s:.4f} s, {self.fate or 'which arrived'}"
@@ -55,7 +55,7 @@ class Sent:
 def sent(capture: str | os.PathLike[str], flow: int | None = None) -> list[Sent]:
     """Segments with data of the connection that sent most, in order of time; `capture` is of `run` or `emulate`.
 
-    Of a simulated run, `flow` says which of the scenario's flows alone is looked at.
+    In a simulated run, `flow` selects one flow of the scenario.
     """
     content = Path(capture).read_bytes()
     port = None if flow is None else struct.pack(">H", FLOW_PORT + flow % FLOW_PORTS)
@@ -78,7 +78,7 @@ def sent(capture: str | os.PathLike[str], flow: int | None = None) -> list[Sent]
                 start_s = time_s
                 # A capture without the handshake begins with its first data.
                 base = base or sequence
-            # The nearest to what was sent last: numbers begin again after 4 GB.
+            # The nearest to the last one: numbers begin again after 4 GB.
             offset = high + (sequence - base - high + WHOLE // 2) % WHOLE - WHOLE // 2
             found.append(Sent(time_s - start_s, offset, size, offset < high, fate))
             high = max(high, offset + size)
@@ -86,7 +86,7 @@ def sent(capture: str | os.PathLike[str], flow: int | None = None) -> list[Sent]
 
 
 def divergence(simulated: Sequence[Sent], emulated: Sequence[Sent]) -> str:
-    """The first segment with data that both did not send alike, or that had another fate; in words."""
+    """Describes the first data segment that differs between both runs, or that had another fate."""
     for number, (one, other) in enumerate(zip(simulated, emulated, strict=False), 1):
         if (one.offset, one.size, one.fate) != (other.offset, other.size, other.fate):
             return (
@@ -131,7 +131,7 @@ def _options(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _transport(packet: bytes) -> tuple[bytes, int] | None:
-    """Addresses, and where the header of TCP begins; none of another protocol."""
+    """Returns the addresses and the offset of the TCP header; None for another protocol."""
     if packet[0] >> 4 == 4:
         return (packet[12:20], (packet[0] & 15) * 4) if packet[9] == TCP else None
     return (packet[8:40], 40) if packet[6] == TCP else None

@@ -20,7 +20,7 @@ CHUNK = bytes(1 << 16)
 
 
 def bulk() -> None:
-    """Send without end to each who connects."""
+    """Send without end to each client."""
 
     def send(connection: socket.socket) -> None:
         try:
@@ -54,22 +54,22 @@ def http() -> None:
 
     class Files(server.SimpleHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        # As servers have it: the end of a file would wait a round trip for the ACK of what is before it.
+        # As in servers: otherwise the end of a file waits a round trip for the ACK of earlier data.
         disable_nagle_algorithm = True
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing of requests."""
+            """Do not log requests."""
 
     class Server(server.ThreadingHTTPServer):
         address_family = socket.AF_INET6
-        # As for servers that are meant to be used: a page opens several connections at once.
+        # As in real servers: a browser opens several connections at once.
         request_queue_size = 128
 
     Server(("::", HTTP_PORT), Files).serve_forever()
 
 
 def fetch(limit_s: str = "inf") -> None:
-    """Take from the peer's bulk server for so long, or until SIGTERM, and print how fast it came."""
+    """Receive from the peer's bulk server for some seconds, or until SIGTERM, and print the rate."""
     start_s, received = time.monotonic(), 0
     with contextlib.suppress(EndError), socket.socket() as peer:
         signal.signal(signal.SIGTERM, _end)
@@ -108,5 +108,5 @@ if __name__ == "__main__":
     try:
         PROGRAMS[sys.argv[1]](*sys.argv[2:])
     except (KeyboardInterrupt, BrokenPipeError):
-        # Ctrl-C ends a server; and whoever read what is printed wants no more. Python would try to print it again.
+        # Ctrl-C ends a server, and the reader of its output is gone. Python would try to print it again.
         os._exit(1)

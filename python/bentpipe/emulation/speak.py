@@ -41,9 +41,9 @@ def speak(
 ) -> Emulation:
     """Speak bentpipe's own TCP with a program that uses the kernel's, over the path of a scenario, in real time.
 
-    Hosts and path are those of `emulate`. At the host that is not the program's, TCP is that of the simulator, with the
-    settings of `[tcp]`: the same connections, driven by packets and a clock. It sends without end to all who connect,
-    unless `send`, `take` or `echo` says something else.
+    Hosts and path are those of `emulate`. The host without the program has the simulator's TCP with the settings of
+    `[tcp]`: the same connections, driven by packets and a clock. It sends without end to each client, unless `send`,
+    `take` or `echo` is given.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def speak(
     connect : bool
         Connect to the program, once it listens, instead of waiting for it to connect.
     port : int
-        Where our TCP listens, or connects to.
+        Port on which bentpipe's TCP listens, or to which it connects.
     cc : str or class, optional
-        Congestion control of our TCP instead of that of the scenario: by its name (`bentpipe list cc`), or one of your
-        own from a file, as `FILE.py:CLASS` or as the class.
+        Congestion control of bentpipe's TCP instead of that of the scenario: a name (`bentpipe list cc`), or a custom
+        one as `FILE.py:CLASS` or as the class.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def speak(
     Raises
     ------
     EmulationError
-        As `emulate`; more than one of `send`, `take` and `echo`; a file that is not there.
+        As in `emulate`. Also: more than one of `send`, `take` and `echo`, or a missing file.
     ScenarioError
         The scenario is not valid, there is no such congestion control, or its class is in no file.
     """

@@ -1,4 +1,4 @@
-"""How far an emulated run was what the scenario says."""
+"""Judges whether an emulated run followed its scenario."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TURNAROUND_MAX_S = 0.0005
 LIMITED_MAX = 0.02
 EXCESS_MAX_S = 0.0005
 EXCESS_MAX = 0.02
-"""Of the path's round trip, if that is more."""
+"""Share of the path's round trip, if that is more."""
 SLEPT_MAX_S = 0.001
 """Between two readings of two clocks some microseconds pass."""
 OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel accepts no joined packets"}
@@ -28,41 +28,41 @@ OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel accepts no 
 
 @dataclass(frozen=True)
 class Trust:
-    """What happened outside the scenario, and what that means.
+    """Events outside the scenario, and the verdict on the run.
 
     Attributes
     ----------
     packets_entered, packets_left : int
         Packets of hosts that entered the simulated path, and that left it.
     late_mean_s, late_p99_s, late_p999_s, late_max_s : float
-        How long after it was due a packet was given to its host, seconds: mean, quantiles, maximum.
+        Lateness of packets at their host, seconds: mean, quantiles, maximum.
     late_limit_s : float
-        What counts as late: 1 ms, or a fiftieth of the shortest path if that is more.
+        Limit of lateness: 1 ms, or a fiftieth of the shortest path if that is more.
     late_packets : int
-        Packets that were later than that.
+        Packets above the limit.
     longest_turn_s : float
         The longest time in which packets of hosts were not looked at, seconds. It bounds how late they entered.
     dropped_by_devices, not_written, too_large : int
         Packets lost outside the scenario: before they were read, when they were given to a host, and because they are
         larger than a queue on their way.
     ignored : int
-        Packets for none of the hosts, such as those by which IPv6 looks for a router.
+        Packets to other addresses than the hosts, such as IPv6 router solicitations.
     data_per_ack : float or None
-        Segments of TCP with data that a host was given for each ACK that it sent. Above 8, ACKs are few: the host got
-        many segments at once, or its programs were slow to read.
+        TCP segments with data that a host received per ACK that it sent. Above 8, ACKs are few: the host got many
+        segments at once, or its programs were slow to read.
     busy_s : float
-        How long the kernel's connections had data that were not acknowledged, seconds: all ends together.
+        Time in which the kernel's connections had unacknowledged data, seconds, summed over all ends.
     rwnd_limited_s, send_buffer_limited_s : float
-        Of that, how long the receiver's window kept them from sending, and how long the size of their own buffer did.
+        Part of that time in which the receiver's window, or the send buffer, kept them from sending.
     round_trip_s, round_trip_excess_s : float or None
         The shortest round trip of a connection of the kernel, seconds, and by how much it exceeds what packets took
         there and back at least meanwhile: of the connection for which that is least. None without a connection, and
         where a proxy answers.
     backend, offload : str
-        What the devices of the hosts were: `tun` or `packet`; and whether the hosts handed over super-packets: `on`,
-        `off`, or `receive` where the kernel hands them over and takes none.
+        Devices of the hosts: `tun` or `packet`. Super-packets: `on`, `off`, or `receive` if the kernel hands them over
+        and takes none.
     wakes, late_wakes : int
-        How often a program that sleeps 10 ms at a time woke, and how often later than the limit: others had the
+        Wake-ups of a program that sleeps 10 ms at a time, and those later than the limit because other programs had the
         processor. Programs at hosts wait in the same way.
     has_priority : bool
         Whether the emulator had real-time priority.
@@ -71,16 +71,16 @@ class Trust:
     writes, late_bursts : int
         Deliveries of packets to hosts, and those that bundle packets due over more than 1 ms.
     turnaround_s : float or None
-        How long the slowest host takes to answer an echo without a path, seconds: the median of 20, before the run.
-        None where a host does not answer.
+        Time that the slowest host takes to answer an echo without a path, seconds: the median of 20, before the run.
+        None if a host does not answer.
     stolen_share : float
         Share of the time of all processors that other machines took from this one, where it is a virtual one.
     throttled_s : float
-        How long the processor limit of a container or service stopped the emulator and its programs, seconds.
+        Time in which the processor limit of a container or service stopped the emulator and its programs, seconds.
     waited_s : float
-        How long the emulator could have run and had no processor, seconds.
+        Time in which the emulator could have run and had no processor, seconds.
     slept_s : float
-        How long the machine was suspended, seconds.
+        Time in which the machine was suspended, seconds.
     """
 
     packets_entered: int
@@ -123,7 +123,7 @@ class Trust:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the run is not to be trusted; none: it is."""
+        """Reasons why the run is not trustworthy; empty if it is."""
         found = []
         share = self.late_packets / max(self.packets_left, 1)
         if share > LATE_SHARE_MAX:
@@ -178,7 +178,7 @@ class Trust:
 
     @property
     def _processors(self) -> list[str]:
-        """Who else had them."""
+        """Remarks on other users of the processors."""
         found = []
         if self.stolen_share > STOLEN_MAX:
             found.append(f"Other machines took {self.stolen_share:.1%} of the processors.")
@@ -190,7 +190,7 @@ class Trust:
 
     @property
     def _endpoints(self) -> list[str]:
-        """What of the result is due to hosts, not to the path."""
+        """Remarks on effects of the hosts, not of the path."""
         found = []
         for limited_s, what in (
             (self.send_buffer_limited_s, "its send buffer"),
@@ -209,11 +209,11 @@ class Trust:
         return found
 
     def _share(self, limited_s: float) -> str:
-        """Of the time in which senders had something to send."""
+        """Share of the time with unacknowledged data."""
         return f"{limited_s / self.busy_s:.1%}" if self.busy_s else "none"
 
     def rows(self) -> list[tuple[str, str]]:
-        """What was measured, in words, and how much it was."""
+        """Names and values of all measurements."""
 
         def ms(seconds: float) -> str:
             return f"{seconds * 1e3:.3g} ms"

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 FORM = "bentpipe twin"
 BULK = ("greedy", "bulk", "port")
 AS_IN_THE_KERNEL = {"bbr1": {"quantum": "offload"}}
-"""Settings of congestion controls that the kernel's have: it hands down as much at once as offload takes."""
+"""Settings of congestion controls as in the kernel, which hands down as much data as offload takes."""
 SPARE_S = 5.0
 """Time that an emulated run has beyond the transfer: programs start."""
 TRIES = 3
@@ -57,7 +57,7 @@ UNSCALED = 65_535
 """The largest window without scaling, bytes."""
 SERIES = ("cwnd_bytes", "srtt_s", "losses")
 SIDES = ("simulated", "emulated")
-"""Of `Twin.runs`."""
+"""Values of the column `side` in `Twin.runs`."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -67,18 +67,18 @@ class Twin(Result):
     Attributes
     ----------
     scenario : Scenario
-        What was simulated: the scenario with the settings of the kernel that was emulated.
+        Simulated scenario, with the settings of the emulated kernel.
     runs : polars.DataFrame
-        One row per run: `side` (`simulated`, `emulated`), `seed`, `is_trustworthy`, and the quantities: goodput, the
-        mean of the window over time, its largest value before the sender can know of the first loss, median and 95 %
-        quantile over time of the smoothed round trip, data packets lost, retransmissions.
+        One row per run: `side` (`simulated`, `emulated`), `seed`, `is_trustworthy`, and the quantities. Goodput.
+        Window: mean over time, and maximum before the sender can know of the first loss. Smoothed round trip: median
+        and 95 % quantile over time. Data packets lost, retransmissions.
     kernel : dict
         Release and settings of the kernel, as they were read.
     trust : tuple of Trust
-        Of each emulated run.
+        Verdict on each emulated run.
     notes : tuple of str
-        The packet at which a pair of runs parts, by the captures of both senders; how their losses part; and what may
-        explain a difference.
+        First packet that differs between a pair of runs, by the captures of both senders. Differences between their
+        losses. Possible reasons.
     windows : mapping
         `simulated`, `emulated`: the window of one run of each side, `time_s` since the first data.
     margins : mapping
@@ -183,7 +183,7 @@ class Twin(Result):
         return estimate(self._runs(of)[verdict.SHORT_NAMES[metric]].to_numpy(), DEFAULT.confidence)
 
     def _runs(self, of: str) -> pl.DataFrame:
-        """The runs of a side that count."""
+        """Trustworthy runs of a side."""
         return self.runs.filter(pl.col("side") == dict(zip(self.names, SIDES, strict=True))[of], "is_trustworthy")
 
     def _row(self, of: str, metric: str) -> dict[str, Any]:
@@ -264,18 +264,19 @@ def twin(
     seed: int | None = None,
     progress: Wish = None,
 ) -> Twin:
-    """Simulate a bulk transfer, run it by the kernel's TCP over the same path, and say where they differ.
+    """Compare a simulated bulk transfer with the kernel's TCP over the same path.
 
-    Simulated senders get the preset `linux-6` with the congestion control and the settings that the kernel has; other
-    flows stay simulated on both sides: with that preset in the simulation, as the file has them in the emulation. Each
-    emulated run takes the scenario's duration; one that is not trustworthy is done again, three times at most.
+    Simulated senders get the preset `linux-6` with the congestion control and the settings of the kernel. Other flows
+    stay simulated on both sides: with that preset in the simulation, with the settings of the file in the emulation.
+    Each emulated run takes the scenario's duration. An untrustworthy run is repeated, at most three times.
 
     Parameters
     ----------
     scenario : Scenario, dict, path or name
-        As for `bentpipe.run`.
+        See `bentpipe.run`.
     flow : str, optional
-        By default the first bulk flow, or the first with a port. It starts at 0 s and sends until the end.
+        Flow to emulate. Default: the first bulk flow, or the first with a port. It starts at 0 s and sends until the
+        end.
     cc : str, optional
         Congestion control by its name in the kernel or in bentpipe (`bbr`, `bbr1`); by default that of the machine.
     replications, emulations : int
@@ -331,7 +332,7 @@ def _twin(
     say: Callable[[str], object],
     folder: Path,
 ) -> Twin:
-    """The same, with captures in a folder."""
+    """Runs both sides, with captures in a folder."""
     emulated = []
     for number in range(emulations):
         say(f"emulated run {number + 1} of {emulations}, {scenario.duration_s:g} s each")
@@ -398,7 +399,7 @@ def _bulk(flows: dict[str, Any]) -> str:
 
 
 def _trusted(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Path) -> _Side:
-    """A run that is trustworthy, or else the last of some tries: a machine is seldom busy all the time."""
+    """Repeat a run until it is trustworthy, a few times: a machine is seldom busy all the time."""
     for _ in range(TRIES):
         found = _emulated(scenario, name, cc, seed, pcap)
         if found.is_trustworthy:
@@ -413,7 +414,7 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
     content["record"] = {**content["record"], "series": ["losses"]}
     longer = scenario.with_content(content)
     fetch = [*built_in("fetch"), str(scenario.duration_s)]
-    # Its line about the speed is for people; of packets only the headers are compared.
+    # The line about speed is for people; only headers of packets are compared.
     more: dict[str, Any] = {"pcap": pcap, "pcap_bytes": HEADERS, "quiet": True}
     found = carry_out(longer, fetch, serve=built_in("bulk"), flow=name, seed=seed, cc=cc, **more)
     flow = found.result.scenario.to_dict()["flow"][name]
@@ -423,7 +424,7 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
             "the kernel reported no data of the transfer\n  expected a kernel with sock_diag (tcp_diag)"
         )
     start_s = sender["time_s"][0]
-    # As long as the simulated run is looked at: from its first round trip, which the handshake gives.
+    # The same span as of the simulated run: from its first round trip, which the handshake gives.
     sender = sender.filter(pl.col("time_s") <= start_s + scenario.duration_s - sender["srtt_s"][0])
     if sender.height < 2:
         raise EmulationError(
@@ -494,7 +495,7 @@ def _like(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Sce
 
 def _buffers(kernel: dict[str, str]) -> dict[str, Any]:
     """Buffers that begin and end as those of the kernel; the send buffer has its largest size at once."""
-    # Half of a receive buffer is for the window (tcp_adv_win_scale), the rest for what the kernel keeps of each packet.
+    # Half of a receive buffer is for the window (tcp_adv_win_scale), the rest for the kernel's overhead per packet.
     buffers: dict[str, Any] = {}
     if "tcp_rmem" in kernel:
         _, start, limit = (f"{int(each) // 2} B" for each in kernel["tcp_rmem"].split())
@@ -507,7 +508,7 @@ def _buffers(kernel: dict[str, str]) -> dict[str, Any]:
 
 
 def _limits(about: dict[str, Any], took_s: float, who: str) -> tuple[str, ...]:
-    """What kept the sender from using its window."""
+    """Limits that kept the sender from using its window."""
     whats = {"rwnd_limited_s": "the receiver's window", "send_buffer_limited_s": "the send buffer"}
     shares = {what: (about[column] or 0.0) / took_s for column, what in whats.items()}
     return tuple(
@@ -518,7 +519,7 @@ def _limits(about: dict[str, Any], took_s: float, who: str) -> tuple[str, ...]:
 
 
 def _reasons(found: Emulation, last: dict[str, Any], took_s: float) -> tuple[str, ...]:
-    """What the simulator does not have and this run had."""
+    """Features of this run that the simulator lacks."""
     notes = list(_limits(last, took_s, "the kernel"))
     if not found.kernel["release"].startswith("6."):
         notes.append(f"the kernel is {found.kernel['release']}; the preset is one of Linux 6")

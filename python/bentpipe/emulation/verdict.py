@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 CONFIDENCE = Judgement.confidence
-"""Of the interval of each difference."""
+"""Confidence of the interval of each difference."""
 PAIRS_FROM = 4
 """Least number of emulated runs that may be compared in pairs with those of their seeds: fewer show no correlation."""
 MORE_MOST = 1000
@@ -166,7 +166,7 @@ class Spread:
         if variance is None:
             # Further emulated runs come with as many simulated ones.
             variance = self.emulated + self.simulated * runs / max(self.simulations, runs)
-        # One degree of freedom less than emulated runs: the simulated ones, of which there are more, count for nothing.
+        # One degree of freedom less than emulated runs; the simulated runs, which are more, do not count.
         quantile = float(stats.t.ppf((1 + confidence) / 2, max(runs - 1, self.freedom)))
         return max(quantile * math.sqrt(variance / runs), self.least / runs)
 
@@ -210,7 +210,7 @@ def _spread(
     both = _variance(emulated), _variance(simulated)
     least = 0.0
     if quantity in COUNTS:
-        # Two equal counts show no spread. They have that of a Poisson count, or of the simulated seeds if that is less.
+        # Two equal counts show no spread. Assume that of a Poisson count, or of the simulated seeds if it is less.
         both = max(both[0], min(both[1], max(mean, found))), both[1]
         # The rule of three: an event with a rate of 3 / runs is missed by all of them with a probability of 5 %.
         least = 3.0
@@ -255,7 +255,7 @@ def _more(spread: Spread, runs: int, matters: float) -> int | None:
 
 
 def whole(quantities: Sequence[Judged]) -> str:
-    """The verdict on all quantities; without any, there is none."""
+    """Verdict on all quantities, or its absence without quantities."""
     if not quantities:
         return "No verdict: no emulated run was trustworthy."
     differ = [each.sentence for each in quantities if each.verdict == "differs"]
@@ -301,7 +301,7 @@ def more_runs(quantities: Sequence[Judged]) -> int | None:
 
 
 def margins(written: float | Mapping[str, float] | None) -> dict[str, float]:
-    """The share of each quantity that was given one: one for all, or by quantity, by its name here or its short name.
+    """Margins by quantity, from one share for all or from shares by name or short name.
 
     Raises
     ------
@@ -346,7 +346,7 @@ def measured(
 
 
 def _levels(series: pl.DataFrame, name: str, start_s: float, end_s: float) -> list[tuple[float, float]]:
-    """Each value with how long it held."""
+    """Each value with its duration."""
     times = [max(time, start_s) for time in series["time_s"].to_list()] + [end_s]
     values = series[name].to_list()
     return [
@@ -371,7 +371,7 @@ def _quantile(levels: Sequence[tuple[float, float]], share: float) -> float:
 
 
 def divergence(simulated: Sequence[float], emulated: Sequence[float], round_trip_s: float) -> str:
-    """The first loss that one side has and the other has not within two round trips; times since the first data."""
+    """First loss of one side that the other lacks within two round trips; times since the first data."""
     for number, (one, other) in enumerate(zip(simulated, emulated, strict=False), 1):
         if abs(one - other) > 2 * round_trip_s:
             return f"The losses differ from number {number} on: at {one:.3f} s simulated, at {other:.3f} s emulated."

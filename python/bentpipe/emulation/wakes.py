@@ -1,4 +1,4 @@
-"""How late programs get a processor: a process beside them that sleeps, and notes how long after its time it wakes.
+"""Measures how late programs get a processor, with a process beside them that sleeps and records its late wake-ups.
 
 The emulator may have real-time priority, and be on time on a machine whose programs are not.
 """
@@ -13,7 +13,7 @@ SLEEP_S = 0.01
 STEP_S = 0.00025
 """Lateness is counted in steps of this size."""
 STEPS = 4000
-"""The last step is that of all that are later."""
+"""The last step counts all later wake-ups."""
 
 
 class Wakes:
@@ -25,7 +25,7 @@ class Wakes:
 
     @classmethod
     def start(cls) -> Wakes:
-        """Start it. This process has one thread."""
+        """Start the process. The caller has one thread."""
         report, given = os.pipe()
         # It waits for the handler below: Python forgets signals that come at the instant of a fork.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
@@ -41,7 +41,7 @@ class Wakes:
             os._exit(0)
 
     def stop(self) -> list[int]:
-        """End it: how often it woke late, by steps. Empty if something else ended it."""
+        """End the process and return its counts of late wake-ups by step; empty if it was killed."""
         os.kill(self.process, signal.SIGTERM)
         with os.fdopen(self.report, "rb") as report:
             text = report.read()
@@ -73,5 +73,5 @@ def _sleep_and_wake(given: int) -> None:
 
 
 def later_than(counts: list[int], limit_s: float) -> int:
-    """How many of them were later than that."""
+    """Counts the wake-ups later than a limit."""
     return sum(counts[max(round(limit_s / STEP_S), 1) :])

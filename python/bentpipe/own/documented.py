@@ -57,7 +57,7 @@ def _functions_of(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
 
 
 def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
-    """Name and type of each, and its text."""
+    """Section of the fields: name, type and text of each."""
     for each, below in zip(node.body, [*node.body[1:], None], strict=True):
         if isinstance(each, ast.AnnAssign):
             text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
@@ -68,7 +68,7 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
 
 
 def _methods(node: ast.ClassDef, hooks: Sequence[str] = ()) -> str:
-    """The section of all methods but the hooks."""
+    """Section of the methods that are not hooks."""
     found = [each for each in _functions_of(node) if not each.decorator_list and each.name not in hooks]
     return _section("Methods", ((_called(each), ast.get_docstring(each) or "") for each in found))
 

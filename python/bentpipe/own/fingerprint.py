@@ -1,4 +1,4 @@
-"""What tells classes of your own apart: digits that differ wherever two classes may act differently."""
+"""Fingerprints of custom classes: digits that differ if two classes may act differently."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ BASES = (CongestionControl, Cubic, Reno, Bbr, Middlebox)
 def code_of(cls: type) -> str:
     """16 hexadecimal digits that differ wherever a class may act differently.
 
-    They are made of the files that define it and the classes that it extends, or the cells of a notebook; where the
-    source cannot be had, of the compiled methods. Values count, too: attributes of the classes, and what their methods
-    take from around them, as far as these are plain values or functions.
+    It covers the files, or notebook cells, that define the class and its base classes. Without the source, it covers
+    the compiled methods. Plain values and functions count, too: attributes of the classes, and names that their methods
+    use from around them.
     """
     if "_code" in vars(cls) and issubclass(cls, Absent):
         return str(vars(cls)["_code"])
@@ -51,11 +51,11 @@ def _source(cls: type) -> str:
 
 
 _NO_FACTS = ("__doc__", "__firstlineno__", "__static_attributes__", "__dict__", "__weakref__", "__module__")
-"""What says nothing about what a class does; its module may be imported under any name."""
+"""Attributes without effect on a class: its module may be imported under any name."""
 
 
 def _facts(values: Mapping[str, Any], seen: set[int]) -> Iterator[str]:
-    """What is known of values: plain ones as they are, functions by what they do and use."""
+    """Describes values: plain values as text, functions by their code and the names that they use."""
     for name, value in sorted(values.items()):
         if name in _NO_FACTS:
             continue
@@ -72,7 +72,7 @@ def _facts(values: Mapping[str, Any], seen: set[int]) -> Iterator[str]:
 
 
 def _around(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """What a function takes from around it."""
+    """Returns the values that a function uses from around it."""
     names = set(_names(function.__code__))
     yield from ((name, value) for name, value in function.__globals__.items() if name in names)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -100,7 +100,7 @@ def _code(code: CodeType) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """The value, if equal ones read the same; else of what type it is."""
+    """Returns the value if equal values have equal text, otherwise its type."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         return value
     if isinstance(value, (tuple, list)):

@@ -1,4 +1,4 @@
-"""What makes a method of a class of one's own a hook, whatever the class stands for."""
+"""Checks hooks of custom classes: congestion controls and middleboxes alike."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from bentpipe.errors import ScenarioError
 
 @dataclass(frozen=True)
 class Rules:
-    """What is refused in classes that extend one of the core's, because it would never run, or hide something."""
+    """Checks classes that extend a class of the core, and rejects methods that would never run or hide something."""
 
     base: type
     """The core's class."""
     hooks: tuple[str, ...]
     state: tuple[str, ...]
-    """What the core gives its objects, or reads from them."""
+    """Attributes that the core sets on its objects, or reads from them."""
     owner: str
     """Whose that is."""
     use: str
-    """What hooks do with it."""
+    """Verb for the use of the state in hooks."""
     why_method: str
     """Why a hook is a method."""
 
     def check(self, cls: type, extended: type) -> None:
-        """Refuse what looks like a hook and would never run, and what hides the state."""
+        """Reject methods that resemble hooks and would never run, and attributes that hide the state."""
         for each in (each for each in cls.__mro__ if each not in extended.__mro__):
             for name, value in vars(each).items():
                 if name in self.state:
@@ -42,7 +42,7 @@ class Rules:
                     raise ScenarioError(unknown(name, f"a hook, but a method of {each.__name__}", self.hooks))
 
     def _why_no_hook(self, value: object) -> str:
-        """What it is instead of a method that does its work when it is called; empty if it is one."""
+        """Names the kind of an attribute that is not a plain method; empty for a plain method."""
         if isinstance(value, (staticmethod, classmethod)):
             return f"a {type(value).__name__}\n  expected a method: {self.why_method}"
         if not callable(value):
@@ -76,15 +76,15 @@ def _is_near(one: str, other: str) -> bool:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many letters they begin with alike."""
+    """Counts the letters of their common beginning."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 class Absent:
-    """A class that a saved result names, and that is not known."""
+    """Placeholder for a class of a saved result, which is not available."""
 
     instead: ClassVar[str]
-    """How to put a class in its place."""
+    """Advice on the use of the class instead."""
 
     def __init__(self, *args: Any) -> None:
         raise ScenarioError(

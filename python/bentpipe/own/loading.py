@@ -1,4 +1,4 @@
-"""Classes of your own: how they are found, named and told apart."""
+"""Finds, names and distinguishes custom classes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Function: TypeAlias = "str | type[Middlebox] | Mapping[str, Any]"
     """`FILE.py:CLASS`, a class, or a table as in a scenario."""
     Own: TypeAlias = type[CongestionControl] | type[Middlebox]
-    """A class of one's own."""
+    """A custom class."""
 
 LIKE = {
     "sack": "sack",
@@ -44,7 +44,7 @@ LIKE = {
     "fast-retransmit": "tahoe",
     "timeout-only": "tcpmin",
 }
-"""By loss recovery, the congestion control of the registry that was published with it."""
+"""The registered congestion control that was published with each loss recovery."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*")
 _PLACE = re.compile(r"(^|\.)node\..+\.middlebox(\.(append|prepend|remove|replace))?$")
@@ -52,7 +52,7 @@ _IN_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 
 def base_of(key: str) -> type | None:
-    """What a class extends that stands at a dotted key of a scenario, or of what a sweep varies; None: none does."""
+    """Returns the base of classes at a dotted key of a scenario or sweep; None if no class can be there."""
     if key.endswith(".cc") and any(f".{key}".endswith(f".{each}") for each in cc_keys()):
         return CongestionControl
     return Middlebox if is_place(key) else None
@@ -69,33 +69,33 @@ def changes_list(key: str) -> bool:
 
 
 def is_own(what: object) -> bool:
-    """Whether it is meant as a class of one's own."""
+    """Whether the value refers to a custom class."""
     return isinstance(what, type) or (isinstance(what, str) and _IN_FILE.fullmatch(what.strip()) is not None)
 
 
 def name_of(own: str | Own) -> str:
-    """What tables call it."""
+    """Name in tables."""
     return own if isinstance(own, str) else str(vars(own).get("name", own.__name__))
 
 
 def in_scenario(cls: Own) -> Any:
-    """As a scenario names it."""
+    """Value of its key in scenarios."""
     return {"kind": "own", "name": name_of(cls)} if issubclass(cls, Middlebox) else name_of(cls)
 
 
 def taken(own: Any, base: type | None = None) -> Any:
-    """A class as it is, `FILE.py:CLASS` as the class, and any other text as it is.
+    """Load `FILE.py:CLASS`; return classes and other texts unchanged.
 
     Parameters
     ----------
     own : class or str
     base : class, optional
-        What it has to extend: `CongestionControl` or `Middlebox`; one of them if not given.
+        Required base: `CongestionControl` or `Middlebox`; either of them if not given.
 
     Raises
     ------
     ScenarioError
-        There is no such file or class, it cannot be imported, or it cannot be what is asked for.
+        There is no such file or class, it cannot be imported, or it has another base.
     """
     bases = {CongestionControl: "a congestion control", Middlebox: "a middlebox"}
     bases = {each: what for each, what in bases.items() if base in (None, each)}
@@ -120,7 +120,7 @@ def _check_class(cls: Any, what: str) -> None:
     name = name_of(cls)
     if not isinstance(vars(cls).get("name", ""), str) or not _NAME.fullmatch(name):
         raise ScenarioError(f"{what} cannot be called {name!r}\n  expected a name like MyIdea")
-    # Once more: attributes can be put into a class after it was made.
+    # Again: attributes can be added to a class after its definition.
     if issubclass(cls, Middlebox):
         return MIDDLEBOX_RULES.check(cls, Middlebox)
     SENDER_RULES.check(cls, CongestionControl)
@@ -143,7 +143,7 @@ def _check_class(cls: Any, what: str) -> None:
 
 
 def united(*classes: Mapping[str, Own]) -> dict[str, Own]:
-    """All of them by name.
+    """Unite classes by name.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def united(*classes: Mapping[str, Own]) -> dict[str, Own]:
 
 
 def parts(cc: Sender | Iterable[Sender]) -> list[Sender]:
-    """Each by itself; a text may have several, with commas between them.
+    """Split texts with several names separated by commas.
 
     Raises
     ------
@@ -180,16 +180,16 @@ def parts(cc: Sender | Iterable[Sender]) -> list[Sender]:
 
 
 def _refuse_twice(sender: Sender, others: Iterable[Sender]) -> None:
-    """A sender beside itself would look like a result."""
+    """Reject a name that occurs twice."""
     if sender in others:
         name = sender if isinstance(sender, str) else name_of(sender)
         raise ScenarioError(f"{name} is given twice\n  expected each congestion control or case once")
 
 
 def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
-    """Congestion controls by name, in the order asked for; a text may have several, with commas between them.
+    """Congestion controls by name, in the given order. A text may have several, separated by commas.
 
-    `all` stands for every one that comes with bentpipe.
+    `all` stands for all bundled congestion controls.
 
     Raises
     ------
@@ -267,14 +267,14 @@ def _is_usable(value: object, bases: tuple[type, ...]) -> bool:
 
 @cache
 def imported(path: str, source: bytes) -> ModuleType:
-    """A file as a module; another one when its content has changed.
+    """Import a file as a module; a changed file becomes a new module.
 
     Raises
     ------
     ScenarioError
         It cannot be imported. The text has the traceback.
     """
-    # Under a name of its own, which hides no other module.
+    # Under a unique name, which hides no other module.
     name = f"_bentpipe_{Path(path).stem}_{hashlib.sha256(os.fsencode(path) + source).hexdigest()[:12]}"
     spec = spec_from_file_location(name, path)
     assert spec is not None, "it is a Python file"
@@ -288,7 +288,7 @@ def imported(path: str, source: bytes) -> ModuleType:
         exec(compile(source, path, "exec"), module.__dict__)
     except BaseException as error:
         del sys.modules[name]
-        # Also what asks to end the process, such as `sys.exit()`, which would end it without a word.
+        # Also requests to end the process, such as `sys.exit()`, which would end it without a message.
         if isinstance(error, (ScenarioError, KeyboardInterrupt)):
             raise
         raise ScenarioError(f"{path} cannot be imported\n\n{_traceback(error)}") from error
@@ -326,7 +326,7 @@ def present(text: str, classes: Iterable[Sender | Function]) -> dict[str, Own]:
 
 
 def absent(text: str | Mapping[str, Any]) -> dict[str, Own]:
-    """By name, what stands for the classes that a resolved scenario names, as a text or as data."""
+    """Placeholders for the classes that a resolved scenario names, by name."""
     content = tomllib.loads(text) if isinstance(text, str) else text
     transports = [content.get("tcp", {}), *(flow.get("tcp", {}) for flow in content["flow"].values())]
     named = [tcp["cc"] for tcp in transports if "code" in tcp.get("cc", {})]

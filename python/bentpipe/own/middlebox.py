@@ -1,4 +1,4 @@
-"""The class that a function of the network of your own extends."""
+"""Base class of custom middleboxes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ document(Packet, PacketSender)
 
 @extending(_core.Middlebox, HOOKS)
 class Middlebox(_core.Middlebox):
-    """Extend this to write a function of your own that stands at a node and sees each packet that passes.
+    """Base of custom middleboxes. A middlebox is at a node and sees each packet that passes.
 
-    A packet goes on when `on_packet` returns, unless the hook said otherwise: at most one of `drop`, `send_back`,
-    `consume`, `delay` and `hold` for each. Calls take effect after the hook returns;
-    packets that it released go first.
+    A packet goes on when `on_packet` returns, unless the hook called `drop`, `send_back`, `consume`, `delay` or `hold`,
+    at most one of them per packet. The core carries out these calls after the hook has returned. Released packets go
+    first.
 
     `on_corrupted` sees packets that arrive corrupted at a node of kind `processing`, which drops them afterwards.
     `notify` reports them to their sender, from any hook.
 
     The packet that a hook is given is the same object each time, with new values: keep the values, not the object.
-    Each node and run has an object of its own, made without arguments; `node` and `seed` are known in its `__init__`.
+    Each node and run has its own object, made without arguments; `node` and `seed` are known in its `__init__`.
     For random choices use `random.Random(self.seed)`: then equal seeds give equal results.
 
     Attributes
@@ -44,14 +44,14 @@ class Middlebox(_core.Middlebox):
         The next instant, later than `now_s`, at which a link of the node goes away or comes back, or a route through it
         changes. The node knows its schedule beforehand, as satellites and terminals know their handovers.
     node : str
-        Where it stands.
+        Name of its node.
     seed : int
-        For what is chosen at random; two functions have different ones.
+        Seed for random choices; each middlebox has its own.
     queue_packets, queue_bytes : int
-        What waits in front of the link by which the packet would leave, the one being sent not included; 0 if it is for
-        a host here. In `on_packet` only.
+        Queue of the packet's next link, without the packet in transmission; 0 if the packet is for a host at this node.
+        In `on_packet` only.
     name : str
-        For tables and scenarios; the name of the class if not given.
+        Name in tables and scenarios; the name of the class if not given.
 
     Examples
     --------
@@ -73,6 +73,6 @@ class Middlebox(_core.Middlebox):
 
 
 class AbsentMiddlebox(Absent, Middlebox):
-    """One that a saved result names, and whose class is not known."""
+    """Placeholder for a middlebox of a saved result, whose class is not known."""
 
     instead = "as middlebox=..."

@@ -1,4 +1,4 @@
-"""The classes that a congestion control of your own extends."""
+"""Base class of custom congestion controls."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ document(Init, AckSample, PathState, Congestion, Delivery)
 
 @extending(_core.CongestionControl, HOOKS)
 class CongestionControl(_core.CongestionControl):
-    """Extend this to write a congestion control of your own. What you do not override does what Reno does.
+    """Base of custom congestion controls. Hooks that you do not override behave as Reno.
 
     `Cubic`, `Reno` and `Bbr` are such classes with the hooks of built-in congestion controls. The attribute `extends`
     names any other one. Then `super().on_ack(ack, path)` runs the code of the core.
 
-    A hook is called with the same facts as one in Rust, in the same order: on one ACK first losses are found
-    (`on_congestion`, `on_recovery_exit`), then comes `on_delivery`, then `on_ack`. Set `cwnd` and `ssthresh` in it;
-    what they are when it returns is what the connection uses. Retransmission, timers and loss recovery belong to the
-    connection.
+    Hooks get the same facts as hooks in Rust. For one ACK the order is `on_congestion`, `on_recovery_exit`,
+    `on_delivery`, `on_ack`. Set `cwnd` and `ssthresh` in a hook: the connection uses their values after it returns.
+    Retransmission, timers and loss recovery belong to the connection.
 
     The objects that a hook is given are the same each time, with new values: keep the values, not the objects. For
     random choices use `random.Random(init.seed)`: then equal seeds give equal results.
@@ -98,7 +97,7 @@ class CongestionControl(_core.CongestionControl):
         return new
 
     def undo(self, before: _core.CongestionControl) -> None:
-        """What looked like congestion was none: go on as `before` it, a copy of this object."""
+        """Called if the loss was spurious: restore the state of `before`, a copy from before the reaction."""
         super().undo(before)
         for key, value in _state(before):
             setattr(self, key, value)
@@ -154,6 +153,6 @@ class Bbr(CongestionControl):
 
 
 class AbsentSender(Absent, CongestionControl):
-    """One that a saved result names, and whose class is not known."""
+    """Placeholder for a congestion control of a saved result, whose class is not known."""
 
     instead = "as cc=..."

@@ -24,7 +24,7 @@ IN_A_FILE = "the class in a file, as myidea.py:MyIdea"
 
 
 class Sent(NamedTuple):
-    """A class on its way."""
+    """A class in transit to another process."""
 
     name: str
     path: str | None
@@ -36,7 +36,7 @@ class Sent(NamedTuple):
 
 
 def sent(classes: Mapping[str, Own]) -> tuple[Plain, ...]:
-    """Classes of files, `FILE.py:CLASS`, by their source; those of a notebook or a module by value.
+    """Pack classes for another process: classes of files by their source, of notebooks and modules by value.
 
     The result has plain tuples: a process with another version of bentpipe can read them, and report the difference.
 
@@ -49,7 +49,7 @@ def sent(classes: Mapping[str, Own]) -> tuple[Plain, ...]:
 
 
 def received(classes: Iterable[Plain]) -> list[Given]:
-    """Return the classes that `sent` sent, for the core.
+    """Unpack the classes of `sent`, for the core.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Makes one self-contained HTML page of all papers: verdicts, claims, figures."""
+"""Builds the common page of all papers, which opens anywhere: verdicts, claims, figures."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import polars as pl
 from bentpipe.papers import entries, pages, summary
 from bentpipe.reports.figures import inline
 from bentpipe.reports.page import Folded, Page, Picture, Points, Section, Tabled, Text
+from bentpipe.reports.provenance import Provenance
 from bentpipe.reports.tables import Table
 from bentpipe.version import __version__
 
@@ -22,16 +23,37 @@ if TYPE_CHECKING:
 
 
 def page(found: Sequence[Entry], papers: Sequence[Reproduced]) -> str:
-    """The whole file. Papers reproduced earlier keep their sections."""
-    count = sum(each.claims for each in found)
-    lead = f"{count} claims; made by {' and '.join(pages.commands(found))}, bentpipe {__version__}"
-    caption = "Claims by paper and verdict. One world: claims that hold together with one choice of readings."
+    """Builds the whole file. Papers that were reproduced before keep their section."""
+    provenance = Provenance(
+        title="; ".join(each.title for each in found),
+        source="",
+        seeds="",
+        replications="",
+        version=f"bentpipe {__version__}",
+        senders="",
+        command=" && ".join(pages.commands(found)),
+    )
+    caption = (
+        "Claims by paper and verdict. One world: claims that hold together with one choice of readings. Some reading: "
+        "claims that hold in at least one reading."
+    )
     fresh = {each.paper.name: each for each in papers}
     sections = [Section("Verdicts", [Tabled(_counts(found), caption)])]
     for each in found:
         made = Section(each.title, html=each.html)
         sections.append(_section(fresh[each.name]) if each.name in fresh else made)
-    return Page("Papers, claim by claim", lead, sections).html()
+    return Page("Papers, claim by claim", _answer(found), sections, provenance=provenance).html()
+
+
+def _answer(found: Sequence[Entry]) -> str:
+    """Counts the claims that hold, in all papers together."""
+    claims, some, world = (sum(counts) for counts in zip(*((e.claims, e.some, e.world) for e in found), strict=True))
+    papers = "one paper" if len(found) == 1 else f"{len(found)} papers"
+    counts = [(kind, sum(each.counts.get(kind, 0) for each in found)) for kind in entries.kinds(found)]
+    return (
+        f"{some} of {claims} claims in {papers} hold in some reading, {world} of {claims} together in one world per "
+        f"paper. Verdicts: {', '.join(f'{count} {kind}' for kind, count in counts)}."
+    )
 
 
 def _counts(found: Sequence[Entry]) -> Table:

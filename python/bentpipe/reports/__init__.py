@@ -1,1 +1,1 @@
-"""Reports: pages for any browser, with figures and tables that have their provenance."""
+"""Reports: pages that open anywhere, with their figures and tables as files and their provenance."""

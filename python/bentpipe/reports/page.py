@@ -1,6 +1,6 @@
-"""A page for any browser: one file, without scripts and downloads; for screens, phones, dark mode and paper.
+"""Builds a page that opens anywhere: one file without scripts that fetches nothing, for screens, phones and paper.
 
-`templates` has its appearance.
+The files in `templates` define its look, which is that of the site: colours, type and tables, light and dark.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bentpipe.reports.tables import Table
 
     Block: TypeAlias = "Text | Points | Code | Folded | Picture | Tabled"
-    """Parts of a section."""
+    """Part of a section."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Code:
-    """Text that is shown unchanged: a command, a file."""
+    """Verbatim text: a command, a file."""
 
     kind: ClassVar = "code"
     text: str
@@ -48,7 +48,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Folded:
-    """Content for some readers, folded by default."""
+    """Details for some readers, folded at first."""
 
     kind: ClassVar = "folded"
     summary: str
@@ -58,22 +58,20 @@ class Folded:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with its caption and provenance."""
+    """A figure with its caption."""
 
     kind: ClassVar = "picture"
     svg: str
     caption: str
-    provenance: Provenance | None = None
 
 
 @dataclass(frozen=True)
 class Tabled:
-    """A table with its caption and provenance."""
+    """A table with its caption."""
 
     kind: ClassVar = "tabled"
     table: Table
     caption: str
-    provenance: Provenance | None = None
 
 
 @dataclass(frozen=True)
@@ -84,20 +82,25 @@ class Section:
     blocks: Sequence[Block] = field(default_factory=list)
     anchor: str = ""
     html: str = ""
-    """HTML of a section that is already rendered, which is used unchanged."""
+    """Finished HTML of the whole section, used as it is."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A whole page."""
+    """A page: the answer first, then figures and tables, then the provenance of all of them."""
 
     title: str
-    lead: str
+    answer: str
+    """First paragraph: the result in sentences."""
     sections: Sequence[Section]
-    foot: str = ""
+    about: str = ""
+    """Sample: points, replications, hosts."""
+    method: str = ""
+    """Statistics of the page, in sentences."""
+    provenance: Provenance | None = None
 
     def html(self) -> str:
-        """Write the whole file."""
+        """Renders the whole file."""
         return _templates().get_template("page.html.j2").render(page=self)
 
 

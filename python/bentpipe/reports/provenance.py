@@ -1,4 +1,4 @@
-"""Provenance of a figure or table: scenario, seeds, version, and the command that repeats it."""
+"""Provenance of figures and tables: scenario, seeds, version, and the command that repeats them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Facts needed to repeat a result."""
+    """Facts that are needed to repeat a result."""
 
     title: str
     source: str
@@ -23,31 +23,43 @@ class Provenance:
     version: str
     """Version in words: `bentpipe 0.1.0, results 2`."""
     senders: str
-    """Custom congestion controls: `Steady: mine.py:Steady, code 0123456789abcdef`; may be empty.
+    """Custom congestion controls, such as `Steady: mine.py:Steady, code 0123456789abcdef`; may be empty.
 
     The code changes with the class.
     """
     command: str
-    """Shell command; may be empty."""
+    """Command for a shell; empty if no command repeats the result."""
     scenario: str = ""
-    """The resolved scenario."""
+    """Resolved scenario, as TOML."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Contents of files beside a page, by name."""
+    """Files to write beside a page, by name."""
     note: str = ""
 
     @property
     def facts(self) -> list[str]:
-        """Return all facts except the command and the scenario, each in a few words."""
+        """Facts in a few words each, without the command and the scenario."""
         each = (self.title, self.source, self.seeds, self.replications, self.version, self.senders)
         return [fact for fact in each if fact]
 
+    @property
+    def labelled(self) -> dict[str, str]:
+        """The facts by their labels."""
+        each = {
+            "Title": self.title,
+            "Scenario": self.source,
+            "Runs": ", ".join(filter(None, (self.replications, self.seeds))),
+            "Version": self.version,
+            "Custom congestion controls": self.senders,
+        }
+        return {label: fact for label, fact in each.items() if fact}
+
     def __str__(self) -> str:
-        """Write one paragraph, for a file's description."""
+        """Formats everything as one paragraph, for the description inside a file."""
         again = f" Made again by: {self.command}" if self.command else ""
         return f"{'; '.join(self.facts)}.{again}{f' ({self.note})' if self.note else ''}"
 
     def to_dict(self) -> dict[str, str]:
-        """Return plain data, without the scenario."""
+        """Converts it to plain data, without the scenario."""
         return {
             name: getattr(self, name)
             for name in ("title", "source", "seeds", "replications", "version", "senders", "command", "note")

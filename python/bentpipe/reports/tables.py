@@ -1,4 +1,4 @@
-"""Tables: as CSV for programs, as LaTeX for papers, as HTML for the page."""
+"""Writes tables as CSV for programs, as LaTeX for papers, and as HTML for the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS_MAX = 100
-"""Maximum number of rows in LaTeX and on the page. The CSV file has all rows."""
+"""Rows in LaTeX and on the page. The CSV file has all rows."""
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -39,7 +39,7 @@ _LATEX = {
 FORMULA = r"^([=+\-@\t\r])"
 """Beginnings of formulas in spreadsheets."""
 _MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)")
-"""Minus sign of a negative number, not a hyphen in a name or an exponent."""
+"""Minus sign of a negative number, but not the hyphen of a name or an exponent."""
 
 
 @dataclass(frozen=True)
@@ -49,23 +49,23 @@ class Table:
     name: str
     """Name of its files."""
     data: pl.DataFrame
-    """All data, for CSV: plain numbers, with units in the names of the columns."""
+    """All rows, for CSV: plain numbers, units in the names of the columns."""
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    """Rows as people read them; perhaps only the first rows."""
+    """Formatted rows, at most `ROWS_MAX`."""
     texts: int
-    """Number of text columns, which come first. The other columns are numbers."""
+    """Number of text columns, which come first; the others are numbers."""
     total: int
     """Number of all rows."""
 
     def csv(self) -> str:
-        """Write all rows. A text that a spreadsheet would read as a formula gets an apostrophe before it."""
+        """Formats all rows. Text that a spreadsheet would take for a formula gets an apostrophe."""
         import polars as pl
 
         return self.data.with_columns(pl.col(pl.String).str.replace(FORMULA, "'${1}")).write_csv()
 
     def latex(self, note: str = "") -> str:
-        """Write a plain `tabular`, which needs no package. The note is a comment before it."""
+        """Formats a plain `tabular`, which needs no package. The note is a comment before it."""
         lines = [f"% {line}" for line in note.splitlines()]
         if self.total > len(self.rows):
             lines.append(f"% The first {len(self.rows)} of {self.total} rows; {self.name}.csv has all.")
@@ -76,7 +76,7 @@ class Table:
 
 
 def latex(text: str) -> str:
-    r"""Escape text so that LaTeX prints it unchanged.
+    r"""Escapes text for LaTeX.
 
     >>> print(latex("10 % of_all & more"))
     10 \% of\_all \& more
@@ -88,5 +88,5 @@ def latex(text: str) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     first, *rest = (latex(cell) for cell in cells)
-    # LaTeX would read a bracket at the start as an option of the line end before it.
+    # LaTeX would take a bracket at the beginning for an option of the line end before it.
     return " & ".join(["{}" + first if first.startswith(("[", "*")) else first, *rest]) + r" \\"

@@ -34,7 +34,7 @@ ANTENNA_M = 0.6
 NUMBER_MAX = 1e12
 RECOMMENDATIONS = ("P.618-14", "P.618-13")
 PERCENTS = tuple(float(f"{5 ** (k / 24) * 0.001 ** (1 - k / 24):.4g}") for k in range(25))
-"""Of the year, for which P.618 has the attenuation by rain: 0.001 to 5."""
+"""Percentages of the year for which P.618 has the attenuation by rain: 0.001 to 5."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,18 +45,18 @@ class Budget(Look):
     ----------
     scene : Scene
     radio : dict
-        What it was asked of: carrier, powers, symbol rate, climate.
+        Arguments: carrier, powers, symbol rate, climate.
     lines : polars.DataFrame
         A row per elevation, weather and line: `elevation_deg`, `percent` (of the year in which the rain is exceeded;
-        null: dry), `line`, `value`, `unit`. What the way takes is negative.
+        null: dry), `line`, `value`, `unit`. Losses are negative.
     bears : polars.DataFrame
         A row per elevation and weather: `elevation_deg`, `percent`, `range_km`, `es_n0_db`, `qpsk_bit_error_rate`
         without coding, `modcod` of DVB-S2 without implementation loss (null: none), `margin_db` over its threshold,
         `packet_loss` by a waterfall curve through the threshold's 1e-7, `rate_bps` with it.
     fades : polars.DataFrame
-        A row per elevation, weather and duration: `elevation_deg`, `percent`, `duration_s`, `fades_per_year` that are
-        deeper than the rain's attenuation and last longer, `time_share` of the rain's time that they make
-        (P.1623-1, for satellites that stand still; 10 to 50 GHz, 5 to 60 degrees).
+        A row per elevation, weather and duration: `elevation_deg`, `percent`, `duration_s`, `fades_per_year`,
+        `time_share`. These are fades that are deeper than the rain's attenuation and last longer, and their share of
+        the rain's time. P.1623-1: geostationary satellites, 10 to 50 GHz, 5 to 60 degrees.
     availability : polars.DataFrame
         A row per elevation and percentage of the year, 0.001 to 5: `elevation_deg`, `percent`, `fade_db` (Es/N0 in a
         clear sky less the Es/N0 that is exceeded in all but this percentage), `es_n0_db`, `modcod`.
@@ -81,7 +81,7 @@ class Budget(Look):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The least and the largest Es/N0, dry and in rain, and what DVB-S2 carries then."""
+        """Least and largest Es/N0, dry and in rain, and the rate of DVB-S2 at each."""
         import polars as pl
 
         dry = self.bears["percent"].is_null()
@@ -174,9 +174,9 @@ def budget(
     Parameters
     ----------
     place : str or tuple
-        As in `path`.
+        See `path`.
     over, start, elevation_min, bad, elements_age_max
-        As in `path`.
+        See `path`.
     frequency : float
         Carrier, 1 to 350 GHz.
     eirp : float
@@ -200,9 +200,9 @@ def budget(
         The way down of a bent pipe, whose satellite passes the noise of the way up on: `frequency`, `eirp` and
         `g_over_t`, and if you want `losses` and `interference`, as above. The rest but `noise` is then the way up.
     to : str or tuple, optional
-        Where the way down ends, a city; there it is dry, and the satellite stands as high. Without it, at `place`.
+        City at the end of the downlink; dry, with the satellite at the same elevation. Default: `place`.
     percent : float or list of float
-        Of an average year in which the rain is exceeded, 0.001 to 5.
+        Share of an average year in which the rain is exceeded, 0.001 to 5.
     clouds : bool
         Rain comes with clouds (P.840-8), as rare as `recommendation` has them.
     scintillation : bool
@@ -334,7 +334,7 @@ def budget(
 
 
 def _elevations(scene: Scene) -> list[float]:
-    """Degrees: the lowest and the highest that occur, and some between them; one where the satellite hardly moves."""
+    """Elevations in degrees: lowest, highest and some between them; one if the satellite hardly moves."""
     least = scene.elevation_deg or 0.0
     occur = scene.core.elevations()
     if occur is None:
@@ -347,7 +347,7 @@ def _elevations(scene: Scene) -> list[float]:
     if high - low < 1:
         return [round((low + high) / 2, 1)]
     low = least if low - least < 1 else float(math.floor(low))
-    # Looks are some time apart: a satellite that was seen near the zenith passes it at another time.
+    # Samples are some time apart: a satellite near the zenith passes it between them.
     high = 90.0 if high > NEAR_ZENITH else float(math.ceil(high))
     return [low, *(each for each in ELEVATIONS if low + 1 < each < high - 1), high]
 
@@ -374,7 +374,7 @@ def _is_newer(recommendation: str) -> bool:
 
 
 def _holds(threshold: float, clear: float, signals: Sequence[tuple[float, float]]) -> float | None:
-    """Per cent of the year with at least this Es/N0, from that in a clear sky and those of rising percentages."""
+    """Percentage of the year with at least this Es/N0, from Es/N0 in clear sky and at rising percentages."""
     if clear < threshold:
         return 0.0
     if signals[0][1] >= threshold:
@@ -413,7 +413,7 @@ def _way_down(down: Mapping[str, float], noise: float) -> Radio:
 
 
 def _check_numbers(**given: float | None) -> None:
-    """Refuse what is no number; the bounds of physics are the core's."""
+    """Reject arguments that are not numbers. The core checks their ranges."""
     for name, value in given.items():
         if value is not None:
             arguments.number(name, value, -NUMBER_MAX, NUMBER_MAX, error=SkyError)

@@ -1,4 +1,4 @@
-"""How many satellites are in view, all over the Earth."""
+"""Counts the satellites in view, all over the Earth."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CHARTS = {
     "min": "satellites in view at least",
     "covered": "share of time with a satellite in view",
 }
-"""What a map of coverage may show."""
+"""Quantities of a map of coverage."""
 
 
 def checked(chart: str) -> str:
-    """What a map is to show, if it can."""
+    """Checks the quantity of a map."""
     if chart not in CHARTS:
         raise SkyError(unknown(chart, "a map of coverage", CHARTS))
     return chart
@@ -38,7 +38,7 @@ def checked(chart: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Coverage(Look):
-    """How cells of the Earth's surface are covered.
+    """Coverage of the cells of the Earth's surface.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def coverage(
     elements_age_max: Time | None = None,
     progress: Wish = None,
 ) -> Coverage:
-    """How many satellites are in view, all over the Earth.
+    """Count the satellites in view, all over the Earth.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def coverage(
 def coverage_in(
     scene: Scene, span: Span, cell: float, progress: Wish, asked: Mapping[str, Any] | None = None
 ) -> Coverage:
-    """How many satellites of a scene are in view, all over the Earth."""
+    """Count the satellites of a scene in view, all over the Earth."""
     doing = f"coverage by {scene.over}"
     found, covered = worked(doing, lambda reached: scene.core.coverage(cell, span.times, reached), progress)
     return Coverage(scene, span, cell, frame({name: array(values) for name, values in found.items()}), covered, asked)

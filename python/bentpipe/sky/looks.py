@@ -56,7 +56,7 @@ class Look(Result):
     """Result of a look at the sky. It is computed from orbits, so values are exact and have no intervals."""
 
     verb: ClassVar[str]
-    """Of the command line, after `bentpipe sky`."""
+    """Subcommand of `bentpipe sky`."""
     positional: ClassVar[tuple[str, ...]] = ()
     """Arguments that the command line takes without an option."""
     read: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
@@ -305,7 +305,7 @@ def _scene(look: Mapping[str, Any], ends: list[Any], span: Span | None) -> Scene
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON reads it back."""
+    """Converts a value to the form that JSON reads back."""
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, Mapping):

@@ -40,7 +40,7 @@ QUANTITIES = (
     ("changes", "changes", "1"),
     ("ground", "ground_km", "km"),
 )
-"""Of `SkyPaths.table` besides the delay: metric, column of `pairs`, and unit."""
+"""Quantities of `SkyPaths.table` besides the delay: metric, column of `pairs`, and unit."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,7 +79,7 @@ class SkyPaths(Look):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Over all pairs: how many never and always have a path, delays, hops and changes."""
+        """Counts over all pairs: those without a path, those with one all the time, delays, hops and changes."""
         reached = self.pairs.filter(self.pairs["connected"] > 0)
         return {
             "pairs": len(self.pairs),
@@ -225,7 +225,7 @@ class _Kept:
 
 
 def checked(chart: str) -> str:
-    """A chart's name, if it is one."""
+    """Check the name of a chart."""
     if chart not in CHARTS:
         raise SkyError(unknown(chart, "a chart", CHARTS))
     return chart
@@ -263,13 +263,13 @@ def paths(
     Parameters
     ----------
     places : sequence of str or tuple
-        Two or more, as in `path`. `bp.sky.places("cities.csv")` reads them from a file.
+        Two or more places, see `path`. `bp.sky.places("cities.csv")` reads them from a file.
     over, start, at, duration, step, elevation_min, range_max_km, motion, mean_motion, odd_planes
-        As in `path`.
+        See `path`.
     between_satellites, bad, elements_age_max, selection, metric, change, gateway, relay, stretch, failure, seed
-        As in `path`.
+        See `path`.
     progress
-        As in `path`.
+        See `path`.
     series : bool
         Keep the delay of each pair at every instant, 4 bytes each: `SkyPaths.series` has them.
 

@@ -35,11 +35,11 @@ class Map(Look):
         `from` and `to`: the links between satellites that can be used.
     path : polars.DataFrame
         The nodes of the shortest path between the two places, in order: `node`, `latitude_deg`, `longitude_deg` and
-        `height_km`; empty if there is none.
+        `height_km`; empty without a path.
     delay_s : float or None
         One-way propagation delay of the path.
     in_view : dict
-        By place, how many satellites it sees.
+        Number of satellites in view, by place.
     """
 
     verb = "map"
@@ -134,7 +134,7 @@ def map(
     relay: str = "fibre",
     stretch: float = STRETCH,
 ) -> Map:
-    """Satellites, links and, between two places, the path of the shortest delay at one instant.
+    """Compute satellites, links and the path of the shortest delay between two places, at one instant.
 
     Parameters
     ----------

@@ -139,11 +139,11 @@ class SkyConstellation:
         cell: float = 3.0,
         progress: Wish = None,
     ) -> Coverage:
-        """How many satellites are in view, all over the Earth."""
+        """Count the satellites in view, all over the Earth."""
         return coverage_in(self.scene, self._span(start_s, end_s, step_s), cell, progress)
 
     def _span(self, start_s: Time, end_s: Time | None, step_s: Time) -> Span:
-        """A window of the run, or beyond it. A step is at most as long as the window."""
+        """Checks a window of the run, or beyond it. A step is at most as long as the window."""
         end_s = self.duration_s if end_s is None else end_s
         whole = Span.of(start_s, 1.0, 1.0)
         length_s = Span.of(end_s, 1.0, 1.0).begin_s - whole.begin_s
@@ -259,7 +259,7 @@ class ScenarioSky:
         return table.filter((pl.col("from") == start) & (pl.col("to") == end))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it but positions as plain data, fit for JSON."""
+        """Converts it to plain data for JSON, without positions."""
         return {
             "epoch": self.epoch,
             "duration_s": self.duration_s,
@@ -285,7 +285,7 @@ def _constellation(found: Mapping[str, Any], duration_s: float) -> SkyConstellat
 
 
 def _places(constellations: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """A row per place; it is a gateway if it is one of any constellation."""
+    """Makes a row per place; `is_gateway` if it is a gateway of any constellation."""
     import polars as pl
 
     columns = ["place", "latitude_deg", "longitude_deg", "height_km", "is_gateway", "moves"]

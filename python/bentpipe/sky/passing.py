@@ -45,7 +45,7 @@ class Passes(Look):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """How many pass, how long, how many are in view, and how long there is none."""
+        """Number and length of passes, satellites in view, and the time without one."""
         import polars as pl
 
         begin_s, end_s, _ = self.span.times
@@ -135,13 +135,13 @@ def passes(
     Parameters
     ----------
     place : str or tuple
-        As in `path`.
+        See `path`.
     over, start, at, duration, elevation_min, range_max_km, motion, mean_motion, odd_planes, bad
-        As in `path`.
+        See `path`.
     elements_age_max, progress
-        As in `path`.
+        See `path`.
     step : float or str
-        How often the place looks; rise and set are then sought. A pass that is shorter may be missed.
+        Interval of the search; rise and set are then computed exactly. A shorter pass may be missed.
 
     Returns
     -------

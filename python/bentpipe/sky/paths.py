@@ -42,14 +42,14 @@ SELECTIONS = {
     "periodic": "at checks about every 10 s, the highest if the one in use has set (ns-2)",
     "starlink": "random every 15 s, as measured for Starlink",
 }
-"""How an end chooses its satellite."""
+"""Rules for the choice of a satellite at an end."""
 METRICS = {"delay": "the shortest delay", "hops": "the fewest hops, and of these the shortest delay"}
 """Which path is best."""
 CHANGES = {"better": "as soon as another one is better", "broken": "when the one in use is broken"}
 """When another path is taken."""
 ENDS = ("from", "to")
 APART = {"satellites": "no satellite and no gateway", "links": "no link"}
-"""What disjoint paths do not share."""
+"""Parts that disjoint paths do not share."""
 DISJOINT_MAX = 16
 """Disjoint paths at most."""
 QUANTITIES = (
@@ -63,7 +63,7 @@ QUANTITIES = (
     ("to_elevation", "to_elevation_deg", "deg"),
     ("ground", "ground_km", "km"),
 )
-"""Of `SkyPath.table`: metric, its name in `summary`, and unit."""
+"""Quantities of `SkyPath.table`: metric, its name in `summary`, and unit."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ class SkyPath(Look):
         A row per instant: `time_s` after the epoch, one-way propagation `delay_s`, `hops`, and for each end
         `from_elevation_deg`, `from_satellite`, `to_elevation_deg`, `to_satellite`. Without a path, they are null.
     changes : polars.DataFrame
-        A row per path: `time_s` at which it begins (to a hundredth of a step), `duration_s`, `delay_s` at its begin,
-        `hops`, `from_satellite`, `to_satellite`, whether an end has another satellite than on the path before
-        (`from_handover`, `to_handover`), and `path`, all nodes with ` > ` between them.
+        A row per path: its begin `time_s` (to a hundredth of a step), `duration_s`, `delay_s` at its begin, `hops`,
+        `from_satellite`, `to_satellite`, `from_handover`, `to_handover`, and `path`, all nodes with ` > ` between them.
+        A handover: the end has another satellite than on the path before.
     disjoint : polars.DataFrame or None
-        If they were asked for: a row per instant and disjoint path with `time_s`, `number` (1 is the shortest at that
-        instant), `delay_s`, `hops` and `path`; null where there are not so many.
+        If requested: a row per instant and disjoint path with `time_s`, `number` (1 is the shortest at that instant),
+        `delay_s`, `hops` and `path`; null where there are fewer.
     gaps : tuple of Gap
         The reasons why there is no path at times, the most frequent first.
     asked : mapping
@@ -278,8 +278,8 @@ def path(
     at, duration, step : float or str
         Begin after `start`, length and step: seconds, or a text with a unit.
     elevation_min : float or str, optional
-        Degrees above the horizon from which satellites are used. By default, what the constellation's source says; 25
-        for element sets.
+        Lowest elevation of usable satellites, degrees. Default: that of the constellation's source; 25 for element
+        sets.
     range_max_km : float, optional
         Use satellites up to this distance instead, at any elevation.
     motion : str, optional
@@ -308,9 +308,9 @@ def path(
     stretch : float
         Length of these fibres against the great circle.
     disjoint : int, optional
-        Seek so many paths besides, over satellites, that share nothing and whose delays have the least sum.
+        Number of disjoint paths to seek as well, over satellites, with the least sum of their delays.
     apart : str
-        What these do not share: `satellites` (and gateways) or `links`.
+        Parts that disjoint paths do not share: `satellites` (and gateways) or `links`.
     failure : sequence of str
         Satellites and gateways that are out of use, by name, and links, as `A~B`.
     seed : int
@@ -419,7 +419,7 @@ def _disjoint(scene: Scene, time_s: Any, found: list[dict[str, Any]]) -> pl.Data
 
 
 def _changed(column: pl.Series) -> int:
-    """How often a value differs from the one before."""
+    """Counts the changes of a value."""
     return int(column.ne_missing(column.shift(1))[1:].sum())
 
 
@@ -451,7 +451,7 @@ def changes_frame(scene: Scene, span: Span, found: dict[str, Any]) -> pl.DataFra
     for end, place in (("from", 1), ("to", -2)):
         beside = np.array([each[place] if each and each[place] < count else -1 for each in nodes], dtype=np.int64)
         columns[f"{end}_satellite"] = named(beside, scene.satellites)
-        # From one satellite to another; one that comes after a time without a path is found, not handed over to.
+        # A handover is from one satellite to another. The first satellite after a gap is not a handover.
         handed = (beside[1:] != beside[:-1]) & (beside[1:] >= 0) & (beside[:-1] >= 0)
         columns[f"{end}_handover"] = np.concatenate(([False], handed))
     columns["path"] = [_joined(scene, each) for each in nodes]

@@ -1,4 +1,4 @@
-"""What all looks at the sky have in common: a constellation, places, and a span of time."""
+"""The scene of all looks at the sky: a constellation, places, and a span of time."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ EARTH_KM = 6371.009
 """Mean radius, for distances along the ground."""
 LIGHT_KM_S = 299_792.458
 GLASS = 1.468
-"""Light is so many times slower in a fibre of silica at 1550 nm."""
+"""Refractive index of silica fibre at 1550 nm."""
 STRETCH = 1.5
 STRETCH_MAX = 10
 SEED_MAX = 2**64 - 1
-"""Fibres between gateways are so many times as long as the great circle."""
+"""Length of fibres between gateways, relative to the great circle."""
 HEIGHT_MAX_KM = 100.0
 """Places are no higher."""
 MOTIONS = {
@@ -46,7 +46,7 @@ MOTIONS = {
     "kepler": "not at all",
     "sgp4": "by SGP4 without drag",
 }
-"""How orbits of shells change."""
+"""Models of the motion of shells."""
 BETWEEN = {
     "none": "none",
     "grid": "to the neighbours in the plane and in the next planes",
@@ -54,7 +54,7 @@ BETWEEN = {
 }
 """Links between satellites."""
 BAD = {"refuse": "the file is refused, with the line", "skip": "they are left out"}
-"""What to do with records of a file that cannot be used."""
+"""Treatment of unusable records in a file."""
 RELAYS = {"fibre": "by fibre", "ground": "down to a gateway and up again to any satellite in view"}
 """Way of packets from gateway to gateway."""
 LOOKS_MAX = 10_000_000
@@ -95,7 +95,7 @@ class Scene:
         When time is 0, UTC.
     places : tuple of Place
     gateways : tuple of Place
-        Those of the places that forward packets.
+        Places that forward packets.
     satellites : tuple of str
         Their names.
     skipped : tuple of (int, str)
@@ -182,7 +182,7 @@ class Scene:
         )
 
     def failing(self, names: Sequence[str]) -> Scene:
-        """The same where these satellites, gateways and links (`A~B`) are out of use."""
+        """Copy of the scene without these satellites, gateways and links (`A~B`)."""
         nodes, links = [], []
         for name in names:
             ends = [self._number(each.strip(), name) for each in name.split("~")]
@@ -195,7 +195,7 @@ class Scene:
         return replace(self, core=self.core.without(nodes, links)) if names else self
 
     def _number(self, name: str, given: str) -> int:
-        """Of a satellite or place; a satellite also by its name without that of the constellation."""
+        """Index of a satellite or place. The name of a satellite may omit that of the constellation."""
         known = [*self.satellites, *(place.name for place in self.places)]
         for each in (name, f"{self.over}-{name}"):
             if each in known:
@@ -216,7 +216,7 @@ class Scene:
 
     @property
     def reach(self) -> str:
-        """Which satellites a place uses, in words."""
+        """Limit of usable satellites, in words."""
         if self.elevation_deg is not None:
             return f"from {self.elevation_deg:g}° on"
         return f"up to {self.range_max_km:g} km"
@@ -227,16 +227,16 @@ class Scene:
         return self.core.is_linked
 
     def instant(self, seconds: float) -> str:
-        """UTC so many seconds after the epoch, such as `2026-06-14T12:00:00.000Z`."""
+        """Formats the UTC time of an instant after the epoch, such as `2026-06-14T12:00:00.000Z`."""
         return self.core.instant(seconds)
 
     def name(self, node: int) -> str:
-        """Of a satellite or place."""
+        """Name of a satellite or place."""
         count = len(self.satellites)
         return self.satellites[node] if node < count else self.places[node - count].name
 
     def to_dict(self) -> dict[str, Any]:
-        """What it is made of, fit for JSON."""
+        """Converts its parameters to plain data for JSON."""
         return {
             "over": self.over,
             "epoch": self.epoch,
@@ -303,18 +303,18 @@ class Span:
 
 
 def constellations() -> list[dict[str, str]]:
-    """The constellations that are known by name.
+    """List the named constellations.
 
     Returns
     -------
     list of dict
-        `name`, `about` and `source`: where its figures are from, and what they leave open.
+        `name`, `about` and `source`: origin of the figures, and assumptions.
     """
     return [{"name": name, "about": about, "source": source} for name, about, source in _core.constellations()]
 
 
 def cities() -> list[dict[str, Any]]:
-    """The places that are known by name.
+    """List the named places.
 
     Returns
     -------
@@ -325,7 +325,7 @@ def cities() -> list[dict[str, Any]]:
 
 
 def place(given: PlaceLike) -> Place:
-    """A place from what somebody wrote.
+    """Reads a place.
 
     >>> place("51.5N, 0.12W")
     Place(name='51.50N 0.12W', latitude_deg=51.5, longitude_deg=-0.12, height_km=0.0)
@@ -360,7 +360,7 @@ def place(given: PlaceLike) -> Place:
 
 
 def places(file: str | os.PathLike[str]) -> list[Place]:
-    """The places of a CSV file.
+    """Read places from a CSV file.
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ def _listed(at: str, row: dict[str, str | None]) -> Place:
         ) from None
     if not name:
         raise SkyError(f"{at}: the place has no name\n  expected name,latitude,longitude, such as Fucino,41.98,13.60")
-    # Written so that what is no number is refused.
+    # This form rejects NaN, too.
     if not (abs(north_deg) <= 90 and abs(east_deg) <= 360):
         raise SkyError(f"{at}: expected degrees north (-90 to 90), then degrees east (-360 to 360)")
     return Place(name, north_deg, east_deg, _height(f"{at}, {name}", height_km))
@@ -434,7 +434,7 @@ def degrees(name: str, angle: Degrees) -> float:
 
 
 def coordinates(north_deg: float, east_deg: float) -> str:
-    """As people write them.
+    """Formats coordinates for people.
 
     >>> coordinates(-33.87, 151.2)
     '33.87S 151.20E'
@@ -450,7 +450,7 @@ def seconds(name: str, time: Time) -> float:
     """A time in seconds."""
     if isinstance(time, str):
         found = _core.quantity(time)
-        # A bare 0 needs no unit.
+        # 0 needs no unit.
         if found is None or (found[1] != "s" and found != (0.0, "1")):
             raise SkyError(f'{name} = {time}: expected a time, such as "90 s", "10 min" or "24 h"')
         time = found[0]
@@ -567,7 +567,7 @@ def frame(columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def named(nodes: Any, names: Sequence[str]) -> pl.Series:
-    """Names of satellites by number; null for -1."""
+    """Converts numbers of satellites to names; -1 to null."""
     import numpy as np
     import polars as pl
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import Reporter
+from bentpipe.contract.reporter import Reporter, answered
 from bentpipe.experiment.common.provenance import titled
+from bentpipe.experiment.results.mix import FAIR
 from bentpipe.experiment.results.provenance import of_sweep
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled
@@ -33,14 +34,39 @@ class OfMix(Reporter):
         )
         return Page(
             titled(mix.scenario.title, mix.scenario.source),
-            f"{', '.join(mix.names)} in the same runs, {_replications(mix)}; hosts: {mix.hosts}",
+            answered(self._shares() or self.said, mix.names),
             [
                 Section("Shares", [Points([*self.said, *mix.notes]), shares]),
                 Section("Means", [self._means()]),
-                self.scenario(),
             ],
-            f"{self.provenance.version}. Means with Student's {mix.judgement.level} intervals.",
+            about=f"{', '.join(mix.names)} in the same runs, {_replications(mix)}; hosts: {mix.hosts}",
+            method=f"Means with Student's {mix.judgement.level} intervals.",
+            provenance=self.provenance,
         )
+
+    def _shares(self) -> list[str]:
+        """Two sentences: all shares, and those that are shown to differ from a fair one; none without a share."""
+        mix = self.mix
+        shares = {name: mix.estimate(name, "share") for name in mix.names}
+        if any(share.mean is None for share in shares.values()):
+            return []
+        order = sorted(mix.names, key=lambda name: -(shares[name].mean or 0))
+        texts = []
+        for name in order:
+            half = shares[name].half_width
+            by, margin = formatting.mean_and_margin(100 * (shares[name].mean or 0), half and 100 * half)
+            texts.append(f"{name} {by} %" + (f" (±{margin} %)" if margin else ""))
+        shared = f"shares of the goodput, {100 * mix.fair:.3g} % is fair: {', '.join(texts)}"
+        if len(mix.seeds) == 1:
+            return [shared, "one replication: any difference may be chance"]
+        found = {row["of"]: row for row in mix.differences.iter_rows(named=True) if row["other"] == FAIR}
+        shown = [name for name in order if found[name]["is_shown"]]
+        more = [name for name in shown if (shares[name].mean or 0) > mix.fair]
+        less = [name for name in shown if name not in more]
+        told = [f"{', '.join(names)} {word}" for names, word in ((more, "more"), (less, "less")) if names]
+        if not told:
+            return [shared, "no share is shown to differ from a fair one"]
+        return [shared, f"shown to differ from a fair share: {'; '.join(told)}"]
 
     def _means(self) -> Tabled:
         data = self.mix.table
@@ -49,10 +75,10 @@ class OfMix(Reporter):
             for row in data.iter_rows(named=True)
         ]
         self.tables += [Table("means", data, ["of", "metric", *ENDS], rows, 2, len(rows)), self._totals()]
-        return Tabled(self.tables[0], "Each sender, with its interval.", self.provenance)
+        return Tabled(self.tables[0], "Each congestion control or case, with its interval.")
 
     def _totals(self) -> Table:
-        """Make the table of totals, which is only a file."""
+        """Makes the table of totals, which is only a file."""
         data = self.mix.totals
         rows = [
             [str(row[0]), str(row[1]), *(f"{each:.5g}" for each in row[2:])] for row in data.head(ROWS_MAX).iter_rows()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import Reporter, caption
+from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, answered, caption
 from bentpipe.experiment.common.provenance import titled
-from bentpipe.experiment.results.contrasts import Contrast, placed
+from bentpipe.experiment.results.contrasts import Contrast, amount, placed, preferred, sender_of
 from bentpipe.experiment.results.provenance import of_sweep
 from bentpipe.experiment.store import aside
 from bentpipe.experiment.store.frames import column as as_column
@@ -92,7 +92,6 @@ class OfSweep(Reporter):
         sections += [Section("Ratios", [self._ratios()])] if self.judgement.against is not None and compared else []
         if sweep.failures:
             sections.append(self._failures())
-        sections.append(self.scenario())
         warnings: list[Block] = []
         if sweep.missing:
             wanted = int(sweep.points["replications"].sum())
@@ -106,20 +105,44 @@ class OfSweep(Reporter):
         first = sections[0]
         return Page(
             titled(sweep.title, sweep.facts["source"]),
-            f"{size}; varied: {', '.join(sweep.keys)}; hosts: {sweep.hosts}",
+            answered(self.first(), self.cases),
             [Section(first.title, [*warnings, *first.blocks]), *sections[1:]],
-            f"{self.provenance.version}. {_middles(self.judgement)} with {_METHODS[self.judgement.statistic]} "
-            f"{self.judgement.level} intervals; differences in pairs of equal seeds, {_corrected(self.judgement)}.",
+            about=f"{size}; varied: {', '.join(sweep.keys)}; hosts: {sweep.hosts}",
+            method=f"{_middles(self.judgement)} with {_METHODS[self.judgement.statistic]} {self.judgement.level} "
+            f"intervals; differences in pairs of equal seeds, {_corrected(self.judgement)}.",
+            provenance=self.provenance,
         )
 
-    # Sections about one metric.
+    def first(self) -> list[str]:
+        """Selects the sentences of the first paragraph: about the first metric, the best case before the others."""
+        name = self.sweep.metrics[0]
+        best = self.best(name)
+        others = [text for text in self.result.statements_of(name) if text not in best]
+        return [*best, *others][:SENTENCES_MAX]
+
+    def best(self, name: str) -> list[str]:
+        """Counts the settings at which each case is best, if there are several settings."""
+        choices = self.sweep.choices(name)
+        is_known = max(self.sweep.points["replications"].to_list()) > 1
+        return [preferred(choices, named(name))] if len(choices) > 1 and is_known else []
+
+    @property
+    def cases(self) -> list[str]:
+        """Congestion controls or cases, which sentences may begin with."""
+        sender = sender_of(self.sweep.points, self.sweep.keys)
+        return [] if sender is None else [str(name) for name in self.sweep.points[sender].unique()]
+
+    # A metric.
 
     def _metric(self, name: str) -> Section:
         metric = named(name)
         blocks: list[Block] = []
         said = self.result.statements_of(name)
         self.said += said
-        blocks.append(Points(said))
+        # The first paragraph has some of the first metric.
+        above = self.first() if name == self.sweep.metrics[0] else []
+        left = [text for text in said if text not in above]
+        blocks += [Points(left)] if left else []
         note = self.result.unfinished(name)
         blocks += [Text(f"{note[:1].upper()}{note[1:]}.", is_warning=True)] if note else []
         full = [text for text in self.in_full(name) if text not in said]
@@ -182,7 +205,7 @@ class OfSweep(Reporter):
         ]
         table = Table(f"ranking-{metric.slug}", data, head, shown, len(keys), len(order))
         self.tables.append(table)
-        return Tabled(table, caption(table, f"{metric.title}. {_ranking(self.judgement)}"), self.provenance)
+        return Tabled(table, caption(table, f"{metric.title}. {_ranking(self.judgement)}"))
 
     def _ratios(self) -> Tabled:
         """Make a table of each case as a multiple of the baseline, setting by setting."""
@@ -203,7 +226,7 @@ class OfSweep(Reporter):
         table = Table("ratios", data, [*head, "ratio", "why none"], shown, 3 + len(keys), data.height)
         self.tables.append(table)
         text = "Geometric mean of the ratios to the baseline in pairs of equal seeds, with its interval."
-        return Tabled(table, caption(table, text), self.provenance)
+        return Tabled(table, caption(table, text))
 
     def _differences(self, metric: Metric) -> Tabled:
         contrasts = self.contrasts(metric.name)
@@ -251,7 +274,7 @@ class OfSweep(Reporter):
         table = Table(f"differences-{metric.slug}", data, head, rows, 2 + len(keys), len(flat))
         self.tables.append(table)
         text = f"{metric.title}. {self.who}, {_differences(self.judgement, metric)}" + (f" {_HELD}" if is_held else "")
-        return Tabled(table, caption(table, text), self.provenance)
+        return Tabled(table, caption(table, text))
 
     # Sections about all metrics together.
 
@@ -289,9 +312,12 @@ class OfSweep(Reporter):
                 pl.Series(f"{metric.column}_is_bound", [isinstance(each, AtLeast) for each in found], dtype=pl.Boolean),
             )
         rows = list(zip(*cells, strict=True))
+        seen = [pair for name, found in self.estimates.items() for pair in zip(self.counts(name), found, strict=False)]
         table = Table("points", data, head, rows, len(sweep.keys), sweep.points.height)
         self.tables.append(table)
-        return Tabled(table, caption(table, _points(self.judgement)), self.provenance)
+        is_whole = all(of.is_whole or each.value is None for of, each in seen)
+        is_bound = any(isinstance(each, AtLeast) for _, each in seen)
+        return Tabled(table, caption(table, _points(self.judgement, is_whole, is_bound)))
 
     def _failures(self) -> Section:
         shown = self.sweep.failures[:FAILURES_MAX]
@@ -343,6 +369,13 @@ class OfComparison(OfSweep):
         found = self.comparison.judged(name).items()
         return [Contrast(name, *pair, {"": {}}, {"": difference}) for pair, difference in found]
 
+    def best(self, name: str) -> list[str]:
+        order, metric = self.comparison.order(name), named(name)
+        if not order or len(self.comparison.names) == 1:
+            return []
+        found = amount(self.comparison.estimate(order[0], name), metric)
+        return [f"{metric.ends[0]} {metric.name}: {order[0]}, {found}"]
+
     def in_full(self, name: str) -> list[str]:
         return []
 
@@ -372,19 +405,20 @@ def _margins(judgement: Judgement) -> str:
     return f"± half of the {judgement.level} interval"
 
 
-def _points(judgement: Judgement) -> str:
-    middle = judgement.statistic
-    return (
-        f"{middle.capitalize()} {_margins(judgement)} at each point. In brackets: runs that completed, or have a "
-        "value, if not all did. A sign > marks a lower bound: an incomplete run counts with its simulated time."
-    )
+def _points(judgement: Judgement, is_whole: bool, is_bound: bool) -> str:
+    text = f"{judgement.statistic.capitalize()} {_margins(judgement)} at each point."
+    if not is_whole:
+        text += " In brackets: the runs or flows with a value, if some have none."
+    if is_bound:
+        text += " > marks a lower bound: runs that did not complete count with the time that they had."
+    return text
 
 
 def _ranking(judgement: Judgement) -> str:
     return (
-        f"Ranked by completed runs, then by {judgement.statistic}. Each point is compared with the best in pairs of "
-        f"equal seeds. Points that are not shown to be worse at {100 * judgement.alpha:.3g} %, "
-        f"{_corrected(judgement)}, may be the best."
+        f"Best first, by completed runs, then by the {judgement.statistic}. Each point is tested against the best in "
+        f"pairs of equal seeds, at {100 * judgement.alpha:.3g} %, {_corrected(judgement)}. Not shown: the point may be "
+        "as good as the best."
     )
 
 
@@ -407,7 +441,7 @@ def _tested(judgement: Judgement, metric: Metric) -> str:
 
 
 _HELD = (
-    "Differences are over runs that both completed. The completed shares come first; their p is from an exact test, "
+    "Differences cover the runs that both completed. The test of the completed counts is exact (p of that) and "
     "corrected with the others."
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import Reporter, caption
+from bentpipe.contract.reporter import Reporter, answered, caption
 from bentpipe.experiment.common.provenance import of_run, titled
 from bentpipe.experiment.single.readable import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, readable
 from bentpipe.plot.runs import PANELS
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 class OfRun(Reporter):
+    """Report of a single run."""
+
     def __init__(self, run: RunResult) -> None:
         super().__init__(of_run(run.scenario, run.version))
         self.run = run
@@ -28,36 +30,59 @@ class OfRun(Reporter):
     def page(self) -> Page:
         run = self.run
         self.said = run.statements
-        first: list[Block] = [Points(self.said)]
+        first: list[Block] = [Points(run.notes)] if run.notes else []
         if any(name in run.recorded for name in PANELS):
             drawing = Drawing(run.plot(), [])
-            first.append(self.picture("series", drawing, "Series of the run", run.scenario.title, "as recorded"))
+            first.append(self.picture("series", drawing, "Recorded series", run.scenario.title, ""))
         shown = (("flows", SHOWN_FLOWS), ("links", SHOWN_LINKS), ("drops", SHOWN_DROPS))
         sections = [Section(_RUN[name][0], [self._tabled(name, columns)]) for name, columns in shown]
         return Page(
             titled(run.scenario.title, run.scenario.source),
-            f"one run, seed {run.seed}: {run.stop} at {run.simulated_s:.10g} s; hosts: {run.hosts}",
-            [Section("Run", first), Section(_RUN["metrics"][0], [self._metrics()]), *sections, self.scenario()],
-            f"{self.provenance.version}. One run has no intervals.",
+            answered([self._outcome(), *self.said]),
+            [
+                *([Section("Run", first)] if first else []),
+                Section(_RUN["metrics"][0], [self._metrics()]),
+                *sections,
+            ],
+            about=f"seed {run.seed}: {run.stop} at {run.simulated_s:.10g} s; hosts: {run.hosts}",
+            provenance=self.provenance,
         )
+
+    def _outcome(self) -> str:
+        """The metrics of `ANSWER` in one sentence, and the most frequent cause of loss."""
+        rows = {row["metric"]: row for row in self.run.table.iter_rows(named=True) if row["mean"] is not None}
+        said = [f"{words} {_valued(rows[name])}" for name, words in ANSWER.items() if name in rows]
+        lost = self.run.tables["drops"].sort("packets", descending=True)
+        if not lost.is_empty():
+            count, most = int(lost["packets"].sum()), lost.row(0, named=True)
+            part = "all" if most["packets"] == count else f"{most['packets']:,}"
+            said.append(f"{formatting.count(count, 'packet')} lost, {part} by {most['cause']} at {most['where']}")
+        return ", ".join(said) or "no flow has data"
 
     def _metrics(self) -> Tabled:
         data = self.run.table
         rows = [[row["metric"], _valued(row)] for row in data.iter_rows(named=True)]
         self.tables.append(Table("metrics", data, ["metric", "value"], rows, 1, len(rows)))
-        return Tabled(self.tables[-1], _RUN["metrics"][1], self.provenance)
+        return Tabled(self.tables[-1], _RUN["metrics"][1])
 
     def _tabled(self, name: str, columns: Mapping[str, str]) -> Tabled:
         data = self.run.tables[name]
         table = Table(name, data, *readable(data.head(ROWS_MAX), name, columns), data.height)
         self.tables.append(table)
-        return Tabled(table, caption(table, _RUN[name][1]), self.provenance)
+        return Tabled(table, caption(table, _RUN[name][1]))
 
 
+ANSWER = {
+    "goodput": "goodput",
+    "completion": "completion after",
+    "fct": "mean flow completion time",
+    "rtt": "median RTT",
+}
+"""Metrics of the first paragraph, in words."""
 _RUN = {
-    "metrics": ("Metrics", "Each metric of the run; > is what a completion time is at least."),
-    "flows": ("Flows", "Each flow; the CSV file has all columns."),
-    "links": ("Links", "Each link and direction; the CSV file has all columns."),
+    "metrics": ("Metrics", "Each metric of the run. > marks the lower bound of a completion time."),
+    "flows": ("Flows", "The CSV file has all columns."),
+    "links": ("Links", "The CSV file has all columns."),
     "drops": ("Losses", "Packets lost, by place, flow and cause."),
 }
 
