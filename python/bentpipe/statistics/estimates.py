@@ -203,8 +203,9 @@ def least(confidence: float) -> int:
 
 
 def sign_test(values: Values) -> float:
-    """Return the two-sided p of this many values on one side of zero, if both sides are equally likely. Zeros do not
-    count.
+    """Return the two-sided p of the number of values on one side of zero, if both sides are equally likely.
+
+    Zeros do not count.
 
     References
     ----------
