@@ -41,6 +41,8 @@ WEIGHTS = {
     "transfer": 0,
 }
 """The kinds of happenings that are told, by their weight if there are too many."""
+CHANGES_MOST = 3
+"""Changes of the path that one sentence joins."""
 RECENT_S = 2.0
 """How far back a happening explains the present, at least; otherwise eight round trips."""
 
@@ -82,10 +84,13 @@ class Teller:
                 text = self._lost(flow, group[0].time_s, at_s)
             elif kind == "reduction":
                 text = _reduced(group)
+            elif kind == "change":
+                group = group[-CHANGES_MOST:]
+                text = "; ".join(dict.fromkeys(each.text for each in group))
             else:
-                text = group[-1].text
-            time_s = group[0].time_s if kind in ("loss", "reduction") else group[-1].time_s
-            told.append((time_s, WEIGHTS[kind], text))
+                group = group[-1:]
+                text = group[0].text
+            told.append((group[0].time_s, WEIGHTS[kind], text))
         return told
 
     def _lost(self, flow: str, start_s: float, end_s: float) -> str:
@@ -110,7 +115,8 @@ class Teller:
         fullest = max(waiting, key=lambda link: waiting[link], default=None)
         if fullest is not None:
             said.append(f"{formatting.quantity(waiting[fullest], 'B')} wait at {fullest}")
-        return f"Now: {'; '.join(said)}." if said else "Now: nothing was recorded of this flow."
+        state = "; ".join(said) or "nothing was recorded of this flow"
+        return f"Now, at {at_s:.2f} s: {state}."
 
     def value(self, name: str, of: str, at_s: float) -> float | None:
         """The value of a level at an instant, as `RunResult.at` gives it; None before its first row."""

@@ -38,10 +38,16 @@
       sky: (run) => once(run, "sky"),
       keyframes: async (run) => (await get(run, "keyframes")).arrayBuffer(),
       coverage: (run, asked) => json(run, "coverage", asked),
-      series: async (run, asked) => unpacked(await (await get(run, "series", asked)).arrayBuffer()),
+      async series(run, asked) {
+        const points = unpacked(await (await get(run, "series", asked)).arrayBuffer());
+        // Without thinning there are at most four points of a level in a column, or one of a rate.
+        return { ...points, isThinned: points.times.length > asked.columns / 2 };
+      },
       at: (run, t) => json(run, "at", { t }),
       why: (run, asked) => json(run, "why", asked),
       spent: (run, asked) => json(run, "spent", asked),
+      hasPackets: () => true,
+      spanAt: (meta, { t, length }) => [Math.max(0, t - length / 2), Math.min(meta.duration_s, t + length / 2)],
       packets: (run, asked) => json(run, "packets", asked),
     };
   }
@@ -74,10 +80,12 @@
       coverage: () => absent("coverage"),
       async series(run, { name, of, from, to }) {
         const { times, values } = unpacked(await content(`${run}/series/${name}/${of}`));
-        let first = lower(times, from);
-        if (first > 0) first -= 1;
-        const last = Math.min(lower(times, to) + 1, times.length);
-        return { times: times.subarray(first, last), values: values.subarray(first, last) };
+        // Of a level or rate, the rows beside the visible part reach into it; events do not.
+        const beside = name.includes(":") ? 0 : 1;
+        const first = Math.max(0, lower(times, from) - beside);
+        const last = Math.min(lower(times, to) + beside, times.length);
+        const isThinned = (await once(`${run}/meta`)).thinned.includes(`${name}/${of}`);
+        return { times: times.subarray(first, last), values: values.subarray(first, last), isThinned };
       },
       at: () => absent("an exact value"),
       async why(run, { flow, t }) {
@@ -86,9 +94,17 @@
         return { flow, t: step * told.step_s, sentences: told.moments[step].map((index) => told.sentences[index]), happenings: [] };
       },
       spent: (run, { flow }) => once(`${run}/spent/${flow}`),
+      hasPackets: (meta, { flow, from, to }) => (meta.spans[flow] || []).some(([start, end]) => start <= from + 1e-9 && end >= to - 1e-9),
+      // The part of the next span that there is.
+      spanAt(meta, { flow, t, length }) {
+        const far = ([start, end]) => Math.max(start - t, t - end, 0);
+        const span = [...(meta.spans[flow] || [])].sort((one, other) => far(one) - far(other))[0];
+        if (!span) return null;
+        const start = Math.min(Math.max(t - length / 2, span[0]), Math.max(span[0], span[1] - length));
+        return [start, Math.min(start + length, span[1])];
+      },
       async packets(run, { flow, from, to }) {
-        const spans = has(`${run}/packets/${flow}`) ? await once(`${run}/packets/${flow}`) : [];
-        const span = spans.find((each) => each.start <= from + 1e-9 && each.end >= to - 1e-9);
+        const span = (await once(`${run}/packets/${flow}`)).find((each) => each.start <= from + 1e-9 && each.end >= to - 1e-9);
         return span || absent(`packets from ${from} s to ${to} s`);
       },
     };
