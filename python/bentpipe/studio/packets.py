@@ -14,6 +14,8 @@ ROWS_MOST = 20_000
 """Rows of a span; more cannot be told apart in a plot."""
 SEGMENT_MOST = 65_535
 """Bytes of a segment."""
+TIME = pl.col("time_s").round(9)
+"""To the nanosecond: further digits only take room."""
 EVENTS_MOST = 30_000_000
 """Events of a run that is done again for them."""
 
@@ -51,6 +53,7 @@ class Packets:
         acked = events.filter(pl.col("event") == "acked").with_columns(
             (pl.col("value") == pl.col("value").shift(1)).fill_null(value=False).cast(pl.Int8).alias("again")
         )
+        acked, losses = acked.with_columns(TIME), losses.with_columns(TIME)
         return {
             "flow": flow,
             "start": start,
@@ -70,8 +73,8 @@ class Packets:
 
 
 def _segments(events: pl.DataFrame, kind: str) -> list[list[float]]:
-    """Time, first byte and end. An event has no length: a segment ends where the next one begins, or has the usual size."""
-    rows = events.filter(pl.col("event") == kind).select("time_s", "value")
+    """Time, first byte and end. An event has no length: a segment ends where the next one begins, or is of usual size."""
+    rows = events.filter(pl.col("event") == kind).select(TIME, "value")
     gaps = (pl.col("value").shift(-1) - pl.col("value")).alias("gap")
     sent = events.filter(pl.col("event") == "sent").select(gaps).filter(pl.col("gap").is_between(1, SEGMENT_MOST))
     usual = sent["gap"].mode().max() if sent.height else 1

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import files
 from bentpipe.studio import assets
-from bentpipe.studio.data import COLUMNS_MOST, RunData
+from bentpipe.studio.data import RunData
 
 if TYPE_CHECKING:
     import os
@@ -33,6 +33,8 @@ MOMENTS = 600
 """Instants with reasons."""
 STEP_S = 0.1
 """Between instants with reasons, at least."""
+PACKETS_MOST = 200_000
+"""Bytes of all spans with packets, in base64."""
 SPANS_MOST = 3
 """Spans of a flow with its packets."""
 TRIPS = 2.0
@@ -82,15 +84,16 @@ def explored(result: RunResult, height: int = 720) -> Explored:
 
 def single(data: RunData, pinned: RunData | None = None) -> str:
     """The view over a run as one page, with another run behind it if one is pinned."""
-    blobs = dict(_blobs(data, "run"))
-    if pinned is not None:
-        blobs |= dict(_blobs(pinned, "pin"))
     meta = data.meta()
+    curves = dict(_curves(data, meta, BYTES_MOST if pinned is None else BYTES_MOST // 2))
+    blobs = {f"run/{name}": text for name, text in (curves | dict(_reasons(data, meta))).items()}
+    if pinned is not None:
+        blobs |= {f"pin/{name}": text for name, text in _curves(pinned, pinned.meta(), BYTES_MOST // 2)}
     content = {"run": "run", "pin": None if pinned is None else "pin", "blobs": blobs}
     style = "\n".join(map(assets.text, assets.STYLES))
     scripts = [*map(assets.text, assets.SCRIPTS), "studio.share.open();"]
     allowed = " ".join(map(_hash, scripts))
-    policy = f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
     body = "".join(f"<script>{script}</script>\n" for script in scripts)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -120,37 +123,40 @@ def _zipped(content: bytes | str | dict[str, Any] | list[Any]) -> str:
     return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
 
 
-def _blobs(data: RunData, run: str) -> Iterator[tuple[str, str]]:
-    """What a script asks the server for, by name."""
-    meta = data.meta()
-    flows = meta["flows"][:CURVES_MOST]
-    curves = [
-        (each["name"], of, each["style"])
-        for each in meta["series"]
-        for of in (flows if each["of"] == "flow" else meta["links"][:CURVES_MOST])
-    ]
-    columns = min(COLUMNS, COLUMNS_MOST)
+def _curves(data: RunData, meta: dict[str, Any], bytes_most: int) -> Iterator[tuple[str, str]]:
+    """Facts and series, by name. Series have as many columns as there is room for."""
+    shown = {"flow": meta["flows"][:CURVES_MOST], "link": meta["links"][:CURVES_MOST]}
+    curves = [(each["name"], of, each["style"]) for each in meta["series"] for of in shown[each["of"]]]
+    columns = COLUMNS
     while True:
-        series = {
-            f"{run}/series/{name}/{of}": _zipped(data.series(name, of, columns=columns)) for name, of, _ in curves
-        }
-        if columns <= COLUMNS_LEAST or sum(map(len, series.values())) <= BYTES_MOST:
+        series = {f"series/{name}/{of}": _zipped(data.series(name, of, columns=columns)) for name, of, _ in curves}
+        if columns <= COLUMNS_LEAST or sum(map(len, series.values())) <= bytes_most:
             break
         columns //= 2
     thinned = [f"{name}/{of}" for name, of, style in curves if style != "event" and data.rows(name, of) > columns]
-    spans = {flow: _spans(data, meta, flow) for flow in flows}
-    facts = {"run": run, "flows": flows, "links": meta["links"][:CURVES_MOST], "thinned": thinned, "spans": spans}
-    yield f"{run}/meta", _zipped(meta | facts)
+    yield "meta", _zipped(meta | {"flows": shown["flow"], "links": shown["link"], "thinned": thinned})
     yield from series.items()
-    yield f"{run}/network", _zipped(data.result.scenario.network())
-    for flow in flows:
-        yield f"{run}/why/{flow}", _zipped(_reasons(data, flow))
-        yield f"{run}/spent/{flow}", _zipped(data.spent(flow))
-        if spans[flow]:
-            yield f"{run}/packets/{flow}", _zipped([data.packets(flow, *span) for span in spans[flow]])
 
 
-def _reasons(data: RunData, flow: str) -> dict[str, Any]:
+def _reasons(data: RunData, meta: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Sentences, parts of the time, the network, and the packets of some spans, by name."""
+    yield "network", _zipped(data.result.scenario.network())
+    room = PACKETS_MOST
+    spans: dict[str, list[list[float]]] = {}
+    for flow in meta["flows"][:CURVES_MOST]:
+        yield f"why/{flow}", _zipped(_sentences(data, flow))
+        yield f"spent/{flow}", _zipped(data.spent(flow))
+        for start, end in _spans(data, meta, flow):
+            content = _zipped(data.packets(flow, start, end))
+            if len(content) <= room:
+                room -= len(content)
+                known = spans.setdefault(flow, [])
+                yield f"packets/{flow}/{len(known)}", content
+                known.append([start, end])
+    yield "spans", _zipped(spans)
+
+
+def _sentences(data: RunData, flow: str) -> dict[str, Any]:
     """The sentences at evenly spaced instants; each sentence is there once."""
     step_s = max(data.result.simulated_s / MOMENTS, STEP_S)
     sentences: dict[str, int] = {}
@@ -162,16 +168,17 @@ def _reasons(data: RunData, flow: str) -> dict[str, Any]:
 
 
 def _spans(data: RunData, meta: dict[str, Any], flow: str) -> list[tuple[float, float]]:
-    """Spans with packets: the start, and the largest losses."""
+    """Spans whose packets are worth their room: the largest losses, and the start."""
     rtt_s = meta["rtt_s"].get(flow)
     if not rtt_s:
         return []
     latest, length_s = data.result.simulated_s, TRIPS * rtt_s
     losses = [each for each in meta["happenings"] if each["kind"] == "loss" and each["flow"] == flow]
-    found: list[tuple[float, float]] = [(0.0, min(2 * length_s, latest))]
-    for each in sorted(losses, key=lambda loss: -loss["numbers"]["packets"]):
-        start = max(0.0, each["time_s"] - length_s / 2)
-        span = (start, min(start + 2 * length_s, latest))
-        if len(found) < SPANS_MOST and not any(begin < span[1] and span[0] < end for begin, end in found):
+    begins = [each["time_s"] - length_s / 4 for each in sorted(losses, key=lambda loss: -loss["numbers"]["packets"])]
+    found: list[tuple[float, float]] = []
+    for begin in [*begins[:1], 0.0, *begins[1:]]:
+        start = max(0.0, begin)
+        span = (start, min(start + length_s, latest))
+        if len(found) < SPANS_MOST and not any(first < span[1] and span[0] < end for first, end in found):
             found.append(span)
-    return sorted(found)
+    return found

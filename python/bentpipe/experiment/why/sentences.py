@@ -6,6 +6,7 @@ losses and reductions in a row are one sentence. The last sentence is the state 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class Teller:
         row = self.result.flows.row(by_predicate=pl.col("flow") == flow, named=True)
         since_s = at_s - max(RECENT_S, 8 * (row["rtt_p50_s"] or 0.0))
         before = [each for each in self.explanation(flow).happenings if each.time_s <= at_s and each.kind in WEIGHTS]
-        recent = [each for each in before if _end(each) >= since_s] or before[-1:]
+        recent = _folded([each for each in before if _end(each) >= since_s] or before[-1:])
         stories = sorted(self._stories(flow, recent, at_s), key=lambda story: (story[1], story[0]))[-(MOST - 1) :]
         told = [f"{time_s:.2f} s: {text}." for time_s, _, text in sorted(stories)]
         return [*told, self._present(flow, at_s)]
@@ -143,6 +144,20 @@ def _links(flow: dict[str, Any]) -> list[str]:
     routes = [flow["route"], flow["reverse_route"]]
     routes += [each["route"] for key in ("routes_later", "reverse_routes_later") for each in flow[key]]
     return [link for route in routes for link in route or []]
+
+
+def _folded(happenings: Sequence[Happening]) -> list[Happening]:
+    """A timeout and the reduction that it causes at the same instant are one."""
+    timeouts = {each.time_s: each for each in happenings if each.kind == "timeout"}
+    reductions = {each.time_s: each for each in happenings if each.kind == "reduction" and each.time_s in timeouts}
+    found = []
+    for each in happenings:
+        if each.kind == "timeout" and each.time_s in reductions:
+            _, _, window = reductions[each.time_s].text.partition("; ")
+            found.append(replace(each, text=f"{each.text}; {window}"))
+        elif each.time_s not in reductions or each.kind != "reduction":
+            found.append(each)
+    return found
 
 
 def _end(happening: Happening) -> float:

@@ -5,7 +5,7 @@
 
   // `described` is an entry of the run's list of series. `behind` has the same curve of the pinned run.
   function make(described, of, look = {}) {
-    return { ...described, entity: described.of, of, label: of, points: null, exact: null, dash: [], behind: [], ...look };
+    return { ...described, entity: described.of, of, label: of, points: null, dash: [], behind: [], ...look };
   }
 
   // A level holds until its next row; a rate is the one of the interval that ends at its row.

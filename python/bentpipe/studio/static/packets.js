@@ -32,7 +32,9 @@
     if (!isOn(meta)) return;
     const { run, flow, from, to } = studio.time;
     try {
-      [found, note] = [await studio.source.packets(run, { flow, from, to }), ""];
+      const rows = await studio.source.packets(run, { flow, from, to });
+      const seen = Object.keys(KINDS).map((kind) => [kind, (rows[kind] || []).filter(([t]) => t >= from && t <= to)]);
+      [found, note] = [{ ...rows, ...Object.fromEntries(seen) }, ""];
     } catch (error) {
       [found, note] = [null, String(error.message || error)];
     }
@@ -101,7 +103,7 @@
   function legend() {
     if (!found) return [element("span", { class: "studio-note" }, note)];
     const causes = [...new Set(found.lost.map(([, , , cause]) => cause.replaceAll("-", " ")))];
-    const chips = Object.entries(KINDS).filter(([kind]) => found[kind]?.length).map(([kind, [word, colour]]) => {
+    const chips = Object.entries(KINDS).filter(([kind]) => found[kind].length).map(([kind, [word, colour]]) => {
       const key = element("span", { class: "studio-key" });
       key.style.setProperty("--key", `var(--studio-${colour})`);
       return element("span", { class: "studio-chip" }, key, kind === "lost" ? `lost (${causes.join(", ")})` : word, element("b", {}, String(found[kind].length)));
@@ -116,6 +118,6 @@
     return [["time", "what", "first byte", "end"], all.slice(0, ROWS).map(([t, what, first, end]) => [studio.format.instant(t, span), what, String(first), end === null ? "" : String(end)])];
   }
 
-  const report = () => (found ? Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, found[kind]?.length || 0])) : {});
+  const report = () => (found ? Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, found[kind].length || 0])) : {});
   studio.packets = { unit: "B", isOn, zoom, load, data, range, paint, legend, rows, report };
 })();

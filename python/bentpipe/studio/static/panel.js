@@ -101,7 +101,7 @@
       }
       if (about.painter) [least, most] = about.painter.range();
       if (!(most > -Infinity)) [least, most] = [low ?? 0, high ?? 1];
-      if (about.fromZero) least = Math.min(0, least);
+      if (about.fromZero) [least, most] = [Math.min(0, least), most > 0 ? most : 1];
       const room = (most - least || Math.abs(most) || 1) * 0.06;
       return [about.fromZero && least === 0 ? 0 : least - room, most + room];
     }
@@ -162,9 +162,9 @@
           continue;
         }
         const known = exact && exact[curve.name] ? exact[curve.name][curve.of] ?? null : undefined;
-        curve.exact = known ?? null;
-        const isAbout = known === undefined && curve.points && curve.points.isThinned;
+                const isAbout = known === undefined && curve.points && curve.points.isThinned;
         const value = known === undefined ? studio.curves.value(curve, t) : known;
+        curve.shown = value;
         place.textContent = (isAbout && value !== null ? "≈ " : "") + studio.format.quantity(value, curve.unit);
       }
     }
@@ -212,7 +212,6 @@
     function show(isShown) {
       if (box.hidden === !isShown) return;
       box.hidden = !isShown;
-      if (isShown) resize();
     }
 
     const set = (curves) => {
@@ -223,7 +222,7 @@
     const report = () => ({
       id: about.id,
       isShown: !box.hidden,
-      curves: panel.curves.map((curve) => ({ name: curve.name, of: curve.of, points: curve.points ? curve.points.times.length : 0, behind: curve.behind.map((each) => (each.points ? each.points.times.length : 0)), exact: curve.exact })),
+      curves: panel.curves.map((curve) => ({ name: curve.name, of: curve.of, points: curve.points ? curve.points.times.length : 0, behind: curve.behind.map((each) => (each.points ? each.points.times.length : 0)), value: curve.shown ?? null, isThinned: Boolean(curve.points && curve.points.isThinned) })),
       x: panel.plot ? [panel.plot.scales.x.min, panel.plot.scales.x.max] : null,
       y: panel.plot ? [panel.plot.scales.y.min, panel.plot.scales.y.max] : null,
     });

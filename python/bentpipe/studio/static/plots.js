@@ -4,6 +4,8 @@
   const studio = (globalThis.studio = globalThis.studio || {});
   const { element, palette } = studio;
   const CURVES_MOST = 8;
+  // Pixels of a column. Goodput arrives in bursts after each repair: means over more pixels show what a reader looks for.
+  const WIDTHS = { level: 1, rate: 6, event: 4 };
   const PANELS = [
     { id: "goodput", title: "Goodput", fromZero: true, names: ["goodput_bps"] },
     { id: "window", title: "Window", fromZero: true, names: ["cwnd_bytes", "ssthresh_bytes"] },
@@ -127,8 +129,10 @@
     panels.forEach((panel) => panel.draw());
     const window = { from, to, columns: Math.max(50, Math.min(4000, panels[0].width())) };
     const jobs = panels.flatMap((panel) => {
-      const columns = panel.about.id === "losses" ? Math.ceil(window.columns / 4) : window.columns;
-      return panel.curves.flatMap((curve) => [fetched(run, curve, { ...window, columns }), ...curve.behind.map((each) => fetched(pin, each, { ...window, columns }, pinned.duration_s))]);
+      return panel.curves.flatMap((curve) => {
+        const asked = { ...window, columns: Math.ceil(window.columns / WIDTHS[curve.style]) };
+        return [fetched(run, curve, asked), ...curve.behind.map((each) => fetched(pin, each, asked, pinned.duration_s))];
+      });
     });
     const found = await Promise.all([...jobs, studio.packets.load(meta)]);
     found.pop();
@@ -145,6 +149,7 @@
       if (panel.about.id === "packets") panel.show(isOn);
       if (panel.about.id === "window") panel.show(!isOn);
     }
+    panels.forEach((panel) => panel.resize());
   }
 
   async function fetched(run, curve, window, latest = studio.time.duration) {
