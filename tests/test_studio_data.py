@@ -4,6 +4,7 @@ import hashlib
 import json
 import random
 import struct
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def test_m4_keeps_first_least_greatest_and_last_of_each_column(series, columns):
     assert len(found) <= 4 * columns + 2
     edges = np.searchsorted(times, np.linspace(0.0, end, columns + 1))
     edges[-1] = len(times)
-    for begin, stop in zip(edges[:-1], edges[1:], strict=True):
+    for begin, stop in pairwise(edges):
         if stop > begin:
             kept = found[(found_times >= times[begin]) & (found_times <= times[stop - 1])]
             column = values[begin:stop]

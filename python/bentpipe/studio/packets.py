@@ -73,7 +73,7 @@ class Packets:
 
 
 def _segments(events: pl.DataFrame, kind: str) -> list[list[float]]:
-    """Time, first byte and end. An event has no length: a segment ends where the next one begins, or is of usual size."""
+    """Time, first byte and end. An event has no length: a segment ends where the next begins, or is of usual size."""
     rows = events.filter(pl.col("event") == kind).select(TIME, "value")
     gaps = (pl.col("value").shift(-1) - pl.col("value")).alias("gap")
     sent = events.filter(pl.col("event") == "sent").select(gaps).filter(pl.col("gap").is_between(1, SEGMENT_MOST))
