@@ -1,0 +1,1 @@
+"""The studio: a local web page over scenarios and their results."""
