@@ -1,1 +1,1 @@
-"""The studio: a local web page over scenarios and their results."""
+"""The page of `bentpipe studio`: scenario, curves, globe and reasons at one moment, over the verbs of the library."""

@@ -1,0 +1,71 @@
+"""Gives the packets of a short span of a flow for its time-sequence diagram."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from bentpipe.experiment.single.run_result import RunResult
+
+ROWS_MOST = 20_000
+"""Rows of a span; more cannot be told apart in a plot."""
+EVENTS_MOST = 30_000_000
+"""Events of a run that is done again for them."""
+
+
+class Packets:
+    """Segments and ACKs of a run, from its events.
+
+    A result without events is run again once, with events only; a run with the same seed has the same packets.
+    """
+
+    def __init__(self, result: RunResult) -> None:
+        self.result = result
+
+    @cached_property
+    def _events(self) -> pl.DataFrame:
+        if self.result.events.height:
+            return self.result.events
+        alone = {"record.series": [], "record.rows_max": EVENTS_MOST}
+        return self.result.again(self.result.scenario.with_sets(alone), series="events").events
+
+    def between(self, flow: str, start: float, end: float) -> dict[str, Any]:
+        """Rows of a span as plain data, and whether they are all of it.
+
+        Returns
+        -------
+        dict
+            `sent` and `retransmitted` (time and first byte), `acked` (time, first byte that is missing, and 1 for a
+            duplicate ACK), `lost` (time, first byte, end, and cause), and `is_whole`.
+        """
+        span = pl.col("time_s").is_between(start, end) & (pl.col("flow") == flow)
+        events = self._events.filter(span)
+        losses = self.result.series("losses", flow).filter(span & (pl.col("data_bytes") > 0))
+        is_whole = events.height <= ROWS_MOST
+        events = events.head(ROWS_MOST)
+        acked = events.filter(pl.col("event") == "acked").with_columns(
+            (pl.col("value") == pl.col("value").shift(1)).fill_null(value=False).cast(pl.Int8).alias("again")
+        )
+        return {
+            "flow": flow,
+            "start": start,
+            "end": end,
+            "sent": _pairs(events, "sent"),
+            "retransmitted": _pairs(events, "retransmission"),
+            "acked": [list(row) for row in acked.select("time_s", "value", "again").iter_rows()],
+            "lost": [
+                [time_s, offset, offset + data, cause]
+                for time_s, offset, data, cause in losses.select(
+                    "time_s", "offset_bytes", "data_bytes", "cause"
+                ).iter_rows()
+                if offset is not None
+            ],
+            "is_whole": is_whole,
+        }
+
+
+def _pairs(events: pl.DataFrame, kind: str) -> list[list[float]]:
+    return [list(row) for row in events.filter(pl.col("event") == kind).select("time_s", "value").iter_rows()]
