@@ -150,9 +150,10 @@ def run(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
         result = interrupt.result
     place = Path(request["place"])
     result.save(place)
-    kept = ("scenario", "text", "form", "source", "folder", "sets", "own")
-    about = {name: request[name] for name in kept}
-    write_about(place, **about, title=scenario.title, stop=result.stop, is_on_disk=request["is_on_disk"])
+    about = {name: request[name] for name in ("scenario", "text", "form", "folder", "sets", "own")}
+    if request["is_on_disk"]:
+        about["command"] = _command(result)
+    write_about(place, **about, title=scenario.title, stop=result.stop, has_sky=scenario.has_sky)
     return {"run": place.name, "stop": result.stop}
 
 

@@ -10,6 +10,8 @@ from nicegui import ui
 from bentpipe.studio import assets
 
 if TYPE_CHECKING:
+    from nicegui.awaitable_response import AwaitableResponse
+
     from bentpipe.studio.page.session import Session
 
 OWN = "static/page.js"
@@ -38,34 +40,25 @@ def place(of: str) -> None:
 
 
 class View:
-    """Tells the scripts what the session shows."""
+    """Tells the scripts of one page what the session shows."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        session.on("run", self._show)
-        session.on("pin", lambda: self._set(pin=session.pin or None))
-        session.on("checked", self._draft)
+        self._client = ui.context.client
+        for what in ("run", "pin", "checked", "opened"):
+            session.on(what, self._show)
+        # The scripts begin when the page has a connection; they are loaded by then.
+        self._client.on_connect(lambda: self.call("begin", PLACES, self.state()))
 
     def _show(self) -> None:
-        self._set(run=self._session.run)
-        remember(run=self._session.run)
+        self.call("show", self.state())
 
-    def _draft(self) -> None:
-        """Draw the network and the sky of a scenario that has not been run."""
-        if not self._session.run and self._session.draft:
-            self._set(run=self._session.draft)
+    def state(self) -> dict[str, str | None]:
+        """What the scripts show: a run, or the network and the sky of a scenario that has not been run."""
+        session = self._session
+        return {"run": session.run or session.draft or None, "pin": session.pin or None, "scenario": session.name}
 
-    def _set(self, **state: Any) -> None:
-        ui.context.client  # noqa: B018
-        call("show", state)
-
-
-def call(name: str, *given: Any) -> None:
-    """Call a function of `studio.page` in the browser."""
-    arguments = ", ".join(json.dumps(each) for each in given)
-    ui.run_javascript(f"studio.page.{name}({arguments})")
-
-
-def remember(**parameters: str) -> None:
-    """Put values into the address of the page."""
-    call("remember", parameters)
+    def call(self, name: str, *given: Any) -> AwaitableResponse:
+        """Call a function of `studio.page` in the browser."""
+        arguments = ", ".join(json.dumps(each) for each in given)
+        return self._client.run_javascript(f"return studio.page.{name}({arguments})")
