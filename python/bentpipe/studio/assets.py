@@ -17,6 +17,7 @@ SCRIPTS = (
     "static/plots.js",
     "static/strip.js",
     "static/why.js",
+    "static/topology.js",
     "static/share.js",
 )
 """Classic scripts. Each puts one name on the global `studio`."""
@@ -24,12 +25,13 @@ SKY_SCRIPTS = (
     "vendor/d3-array/d3-array.min.js",
     "vendor/d3-geo/d3-geo.min.js",
     "vendor/topojson-client/topojson-client.min.js",
-    "static/globe.js",
+    "static/sky.js",
     "static/skyplot.js",
     "static/passes.js",
+    "static/globe.js",
 )
 """Scripts that only a run with a sky needs."""
-STYLES = ("vendor/uplot/uPlot.min.css", "static/studio.css")
+STYLES = ("vendor/uplot/uPlot.min.css", "static/studio.css", "static/sky.css")
 """Style sheets."""
 LAND = "vendor/world-atlas/land-110m.json"
 """Outlines of the land for the globe."""

@@ -36,6 +36,7 @@
       meta: (run) => once(run, "meta"),
       network: (run) => once(run, "network"),
       sky: (run) => once(run, "sky"),
+      land: async () => (await fetch(`${root}vendor/world-atlas/land-110m.json`)).json(),
       keyframes: async (run) => (await get(run, "keyframes")).arrayBuffer(),
       coverage: (run, asked) => json(run, "coverage", asked),
       async series(run, asked) {
@@ -100,6 +101,7 @@
       meta: (run) => once(`${run}/meta`),
       network: (run) => once(`${run}/network`),
       sky: (run) => once(`${run}/sky`),
+      land: () => once("land"),
       keyframes: (run) => content(`${run}/keyframes`),
       coverage: () => absent("coverage"),
       async series(run, { name, of, from, to, columns }) {
