@@ -22,7 +22,12 @@ NEEDED = ("nicegui", "tsdownsample")
 @click.command(
     "studio",
     cls=Command,
-    examples=("studio", "studio mine.toml", "studio ship --port 8000 --no-browser", "studio mine.toml --own mine.py:MyCc"),
+    examples=(
+        "studio",
+        "studio mine.toml",
+        "studio ship --port 8000 --no-browser",
+        "studio mine.toml --own mine.py:MyCc",
+    ),
 )
 @argument(
     "file",
@@ -93,4 +98,9 @@ def _serve(
         name = resolved.relative_to(of_folder.path).as_posix()
     of_folder.open(name)
     studio = Studio(of_folder, Jobs(jobs), name, own)
-    serve(studio, listening, lambda url: click.echo(f"The studio is open at {url}\nCtrl-C ends it."), has_browser=has_browser)
+    serve(
+        studio,
+        listening,
+        lambda url: click.echo(f"The studio is open at {url}\nCtrl-C ends it."),
+        has_browser=has_browser,
+    )

@@ -57,7 +57,9 @@ def main() -> None:
     except KeyboardInterrupt:
         answer(failed="stopped", is_stopped=True)
     except MemoryError:
-        answer(failed=f"not enough memory: a job may use {MEMORY_SHARE:.0%} of it\n  record fewer series, or run less time")
+        answer(
+            failed=f"not enough memory: a job may use {MEMORY_SHARE:.0%} of it\n  record fewer series, or run less time"
+        )
     except OSError as error:
         answer(failed=f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}")
 
@@ -164,9 +166,7 @@ def compare(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 
     options = dict(request["options"])
     try:
-        result = compare_(
-            scenario_of(request), options.pop("cc", None), **options, progress=Reporter(answer, compared)
-        )
+        result = compare_(scenario_of(request), options.pop("cc", None), **options, progress=Reporter(answer, compared))
     except Interrupted as interrupt:
         if interrupt.result is None:
             raise
@@ -193,7 +193,11 @@ def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     return {**swept(result), "command": _command(result)}
 
 
-JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {"run": run, "compare": compare, "sweep": sweep}
+JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {
+    "run": run,
+    "compare": compare,
+    "sweep": sweep,
+}
 
 
 def compared(result: Any) -> dict[str, Any]:
