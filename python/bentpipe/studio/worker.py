@@ -147,6 +147,7 @@ def run(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     try:
         result = run_(scenario, series=SERIES, progress=Reporter(answer))
     except Interrupted as interrupt:
+        answer(is_saving=True)
         result = interrupt.result
     place = Path(request["place"])
     result.save(place)
@@ -168,6 +169,7 @@ def compare(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
             scenario_of(request), options.pop("cc", None), **options, progress=Reporter(answer, compared)
         )
     except Interrupted as interrupt:
+        answer(is_saving=True)
         if interrupt.result is None:
             raise
         result = interrupt.result
@@ -185,6 +187,7 @@ def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     try:
         result = sweep_(scenario_of(request), options.pop("vary", None), **options, progress=Reporter(answer, swept))
     except Interrupted as interrupt:
+        answer(is_saving=True)
         if interrupt.result is None:
             raise
         result = interrupt.result
