@@ -1,0 +1,220 @@
+"""The one folder of a studio: names that stay inside it, scenario files, and the runs below `.studio`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bentpipe import files
+from bentpipe.errors import BentpipeError
+from bentpipe.scenario.scenario import SIZE_MAX, shipped, shipped_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RUN = re.compile(r"[0-9a-f]{12}")
+RUNS_MAX = 20
+RUNS_BYTES_MAX = 5 * 2**30
+ABOUT = "studio.json"
+"""Beside the tables of a run: the scenario as it was written, and whether the run is pinned."""
+SUFFIXES = (".toml", ".json")
+LISTED_MAX = 500
+"""Entries of a list; a folder with more is no place for scenarios."""
+
+
+class Opened(NamedTuple):
+    """A scenario file as it was read."""
+
+    name: str
+    text: str
+    mark: str
+    """Of the content on disk; empty if there is no file."""
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether it is a bundled scenario, which is saved under another name."""
+        return not self.mark
+
+
+class Folder:
+    """The folder of a studio. Nothing outside it is read or written."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        with files.reading(path):
+            self.path = Path(path).resolve(strict=True)
+            if not self.path.is_dir():
+                raise BentpipeError(f"{path} is no folder\n  expected the folder of the scenarios")
+        self.runs_path = self.path / ".studio" / "runs"
+
+    def inside(self, name: str) -> Path:
+        """The file or folder of a name, if it is inside.
+
+        Raises
+        ------
+        BentpipeError
+            The name leads out, directly or by a symbolic link, or can be none.
+        """
+        try:
+            place = (self.path / name).resolve()
+            is_inside = place.is_relative_to(self.path)
+        except (OSError, ValueError, RuntimeError):
+            is_inside = False
+        if not name or "\0" in name or not is_inside:
+            raise BentpipeError(f"{name[:200]!r} is outside the folder of the studio\n  expected a name in {self.path}")
+        return place
+
+    def scenarios(self) -> list[str]:
+        """Names of scenario files in the folder, and in those in it, to a depth of three."""
+        found = [
+            path.relative_to(self.path).as_posix()
+            for pattern in ("*", "*/*", "*/*/*")
+            for path in sorted(self.path.glob(pattern))
+            if path.suffix in SUFFIXES and not any(part.startswith(".") for part in path.relative_to(self.path).parts)
+        ]
+        # What a store keeps is no scenario of a person.
+        return [name for name in found if Path(name).name not in ("provenance.json", ABOUT)][:LISTED_MAX]
+
+    def stores(self) -> list[tuple[str, str]]:
+        """Name and form of each result in the folder: saved runs, comparisons, stores of sweeps."""
+        places = (path.parent for pattern in ("*", "*/*") for path in self.path.glob(f"{pattern}/{files.PROVENANCE}"))
+        known = ((place, files.form_of(place)) for place in sorted(places))
+        return [(place.relative_to(self.path).as_posix(), form) for place, form in known if form][:LISTED_MAX]
+
+    def reports(self) -> list[str]:
+        """Names of reports in the folder."""
+        return [path.relative_to(self.path).as_posix() for path in sorted(self.path.glob("*.report/index.html"))]
+
+    def open(self, name: str) -> Opened:
+        """Read a scenario file of the folder, or a bundled scenario.
+
+        Raises
+        ------
+        BentpipeError
+            There is none of this name; it is too large, no text, or cannot be read.
+        """
+        place = self.inside(name)
+        if not place.exists() and name in shipped():
+            return Opened(name, shipped_text(name), "")
+        with files.reading(name):
+            if not place.is_file():
+                raise BentpipeError(f"{name} is no file\n  expected a scenario in {self.path}, or a bundled one")
+            if place.stat().st_size > SIZE_MAX:
+                raise BentpipeError(f"{name} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file")
+            content = place.read_bytes()
+            return Opened(name, content.decode("utf-8"), _mark(content))
+
+    def save(self, name: str, text: str, mark: str) -> str:
+        """Write a scenario file, unless another page or program has changed it since it was read; returns its mark.
+
+        Raises
+        ------
+        Changed
+            The file is not the one that was read.
+        BentpipeError
+            The file cannot be written, or the name is none of a scenario.
+        """
+        place = self.inside(name)
+        if place.suffix not in SUFFIXES or place.is_relative_to(self.path / ".studio"):
+            raise BentpipeError(f"{name!r} is no name of a scenario\n  expected one that ends in .toml")
+        there = _mark(place.read_bytes()) if place.is_file() else ""
+        content = text.encode()
+        if there not in (mark, _mark(content)):
+            raise Changed(name)
+        with files.writing(name):
+            files.replace(place, content, secrets.token_hex(4))
+        return _mark(content)
+
+    def new_run(self) -> tuple[str, Path]:
+        """A name for a run that starts now, and its folder, which is not there yet."""
+        with files.writing(self.runs_path):
+            self.runs_path.mkdir(parents=True, exist_ok=True)
+        run = secrets.token_hex(6)
+        return run, self.runs_path / run
+
+    def run(self, run: str) -> Path:
+        """The folder of a run.
+
+        Raises
+        ------
+        BentpipeError
+            The name is none, or there is no such run.
+        """
+        if not RUN.fullmatch(run):
+            raise BentpipeError(f"{run[:40]!r} is no name of a run\n  expected 12 hexadecimal digits")
+        place = self.runs_path / run
+        if place.is_symlink() or not (place / files.PROVENANCE).is_file():
+            raise BentpipeError(f"there is no run {run}\n  it was removed, or has not ended yet")
+        return place
+
+    def runs(self) -> list[str]:
+        """Names of the runs, the newest first."""
+        if not self.runs_path.is_dir():
+            return []
+        places = [place for place in self.runs_path.iterdir() if RUN.fullmatch(place.name) and not place.is_symlink()]
+        ages = {place.name: _age(place / files.PROVENANCE) for place in places}
+        return sorted((name for name, age in ages.items() if age), key=lambda name: ages[name], reverse=True)
+
+    def about(self, run: str) -> dict[str, Any]:
+        """What the studio wrote beside a run: `scenario`, `text`, `sets`, `is_pinned` and others; empty if nothing."""
+        try:
+            content = json.loads((self.run(run) / ABOUT).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return content if isinstance(content, dict) else {}
+
+    def pin(self, run: str, is_pinned: bool) -> None:
+        """Keep a run, or let it go when there are too many."""
+        content = {**self.about(run), "is_pinned": is_pinned}
+        files.replace_text(self.run(run) / ABOUT, json.dumps(content))
+
+    def prune(self, kept: int = RUNS_MAX, kept_bytes: int = RUNS_BYTES_MAX) -> list[str]:
+        """Remove the oldest runs that are not pinned until few and small enough are left; returns their names."""
+        removed, count, total = [], 0, 0
+        for run in self.runs():
+            size = sum(path.stat().st_size for path in (self.runs_path / run).rglob("*") if path.is_file())
+            count, total = count + 1, total + size
+            # The newest one is what a page shows.
+            if count > 1 and (count > kept or total > kept_bytes) and not self.about(run).get("is_pinned"):
+                shutil.rmtree(self.runs_path / run, ignore_errors=True)
+                removed.append(run)
+                count, total = count - 1, total - size
+        return removed
+
+
+class Changed(BentpipeError):
+    """A file has another content than when it was read."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} was changed elsewhere since it was opened here\n  choose which of the two to keep")
+
+
+def write_about(place: Path, **content: Any) -> None:
+    """Write what the studio keeps beside a run."""
+    content = {"created_s": time.time(), "is_pinned": False, **content}
+    files.replace_text(place / ABOUT, json.dumps(content))
+
+
+def _age(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _mark(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def guarded(action: Callable[[], Any]) -> tuple[Any, str]:
+    """The result of an action, and its error as a text; one of the two is empty."""
+    try:
+        return action(), ""
+    except BentpipeError as error:
+        return None, str(error)

@@ -1,0 +1,84 @@
+"""The bar: the scenario, the progress of jobs, and the actions on what the page shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from bentpipe.errors import BentpipeError
+from bentpipe.progress import clock
+from bentpipe.scenario.scenario import shipped
+
+if TYPE_CHECKING:
+    from bentpipe.studio.jobs import Job
+    from bentpipe.studio.page.session import Session
+
+
+class Bar:
+    """The head of the page."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        with ui.element("header").classes("studio-bar"):
+            ui.html("bentpipe studio", sanitize=False, tag="h1")
+            self._picker = (
+                ui.select(_names(session), value=None, label="Scenario", with_input=True, on_change=self._pick)
+                .props("dense options-dense outlined hide-bottom-space")
+                .classes("studio-picker")
+                .mark("scenario")
+            )
+            self._jobs = ui.row().classes("studio-jobs").props('role="status" aria-label="Jobs"')
+            ui.space()
+            self._run = ui.button("Run", icon="play_arrow", on_click=lambda: session.start_run())
+            self._run.props("dense no-caps unelevated").mark("run")
+        session.on("opened", self._opened)
+        session.on("saved", self._opened)
+        session.on("checked", self._checked)
+        session.on("jobs", self._show_jobs)
+
+    def _pick(self) -> None:
+        session, name = self._session, self._picker.value
+        if not name or name == session.name:
+            return
+        try:
+            session.open(str(name))
+        except BentpipeError as error:
+            ui.notify(str(error), type="negative", multi_line=True)
+            self._picker.value = session.name
+
+    def _opened(self) -> None:
+        name = self._session.name
+        options = _names(self._session)
+        self._picker.set_options({name: name, **options} if name not in options else options, value=name)
+
+    def _checked(self) -> None:
+        self._run.set_enabled(not self._session.errors)
+
+    def _show_jobs(self) -> None:
+        self._jobs.clear()
+        with self._jobs:
+            for job in self._session.studio.jobs.open():
+                self._row(job)
+
+    def _row(self, job: Job) -> None:
+        share = job.progress.get("share", 0.0)
+        with ui.row().classes("studio-job").mark("job"):
+            ui.linear_progress(value=share, show_value=False).props(f'aria-label="Progress of {job.kind} {job.number}"')
+            ui.label(label_of(job))
+            ui.button("Stop", on_click=lambda: self._session.studio.jobs.stop(job)).props("flat dense no-caps").mark("stop")
+
+
+def label_of(job: Job) -> str:
+    """The state of a job in a few words: `run: simulated 12.3 s, 4 s left`."""
+    if job.state == "waiting":
+        return f"{job.kind}: waits"
+    left_s = job.progress.get("left_s")
+    left = "" if left_s is None else f", {clock(left_s)} left"
+    return f"{job.kind}: {job.progress.get('label', 'begins')}{left}"
+
+
+def _names(session: Session) -> dict[str, str]:
+    """Scenarios of the folder and bundled ones, by name."""
+    own = {name: name for name in session.studio.folder.scenarios()}
+    return own | {name: f"{name}: {title}" for name, title in shipped().items() if name not in own}

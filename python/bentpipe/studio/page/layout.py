@@ -1,0 +1,103 @@
+"""The places of the panels on the page."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from bentpipe.studio.page import view
+from bentpipe.studio.page.bar import Bar
+from bentpipe.studio.page.command import CommandPanel
+from bentpipe.studio.page.text import ProblemList, TextPanel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from bentpipe.studio.page.session import Session
+
+
+def lay_out(session: Session) -> None:
+    """Build the panels, and open what the address asks for."""
+    view.add_scripts()
+    client = ui.context.client
+    with ui.element("div").classes("studio-page"):
+        Bar(session)
+        with ui.splitter(value=23, limits=(0, 60)).classes("studio-main") as outer:
+            with outer.before:
+                _left(session)
+            with outer.after, ui.splitter(value=61, limits=(0, 100)).classes("studio-fill") as inner:
+                with inner.before:
+                    _middle(session)
+                with inner.after:
+                    _right()
+        with ui.element("section").classes("studio-bottom").props('aria-label="Time"'):
+            view.place("strip")
+    view.View(session)
+
+    def notify(text: str, kind: str) -> None:
+        with client:
+            ui.notify(text, type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
+
+    session.notify = notify
+    session.start()
+
+
+def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str = "", lazy: Collection[str] = ()) -> ui.tabs:
+    """Tabs with a panel each. All panels are in the page, and one is visible: scripts find their places.
+
+    Parameters
+    ----------
+    panels : mapping
+        By title, the function that fills a panel.
+    label : str
+        Of the tabs, for screen readers.
+    first : str, optional
+        Title of the panel that is visible at first.
+    lazy : collection of str
+        Panels that are filled when they are first shown.
+    """
+    places: dict[str, ui.element] = {}
+    empty = set(lazy)
+
+    def show() -> None:
+        title = str(tabs.value)
+        for name, place in places.items():
+            place.set_visibility(name == title)
+        if title in empty:
+            empty.discard(title)
+            with places[title]:
+                panels[title]()
+
+    with ui.tabs(on_change=show).props(f'dense no-caps align=left aria-label="{label}"').classes("studio-tabs") as tabs:
+        for title in panels:
+            ui.tab(title)
+    for title, fill in panels.items():
+        with ui.element("div").classes("studio-fill").props(f'role=tabpanel aria-label="{title}"') as places[title]:
+            if title not in empty:
+                fill()
+    tabs.value = first or next(iter(panels))
+    return tabs
+
+
+def _left(session: Session) -> None:
+    with ui.element("section").classes("studio-column studio-left").props('aria-label="Scenario"'):
+        editors: list[TextPanel] = []
+        tabbed(
+            {"Text": lambda: editors.append(TextPanel(session)), "Command": lambda: CommandPanel(session)},
+            "Scenario",
+        )
+        ProblemList(session, editors[0])
+
+
+def _middle(session: Session) -> None:
+    with ui.element("main").classes("studio-column"):
+        tabbed({"Run": lambda: view.place("plots")}, "Results")
+
+
+def _right() -> None:
+    with ui.element("aside").classes("studio-column studio-right").props('aria-label="Sky and reasons"'):
+        with ui.element("div").classes("studio-sky"):
+            tabbed({title: partial(view.place, title.lower()) for title in ("Globe", "Topology", "Passes")}, "Sky")
+        view.place("why")

@@ -1,0 +1,198 @@
+"""What the scripts of a page fetch: data of runs, the state of jobs, and the files of the package.
+
+Each route parses, checks, and calls one function. An error of the user is a line of text with status 400, or 404 if the run
+is unknown. A run is named by 12 hexadecimal digits; so is a draft, the scenario of a page that has not been run: it has a
+network and a sky, and no series.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Query, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from bentpipe.errors import BentpipeError, Interrupted
+from bentpipe.scenario.scenario import Scenario, shipped
+from bentpipe.studio.data import RunData
+from bentpipe.studio.sky import SkyData
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bentpipe.studio.state import Studio
+
+HERE = Path(__file__).parent
+OPEN_MAX = 8
+"""Runs whose tables are kept in memory."""
+COLUMNS_MAX = 10_000
+NAMES_MAX = 200
+"""Letters of the name of a flow, link or series."""
+
+Start = Annotated[float, Query(alias="from")]
+End = Annotated[float, Query(alias="to")]
+
+
+class UnknownRun(BentpipeError):
+    """There is no such run."""
+
+
+def install(app: FastAPI, studio: Studio) -> None:
+    """Add all routes to an application."""
+    app.add_exception_handler(BentpipeError, _refused)
+    app.include_router(of_runs(studio), prefix="/api/run/{run}")
+    app.include_router(of_folder(studio), prefix="/api")
+    for name in ("static", "vendor"):
+        app.mount(f"/{name}", StaticFiles(directory=HERE / name))
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(f"{error}\n", status_code=404 if isinstance(error, UnknownRun) else 400)
+
+
+def of_runs(studio: Studio) -> APIRouter:
+    """The routes of one run."""
+    router = APIRouter()
+
+    @lru_cache(OPEN_MAX)
+    def opened(place: Path) -> RunData:
+        return RunData(place)
+
+    @lru_cache(OPEN_MAX)
+    def sky(run: str) -> SkyData:
+        return SkyData.of(scenario(run))
+
+    def data(run: str) -> RunData:
+        return opened(known(lambda: studio.folder.run(run)))
+
+    def scenario(run: str) -> Scenario:
+        draft = studio.drafts.get(run)
+        return known(lambda: studio.scenario_of_run(run)) if draft is None else draft
+
+    @router.get("/meta")
+    def meta(run: str) -> Response:
+        if (draft := studio.drafts.get(run)) is not None:
+            return JSONResponse(of_draft(run, draft))
+        return JSONResponse(data(run).meta())
+
+    @router.get("/series")
+    def series(run: str, name: str, of: str, start: Start, end: End, columns: int) -> Response:
+        _checked(names=(name, of), times=(start, end))
+        if not 1 <= columns <= COLUMNS_MAX:
+            raise BentpipeError(f"columns = {columns}\n  expected 1 to {COLUMNS_MAX}")
+        content = data(run).series(name, of, start, end, columns)
+        return Response(content, media_type="application/octet-stream")
+
+    @router.get("/at")
+    def at(run: str, t: float) -> Response:
+        _checked(times=(t,))
+        return JSONResponse(data(run).at(t))
+
+    @router.get("/why")
+    def why(run: str, flow: str, t: float) -> Response:
+        _checked(names=(flow,), times=(t,))
+        return JSONResponse(data(run).why(flow, t))
+
+    @router.get("/spent")
+    def spent(run: str, flow: str, start: Start, end: End) -> Response:
+        _checked(names=(flow,), times=(start, end))
+        return JSONResponse(data(run).spent(flow, start, end))
+
+    @router.get("/packets")
+    def packets(run: str, flow: str, start: Start, end: End) -> Response:
+        _checked(names=(flow,), times=(start, end))
+        return JSONResponse(data(run).packets(flow, start, end))
+
+    @router.get("/network")
+    def network(run: str) -> Response:
+        return JSONResponse(scenario(run).network())
+
+    @router.get("/sky")
+    def of_sky(run: str) -> Response:
+        return JSONResponse(dict(sky(run).facts))
+
+    @router.get("/keyframes")
+    def keyframes(run: str) -> Response:
+        return Response(sky(run).frames, media_type="application/octet-stream")
+
+    @router.get("/coverage")
+    def coverage(run: str, constellation: str, t: float) -> Response:
+        _checked(names=(constellation,), times=(t,))
+        return JSONResponse(sky(run).coverage(constellation, t))
+
+    return router
+
+
+def of_folder(studio: Studio) -> APIRouter:
+    """The routes of the folder and of the jobs."""
+    router = APIRouter()
+
+    @router.get("/library")
+    def library() -> Response:
+        folder = studio.folder
+        runs = [{"run": run, **_short(folder.about(run))} for run in folder.runs()]
+        return JSONResponse({"bundled": shipped(), "scenarios": folder.scenarios(), "runs": runs})
+
+    @router.get("/stores")
+    def stores() -> Response:
+        folder = studio.folder
+        found = [{"name": name, "form": form} for name, form in folder.stores()]
+        return JSONResponse({"stores": found, "reports": folder.reports()})
+
+    @router.get("/jobs")
+    def jobs() -> Response:
+        return JSONResponse([job.to_dict() for job in studio.jobs.listed()])
+
+    return router
+
+
+def of_draft(run: str, scenario: Scenario) -> dict[str, Any]:
+    """The facts of a scenario that has not been run, in the form of those of a run."""
+    from bentpipe.experiment.common.hosts import hosts_of
+    from bentpipe.version import __version__
+
+    return {
+        "run": run,
+        "is_draft": True,
+        "title": scenario.title,
+        "seed": scenario.seed,
+        "version": __version__,
+        "digest": scenario.digest,
+        "command": "",
+        "text": scenario.written[0],
+        "duration_s": scenario.duration_s,
+        "stop": "",
+        "hosts": hosts_of([scenario.hosts]),
+        "flows": scenario.flow_names,
+        "links": scenario.link_names,
+        "series": [],
+        "happenings": [],
+        "statements": [],
+        "notes": scenario.notes,
+        "has_sky": scenario.has_sky,
+    }
+
+
+def known(find: Callable[[], Any]) -> Any:
+    """The result of a search for a run; its error has status 404."""
+    try:
+        return find()
+    except Interrupted:
+        raise
+    except BentpipeError as error:
+        raise UnknownRun(str(error)) from error
+
+
+def _short(about: dict[str, Any]) -> dict[str, Any]:
+    return {name: about.get(name) for name in ("title", "scenario", "stop", "is_pinned", "created_s")}
+
+
+def _checked(names: tuple[str, ...] = (), times: tuple[float, ...] = ()) -> None:
+    if any(len(name) > NAMES_MAX for name in names):
+        raise BentpipeError(f"a name has more than {NAMES_MAX} letters\n  expected a flow, link or series of the run")
+    if not all(math.isfinite(each) and each >= 0 for each in times):
+        raise BentpipeError("a time is no number\n  expected seconds from the start of the run")
