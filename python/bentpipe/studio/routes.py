@@ -8,14 +8,17 @@ network and a sky, and no series.
 from __future__ import annotations
 
 import math
+import tempfile
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 
+from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.scenario.scenario import Scenario, shipped
 from bentpipe.studio.data import RunData
@@ -24,12 +27,15 @@ from bentpipe.studio.sky import SkyData
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.studio.state import Studio
 
 HERE = Path(__file__).parent
 OPEN_MAX = 8
 """Runs whose tables are kept in memory."""
 COLUMNS_MAX = 10_000
+FORMS = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
+_DRAWING = Lock()
 NAMES_MAX = 200
 """Letters of the name of a flow, link or series."""
 
@@ -107,6 +113,21 @@ def of_runs(studio: Studio) -> APIRouter:
         _checked(names=(flow,), times=(start, end))
         return JSONResponse(data(run).packets(flow, start, end))
 
+    @router.get("/figure")
+    def figure(run: str, form: str, start: Start, end: End) -> Response:
+        _checked(times=(start, end))
+        if form not in FORMS:
+            raise BentpipeError(unknown(form, "a form of a figure", FORMS))
+        content = drawn(data(run).result, form, start, end)
+        return Response(content, media_type=FORMS[form], headers=_attached(f"{run}.{form}"))
+
+    @router.get("/share")
+    def share(run: str, pin: str = "") -> Response:
+        from bentpipe.studio.share import single
+
+        page = single(data(run), data(pin) if pin else None)
+        return Response(page, media_type="text/html; charset=utf-8", headers=_attached(f"{run}.html"))
+
     @router.get("/network")
     def network(run: str) -> Response:
         return JSONResponse(scenario(run).network())
@@ -148,6 +169,27 @@ def of_folder(studio: Studio) -> APIRouter:
         return JSONResponse([job.to_dict() for job in studio.jobs.listed()])
 
     return router
+
+
+def drawn(result: RunResult, form: str, start: float, end: float) -> bytes:
+    """The figure of a part of a run as a file, with the command that makes the run in its description."""
+    from bentpipe.plot import save
+
+    try:
+        note = result.command()
+    except BentpipeError:
+        note = ""
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / f"figure.{form}"
+        # The library draws with one state for all threads.
+        with _DRAWING:
+            figure = result.plot(start=start, end=min(end, result.simulated_s))
+            save(figure, file, note)
+        return file.read_bytes()
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"'}
 
 
 def of_draft(run: str, scenario: Scenario) -> dict[str, Any]:

@@ -9,29 +9,32 @@ from nicegui import ui
 from bentpipe.errors import BentpipeError
 from bentpipe.progress import clock
 from bentpipe.scenario.scenario import shipped
+from bentpipe.studio.page.actions import Actions
 
 if TYPE_CHECKING:
     from bentpipe.studio.jobs import Job
     from bentpipe.studio.page.session import Session
+    from bentpipe.studio.page.view import View
 
 
 class Bar:
     """The head of the page."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, view: View) -> None:
         self._session = session
-        with ui.element("header").classes("studio-bar"):
+        with ui.element("header").classes("page-bar"):
             ui.html("bentpipe studio", sanitize=False, tag="h1")
             self._picker = (
                 ui.select(_names(session), value=None, label="Scenario", with_input=True, on_change=self._pick)
                 .props("dense options-dense outlined hide-bottom-space")
-                .classes("studio-picker")
+                .classes("page-picker")
                 .mark("scenario")
             )
-            self._jobs = ui.row().classes("studio-jobs").props('role="status" aria-label="Jobs"')
+            self._jobs = ui.row().classes("page-jobs").props('role="status" aria-label="Jobs"')
             ui.space()
             self._run = ui.button("Run", icon="play_arrow", on_click=lambda: session.start_run())
             self._run.props("dense no-caps unelevated").mark("run")
+            Actions(session, view)
         session.on("opened", self._opened)
         session.on("saved", self._opened)
         session.on("checked", self._checked)
@@ -63,7 +66,7 @@ class Bar:
 
     def _row(self, job: Job) -> None:
         share = job.progress.get("share", 0.0)
-        with ui.row().classes("studio-job").mark("job"):
+        with ui.row().classes("page-job").mark("job"):
             ui.linear_progress(value=share, show_value=False).props(f'aria-label="Progress of {job.kind} {job.number}"')
             ui.label(label_of(job))
             ui.button("Stop", on_click=lambda: self._session.studio.jobs.stop(job)).props("flat dense no-caps").mark("stop")

@@ -16,7 +16,7 @@ class CommandPanel:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._list = ui.column().classes("studio-commands")
+        self._list = ui.column().classes("page-commands")
         for what in ("opened", "text", "saved", "run"):
             session.on(what, self._show)
 
@@ -33,10 +33,10 @@ class CommandPanel:
             self._line("Open this page", f"bentpipe studio {shlex.quote(session.name)}")
 
     def _line(self, title: str, command: str) -> None:
-        with ui.column().classes("studio-command"):
-            ui.label(title).classes("studio-strong")
+        with ui.column().classes("page-command"):
+            ui.label(title).classes("page-strong")
             with ui.row():
-                ui.label(command).classes("studio-code").mark("command")
+                ui.label(command).classes("page-code").mark("command")
                 ui.button("Copy", on_click=lambda: ui.clipboard.write(command)).props("flat dense no-caps")
 
 

@@ -132,7 +132,7 @@ def _fields(node: Mapping[str, Any], prefix: str, name: str, written: Any, resol
 
 def _field(raw: Mapping[str, Any], key: str, name: str, value: Any, default: Any) -> Field:
     node = _followed(raw)
-    choices = tuple(_choices(node))
+    choices = tuple({choice.value: choice for choice in reversed([*_choices(node)])}.values())[::-1]
     origin = node.get("x-origin")
     meaning = node.get("description", "") + (f" Source of the default: {origin}." if origin else "")
     shown = node.get("default") if default is None else default
@@ -149,8 +149,9 @@ def _choices(node: Mapping[str, Any]) -> Iterator[Choice]:
 
 
 def _examples(node: Mapping[str, Any]) -> Iterator[str]:
-    for each in (node, *node.get("anyOf", ())):
+    for each in (node, *map(_followed, node.get("anyOf", ()))):
         yield from map(str, each.get("examples", ()))
+        yield from (choice.value for choice in _choices(each))
 
 
 def _branch(node: Mapping[str, Any], value: Any, default: Any) -> Mapping[str, Any] | None:

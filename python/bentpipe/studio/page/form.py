@@ -28,9 +28,9 @@ class Form:
         self._open: set[str] = {"scenario"}
         self._shape: list[str] = []
         search = ui.input(placeholder="Search keys", on_change=lambda: self._search(str(search.value or "")))
-        search.props('dense clearable outlined aria-label="Search keys"').classes("studio-search").mark("search")
-        self._found = ui.column().classes("studio-fields")
-        self._groups = ui.column().classes("studio-fields")
+        search.props('dense clearable outlined aria-label="Search keys"').classes("page-search").mark("search")
+        self._found = ui.column().classes("page-fields")
+        self._groups = ui.column().classes("page-fields")
         session.on("checked", self.refresh)
         self.refresh()
 
@@ -70,9 +70,9 @@ class Form:
 
         count = sum(bool(field.value) for field in group.fields)
         expansion = ui.expansion(title, caption=f"{count} set", value=title in self._open, on_value_change=fill)
-        expansion.props("dense").classes("studio-group")
+        expansion.props("dense").classes("page-group")
         with expansion:
-            place = ui.column().classes("studio-fields")
+            place = ui.column().classes("page-fields")
         fill()
 
     def _of(self, title: str) -> list[Field]:
@@ -102,8 +102,8 @@ class Row:
 
     def __init__(self, session: Session, field: Field, *, is_whole: bool = False) -> None:
         self._session, self._key, self._is_ours = session, field.key, False
-        with ui.element("div").classes("studio-field"):
-            self._name = ui.label(field.key if is_whole else field.name).classes("studio-key")
+        with ui.element("div").classes("page-field"):
+            self._name = ui.label(field.key if is_whole else field.name).classes("page-key")
             if field.choices:
                 options = {choice.value: choice.value for choice in field.choices}
                 self._input: ui.select | ui.input = ui.select(
@@ -116,7 +116,7 @@ class Row:
             self._input.props(f'dense outlined hide-bottom-space aria-label="{field.key}"').mark(f"field-{field.key}")
             with self._name:
                 ui.tooltip(_told(field)).props("max-width=340px")
-            ui.label(_told(field)).classes("studio-unseen")
+            ui.label(_told(field)).classes("page-unseen")
         self.show(field)
 
     def show(self, field: Field) -> None:
@@ -131,7 +131,7 @@ class Row:
         self._input.props["placeholder" if not field.choices else "label-slot"] = field.default
         if field.choices:
             self._input.props["display-value"] = field.value or f"{field.default or 'none'} (default)"
-        self._name.classes(add="studio-strong") if field.value else self._name.classes(remove="studio-strong")
+        self._name.classes(add="page-strong") if field.value else self._name.classes(remove="page-strong")
         self._field = field
         self._input.update()
 

@@ -10,6 +10,7 @@ from nicegui import ui
 from bentpipe.studio.page import view
 from bentpipe.studio.page.bar import Bar
 from bentpipe.studio.page.command import CommandPanel
+from bentpipe.studio.page.form import Form
 from bentpipe.studio.page.text import ProblemList, TextPanel
 
 if TYPE_CHECKING:
@@ -22,20 +23,19 @@ def lay_out(session: Session) -> None:
     """Build the panels, and open what the address asks for."""
     view.add_scripts()
     client = ui.context.client
-    with ui.element("div").classes("studio-page"):
-        Bar(session)
-        with ui.splitter(value=23, limits=(0, 60)).classes("studio-main") as outer:
+    scripts = view.View(session)
+    with ui.element("div").classes("page-app"):
+        Bar(session, scripts)
+        with ui.splitter(value=23, limits=(0, 60)).classes("page-main") as outer:
             with outer.before:
                 _left(session)
-            with outer.after, ui.splitter(value=61, limits=(0, 100)).classes("studio-fill") as inner:
+            with outer.after, ui.splitter(value=61, limits=(0, 100)).classes("page-fill") as inner:
                 with inner.before:
                     _middle(session)
                 with inner.after:
                     _right()
-        with ui.element("section").classes("studio-bottom").props('aria-label="Time"'):
+        with ui.element("section").classes("page-bottom").props('aria-label="Time"'):
             view.place("strip")
-    view.View(session)
-
     def notify(text: str, kind: str) -> None:
         with client:
             ui.notify(text, type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
@@ -70,11 +70,11 @@ def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str
             with places[title]:
                 panels[title]()
 
-    with ui.tabs(on_change=show).props(f'dense no-caps align=left aria-label="{label}"').classes("studio-tabs") as tabs:
+    with ui.tabs(on_change=show).props(f'dense no-caps align=left aria-label="{label}"').classes("page-tabs") as tabs:
         for title in panels:
             ui.tab(title)
     for title, fill in panels.items():
-        with ui.element("div").classes("studio-fill").props(f'role=tabpanel aria-label="{title}"') as places[title]:
+        with ui.element("div").classes("page-fill").props(f'role=tabpanel aria-label="{title}"') as places[title]:
             if title not in empty:
                 fill()
     tabs.value = first or next(iter(panels))
@@ -82,22 +82,27 @@ def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str
 
 
 def _left(session: Session) -> None:
-    with ui.element("section").classes("studio-column studio-left").props('aria-label="Scenario"'):
+    with ui.element("section").classes("page-column page-left").props('aria-label="Scenario"'):
         editors: list[TextPanel] = []
         tabbed(
-            {"Text": lambda: editors.append(TextPanel(session)), "Command": lambda: CommandPanel(session)},
+            {
+                "Text": lambda: editors.append(TextPanel(session)),
+                "Form": lambda: Form(session),
+                "Command": lambda: CommandPanel(session),
+            },
             "Scenario",
+            lazy=("Form",),
         )
         ProblemList(session, editors[0])
 
 
 def _middle(session: Session) -> None:
-    with ui.element("main").classes("studio-column"):
+    with ui.element("main").classes("page-column"):
         tabbed({"Run": lambda: view.place("plots")}, "Results")
 
 
 def _right() -> None:
-    with ui.element("aside").classes("studio-column studio-right").props('aria-label="Sky and reasons"'):
-        with ui.element("div").classes("studio-sky"):
-            tabbed({title: partial(view.place, title.lower()) for title in ("Globe", "Topology", "Passes")}, "Sky")
+    with ui.element("aside").classes("page-column page-right").props('aria-label="Sky and reasons"'):
+        with ui.element("div").classes("page-sky"):
+            tabbed({title: partial(view.place, title.lower()) for title in ("Globe", "Topology")}, "Sky")
         view.place("why")

@@ -28,13 +28,13 @@ class TextPanel:
         self._session = session
         self._is_ours = False
         keymap = {"Mod-s": self.save, "Mod-Enter": session.start_run}
-        with ui.row().classes("studio-tools"):
-            self._file = ui.label().classes("studio-file").mark("file")
+        with ui.row().classes("page-tools"):
+            self._file = ui.label().classes("page-file").mark("file")
             self._fold = ui.switch("Fold lists", value=True, on_change=self._mark).props("dense")
             ui.button("Save", on_click=self.save).props("flat dense no-caps").mark("save")
         self.editor = (
             ui.codemirror(on_change=self._typed, language="TOML", theme="basicLight", keymap=keymap, line_wrapping=False)
-            .classes("studio-editor")
+            .classes("page-editor")
             .props('aria-label="Text of the scenario"')
             .mark("editor")
         )
@@ -111,13 +111,13 @@ class TextPanel:
 
     async def _choose(self) -> None:
         session = self._session
-        with ui.dialog() as dialog, ui.card().classes("studio-both"):
-            ui.label(f"{session.name} was changed elsewhere since it was opened here.").classes("studio-strong")
-            with ui.row().classes("studio-versions"):
+        with ui.dialog() as dialog, ui.card().classes("page-both"):
+            ui.label(f"{session.name} was changed elsewhere since it was opened here.").classes("page-strong")
+            with ui.row().classes("page-versions"):
                 for title, text in (("Here", session.text), ("In the file", session.theirs().text)):
                     with ui.column():
                         ui.label(title)
-                        ui.textarea(value=text).props("readonly outlined").classes("studio-version").mark(title)
+                        ui.textarea(value=text).props("readonly outlined").classes("page-version").mark(title)
             with ui.row():
                 ui.button("Keep mine", on_click=lambda: dialog.submit("mine")).props("no-caps")
                 ui.button("Take the file", on_click=lambda: dialog.submit("theirs")).props("no-caps")
@@ -148,7 +148,7 @@ class ProblemList:
 
     def __init__(self, session: Session, text: TextPanel) -> None:
         self._session, self._text = session, text
-        self._list = ui.column().classes("studio-problems").props('role="region" aria-label="Problems" aria-live="polite"')
+        self._list = ui.column().classes("page-problems").props('role="region" aria-label="Problems" aria-live="polite"')
         session.on("checked", self._show)
 
     def _show(self) -> None:
@@ -156,7 +156,7 @@ class ProblemList:
         self._list.clear()
         with self._list:
             if not session.errors and session.scenario is not None:
-                ui.label(_summary(session)).classes("studio-valid").mark("valid")
+                ui.label(_summary(session)).classes("page-valid").mark("valid")
             for problem in session.problems[:LISTED_MAX]:
                 self._row(problem)
             if len(session.problems) > LISTED_MAX:
@@ -164,17 +164,17 @@ class ProblemList:
 
     def _row(self, problem: Problem) -> None:
         session = self._session
-        with ui.row().classes(f"studio-problem studio-problem-{problem.severity}").mark("problem"):
+        with ui.row().classes(f"page-problem page-problem-{problem.severity}").mark("problem"):
             if problem.line is not None:
                 line = problem.line
                 ui.button(str(line), on_click=lambda: self._text.editor.reveal_line(line)).props(
                     f'flat dense aria-label="Go to line {line}"'
                 )
-            with ui.column().classes("studio-words"):
+            with ui.column().classes("page-words"):
                 ui.label(problem.message)
                 hint = "; ".join(filter(None, [problem.expected, _known(problem)]))
                 if hint:
-                    ui.label(hint).classes("studio-hint")
+                    ui.label(hint).classes("page-hint")
             if editing.repaired(session.text, problem) is not None:
                 ui.button(f"Use {problem.suggestion}", on_click=lambda: session.repair(problem)).props(
                     "dense no-caps outline"

@@ -15,14 +15,7 @@ if TYPE_CHECKING:
     from bentpipe.studio.page.session import Session
 
 OWN = "static/page.js"
-PLACES = {
-    "plots": "studio-plots",
-    "globe": "studio-globe",
-    "topology": "studio-topology",
-    "passes": "studio-passes",
-    "why": "studio-why",
-    "strip": "studio-strip",
-}
+PLACES = {name: f"studio-{name}" for name in ("plots", "globe", "topology", "why", "strip")}
 """By script, the element that it draws in."""
 
 
@@ -36,7 +29,7 @@ def add_scripts() -> None:
 
 def place(of: str) -> None:
     """An element for a script."""
-    ui.element("div").props(f"id={PLACES[of]}").classes("studio-view")
+    ui.element("div").props(f"id={PLACES[of]}").classes("page-view")
 
 
 class View:

@@ -48,7 +48,7 @@
     if (!socket) return;
     let timer = 0;
     const said = document.createElement("div");
-    said.className = "studio-gone";
+    said.className = "page-gone";
     said.setAttribute("role", "alert");
     said.hidden = true;
     said.textContent = "The studio has ended, and with it the runs that were not finished. Start bentpipe studio again: finished runs are kept in the library.";
@@ -60,5 +60,48 @@
     });
   }
 
-  studio.page = { begin, show };
+  // A file of the server about the run that is shown; `visible` asks for the part that the plots show.
+  function download(what, { visible, ...asked }) {
+    const { run, from, to } = studio.time;
+    const parts = new URLSearchParams(visible ? { ...asked, from, to } : asked);
+    const link = document.createElement("a");
+    link.href = `api/run/${run}/${what}?${parts}`;
+    link.download = "";
+    link.click();
+  }
+
+  // A picture that a view draws by itself.
+  function picture(name) {
+    const text = studio[name] && studio[name].svg ? studio[name].svg() : null;
+    if (!text) return;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    link.download = `${name}.svg`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  // For an audience: without the panels for work, and with larger letters. Escape ends it.
+  function present() {
+    const isOn = document.body.classList.toggle("page-present");
+    if (isOn) document.addEventListener("keydown", leave);
+    else document.removeEventListener("keydown", leave);
+  }
+
+  function leave(event) {
+    if (event.key === "Escape") present();
+  }
+
+  // `auto`, `dark` or `light`.
+  function scheme(name) {
+    const root = document.documentElement;
+    if (name === "auto") delete root.dataset.scheme;
+    else root.dataset.scheme = name;
+    Quasar.Dark.set(name === "auto" ? "auto" : name === "dark");
+    globalThis.dispatchEvent(new Event("studio-scheme"));
+  }
+
+  const isDark = () => Quasar.Dark.isActive;
+
+  studio.page = { begin, show, download, picture, present, scheme, isDark };
 })();

@@ -208,7 +208,10 @@
   const known = new Map();
   studio.skyOf = (run) => {
     if (!known.has(run)) {
-      const asked = Promise.all([studio.source.sky(run), studio.source.keyframes(run)]);
+      const asked = studio.source.meta(run).then((meta) => {
+        if (!meta.has_sky) throw new Error("the scenario has no sky");
+        return Promise.all([studio.source.sky(run), studio.source.keyframes(run)]);
+      });
       known.set(run, asked.then(([facts, buffer]) => new Sky(facts, buffer)));
       known.get(run).catch(() => known.delete(run));
     }
