@@ -103,7 +103,7 @@ class SkyData:
 
 
 def _keyframes(of: SkyConstellation) -> tuple[float, Values]:
-    """Choose the longest step whose positions between keyframes err little. Return it with the positions at keyframes."""
+    """Choose the longest step with small errors between keyframes, and return it with the positions at keyframes."""
     for step_s in STEPS_S:
         found = of.keyframes(end_s=max(of.duration_s, step_s), step_s=step_s / 2)
         positions = _fixed(found)

@@ -11,6 +11,7 @@ from bentpipe.studio.page import view
 from bentpipe.studio.page.bar import Bar
 from bentpipe.studio.page.command import CommandPanel
 from bentpipe.studio.page.form import Form
+from bentpipe.studio.page.lesson import LessonPanel
 from bentpipe.studio.page.text import ProblemList, TextPanel
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def lay_out(session: Session) -> None:
         Bar(session, scripts)
         with ui.splitter(value=23, limits=(0, 60)).classes("page-main") as outer:
             with outer.before:
-                _left(session)
+                _left(session, scripts)
             with outer.after, ui.splitter(value=61, limits=(0, 100)).classes("page-fill") as inner:
                 with inner.before:
                     _middle(session)
@@ -81,11 +82,13 @@ def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str
     return tabs
 
 
-def _left(session: Session) -> None:
+def _left(session: Session, scripts: view.View) -> None:
     with ui.element("section").classes("page-column page-left").props('aria-label="Scenario"'):
         editors: list[TextPanel] = []
+        lesson = session.studio.lesson
         tabbed(
             {
+                **({"Lesson": lambda: LessonPanel(session, scripts, lesson)} if lesson is not None else {}),
                 "Text": lambda: editors.append(TextPanel(session)),
                 "Form": lambda: Form(session),
                 "Command": lambda: CommandPanel(session),
