@@ -10,20 +10,19 @@ import secrets
 import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bentpipe import files
 from bentpipe.errors import BentpipeError
 from bentpipe.scenario.scenario import SIZE_MAX, shipped, shipped_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RUN = re.compile(r"[0-9a-f]{12}")
 RUNS_MAX = 20
 RUNS_BYTES_MAX = 5 * 2**30
 ABOUT = "studio.json"
 """Beside the tables of a run: the scenario as it was written, and whether the run is pinned."""
+STORE = "index.sqlite"
+"""In the store of a sweep."""
 SUFFIXES = (".toml", ".json")
 LISTED_MAX = 500
 """Entries of a list; a folder with more is no place for scenarios."""
@@ -52,6 +51,7 @@ class Folder:
             if not self.path.is_dir():
                 raise BentpipeError(f"{path} is no folder\n  expected the folder of the scenarios")
         self.runs_path = self.path / ".studio" / "runs"
+        self.results_path = self.path / ".studio" / "results"
 
     def inside(self, name: str) -> Path:
         """The file or folder of a name, if it is inside.
@@ -82,10 +82,38 @@ class Folder:
         return [name for name in found if Path(name).name not in ("provenance.json", ABOUT)][:LISTED_MAX]
 
     def stores(self) -> list[tuple[str, str]]:
-        """Name and form of each result in the folder: saved runs, comparisons, stores of sweeps."""
-        places = (path.parent for pattern in ("*", "*/*") for path in self.path.glob(f"{pattern}/{files.PROVENANCE}"))
-        known = ((place, files.form_of(place)) for place in sorted(places))
-        return [(place.relative_to(self.path).as_posix(), form) for place, form in known if form][:LISTED_MAX]
+        """Name and form of each result in the folder: saved runs, comparisons, stores of sweeps; the newest first."""
+        marks = (files.PROVENANCE, STORE)
+        found = {path.parent for pattern in ("*", "*/*") for mark in marks for path in self.path.glob(f"{pattern}/{mark}")}
+        found |= {path.parent for path in self.results_path.glob(f"*/{files.PROVENANCE}")}
+        places = [place for place in found if self._is_inside(place) and place.parent != self.runs_path]
+        names = [place.relative_to(self.path).as_posix() for place in sorted(places, key=_age, reverse=True)]
+        return [(name, form) for name in names if (form := self.form(name))][:LISTED_MAX]
+
+    def form(self, name: str) -> str | None:
+        """The form of a result: `bentpipe run`, `bentpipe sweep` and others; None if it is none."""
+        place = self.inside(name)
+        if (place / STORE).is_file():
+            return "bentpipe sweep"
+        return files.form_of(place)
+
+    def take(self, name: str) -> str:
+        """Copy a saved run to the runs of the studio; returns its name."""
+        place = self.inside(name)
+        run, new = self.new_run()
+        with files.writing(new):
+            shutil.copytree(place, new, symlinks=True)
+        return run
+
+    def new_result(self) -> Path:
+        """The folder of a comparison or sweep that starts now. The oldest ones go."""
+        places = sorted(self.results_path.glob("*"), key=_age, reverse=True)
+        for place in places[RUNS_MAX - 1 :]:
+            shutil.rmtree(place, ignore_errors=True)
+        return self.results_path / secrets.token_hex(6)
+
+    def _is_inside(self, place: Path) -> bool:
+        return place.resolve().is_relative_to(self.path)
 
     def reports(self) -> list[str]:
         """Names of reports in the folder."""
@@ -210,11 +238,3 @@ def _age(path: Path) -> int:
 
 def _mark(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def guarded(action: Callable[[], Any]) -> tuple[Any, str]:
-    """The result of an action, and its error as a text; one of the two is empty."""
-    try:
-        return action(), ""
-    except BentpipeError as error:
-        return None, str(error)

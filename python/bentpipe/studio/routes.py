@@ -23,6 +23,7 @@ from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.scenario.scenario import Scenario, shipped
 from bentpipe.studio.data import RunData
 from bentpipe.studio.sky import SkyData
+from bentpipe.studio.thumbnail import of_bundled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,6 +158,12 @@ def of_folder(studio: Studio) -> APIRouter:
         folder = studio.folder
         runs = [{"run": run, **_short(folder.about(run))} for run in folder.runs()]
         return JSONResponse({"bundled": shipped(), "scenarios": folder.scenarios(), "runs": runs})
+
+    @router.get("/thumbnail/{name}")
+    def thumbnail(name: str) -> Response:
+        if name not in shipped():
+            raise UnknownRun(f"{name[:NAMES_MAX]!r} is no bundled scenario")
+        return Response(of_bundled(name), media_type="image/svg+xml")
 
     @router.get("/stores")
     def stores() -> Response:

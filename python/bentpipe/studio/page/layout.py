@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
 from bentpipe.studio.page import view
 from bentpipe.studio.page.bar import Bar
 from bentpipe.studio.page.command import CommandPanel
+from bentpipe.studio.page.compare import Compare
 from bentpipe.studio.page.form import Form
 from bentpipe.studio.page.lesson import LessonPanel
+from bentpipe.studio.page.library import Library
+from bentpipe.studio.page.sweep import Sweep
+from bentpipe.studio.page.tables import Tables
 from bentpipe.studio.page.text import ProblemList, TextPanel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from bentpipe.studio.page.experiment import Experiment
     from bentpipe.studio.page.session import Session
 
 
@@ -32,9 +37,9 @@ def lay_out(session: Session) -> None:
                 _left(session, scripts)
             with outer.after, ui.splitter(value=61, limits=(0, 100)).classes("page-fill") as inner:
                 with inner.before:
-                    _middle(session)
+                    _middle(session, scripts)
                 with inner.after:
-                    _right()
+                    _right(session)
         with ui.element("section").classes("page-bottom").props('aria-label="Time"'):
             view.place("strip")
     def notify(text: str, kind: str) -> None:
@@ -45,7 +50,7 @@ def lay_out(session: Session) -> None:
     session.start()
 
 
-def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str = "", lazy: Collection[str] = ()) -> ui.tabs:
+def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str = "", lazy: Collection[str] = (), changed: Callable[[str], object] = lambda title: None) -> ui.tabs:
     """Tabs with a panel each. All panels are in the page, and one is visible: scripts find their places.
 
     Parameters
@@ -58,6 +63,8 @@ def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str
         Title of the panel that is visible at first.
     lazy : collection of str
         Panels that are filled when they are first shown.
+    changed : callable
+        Called with the title of the panel that is shown.
     """
     places: dict[str, ui.element] = {}
     empty = set(lazy)
@@ -70,6 +77,7 @@ def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str
             empty.discard(title)
             with places[title]:
                 panels[title]()
+        changed(title)
 
     with ui.tabs(on_change=show).props(f'dense no-caps align=left aria-label="{label}"').classes("page-tabs") as tabs:
         for title in panels:
@@ -78,7 +86,7 @@ def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str
         with ui.element("div").classes("page-fill").props(f'role=tabpanel aria-label="{title}"') as places[title]:
             if title not in empty:
                 fill()
-    tabs.value = first or next(iter(panels))
+    tabs.value = first if first in panels else next(iter(panels))
     return tabs
 
 
@@ -99,13 +107,48 @@ def _left(session: Session, scripts: view.View) -> None:
         ProblemList(session, editors[0])
 
 
-def _middle(session: Session) -> None:
+def _middle(session: Session, scripts: view.View) -> None:
+    panels: dict[str, Experiment] = {}
+
+    def experiment(kind: type[Experiment]) -> None:
+        panels[kind.kind] = kind(session)
+
+    def shown(kind: str, found: dict[str, Any]) -> None:
+        tabs.value = kind.capitalize()
+        panels[kind].show(found)
+
+    def to_run() -> None:
+        tabs.value = "Run"
+
     with ui.element("main").classes("page-column"):
-        tabbed({"Run": lambda: view.place("plots")}, "Results")
+        tabs = tabbed(
+            {
+                "Run": lambda: view.place("plots"),
+                "Compare": partial(experiment, Compare),
+                "Sweep": partial(experiment, Sweep),
+                "Tables": lambda: Tables(session),
+                "Library": lambda: Library(session, shown),
+            },
+            "Results",
+            first=session.wanted.view.capitalize(),
+            lazy=("Compare", "Sweep", "Tables", "Library"),
+            changed=lambda title: scripts.call("show", {"view": None if title == "Run" else title.lower()}),
+        )
+    session.on("view-run", to_run)
 
 
-def _right() -> None:
+def _right(session: Session) -> None:
     with ui.element("aside").classes("page-column page-right").props('aria-label="Sky and reasons"'):
         with ui.element("div").classes("page-sky"):
-            tabbed({title: partial(view.place, title.lower()) for title in ("Globe", "Topology")}, "Sky")
+            tabs = tabbed({title: partial(view.place, title.lower()) for title in ("Globe", "Topology")}, "Sky")
         view.place("why")
+    had_sky = [True]
+
+    def choose() -> None:
+        # What is empty for a scenario is not what its reader wants to see first.
+        scenario = session.scenario
+        if scenario is not None and scenario.has_sky != had_sky[0]:
+            had_sky[0] = scenario.has_sky
+            tabs.value = "Globe" if scenario.has_sky else "Topology"
+
+    session.on("checked", choose)
