@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 ROWS_MOST = 20_000
 """Rows of a span; more cannot be told apart in a plot."""
+SEGMENT_MOST = 65_535
+"""Bytes of a segment."""
+TIME = pl.col("time_s").round(9)
+"""To the nanosecond: further digits only take room."""
 EVENTS_MOST = 30_000_000
 """Events of a run that is done again for them."""
 
@@ -38,7 +42,7 @@ class Packets:
         Returns
         -------
         dict
-            `sent` and `retransmitted` (time and first byte), `acked` (time, first byte that is missing, and 1 for a
+            `sent` and `retransmitted` (time, first byte, end), `acked` (time, first byte that is missing, and 1 for a
             duplicate ACK), `lost` (time, first byte, end, and cause), and `is_whole`.
         """
         span = pl.col("time_s").is_between(start, end) & (pl.col("flow") == flow)
@@ -49,12 +53,13 @@ class Packets:
         acked = events.filter(pl.col("event") == "acked").with_columns(
             (pl.col("value") == pl.col("value").shift(1)).fill_null(value=False).cast(pl.Int8).alias("again")
         )
+        acked, losses = acked.with_columns(TIME), losses.with_columns(TIME)
         return {
             "flow": flow,
             "start": start,
             "end": end,
-            "sent": _pairs(events, "sent"),
-            "retransmitted": _pairs(events, "retransmission"),
+            "sent": _segments(events, "sent"),
+            "retransmitted": _segments(events, "retransmission"),
             "acked": [list(row) for row in acked.select("time_s", "value", "again").iter_rows()],
             "lost": [
                 [time_s, offset, offset + data, cause]
@@ -67,5 +72,11 @@ class Packets:
         }
 
 
-def _pairs(events: pl.DataFrame, kind: str) -> list[list[float]]:
-    return [list(row) for row in events.filter(pl.col("event") == kind).select("time_s", "value").iter_rows()]
+def _segments(events: pl.DataFrame, kind: str) -> list[list[float]]:
+    """Time, first byte and end. An event has no length: a segment ends where the next begins, or is of usual size."""
+    rows = events.filter(pl.col("event") == kind).select(TIME, "value")
+    gaps = (pl.col("value").shift(-1) - pl.col("value")).alias("gap")
+    sent = events.filter(pl.col("event") == "sent").select(gaps).filter(pl.col("gap").is_between(1, SEGMENT_MOST))
+    usual = sent["gap"].mode().max() if sent.height else 1
+    length = pl.when(gaps.is_between(1, usual)).then(gaps).otherwise(usual)
+    return [list(row) for row in rows.select("time_s", "value", (pl.col("value") + length).alias("end")).iter_rows()]

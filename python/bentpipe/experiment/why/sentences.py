@@ -6,6 +6,7 @@ losses and reductions in a row are one sentence. The last sentence is the state 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,8 @@ WEIGHTS = {
     "transfer": 0,
 }
 """The kinds of happenings that are told, by their weight if there are too many."""
+CHANGES_MOST = 3
+"""Changes of the path that one sentence joins."""
 RECENT_S = 2.0
 """How far back a happening explains the present, at least; otherwise eight round trips."""
 
@@ -66,7 +69,7 @@ class Teller:
         row = self.result.flows.row(by_predicate=pl.col("flow") == flow, named=True)
         since_s = at_s - max(RECENT_S, 8 * (row["rtt_p50_s"] or 0.0))
         before = [each for each in self.explanation(flow).happenings if each.time_s <= at_s and each.kind in WEIGHTS]
-        recent = [each for each in before if _end(each) >= since_s] or before[-1:]
+        recent = _folded([each for each in before if _end(each) >= since_s] or before[-1:])
         stories = sorted(self._stories(flow, recent, at_s), key=lambda story: (story[1], story[0]))[-(MOST - 1) :]
         told = [f"{time_s:.2f} s: {text}." for time_s, _, text in sorted(stories)]
         return [*told, self._present(flow, at_s)]
@@ -82,10 +85,13 @@ class Teller:
                 text = self._lost(flow, group[0].time_s, at_s)
             elif kind == "reduction":
                 text = _reduced(group)
+            elif kind == "change":
+                group = group[-CHANGES_MOST:]
+                text = "; ".join(dict.fromkeys(each.text for each in group))
             else:
-                text = group[-1].text
-            time_s = group[0].time_s if kind in ("loss", "reduction") else group[-1].time_s
-            told.append((time_s, WEIGHTS[kind], text))
+                group = group[-1:]
+                text = group[0].text
+            told.append((group[0].time_s, WEIGHTS[kind], text))
         return told
 
     def _lost(self, flow: str, start_s: float, end_s: float) -> str:
@@ -110,7 +116,8 @@ class Teller:
         fullest = max(waiting, key=lambda link: waiting[link], default=None)
         if fullest is not None:
             said.append(f"{formatting.quantity(waiting[fullest], 'B')} wait at {fullest}")
-        return f"Now: {'; '.join(said)}." if said else "Now: nothing was recorded of this flow."
+        state = "; ".join(said) or "nothing was recorded of this flow"
+        return f"Now, at {at_s:.2f} s: {state}."
 
     def value(self, name: str, of: str, at_s: float) -> float | None:
         """The value of a level at an instant, as `RunResult.at` gives it; None before its first row."""
@@ -137,6 +144,20 @@ def _links(flow: dict[str, Any]) -> list[str]:
     routes = [flow["route"], flow["reverse_route"]]
     routes += [each["route"] for key in ("routes_later", "reverse_routes_later") for each in flow[key]]
     return [link for route in routes for link in route or []]
+
+
+def _folded(happenings: Sequence[Happening]) -> list[Happening]:
+    """A timeout and the reduction that it causes at the same instant are one."""
+    timeouts = {each.time_s: each for each in happenings if each.kind == "timeout"}
+    reductions = {each.time_s: each for each in happenings if each.kind == "reduction" and each.time_s in timeouts}
+    found = []
+    for each in happenings:
+        if each.kind == "timeout" and each.time_s in reductions:
+            _, _, window = reductions[each.time_s].text.partition("; ")
+            found.append(replace(each, text=f"{each.text}; {window}"))
+        elif each.time_s not in reductions or each.kind != "reduction":
+            found.append(each)
+    return found
 
 
 def _end(happening: Happening) -> float:

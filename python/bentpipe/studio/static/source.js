@@ -39,10 +39,16 @@
       land: async () => (await fetch(`${root}vendor/world-atlas/land-110m.json`)).json(),
       keyframes: async (run) => (await get(run, "keyframes")).arrayBuffer(),
       coverage: (run, asked) => json(run, "coverage", asked),
-      series: async (run, asked) => unpacked(await (await get(run, "series", asked)).arrayBuffer()),
+      async series(run, asked) {
+        const points = unpacked(await (await get(run, "series", asked)).arrayBuffer());
+        // Without thinning there are at most four points of a level in a column, or one of a rate.
+        return { ...points, isThinned: points.times.length > asked.columns / 2 };
+      },
       at: (run, t) => json(run, "at", { t }),
       why: (run, asked) => json(run, "why", asked),
       spent: (run, asked) => json(run, "spent", asked),
+      hasPackets: () => true,
+      spanAt: (meta, { t, length }) => [Math.max(0, t - length / 2), Math.min(meta.duration_s, t + length / 2)],
       packets: (run, asked) => json(run, "packets", asked),
     };
   }
@@ -50,6 +56,26 @@
   async function unzipped(text) {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  }
+
+  // Means of rows in a row, as the server gives of a rate: the integral stays.
+  function means({ times, values, isThinned }, columns) {
+    const each = Math.ceil(times.length / columns);
+    if (each < 2) return { times, values, isThinned };
+    const count = Math.ceil(times.length / each);
+    const mean = { times: new Float64Array(count), values: new Float32Array(count), isThinned: true };
+    for (let group = 0; group < count; group += 1) {
+      const [first, last] = [group * each, Math.min((group + 1) * each, times.length)];
+      let [sum, length] = [0, 0];
+      for (let index = first; index < last; index += 1) {
+        const lasted = times[index] - (index ? times[index - 1] : Math.max(0, 2 * times[0] - times[1]));
+        sum += values[index] * lasted;
+        length += lasted;
+      }
+      mean.times[group] = times[last - 1];
+      mean.values[group] = length > 0 ? sum / length : values[first];
+    }
+    return mean;
   }
 
   // `blobs` are gzip in base64 by name: RUN/meta, RUN/series/NAME/OF and so on.
@@ -65,6 +91,10 @@
     const parsed = new Map();
     const once = (name) => parsed.get(name) || (parsed.set(name, json(name)), parsed.get(name));
     const has = (name) => Object.hasOwn(blobs, name);
+    // The spans of `run` that have packets: what is drawn depends on them.
+    let spans = {};
+    once("run/spans").then((found) => (spans = found), () => {});
+    const spanOf = ({ flow, from, to }) => (spans[flow] || []).findIndex(([start, end]) => start <= from + 1e-9 && end >= to - 1e-9);
     return {
       isLive: false,
       has,
@@ -74,12 +104,15 @@
       land: () => once("land"),
       keyframes: (run) => content(`${run}/keyframes`),
       coverage: () => absent("coverage"),
-      async series(run, { name, of, from, to }) {
+      async series(run, { name, of, from, to, columns }) {
         const { times, values } = unpacked(await content(`${run}/series/${name}/${of}`));
-        let first = lower(times, from);
-        if (first > 0) first -= 1;
-        const last = Math.min(lower(times, to) + 1, times.length);
-        return { times: times.subarray(first, last), values: values.subarray(first, last) };
+        // Of a level or rate, the rows beside the visible part reach into it; events do not.
+        const beside = name.includes(":") ? 0 : 1;
+        const first = Math.max(0, lower(times, from) - beside);
+        const last = Math.min(lower(times, to) + beside, times.length);
+        const meta = await once(`${run}/meta`);
+        const points = { times: times.subarray(first, last), values: values.subarray(first, last), isThinned: meta.thinned.includes(`${name}/${of}`) };
+        return meta.series.find((each) => each.name === name).style === "rate" ? means(points, columns) : points;
       },
       at: () => absent("an exact value"),
       async why(run, { flow, t }) {
@@ -88,10 +121,18 @@
         return { flow, t: step * told.step_s, sentences: told.moments[step].map((index) => told.sentences[index]), happenings: [] };
       },
       spent: (run, { flow }) => once(`${run}/spent/${flow}`),
-      async packets(run, { flow, from, to }) {
-        const spans = has(`${run}/packets/${flow}`) ? await once(`${run}/packets/${flow}`) : [];
-        const span = spans.find((each) => each.start <= from + 1e-9 && each.end >= to - 1e-9);
-        return span || absent(`packets from ${from} s to ${to} s`);
+      hasPackets: (_, asked) => spanOf(asked) >= 0,
+      // The part of the next span that there is.
+      spanAt(_, { flow, t, length }) {
+        const far = ([start, end]) => Math.max(start - t, t - end, 0);
+        const span = [...(spans[flow] || [])].sort((one, other) => far(one) - far(other))[0];
+        if (!span) return null;
+        const start = Math.min(Math.max(t - length / 2, span[0]), Math.max(span[0], span[1] - length));
+        return [start, Math.min(start + length, span[1])];
+      },
+      packets(run, asked) {
+        const span = spanOf(asked);
+        return span >= 0 ? once(`${run}/packets/${asked.flow}/${span}`) : absent(`packets from ${asked.from} s to ${asked.to} s`);
       },
     };
   }

@@ -4,6 +4,7 @@
   const studio = (globalThis.studio = globalThis.studio || {});
   const NAMES = ["run", "pin", "t", "from", "to", "flow", "link", "duration", "playing", "view", "scenario"];
   const IN_URL = ["scenario", "run", "pin", "t", "from", "to", "view"];
+  const REST_MS = 150; // Without a move, the handle is at rest.
   const PLAY_S = 40; // Seconds that the visible part takes.
   const state = { run: null, pin: null, t: 0, from: 0, to: 1, flow: null, link: null, duration: 1, playing: false, view: null, scenario: null };
   const listeners = new Set();
@@ -91,6 +92,41 @@
     return given;
   }
 
+  // Tests wait for `ready`: everything that was asked for has been drawn.
+  let open = 0;
+  let isBegun = false;
+  const waiting = new Map();
+  async function pending(work) {
+    open += 1;
+    try {
+      return await work;
+    } catch (error) {
+      console.warn(error);
+      report(error);
+    } finally {
+      open -= 1;
+      isBegun = true;
+    }
+  }
+
+  // Does the work once nothing has asked for it again for a while.
+  function atRest(name, work, after_ms = REST_MS) {
+    clearTimeout(waiting.get(name));
+    waiting.set(name, setTimeout(() => (waiting.delete(name), pending(work())), after_ms));
+  }
+
+  function report(error) {
+    document.dispatchEvent(new CustomEvent("studio-error", { detail: String(error.message || error) }));
+  }
+
+  // Numbers for tests: pictures differ with fonts.
+  studio.state = () => {
+    const views = {};
+    for (const [name, view] of Object.entries(studio)) if (view && typeof view.report === "function") views[name] = view.report();
+    return { ...state, ...views };
+  };
+  Object.defineProperty(studio, "ready", { get: () => isBegun && !open && !frame && !waiting.size });
+  Object.assign(studio, { pending, atRest });
   studio.time = { set, on, play, pause, keepInUrl, stays };
   for (const name of NAMES) Object.defineProperty(studio.time, name, { get: () => state[name], enumerable: true });
   Object.defineProperty(studio.time, "state", { get: () => state });
