@@ -13,7 +13,7 @@ from bentpipe.cli.help import Command, argument
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
-    import socket
+    from bentpipe.studio.state import Studio
 
 NEEDED = ("nicegui", "tsdownsample")
 """Modules of the extra `studio`."""
@@ -27,6 +27,7 @@ NEEDED = ("nicegui", "tsdownsample")
         "studio mine.toml",
         "studio ship --port 8000 --no-browser",
         "studio mine.toml --own mine.py:MyCc",
+        "studio lesson geo-slow-start",
     ),
 )
 @argument(
@@ -35,6 +36,12 @@ NEEDED = ("nicegui", "tsdownsample")
     metavar="[FILE]",
     shell_complete=complete.scenarios,
     help="Scenario that is shown first: a file, or the name of a bundled scenario (see: list scenarios).",
+)
+@argument(
+    "name",
+    required=False,
+    metavar="[NAME]",
+    help="With `lesson` in place of FILE: the lesson, such as geo-slow-start.",
 )
 @click.option(
     "--folder",
@@ -50,6 +57,7 @@ NEEDED = ("nicegui", "tsdownsample")
 @click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
 def command(
     file: str | None,
+    name: str | None,
     folder: Path | None,
     port: int,
     ipv6: bool,
@@ -68,39 +76,40 @@ def command(
             f"the studio needs {' and '.join(missing)}, which are not installed\n"
             "  expected the extra: pip install 'bentpipe[studio]'"
         )
-    from bentpipe.studio.serve import bind
+    from bentpipe.studio.serve import bind, serve
 
     with bind(port, is_ipv6=ipv6) as listening:
-        _serve(file, folder, own, jobs, listening, has_browser=not no_browser)
+        studio = _opened(file, name, folder, own, jobs)
+        serve(
+            studio,
+            listening,
+            lambda url: click.echo(f"The studio is open at {url}\nCtrl-C ends it."),
+            has_browser=not no_browser,
+        )
 
 
-def _serve(
-    file: str | None,
-    folder: Path | None,
-    own: tuple[str, ...],
-    jobs: int | None,
-    listening: socket.socket,
-    *,
-    has_browser: bool,
-) -> None:
+def _opened(file: str | None, name: str | None, folder: Path | None, own: tuple[str, ...], jobs: int | None) -> Studio:
+    """The studio of a folder with what its page shows first."""
+    from bentpipe.studio import lessons
     from bentpipe.studio.folders import Folder
     from bentpipe.studio.jobs import Jobs
-    from bentpipe.studio.serve import serve
     from bentpipe.studio.state import Studio
 
     place = Path(file) if file is not None and Path(file).exists() else None
     of_folder = Folder(folder or (place.parent if place is not None else "."))
-    name = file or "geo"
+    if place is None and file == "lesson":
+        lesson = lessons.lesson(name or "")
+        own = (*own, lesson.own) if lesson.own else own
+        return Studio(of_folder, Jobs(jobs), lesson.scenario, own, lesson)
+    if name is not None:
+        raise BentpipeError(
+            f"{name} follows {file}\n  expected one scenario, or: bentpipe studio lesson {lessons.names()[0]}"
+        )
+    first = file or "geo"
     if place is not None:
         resolved = place.resolve()
         if not resolved.is_relative_to(of_folder.path):
             raise BentpipeError(f"{file} is not in {of_folder.path}\n  expected a file of --folder")
-        name = resolved.relative_to(of_folder.path).as_posix()
-    of_folder.open(name)
-    studio = Studio(of_folder, Jobs(jobs), name, own)
-    serve(
-        studio,
-        listening,
-        lambda url: click.echo(f"The studio is open at {url}\nCtrl-C ends it."),
-        has_browser=has_browser,
-    )
+        first = resolved.relative_to(of_folder.path).as_posix()
+    of_folder.open(first)
+    return Studio(of_folder, Jobs(jobs), first, own)

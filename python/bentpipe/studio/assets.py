@@ -26,6 +26,7 @@ SKY_SCRIPTS = (
     "vendor/d3-geo/d3-geo.min.js",
     "vendor/topojson-client/topojson-client.min.js",
     "static/sky.js",
+    "static/svg.js",
     "static/skyplot.js",
     "static/passes.js",
     "static/globe.js",

@@ -84,9 +84,7 @@ class Folder:
     def stores(self) -> list[tuple[str, str]]:
         """Name and form of each result in the folder: saved runs, comparisons, stores of sweeps; the newest first."""
         marks = (files.PROVENANCE, STORE)
-        found = {
-            path.parent for pattern in ("*", "*/*") for mark in marks for path in self.path.glob(f"{pattern}/{mark}")
-        }
+        found = {path.parent for pattern in ("*", "*/*") for mark in marks for path in self.path.glob(f"{pattern}/{mark}")}
         found |= {path.parent for path in self.results_path.glob(f"*/{files.PROVENANCE}")}
         places = [place for place in found if self._is_inside(place) and place.parent != self.runs_path]
         names = [place.relative_to(self.path).as_posix() for place in sorted(places, key=_age, reverse=True)]

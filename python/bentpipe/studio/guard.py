@@ -84,9 +84,7 @@ class Door:
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value)
         # Stops names of other sites that lead here (DNS rebinding).
-        if [host.decode("latin-1").lower() for host in headers.get(b"host", [])] not in [
-            [each] for each in self._hosts
-        ]:
+        if [host.decode("latin-1").lower() for host in headers.get(b"host", [])] not in [[each] for each in self._hosts]:
             return 403, "the request names another host"
         origins = [origin.decode("latin-1") for origin in headers.get(b"origin", [])]
         if any(origin not in self._origins for origin in origins) or (scope["type"] == "websocket" and not origins):
@@ -119,9 +117,7 @@ class Door:
             # Before the handshake: the client sees status 403.
             await send({"type": "websocket.close", "code": 1008})
             return
-        await self._answer(
-            send, status, f"refused: {why}\n".encode(), [(b"content-type", b"text/plain; charset=utf-8")]
-        )
+        await self._answer(send, status, f"refused: {why}\n".encode(), [(b"content-type", b"text/plain; charset=utf-8")])
 
     async def _answer(self, send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
         length = (b"content-length", str(len(body)).encode())

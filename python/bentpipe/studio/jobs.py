@@ -31,6 +31,8 @@ KEPT_MAX = 30
 """Jobs that have ended and are still listed."""
 GRACE_S = 3.0
 """Seconds from `stop` to the end by force: a custom class may never return."""
+SAVE_S = 120.0
+"""Seconds to save the part of a run that was stopped."""
 ENDED = ("done", "stopped", "failed")
 
 
@@ -53,6 +55,9 @@ class Job:
     error: str = ""
     problems: list[dict[str, Any]] = field(default_factory=list)
     began_s: float = 0.0
+    is_told_to_stop: bool = False
+    is_saving: bool = False
+    """Whether it has stopped, and saves what there is."""
     first_progress_s: float | None = None
     """Seconds from the request to the first progress."""
 
@@ -102,9 +107,7 @@ class Jobs:
         """
         waiting = [job for job in self._jobs if job.state == "waiting" and job.page == page]
         if len(waiting) >= WAITING_MAX:
-            raise BentpipeError(
-                f"{WAITING_MAX} jobs of this page wait already\n  stop one of them, or wait for its end"
-            )
+            raise BentpipeError(f"{WAITING_MAX} jobs of this page wait already\n  stop one of them, or wait for its end")
         job = Job(next(self._numbers), kind, title, page, {**request, "kind": kind}, began_s=time.monotonic())
         self._jobs.append(job)
         self._forget()
@@ -131,11 +134,14 @@ class Jobs:
         if job.state == "waiting":
             job.state = "stopped"
             self._tell(job)
+        elif job.is_told_to_stop:
+            return
         elif job.state == "running" and (process := self._processes.get(job.number)) is not None:
+            job.is_told_to_stop = True
             assert process.stdin is not None
             with contextlib.suppress(ConnectionError, RuntimeError):
                 process.stdin.write(b"stop\n")
-            self._later(self._kill_after(process, GRACE_S))
+            self._later(self._end(job, process))
 
     async def close(self) -> None:
         """End all workers."""
@@ -156,8 +162,9 @@ class Jobs:
         task.add_done_callback(self._tasks.discard)
 
     async def _carry_out(self, job: Job) -> None:
+        state = "failed"
         try:
-            await self._run_worker(job)
+            state = await self._run_worker(job)
         except OSError as error:
             job.error = f"no worker can be started: {error.strerror or error}"
         except (ValueError, asyncio.LimitOverrunError):
@@ -167,12 +174,12 @@ class Jobs:
             if process is not None and process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
-            if not job.is_over:
-                job.state = "failed"
+            job.state = state
             self._start_next()
             self._tell(job)
 
-    async def _run_worker(self, job: Job) -> None:
+    async def _run_worker(self, job: Job) -> str:
+        """Let a worker do a job, and return the state at its end."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             *self._command, stdin=pipe, stdout=pipe, stderr=pipe, limit=LINE_MAX, start_new_session=True
@@ -181,42 +188,50 @@ class Jobs:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
+        errors = asyncio.ensure_future(_tail(process.stderr))
         with contextlib.suppress(ConnectionError):
             process.stdin.write(json.dumps(job.request).encode() + b"\n")
             await process.stdin.drain()
-        errors = asyncio.ensure_future(_tail(process.stderr))
+        state = ""
         async for line in process.stdout:
-            self._hear(job, json.loads(line))
-        code = await process.wait()
-        if job.state == "running":
-            job.state, job.error = "failed", _why(code, await errors)
-        errors.cancel()
+            state = self._hear(job, json.loads(line)) or state
+        code, said = await process.wait(), await errors
+        if state:
+            return state
+        if job.is_told_to_stop:
+            job.error = "it did not stop by itself and was ended: nothing of it is kept"
+            return "stopped"
+        job.error = _why(code, said)
+        return "failed"
 
-    def _hear(self, job: Job, answer: dict[str, Any]) -> None:
-        """Take one answer of the worker."""
+    def _hear(self, job: Job, answer: dict[str, Any]) -> str:
+        """Take one answer of the worker; the last one gives the state at the end."""
+        if "done" in answer:
+            job.result = answer["done"]
+            return "stopped" if job.result.get("stop") == "interrupted" else "done"
+        if "failed" in answer:
+            job.error, job.problems = answer["failed"], answer.get("problems", [])
+            return "stopped" if answer.get("is_stopped") else "failed"
         if "progress" in answer:
             job.progress = answer["progress"]
             if job.first_progress_s is None:
                 job.first_progress_s = time.monotonic() - job.began_s
-        if "partial" in answer:
-            job.partial = answer["partial"]
-        if "done" in answer:
-            # The end is told when the process has gone.
-            job.result = answer["done"]
-            job.state = "stopped" if job.result.get("stop") == "interrupted" else "done"
-            return
-        if "failed" in answer:
-            job.state = "stopped" if answer.get("is_stopped") else "failed"
-            job.error, job.problems = answer["failed"], answer.get("problems", [])
-            return
+        job.partial = answer.get("partial", job.partial)
+        job.is_saving = answer.get("is_saving", job.is_saving)
         self._tell(job)
+        return ""
 
-    async def _kill_after(self, process: Process, grace_s: float) -> None:
-        try:
-            await asyncio.wait_for(process.wait(), grace_s)
-        except asyncio.TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+    async def _end(self, job: Job, process: Process) -> None:
+        """End a worker by force that does not stop by itself."""
+        for patience_s in (GRACE_S, SAVE_S):
+            try:
+                await asyncio.wait_for(process.wait(), patience_s)
+            except asyncio.TimeoutError:
+                if job.is_saving:
+                    continue
+            break
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
 
     def _tell(self, job: Job) -> None:
         for listener in list(self._subscribers.values()):

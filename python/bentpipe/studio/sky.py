@@ -103,7 +103,7 @@ class SkyData:
 
 
 def _keyframes(of: SkyConstellation) -> tuple[float, Values]:
-    """The longest step of which positions between keyframes are nearly right, and the positions at keyframes."""
+    """Choose the longest step with small errors between keyframes, and return it with the positions at keyframes."""
     for step_s in STEPS_S:
         found = of.keyframes(end_s=max(of.duration_s, step_s), step_s=step_s / 2)
         positions = _fixed(found)
@@ -124,7 +124,7 @@ def _fixed(found: Keyframes) -> Values:
 
 
 def _error_km(positions: Values) -> float:
-    """How far the middles between every other position are from those along the great circle."""
+    """Largest distance between a position and the middle of its neighbours along the great circle, km."""
     import numpy as np
 
     before, middle, after = positions[:-2:2], positions[1::2], positions[2::2]

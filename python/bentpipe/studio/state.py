@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bentpipe.scenario.writing import Sets
     from bentpipe.studio.folders import Folder
     from bentpipe.studio.jobs import Jobs
+    from bentpipe.studio.lessons import Lesson
 
 PAGES_MAX = 20
 DRAFTS_MAX = 2 * PAGES_MAX
@@ -35,12 +36,15 @@ class Studio:
         Name of the scenario that a page shows first.
     own : sequence of str
         Custom classes, as `FILE.py:CLASS`. No page can name others: a scenario runs no code of its own.
+    lesson : Lesson, optional
+        The lesson whose steps are beside the page.
     """
 
     folder: Folder
     jobs: Jobs
     first: str = "geo"
     own: Sequence[str] = ()
+    lesson: Lesson | None = None
     pages: set[str] = field(default_factory=set)
     """Identifiers of the open pages."""
     drafts: OrderedDict[str, Scenario] = field(default_factory=OrderedDict)

@@ -57,9 +57,7 @@ def main() -> None:
     except KeyboardInterrupt:
         answer(failed="stopped", is_stopped=True)
     except MemoryError:
-        answer(
-            failed=f"not enough memory: a job may use {MEMORY_SHARE:.0%} of it\n  record fewer series, or run less time"
-        )
+        answer(failed=f"not enough memory: a job may use {MEMORY_SHARE:.0%} of it\n  record fewer series, or run less time")
     except OSError as error:
         answer(failed=f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}")
 
@@ -149,6 +147,7 @@ def run(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     try:
         result = run_(scenario, series=SERIES, progress=Reporter(answer))
     except Interrupted as interrupt:
+        answer(is_saving=True)
         result = interrupt.result
     place = Path(request["place"])
     result.save(place)
@@ -166,8 +165,11 @@ def compare(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 
     options = dict(request["options"])
     try:
-        result = compare_(scenario_of(request), options.pop("cc", None), **options, progress=Reporter(answer, compared))
+        result = compare_(
+            scenario_of(request), options.pop("cc", None), **options, progress=Reporter(answer, compared)
+        )
     except Interrupted as interrupt:
+        answer(is_saving=True)
         if interrupt.result is None:
             raise
         result = interrupt.result
@@ -185,6 +187,7 @@ def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     try:
         result = sweep_(scenario_of(request), options.pop("vary", None), **options, progress=Reporter(answer, swept))
     except Interrupted as interrupt:
+        answer(is_saving=True)
         if interrupt.result is None:
             raise
         result = interrupt.result
@@ -193,11 +196,7 @@ def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     return {**swept(result), "command": _command(result)}
 
 
-JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {
-    "run": run,
-    "compare": compare,
-    "sweep": sweep,
-}
+JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {"run": run, "compare": compare, "sweep": sweep}
 
 
 def compared(result: Any) -> dict[str, Any]:

@@ -69,15 +69,15 @@ class Bar:
         with ui.row().classes("page-job").mark("job"):
             ui.linear_progress(value=share, show_value=False).props(f'aria-label="Progress of {job.kind} {job.number}"')
             ui.label(label_of(job))
-            ui.button("Stop", on_click=lambda: self._session.studio.jobs.stop(job)).props("flat dense no-caps").mark(
-                "stop"
-            )
+            ui.button("Stop", on_click=lambda: self._session.studio.jobs.stop(job)).props("flat dense no-caps").mark("stop")
 
 
 def label_of(job: Job) -> str:
     """The state of a job in a few words: `run: simulated 12.3 s, 4 s left`."""
     if job.state == "waiting":
         return f"{job.kind}: waits"
+    if job.is_told_to_stop:
+        return f"{job.kind}: {'saves what there is' if job.is_saving else 'stops'}"
     left_s = job.progress.get("left_s")
     left = "" if left_s is None else f", {clock(left_s)} left"
     return f"{job.kind}: {job.progress.get('label', 'begins')}{left}"

@@ -99,9 +99,7 @@ def groups(text: str, scenario: Scenario | None) -> list[Group]:
                 for name in names:
                     inside = (defaults or {}).get(name)
                     prefix = f"{key}.{_quoted(name)}"
-                    found.append(
-                        Group(f"{key} {name}", tuple(_fields(entry, prefix, "", values and values.get(name), inside)))
-                    )
+                    found.append(Group(f"{key} {name}", tuple(_fields(entry, prefix, "", values and values.get(name), inside))))
             elif _followed(node).get("properties"):
                 found.append(Group(key, tuple(_fields(_followed(node), key, "", values, defaults))))
     alone = {key: node for key, node in root["properties"].items() if not _followed(node).get("properties")}
@@ -115,9 +113,7 @@ def _schema() -> dict[str, Any]:
     return schema()
 
 
-def _fields(
-    node: Mapping[str, Any], prefix: str, name: str, written: Any, resolved: Any, depth: int = 0
-) -> Iterator[Field]:
+def _fields(node: Mapping[str, Any], prefix: str, name: str, written: Any, resolved: Any, depth: int = 0) -> Iterator[Field]:
     for key, raw in node.get("properties", {}).items():
         inside, dotted = _followed(raw), f"{prefix}.{_quoted(key)}"
         shown = f"{name}.{key}" if name else key

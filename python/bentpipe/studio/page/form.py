@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nicegui import ui
@@ -146,6 +147,7 @@ class Row:
         literal = str(self._input.value or "").strip()
         if literal == self._field.value:
             return
+        self._field = replace(self._field, value=literal)
         try:
             self._session.put(self._key, literal)
         except BentpipeError:

@@ -12,6 +12,7 @@ from bentpipe.studio.page.bar import Bar
 from bentpipe.studio.page.command import CommandPanel
 from bentpipe.studio.page.compare import Compare
 from bentpipe.studio.page.form import Form
+from bentpipe.studio.page.lesson import LessonPanel
 from bentpipe.studio.page.library import Library
 from bentpipe.studio.page.sweep import Sweep
 from bentpipe.studio.page.tables import Tables
@@ -33,7 +34,7 @@ def lay_out(session: Session) -> None:
         Bar(session, scripts)
         with ui.splitter(value=23, limits=(0, 60)).classes("page-main") as outer:
             with outer.before:
-                _left(session)
+                _left(session, scripts)
             with outer.after, ui.splitter(value=61, limits=(0, 100)).classes("page-fill") as inner:
                 with inner.before:
                     _middle(session, scripts)
@@ -41,7 +42,6 @@ def lay_out(session: Session) -> None:
                     _right(session)
         with ui.element("section").classes("page-bottom").props('aria-label="Time"'):
             view.place("strip")
-
     def notify(text: str, kind: str) -> None:
         with client:
             ui.notify(text, type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
@@ -50,14 +50,7 @@ def lay_out(session: Session) -> None:
     session.start()
 
 
-def tabbed(
-    panels: Mapping[str, Callable[[], object]],
-    label: str,
-    *,
-    first: str = "",
-    lazy: Collection[str] = (),
-    changed: Callable[[str], object] = lambda title: None,
-) -> ui.tabs:
+def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str = "", lazy: Collection[str] = (), changed: Callable[[str], object] = lambda title: None) -> ui.tabs:
     """Tabs with a panel each. All panels are in the page, and one is visible: scripts find their places.
 
     Parameters
@@ -97,11 +90,13 @@ def tabbed(
     return tabs
 
 
-def _left(session: Session) -> None:
+def _left(session: Session, scripts: view.View) -> None:
     with ui.element("section").classes("page-column page-left").props('aria-label="Scenario"'):
         editors: list[TextPanel] = []
+        lesson = session.studio.lesson
         tabbed(
             {
+                **({"Lesson": lambda: LessonPanel(session, scripts, lesson)} if lesson is not None else {}),
                 "Text": lambda: editors.append(TextPanel(session)),
                 "Form": lambda: Form(session),
                 "Command": lambda: CommandPanel(session),

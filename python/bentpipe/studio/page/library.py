@@ -57,9 +57,7 @@ class Library:
             for name, form in folder.stores():
                 with ui.row().classes("page-entry"):
                     ui.label(f"{name}: {form.removeprefix('bentpipe ')}")
-                    ui.button("Open", on_click=lambda name=name: self.open_store(name)).props(
-                        "flat dense no-caps"
-                    ).mark("open-store")
+                    ui.button("Open", on_click=lambda name=name: self.open_store(name)).props("flat dense no-caps").mark("open-store")
             for name in folder.reports():
                 ui.label(f"{name}: report, opened from disk")
             if not (folder.scenarios() or folder.runs() or folder.stores()):

@@ -40,9 +40,7 @@ class Sweep(Experiment):
                     entered = ui.input("Values", value=values, placeholder="10 ms,250 ms  or  1e-5..1e-1:5:log")
                     entered.props("dense outlined").classes("page-medium").mark(f"values-{number + 1}")
                     self.axes.append((chosen, entered))
-        self.third = (
-            ui.select({}, label="Third key", on_change=self._pick).props("dense outlined").classes("page-narrow")
-        )
+        self.third = ui.select({}, label="Third key", on_change=self._pick).props("dense outlined").classes("page-narrow")
         self.third.set_visibility(False)
         self.session.on("opened", lambda: [chosen.set_options(self._keys()) for chosen, _ in self.axes])
 
@@ -108,9 +106,7 @@ class Sweep(Experiment):
             if is_open:
                 frame = {"borderColor": "#52606d", "borderWidth": 2, "borderType": "dashed", "opacity": 0.6}
             shown = None if value is None else round(value / divisor, 6)
-            data.append(
-                {"value": [*at, "-" if shown is None else shown], "text": _text(point, divisor), "itemStyle": frame}
-            )
+            data.append({"value": [*at, "-" if shown is None else shown], "text": _text(point, divisor), "itemStyle": frame})
         known = [value / divisor for value in values if value is not None]
         axis = {"type": "category", "splitArea": {"show": True}}
         return {

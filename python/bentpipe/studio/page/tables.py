@@ -56,9 +56,7 @@ class Tables:
         self._said.text = f"{count} row{'s' * (count != 1)}" + (f", {ROWS_MAX} shown" if count > ROWS_MAX else "")
         self._place.clear()
         with self._place:
-            ui.aggrid({"columnDefs": columns(name), "rowData": rows, "enableBrowserTooltips": True}).classes(
-                "page-aggrid"
-            ).mark("table")
+            ui.aggrid({"columnDefs": columns(name), "rowData": rows, "enableBrowserTooltips": True}).classes("page-aggrid").mark("table")
 
 
 def columns(name: str) -> list[dict[str, Any]]:

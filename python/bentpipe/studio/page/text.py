@@ -33,9 +33,7 @@ class TextPanel:
             self._fold = ui.switch("Fold lists", value=True, on_change=self._mark).props("dense")
             ui.button("Save", on_click=self.save).props("flat dense no-caps").mark("save")
         self.editor = (
-            ui.codemirror(
-                on_change=self._typed, language="TOML", theme="basicLight", keymap=keymap, line_wrapping=False
-            )
+            ui.codemirror(on_change=self._typed, language="TOML", theme="basicLight", keymap=keymap, line_wrapping=False)
             .classes("page-editor")
             .props('aria-label="Text of the scenario"')
             .mark("editor")
@@ -150,9 +148,7 @@ class ProblemList:
 
     def __init__(self, session: Session, text: TextPanel) -> None:
         self._session, self._text = session, text
-        self._list = (
-            ui.column().classes("page-problems").props('role="region" aria-label="Problems" aria-live="polite"')
-        )
+        self._list = ui.column().classes("page-problems").props('role="region" aria-label="Problems" aria-live="polite"')
         session.on("checked", self._show)
 
     def _show(self) -> None:

@@ -58,7 +58,16 @@
     async #open() {
       const run = studio.time.run;
       this.shown = run;
+      if (!run) return;
       try {
+        const { has_sky: hasSky } = await studio.source.meta(run);
+        if (this.shown !== run) return;
+        this.element.classList.toggle("is-empty", !hasSky);
+        this.sky = null;
+        if (!hasSky) {
+          this.line.textContent = "This scenario has no sky: its links are on the ground.";
+          return;
+        }
         const [sky, land] = await Promise.all([studio.skyOf(run), studio.source.land()]);
         if (this.shown !== run) return;
         this.sky = sky;
@@ -193,6 +202,12 @@
       const context = this.canvas.getContext("2d");
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.clearRect(0, 0, width, height);
+      const path = this.#paint(context, width, height);
+      this.#tell(path);
+      studio.skyplot.draw(this.plot, this.sky, path);
+    }
+
+    #paint(context, width, height) {
       this.sky.at(studio.time.t);
       this.#aim(width, height);
       this.#place();
@@ -203,9 +218,17 @@
       this.#satellites(context, path);
       this.#footprints(context, path);
       this.#path(context, path);
-      this.#names(context, width, height);
-      this.#tell(path);
-      studio.skyplot.draw(this.plot, this.sky, path);
+      this.#names(context, width);
+      return path;
+    }
+
+    // The picture of the moment, for a page of paper.
+    svg() {
+      if (!this.sky) return null;
+      const { clientWidth: width, clientHeight: height } = this.stage;
+      const context = new studio.SvgContext(width || 480, height || 480);
+      this.#paint(context, context.width, context.height);
+      return context.text();
     }
 
     // The projection of this drawing: the highest satellite is within the picture.
@@ -444,5 +467,10 @@
     }
   }
 
-  studio.globe = { mount: (element) => new Globe(element) };
+  let mounted = null;
+  studio.globe = {
+    mount: (element) => (mounted = new Globe(element)),
+    state: () => mounted?.state() ?? null,
+    svg: () => mounted?.svg() ?? null,
+  };
 })();

@@ -42,6 +42,12 @@
     studio.time.set(changes);
   }
 
+  // The handle and the visible part in a run whose facts may still be on their way.
+  async function moment(run, changes) {
+    const { duration_s: duration } = await studio.source.meta(run);
+    if (studio.time.run === run) studio.time.set({ duration, ...changes });
+  }
+
   // A server that has ended does not come back at this address.
   function watchConnection() {
     const socket = globalThis.socket;
@@ -103,5 +109,5 @@
 
   const isDark = () => Quasar.Dark.isActive;
 
-  studio.page = { begin, show, download, picture, present, scheme, isDark };
+  studio.page = { begin, show, moment, download, picture, present, scheme, isDark };
 })();

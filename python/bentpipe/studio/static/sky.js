@@ -2,9 +2,12 @@
 //
 // Positions are km in the frame that turns with the Earth: x towards 0° north and east, z towards the north pole.
 // Satellites have the numbers 0 to count - 1, in the order of the constellations; places follow.
+"use strict";
 (() => {
-  "use strict";
+  const studio = globalThis.studio;
   const EARTH_KM = 6371.009;
+  const EQUATOR_KM = 6378.137; // WGS 84.
+  const FLATNESS = 0.00669437999; // Its squared eccentricity.
   const RADIANS = Math.PI / 180;
 
   class Sky {
@@ -79,18 +82,22 @@
       return values;
     }
 
+    // Fixed places are given over the ellipsoid, moving ones as seen from the middle of the Earth.
     #put(place, node, time) {
-      let [east, north] = [place.longitude_deg, place.latitude_deg];
+      const height = place.height_km ?? 0;
       if (place.way) {
         const step = Math.min(Math.max(0, Math.round(time / place.way_step_s)), place.way.length / 2 - 1);
-        [east, north] = [place.way[2 * step], place.way[2 * step + 1]];
+        const [east, north] = [place.way[2 * step] * RADIANS, place.way[2 * step + 1] * RADIANS];
+        const across = (EARTH_KM + height) * Math.cos(north);
+        const up = (EARTH_KM + height) * Math.sin(north);
+        this.positions.set([across * Math.cos(east), across * Math.sin(east), up], 3 * node);
+        return;
       }
-      const radius = EARTH_KM + (place.height_km ?? 0);
-      const [cos, sin] = [Math.cos(north * RADIANS), Math.sin(north * RADIANS)];
-      this.positions.set(
-        [radius * cos * Math.cos(east * RADIANS), radius * cos * Math.sin(east * RADIANS), radius * sin],
-        3 * node,
-      );
+      const [east, north] = [place.longitude_deg * RADIANS, place.latitude_deg * RADIANS];
+      const radius = EQUATOR_KM / Math.sqrt(1 - FLATNESS * Math.sin(north) ** 2);
+      const across = (radius + height) * Math.cos(north);
+      const up = ((1 - FLATNESS) * radius + height) * Math.sin(north);
+      this.positions.set([across * Math.cos(east), across * Math.sin(east), up], 3 * node);
     }
 
     position(node) {

@@ -262,5 +262,9 @@
     }
   }
 
-  studio.topology = { mount: (element) => new Topology(element) };
+  let mounted = null;
+  studio.topology = {
+    mount: (element) => (mounted = new Topology(element)),
+    state: () => mounted?.state() ?? null,
+  };
 })();
