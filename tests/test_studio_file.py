@@ -213,8 +213,8 @@ def test_a_part_of_the_time_zooms_to_its_longest_span(view, result):
 
 
 def test_play_moves_the_handle_and_space_stops_it(view):
-    view.press(" ")
-    for _ in range(200):
+    view.page.keyboard.press(" ")
+    for _ in range(1000):
         if view.page.evaluate("studio.time.t") > 0:
             break
         time.sleep(0.02)

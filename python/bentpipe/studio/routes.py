@@ -22,6 +22,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.scenario.scenario import Scenario, shipped
 from bentpipe.studio.data import RunData
+from bentpipe.studio.drafts import DraftData
 from bentpipe.studio.sky import SkyData
 from bentpipe.studio.thumbnail import of_bundled
 
@@ -73,8 +74,12 @@ def of_runs(studio: Studio) -> APIRouter:
     def sky(run: str) -> SkyData:
         return SkyData.of(scenario(run))
 
-    def data(run: str) -> RunData:
+    def result(run: str) -> RunData:
         return opened(known(lambda: studio.folder.run(run)))
+
+    def data(run: str) -> RunData | DraftData:
+        draft = studio.drafts.get(run)
+        return result(run) if draft is None else DraftData(run, draft)
 
     def scenario(run: str) -> Scenario:
         draft = studio.drafts.get(run)
@@ -82,8 +87,6 @@ def of_runs(studio: Studio) -> APIRouter:
 
     @router.get("/meta")
     def meta(run: str) -> Response:
-        if (draft := studio.drafts.get(run)) is not None:
-            return JSONResponse(of_draft(run, draft))
         return JSONResponse(data(run).meta())
 
     @router.get("/series")
@@ -119,14 +122,14 @@ def of_runs(studio: Studio) -> APIRouter:
         _checked(times=(start, end))
         if form not in FORMS:
             raise BentpipeError(unknown(form, "a form of a figure", FORMS))
-        content = drawn(data(run).result, form, start, end)
+        content = drawn(result(run).result, form, start, end)
         return Response(content, media_type=FORMS[form], headers=_attached(f"{run}.{form}"))
 
     @router.get("/share")
     def share(run: str, pin: str = "") -> Response:
         from bentpipe.studio.share import single
 
-        page = single(data(run), data(pin) if pin else None, sky(run) if scenario(run).has_sky else None)
+        page = single(result(run), result(pin) if pin else None, sky(run) if scenario(run).has_sky else None)
         return Response(page, media_type="text/html; charset=utf-8", headers=_attached(f"{run}.html"))
 
     @router.get("/network")
@@ -197,33 +200,6 @@ def drawn(result: RunResult, form: str, start: float, end: float) -> bytes:
 
 def _attached(name: str) -> dict[str, str]:
     return {"content-disposition": f'attachment; filename="{name}"'}
-
-
-def of_draft(run: str, scenario: Scenario) -> dict[str, Any]:
-    """The facts of a scenario that has not been run, in the form of those of a run."""
-    from bentpipe.experiment.common.hosts import hosts_of
-    from bentpipe.version import __version__
-
-    return {
-        "run": run,
-        "is_draft": True,
-        "title": scenario.title,
-        "seed": scenario.seed,
-        "version": __version__,
-        "digest": scenario.digest,
-        "command": "",
-        "text": scenario.written[0],
-        "duration_s": scenario.duration_s,
-        "stop": "",
-        "hosts": hosts_of([scenario.hosts]),
-        "flows": scenario.flow_names,
-        "links": scenario.link_names,
-        "series": [],
-        "happenings": [],
-        "statements": [],
-        "notes": scenario.notes,
-        "has_sky": scenario.has_sky,
-    }
 
 
 def known(find: Callable[[], Any]) -> Any:

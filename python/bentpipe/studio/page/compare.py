@@ -29,8 +29,7 @@ class Compare(Experiment):
 
     def settings(self) -> None:
         """Congestion controls; none means the cases of the scenario."""
-        known = {each["name"]: f"{each['name']}: {each['summary']}" for each in choices()["cc"]}
-        known |= {name: f"{name}: custom" for name in self.session.studio.senders}
+        known = [*(each["name"] for each in choices()["cc"]), *self.session.studio.senders]
         self.names = ui.select(known, multiple=True, label="Congestion controls", value=["cubic", "bbr3"], with_input=True)
         self.names.props("dense outlined options-dense use-chips").classes("page-wide").mark("senders")
 

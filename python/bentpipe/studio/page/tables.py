@@ -56,7 +56,8 @@ class Tables:
         self._said.text = f"{count} row{'s' * (count != 1)}" + (f", {ROWS_MAX} shown" if count > ROWS_MAX else "")
         self._place.clear()
         with self._place:
-            ui.aggrid({"columnDefs": columns(name), "rowData": rows, "enableBrowserTooltips": True}).classes("page-aggrid").mark("table")
+            options = {"columnDefs": columns(name), "rowData": rows, "enableBrowserTooltips": True}
+            ui.aggrid(options, auto_size_columns=False).classes("page-aggrid").mark("table")
 
 
 def columns(name: str) -> list[dict[str, Any]]:
@@ -69,6 +70,7 @@ def columns(name: str) -> list[dict[str, Any]]:
             "sortable": True,
             "filter": True,
             "resizable": True,
+            "width": max(110, 14 + 9 * len(each["name"])),
             "cellDataType": False,
         }
         for each in dictionary()[name]
