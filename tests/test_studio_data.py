@@ -207,7 +207,11 @@ def test_vendored_files_are_those_in_the_list():
 
 def test_every_script_is_there_and_listed():
     listed = {*assets.SCRIPTS, *assets.STYLES}
-    assert {f"static/{path.name}" for path in (FOLDER / "static").iterdir()} <= listed | {*assets.SKY_SCRIPTS, "static/page.js", "static/page.css"}
+    assert {f"static/{path.name}" for path in (FOLDER / "static").iterdir()} <= listed | {
+        *assets.SKY_SCRIPTS,
+        "static/page.js",
+        "static/page.css",
+    }
     for name in listed:
         assert assets.text(name)
 
