@@ -82,13 +82,21 @@ class Folder:
         return [name for name in found if Path(name).name not in ("provenance.json", ABOUT)][:LISTED_MAX]
 
     def stores(self) -> list[tuple[str, str]]:
-        """Name and form of each result in the folder: saved runs, comparisons, stores of sweeps; the newest first."""
+        """Name and title of each result in the folder: saved runs, comparisons, stores of sweeps; the newest first."""
         marks = (files.PROVENANCE, STORE)
         found = {path.parent for pattern in ("*", "*/*") for mark in marks for path in self.path.glob(f"{pattern}/{mark}")}
         found |= {path.parent for path in self.results_path.glob(f"*/{files.PROVENANCE}")}
         places = [place for place in found if self._is_inside(place) and place.parent != self.runs_path]
         names = [place.relative_to(self.path).as_posix() for place in sorted(places, key=_age, reverse=True)]
-        return [(name, form) for name in names if (form := self.form(name))][:LISTED_MAX]
+        return [(name, self._title(name)) for name in names if self.form(name)][:LISTED_MAX]
+
+    def _title(self, name: str) -> str:
+        try:
+            facts = json.loads((self.inside(name) / files.PROVENANCE).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return "store of a sweep"
+        what = facts.get("verb") or str(facts.get("form", "")).removeprefix("bentpipe ")
+        return f"{what}, {facts.get('title', '')}"
 
     def form(self, name: str) -> str | None:
         """The form of a result: `bentpipe run`, `bentpipe sweep` and others; None if it is none."""

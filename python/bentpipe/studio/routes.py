@@ -171,7 +171,7 @@ def of_folder(studio: Studio) -> APIRouter:
     @router.get("/stores")
     def stores() -> Response:
         folder = studio.folder
-        found = [{"name": name, "form": form} for name, form in folder.stores()]
+        found = [{"name": name, "title": title} for name, title in folder.stores()]
         return JSONResponse({"stores": found, "reports": folder.reports()})
 
     @router.get("/jobs")

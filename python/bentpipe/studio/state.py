@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.errors import BentpipeError
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario
 
@@ -52,6 +53,9 @@ class Studio:
 
     def __post_init__(self) -> None:
         classes = [loading.taken(each) for each in self.own]
+        for text, found in zip(self.own, classes, strict=True):
+            if isinstance(found, str):
+                raise BentpipeError(f"{text!r} is no custom class\n  expected FILE.py:CLASS, such as mine.py:MyCc")
         self.senders: dict[str, Own] = {loading.name_of(each): each for each in classes}
 
     def scenario(self, text: str, name: str, sets: Sets = (), progress: Watch | None = None) -> Scenario:

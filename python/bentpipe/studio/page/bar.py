@@ -31,7 +31,6 @@ class Bar:
                 .mark("scenario")
             )
             self._jobs = ui.row().classes("page-jobs").props('role="status" aria-label="Jobs"')
-            ui.space()
             self._run = ui.button("Run", icon="play_arrow", on_click=lambda: session.start_run())
             self._run.props("dense no-caps unelevated").mark("run")
             Actions(session, view)

@@ -48,19 +48,20 @@ class Library:
         session, folder = self._session, self._session.studio.folder
         self._own.clear()
         with self._own:
-            for name in folder.scenarios():
+            stores, scenarios, runs = folder.stores(), folder.scenarios(), folder.runs()
+            for name in scenarios:
                 with ui.row().classes("page-entry"):
                     ui.label(name)
                     self._button("Open", lambda name=name: session.open(name))
-            for run in folder.runs():
+            for run in runs:
                 self._run(run)
-            for name, form in folder.stores():
+            for name, title in stores:
                 with ui.row().classes("page-entry"):
-                    ui.label(f"{name}: {form.removeprefix('bentpipe ')}")
+                    ui.label(f"{name}: {title}")
                     ui.button("Open", on_click=lambda name=name: self.open_store(name)).props("flat dense no-caps").mark("open-store")
             for name in folder.reports():
                 ui.label(f"{name}: report, opened from disk")
-            if not (folder.scenarios() or folder.runs() or folder.stores()):
+            if not (scenarios or runs or stores):
                 ui.label("Nothing yet.")
 
     def _run(self, run: str) -> None:

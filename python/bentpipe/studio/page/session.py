@@ -64,6 +64,7 @@ class Session:
     """Name of the scenario as it is drawn before it has run."""
     run: str = ""
     pin: str = ""
+    is_dark: bool = False
     job: Job | None = None
     """The job that the page asked for last."""
 
@@ -75,7 +76,7 @@ class Session:
         self.notify: Callable[[str, str], object] = lambda text, kind: None
 
     def on(self, what: str, listener: Callable[[], object]) -> None:
-        """Call a function when something has changed: `opened`, `text`, `checked`, `run`, `pin`, `jobs` or `saved`."""
+        """Call a function when something has changed: `opened`, `text`, `checked`, `run`, `pin`, `jobs`, `saved` or `scheme`."""
         self._listeners.setdefault(what, []).append(listener)
 
     def tell(self, what: str) -> None:

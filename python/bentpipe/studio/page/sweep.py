@@ -120,7 +120,7 @@ class Sweep(Experiment):
             # By default the last dimension decides, which need not be the value.
             "visualMap": {"min": min(known, default=0), "max": max(known, default=1), "dimension": 2, "calculable": True,
                           "right": 0, "top": "middle", "inRange": {"color": MAP}},
-            "series": [{"type": "heatmap", "data": data, "label": {"show": True, ":formatter": CELL}}],
+            "series": [{"type": "heatmap", "data": data, "label": {"show": True, "lineHeight": 15, ":formatter": CELL}}],
         }  # fmt: skip
 
     def clicked(self, index: int) -> None:

@@ -38,6 +38,7 @@ class TextPanel:
             .props('aria-label="Text of the scenario"')
             .mark("editor")
         )
+        session.on("scheme", lambda: self.editor.set_theme("basicDark" if session.is_dark else "basicLight"))
         session.on("opened", self._show)
         session.on("checked", self._mark)
         session.on("saved", self._name)

@@ -11,6 +11,7 @@ from bentpipe.studio import assets
 
 if TYPE_CHECKING:
     from nicegui.awaitable_response import AwaitableResponse
+    from nicegui.events import GenericEventArguments
 
     from bentpipe.studio.page.session import Session
 
@@ -42,6 +43,12 @@ class View:
             session.on(what, self._show)
         # The scripts begin when the page has a connection; they are loaded by then.
         self._client.on_connect(lambda: self.call("begin", PLACES, self.state()))
+
+        ui.on("studio-dark", self._dark)
+
+    def _dark(self, event: GenericEventArguments) -> None:
+        self._session.is_dark = bool(event.args.get("isDark")) if isinstance(event.args, dict) else False
+        self._session.tell("scheme")
 
     def _show(self) -> None:
         self.call("show", self.state())
