@@ -9,9 +9,20 @@ import pytest
 import bentpipe as bp
 from bentpipe.errors import BentpipeError, Problem, ScenarioError
 from bentpipe.scenario import editing
-from bentpipe.studio.folders import Changed, Folder, write_about
+from bentpipe.studio.folders import ChangedError, Folder, write_about
 
-SMALL = 'title = "t"\nduration = "1 s"\n[link.l]\nfrom = "a"\nto = "b"\nrate = "1 Mbit/s"\ndelay = "1 ms"\n[flow.f]\nfrom = "a"\nto = "b"\n'
+SMALL = """\
+title = "t"
+duration = "1 s"
+[link.l]
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "1 ms"
+[flow.f]
+from = "a"
+to = "b"
+"""
 
 
 @pytest.fixture
@@ -23,7 +34,10 @@ def folder(tmp_path):
     return Folder(place)
 
 
-@pytest.mark.parametrize("name", ["../outside.toml", "/etc/passwd", "a/../../outside.toml", "", "x\0y", "..", "link.toml", "far/outside.toml"])
+@pytest.mark.parametrize(
+    "name",
+    ["../outside.toml", "/etc/passwd", "a/../../outside.toml", "", "x\0y", "..", "link.toml", "far/outside.toml"],
+)
 def test_a_name_that_leads_out_is_refused(folder, name):
     (folder.path / "link.toml").symlink_to(folder.path.parent / "outside.toml")
     (folder.path / "far").symlink_to(folder.path.parent)
@@ -55,12 +69,12 @@ def test_bytes_that_are_no_text_are_an_error(folder):
 def test_save_refuses_a_file_that_was_changed_elsewhere(folder):
     opened = folder.open("a.toml")
     mark = folder.save("a.toml", "x = 1\n", opened.mark)
-    with pytest.raises(Changed):
+    with pytest.raises(ChangedError):
         folder.save("a.toml", "x = 2\n", opened.mark)
     assert (folder.path / "a.toml").read_text() == "x = 1\n"
     folder.save("a.toml", "x = 2\n", mark)
     # A new name must not be in use.
-    with pytest.raises(Changed):
+    with pytest.raises(ChangedError):
         folder.save("a.toml", "x = 3\n", "")
 
 

@@ -67,8 +67,8 @@ def command(
 ) -> None:
     """Open scenarios, runs and their reasons in a browser.
 
-    A page of this machine: the scenario on the left, curves in the middle, the sky and the reasons on the right, and one
-    handle for the time of all. It ends with Ctrl-C.
+    A page of this machine: the scenario on the left, curves in the middle, the sky and the reasons on the right, and
+    one handle for the time of all. It ends with Ctrl-C.
     """
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:

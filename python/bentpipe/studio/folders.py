@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import secrets
 import shutil
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe import files
 from bentpipe.errors import BentpipeError
 from bentpipe.scenario.scenario import SIZE_MAX, shipped, shipped_text
+
+if TYPE_CHECKING:
+    import os
 
 RUN = re.compile(r"[0-9a-f]{12}")
 RUNS_MAX = 20
@@ -84,7 +86,9 @@ class Folder:
     def stores(self) -> list[tuple[str, str]]:
         """Name and title of each result in the folder: saved runs, comparisons, stores of sweeps; the newest first."""
         marks = (files.PROVENANCE, STORE)
-        found = {path.parent for pattern in ("*", "*/*") for mark in marks for path in self.path.glob(f"{pattern}/{mark}")}
+        found = {
+            path.parent for pattern in ("*", "*/*") for mark in marks for path in self.path.glob(f"{pattern}/{mark}")
+        }
         found |= {path.parent for path in self.results_path.glob(f"*/{files.PROVENANCE}")}
         places = [place for place in found if self._is_inside(place) and place.parent != self.runs_path]
         names = [place.relative_to(self.path).as_posix() for place in sorted(places, key=_age, reverse=True)]
@@ -151,7 +155,7 @@ class Folder:
 
         Raises
         ------
-        Changed
+        ChangedError
             The file is not the one that was read.
         BentpipeError
             The file cannot be written, or the name is none of a scenario.
@@ -162,7 +166,7 @@ class Folder:
         there = _mark(place.read_bytes()) if place.is_file() else ""
         content = text.encode()
         if there not in (mark, _mark(content)):
-            raise Changed(name)
+            raise ChangedError(name)
         with files.writing(name):
             files.replace(place, content, secrets.token_hex(4))
         return _mark(content)
@@ -224,7 +228,7 @@ class Folder:
         return removed
 
 
-class Changed(BentpipeError):
+class ChangedError(BentpipeError):
     """A file has another content than when it was read."""
 
     def __init__(self, name: str) -> None:

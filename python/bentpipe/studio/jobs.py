@@ -107,7 +107,9 @@ class Jobs:
         """
         waiting = [job for job in self._jobs if job.state == "waiting" and job.page == page]
         if len(waiting) >= WAITING_MAX:
-            raise BentpipeError(f"{WAITING_MAX} jobs of this page wait already\n  stop one of them, or wait for its end")
+            raise BentpipeError(
+                f"{WAITING_MAX} jobs of this page wait already\n  stop one of them, or wait for its end"
+            )
         job = Job(next(self._numbers), kind, title, page, {**request, "kind": kind}, began_s=time.monotonic())
         self._jobs.append(job)
         self._forget()

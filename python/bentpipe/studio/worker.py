@@ -1,8 +1,8 @@
 """One job of the studio in a separate process: `python -m bentpipe.studio.worker`.
 
 The request is one line of JSON on the standard input, the answers are lines of JSON on the standard output: `progress`,
-`partial`, and last `done` or `failed`. The line `stop` ends the work early and keeps the part that there is. The end of the
-input ends the process: the server is gone.
+`partial`, and last `done` or `failed`. The line `stop` ends the work early and keeps the part that there is. The end of
+the input ends the process: the server is gone.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def main() -> None:
     except KeyboardInterrupt:
         answer(failed="stopped", is_stopped=True)
     except MemoryError:
-        answer(failed=f"not enough memory: a job may use {MEMORY_SHARE:.0%} of it\n  record fewer series, or run less time")
+        answer(
+            failed=f"not enough memory: a job may use {MEMORY_SHARE:.0%} of it\n  record fewer series, or run less time"
+        )
     except OSError as error:
         answer(failed=f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}")
 
@@ -165,9 +167,7 @@ def compare(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 
     options = dict(request["options"])
     try:
-        result = compare_(
-            scenario_of(request), options.pop("cc", None), **options, progress=Reporter(answer, compared)
-        )
+        result = compare_(scenario_of(request), options.pop("cc", None), **options, progress=Reporter(answer, compared))
     except Interrupted as interrupt:
         answer(is_saving=True)
         if interrupt.result is None:
@@ -196,7 +196,11 @@ def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     return {**swept(result), "command": _command(result)}
 
 
-JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {"run": run, "compare": compare, "sweep": sweep}
+JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {
+    "run": run,
+    "compare": compare,
+    "sweep": sweep,
+}
 
 
 def compared(result: Any) -> dict[str, Any]:

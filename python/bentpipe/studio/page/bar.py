@@ -68,7 +68,9 @@ class Bar:
         with ui.row().classes("page-job").mark("job"):
             ui.linear_progress(value=share, show_value=False).props(f'aria-label="Progress of {job.kind} {job.number}"')
             ui.label(label_of(job))
-            ui.button("Stop", on_click=lambda: self._session.studio.jobs.stop(job)).props("flat dense no-caps").mark("stop")
+            ui.button("Stop", on_click=lambda: self._session.studio.jobs.stop(job)).props("flat dense no-caps").mark(
+                "stop"
+            )
 
 
 def label_of(job: Job) -> str:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from bentpipe.studio.jobs import Job
     from bentpipe.studio.page.session import Session
 
-INK = {"line": "#0072b2", "mean": "#d55e00", "soft": "#8a94a0"}
-"""Colours of Okabe and Ito, which differ for readers with any colour vision."""
 REPLICATIONS_MAX = 1000
 
 
@@ -65,7 +63,8 @@ class Experiment(ABC):
         """The options of the chart."""
 
     def clicked(self, index: int) -> None:
-        """Do what a click at a mark of the chart does."""
+        """Do what a click at a mark of the chart does: nothing, unless a kind of experiment says more."""
+        del index
 
     def start(self) -> None:
         """Put the experiment into the queue."""

@@ -42,6 +42,7 @@ def lay_out(session: Session) -> None:
                     _right(session)
         with ui.element("section").classes("page-bottom").props('aria-label="Time"'):
             view.place("strip")
+
     def notify(text: str, kind: str) -> None:
         with client:
             ui.notify(text, type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
@@ -50,7 +51,14 @@ def lay_out(session: Session) -> None:
     session.start()
 
 
-def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str = "", lazy: Collection[str] = (), changed: Callable[[str], object] = lambda title: None) -> ui.tabs:
+def tabbed(
+    panels: Mapping[str, Callable[[], object]],
+    label: str,
+    *,
+    first: str = "",
+    lazy: Collection[str] = (),
+    changed: Callable[[str], object] = lambda title: None,
+) -> ui.tabs:
     """Tabs with a panel each. All panels are in the page, and one is visible: scripts find their places.
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nicegui import background_tasks, ui
@@ -41,7 +42,7 @@ class Library:
             ui.element("img").props(f'src="api/thumbnail/{name}" alt="" loading=lazy width=160 height=90')
             ui.label(name).classes("page-strong")
             ui.label(title)
-        card.on("click", lambda: self._do(lambda: self._session.open(name)))
+        card.on("click", lambda: self._do(partial(self._session.open, name)))
 
     def refresh(self) -> None:
         """Read the folder again."""
@@ -52,13 +53,15 @@ class Library:
             for name in scenarios:
                 with ui.row().classes("page-entry"):
                     ui.label(name)
-                    self._button("Open", lambda name=name: session.open(name))
+                    self._button("Open", partial(session.open, name))
             for run in runs:
                 self._run(run)
             for name, title in stores:
                 with ui.row().classes("page-entry"):
                     ui.label(f"{name}: {title}")
-                    ui.button("Open", on_click=lambda name=name: self.open_store(name)).props("flat dense no-caps").mark("open-store")
+                    ui.button("Open", on_click=lambda name=name: self.open_store(name)).props(
+                        "flat dense no-caps"
+                    ).mark("open-store")
             for name in folder.reports():
                 ui.label(f"{name}: report, opened from disk")
             if not (scenarios or runs or stores):

@@ -1,4 +1,4 @@
-"""What one page shows: the text of a scenario, its problems, the run and the pinned run, and the jobs that it asked for."""
+"""What one page shows: the text of a scenario, its problems, the run, the pinned run, and the jobs it asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nicegui import background_tasks
 
 from bentpipe.errors import BentpipeError, Problem, ScenarioError
 from bentpipe.scenario import editing
-from bentpipe.studio.folders import Changed, Opened
+from bentpipe.studio.folders import ChangedError, Opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ class Wanted(NamedTuple):
         return cls(*(parameters.get(name, "")[:200] for name in cls._fields))
 
 
-class _Stale(Exception):
+class _StaleError(Exception):
     """The text has changed while it was checked."""
 
 
@@ -76,7 +76,10 @@ class Session:
         self.notify: Callable[[str, str], object] = lambda text, kind: None
 
     def on(self, what: str, listener: Callable[[], object]) -> None:
-        """Call a function when something has changed: `opened`, `text`, `checked`, `run`, `pin`, `jobs`, `saved` or `scheme`."""
+        """Call a function when something has changed.
+
+        It is one of `opened`, `text`, `checked`, `saved`, `run`, `pin`, `jobs`, `scheme` and `view-run`.
+        """
         self._listeners.setdefault(what, []).append(listener)
 
     def tell(self, what: str) -> None:
@@ -159,7 +162,7 @@ class Session:
 
         def watch(_: object) -> None:
             if version != self._version:
-                raise _Stale
+                raise _StaleError
 
         def checked() -> tuple[Scenario | None, tuple[Problem, ...]]:
             try:
@@ -170,7 +173,7 @@ class Session:
 
         try:
             found = await asyncio.to_thread(checked)
-        except _Stale:
+        except _StaleError:
             return
         except BentpipeError as error:
             found = None, (Problem(str(error)),)
@@ -208,7 +211,7 @@ class Session:
 
         Raises
         ------
-        Changed
+        ChangedError
             The file was changed elsewhere.
         BentpipeError
             It cannot be written.
@@ -287,4 +290,4 @@ class Session:
         self.tell("pin")
 
 
-__all__ = ["Changed", "Session", "Wanted"]
+__all__ = ["ChangedError", "Session", "Wanted"]
