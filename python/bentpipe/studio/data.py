@@ -132,7 +132,7 @@ class RunData:
             "flows": scenario.flow_names,
             "links": scenario.link_names,
             "rtt_s": dict(result.flows.select("flow", "rtt_p50_s").iter_rows()),
-            "busiest": self._busiest(),
+            "busiest": self.busy_links[0] if self.busy_links else None,
             "series": self.described,
             "happenings": happenings,
             "statements": result.statements,
@@ -207,16 +207,14 @@ class RunData:
         rows = self.result.series(name, **{entity: of})
         return rows["time_s"].to_numpy(), rows[name].cast(pl.Float64).to_numpy()
 
-    def _busiest(self) -> str | None:
-        """The link with the longest queue on average: the first that the view shows."""
-        means = (
+    @cached_property
+    def busy_links(self) -> list[str]:
+        """All links, those with the longest queues on average first."""
+        queues = (
             self.result.recorded["queue_bytes"].group_by("link", maintain_order=True).agg(pl.col("queue_bytes").mean())
         )
-        return (
-            None
-            if means.is_empty()
-            else str(means.sort("queue_bytes", descending=True, maintain_order=True)["link"][0])
-        )
+        means = dict(queues.iter_rows())
+        return sorted(self.result.scenario.link_names, key=lambda link: -(means.get(link) or 0.0))
 
     def _command(self) -> str | None:
         if "command" in self.own:

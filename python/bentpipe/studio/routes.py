@@ -129,7 +129,7 @@ def of_runs(studio: Studio) -> APIRouter:
     def share(run: str, pin: str = "") -> Response:
         from bentpipe.studio.share import single
 
-        page = single(result(run), result(pin) if pin else None)
+        page = single(result(run), result(pin) if pin else None, sky(run) if scenario(run).has_sky else None)
         return Response(page, media_type="text/html; charset=utf-8", headers=_attached(f"{run}.html"))
 
     @router.get("/network")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import files
 from bentpipe.studio import assets
 from bentpipe.studio.data import RunData
+from bentpipe.studio.sky import SkyData
 
 if TYPE_CHECKING:
     import os
@@ -79,19 +80,27 @@ class Explored:
 
 def explored(result: RunResult, height: int = 720) -> Explored:
     """The view over a result; see `RunResult.explore`."""
-    return Explored(single(RunData(result)), height)
+    sky = SkyData.of(result.scenario) if result.scenario.has_sky else None
+    return Explored(single(RunData(result), sky=sky), height)
 
 
-def single(data: RunData, pinned: RunData | None = None) -> str:
-    """The view over a run as one page, with another run behind it if one is pinned."""
-    meta = data.meta()
+def single(data: RunData, pinned: RunData | None = None, sky: SkyData | None = None) -> str:
+    """The view over a run as one page, with another run behind it if one is pinned, and with its sky if it has one."""
+    meta = data.meta() | {"has_sky": sky is not None}
     curves = dict(_curves(data, meta, BYTES_MOST if pinned is None else BYTES_MOST // 2))
     blobs = {f"run/{name}": text for name, text in (curves | dict(_reasons(data, meta))).items()}
     if pinned is not None:
         blobs |= {f"pin/{name}": text for name, text in _curves(pinned, pinned.meta(), BYTES_MOST // 2)}
+    if sky is not None:
+        blobs |= {
+            "run/sky": _zipped(dict(sky.facts)),
+            "run/keyframes": _zipped(sky.frames),
+            "land": _zipped(assets.text(assets.LAND)),
+        }
     content = {"run": "run", "pin": None if pinned is None else "pin", "blobs": blobs}
     style = "\n".join(map(assets.text, assets.STYLES))
-    scripts = [*map(assets.text, assets.SCRIPTS), "studio.share.open();"]
+    names = [*assets.SCRIPTS, *(assets.SKY_SCRIPTS if sky is not None else ())]
+    scripts = [*map(assets.text, names), "studio.share.open();"]
     allowed = " ".join(map(_hash, scripts))
     policy = f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
     body = "".join(f"<script>{script}</script>\n" for script in scripts)
@@ -125,7 +134,7 @@ def _zipped(content: bytes | str | dict[str, Any] | list[Any]) -> str:
 
 def _curves(data: RunData, meta: dict[str, Any], bytes_most: int) -> Iterator[tuple[str, str]]:
     """Facts and series, by name. Series have as many columns as there is room for."""
-    shown = {"flow": meta["flows"][:CURVES_MOST], "link": meta["links"][:CURVES_MOST]}
+    shown = {"flow": meta["flows"][:CURVES_MOST], "link": data.busy_links[:CURVES_MOST]}
     curves = [(each["name"], of, each["style"]) for each in meta["series"] for of in shown[each["of"]]]
     columns = COLUMNS
     while True:

@@ -68,7 +68,7 @@ class Teller:
         check(self.result.scenario, flow, at=arguments.number("at", at_s))
         row = self.result.flows.row(by_predicate=pl.col("flow") == flow, named=True)
         since_s = at_s - max(RECENT_S, 8 * (row["rtt_p50_s"] or 0.0))
-        before = [each for each in self.explanation(flow).happenings if each.time_s <= at_s and each.kind in WEIGHTS]
+        before = [each for each in self.explanation(flow).happenings if each.time_s <= at_s and _is_told(each)]
         recent = _folded([each for each in before if _end(each) >= since_s] or before[-1:])
         stories = sorted(self._stories(flow, recent, at_s), key=lambda story: (story[1], story[0]))[-(MOST - 1) :]
         told = [f"{time_s:.2f} s: {text}." for time_s, _, text in sorted(stories)]
@@ -115,7 +115,8 @@ class Teller:
         waiting = {link: self.value("queue_bytes", link, at_s) or 0.0 for link in self._route(flow)}
         fullest = max(waiting, key=lambda link: waiting[link], default=None)
         if fullest is not None:
-            said.append(f"{formatting.quantity(waiting[fullest], 'B')} wait at {fullest}")
+            queued = f"{formatting.quantity(waiting[fullest], 'B')} wait at {fullest}"
+            said.append(queued if waiting[fullest] else "all queues of its route are empty")
         state = "; ".join(said) or "nothing was recorded of this flow"
         return f"Now, at {at_s:.2f} s: {state}."
 
@@ -144,6 +145,11 @@ def _links(flow: dict[str, Any]) -> list[str]:
     routes = [flow["route"], flow["reverse_route"]]
     routes += [each["route"] for key in ("routes_later", "reverse_routes_later") for each in flow[key]]
     return [link for route in routes for link in route or []]
+
+
+def _is_told(happening: Happening) -> bool:
+    """Whether it has a moment: many changes of one key over the run are no such thing."""
+    return happening.kind in WEIGHTS and "changes" not in happening.numbers
 
 
 def _folded(happenings: Sequence[Happening]) -> list[Happening]:

@@ -23,6 +23,7 @@
   let added = [];
   let flows = [];
   let links = [];
+  let lossesAreOf = null;
   let asked = 0;
   let atRest = null;
 
@@ -38,7 +39,7 @@
 
   function follow(state, names) {
     if (names.has("run") || names.has("pin")) studio.pending(open());
-    else if (names.has("flow") && meta && state.flow && !flows.includes(state.flow)) choose([state.flow], links);
+    else if (names.has("flow") && meta && state.flow !== lossesAreOf) studio.pending(change());
     else if (names.has("from") || names.has("to")) studio.pending(load());
     if (names.has("t") || names.has("from") || names.has("to")) move();
   }
@@ -48,7 +49,7 @@
     const [found, old] = await Promise.all([run ? studio.source.meta(run) : null, pin ? studio.source.meta(pin) : null]);
     if (run !== studio.time.run || pin !== studio.time.pin) return;
     [meta, pinned] = [found, old];
-    if (!meta) return clear();
+    if (!meta || !meta.series.length) return clear();
     const known = flows.filter((flow) => meta.flows.includes(flow));
     const first = meta.flows.includes(studio.time.flow) ? studio.time.flow : meta.flows[0];
     flows = known.length ? known : meta.flows.slice(0, Math.min(4, CURVES_MOST));
@@ -56,18 +57,30 @@
     links = links.filter((link) => meta.links.includes(link));
     if (!links.length && meta.busiest) links = [meta.busiest];
     studio.time.set({ duration: meta.duration_s, flow: first });
+    lossesAreOf = first;
+    pickers();
     await rebuild();
   }
 
+  // A scenario that has not been run has a length, and no series.
   function clear() {
     panels.forEach((panel) => panel.destroy());
     panels = [];
     host.bar.replaceChildren();
+    host.list.replaceChildren(element("p", { class: "studio-empty" }, meta ? "Not run yet: Run draws its curves." : ""));
+    if (meta) studio.time.set({ duration: meta.duration_s, flow: meta.flows[0] });
+    meta = null;
   }
 
   async function choose(newFlows, newLinks) {
     [flows, links] = [newFlows.slice(0, CURVES_MOST), newLinks.slice(0, CURVES_MOST)];
     await studio.pending(rebuild());
+  }
+
+  // Another flow has other losses. Its curves are shown, too.
+  function change() {
+    if (flows.includes(studio.time.flow)) return rebuild();
+    return choose([studio.time.flow, ...flows], links).then(pickers);
   }
 
   function wanted() {
@@ -83,16 +96,17 @@
 
   function add(name, isThere = true) {
     added = isThere ? [...added.filter((each) => each !== name), name] : added.filter((each) => each !== name);
+    pickers();
     studio.pending(rebuild());
   }
 
   async function rebuild() {
+    lossesAreOf = studio.time.flow;
     panels.forEach((panel) => panel.destroy());
     panels = wanted().map((about) => studio.panel.make(about, { bands }));
     panels.forEach((panel, index) => (panel.isLast = index === panels.length - 1));
     host.list.replaceChildren(...panels.map((panel) => panel.box));
     for (const panel of panels) panel.set(curvesOf(panel.about));
-    pickers();
     await load();
     move();
   }
@@ -155,7 +169,14 @@
   async function fetched(run, curve, window, latest = studio.time.duration) {
     const asked = { name: curve.name, of: curve.of, ...window, to: Math.min(window.to, latest) };
     const nothing = { times: new Float64Array(0), values: new Float32Array(0), isThinned: false };
-    return [curve, asked.to > asked.from ? await studio.source.series(run, asked) : nothing];
+    if (!(asked.to > asked.from)) return [curve, nothing];
+    try {
+      return [curve, await studio.source.series(run, asked)];
+    } catch (error) {
+      // One curve that fails must not take the others with it.
+      studio.report(error);
+      return [curve, nothing];
+    }
   }
 
   function move() {
@@ -202,16 +223,20 @@
   }
 
   function picker(title, names, chosen, then) {
+    const summary = element("summary", {}, `${title}: ${chosen.length} of ${names.length}`);
     const boxes = names.map((name) => {
       const box = element("input", { type: "checkbox", value: name, checked: chosen.includes(name) });
       box.addEventListener("change", () => {
         const now = boxes.map((label) => label.firstChild).filter((each) => each.checked).map((each) => each.value);
         if (!now.length || now.length > CURVES_MOST) box.checked = !box.checked;
-        else then(now);
+        else {
+          summary.textContent = `${title}: ${now.length} of ${names.length}`;
+          then(now);
+        }
       });
       return element("label", {}, box, name);
     });
-    const details = element("details", { class: "studio-picker" }, element("summary", {}, `${title}: ${chosen.length} of ${names.length}`), element("div", { class: "studio-choices" }, ...boxes, element("small", {}, `At most ${CURVES_MOST}.`)));
+    const details = element("details", { class: "studio-picker" }, summary, element("div", { class: "studio-choices" }, ...boxes, element("small", {}, `At most ${CURVES_MOST}.`)));
     details.addEventListener("keydown", (event) => event.key === "Escape" && (details.open = false));
     return details;
   }

@@ -8,15 +8,14 @@
     const content = JSON.parse(document.getElementById("studio-content").textContent);
     studio.source = studio.embedded(content.blobs);
     const meta = await studio.source.meta(content.run);
-    const views = { plots: element("div", { class: "studio-card" }), why: element("div", { class: "studio-card" }), strip: element("div", { class: "studio-card studio-bottom" }) };
-    const side = element("div", { class: "studio-side" });
-    for (const name of ["globe", "topology"]) {
-      if (!studio[name] || !studio.source.has(`${content.run}/${name === "globe" ? "sky" : "network"}`) || side.childElementCount) continue;
-      views[name] = element("div", { class: "studio-card studio-globe" });
-      side.append(views[name]);
-    }
-    side.append(views.why);
-    document.body.append(element("main", {}, head(meta), views.plots, side, views.strip));
+    const picture = meta.has_sky ? "globe" : "topology";
+    const views = {
+      plots: element("div", { class: "studio-card" }),
+      [picture]: element("div", { class: "studio-card studio-picture" }),
+      why: element("div", { class: "studio-card" }),
+      strip: element("div", { class: "studio-card studio-bottom" }),
+    };
+    document.body.append(element("main", {}, head(meta), views.plots, element("div", { class: "studio-side" }, views[picture], views.why), views.strip));
     studio.time.set({ run: content.run, pin: content.pin, duration: meta.duration_s, flow: meta.flows[0] });
     for (const [name, place] of Object.entries(views)) studio[name].mount(place);
   }

@@ -101,7 +101,6 @@
     try {
       return await work;
     } catch (error) {
-      console.warn(error);
       report(error);
     } finally {
       open -= 1;
@@ -116,6 +115,7 @@
   }
 
   function report(error) {
+    console.warn(error);
     document.dispatchEvent(new CustomEvent("studio-error", { detail: String(error.message || error) }));
   }
 
@@ -126,7 +126,7 @@
     return { ...state, ...views };
   };
   Object.defineProperty(studio, "ready", { get: () => isBegun && !open && !frame && !waiting.size });
-  Object.assign(studio, { pending, atRest });
+  Object.assign(studio, { pending, atRest, report });
   studio.time = { set, on, play, pause, keepInUrl, stays };
   for (const name of NAMES) Object.defineProperty(studio.time, name, { get: () => state[name], enumerable: true });
   Object.defineProperty(studio.time, "state", { get: () => state });

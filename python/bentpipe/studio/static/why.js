@@ -35,13 +35,19 @@
     const run = studio.time.run;
     const found = run ? await studio.source.meta(run) : null;
     if (run !== studio.time.run) return;
-    [meta, told, spent] = [found, null, null];
-    if (!meta) return;
+    [meta, told, spent] = [found && found.series.length ? found : null, null, null];
+    if (!meta) return clear();
     const flow = meta.flows.includes(studio.time.flow) ? studio.time.flow : meta.flows[0];
     studio.time.set({ duration: meta.duration_s, flow });
     parts.flow.replaceChildren(...meta.flows.map((name) => element("option", { value: name, selected: name === flow }, name)));
     parts.flow.hidden = meta.flows.length < 2;
     await Promise.all([tell(flow), divide(flow)]);
+  }
+
+  function clear() {
+    for (const part of [parts.list, parts.bar, parts.keys]) part.replaceChildren();
+    parts.title.textContent = "";
+    parts.flow.hidden = true;
   }
 
   // A server is asked when the handle is at rest; a single file answers at once.
