@@ -80,7 +80,7 @@ class Folder:
             for path in sorted(self.path.glob(pattern))
             if path.suffix in SUFFIXES and not any(part.startswith(".") for part in path.relative_to(self.path).parts)
         ]
-        # What a store keeps is no scenario of a person.
+        # Files of stores are no scenarios.
         return [name for name in found if Path(name).name not in ("provenance.json", ABOUT)][:LISTED_MAX]
 
     def stores(self) -> list[tuple[str, str]]:
@@ -103,7 +103,7 @@ class Folder:
         return f"{what}, {facts.get('title', '')}"
 
     def form(self, name: str) -> str | None:
-        """The form of a result: `bentpipe run`, `bentpipe sweep` and others; None if it is none."""
+        """The form of a result: `bentpipe run`, `bentpipe sweep` and others; None for other folders."""
         place = self.inside(name)
         if (place / STORE).is_file():
             return "bentpipe sweep"
@@ -137,7 +137,7 @@ class Folder:
         Raises
         ------
         BentpipeError
-            There is none of this name; it is too large, no text, or cannot be read.
+            The name is unknown, or the file is too large, not in UTF-8, or cannot be read.
         """
         place = self.inside(name)
         if not place.exists() and name in shipped():
@@ -156,13 +156,13 @@ class Folder:
         Raises
         ------
         ChangedError
-            The file is not the one that was read.
+            The content of the file has changed since.
         BentpipeError
-            The file cannot be written, or the name is none of a scenario.
+            The file cannot be written, or the name does not end as that of a scenario.
         """
         place = self.inside(name)
         if place.suffix not in SUFFIXES or place.is_relative_to(self.path / ".studio"):
-            raise BentpipeError(f"{name!r} is no name of a scenario\n  expected one that ends in .toml")
+            raise BentpipeError(f"{name!r} is no name of a scenario\n  expected a name that ends in .toml")
         there = _mark(place.read_bytes()) if place.is_file() else ""
         content = text.encode()
         if there not in (mark, _mark(content)):
@@ -202,7 +202,7 @@ class Folder:
         return sorted((name for name, age in ages.items() if age), key=lambda name: ages[name], reverse=True)
 
     def about(self, run: str) -> dict[str, Any]:
-        """What the studio wrote beside a run: `scenario`, `text`, `sets`, `is_pinned` and others; empty if nothing."""
+        """The facts that the studio keeps beside a run: `scenario`, `text`, `sets`, `is_pinned` and others, or none."""
         try:
             content = json.loads((self.run(run) / ABOUT).read_text(encoding="utf-8"))
         except (OSError, ValueError):

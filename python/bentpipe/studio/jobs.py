@@ -246,7 +246,7 @@ class Jobs:
 
 
 async def _tail(stream: asyncio.StreamReader, most: int = 4000) -> str:
-    """The end of what a worker wrote to its error output."""
+    """The end of the error output of a worker."""
     text = b""
     while chunk := await stream.read(4096):
         text = (text + chunk)[-most:]

@@ -1,8 +1,8 @@
-"""What the scripts of a page fetch: data of runs, the state of jobs, and the files of the package.
+"""The routes for the scripts of a page: data of runs, the state of jobs, and the files of the package.
 
 Each route parses, checks, and calls one function. An error of the user is a line of text with status 400, or 404 if the
-run is unknown. A run is named by 12 hexadecimal digits; so is a draft, the scenario of a page that has not been run: it
-has a network and a sky, and no series.
+run is unknown. The name of a run has 12 hexadecimal digits. A draft, the scenario of a page that has not been run, has
+such a name, too. It has a network and a sky, and no series.
 """
 
 from __future__ import annotations

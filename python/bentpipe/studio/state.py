@@ -36,7 +36,7 @@ class Studio:
     first : str
         Name of the scenario that a page shows first.
     own : sequence of str
-        Custom classes, as `FILE.py:CLASS`. No page can name others: a scenario runs no code of its own.
+        Custom classes, as `FILE.py:CLASS`. No page can name others: scenarios contain no code.
     lesson : Lesson, optional
         The lesson whose steps are beside the page.
     """
@@ -103,7 +103,7 @@ class Studio:
         return name
 
     def request(self, text: str, name: str, sets: Sets = (), *, is_on_disk: bool) -> dict[str, Any]:
-        """What a worker is told of a scenario."""
+        """The part of the request to a worker that is about a scenario."""
         pairs = sets.items() if hasattr(sets, "items") else sets
         return {
             "text": text,

@@ -1,4 +1,4 @@
-"""What the panels of comparisons and sweeps share: the job that they follow, its state in words, and its statements."""
+"""The common part of the panels of comparisons and sweeps: their job, its state in words, and its statements."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Experiment(ABC):
         """The options of the chart."""
 
     def clicked(self, index: int) -> None:
-        """Do what a click at a mark of the chart does: nothing, unless a kind of experiment says more."""
+        """React to a click at a mark of the chart; by default, a click does nothing."""
         del index
 
     def start(self) -> None:

@@ -67,7 +67,7 @@ class Group(NamedTuple):
 
     @property
     def in_order(self) -> list[Field]:
-        """What the text sets comes first."""
+        """The fields that the text sets, then the others."""
         return sorted(self.fields, key=lambda field: not field.value)
 
 
@@ -170,7 +170,7 @@ def _branch(node: Mapping[str, Any], value: Any, default: Any) -> Mapping[str, A
 
 
 def _followed(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A node of the schema with its reference followed; what is said beside the reference goes over the rest."""
+    """A node of the schema with its reference followed. Values beside the reference go over its own."""
     found = dict(node)
     while "$ref" in found:
         name = found.pop("$ref").rpartition("/")[2]

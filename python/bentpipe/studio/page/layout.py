@@ -66,7 +66,7 @@ def tabbed(
     panels : mapping
         By title, the function that fills a panel.
     label : str
-        Of the tabs, for screen readers.
+        Name of the tabs for screen readers.
     first : str, optional
         Title of the panel that is visible at first.
     lazy : collection of str
@@ -153,7 +153,7 @@ def _right(session: Session) -> None:
     had_sky = [True]
 
     def choose() -> None:
-        # What is empty for a scenario is not what its reader wants to see first.
+        # Without a sky, the globe is empty.
         scenario = session.scenario
         if scenario is not None and scenario.has_sky != had_sky[0]:
             had_sky[0] = scenario.has_sky

@@ -103,12 +103,12 @@ class Library:
 
 
 def opened(session: Session, name: str) -> tuple[str, dict[str, Any]]:
-    """What a folder has: `run` with its name, or `compare` or `sweep` with what the page shows of it.
+    """The result in a folder: `run` with its name, or `compare` or `sweep` with the data of its panel.
 
     Raises
     ------
     BentpipeError
-        It is no result, of another version, or damaged.
+        The folder has no result, or that of another version, or a damaged one.
     """
     from bentpipe.experiment.results.comparison import Comparison
     from bentpipe.experiment.results.sweep import Sweep
@@ -121,5 +121,5 @@ def opened(session: Session, name: str) -> tuple[str, dict[str, Any]]:
     verb = Sweep.verb_of(place)
     if verb == "compare":
         return "compare", worker.compared(Comparison.load(place))
-    # Otherwise the library says what is wrong.
+    # The library reports other folders.
     return "sweep", worker.swept(Sweep.load(place))

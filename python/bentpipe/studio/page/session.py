@@ -1,4 +1,4 @@
-"""What one page shows: the text of a scenario, its problems, the run, the pinned run, and the jobs it asked for."""
+"""The state of one page: the text of a scenario, its problems, the run, the pinned run, and its jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEXT_MAX = 512 * 1024
 
 
 class Wanted(NamedTuple):
-    """What the address of a page asks for."""
+    """The parameters in the address of a page."""
 
     scenario: str = ""
     run: str = ""
@@ -35,7 +35,7 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, parameters: Mapping[str, str]) -> Wanted:
-        """From the parameters of the address; the times are read in the browser."""
+        """Read the parameters of the address; scripts read the times."""
         return cls(*(parameters.get(name, "")[:200] for name in cls._fields))
 
 
@@ -45,7 +45,7 @@ class _StaleError(Exception):
 
 @dataclass
 class Session:
-    """One page. Its panels subscribe to what they show."""
+    """One page. Its panels subscribe to changes."""
 
     studio: Studio
     page: str
@@ -232,7 +232,7 @@ class Session:
         self.check()
 
     def overwrite(self) -> None:
-        """Write the text over what is on disk now."""
+        """Replace the file on disk by the text."""
         self.mark = self.theirs().mark
         self.save()
 

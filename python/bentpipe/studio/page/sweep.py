@@ -94,7 +94,7 @@ class Sweep(Experiment):
         super().show(found)
 
     def drawing(self, found: dict[str, Any]) -> dict[str, Any]:
-        """A cell for each point: value and half-width. The best has a thick frame, what still runs a dashed one."""
+        """A cell for each point: value and half-width. The best has a thick frame, unfinished ones a dashed frame."""
         points, metric = self.cells(found), found["metrics"][0]
         keys, columns, rows = found["keys"], _levels(points, 0), _levels(points, 1) or [""]
         values = [_middle(point) for point in points]

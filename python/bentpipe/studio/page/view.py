@@ -1,4 +1,4 @@
-"""The view over a run: mounts the scripts of the package, and tells them which run to show."""
+"""The view over a run: mounts the scripts of the package, and sends them the run that they show."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def place(of: str) -> None:
 
 
 class View:
-    """Tells the scripts of one page what the session shows."""
+    """Sends the state of a session to the scripts of its page."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -54,7 +54,7 @@ class View:
         self.call("show", self.state())
 
     def state(self) -> dict[str, str | None]:
-        """What the scripts show: a run, or the network and the sky of a scenario that has not been run."""
+        """The state for the scripts: a run, or the network and the sky of a scenario that has not been run."""
         session = self._session
         return {"run": session.run or session.draft or None, "pin": session.pin or None, "scenario": session.name}
 
