@@ -44,7 +44,7 @@ def file(result, tmp_path_factory):
 
 
 class View:
-    """A page, with what it printed and asked for."""
+    """A page with its messages and requests."""
 
     def __init__(self, context, place):
         self.page, self.printed, self.asked = context.new_page(), [], []

@@ -1,6 +1,6 @@
 """Gives the view over one run what it draws: facts, thinned series, values at an instant, reasons.
 
-Each answer is one that a Python user can get from `RunResult`; this module only thins, selects and bounds it.
+`RunResult` gives a Python user the same answers. This module only thins, selects and bounds them.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class RunData:
         ]
 
     def meta(self) -> dict[str, Any]:
-        """The facts of the run, and what happened in it, as plain data."""
+        """The facts and the happenings of the run as plain data."""
         result = self.result
         scenario = result.scenario
         happenings, notes = self._happenings()
@@ -229,7 +229,7 @@ class RunData:
         return [{**each.to_dict(), "flow": flow} for each in found]
 
     def _happenings(self) -> tuple[list[dict[str, Any]], list[str]]:
-        """What happened to the first flows, in order of time; what happened to the path is there once."""
+        """Happenings of the first flows in order of time, and notes. Those of the path are there once."""
         flows, seen, found = self.result.scenario.flow_names[:FLOWS_MOST], set(), []
         notes = []
         for flow in flows:

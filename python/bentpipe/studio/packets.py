@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.single.run_result import RunResult
 
 ROWS_MOST = 20_000
-"""Rows of a span; more cannot be told apart in a plot."""
+"""Rows of a span. A plot cannot show more."""
 SEGMENT_MOST = 65_535
 """Bytes of a segment."""
 TIME = pl.col("time_s").round(9)

@@ -41,7 +41,7 @@ WEIGHTS = {
     "connection": 1,
     "transfer": 0,
 }
-"""The kinds of happenings that are told, by their weight if there are too many."""
+"""Kinds of happenings in the sentences. If there are too many, the largest weights stay."""
 CHANGES_MOST = 3
 """Changes of the path that one sentence joins."""
 RECENT_S = 2.0
