@@ -41,7 +41,11 @@ def on_pages(folder, act, *, jobs=2, count=1, first="short.toml", own=(), comman
             prepare_simulation()
             users = [user]
             for _ in range(count - 1):
-                users.append(type(user)(__import__("httpx").AsyncClient(transport=user.http_client._transport, base_url="http://test")))
+                users.append(
+                    type(user)(
+                        __import__("httpx").AsyncClient(transport=user.http_client._transport, base_url="http://test")
+                    )
+                )
             for each in users:
                 await each.open("/")
             for each, session in zip(users, sessions, strict=True):

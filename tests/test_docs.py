@@ -31,6 +31,7 @@ OUT_OF_REACH = (
     " --kernel",
     " speak ",
     " twin ",
+    " studio ",
 )
 # Settings that make a run short. A later option goes over an earlier one.
 SHORT = {

@@ -66,7 +66,17 @@ def test_without_its_last_slash_the_address_leads_to_the_page(studio):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "", "/api/library", "/{wrong}/", "/{wrong}/api/library", "/{short}/", "//{token}/", "/%2f{token}/", "/{upper}/"],
+    [
+        "/",
+        "",
+        "/api/library",
+        "/{wrong}/",
+        "/{wrong}/api/library",
+        "/{short}/",
+        "//{token}/",
+        "/%2f{token}/",
+        "/{upper}/",
+    ],
 )
 def test_a_request_without_the_token_is_refused(studio, path):
     host, token = studio
@@ -77,7 +87,9 @@ def test_a_request_without_the_token_is_refused(studio, path):
     assert b"scenarios" not in body
 
 
-@pytest.mark.parametrize("name", ["evil.example", "127.0.0.1", "localhost", "127.0.0.1.evil.example:{port}", "", "127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "name", ["evil.example", "127.0.0.1", "localhost", "127.0.0.1.evil.example:{port}", "", "127.0.0.1:1"]
+)
 def test_a_request_to_another_host_is_refused(studio, name):
     host, token = studio
     status, _, _ = asked(host, f"/{token}/", host_header=name.format(port=host.rpartition(":")[2]))
@@ -90,7 +102,9 @@ def test_two_hosts_in_one_request_are_refused(studio):
     assert status in (400, 403)
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://{host}", "http://127.0.0.1:1", "http://{host}.evil"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "https://{host}", "http://127.0.0.1:1", "http://{host}.evil"]
+)
 def test_a_request_of_another_origin_is_refused_over_http_and_websocket(studio, origin):
     host, token = studio
     origin = origin.format(host=host)
@@ -117,9 +131,14 @@ def test_a_page_of_another_site_gets_nothing_but_may_be_left_for_ours(studio, si
     target = f"/{token}/api/library"
     assert asked(host, target, f"Sec-Fetch-Site: {site}")[0] == 403
     assert asked(host, target, f"Sec-Fetch-Site: {site}", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: script")[0] == 403
-    assert asked(host, target, f"Sec-Fetch-Site: {site}", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe")[0] == 403
+    assert (
+        asked(host, target, f"Sec-Fetch-Site: {site}", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe")[0] == 403
+    )
     # The file that opens the browser is of no site.
-    assert asked(host, f"/{token}/", f"Sec-Fetch-Site: {site}", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document")[0] == 200
+    assert (
+        asked(host, f"/{token}/", f"Sec-Fetch-Site: {site}", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document")[0]
+        == 200
+    )
     assert asked(host, target, "Sec-Fetch-Site: same-origin")[0] == 200
 
 
@@ -160,8 +179,13 @@ def test_paths_that_leave_their_folder_are_refused(studio, path):
     assert b"import" not in body
 
 
-@pytest.mark.parametrize("run", ["0123456789ab", "0123456789AB", "0123456789a", "0123456789abc", "short.toml", "....", "%20"])
-@pytest.mark.parametrize("what", ["meta", "at?t=1", "network", "sky", "series?name=x&of=y&from=0&to=1&columns=10", "figure?form=svg&from=0&to=1"])
+@pytest.mark.parametrize(
+    "run", ["0123456789ab", "0123456789AB", "0123456789a", "0123456789abc", "short.toml", "....", "%20"]
+)
+@pytest.mark.parametrize(
+    "what",
+    ["meta", "at?t=1", "network", "sky", "series?name=x&of=y&from=0&to=1&columns=10", "figure?form=svg&from=0&to=1"],
+)
 def test_an_unknown_run_is_not_found(studio, run, what):
     host, token = studio
     assert asked(host, f"/{token}/api/run/{run}/{what}")[0] == 404

@@ -65,10 +65,10 @@ def command(
     jobs: int | None,
     no_browser: bool,
 ) -> None:
-    """Open scenarios, runs and their reasons in a browser.
+    """Open scenarios and runs in a browser.
 
-    A page of this machine: the scenario on the left, curves in the middle, the sky and the reasons on the right, and one
-    handle for the time of all. It ends with Ctrl-C.
+    A page of this machine: the scenario on the left, curves in the middle, the sky and the reasons on the right, and
+    one handle for the time of all. It ends with Ctrl-C.
     """
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
@@ -89,7 +89,7 @@ def command(
 
 
 def _opened(file: str | None, name: str | None, folder: Path | None, own: tuple[str, ...], jobs: int | None) -> Studio:
-    """The studio of a folder with what its page shows first."""
+    """Make the studio of a folder, with the scenario or lesson that its page shows first."""
     from bentpipe.studio import lessons
     from bentpipe.studio.folders import Folder
     from bentpipe.studio.jobs import Jobs

@@ -28,7 +28,7 @@ def edited(text: str, key: str, literal: str) -> str:
     key : str
         Such as `link.sat.rate`; entries of lists count from 0: `at.0.time`. Tables that are missing are added.
     literal : str
-        As after `--set KEY=`: a value of TOML, or else text.
+        The value as after `--set KEY=`: a value of TOML, or else text.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def repaired(text: str, problem: Problem) -> str | None:
 
 
 def offsets(text: str, problem: Problem) -> tuple[int, int]:
-    """Where a problem begins and ends in its text, as indexes of letters; both 0 if it has no place there."""
+    """Begin and end of a problem in its text, as indexes of letters; both 0 if it has no place there."""
     if None in (problem.line, problem.column, problem.end_line, problem.end_column):
         return 0, 0
     starts = [0]

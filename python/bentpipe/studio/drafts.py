@@ -23,7 +23,7 @@ class DraftData:
     Attributes
     ----------
     name : str
-        By which the scripts ask for it.
+        Its name in the requests of the scripts.
     scenario : Scenario
     """
 
@@ -67,7 +67,7 @@ class DraftData:
         return {}
 
     def why(self, flow: str, t: float) -> dict[str, Any]:
-        """Say that a run is needed."""
+        """The sentence that a run is needed."""
         return {"flow": flow, "t": t, "sentences": [TOLD], "happenings": []}
 
     def spent(self, flow: str, start: float, end: float) -> dict[str, Any]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import secrets
 import shutil
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe import files
 from bentpipe.errors import BentpipeError
 from bentpipe.scenario.scenario import SIZE_MAX, shipped, shipped_text
+
+if TYPE_CHECKING:
+    import os
 
 RUN = re.compile(r"[0-9a-f]{12}")
 RUNS_MAX = 20
@@ -78,20 +80,30 @@ class Folder:
             for path in sorted(self.path.glob(pattern))
             if path.suffix in SUFFIXES and not any(part.startswith(".") for part in path.relative_to(self.path).parts)
         ]
-        # What a store keeps is no scenario of a person.
+        # Files of stores are no scenarios.
         return [name for name in found if Path(name).name not in ("provenance.json", ABOUT)][:LISTED_MAX]
 
     def stores(self) -> list[tuple[str, str]]:
-        """Name and form of each result in the folder: saved runs, comparisons, stores of sweeps; the newest first."""
+        """Name and title of each result in the folder: saved runs, comparisons, stores of sweeps; the newest first."""
         marks = (files.PROVENANCE, STORE)
-        found = {path.parent for pattern in ("*", "*/*") for mark in marks for path in self.path.glob(f"{pattern}/{mark}")}
+        found = {
+            path.parent for pattern in ("*", "*/*") for mark in marks for path in self.path.glob(f"{pattern}/{mark}")
+        }
         found |= {path.parent for path in self.results_path.glob(f"*/{files.PROVENANCE}")}
         places = [place for place in found if self._is_inside(place) and place.parent != self.runs_path]
         names = [place.relative_to(self.path).as_posix() for place in sorted(places, key=_age, reverse=True)]
-        return [(name, form) for name in names if (form := self.form(name))][:LISTED_MAX]
+        return [(name, self._title(name)) for name in names if self.form(name)][:LISTED_MAX]
+
+    def _title(self, name: str) -> str:
+        try:
+            facts = json.loads((self.inside(name) / files.PROVENANCE).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return "store of a sweep"
+        what = facts.get("verb") or str(facts.get("form", "")).removeprefix("bentpipe ")
+        return f"{what}, {facts.get('title', '')}"
 
     def form(self, name: str) -> str | None:
-        """The form of a result: `bentpipe run`, `bentpipe sweep` and others; None if it is none."""
+        """The form of a result: `bentpipe run`, `bentpipe sweep` and others; None for other folders."""
         place = self.inside(name)
         if (place / STORE).is_file():
             return "bentpipe sweep"
@@ -125,7 +137,7 @@ class Folder:
         Raises
         ------
         BentpipeError
-            There is none of this name; it is too large, no text, or cannot be read.
+            The name is unknown, or the file is too large, not in UTF-8, or cannot be read.
         """
         place = self.inside(name)
         if not place.exists() and name in shipped():
@@ -143,18 +155,18 @@ class Folder:
 
         Raises
         ------
-        Changed
-            The file is not the one that was read.
+        ChangedError
+            The content of the file has changed since.
         BentpipeError
-            The file cannot be written, or the name is none of a scenario.
+            The file cannot be written, or the name does not end as that of a scenario.
         """
         place = self.inside(name)
         if place.suffix not in SUFFIXES or place.is_relative_to(self.path / ".studio"):
-            raise BentpipeError(f"{name!r} is no name of a scenario\n  expected one that ends in .toml")
+            raise BentpipeError(f"{name!r} is no name of a scenario\n  expected a name that ends in .toml")
         there = _mark(place.read_bytes()) if place.is_file() else ""
         content = text.encode()
         if there not in (mark, _mark(content)):
-            raise Changed(name)
+            raise ChangedError(name)
         with files.writing(name):
             files.replace(place, content, secrets.token_hex(4))
         return _mark(content)
@@ -190,7 +202,7 @@ class Folder:
         return sorted((name for name, age in ages.items() if age), key=lambda name: ages[name], reverse=True)
 
     def about(self, run: str) -> dict[str, Any]:
-        """What the studio wrote beside a run: `scenario`, `text`, `sets`, `is_pinned` and others; empty if nothing."""
+        """The facts that the studio keeps beside a run: `scenario`, `text`, `sets`, `is_pinned` and others, or none."""
         try:
             content = json.loads((self.run(run) / ABOUT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -216,7 +228,7 @@ class Folder:
         return removed
 
 
-class Changed(BentpipeError):
+class ChangedError(BentpipeError):
     """A file has another content than when it was read."""
 
     def __init__(self, name: str) -> None:

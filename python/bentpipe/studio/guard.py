@@ -1,7 +1,8 @@
-"""The door of the studio: an ASGI application around all others, which admits the requests of its own page only.
+"""The door of the studio: an ASGI application around all others, which admits requests of the studio's page only.
 
-A page of any other site can send requests to this machine. So a request is admitted if it knows the token of this start,
-names this server as its host, and comes from a page of this server or from nobody. HTTP and WebSocket follow the same rules.
+A page of any other site can send requests to this machine. So a request is admitted if it knows the token of this
+start, names this server as its host, and comes from a page of this server or from no page. HTTP and WebSocket follow
+the same rules.
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ class Door:
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value)
         # Stops names of other sites that lead here (DNS rebinding).
-        if [host.decode("latin-1").lower() for host in headers.get(b"host", [])] not in [[each] for each in self._hosts]:
+        if [host.decode("latin-1").lower() for host in headers.get(b"host", [])] not in [
+            [each] for each in self._hosts
+        ]:
             return 403, "the request names another host"
         origins = [origin.decode("latin-1") for origin in headers.get(b"origin", [])]
         if any(origin not in self._origins for origin in origins) or (scope["type"] == "websocket" and not origins):
@@ -92,7 +95,7 @@ class Door:
         if not self._comes_from_here(headers):
             return 403, "the request comes from another site"
         if not self._has_token(scope["path"]):
-            return 403, "the address has no valid token: open the one that bentpipe studio printed"
+            return 403, "the address has no valid token: open the address that bentpipe studio printed"
         if _is_devious(scope):
             return 404, "the path makes no sense"
         if scope["type"] == "http" and scope["method"] not in METHODS:
@@ -117,7 +120,9 @@ class Door:
             # Before the handshake: the client sees status 403.
             await send({"type": "websocket.close", "code": 1008})
             return
-        await self._answer(send, status, f"refused: {why}\n".encode(), [(b"content-type", b"text/plain; charset=utf-8")])
+        await self._answer(
+            send, status, f"refused: {why}\n".encode(), [(b"content-type", b"text/plain; charset=utf-8")]
+        )
 
     async def _answer(self, send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
         length = (b"content-length", str(len(body)).encode())
@@ -125,7 +130,7 @@ class Door:
         await send({"type": "http.response.body", "body": body})
 
     def _dressed(self, send: Send) -> Send:
-        """The same, with the headers of the door on each answer."""
+        """Wrap a function that sends, so that each answer has the headers of the door."""
 
         async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -107,7 +107,9 @@ class Jobs:
         """
         waiting = [job for job in self._jobs if job.state == "waiting" and job.page == page]
         if len(waiting) >= WAITING_MAX:
-            raise BentpipeError(f"{WAITING_MAX} jobs of this page wait already\n  stop one of them, or wait for its end")
+            raise BentpipeError(
+                f"{WAITING_MAX} jobs of this page wait already\n  stop one of them, or wait for its end"
+            )
         job = Job(next(self._numbers), kind, title, page, {**request, "kind": kind}, began_s=time.monotonic())
         self._jobs.append(job)
         self._forget()
@@ -244,7 +246,7 @@ class Jobs:
 
 
 async def _tail(stream: asyncio.StreamReader, most: int = 4000) -> str:
-    """The end of what a worker wrote to its error output."""
+    """The end of the error output of a worker."""
     text = b""
     while chunk := await stream.read(4096):
         text = (text + chunk)[-most:]

@@ -1,8 +1,8 @@
-"""What the scripts of a page fetch: data of runs, the state of jobs, and the files of the package.
+"""The routes for the scripts of a page: data of runs, the state of jobs, and the files of the package.
 
-Each route parses, checks, and calls one function. An error of the user is a line of text with status 400, or 404 if the run
-is unknown. A run is named by 12 hexadecimal digits; so is a draft, the scenario of a page that has not been run: it has a
-network and a sky, and no series.
+Each route parses, checks, and calls one function. An error of the user is a line of text with status 400, or 404 if the
+run is unknown. The name of a run has 12 hexadecimal digits. A draft, the scenario of a page that has not been run, has
+such a name, too. It has a network and a sky, and no series.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Start = Annotated[float, Query(alias="from")]
 End = Annotated[float, Query(alias="to")]
 
 
-class UnknownRun(BentpipeError):
+class UnknownRunError(BentpipeError):
     """There is no such run."""
 
 
@@ -59,7 +59,7 @@ def install(app: FastAPI, studio: Studio) -> None:
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    return PlainTextResponse(f"{error}\n", status_code=404 if isinstance(error, UnknownRun) else 400)
+    return PlainTextResponse(f"{error}\n", status_code=404 if isinstance(error, UnknownRunError) else 400)
 
 
 def of_runs(studio: Studio) -> APIRouter:
@@ -165,13 +165,13 @@ def of_folder(studio: Studio) -> APIRouter:
     @router.get("/thumbnail/{name}")
     def thumbnail(name: str) -> Response:
         if name not in shipped():
-            raise UnknownRun(f"{name[:NAMES_MAX]!r} is no bundled scenario")
+            raise UnknownRunError(f"{name[:NAMES_MAX]!r} is no bundled scenario")
         return Response(of_bundled(name), media_type="image/svg+xml")
 
     @router.get("/stores")
     def stores() -> Response:
         folder = studio.folder
-        found = [{"name": name, "form": form} for name, form in folder.stores()]
+        found = [{"name": name, "title": title} for name, title in folder.stores()]
         return JSONResponse({"stores": found, "reports": folder.reports()})
 
     @router.get("/jobs")
@@ -209,7 +209,7 @@ def known(find: Callable[[], Any]) -> Any:
     except Interrupted:
         raise
     except BentpipeError as error:
-        raise UnknownRun(str(error)) from error
+        raise UnknownRunError(str(error)) from error
 
 
 def _short(about: dict[str, Any]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def bind(port: int = 0, *, is_ipv6: bool = False) -> socket.socket:
 
 
 def names_of(listening: socket.socket) -> tuple[str, ...]:
-    """The names by which a browser may address the server, the first one for its address."""
+    """The names of the server in addresses, with the port; the printed address has the first."""
     host, port = listening.getsockname()[:2]
     return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}", f"localhost:{port}")
 
@@ -77,7 +77,7 @@ def serve(studio: Studio, listening: socket.socket, told: Callable[[str], object
     ----------
     studio : Studio
     listening : socket
-        From `bind`.
+        The port, from `bind`.
     told : callable
         Called with the address of the page, when it can be opened.
     has_browser : bool

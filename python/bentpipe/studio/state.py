@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.errors import BentpipeError
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario
 
@@ -35,7 +36,7 @@ class Studio:
     first : str
         Name of the scenario that a page shows first.
     own : sequence of str
-        Custom classes, as `FILE.py:CLASS`. No page can name others: a scenario runs no code of its own.
+        Custom classes, as `FILE.py:CLASS`. No page can name others: scenarios contain no code.
     lesson : Lesson, optional
         The lesson whose steps are beside the page.
     """
@@ -52,6 +53,9 @@ class Studio:
 
     def __post_init__(self) -> None:
         classes = [loading.taken(each) for each in self.own]
+        for text, found in zip(self.own, classes, strict=True):
+            if isinstance(found, str):
+                raise BentpipeError(f"{text!r} is no custom class\n  expected FILE.py:CLASS, such as mine.py:MyCc")
         self.senders: dict[str, Own] = {loading.name_of(each): each for each in classes}
 
     def scenario(self, text: str, name: str, sets: Sets = (), progress: Watch | None = None) -> Scenario:
@@ -99,7 +103,7 @@ class Studio:
         return name
 
     def request(self, text: str, name: str, sets: Sets = (), *, is_on_disk: bool) -> dict[str, Any]:
-        """What a worker is told of a scenario."""
+        """The part of the request to a worker that is about a scenario."""
         pairs = sets.items() if hasattr(sets, "items") else sets
         return {
             "text": text,

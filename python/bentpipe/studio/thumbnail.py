@@ -35,7 +35,9 @@ def drawn(network: Mapping[str, Any], *, has_sky: bool) -> str:
         if link["from"] in places and link["to"] in places:
             (x1, y1), (x2, y2) = places[link["from"]], places[link["to"]]
             colour, width = (accent, 2) if link["link"] in used else (ink, 1)
-            parts.append(f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke="{colour}" stroke-width="{width}"/>')
+            parts.append(
+                f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke="{colour}" stroke-width="{width}"/>'
+            )
     parts += [f'<circle cx="{x:g}" cy="{y:g}" r="3.5" fill="{ink}"/>' for x, y in places.values()]
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">{"".join(parts)}</svg>'
 

@@ -1,8 +1,8 @@
 """One job of the studio in a separate process: `python -m bentpipe.studio.worker`.
 
-The request is one line of JSON on the standard input, the answers are lines of JSON on the standard output: `progress`,
-`partial`, and last `done` or `failed`. The line `stop` ends the work early and keeps the part that there is. The end of the
-input ends the process: the server is gone.
+The request is one line of JSON on the standard input. The answers are lines of JSON on the standard output. Their keys
+are `progress` and `partial`, and in the last line `done` or `failed`. The line `stop` ends the work early and keeps the
+part that there is. The end of the input ends the process, because the server is gone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SERIES = (
     *("goodput_bps", "cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "limited_by"),
     *("queue_bytes", "carried_bps", "losses", "decisions"),
 )
-"""What the plots, *why* and the division of time need. `events` has a row per packet, and is recorded on demand."""
+"""Series that the plots, *why* and the division of time need. `events` has a row per packet: recorded on demand."""
 PROGRESS_EVERY_S = 0.1
 PARTIAL_EVERY_S = 0.4
 PARTIAL_SHARE = 0.2
@@ -57,13 +57,15 @@ def main() -> None:
     except KeyboardInterrupt:
         answer(failed="stopped", is_stopped=True)
     except MemoryError:
-        answer(failed=f"not enough memory: a job may use {MEMORY_SHARE:.0%} of it\n  record fewer series, or run less time")
+        answer(
+            failed=f"not enough memory: a job may use {MEMORY_SHARE:.0%} of it\n  record fewer series, or run less time"
+        )
     except OSError as error:
         answer(failed=f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}")
 
 
 def _answers() -> Answer:
-    """The function that writes one answer. What a custom class prints goes to the error output instead."""
+    """The function that writes one answer. The output of custom classes goes to the error output instead."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
@@ -91,7 +93,7 @@ def _limit_memory(share: float) -> None:
 
 
 class Reporter:
-    """Reports the progress of a verb a few times a second, with a part of its result where that is asked for."""
+    """Reports the progress of a verb a few times a second, with a part of its result if `partial` is given."""
 
     def __init__(self, answer: Answer, partial: Callable[[Any], dict[str, Any]] | None = None) -> None:
         self._answer, self._partial = answer, partial
@@ -165,9 +167,7 @@ def compare(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 
     options = dict(request["options"])
     try:
-        result = compare_(
-            scenario_of(request), options.pop("cc", None), **options, progress=Reporter(answer, compared)
-        )
+        result = compare_(scenario_of(request), options.pop("cc", None), **options, progress=Reporter(answer, compared))
     except Interrupted as interrupt:
         answer(is_saving=True)
         if interrupt.result is None:
@@ -196,11 +196,15 @@ def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     return {**swept(result), "command": _command(result)}
 
 
-JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {"run": run, "compare": compare, "sweep": sweep}
+JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {
+    "run": run,
+    "compare": compare,
+    "sweep": sweep,
+}
 
 
 def compared(result: Any) -> dict[str, Any]:
-    """What the page shows of a comparison: for each name the value of each replication, with the interval."""
+    """The data of a comparison for its panel: for each name, the value of each replication and the interval."""
     from bentpipe.metric import named
 
     metric = named(result.metric)
@@ -219,7 +223,7 @@ def compared(result: Any) -> dict[str, Any]:
 
 
 def swept(result: Any) -> dict[str, Any]:
-    """What the page shows of a sweep: for each point its keys and the interval of each metric."""
+    """The data of a sweep for its panel: for each point, its keys and the interval of each metric."""
     from bentpipe.metric import named
 
     points = [

@@ -68,7 +68,6 @@ class Actions:
         self._scheme = names[(names.index(self._scheme) + 1) % len(names)]
         self._colours.props(f'icon={SCHEMES[self._scheme]} aria-label="Colours: {self._scheme}"')
         self._view.call("scheme", self._scheme)
-        self._session.tell("scheme")
 
 
 def _button(title: str, icon: str, action: object) -> ui.button:

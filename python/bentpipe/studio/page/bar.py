@@ -31,7 +31,6 @@ class Bar:
                 .mark("scenario")
             )
             self._jobs = ui.row().classes("page-jobs").props('role="status" aria-label="Jobs"')
-            ui.space()
             self._run = ui.button("Run", icon="play_arrow", on_click=lambda: session.start_run())
             self._run.props("dense no-caps unelevated").mark("run")
             Actions(session, view)
@@ -69,7 +68,9 @@ class Bar:
         with ui.row().classes("page-job").mark("job"):
             ui.linear_progress(value=share, show_value=False).props(f'aria-label="Progress of {job.kind} {job.number}"')
             ui.label(label_of(job))
-            ui.button("Stop", on_click=lambda: self._session.studio.jobs.stop(job)).props("flat dense no-caps").mark("stop")
+            ui.button("Stop", on_click=lambda: self._session.studio.jobs.stop(job)).props("flat dense no-caps").mark(
+                "stop"
+            )
 
 
 def label_of(job: Job) -> str:

@@ -1,4 +1,4 @@
-"""What the panels of comparisons and sweeps share: the job that they follow, its state in words, and its statements."""
+"""The common part of the panels of comparisons and sweeps: their job, its state in words, and its statements."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from bentpipe.studio.jobs import Job
     from bentpipe.studio.page.session import Session
 
-INK = {"line": "#0072b2", "mean": "#d55e00", "soft": "#8a94a0"}
-"""Colours of Okabe and Ito, which differ for readers with any colour vision."""
 REPLICATIONS_MAX = 1000
 
 
@@ -44,6 +42,7 @@ class Experiment(ABC):
             self.chart: ui.echart | None = None
             self.statements = ui.column().classes("page-statements")
         session.on("jobs", self._follow)
+        session.on("scheme", self._repaint)
 
     @abstractmethod
     def settings(self) -> None:
@@ -64,7 +63,8 @@ class Experiment(ABC):
         """The options of the chart."""
 
     def clicked(self, index: int) -> None:
-        """Do what a click at a mark of the chart does."""
+        """React to a click at a mark of the chart; by default, a click does nothing."""
+        del index
 
     def start(self) -> None:
         """Put the experiment into the queue."""
@@ -97,6 +97,12 @@ class Experiment(ABC):
         if found is not None and found is not self.found:
             self.show(found)
 
+    def _repaint(self) -> None:
+        if self.chart is not None:
+            self.chart.delete()
+            self.chart = None
+            self.show(self.found)
+
     def show(self, found: dict[str, Any] | None) -> None:
         """Show a result, or a part of it."""
         self.found = found
@@ -105,11 +111,15 @@ class Experiment(ABC):
             if self.chart is None:
                 # ECharts is large: a page that draws none does not load it.
                 with self.place:
-                    self.chart = ui.echart(options, on_point_click=lambda event: self.clicked(event.data_index))
+                    self.chart = ui.echart(
+                        {**options, "backgroundColor": "transparent"},
+                        on_point_click=lambda event: self.clicked(event.data_index),
+                        theme=_theme(is_dark=self.session.is_dark),
+                    )
                 self.chart.classes("page-echart").mark(f"chart-{self.kind}")
             else:
                 self.chart.options.clear()
-                self.chart.options.update(options)
+                self.chart.options.update({**options, "backgroundColor": "transparent"})
                 self.chart.update()
         self.statements.clear()
         with self.statements:
@@ -117,6 +127,20 @@ class Experiment(ABC):
                 ui.label(text).mark("statement")
             if (found or {}).get("command"):
                 ui.label(found["command"]).classes("page-code")  # type: ignore[index]
+
+
+def _theme(*, is_dark: bool) -> dict[str, Any]:
+    """Colours of text and lines of a chart; those of data are the same on light and dark."""
+    text, grid = ("#e8edf2", "#2c3742") if is_dark else ("#16202a", "#dde3e9")
+    axis = {
+        "axisLabel": {"color": text},
+        "nameTextStyle": {"color": text},
+        "axisLine": {"lineStyle": {"color": text}},
+        "splitLine": {"lineStyle": {"color": [grid]}},
+        "splitArea": {"areaStyle": {"color": ["transparent"]}},
+    }
+    words = {"textStyle": {"color": text}}
+    return {**words, "title": words, "visualMap": words, "categoryAxis": axis, "valueAxis": axis}
 
 
 def _metrics() -> dict[str, str]:

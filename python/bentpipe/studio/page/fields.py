@@ -1,4 +1,4 @@
-"""The fields of the form: keys of the schema for the tables, links and flows of one scenario, with values and defaults."""
+"""The fields of the form: keys of the schema for the tables, links and flows of a scenario, with their values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Group(NamedTuple):
 
     @property
     def in_order(self) -> list[Field]:
-        """What the text sets comes first."""
+        """The fields that the text sets, then the others."""
         return sorted(self.fields, key=lambda field: not field.value)
 
 
@@ -99,7 +99,9 @@ def groups(text: str, scenario: Scenario | None) -> list[Group]:
                 for name in names:
                     inside = (defaults or {}).get(name)
                     prefix = f"{key}.{_quoted(name)}"
-                    found.append(Group(f"{key} {name}", tuple(_fields(entry, prefix, "", values and values.get(name), inside))))
+                    found.append(
+                        Group(f"{key} {name}", tuple(_fields(entry, prefix, "", values and values.get(name), inside)))
+                    )
             elif _followed(node).get("properties"):
                 found.append(Group(key, tuple(_fields(_followed(node), key, "", values, defaults))))
     alone = {key: node for key, node in root["properties"].items() if not _followed(node).get("properties")}
@@ -113,7 +115,9 @@ def _schema() -> dict[str, Any]:
     return schema()
 
 
-def _fields(node: Mapping[str, Any], prefix: str, name: str, written: Any, resolved: Any, depth: int = 0) -> Iterator[Field]:
+def _fields(
+    node: Mapping[str, Any], prefix: str, name: str, written: Any, resolved: Any, depth: int = 0
+) -> Iterator[Field]:
     for key, raw in node.get("properties", {}).items():
         inside, dotted = _followed(raw), f"{prefix}.{_quoted(key)}"
         shown = f"{name}.{key}" if name else key
@@ -166,7 +170,7 @@ def _branch(node: Mapping[str, Any], value: Any, default: Any) -> Mapping[str, A
 
 
 def _followed(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A node of the schema with its reference followed; what is said beside the reference goes over the rest."""
+    """A node of the schema with its reference followed. Values beside the reference go over its own."""
     found = dict(node)
     while "$ref" in found:
         name = found.pop("$ref").rpartition("/")[2]

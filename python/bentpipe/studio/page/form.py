@@ -28,7 +28,7 @@ class Form:
         self._rows: dict[str, Row] = {}
         self._open: set[str] = {"scenario"}
         self._shape: list[str] = []
-        search = ui.input(placeholder="Search keys", on_change=lambda: self._search(str(search.value or "")))
+        search = ui.input(placeholder="Search keys", on_change=lambda event: self._search(str(event.value or "")))
         search.props('dense clearable outlined aria-label="Search keys"').classes("page-search").mark("search")
         self._found = ui.column().classes("page-fields")
         self._groups = ui.column().classes("page-fields")
@@ -57,7 +57,7 @@ class Form:
                 self._group(group)
 
     def _group(self, group: Group) -> None:
-        title, is_filled = group.title, []
+        title, is_filled = group.title, list[bool]()
 
         def fill() -> None:
             if expansion.value:

@@ -42,6 +42,7 @@ def lay_out(session: Session) -> None:
                     _right(session)
         with ui.element("section").classes("page-bottom").props('aria-label="Time"'):
             view.place("strip")
+
     def notify(text: str, kind: str) -> None:
         with client:
             ui.notify(text, type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
@@ -50,7 +51,14 @@ def lay_out(session: Session) -> None:
     session.start()
 
 
-def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str = "", lazy: Collection[str] = (), changed: Callable[[str], object] = lambda title: None) -> ui.tabs:
+def tabbed(
+    panels: Mapping[str, Callable[[], object]],
+    label: str,
+    *,
+    first: str = "",
+    lazy: Collection[str] = (),
+    changed: Callable[[str], object] = lambda title: None,
+) -> ui.tabs:
     """Tabs with a panel each. All panels are in the page, and one is visible: scripts find their places.
 
     Parameters
@@ -58,7 +66,7 @@ def tabbed(panels: Mapping[str, Callable[[], object]], label: str, *, first: str
     panels : mapping
         By title, the function that fills a panel.
     label : str
-        Of the tabs, for screen readers.
+        Name of the tabs for screen readers.
     first : str, optional
         Title of the panel that is visible at first.
     lazy : collection of str
@@ -145,7 +153,7 @@ def _right(session: Session) -> None:
     had_sky = [True]
 
     def choose() -> None:
-        # What is empty for a scenario is not what its reader wants to see first.
+        # Without a sky, the globe is empty.
         scenario = session.scenario
         if scenario is not None and scenario.has_sky != had_sky[0]:
             had_sky[0] = scenario.has_sky

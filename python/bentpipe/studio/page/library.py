@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nicegui import background_tasks, ui
@@ -41,26 +42,29 @@ class Library:
             ui.element("img").props(f'src="api/thumbnail/{name}" alt="" loading=lazy width=160 height=90')
             ui.label(name).classes("page-strong")
             ui.label(title)
-        card.on("click", lambda: self._do(lambda: self._session.open(name)))
+        card.on("click", lambda: self._do(partial(self._session.open, name)))
 
     def refresh(self) -> None:
         """Read the folder again."""
         session, folder = self._session, self._session.studio.folder
         self._own.clear()
         with self._own:
-            for name in folder.scenarios():
+            stores, scenarios, runs = folder.stores(), folder.scenarios(), folder.runs()
+            for name in scenarios:
                 with ui.row().classes("page-entry"):
                     ui.label(name)
-                    self._button("Open", lambda name=name: session.open(name))
-            for run in folder.runs():
+                    self._button("Open", partial(session.open, name))
+            for run in runs:
                 self._run(run)
-            for name, form in folder.stores():
+            for name, title in stores:
                 with ui.row().classes("page-entry"):
-                    ui.label(f"{name}: {form.removeprefix('bentpipe ')}")
-                    ui.button("Open", on_click=lambda name=name: self.open_store(name)).props("flat dense no-caps").mark("open-store")
+                    ui.label(f"{name}: {title}")
+                    ui.button("Open", on_click=lambda name=name: self.open_store(name)).props(
+                        "flat dense no-caps"
+                    ).mark("open-store")
             for name in folder.reports():
                 ui.label(f"{name}: report, opened from disk")
-            if not (folder.scenarios() or folder.runs() or folder.stores()):
+            if not (scenarios or runs or stores):
                 ui.label("Nothing yet.")
 
     def _run(self, run: str) -> None:
@@ -99,12 +103,12 @@ class Library:
 
 
 def opened(session: Session, name: str) -> tuple[str, dict[str, Any]]:
-    """What a folder has: `run` with its name, or `compare` or `sweep` with what the page shows of it.
+    """The result in a folder: `run` with its name, or `compare` or `sweep` with the data of its panel.
 
     Raises
     ------
     BentpipeError
-        It is no result, of another version, or damaged.
+        The folder has no result, or that of another version, or a damaged one.
     """
     from bentpipe.experiment.results.comparison import Comparison
     from bentpipe.experiment.results.sweep import Sweep
@@ -117,5 +121,5 @@ def opened(session: Session, name: str) -> tuple[str, dict[str, Any]]:
     verb = Sweep.verb_of(place)
     if verb == "compare":
         return "compare", worker.compared(Comparison.load(place))
-    # Otherwise the library says what is wrong.
+    # The library reports other folders.
     return "sweep", worker.swept(Sweep.load(place))

@@ -1,4 +1,4 @@
-"""What one page shows: the text of a scenario, its problems, the run and the pinned run, and the jobs that it asked for."""
+"""The state of one page: the text of a scenario, its problems, the run, the pinned run, and its jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nicegui import background_tasks
 
 from bentpipe.errors import BentpipeError, Problem, ScenarioError
 from bentpipe.scenario import editing
-from bentpipe.studio.folders import Changed, Opened
+from bentpipe.studio.folders import ChangedError, Opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ TEXT_MAX = 512 * 1024
 
 
 class Wanted(NamedTuple):
-    """What the address of a page asks for."""
+    """The parameters in the address of a page."""
 
     scenario: str = ""
     run: str = ""
@@ -35,17 +35,17 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, parameters: Mapping[str, str]) -> Wanted:
-        """From the parameters of the address; the times are read in the browser."""
+        """Read the parameters of the address; scripts read the times."""
         return cls(*(parameters.get(name, "")[:200] for name in cls._fields))
 
 
-class _Stale(Exception):
+class _StaleError(Exception):
     """The text has changed while it was checked."""
 
 
 @dataclass
 class Session:
-    """One page. Its panels subscribe to what they show."""
+    """One page. Its panels subscribe to changes."""
 
     studio: Studio
     page: str
@@ -64,6 +64,7 @@ class Session:
     """Name of the scenario as it is drawn before it has run."""
     run: str = ""
     pin: str = ""
+    is_dark: bool = False
     job: Job | None = None
     """The job that the page asked for last."""
 
@@ -75,7 +76,10 @@ class Session:
         self.notify: Callable[[str, str], object] = lambda text, kind: None
 
     def on(self, what: str, listener: Callable[[], object]) -> None:
-        """Call a function when something has changed: `opened`, `text`, `checked`, `run`, `pin`, `jobs` or `saved`."""
+        """Call a function when something has changed.
+
+        It is one of `opened`, `text`, `checked`, `saved`, `run`, `pin`, `jobs`, `scheme` and `view-run`.
+        """
         self._listeners.setdefault(what, []).append(listener)
 
     def tell(self, what: str) -> None:
@@ -158,7 +162,7 @@ class Session:
 
         def watch(_: object) -> None:
             if version != self._version:
-                raise _Stale
+                raise _StaleError
 
         def checked() -> tuple[Scenario | None, tuple[Problem, ...]]:
             try:
@@ -169,7 +173,7 @@ class Session:
 
         try:
             found = await asyncio.to_thread(checked)
-        except _Stale:
+        except _StaleError:
             return
         except BentpipeError as error:
             found = None, (Problem(str(error)),)
@@ -207,7 +211,7 @@ class Session:
 
         Raises
         ------
-        Changed
+        ChangedError
             The file was changed elsewhere.
         BentpipeError
             It cannot be written.
@@ -228,7 +232,7 @@ class Session:
         self.check()
 
     def overwrite(self) -> None:
-        """Write the text over what is on disk now."""
+        """Replace the file on disk by the text."""
         self.mark = self.theirs().mark
         self.save()
 
@@ -286,4 +290,4 @@ class Session:
         self.tell("pin")
 
 
-__all__ = ["Changed", "Session", "Wanted"]
+__all__ = ["ChangedError", "Session", "Wanted"]

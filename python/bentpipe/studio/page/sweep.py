@@ -40,7 +40,9 @@ class Sweep(Experiment):
                     entered = ui.input("Values", value=values, placeholder="10 ms,250 ms  or  1e-5..1e-1:5:log")
                     entered.props("dense outlined").classes("page-medium").mark(f"values-{number + 1}")
                     self.axes.append((chosen, entered))
-        self.third = ui.select({}, label="Third key", on_change=self._pick).props("dense outlined").classes("page-narrow")
+        self.third = (
+            ui.select({}, label="Third key", on_change=self._pick).props("dense outlined").classes("page-narrow")
+        )
         self.third.set_visibility(False)
         self.session.on("opened", lambda: [chosen.set_options(self._keys()) for chosen, _ in self.axes])
 
@@ -92,7 +94,7 @@ class Sweep(Experiment):
         super().show(found)
 
     def drawing(self, found: dict[str, Any]) -> dict[str, Any]:
-        """A cell for each point, with its value and half-width; what still runs has a dashed frame, the best a thick one."""
+        """A cell for each point: value and half-width. The best has a thick frame, unfinished ones a dashed frame."""
         points, metric = self.cells(found), found["metrics"][0]
         keys, columns, rows = found["keys"], _levels(points, 0), _levels(points, 1) or [""]
         values = [_middle(point) for point in points]
@@ -106,7 +108,9 @@ class Sweep(Experiment):
             if is_open:
                 frame = {"borderColor": "#52606d", "borderWidth": 2, "borderType": "dashed", "opacity": 0.6}
             shown = None if value is None else round(value / divisor, 6)
-            data.append({"value": [*at, "-" if shown is None else shown], "text": _text(point, divisor), "itemStyle": frame})
+            data.append(
+                {"value": [*at, "-" if shown is None else shown], "text": _text(point, divisor), "itemStyle": frame}
+            )
         known = [value / divisor for value in values if value is not None]
         axis = {"type": "category", "splitArea": {"show": True}}
         return {
@@ -115,13 +119,28 @@ class Sweep(Experiment):
             "title": {"text": f"{metric['title']} ({unit})", "textStyle": {"fontSize": 13}},
             "grid": {"left": 8, "right": 96, "top": 36, "bottom": 34, "containLabel": True},
             "tooltip": {"trigger": "item", ":formatter": CELL},
-            "xAxis": {**axis, "data": columns, "name": short_key(keys[0], keys), "nameLocation": "middle", "nameGap": 26},
+            "xAxis": {
+                **axis,
+                "data": columns,
+                "name": short_key(keys[0], keys),
+                "nameLocation": "middle",
+                "nameGap": 26,
+            },
             "yAxis": {**axis, "data": rows, "name": short_key(keys[1], keys) if len(keys) > 1 else ""},
             # By default the last dimension decides, which need not be the value.
-            "visualMap": {"min": min(known, default=0), "max": max(known, default=1), "dimension": 2, "calculable": True,
-                          "right": 0, "top": "middle", "inRange": {"color": MAP}},
-            "series": [{"type": "heatmap", "data": data, "label": {"show": True, ":formatter": CELL}}],
-        }  # fmt: skip
+            "visualMap": {
+                "min": min(known, default=0),
+                "max": max(known, default=1),
+                "dimension": 2,
+                "calculable": True,
+                "right": 0,
+                "top": "middle",
+                "inRange": {"color": MAP},
+            },
+            "series": [
+                {"type": "heatmap", "data": data, "label": {"show": True, "lineHeight": 15, ":formatter": CELL}}
+            ],
+        }
 
     def clicked(self, index: int) -> None:
         """Run the point of a cell, and show it."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
 from bentpipe.errors import BentpipeError, Problem
 from bentpipe.scenario import editing
-from bentpipe.studio.folders import Changed
+from bentpipe.studio.folders import ChangedError
 
 if TYPE_CHECKING:
     from bentpipe.studio.page.session import Session
@@ -27,17 +27,20 @@ class TextPanel:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._is_ours = False
-        keymap = {"Mod-s": self.save, "Mod-Enter": session.start_run}
+        keymap: dict[str, Any] = {"Mod-s": self.save, "Mod-Enter": session.start_run}
         with ui.row().classes("page-tools"):
             self._file = ui.label().classes("page-file").mark("file")
             self._fold = ui.switch("Fold lists", value=True, on_change=self._mark).props("dense")
             ui.button("Save", on_click=self.save).props("flat dense no-caps").mark("save")
         self.editor = (
-            ui.codemirror(on_change=self._typed, language="TOML", theme="basicLight", keymap=keymap, line_wrapping=False)
+            ui.codemirror(
+                on_change=self._typed, language="TOML", theme="basicLight", keymap=keymap, line_wrapping=False
+            )
             .classes("page-editor")
             .props('aria-label="Text of the scenario"')
             .mark("editor")
         )
+        session.on("scheme", lambda: self.editor.set_theme("basicDark" if session.is_dark else "basicLight"))
         session.on("opened", self._show)
         session.on("checked", self._mark)
         session.on("saved", self._name)
@@ -104,7 +107,7 @@ class TextPanel:
         try:
             session.save(name)
             ui.notify(f"saved {session.name}", type="positive")
-        except Changed:
+        except ChangedError:
             await self._choose()
         except BentpipeError as error:
             ui.notify(str(error), type="negative", multi_line=True)
@@ -148,7 +151,9 @@ class ProblemList:
 
     def __init__(self, session: Session, text: TextPanel) -> None:
         self._session, self._text = session, text
-        self._list = ui.column().classes("page-problems").props('role="region" aria-label="Problems" aria-live="polite"')
+        self._list = (
+            ui.column().classes("page-problems").props('role="region" aria-label="Problems" aria-live="polite"')
+        )
         session.on("checked", self._show)
 
     def _show(self) -> None:

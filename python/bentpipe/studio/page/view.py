@@ -1,4 +1,4 @@
-"""The view over a run: mounts the scripts of the package, and tells them which run to show."""
+"""The view over a run: mounts the scripts of the package, and sends them the run that they show."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bentpipe.studio import assets
 
 if TYPE_CHECKING:
     from nicegui.awaitable_response import AwaitableResponse
+    from nicegui.events import GenericEventArguments
 
     from bentpipe.studio.page.session import Session
 
@@ -33,7 +34,7 @@ def place(of: str) -> None:
 
 
 class View:
-    """Tells the scripts of one page what the session shows."""
+    """Sends the state of a session to the scripts of its page."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -43,11 +44,17 @@ class View:
         # The scripts begin when the page has a connection; they are loaded by then.
         self._client.on_connect(lambda: self.call("begin", PLACES, self.state()))
 
+        ui.on("studio-dark", self._dark)
+
+    def _dark(self, event: GenericEventArguments) -> None:
+        self._session.is_dark = bool(event.args.get("isDark")) if isinstance(event.args, dict) else False
+        self._session.tell("scheme")
+
     def _show(self) -> None:
         self.call("show", self.state())
 
     def state(self) -> dict[str, str | None]:
-        """What the scripts show: a run, or the network and the sky of a scenario that has not been run."""
+        """The state for the scripts: a run, or the network and the sky of a scenario that has not been run."""
         session = self._session
         return {"run": session.run or session.draft or None, "pin": session.pin or None, "scenario": session.name}
 

@@ -18,6 +18,8 @@
     const { t, from, to } = asked;
     show(shown);
     watchConnection();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", tellScheme);
+    tellScheme();
     if (shown.run && Number.isFinite(t)) later({ t, ...(Number.isFinite(from) && Number.isFinite(to) ? { from, to } : {}) });
   }
 
@@ -104,10 +106,11 @@
     if (name === "auto") delete root.dataset.scheme;
     else root.dataset.scheme = name;
     Quasar.Dark.set(name === "auto" ? "auto" : name === "dark");
-    globalThis.dispatchEvent(new Event("studio-scheme"));
+    tellScheme();
   }
 
-  const isDark = () => Quasar.Dark.isActive;
+  // The editor and the charts of the server have their own colours.
+  const tellScheme = () => setTimeout(() => emitEvent("studio-dark", { isDark: Quasar.Dark.isActive }), 0);
 
-  studio.page = { begin, show, moment, download, picture, present, scheme, isDark };
+  studio.page = { begin, show, moment, download, picture, present, scheme };
 })();
