@@ -14,7 +14,7 @@
   function mount(place) {
     const flow = element("select", { "aria-label": "Flow", onchange: (event) => studio.time.set({ flow: event.target.value }) });
     const list = element("ol", { class: "studio-sentences", "aria-live": "polite" });
-    const title = element("h3", {});
+    const title = element("h3", {}, "Where the time went");
     const bar = element("div", { class: "studio-spent" });
     const keys = element("ul", { class: "studio-legend" });
     parts = { flow, list, title, bar, keys };
