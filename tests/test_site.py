@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import bentpipe as bp
-from tools.docs import cards, equations, titles
+from tools.docs import cards, equations, live, titles
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -61,3 +61,11 @@ def test_a_card_averages_goodput_over_round_trips():
     # Not above the rate of the link by more than the data that waited for one repair.
     assert max(values) < 1.5 * 20e6
     assert len(cards.card(result).axes) == 1
+
+
+def test_each_live_view_is_shown_on_one_page():
+    for name, (_, sets) in live.VIEWS.items():
+        shown = [page for page in DOCS.rglob("*.md") if f'src="../../{live.file(name)}"' in page.read_text()]
+        assert len(shown) == 1, name
+        assert bp.load(live.VIEWS[name][0], sets).title == sets["title"]
+    assert {"transfer", "reno", "bbr3"} == set(bp.load("geo", live.VIEWS["who-starves-whom"][1]).flow_names)

@@ -20,12 +20,13 @@ from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.studio import assets, thinning
 from bentpipe.studio.data import SERIES, RunData
 
+PATH = Path(__file__).parent / "studio.toml"
 FOLDER = Path(assets.__file__).parent
 
 
 @pytest.fixture(scope="module")
 def result():
-    return bp.run(Path(__file__).parent / "studio.toml", series=SERIES)
+    return bp.run(PATH, series=SERIES)
 
 
 @pytest.fixture(scope="module")
@@ -141,10 +142,25 @@ def test_packets_of_a_span_are_those_of_the_events(result, data):
     assert {cause for *_, cause in found["lost"]} == {"outage"}
     assert all(end - first == 1460 for _, first, end in found["sent"])
     assert found["is_whole"]
+    # Hosts as in the RFCs of this scenario have no SACK.
+    assert found["sacked"] == []
+
+
+def test_sack_blocks_are_above_the_ack_and_below_what_was_sent():
+    data = RunData(bp.run(bp.load(PATH, {"tcp.like": "linux-6"}), series=SERIES))
+    found = data.packets("second", 2.0, 8.0)
+    assert found["sacked"]
+    for time_s, first, end in found["sacked"]:
+        missing = max(offset for at_s, offset, _ in found["acked"] if at_s <= time_s)
+        sent = max(last for at_s, _, last in found["sent"] if at_s < time_s)
+        assert missing < first < end <= sent
+    # A later span has the same blocks, from the same capture or from a longer one.
+    later = data.packets("second", 7.0, 11.0)["sacked"]
+    assert [row for row in later if row[0] <= 8.0] == [row for row in found["sacked"] if row[0] >= 7.0]
 
 
 def test_a_saved_run_without_series_is_run_again(result, tmp_path):
-    bp.run(Path(__file__).parent / "studio.toml").save(tmp_path / "plain")
+    bp.run(PATH).save(tmp_path / "plain")
     (tmp_path / "plain" / "studio.json").write_text(
         json.dumps({"text": "# as it was written", "command": "bentpipe run x"})
     )
@@ -207,7 +223,11 @@ def test_vendored_files_are_those_in_the_list():
 
 def test_every_script_is_there_and_listed():
     listed = {*assets.SCRIPTS, *assets.STYLES}
-    assert {f"static/{path.name}" for path in (FOLDER / "static").iterdir()} <= listed | {*assets.SKY_SCRIPTS, "static/page.js", "static/page.css"}
+    assert {f"static/{path.name}" for path in (FOLDER / "static").iterdir()} <= listed | {
+        *assets.SKY_SCRIPTS,
+        "static/page.js",
+        "static/page.css",
+    }
     for name in listed:
         assert assets.text(name)
 

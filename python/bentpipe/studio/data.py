@@ -183,10 +183,13 @@ class RunData:
         """The parts of the time of a flow: `RunResult.time_spent`."""
         return self.result.time_spent(start, end, flow).to_dict()
 
-    def packets(self, flow: str, start: float, end: float) -> dict[str, Any]:
-        """Segments, ACKs, losses and retransmissions of a short span; see `packets.Packets`."""
+    def packets(self, flow: str, start: float, end: float, until: float = 0.0) -> dict[str, Any]:
+        """Segments, ACKs, losses and retransmissions of a short span; see `packets.Packets`.
+
+        With several spans, `until` is the end of the last one.
+        """
         self._check_window(start, end)
-        return self._packets.between(flow, start, end)
+        return self._packets.between(flow, start, end, until)
 
     def _check_window(self, start: float, end: float) -> None:
         latest = self.result.simulated_s

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bentpipe.experiment.single.sacks import sacks
+
 if TYPE_CHECKING:
     from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.experiment.single.sacks import Sack
 
 ROWS_MOST = 20_000
 """Rows of a span. A plot cannot show more."""
@@ -28,6 +31,8 @@ class Packets:
 
     def __init__(self, result: RunResult) -> None:
         self.result = result
+        self._sacks: dict[str, list[Sack]] = {}
+        self._sacked_until = -1.0
 
     @cached_property
     def _events(self) -> pl.DataFrame:
@@ -36,14 +41,26 @@ class Packets:
         alone = {"record.series": [], "record.rows_max": EVENTS_MOST}
         return self.result.again(self.result.scenario.with_sets(alone), series="events").events
 
-    def between(self, flow: str, start: float, end: float) -> dict[str, Any]:
+    def _sacked(self, flow: str, start: float, end: float, near: float, until: float) -> list[list[float]]:
+        """SACK blocks in a span. The capture goes up to `until`, so that later spans need no other one."""
+        if end > self._sacked_until:
+            self._sacks, self._sacked_until = sacks(self.result.scenario, max(end, until)), max(end, until)
+
+        def whole(offset: int) -> float:
+            # The full offset is the one near the ACKs.
+            return near + (offset - near + 2**31) % 2**32 - 2**31
+
+        rows = (row for row in self._sacks[flow] if start <= row[0] <= end)
+        return [[round(time_s, 9), whole(first), whole(last)] for time_s, first, last in rows][:ROWS_MOST]
+
+    def between(self, flow: str, start: float, end: float, until: float = 0.0) -> dict[str, Any]:
         """Rows of a span as plain data, and whether they are all of it.
 
         Returns
         -------
         dict
-            `sent` and `retransmitted` (time, first byte, end), `acked` (time, first byte that is missing, and 1 for a
-            duplicate ACK), `lost` (time, first byte, end, and cause), and `is_whole`.
+            `sent`, `retransmitted` and `sacked` (time, first byte, end), `acked` (time, first byte that is missing, and
+            1 for a duplicate ACK), `lost` (time, first byte, end, cause), and `is_whole`.
         """
         span = pl.col("time_s").is_between(start, end) & (pl.col("flow") == flow)
         events = self._events.filter(span)
@@ -60,6 +77,7 @@ class Packets:
             "end": end,
             "sent": _segments(events, "sent"),
             "retransmitted": _segments(events, "retransmission"),
+            "sacked": self._sacked(flow, start, end, acked["value"][0], until) if 1 in acked["again"] else [],
             "acked": [list(row) for row in acked.select("time_s", "value", "again").iter_rows()],
             "lost": [
                 [time_s, offset, offset + data, cause]

@@ -151,18 +151,20 @@ def _reasons(data: RunData, meta: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Sentences, parts of the time, the network, and the packets of some spans, by name."""
     yield "network", _zipped(data.result.scenario.network())
     room = PACKETS_MOST
-    spans: dict[str, list[list[float]]] = {}
-    for flow in meta["flows"][:CURVES_MOST]:
+    found: dict[str, list[list[float]]] = {}
+    wanted = {flow: _spans(data, meta, flow) for flow in meta["flows"][:CURVES_MOST]}
+    until = max((end for spans in wanted.values() for _, end in spans), default=0.0)
+    for flow in wanted:
         yield f"why/{flow}", _zipped(_sentences(data, flow))
         yield f"spent/{flow}", _zipped(data.spent(flow))
-        for start, end in _spans(data, meta, flow):
-            content = _zipped(data.packets(flow, start, end))
+        for start, end in wanted[flow]:
+            content = _zipped(data.packets(flow, start, end, until))
             if len(content) <= room:
                 room -= len(content)
-                known = spans.setdefault(flow, [])
+                known = found.setdefault(flow, [])
                 yield f"packets/{flow}/{len(known)}", content
                 known.append([start, end])
-    yield "spans", _zipped(spans)
+    yield "spans", _zipped(found)
 
 
 def _sentences(data: RunData, flow: str) -> dict[str, Any]:

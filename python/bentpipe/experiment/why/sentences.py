@@ -153,7 +153,7 @@ def _is_told(happening: Happening) -> bool:
 
 
 def _folded(happenings: Sequence[Happening]) -> list[Happening]:
-    """A timeout and the reduction that it causes at the same instant are one."""
+    """A reduction and the timeout or recovery at the same instant are one."""
     timeouts = {each.time_s: each for each in happenings if each.kind == "timeout"}
     reductions = {each.time_s: each for each in happenings if each.kind == "reduction" and each.time_s in timeouts}
     found = []
@@ -161,9 +161,16 @@ def _folded(happenings: Sequence[Happening]) -> list[Happening]:
         if each.kind == "timeout" and each.time_s in reductions:
             _, _, window = reductions[each.time_s].text.partition("; ")
             found.append(replace(each, text=f"{each.text}; {window}"))
-        elif each.time_s not in reductions or each.kind != "reduction":
+        elif not (each.kind == "reduction" and each.time_s in reductions) and not _is_recovery_of(each, happenings):
             found.append(each)
     return found
+
+
+def _is_recovery_of(happening: Happening, others: Sequence[Happening]) -> bool:
+    """Whether it is a recovery with a reduction, which says more."""
+    return happening.kind == "recovery" and any(
+        each.kind == "reduction" and each.time_s == happening.time_s for each in others
+    )
 
 
 def _end(happening: Happening) -> float:

@@ -64,7 +64,7 @@
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
-    bar("sacked", 3 * devicePixelRatio);
+    bar("sacked", devicePixelRatio);
     bar("sent", 2 * devicePixelRatio);
     bar("retransmitted", 3 * devicePixelRatio);
     acks(ctx, at, up);

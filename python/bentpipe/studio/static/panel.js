@@ -9,7 +9,7 @@
   function make(about, shared) {
     const head = element("div", { class: "studio-head" });
     const units = element("span", { class: "studio-unit" });
-    const heading = element("h3", {}, `${about.title} `, units);
+    const heading = element("h2", {}, `${about.title} `, units);
     const frame = element("div", { class: "studio-frame", role: "img" });
     const table = element("div", { class: "studio-table", hidden: true, tabindex: "0", role: "region", "aria-label": `Table of ${about.title}` });
     const toggle = element("button", { type: "button", class: "studio-quiet", "aria-pressed": "false", title: "Show the numbers as a table" }, "Table");

@@ -14,12 +14,12 @@
   function mount(place) {
     const flow = element("select", { "aria-label": "Flow", onchange: (event) => studio.time.set({ flow: event.target.value }) });
     const list = element("ol", { class: "studio-sentences", "aria-live": "polite" });
-    const title = element("h3", {}, "Where the time went");
+    const title = element("h2", {});
     const bar = element("div", { class: "studio-spent" });
     const keys = element("ul", { class: "studio-legend" });
     parts = { flow, list, title, bar, keys };
     place.classList.add("studio-why");
-    place.replaceChildren(element("div", { class: "studio-head" }, element("h3", {}, "Why, at this moment"), flow), list, title, bar, keys);
+    place.replaceChildren(element("div", { class: "studio-head" }, element("h2", {}, "Why, at this moment"), flow), list, title, bar, keys);
     studio.time.on(follow);
     if (studio.time.run) studio.pending(open());
   }
