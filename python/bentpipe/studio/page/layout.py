@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from bentpipe.studio.page.tables import Tables
 from bentpipe.studio.page.text import ProblemList, TextPanel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from bentpipe.studio.page.experiment import Experiment
     from bentpipe.studio.page.session import Session
@@ -40,7 +41,7 @@ def lay_out(session: Session) -> None:
                     _middle(session, scripts)
                 with inner.after:
                     _right(session)
-        with ui.element("section").classes("page-bottom").props('aria-label="Time"'):
+        with _section("Time", "page-bottom"):
             view.place("strip")
 
     def notify(text: str, kind: str) -> None:
@@ -98,8 +99,17 @@ def tabbed(
     return tabs
 
 
+@contextmanager
+def _section(title: str, classes: str) -> Iterator[None]:
+    """A part of the page with its heading, which only screen readers show."""
+    with ui.element("section").classes(classes).props(f'aria-label="{title}"'):
+        with ui.element("h2").classes("page-unseen"):
+            ui.label(title)
+        yield
+
+
 def _left(session: Session, scripts: view.View) -> None:
-    with ui.element("section").classes("page-column page-left").props('aria-label="Scenario"'):
+    with _section("Scenario", "page-column page-left"):
         editors: list[TextPanel] = []
         lesson = session.studio.lesson
         tabbed(
@@ -128,7 +138,7 @@ def _middle(session: Session, scripts: view.View) -> None:
     def to_run() -> None:
         tabs.value = "Run"
 
-    with ui.element("main").classes("page-column"):
+    with _section("Results", "page-column"):
         tabs = tabbed(
             {
                 "Run": lambda: view.place("plots"),
@@ -146,7 +156,7 @@ def _middle(session: Session, scripts: view.View) -> None:
 
 
 def _right(session: Session) -> None:
-    with ui.element("aside").classes("page-column page-right").props('aria-label="Sky and reasons"'):
+    with _section("Sky and reasons", "page-column page-right"):
         with ui.element("div").classes("page-sky"):
             tabs = tabbed({title: partial(view.place, title.lower()) for title in ("Globe", "Topology")}, "Sky")
         view.place("why")

@@ -18,6 +18,8 @@ LISTED_MAX = 30
 """Problems in the list; all are marked."""
 FOLDED_LINES = 8
 """Longer lists are folded."""
+THEMES: dict[bool, Any] = {False: "vscodeLight", True: "githubDark"}
+"""Themes of the editor on light and dark pages whose colours have enough contrast."""
 BUNDLED_SUFFIX = "-mine.toml"
 
 
@@ -34,13 +36,13 @@ class TextPanel:
             ui.button("Save", on_click=self.save).props("flat dense no-caps").mark("save")
         self.editor = (
             ui.codemirror(
-                on_change=self._typed, language="TOML", theme="basicLight", keymap=keymap, line_wrapping=False
+                on_change=self._typed, language="TOML", theme=THEMES[False], keymap=keymap, line_wrapping=False
             )
             .classes("page-editor")
             .props('aria-label="Text of the scenario"')
             .mark("editor")
         )
-        session.on("scheme", lambda: self.editor.set_theme("basicDark" if session.is_dark else "basicLight"))
+        session.on("scheme", lambda: self.editor.set_theme(THEMES[session.is_dark]))
         session.on("opened", self._show)
         session.on("checked", self._mark)
         session.on("saved", self._name)

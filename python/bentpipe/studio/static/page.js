@@ -20,6 +20,9 @@
     watchConnection();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", tellScheme);
     tellScheme();
+    const editor = document.querySelector(".page-editor");
+    if (editor) new MutationObserver(nameEditor).observe(editor, { attributes: true, childList: true, subtree: true });
+    nameEditor();
     if (shown.run && Number.isFinite(t)) later({ t, ...(Number.isFinite(from) && Number.isFinite(to) ? { from, to } : {}) });
   }
 
@@ -107,6 +110,14 @@
     else root.dataset.scheme = name;
     Quasar.Dark.set(name === "auto" ? "auto" : name === "dark");
     tellScheme();
+  }
+
+  // CodeMirror writes its attributes anew when it is dressed in other colours.
+  function nameEditor() {
+    const content = document.querySelector(".page-editor .cm-content");
+    const scroller = document.querySelector(".page-editor .cm-scroller");
+    if (content && !content.hasAttribute("aria-label")) content.setAttribute("aria-label", "Text of the scenario");
+    if (scroller && scroller.tabIndex < 0) scroller.tabIndex = 0;
   }
 
   // The editor and the charts of the server have their own colours.
