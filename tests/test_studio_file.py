@@ -107,6 +107,7 @@ def test_all_panels_have_points(view):
         assert panel["x"] == [0, 12]
         assert any(curve["points"] for curve in panel["curves"])
     assert {"outage", "change", "loss", "timeout"} <= set(state["strip"]["kinds"])
+    assert state["strip"]["losses"] == ["bit error", "queue overflow", "outage"]
     # The pinned run is behind.
     assert all(curve["behind"][0] > 0 for curve in view.plot("window")["curves"] if curve["name"] == "cwnd_bytes")
 

@@ -42,10 +42,12 @@ SERIES = (
 """Series that the view needs. A run without one of them is run again."""
 MARKS = ("handover", "outage", "change", "loss", "timeout", "reduction", "no-reduction", "ecn-reduction", "undo")
 """Kinds of happenings that the strip marks."""
-FLOWS_MOST = 8
-"""Flows whose happenings are among the facts of a run. Those of others come with `why`."""
+FLOWS_MOST = 32
+"""Flows whose happenings are among the facts of a run. """
 HAPPENINGS_MOST = 3000
 """Happenings of a flow; further ones are counted in a note."""
+HAPPENINGS_BEFORE = 20
+"""Happenings before an instant that come with its sentences."""
 LOSSES = "losses:"
 """Begin of the names of series that count the losses of one cause."""
 ARRAYS_MOST = 32
@@ -178,9 +180,10 @@ class RunData:
         return self.result.at(t)
 
     def why(self, flow: str, t: float) -> dict[str, Any]:
-        """Sentences about an instant, and all happenings of the flow that the strip marks."""
+        """Sentences about an instant, and the last happenings of the flow before it."""
         sentences = self._teller.sentences(flow, t)
-        return {"flow": flow, "t": t, "sentences": sentences, "happenings": self._marks(flow)[:HAPPENINGS_MOST]}
+        before = [each for each in self._marks(flow) if each["time_s"] <= t]
+        return {"flow": flow, "t": t, "sentences": sentences, "happenings": before[-HAPPENINGS_BEFORE:]}
 
     def sentences(self, flow: str, t: float) -> list[str]:
         """The sentences alone: `RunResult.sentences`."""

@@ -36,5 +36,10 @@
     return [longer.times, longer.values];
   }
 
-  studio.curves = { make, value, drawn };
+  // Words and colour of a cause of loss, whose series is `losses:CAUSE`; the same in plots and strip.
+  function cause(name, index) {
+    return { label: name.split(":")[1].replaceAll("-", " "), colour: studio.palette.CAUSES[index % studio.palette.CAUSES.length] };
+  }
+
+  studio.curves = { cause, make, value, drawn };
 })();

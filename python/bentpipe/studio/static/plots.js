@@ -132,8 +132,7 @@
   // The losses of the chosen flow alone: causes have the colours.
   function lossesOf(described) {
     const causes = meta.series.filter((each) => each.style === "event").map((each) => each.name);
-    const colour = palette.CAUSES[causes.indexOf(described.name) % palette.CAUSES.length];
-    return [studio.curves.make(described, studio.time.flow, { colour, label: described.name.split(":")[1].replaceAll("-", " ") })];
+    return [studio.curves.make(described, studio.time.flow, studio.curves.cause(described.name, causes.indexOf(described.name)))];
   }
 
   async function load() {

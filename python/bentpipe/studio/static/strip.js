@@ -1,13 +1,15 @@
-// The strip: play, clock, and the handle over the marks of handovers, losses and timeouts.
+// The strip: play, clock, and the handle over the marks of handovers, losses by cause, and timeouts.
 "use strict";
 (() => {
   const studio = (globalThis.studio = globalThis.studio || {});
   const { element, palette } = studio;
+  const COLUMNS = 600; // Of the losses.
   const LANES = { outage: 0.5, handover: 0.5, change: 0.5, loss: 0.72, timeout: 0.28 };
   const PATH = ["handover", "outage", "change"];
   let parts = null;
   let meta = null;
   let marks = [];
+  let losses = []; // By cause: its words, its colour and the times of columns with losses.
 
   function mount(place) {
     const play = element("button", { type: "button", class: "studio-play", "aria-label": "Play", onclick: toggle }, "▶");
@@ -46,21 +48,34 @@
   }
 
   function choose() {
+    losses = [];
+    if (meta && meta.series.length) studio.pending(count());
     marks = meta ? meta.happenings.filter((each) => each.kind in LANES && (!each.flow || !studio.time.flow || each.flow === studio.time.flow)) : [];
     explain();
     paint();
   }
 
-  const colourOf = (mark) => palette.colour(mark.kind === "loss" ? "vermilion" : mark.kind === "timeout" ? "purple" : mark.kind);
+  async function count() {
+    const { run, flow, duration } = studio.time;
+    const causes = meta.series.filter((each) => each.style === "event");
+    const found = await Promise.all(causes.map((each) => studio.source.series(run, { name: each.name, of: flow, from: 0, to: Math.min(duration, meta.duration_s), columns: COLUMNS })));
+    if (run !== studio.time.run || flow !== studio.time.flow) return;
+    losses = causes.map((each, index) => ({ ...studio.curves.cause(each.name, index), times: found[index].times })).filter((each) => each.times.length);
+    explain();
+    paint();
+  }
+
+  const colourOf = (kind) => (kind === "timeout" ? "purple" : kind);
 
   function explain() {
-    const words = { handover: "handover", outage: "outage", change: "change of the path", loss: "loss", timeout: "timeout" };
+    const words = { handover: "handover", outage: "outage", change: "change of the path", timeout: "timeout" };
     const kinds = Object.keys(words).filter((kind) => marks.some((mark) => mark.kind === kind));
+    const entries = [...kinds.map((kind) => ({ label: words[kind], colour: colourOf(kind) })), ...losses.map(({ label, colour }) => ({ label: `lost: ${label}`, colour }))];
     parts.legend.replaceChildren(
-      ...kinds.map((kind) => {
+      ...entries.map(({ label, colour }) => {
         const key = element("span", { class: "studio-key" });
-        key.style.setProperty("--key", `var(--studio-${kind === "loss" ? "vermilion" : kind === "timeout" ? "purple" : kind})`);
-        return element("li", {}, key, words[kind]);
+        key.style.setProperty("--key", `var(--studio-${colour})`);
+        return element("li", {}, key, label);
       }),
     );
   }
@@ -74,12 +89,19 @@
     ctx.scale(devicePixelRatio, devicePixelRatio);
     ctx.fillStyle = palette.colour("grid");
     ctx.fillRect(0, height / 2, width, 1);
+    losses.forEach(({ colour, times }, index) => {
+      // Below the line, one lane for each cause.
+      const tall = Math.max(3, (height * 0.44) / losses.length);
+      ctx.fillStyle = palette.colour(colour);
+      for (const time of times) ctx.fillRect((time / studio.time.duration) * width, height * 0.54 + index * tall, 2, tall - 1);
+    });
     for (const mark of marks) {
+      if (mark.kind === "loss") continue;
       const x = (mark.time_s / studio.time.duration) * width;
       const long = ((mark.numbers.duration_s || 0) / studio.time.duration) * width;
       const isPath = PATH.includes(mark.kind);
       const tall = isPath ? height * (mark.kind === "change" ? 0.5 : 0.8) : height * 0.22;
-      ctx.fillStyle = colourOf(mark);
+      ctx.fillStyle = palette.colour(colourOf(mark.kind));
       ctx.fillRect(x, height * LANES[mark.kind] - tall / 2, Math.max(long, isPath && mark.kind !== "change" ? 3 : 1.5), tall);
     }
     place();
@@ -152,5 +174,5 @@
     studio.time.set(changes);
   }
 
-  studio.strip = { mount, report: () => ({ marks: marks.length, kinds: [...new Set(marks.map((mark) => mark.kind))] }) };
+  studio.strip = { mount, report: () => ({ marks: marks.length, losses: losses.map((each) => each.label), kinds: [...new Set(marks.map((mark) => mark.kind))] }) };
 })();
