@@ -118,6 +118,7 @@
     return [["time", "what", "first byte", "end"], all.slice(0, ROWS).map(([t, what, first, end]) => [studio.format.instant(t, span), what, String(first), end === null ? "" : String(end)])];
   }
 
+  const said = () => (found ? Object.entries(KINDS).map(([kind, [word]]) => `${word} ${found[kind].length}`).join("; ") : note);
   const report = () => (found ? Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, found[kind].length || 0])) : {});
-  studio.packets = { unit: "B", isOn, zoom, load, data, range, paint, legend, rows, report };
+  studio.packets = { unit: "B", isOn, zoom, load, data, range, paint, legend, said, rows, report };
 })();

@@ -104,7 +104,7 @@
   async function rebuild() {
     lossesAreOf = studio.time.flow;
     panels.forEach((panel) => panel.destroy());
-    panels = wanted().map((about) => studio.panel.make(about, { bands }));
+    panels = wanted().map((about) => studio.panel.make(about, bands));
     panels.forEach((panel, index) => (panel.isLast = index === panels.length - 1));
     host.list.replaceChildren(...panels.map((panel) => panel.box));
     for (const panel of panels) panel.set(curvesOf(panel.about));
