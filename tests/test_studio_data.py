@@ -235,3 +235,19 @@ def test_every_script_is_there_and_listed():
 def test_a_result_that_was_loaded_explains_the_same(result, tmp_path):
     result.save(tmp_path / "run")
     assert RunResult.load(tmp_path / "run").sentences("second", at=7.0) == result.sentences("second", at=7.0)
+
+
+def test_rates_and_delays_that_change_are_series():
+    changing = {
+        "link.sat.rate": {"points": [["0 s", "2 Mbit/s"], ["1 s", "1 Mbit/s"]], "every": "4 s"},
+        "link.sat.delay": {"points": [["0 s", "50 ms"], ["6 s", "80 ms"]], "interpolate": "linear"},
+    }
+    data = RunData(bp.run(bp.load(PATH, changing), series=SERIES))
+    assert {"link_rate_bps", "link_delay_s"} <= {each["name"] for each in data.meta()["series"]}
+    times, rates = unpacked(data.series("link_rate_bps", "sat.forward"))
+    assert times.tolist() == [0, 1, 4, 5, 8, 9, 12]
+    assert rates.tolist() == [2e6, 1e6, 2e6, 1e6, 2e6, 1e6, 2e6]
+    times, delays = unpacked(data.series("link_delay_s", "sat.forward"))
+    assert np.interp(3.0, times, delays) == pytest.approx(0.065)
+    with pytest.raises(BentpipeError, match=r"did you mean 'sat\.forward'"):
+        data.series("link_rate_bps", "sat.foward")

@@ -18,7 +18,7 @@ from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.why.sentences import Teller
-from bentpipe.studio import thinning
+from bentpipe.studio import profiles, thinning
 from bentpipe.studio.packets import Packets
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ HAPPENINGS_MOST = 3000
 """Happenings of a flow; further ones are counted in a note."""
 LOSSES = "losses:"
 """Begin of the names of series that count the losses of one cause."""
+ARRAYS_MOST = 32
+"""Series of flows and links that are kept as arrays."""
 COLUMNS_MOST = 10_000
 """Columns of a plot."""
 OWN = "studio.json"
@@ -92,6 +94,10 @@ class RunData:
         return {}
 
     @cached_property
+    def _network(self) -> dict[str, Any]:
+        return self.result.scenario.network()
+
+    @cached_property
     def described(self) -> list[dict[str, Any]]:
         """Name, entity, unit, meaning and style of each series that there is."""
         found = [
@@ -105,6 +111,7 @@ class RunData:
             for each in dictionary()["series"]
             if each["name"] in self.result.recorded
         ]
+        found += profiles.described(self._network)
         causes = set(self.result.recorded["losses"]["cause"].unique())
         return found + [
             {"name": f"{LOSSES}{each['name']}", "of": "flow", "unit": "1", "meaning": each["meaning"], "style": "event"}
@@ -199,6 +206,9 @@ class RunData:
     def _array(self, name: str, of: str) -> tuple[Values, Values]:
         if (name, of) not in self._columns:
             self._columns[name, of] = self._read(name, of)
+            # The oldest one makes room: a long run has gigabytes.
+            while len(self._columns) > ARRAYS_MOST:
+                del self._columns[next(iter(self._columns))]
         return self._columns[name, of]
 
     def _read(self, name: str, of: str) -> tuple[Values, Values]:
@@ -206,6 +216,8 @@ class RunData:
             rows = self.result.series("losses", flow=of).filter(pl.col("cause") == name.removeprefix(LOSSES))
             times = rows["time_s"].to_numpy()
             return times, np.ones(len(times))
+        if name in profiles.SERIES:
+            return profiles.steps(self._network, name, of, self.result.simulated_s)
         entity = next(each["of"] for each in self.described if each["name"] == name)
         rows = self.result.series(name, **{entity: of})
         return rows["time_s"].to_numpy(), rows[name].cast(pl.Float64).to_numpy()

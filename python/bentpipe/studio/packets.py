@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.experiment.single.sacks import Sack
 
+KINDS = ("sent", "retransmission", "acked")
+"""Events of the diagram."""
 ROWS_MOST = 20_000
 """Rows of a span. A plot cannot show more."""
 SEGMENT_MOST = 65_535
@@ -36,10 +38,12 @@ class Packets:
 
     @cached_property
     def _events(self) -> pl.DataFrame:
-        if self.result.events.height:
-            return self.result.events
-        alone = {"record.series": [], "record.rows_max": EVENTS_MOST}
-        return self.result.again(self.result.scenario.with_sets(alone), series="events").events
+        events = self.result.events
+        if not events.height:
+            alone = {"record.series": [], "record.rows_max": EVENTS_MOST}
+            events = self.result.again(self.result.scenario.with_sets(alone), series="events").events
+        # Texts of millions of rows take several times the memory of their numbers.
+        return events.filter(pl.col("event").is_in(KINDS)).cast({"flow": pl.Categorical, "event": pl.Categorical})
 
     def _sacked(self, flow: str, start: float, end: float, near: float, until: float) -> list[list[float]]:
         """SACK blocks in a span. The capture goes up to `until`, so that later spans need no other one."""

@@ -1,7 +1,7 @@
 """Reads the SACK blocks that senders receive, from a capture of the same run.
 
 The tables of a run have no SACK blocks. A run with the same seed has the same packets, so it is done again with a
-capture in a temporary folder, only up to the instant that is asked for.
+capture in a temporary folder. It ends at the last instant of interest.
 """
 
 from __future__ import annotations

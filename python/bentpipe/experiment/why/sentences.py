@@ -1,4 +1,4 @@
-"""Tells in a few sentences why a flow is where it is at an instant, for readers who move through a run.
+"""Explains the state of a flow at an instant in a few sentences, for readers who move through a run.
 
 `explanation` lists everything that happened in a window. Here the happenings before an instant are ranked and joined:
 losses and reductions in a row are one sentence. The last sentence is the state at the instant.
@@ -44,12 +44,14 @@ WEIGHTS = {
 """Kinds of happenings in the sentences. If there are too many, the largest weights stay."""
 CHANGES_MOST = 3
 """Changes of the path that one sentence joins."""
+STEPS_MOST = 500
+"""Sudden changes of one key of a link in a run that have their own moments."""
 RECENT_S = 2.0
 """How far back a happening explains the present, at least; otherwise eight round trips."""
 
 
 class Teller:
-    """What is needed to tell many instants of one run: explanations of its flows, and series as arrays."""
+    """Explanations of the flows of a run, and series as arrays: together they explain many instants quickly."""
 
     def __init__(self, result: RunResult) -> None:
         self.result = result
@@ -58,9 +60,10 @@ class Teller:
         self._routes: dict[str, list[str]] = {}
 
     def explanation(self, flow: str) -> Explanation:
-        """All that happened to a flow in the run."""
+        """The explanation of a flow over the whole run."""
         if flow not in self._explanations:
-            self._explanations[flow] = why(self.result, flow, start=0.0, end=self.result.simulated_s)
+            end_s = self.result.simulated_s
+            self._explanations[flow] = why(self.result, flow, start=0.0, end=end_s, changes_most=STEPS_MOST)
         return self._explanations[flow]
 
     def sentences(self, flow: str, at_s: float) -> list[str]:
@@ -167,7 +170,7 @@ def _folded(happenings: Sequence[Happening]) -> list[Happening]:
 
 
 def _is_recovery_of(happening: Happening, others: Sequence[Happening]) -> bool:
-    """Whether it is a recovery with a reduction, which says more."""
+    """Whether it is a recovery with a reduction, which has more information."""
     return happening.kind == "recovery" and any(
         each.kind == "reduction" and each.time_s == happening.time_s for each in others
     )

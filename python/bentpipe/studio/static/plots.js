@@ -12,6 +12,7 @@
     { id: "packets", title: "Time and sequence", names: [] },
     { id: "srtt", title: "Round trip (SRTT)", names: ["srtt_s"] },
     { id: "queue", title: "Queue", fromZero: true, names: ["queue_bytes"] },
+    { id: "rate", title: "Rate of the link", fromZero: true, names: ["link_rate_bps"] }, // Only where it changes: rain, passes.
     { id: "losses", title: "Losses", fromZero: true, names: [] },
   ];
   const ASIDE = ["ssthresh_bytes"]; // Dashed, and without a say in the range of the axis.
