@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DEBOUNCE_S = 0.08
 """From the last change of the text to its check."""
+ALWAYS = "geo"
+"""The bundled scenario that a page shows if there is no other."""
 DATA = "bentpipe.studio.data"
 TEXT_MAX = 512 * 1024
 """Letters of a text that can be edited: the socket drops larger messages."""
@@ -110,11 +112,13 @@ class Session:
         """Open what the address asks for: a run with its text, or a scenario."""
         run = self.wanted.run
         about = self.studio.folder.about(run) if run in self.studio.folder.runs() else {}
-        try:
-            self.open(self.wanted.scenario or about.get("scenario") or self.studio.first)
-        except BentpipeError as error:
-            self.notify(str(error), "negative")
-            self.open(self.studio.first)
+        names = [self.wanted.scenario or about.get("scenario"), self.studio.first, ALWAYS]
+        for name in filter(None, names):
+            try:
+                self.open(name)
+                break
+            except BentpipeError as error:
+                self.notify(str(error), "negative")
         if about.get("text") and about.get("scenario") == self.name:
             self.edit(about["text"])
             self.tell("opened")
