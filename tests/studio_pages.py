@@ -77,7 +77,14 @@ def server(folder, *arguments):
             found = re.search(r"http://(\S+?)/(\S+)/", process.stdout.readline())
             assert found, process.stderr.read()
             errors = []
-            threading.Thread(target=lambda: errors.append(process.stderr.read()), daemon=True).start()
+            reader = threading.Thread(target=lambda: errors.append(process.stderr.read()), daemon=True)
+            reader.start()
+
+            def said():
+                reader.join(30)
+                return "".join(errors)
+
+            process.errors = said
             yield process, found[1], found[2]
         finally:
             process.kill()

@@ -200,3 +200,4 @@ def test_the_token_is_in_no_page_and_in_no_log(tmp_path):
         process.terminate()
         process.wait(30)
         assert token not in process.stdout.read()
+        assert token not in process.errors()

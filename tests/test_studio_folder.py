@@ -54,6 +54,17 @@ def test_scenarios_are_opened_with_a_mark_and_bundled_ones_without(folder):
     assert folder.scenarios() == ["a.toml"]
 
 
+def test_a_large_folder_is_listed_up_to_a_limit(folder, monkeypatch):
+    for number in range(30):
+        (folder.path / f"b{number}.toml").write_text("")
+        (folder.path / f"d{number}" / "e" / "f").mkdir(parents=True)
+        (folder.path / f"d{number}" / "e" / "c.toml").write_text("")
+        (folder.path / f"d{number}" / "e" / "f" / "deep.toml").write_text("")
+    assert len(folder.scenarios()) == 61
+    monkeypatch.setattr("bentpipe.studio.folders.WALKED_MAX", 10)
+    assert len(folder.scenarios()) <= 10
+
+
 def test_a_file_that_is_too_large_is_not_read(folder, monkeypatch):
     monkeypatch.setattr("bentpipe.studio.folders.SIZE_MAX", 10)
     with pytest.raises(BentpipeError, match="is larger than"):

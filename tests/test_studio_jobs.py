@@ -256,13 +256,50 @@ def test_the_worker_ends_with_its_server(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+SERVER = """
+import asyncio, sys
+from bentpipe.studio.folders import Folder
+from bentpipe.studio.jobs import Jobs
+from bentpipe.studio.state import Studio
+
+async def main():
+    studio = Studio(Folder("."), Jobs(1), "short.toml")
+    request = studio.request(open("short.toml").read(), "short.toml", {}, is_on_disk=True)
+    job = studio.jobs.submit("run", "t", {**request, "place": str(studio.folder.new_run()[1])})
+    while not job.progress:
+        await asyncio.sleep(0.01)
+    print(studio.jobs._processes[job.number].pid, flush=True)
+    await asyncio.sleep(1000)
+
+asyncio.run(main())
+"""
+
+
 def test_a_killed_server_leaves_no_worker(tmp_path):
+    (tmp_path / "short.toml").write_text(LONG)
+    with subprocess.Popen([sys.executable, "-c", SERVER], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        worker_ = psutil.Process(int(process.stdout.readline()))
+        assert worker_.is_running()
+        process.kill()
+        worker_.wait(30)
+    assert Folder(tmp_path).runs() == []
+
+
+def test_ctrl_c_ends_the_server_without_a_traceback(tmp_path):
     (tmp_path / "short.toml").write_text(SHORT)
     with server(tmp_path, "short.toml") as (process, host, token):
         del host, token
-        process.kill()
+        process.send_signal(signal.SIGINT)
         process.wait(30)
-    assert [each for each in psutil.process_iter(["cmdline", "ppid"]) if each.info["ppid"] == process.pid] == []
+        assert "Traceback" not in process.errors()
+
+
+@pytest.mark.parametrize("text", ["x = [", "", "title = 1"])
+def test_a_scenario_that_makes_no_sense_is_opened_to_be_repaired(tmp_path, text):
+    (tmp_path / "short.toml").write_text(text)
+    with server(tmp_path, "short.toml") as (process, host, token):
+        del host, token
+        assert process.poll() is None
 
 
 def test_a_port_in_use_is_an_error_before_anything_is_printed(tmp_path):

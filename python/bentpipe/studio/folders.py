@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -17,6 +18,7 @@ from bentpipe.scenario.scenario import SIZE_MAX, shipped, shipped_text
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
 RUN = re.compile(r"[0-9a-f]{12}")
 RUNS_MAX = 20
@@ -26,6 +28,9 @@ ABOUT = "studio.json"
 STORE = "index.sqlite"
 """In the store of a sweep."""
 SUFFIXES = (".toml", ".json")
+DEPTH_MAX = 3
+WALKED_MAX = 20_000
+"""Entries of the folder that are looked at."""
 LISTED_MAX = 500
 """Entries of a list; a folder with more is no place for scenarios."""
 
@@ -75,24 +80,36 @@ class Folder:
     def scenarios(self) -> list[str]:
         """Names of scenario files in the folder, and in those in it, to a depth of three."""
         found = [
-            path.relative_to(self.path).as_posix()
-            for pattern in ("*", "*/*", "*/*/*")
-            for path in sorted(self.path.glob(pattern))
-            if path.suffix in SUFFIXES and not any(part.startswith(".") for part in path.relative_to(self.path).parts)
+            path for path in self._walk() if path.suffix in SUFFIXES and path.name not in (files.PROVENANCE, ABOUT)
         ]
-        # Files of stores are no scenarios.
-        return [name for name in found if Path(name).name not in ("provenance.json", ABOUT)][:LISTED_MAX]
+        return sorted(self._name(path) for path in found)[:LISTED_MAX]
 
     def stores(self) -> list[tuple[str, str]]:
         """Name and title of each result in the folder: saved runs, comparisons, stores of sweeps; the newest first."""
-        marks = (files.PROVENANCE, STORE)
-        found = {
-            path.parent for pattern in ("*", "*/*") for mark in marks for path in self.path.glob(f"{pattern}/{mark}")
-        }
+        found = {path.parent for path in self._walk() if path.name in (files.PROVENANCE, STORE)}
         found |= {path.parent for path in self.results_path.glob(f"*/{files.PROVENANCE}")}
-        places = [place for place in found if self._is_inside(place) and place.parent != self.runs_path]
-        names = [place.relative_to(self.path).as_posix() for place in sorted(places, key=_age, reverse=True)]
+        places = sorted(found - {self.path}, key=_age, reverse=True)
+        names = [self._name(place) for place in places if place.resolve().is_relative_to(self.path)]
         return [(name, self._title(name)) for name in names if self.form(name)][:LISTED_MAX]
+
+    def _walk(self) -> Iterator[Path]:
+        """Files near the top of the folder, without hidden ones; a home folder may have a million."""
+        folders, left = [(self.path, 0)], WALKED_MAX
+        for folder, depth in folders:
+            with contextlib.suppress(OSError):
+                for path in sorted(folder.iterdir()):
+                    left -= 1
+                    if left < 0:
+                        return
+                    if path.name.startswith("."):
+                        continue
+                    if path.is_dir() and not path.is_symlink():
+                        folders += [(path, depth + 1)] if depth + 1 < DEPTH_MAX else []
+                    else:
+                        yield path
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.path).as_posix()
 
     def _title(self, name: str) -> str:
         try:
@@ -123,9 +140,6 @@ class Folder:
         for place in places[RUNS_MAX - 1 :]:
             shutil.rmtree(place, ignore_errors=True)
         return self.results_path / secrets.token_hex(6)
-
-    def _is_inside(self, place: Path) -> bool:
-        return place.resolve().is_relative_to(self.path)
 
     def reports(self) -> list[str]:
         """Names of reports in the folder."""

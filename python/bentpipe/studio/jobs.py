@@ -73,7 +73,7 @@ class Job:
 
     def to_dict(self) -> dict[str, Any]:
         """The state as plain data."""
-        names = ("number", "kind", "title", "state", "progress", "error", "run")
+        names = ("number", "kind", "title", "state", "progress", "error", "run", "first_progress_s")
         return {name: getattr(self, name) for name in names}
 
 

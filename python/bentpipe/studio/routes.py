@@ -21,15 +21,15 @@ from starlette.staticfiles import StaticFiles
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.scenario.scenario import Scenario, shipped
-from bentpipe.studio.data import RunData
 from bentpipe.studio.drafts import DraftData
-from bentpipe.studio.sky import SkyData
 from bentpipe.studio.thumbnail import of_bundled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.studio.data import RunData
+    from bentpipe.studio.sky import SkyData
     from bentpipe.studio.state import Studio
 
 HERE = Path(__file__).parent
@@ -68,10 +68,15 @@ def of_runs(studio: Studio) -> APIRouter:
 
     @lru_cache(OPEN_MAX)
     def opened(place: Path) -> RunData:
+        # Loaded when needed: tables take half a second, and the page is to be there before.
+        from bentpipe.studio.data import RunData
+
         return RunData(place)
 
     @lru_cache(OPEN_MAX)
     def sky(run: str) -> SkyData:
+        from bentpipe.studio.sky import SkyData
+
         return SkyData.of(scenario(run))
 
     def result(run: str) -> RunData:

@@ -22,6 +22,8 @@ from bentpipe.studio.page.text import ProblemList, TextPanel
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
+    from nicegui.events import GenericEventArguments
+
     from bentpipe.studio.page.experiment import Experiment
     from bentpipe.studio.page.session import Session
 
@@ -49,17 +51,12 @@ def lay_out(session: Session) -> None:
             ui.notify(text, type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
 
     session.notify = notify
+    # Text and form side by side need more room.
+    ui.on("studio-wide", lambda event: outer.set_value(32 if event.args.get("isWide") else 23))
     session.start()
 
 
-def tabbed(
-    panels: Mapping[str, Callable[[], object]],
-    label: str,
-    *,
-    first: str = "",
-    lazy: Collection[str] = (),
-    changed: Callable[[str], object] = lambda title: None,
-) -> ui.tabs:
+class Tabbed:
     """Tabs with a panel each. All panels are in the page, and one is visible: scripts find their places.
 
     Parameters
@@ -75,28 +72,55 @@ def tabbed(
     changed : callable
         Called with the title of the panel that is shown.
     """
-    places: dict[str, ui.element] = {}
-    empty = set(lazy)
 
-    def show() -> None:
-        title = str(tabs.value)
-        for name, place in places.items():
-            place.set_visibility(name == title)
-        if title in empty:
-            empty.discard(title)
-            with places[title]:
-                panels[title]()
-        changed(title)
-
-    with ui.tabs(on_change=show).props(f'dense no-caps align=left aria-label="{label}"').classes("page-tabs") as tabs:
+    def __init__(
+        self,
+        panels: Mapping[str, Callable[[], object]],
+        label: str,
+        *,
+        first: str = "",
+        lazy: Collection[str] = (),
+        changed: Callable[[str], object] = lambda title: None,
+    ) -> None:
+        self._panels, self._changed, self._empty = panels, changed, set(panels)
+        self._beside: tuple[str, ...] = ()
+        self.tabs = ui.tabs(on_change=self._show).props(f'dense no-caps align=left aria-label="{label}"')
+        with self.tabs.classes("page-tabs"):
+            for title in panels:
+                ui.tab(title)
+        with ui.element("div").classes("page-panels"):
+            self._places = {title: self._place(title) for title in panels}
         for title in panels:
-            ui.tab(title)
-    for title, fill in panels.items():
-        with ui.element("div").classes("page-fill").props(f'role=tabpanel aria-label="{title}"') as places[title]:
-            if title not in empty:
-                fill()
-    tabs.value = first if first in panels else next(iter(panels))
-    return tabs
+            if title not in lazy:
+                self._fill(title)
+        self.show(first if first in panels else next(iter(panels)))
+
+    def show(self, title: str) -> None:
+        """Show the panel of a title."""
+        self.tabs.value = title
+
+    def beside(self, *titles: str) -> None:
+        """Show some panels side by side whenever one of them is shown; none ends this."""
+        self._beside = titles
+        self._show()
+
+    def _place(self, title: str) -> ui.element:
+        return ui.element("div").classes("page-fill").props(f'role=tabpanel aria-label="{title}"')
+
+    def _fill(self, title: str) -> None:
+        if title in self._empty:
+            self._empty.discard(title)
+            with self._places[title]:
+                self._panels[title]()
+
+    def _show(self) -> None:
+        title = str(self.tabs.value)
+        shown = self._beside if title in self._beside else (title,)
+        for name, place in self._places.items():
+            place.set_visibility(name in shown)
+        for name in shown:
+            self._fill(name)
+        self._changed(title)
 
 
 @contextmanager
@@ -109,10 +133,14 @@ def _section(title: str, classes: str) -> Iterator[None]:
 
 
 def _left(session: Session, scripts: view.View) -> None:
+    def widen(event: GenericEventArguments) -> None:
+        # A wide screen has room for the text and the form.
+        tabs.beside(*(("Text", "Form") if event.args.get("isWide") else ()))
+
     with _section("Scenario", "page-column page-left"):
         editors: list[TextPanel] = []
         lesson = session.studio.lesson
-        tabbed(
+        tabs = Tabbed(
             {
                 **({"Lesson": lambda: LessonPanel(session, scripts, lesson)} if lesson is not None else {}),
                 "Text": lambda: editors.append(TextPanel(session)),
@@ -123,6 +151,7 @@ def _left(session: Session, scripts: view.View) -> None:
             lazy=("Form",),
         )
         ProblemList(session, editors[0])
+    ui.on("studio-wide", widen)
 
 
 def _middle(session: Session, scripts: view.View) -> None:
@@ -132,14 +161,14 @@ def _middle(session: Session, scripts: view.View) -> None:
         panels[kind.kind] = kind(session)
 
     def shown(kind: str, found: dict[str, Any]) -> None:
-        tabs.value = kind.capitalize()
+        tabs.show(kind.capitalize())
         panels[kind].show(found)
 
     def to_run() -> None:
-        tabs.value = "Run"
+        tabs.show("Run")
 
     with _section("Results", "page-column"):
-        tabs = tabbed(
+        tabs = Tabbed(
             {
                 "Run": lambda: view.place("plots"),
                 "Compare": partial(experiment, Compare),
@@ -158,7 +187,7 @@ def _middle(session: Session, scripts: view.View) -> None:
 def _right(session: Session) -> None:
     with _section("Sky and reasons", "page-column page-right"):
         with ui.element("div").classes("page-sky"):
-            tabs = tabbed({title: partial(view.place, title.lower()) for title in ("Globe", "Topology")}, "Sky")
+            tabs = Tabbed({title: partial(view.place, title.lower()) for title in ("Globe", "Topology")}, "Sky")
         view.place("why")
     had_sky = [True]
 
@@ -167,6 +196,6 @@ def _right(session: Session) -> None:
         scenario = session.scenario
         if scenario is not None and scenario.has_sky != had_sky[0]:
             had_sky[0] = scenario.has_sky
-            tabs.value = "Globe" if scenario.has_sky else "Topology"
+            tabs.show("Globe" if scenario.has_sky else "Topology")
 
     session.on("checked", choose)

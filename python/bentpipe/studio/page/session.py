@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nicegui import background_tasks
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 DEBOUNCE_S = 0.08
 """From the last change of the text to its check."""
+ALWAYS = "geo"
+"""The bundled scenario that a page shows if there is no other."""
+DATA = "bentpipe.studio.data"
 TEXT_MAX = 512 * 1024
 """Letters of a text that can be edited: the socket drops larger messages."""
 
@@ -108,11 +112,13 @@ class Session:
         """Open what the address asks for: a run with its text, or a scenario."""
         run = self.wanted.run
         about = self.studio.folder.about(run) if run in self.studio.folder.runs() else {}
-        try:
-            self.open(self.wanted.scenario or about.get("scenario") or self.studio.first)
-        except BentpipeError as error:
-            self.notify(str(error), "negative")
-            self.open(self.studio.first)
+        names = [self.wanted.scenario or about.get("scenario"), self.studio.first, ALWAYS]
+        for name in filter(None, names):
+            try:
+                self.open(name)
+                break
+            except BentpipeError as error:
+                self.notify(str(error), "negative")
         if about.get("text") and about.get("scenario") == self.name:
             self.edit(about["text"])
             self.tell("opened")
@@ -250,6 +256,8 @@ class Session:
         try:
             request = self.studio.request(self.text, self.name, sets or {}, is_on_disk=not self.is_changed)
             if kind == "run":
+                # The server needs it for the result; the worker takes at least as long.
+                background_tasks.create(asyncio.to_thread(import_module, DATA), name="load tables")
                 self._prune()
                 request["place"] = str(self.studio.folder.new_run()[1])
             title = self.scenario.title if self.scenario is not None else self.name

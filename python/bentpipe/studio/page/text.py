@@ -29,7 +29,7 @@ class TextPanel:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._is_ours = False
-        keymap: dict[str, Any] = {"Mod-s": self.save, "Mod-Enter": session.start_run}
+        keymap: dict[str, Any] = {"Mod-s": self.save, "Mod-Enter": lambda: session.start_run()}
         with ui.row().classes("page-tools"):
             self._file = ui.label().classes("page-file").mark("file")
             self._fold = ui.switch("Fold lists", value=True, on_change=self._mark).props("dense")

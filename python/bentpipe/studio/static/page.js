@@ -20,6 +20,10 @@
     watchConnection();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", tellScheme);
     tellScheme();
+    const wide = matchMedia("(min-width: 1900px)");
+    const tellWidth = () => emitEvent("studio-wide", { isWide: wide.matches });
+    wide.addEventListener("change", tellWidth);
+    if (wide.matches) tellWidth();
     const editor = document.querySelector(".page-editor");
     if (editor) new MutationObserver(nameEditor).observe(editor, { attributes: true, childList: true, subtree: true });
     nameEditor();

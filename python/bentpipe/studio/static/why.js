@@ -41,13 +41,14 @@
     studio.time.set({ duration: meta.duration_s, flow });
     parts.flow.replaceChildren(...meta.flows.map((name) => element("option", { value: name, selected: name === flow }, name)));
     parts.flow.hidden = meta.flows.length < 2;
+    parts.title.hidden = false;
     await Promise.all([tell(flow), divide(flow)]);
   }
 
   function clear() {
-    for (const part of [parts.list, parts.bar, parts.keys]) part.replaceChildren();
-    parts.title.textContent = "";
-    parts.flow.hidden = true;
+    for (const part of [parts.bar, parts.keys]) part.replaceChildren();
+    parts.list.replaceChildren(element("li", {}, "Run the scenario to see what its flows wait for."));
+    parts.title.hidden = parts.flow.hidden = true;
   }
 
   // A server is asked when the handle is at rest; a single file answers at once.
