@@ -206,6 +206,15 @@ def test_below_two_round_trips_packets_are_drawn(view):
     assert (shown["packets"], shown["window"]) == (False, True)
 
 
+def test_an_error_is_shown_and_goes_away(view):
+    view.page.evaluate("studio.pending(Promise.reject(new Error('series: 400 no such <b>flow</b>')))")
+    error = view.page.locator(".studio-error")
+    assert error.inner_text() == "series: 400 no such <b>flow</b>"
+    view.set(**{"from": 1, "to": 8})
+    assert error.inner_text() == ""
+    assert view.printed.pop().startswith("Error: series: 400")
+
+
 def test_a_part_of_the_time_zooms_to_its_longest_span(view, result):
     begin, end = result.time_spent(flow="first")["silence"].longest_s
     view.page.locator("[data-part=silence]").click()

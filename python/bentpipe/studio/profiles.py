@@ -30,7 +30,7 @@ BETWEEN = 8
 
 
 def described(network: dict[str, Any]) -> list[dict[str, Any]]:
-    """Those series that change for any link, in the form of `RunData.described`."""
+    """Describe the series that change for any link, as `RunData.described` does."""
     return [
         {"name": name, "of": "link", "unit": unit, "meaning": meaning, "style": "level"}
         for name, (key, unit, meaning) in SERIES.items()

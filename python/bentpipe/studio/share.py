@@ -102,11 +102,17 @@ def single(data: RunData, pinned: RunData | None = None, sky: SkyData | None = N
     names = [*assets.SCRIPTS, *(assets.SKY_SCRIPTS if sky is not None else ())]
     scripts = [*map(assets.text, names), "studio.share.open();"]
     allowed = " ".join(map(_hash, scripts))
-    policy = f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    rules = (
+        "default-src 'none'",
+        f"script-src {allowed}",
+        f"style-src {_hash(style)}",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
     body = "".join(f"<script>{script}</script>\n" for script in scripts)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(rules)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(meta['title'])}</title>\n<style>{style}</style>\n</head>\n"
         '<body class="studio-page">\n'

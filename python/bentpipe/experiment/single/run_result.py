@@ -414,8 +414,8 @@ class RunResult(Result):
     def explore(self, height: int = 720) -> Explored:
         """Show the run in a notebook: curves, happenings and reasons, moved by one handle.
 
-        The view is one page with all that it needs, so it works without a network and without Python. Series of
-        senders that were not recorded are recorded in one more run.
+        The view is one page, and works without a network and without Python. A run without the series of the view is
+        done again with them.
 
         Parameters
         ----------

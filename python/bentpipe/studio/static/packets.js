@@ -31,6 +31,7 @@
   async function load(meta) {
     if (!isOn(meta)) return;
     const { run, flow, from, to } = studio.time;
+    note = "reading the packets of this span …";
     try {
       const rows = await studio.source.packets(run, { flow, from, to });
       const seen = Object.keys(KINDS).map((kind) => [kind, (rows[kind] || []).filter(([t]) => t >= from && t <= to)]);
@@ -101,14 +102,15 @@
   }
 
   function legend() {
-    if (!found) return [element("span", { class: "studio-note" }, note)];
+    const about = element("span", { class: "studio-note" }, note);
+    if (!found) return [about];
     const causes = [...new Set(found.lost.map(([, , , cause]) => cause.replaceAll("-", " ")))];
     const chips = Object.entries(KINDS).filter(([kind]) => found[kind].length).map(([kind, [word, colour]]) => {
       const key = element("span", { class: "studio-key" });
       key.style.setProperty("--key", `var(--studio-${colour})`);
       return element("span", { class: "studio-chip" }, key, kind === "lost" ? `lost (${causes.join(", ")})` : word, element("b", {}, String(found[kind].length)));
     });
-    return found.is_whole ? chips : [...chips, element("span", { class: "studio-note" }, "too many to draw all: zoom in")];
+    return [...chips, found.is_whole ? about : element("span", { class: "studio-note" }, "too many to draw all: zoom in")];
   }
 
   function rows() {

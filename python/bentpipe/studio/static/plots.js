@@ -29,9 +29,14 @@
   let atRest = null;
 
   function mount(place) {
-    host = { bar: element("div", { class: "studio-pickers" }), list: element("div", { class: "studio-panels" }) };
+    host = {
+      bar: element("div", { class: "studio-pickers" }),
+      error: element("p", { class: "studio-error", role: "status" }),
+      list: element("div", { class: "studio-panels" }),
+    };
     place.classList.add("studio-plots");
-    place.replaceChildren(host.bar, host.list);
+    place.replaceChildren(host.bar, host.error, host.list);
+    document.addEventListener("studio-error", (event) => (host.error.textContent = event.detail));
     new ResizeObserver(() => (panels.forEach((panel) => panel.resize()), studio.atRest("resize", load))).observe(host.list);
     palette.onRepaint(() => panels.forEach((panel) => panel.redraw()));
     studio.time.on(follow);
@@ -139,7 +144,9 @@
     if (!meta || !panels.length) return;
     const token = (asked += 1);
     const { run, pin, from, to } = studio.time;
+    host.error.textContent = "";
     show();
+    const packets = studio.packets.load(meta);
     panels.forEach((panel) => panel.draw());
     const window = { from, to, columns: Math.max(50, Math.min(4000, panels[0].width())) };
     const jobs = panels.flatMap((panel) => {
@@ -148,7 +155,7 @@
         return [fetched(run, curve, asked), ...curve.behind.map((each) => fetched(pin, each, asked, pinned.duration_s))];
       });
     });
-    const found = await Promise.all([...jobs, studio.packets.load(meta)]);
+    const found = await Promise.all([...jobs, packets]);
     found.pop();
     if (token !== asked) return;
     for (const [curve, points] of found) curve.points = points;
