@@ -25,6 +25,9 @@ def install(studio: Studio) -> None:
     def page(client: Client) -> None:
         build(studio, client)
 
+    # Its bar has no name for screen readers, and moves at each request of the handle.
+    app.config.quasar_config["loadingBar"] = {"skipHijack": True}
+
     @app.exception_handler(404)
     def missing(request: object, error: object) -> object:
         from fastapi.responses import PlainTextResponse

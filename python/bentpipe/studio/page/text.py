@@ -78,7 +78,7 @@ class TextPanel:
             if problem.line is None:
                 continue
             # A problem of a whole text has no width; its line is marked.
-            kind = f"studio-{problem.severity}"
+            kind = f"page-{problem.severity}"
             if end > start:
                 decorations.append({"kind": "mark", "from": start, "to": end, "class": kind})
             else:
