@@ -141,6 +141,11 @@ def test_a_job_survives_its_page_and_another_page_shows_it(folder):
         assert len(studio.pages) == 1
         assert job.state == "running"
         await until(lambda: any(text.startswith("run: simulated") for text in labels(other)))
+        # A click takes longer than a step of the progress: its button stays.
+        (stop,) = found(other, "stop")
+        before = job.progress
+        await until(lambda: job.progress != before)
+        assert found(other, "stop") == [stop]
         other.find("stop").click()
         await until(lambda: job.is_over)
         assert (job.state, job.error) == ("stopped", "")

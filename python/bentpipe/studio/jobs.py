@@ -140,6 +140,7 @@ class Jobs:
             return
         elif job.state == "running" and (process := self._processes.get(job.number)) is not None:
             job.is_told_to_stop = True
+            self._tell(job)
             assert process.stdin is not None
             with contextlib.suppress(ConnectionError, RuntimeError):
                 process.stdin.write(b"stop\n")

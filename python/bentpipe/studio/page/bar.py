@@ -22,6 +22,7 @@ class Bar:
 
     def __init__(self, session: Session, view: View) -> None:
         self._session = session
+        self._rows: dict[int, JobRow] = {}
         with ui.element("header").classes("page-bar"):
             ui.html("bentpipe studio", sanitize=False, tag="h1")
             self._picker = (
@@ -58,19 +59,37 @@ class Bar:
         self._run.set_enabled(not self._session.errors)
 
     def _show_jobs(self) -> None:
-        self._jobs.clear()
-        with self._jobs:
-            for job in self._session.studio.jobs.open():
-                self._row(job)
+        """Show the open jobs. Rows stay while their job is open: a click needs its button to stay."""
+        jobs = {job.number: job for job in self._session.studio.jobs.open()}
+        for number in self._rows.keys() - jobs.keys():
+            self._rows.pop(number).delete()
+        for number, job in jobs.items():
+            if number not in self._rows:
+                with self._jobs:
+                    self._rows[number] = JobRow(self._session, job)
+            self._rows[number].show(job)
 
-    def _row(self, job: Job) -> None:
-        share = job.progress.get("share", 0.0)
-        with ui.row().classes("page-job").mark("job"):
-            ui.linear_progress(value=share, show_value=False).props(f'aria-label="Progress of {job.kind} {job.number}"')
-            ui.label(label_of(job))
-            ui.button("Stop", on_click=lambda: self._session.studio.jobs.stop(job)).props("flat dense no-caps").mark(
-                "stop"
-            )
+
+class JobRow:
+    """One open job: its progress, its state in words, and a button that stops it."""
+
+    def __init__(self, session: Session, job: Job) -> None:
+        self._row = ui.row().classes("page-job").mark("job")
+        with self._row:
+            self._share = ui.linear_progress(value=0.0, show_value=False)
+            self._share.props(f'aria-label="Progress of {job.kind} {job.number}"')
+            self._label = ui.label()
+            stop = ui.button("Stop", on_click=lambda: session.studio.jobs.stop(job))
+            stop.props("flat dense no-caps").mark("stop")
+
+    def show(self, job: Job) -> None:
+        """Show the progress of the job."""
+        self._share.value = job.progress.get("share", 0.0)
+        self._label.text = label_of(job)
+
+    def delete(self) -> None:
+        """Remove the row from the page."""
+        self._row.delete()
 
 
 def label_of(job: Job) -> str:
