@@ -139,9 +139,8 @@ def test_j4_the_handle_and_the_zoom_move_all_plots(page):
     page.page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 20, steps=5)
     page.page.mouse.up()
     page.until("studio.time.from > 4 && studio.time.to < 11 && studio.ready")
-    page.until(
-        "studio.state().plots.filter((plot) => plot.curves.length).every(({ x }) => x[0] === studio.time.from && x[1] === studio.time.to)"
-    )
+    drawn = "studio.state().plots.filter((plot) => plot.curves.length)"
+    page.until(f"{drawn}.every(({{ x }}) => x[0] === studio.time.from && x[1] === studio.time.to)")
     page.page.locator("#studio-plots .u-over").first.dblclick()
     page.until("studio.time.from === 0 && studio.time.to === studio.time.duration")
 

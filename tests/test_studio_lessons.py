@@ -105,4 +105,4 @@ def test_the_text_of_a_step_keeps_the_comments_of_its_scenario():
 
 def test_an_unknown_lesson_is_refused():
     with pytest.raises(BentpipeError, match="geo-slow-start"):
-        lessons.lesson("geo-slow-strat")
+        lessons.lesson("geo-slow-strat")  # spelling is part of the test
