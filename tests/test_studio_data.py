@@ -250,4 +250,4 @@ def test_rates_and_delays_that_change_are_series():
     times, delays = unpacked(data.series("link_delay_s", "sat.forward"))
     assert np.interp(3.0, times, delays) == pytest.approx(0.065)
     with pytest.raises(BentpipeError, match=r"did you mean 'sat\.forward'"):
-        data.series("link_rate_bps", "sat.foward")
+        data.series("link_rate_bps", "sat.foward")  # spelling is part of the test
