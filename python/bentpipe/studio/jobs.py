@@ -33,6 +33,8 @@ GRACE_S = 3.0
 """Seconds from `stop` to the end by force: a custom class may never return."""
 SAVE_S = 120.0
 """Seconds to save the part of a run that was stopped."""
+KILLED = 9
+"""Number of SIGKILL, which not every system has."""
 ENDED = ("done", "stopped", "failed")
 
 
@@ -256,7 +258,7 @@ async def _tail(stream: asyncio.StreamReader, most: int = 4000) -> str:
 
 def _why(code: int, errors: str) -> str:
     """Why a worker ended without an answer."""
-    if code == -signal.SIGKILL:
+    if code == -KILLED:
         return "the worker was killed (SIGKILL): by someone, or by the system for lack of memory\n  run again"
     if code < 0:
         return f"the worker crashed ({signal.Signals(-code).name})\n  run again; if it happens again, report it"

@@ -41,7 +41,8 @@ def bind(port: int = 0, *, is_ipv6: bool = False) -> socket.socket:
     except (OSError, OverflowError) as error:
         why = reason(error) if isinstance(error, OSError) else "no such port"
         raise BentpipeError(
-            f"port {port} cannot be used: {why}\n  expected a free port; without --port, the system chooses one"
+            f"port {port} cannot be used: {why}\n  expected a free port; without {{port}}, the system chooses one",
+            port=None,
         ) from error
 
 

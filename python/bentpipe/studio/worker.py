@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,9 +86,9 @@ def _listen() -> None:
 
 
 def _limit_memory(share: float) -> None:
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
+    # Windows has no such limit.
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        resource = import_module("resource")
         most = int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * share)
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
