@@ -74,7 +74,7 @@ SHORT = {
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in COMMANDS if name not in ("report", "reproduce", "emulate", "speak", "twin")]
+    "name", [name for name in COMMANDS if name not in ("report", "reproduce", "emulate", "speak", "studio", "twin")]
 )
 def test_examples_run(name, tmp_path, monkeypatch, shortened):
     for number, example in enumerate(each for each in command(name).examples if "--kernel" not in each):

@@ -120,7 +120,10 @@ def test_each_library_that_is_imported_is_declared():
     ours = {"bentpipe", "tests", "tools", "validation", "bench", "words", "watched"}
     optional = PROJECT["optional-dependencies"]
     used = {
-        "python/bentpipe": names(PROJECT["dependencies"]) | names(optional["cluster"]) | {"ipykernel"},
+        "python/bentpipe": names(PROJECT["dependencies"])
+        | names(optional["cluster"])
+        | names(optional["studio"])
+        | {"ipykernel"},
         "tests": names(PROJECT["dependencies"]) | names(GROUPS["test"]) | names(GROUPS["types"]),
     }
     for folder, declared in used.items():

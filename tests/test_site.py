@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
-from tools.docs import cards, equations, redirects, titles
+from tools.docs import cards, equations, live, redirects, titles
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -85,3 +85,11 @@ def test_each_old_address_leads_to_a_page(tmp_path):
 def test_a_card_counts_data_when_it_crossed_the_link():
     assert cards.arrived(np.array([0.0, 4, 16, 10]), 10.0).tolist() == [0, 10, 10, 10]
     assert cards.arrived(np.array([3.0, 5, 2]), 10.0).tolist() == [3, 5, 2]
+
+
+def test_each_live_view_is_shown_on_one_page():
+    for name, (_, sets) in live.VIEWS.items():
+        shown = [page for page in DOCS.rglob("*.md") if f'src="../../{live.file(name)}"' in page.read_text()]
+        assert len(shown) == 1, name
+        assert bp.load(live.VIEWS[name][0], sets).title == sets["title"]
+    assert {"transfer", "reno", "bbr3"} == set(bp.load("geo", live.VIEWS["who-starves-whom"][1]).flow_names)

@@ -19,6 +19,7 @@ from bentpipe.version import __version__
 COMMANDS = (
     *("init", "run", "compare", "mix", "sweep", "report", "reproduce", "emulate", "speak", "twin"),
     "drill",
+    "studio",
     *("why", "sky", "check", "list", "show", "schema"),
 )
 """Each is `command` in the module of its name."""

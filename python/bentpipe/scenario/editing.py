@@ -13,6 +13,8 @@ from bentpipe.errors import Problem, ScenarioError
 if TYPE_CHECKING:
     from tomlkit.items import Item
 
+_OF_NAMES = ("case", "flow", "link", "node")
+"""Tables whose keys are names: an empty entry of these is not the same as none."""
 _STEP = re.compile(r'"([^"]+)"|([^".]+)')
 
 
@@ -33,15 +35,7 @@ def edited(text: str, key: str, literal: str) -> str:
     ScenarioError
         The text is not TOML, or the key is not a path or leads below a single value.
     """
-    try:
-        document = tomlkit.parse(text)
-    except TOMLKitError as error:
-        raise ScenarioError(Problem(f"not TOML: {error}", key=key)) from error
-    path = [quoted or bare.strip() for quoted, bare in _STEP.findall(key)]
-    if not path or ".".join(path) != key.replace('"', ""):
-        raise ScenarioError(
-            Problem(f"{key!r} is not a path of keys", key=key, expected="expected one like link.sat.rate")
-        )
+    document, path = _parsed(text, key)
     node: Any = document
     for place, step in enumerate(path):
         is_last = place == len(path) - 1
@@ -59,6 +53,76 @@ def edited(text: str, key: str, literal: str) -> str:
                 Problem(f"{key} cannot be set: {step} is not in {below}", key, expected=expected)
             ) from error
     return tomlkit.dumps(document)
+
+
+def removed(text: str, key: str) -> str:
+    """TOML text without a dotted key, and without the tables that are empty then; unchanged if the key is not there.
+
+    Raises
+    ------
+    ScenarioError
+        The text is not TOML, or the key is no path.
+    """
+    document, path = _parsed(text, key)
+    nodes: list[Any] = [document]
+    for step in path[:-1]:
+        node = nodes[-1]
+        found = node[int(step)] if isinstance(node, list) and step.isdigit() else None
+        if isinstance(node, dict) and step in node:
+            found = node[step]
+        if not isinstance(found, (dict, list)):
+            return text
+        nodes.append(found)
+    if not isinstance(nodes[-1], dict) or path[-1] not in nodes[-1]:
+        return text
+    del nodes[-1][path[-1]]
+    for depth in range(len(path) - 1, 0, -1):
+        is_entry = path[0] in _OF_NAMES and depth <= 2
+        if is_entry or len(nodes[depth]) or not isinstance(nodes[depth - 1], dict):
+            break
+        del nodes[depth - 1][path[depth - 1]]
+    return tomlkit.dumps(document)
+
+
+def repaired(text: str, problem: Problem) -> str | None:
+    """The text with the suggestion of a problem in its place; None if the problem has none, or no place in the text.
+
+    A suggestion is a name: of a key, or of a value, which keeps its quotes.
+    """
+    start, end = offsets(text, problem)
+    if not problem.suggestion or " = " in problem.suggestion or start == end:
+        return None
+    quote = text[start] if text[start] in "\"'" else ""
+    return f"{text[:start]}{quote}{problem.suggestion}{quote}{text[end:]}"
+
+
+def offsets(text: str, problem: Problem) -> tuple[int, int]:
+    """Begin and end of a problem in its text, as indexes of letters; both 0 if it has no place there."""
+    if None in (problem.line, problem.column, problem.end_line, problem.end_column):
+        return 0, 0
+    starts = [0]
+    # As the core counts lines; other signs that Python splits at are letters of a line.
+    for line in text.split("\n")[:-1]:
+        starts.append(starts[-1] + len(line) + 1)
+
+    def index(line: int | None, column: int | None) -> int:
+        assert line is not None
+        assert column is not None
+        return min(starts[min(line, len(starts)) - 1] + column - 1, len(text))
+
+    return index(problem.line, problem.column), index(problem.end_line, problem.end_column)
+
+
+def _parsed(text: str, key: str) -> tuple[tomlkit.TOMLDocument, list[str]]:
+    """The text as a document, and a dotted key as a path."""
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise ScenarioError(Problem(f"not TOML: {error}", key=key)) from error
+    path = [quoted or bare.strip() for quoted, bare in _STEP.findall(key)]
+    if not path or ".".join(path) != key.replace('"', ""):
+        raise ScenarioError(Problem(f"{key!r} is not a path of keys", key=key, expected="expected one like link.sat.rate"))
+    return document, path
 
 
 def _value(literal: str) -> Item:

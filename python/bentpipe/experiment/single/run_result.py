@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from bentpipe.contract.reporter import Reporter
     from bentpipe.experiment.single.tables import Tables
     from bentpipe.experiment.why.explanation import Explanation
+    from bentpipe.experiment.why.sentences import Teller
     from bentpipe.experiment.why.spent import Breakdown
     from bentpipe.experiment.why.time_spent import TimeSpent
     from bentpipe.metric import Metric
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from bentpipe.statistics.quality import Stalls
     from bentpipe.statistics.samples import Sample
     from bentpipe.statistics.steady import Steady
+    from bentpipe.studio.share import Explored
 
 FORM = "bentpipe run"
 TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary", "events")
@@ -382,6 +385,53 @@ class RunResult(Result):
         from bentpipe.experiment.why.time_spent import time_spent
 
         return time_spent(self, start_s, end_s, flow)
+
+    def sentences(self, flow: str, *, at: float) -> list[str]:
+        """Tell in four sentences at most what led to the state of a flow at an instant, and the state.
+
+        Parameters
+        ----------
+        flow : str
+        at : float
+            Simulated seconds.
+
+        Returns
+        -------
+        list of str
+            Sentences in order of time, with losses or reductions in a row as one. The last one is the state.
+
+        Raises
+        ------
+        BentpipeError
+            As `why`.
+        """
+        return self._teller.sentences(flow, at)
+
+    @cached_property
+    def _teller(self) -> Teller:
+        from bentpipe.experiment.why.sentences import Teller
+
+        return Teller(self)
+
+    def explore(self, height: int = 720) -> Explored:
+        """Show the run in a notebook: curves, happenings and reasons, moved by one handle.
+
+        The view is one page, and works without a network and without Python. A run without the series of the view is
+        done again with them.
+
+        Parameters
+        ----------
+        height : int
+            Pixels.
+
+        Returns
+        -------
+        Explored
+            A notebook shows it; `html` is the page, and `save` writes it.
+        """
+        # By name: the studio is built on results, and only this call needs it.
+        explored: Explored = import_module("bentpipe.studio.share").explored(self, height)
+        return explored
 
     def _scan(self, name: str) -> pl.LazyFrame:
         return self.recorded.scan(name) if isinstance(self.recorded, LazyTables) else self.recorded[name].lazy()

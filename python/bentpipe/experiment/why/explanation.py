@@ -166,12 +166,18 @@ class Explanation:
 
 
 def why(
-    result: RunResult, flow: str, *, at: float | None = None, start: float | None = None, end: float | None = None
+    result: RunResult,
+    flow: str,
+    *,
+    at: float | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    changes_most: int = CHANGES_MOST,
 ) -> Explanation:
-    """Explain a time of a flow; see `RunResult.why`."""
+    """Explain a time of a flow; see `RunResult.why`. More sudden changes of a key than `changes_most` are one."""
     check(result.scenario, flow, at=at, start=start, end=end)
     start_s, end_s = _window(result, flow, at, start, end)
-    return _Story(with_series(result, *SERIES), flow, start_s, end_s).told()
+    return _Story(with_series(result, *SERIES), flow, start_s, end_s, changes_most).told()
 
 
 def with_series(result: RunResult, *series: str, progress: Wish = None) -> RunResult:
@@ -260,8 +266,9 @@ def _window(
 class _Story:
     """The happenings of a window, and their summary."""
 
-    def __init__(self, result: RunResult, flow: str, start_s: float, end_s: float) -> None:
+    def __init__(self, result: RunResult, flow: str, start_s: float, end_s: float, changes_most: int) -> None:
         self.result, self.flow, self.start_s, self.end_s = result, flow, start_s, end_s
+        self.changes_most = changes_most
         self.content = result.scenario.to_dict()
         self.losses = result.series("losses", flow)
         self.decisions = result.series("decisions", flow)
@@ -351,7 +358,7 @@ class _Story:
         ]
         steps.sort(key=lambda step: step[0])
         is_gradual = profile.get("interpolate") == "linear"
-        if len(steps) > CHANGES_MOST:
+        if len(steps) > (CHANGES_MOST if is_gradual else self.changes_most):
             (first_s, *_), (last_s, *_) = steps[0], steps[-1]
             numbers = {"changes": len(steps), "until_s": last_s}
             yield Happening(first_s, "change", f"{what} changes {len(steps)} times, until {last_s:.4f} s", numbers)

@@ -1,0 +1,150 @@
+"""The door of the studio: an ASGI application around all others, which admits requests of the studio's page only.
+
+A page of any other site can send requests to this machine. So a request is admitted if it knows the token of this
+start, names this server as its host, and comes from a page of this server or from no page. HTTP and WebSocket follow
+the same rules.
+"""
+
+from __future__ import annotations
+
+from secrets import compare_digest, token_urlsafe
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, MutableMapping
+
+    Scope = MutableMapping[str, Any]
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+    Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+TOKEN_BYTES = 32
+METHODS = ("GET", "HEAD", "POST")
+BODY_MAX = 1 << 20
+"""Bytes of a request; scenarios come over the socket, which has its own limit."""
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'{sockets}; object-src 'none'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""NiceGUI needs inline scripts and the compiler of its templates."""
+
+
+def new_token() -> str:
+    """A fresh token for one start of the server."""
+    return token_urlsafe(TOKEN_BYTES)
+
+
+class Door:
+    """Refuses each request that is not one of the studio's own page.
+
+    Parameters
+    ----------
+    inside : ASGI application
+        Sees admitted requests only, with the token in `root_path`.
+    token : str
+        First segment of each path.
+    hosts : collection of str
+        The names of this server with their port, such as `127.0.0.1:8000`.
+    """
+
+    def __init__(self, inside: Application, token: str, hosts: Collection[str]) -> None:
+        self._inside = inside
+        self._token = token
+        self._hosts = frozenset(hosts)
+        self._origins = frozenset(f"http://{host}" for host in hosts)
+        policy = POLICY.format(sockets="".join(f" ws://{host}" for host in sorted(hosts)))
+        self._headers = [
+            (b"content-security-policy", policy.encode()),
+            (b"referrer-policy", b"no-referrer"),
+            (b"x-frame-options", b"DENY"),
+            (b"x-content-type-options", b"nosniff"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            # Start and end of the server.
+            await self._inside(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await self._refuse(scope, send, *refusal)
+        elif scope["path"] == f"/{self._token}":
+            # Names on the page are relative to the folder.
+            await self._answer(send, 307, b"", [(b"location", f"/{self._token}/".encode())])
+        else:
+            scope["root_path"] = f"/{self._token}"
+            await self._inside(scope, receive, self._dressed(send))
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """Status and reason of a request that is not admitted; None if it is."""
+        headers: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value)
+        # Stops names of other sites that lead here (DNS rebinding).
+        if [host.decode("latin-1").lower() for host in headers.get(b"host", [])] not in [
+            [each] for each in self._hosts
+        ]:
+            return 403, "the request names another host"
+        origins = [origin.decode("latin-1") for origin in headers.get(b"origin", [])]
+        if any(origin not in self._origins for origin in origins) or (scope["type"] == "websocket" and not origins):
+            return 403, "the request comes from another page"
+        if not self._comes_from_here(headers):
+            return 403, "the request comes from another site"
+        if not self._has_token(scope["path"]):
+            return 403, "the address has no valid token: open the address that bentpipe studio printed"
+        if _is_devious(scope):
+            return 404, "the path makes no sense"
+        if scope["type"] == "http" and scope["method"] not in METHODS:
+            return 405, "the method is not used here"
+        if int(headers.get(b"content-length", [b"0"])[0] or 0) > BODY_MAX:
+            return 413, "the request is too large"
+        return None
+
+    def _comes_from_here(self, headers: dict[bytes, list[bytes]]) -> bool:
+        site = headers.get(b"sec-fetch-site", [b"none"])
+        if all(each in (b"none", b"same-origin") for each in site):
+            return True
+        # The file that opens the browser is of no site. To open the page in its own tab shows nothing to anybody else.
+        return headers.get(b"sec-fetch-mode") == [b"navigate"] and headers.get(b"sec-fetch-dest") == [b"document"]
+
+    def _has_token(self, path: str) -> bool:
+        first = path[1:].partition("/")[0] if path.startswith("/") else ""
+        return compare_digest(first.encode("utf-8", "surrogatepass"), self._token.encode())
+
+    async def _refuse(self, scope: Scope, send: Send, status: int, why: str) -> None:
+        if scope["type"] == "websocket":
+            # Before the handshake: the client sees status 403.
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        await self._answer(
+            send, status, f"refused: {why}\n".encode(), [(b"content-type", b"text/plain; charset=utf-8")]
+        )
+
+    async def _answer(self, send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
+        length = (b"content-length", str(len(body)).encode())
+        await send({"type": "http.response.start", "status": status, "headers": [*self._headers, length, *headers]})
+        await send({"type": "http.response.body", "body": body})
+
+    def _dressed(self, send: Send) -> Send:
+        """Wrap a function that sends, so that each answer has the headers of the door."""
+
+        async def dressed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                ours = {name for name, _ in self._headers}
+                others = [(name, value) for name, value in message.get("headers", []) if name.lower() not in ours]
+                others = [(name, value) for name, value in others if not name.lower().startswith(b"access-control-")]
+                message = {**message, "headers": [*others, *self._headers]}
+            await send(message)
+
+        return dressed
+
+
+def _is_devious(scope: Scope) -> bool:
+    """Whether a path goes up, or hides a separator from those who read it."""
+    raw = scope.get("raw_path") or b""
+    hidden = any(sign in raw.lower() for sign in (b"%2f", b"%5c", b"%2e", b"%00"))
+    return hidden or "\\" in scope["path"] or any(part in ("..", ".") for part in scope["path"].split("/"))

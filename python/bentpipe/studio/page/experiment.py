@@ -1,0 +1,147 @@
+"""The common part of the panels of comparisons and sweeps: their job, its state in words, and its statements."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from bentpipe.errors import BentpipeError
+from bentpipe.metric import METRICS, of_tables
+from bentpipe.studio.page.bar import label_of
+
+if TYPE_CHECKING:
+    from bentpipe.studio.jobs import Job
+    from bentpipe.studio.page.session import Session
+
+REPLICATIONS_MAX = 1000
+
+
+class Experiment(ABC):
+    """A panel that starts an experiment and shows its result while it grows."""
+
+    kind: str
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.job: Job | None = None
+        self.found: dict[str, Any] | None = None
+        with ui.element("div").classes("page-experiment"):
+            with ui.row().classes("page-settings"):
+                self.settings()
+                self.replications = ui.number("Replications", value=5, min=1, max=REPLICATIONS_MAX, precision=0)
+                self.replications.props("dense outlined").classes("page-narrow")
+                self.metric = ui.select(_metrics(), value="goodput", label="Metric", with_input=True)
+                self.metric.props("dense outlined options-dense").classes("page-medium")
+                ui.button("Start", icon="play_arrow", on_click=self.start).props("dense no-caps unelevated").mark(
+                    f"start-{self.kind}"
+                )
+            self.state = ui.label().props('role="status"').classes("page-hint").mark(f"state-{self.kind}")
+            self.place = ui.element("div").classes("page-chart")
+            self.chart: ui.echart | None = None
+            self.statements = ui.column().classes("page-statements")
+        session.on("jobs", self._follow)
+        session.on("scheme", self._repaint)
+
+    @abstractmethod
+    def settings(self) -> None:
+        """Add the fields that only this kind has."""
+
+    @abstractmethod
+    def options(self) -> dict[str, Any]:
+        """Arguments of the library's verb.
+
+        Raises
+        ------
+        BentpipeError
+            A field makes no sense.
+        """
+
+    @abstractmethod
+    def drawing(self, found: dict[str, Any]) -> dict[str, Any]:
+        """The options of the chart."""
+
+    def clicked(self, index: int) -> None:
+        """React to a click at a mark of the chart; by default, a click does nothing."""
+        del index
+
+    def start(self) -> None:
+        """Put the experiment into the queue."""
+        try:
+            options = {
+                **self.options(),
+                "replications": int(self.replications.value or 1),
+                "metric": [str(self.metric.value)],
+                "jobs": max(1, self.session.studio.jobs.most),
+            }
+        except BentpipeError as error:
+            ui.notify(str(error), type="negative", multi_line=True)
+            return
+        place = str(self.session.studio.folder.new_result())
+        self.job = self.session.start_job(self.kind, options=options, place=place)
+        if self.job is not None:
+            self.show(None)
+            self._follow()
+
+    def _follow(self) -> None:
+        job = self.job
+        if job is None:
+            # A page that is opened later shows what another one began.
+            job = next((each for each in self.session.studio.jobs.open() if each.kind == self.kind), None)
+            if job is None:
+                return
+            self.job = job
+        self.state.text = job.error if job.error else label_of(job) if not job.is_over else job.state
+        found = job.result or job.partial
+        if found is not None and found is not self.found:
+            self.show(found)
+
+    def _repaint(self) -> None:
+        if self.chart is not None:
+            self.chart.delete()
+            self.chart = None
+            self.show(self.found)
+
+    def show(self, found: dict[str, Any] | None) -> None:
+        """Show a result, or a part of it."""
+        self.found = found
+        if found is not None:
+            options = self.drawing(found)
+            if self.chart is None:
+                # ECharts is large: a page that draws none does not load it.
+                with self.place:
+                    self.chart = ui.echart(
+                        {**options, "backgroundColor": "transparent"},
+                        on_point_click=lambda event: self.clicked(event.data_index),
+                        theme=_theme(is_dark=self.session.is_dark),
+                    )
+                self.chart.classes("page-echart").mark(f"chart-{self.kind}")
+            else:
+                self.chart.options.clear()
+                self.chart.options.update({**options, "backgroundColor": "transparent"})
+                self.chart.update()
+        self.statements.clear()
+        with self.statements:
+            for text in [*(found or {}).get("statements", ()), *(found or {}).get("notes", ())]:
+                ui.label(text).mark("statement")
+            if (found or {}).get("command"):
+                ui.label(found["command"]).classes("page-code")  # type: ignore[index]
+
+
+def _theme(*, is_dark: bool) -> dict[str, Any]:
+    """Colours of text and lines of a chart; those of data are the same on light and dark."""
+    text, grid = ("#e8edf2", "#2c3742") if is_dark else ("#16202a", "#dde3e9")
+    axis = {
+        "axisLabel": {"color": text},
+        "nameTextStyle": {"color": text},
+        "axisLine": {"lineStyle": {"color": text}},
+        "splitLine": {"lineStyle": {"color": [grid]}},
+        "splitArea": {"areaStyle": {"color": ["transparent"]}},
+    }
+    words = {"textStyle": {"color": text}}
+    return {**words, "title": words, "visualMap": words, "categoryAxis": axis, "valueAxis": axis}
+
+
+def _metrics() -> dict[str, str]:
+    return {name: metric.meaning and f"{name}: {metric.meaning}" for name, metric in (METRICS | of_tables()).items()}

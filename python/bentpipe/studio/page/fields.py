@@ -1,0 +1,208 @@
+"""The fields of the form: keys of the schema for the tables, links and flows of a scenario, with their values."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from bentpipe.catalog import schema
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bentpipe.scenario.scenario import Scenario
+
+DEPTH_MAX = 5
+"""Of nested tables that have fields; deeper ones are edited as text."""
+NAMED = ("link", "flow", "node")
+"""Tables with an entry per name: each entry is a group."""
+AS_TEXT = ("case", "sweep", "at", "forwarding")
+"""Tables of the experiment and of the timeline are edited as text."""
+
+
+class Choice(NamedTuple):
+    """One value of a field that has a fixed set of them."""
+
+    value: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """One key of the form."""
+
+    key: str
+    """Dotted, as after `--set`."""
+    name: str
+    """Within its group."""
+    meaning: str
+    value: str
+    """As it is written in the text; empty if the text does not have it."""
+    default: str
+    """What holds without it."""
+    choices: tuple[Choice, ...] = ()
+    examples: tuple[str, ...] = ()
+
+    def matches(self, words: str) -> bool:
+        """Whether the key or its meaning has all words of a search."""
+        text = f"{self.key} {self.meaning}".lower()
+        return all(word in text for word in words.lower().split())
+
+
+class Group(NamedTuple):
+    """The fields of a table, or of one link, flow or node."""
+
+    title: str
+    fields: tuple[Field, ...]
+
+    @property
+    def in_order(self) -> list[Field]:
+        """The fields that the text sets, then the others."""
+        return sorted(self.fields, key=lambda field: not field.value)
+
+
+def groups(text: str, scenario: Scenario | None) -> list[Group]:
+    """The groups of a form, in the order of the schema; none if the text is not TOML.
+
+    Parameters
+    ----------
+    text : str
+        It need not be a valid scenario.
+    scenario : Scenario or None
+        The last valid one, whose resolved values are the defaults.
+    """
+    try:
+        written = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return []
+    resolved = {} if scenario is None else scenario.to_dict()
+    root = _schema()
+    found = []
+    for part in root["x-groups"]:
+        for key in part["keys"]:
+            if key in AS_TEXT:
+                continue
+            node, values, defaults = root["properties"][key], written.get(key), resolved.get(key)
+            if key in NAMED:
+                entry = _followed(node["additionalProperties"])
+                names = dict.fromkeys([*(values or {}), *(defaults or {} if key == "node" else {})])
+                for name in names:
+                    inside = (defaults or {}).get(name)
+                    prefix = f"{key}.{_quoted(name)}"
+                    found.append(
+                        Group(f"{key} {name}", tuple(_fields(entry, prefix, "", values and values.get(name), inside)))
+                    )
+            elif _followed(node).get("properties"):
+                found.append(Group(key, tuple(_fields(_followed(node), key, "", values, defaults))))
+    alone = {key: node for key, node in root["properties"].items() if not _followed(node).get("properties")}
+    keys = [key for key in alone if key not in (*NAMED, *AS_TEXT)]
+    first = tuple(_field(alone[key], key, key, written.get(key), resolved.get(key)) for key in keys)
+    return [Group("scenario", first), *found]
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return schema()
+
+
+def _fields(
+    node: Mapping[str, Any], prefix: str, name: str, written: Any, resolved: Any, depth: int = 0
+) -> Iterator[Field]:
+    for key, raw in node.get("properties", {}).items():
+        inside, dotted = _followed(raw), f"{prefix}.{_quoted(key)}"
+        shown = f"{name}.{key}" if name else key
+        value = written.get(key) if isinstance(written, dict) else None
+        default = resolved.get(key) if isinstance(resolved, dict) else None
+        if "properties" in inside:
+            if depth < DEPTH_MAX:
+                yield from _fields(inside, dotted, shown, value, default, depth + 1)
+            continue
+        yield _field(raw, dotted, shown, value, default)
+        branch = _branch(inside, default if value is None else value, default)
+        if branch is not None and depth < DEPTH_MAX:
+            rest = {each: about for each, about in branch["properties"].items() if each != "kind"}
+            yield from _fields({"properties": rest}, dotted, shown, value, default, depth + 1)
+
+
+def _field(raw: Mapping[str, Any], key: str, name: str, value: Any, default: Any) -> Field:
+    node = _followed(raw)
+    choices = tuple({choice.value: choice for choice in reversed([*_choices(node)])}.values())[::-1]
+    origin = node.get("x-origin")
+    meaning = node.get("description", "") + (f" Source of the default: {origin}." if origin else "")
+    shown = node.get("default") if default is None else default
+    return Field(key, name, meaning, written_as(value), written_as(shown), choices, tuple(_examples(node)))
+
+
+def _choices(node: Mapping[str, Any]) -> Iterator[Choice]:
+    if node.get("type") == "boolean":
+        yield from (Choice("true", "yes"), Choice("false", "no"))
+    for one in node.get("oneOf", ()):
+        const = one.get("const", one.get("properties", {}).get("kind", {}).get("const"))
+        if isinstance(const, str):
+            yield Choice(const, one.get("description", ""))
+
+
+def _examples(node: Mapping[str, Any]) -> Iterator[str]:
+    for each in (node, *map(_followed, node.get("anyOf", ()))):
+        yield from map(str, each.get("examples", ()))
+        yield from (choice.value for choice in _choices(each))
+
+
+def _branch(node: Mapping[str, Any], value: Any, default: Any) -> Mapping[str, Any] | None:
+    """The table of the kind that holds, if the kinds are tables."""
+    kind = value.get("kind") if isinstance(value, dict) else value
+    if kind is None and isinstance(default, dict):
+        kind = default.get("kind")
+    for one in node.get("oneOf", ()):
+        if kind is not None and one.get("properties", {}).get("kind", {}).get("const") == kind:
+            return dict(one)
+    return None
+
+
+def _followed(node: Mapping[str, Any]) -> dict[str, Any]:
+    """A node of the schema with its reference followed. Values beside the reference go over its own."""
+    found = dict(node)
+    while "$ref" in found:
+        name = found.pop("$ref").rpartition("/")[2]
+        found = {**_schema()["$defs"][name], **found}
+    return found
+
+
+def written_as(value: Any) -> str:
+    """A value as it is typed into a field: text without quotes, of a table its kind, and lists and numbers as TOML."""
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        kind = value.get("kind")
+        return kind if isinstance(kind, str) else "{ ... }"
+    if isinstance(value, str):
+        return f'"{value}"' if _is_value(value) else value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _inline(value)
+
+
+def _inline(value: Any) -> str:
+    return str(tomlkit.item(value).as_string()).replace("\n", " ")
+
+
+def _is_value(text: str) -> bool:
+    """Whether a text would be read as something else than a text."""
+    try:
+        return not isinstance(tomlkit.value(text), str)
+    except (TOMLKitError, ValueError):
+        return False
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if "." in name else name

@@ -1,0 +1,125 @@
+"""Library: bundled scenarios, scenarios of the folder, and runs, stores and reports in it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from nicegui import background_tasks, ui
+
+from bentpipe.errors import BentpipeError
+from bentpipe.scenario.scenario import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bentpipe.studio.page.session import Session
+
+
+class Library:
+    """The lists. `shown` is called with the kind of a result, and the result."""
+
+    def __init__(self, session: Session, shown: Callable[[str, dict[str, Any]], object]) -> None:
+        self._session, self._shown = session, shown
+        with ui.element("div").classes("page-library"):
+            with ui.row():
+                ui.label("In this folder").classes("page-strong")
+                ui.button("Refresh", on_click=self.refresh).props("flat dense no-caps")
+            self._own = ui.column().classes("page-list")
+            ui.label("Bundled scenarios").classes("page-strong")
+            with ui.element("div").classes("page-cards"):
+                for name, title in shipped().items():
+                    self._card(name, title)
+        session.on("run", self.refresh)
+        session.on("saved", self.refresh)
+        self.refresh()
+
+    def _card(self, name: str, title: str) -> None:
+        with ui.element("button").classes("page-card").props("type=button").mark(f"card-{name}") as card:
+            # Drawn by the server when it becomes visible.
+            ui.element("img").props(f'src="api/thumbnail/{name}" alt="" loading=lazy width=160 height=90')
+            ui.label(name).classes("page-strong")
+            ui.label(title)
+        card.on("click", lambda: self._do(partial(self._session.open, name)))
+
+    def refresh(self) -> None:
+        """Read the folder again."""
+        session, folder = self._session, self._session.studio.folder
+        self._own.clear()
+        with self._own:
+            stores, scenarios, runs = folder.stores(), folder.scenarios(), folder.runs()
+            for name in scenarios:
+                with ui.row().classes("page-entry"):
+                    ui.label(name)
+                    self._button("Open", partial(session.open, name))
+            for run in runs:
+                self._run(run)
+            for name, title in stores:
+                with ui.row().classes("page-entry"):
+                    ui.label(f"{name}: {title}")
+                    ui.button("Open", on_click=lambda name=name: self.open_store(name)).props(
+                        "flat dense no-caps"
+                    ).mark("open-store")
+            for name in folder.reports():
+                ui.label(f"{name}: report, opened from disk")
+            if not (scenarios or runs or stores):
+                ui.label("Nothing yet.")
+
+    def _run(self, run: str) -> None:
+        session, about = self._session, self._session.studio.folder.about(run)
+        when = time.strftime("%d %b %H:%M", time.localtime(about.get("created_s", 0)))
+        with ui.row().classes("page-entry").mark("run-entry"):
+            ui.label(f"{run}  {about.get('title') or about.get('scenario') or ''}, {about.get('stop', '')}, {when}")
+            self._button("Show", lambda: session.show(run))
+            self._button("Pin", lambda: session.set_pin(run))
+
+    def _button(self, title: str, action: Callable[[], object]) -> None:
+        ui.button(title, on_click=lambda: self._do(action)).props("flat dense no-caps")
+
+    def _do(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except BentpipeError as error:
+            ui.notify(str(error), type="negative", multi_line=True)
+
+    def open_store(self, name: str) -> None:
+        """Open a saved run, a comparison, or the store of a sweep."""
+        background_tasks.create(self._open_store(name), name="open a store")
+
+    async def _open_store(self, name: str) -> None:
+        session = self._session
+        try:
+            kind, found = await asyncio.to_thread(opened, session, name)
+        except BentpipeError as error:
+            session.notify(str(error), "negative")
+            return
+        if kind == "run":
+            session.show(found["run"])
+            session.tell("view-run")
+        else:
+            self._shown(kind, found)
+
+
+def opened(session: Session, name: str) -> tuple[str, dict[str, Any]]:
+    """The result in a folder: `run` with its name, or `compare` or `sweep` with the data of its panel.
+
+    Raises
+    ------
+    BentpipeError
+        The folder has no result, or that of another version, or a damaged one.
+    """
+    from bentpipe.experiment.results.comparison import Comparison
+    from bentpipe.experiment.results.sweep import Sweep
+    from bentpipe.studio import worker
+
+    folder = session.studio.folder
+    place = folder.inside(name)
+    if folder.form(name) == "bentpipe run":
+        return "run", {"run": folder.take(name)}
+    verb = Sweep.verb_of(place)
+    if verb == "compare":
+        return "compare", worker.compared(Comparison.load(place))
+    # The library reports other folders.
+    return "sweep", worker.swept(Sweep.load(place))

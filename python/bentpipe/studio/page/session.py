@@ -1,0 +1,301 @@
+"""The state of one page: the text of a scenario, its problems, the run, the pinned run, and its jobs."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nicegui import background_tasks
+
+from bentpipe.errors import BentpipeError, Problem, ScenarioError
+from bentpipe.scenario import editing
+from bentpipe.studio.folders import ChangedError, Opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bentpipe.scenario.scenario import Scenario
+    from bentpipe.studio.jobs import Job
+    from bentpipe.studio.state import Studio
+
+DEBOUNCE_S = 0.08
+"""From the last change of the text to its check."""
+ALWAYS = "geo"
+"""The bundled scenario that a page shows if there is no other."""
+DATA = "bentpipe.studio.data"
+TEXT_MAX = 512 * 1024
+"""Letters of a text that can be edited: the socket drops larger messages."""
+
+
+class Wanted(NamedTuple):
+    """The parameters in the address of a page."""
+
+    scenario: str = ""
+    run: str = ""
+    pin: str = ""
+    view: str = ""
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, str]) -> Wanted:
+        """Read the parameters of the address; scripts read the times."""
+        return cls(*(parameters.get(name, "")[:200] for name in cls._fields))
+
+
+class _StaleError(Exception):
+    """The text has changed while it was checked."""
+
+
+@dataclass
+class Session:
+    """One page. Its panels subscribe to changes."""
+
+    studio: Studio
+    page: str
+    wanted: Wanted = field(default_factory=Wanted)
+    name: str = ""
+    """Of the scenario file."""
+    text: str = ""
+    saved: str = ""
+    """The text as it is in the file."""
+    mark: str = ""
+    """Of the file's content."""
+    scenario: Scenario | None = None
+    """The text as a scenario, if it is valid."""
+    problems: tuple[Problem, ...] = ()
+    draft: str = ""
+    """Name of the scenario as it is drawn before it has run."""
+    run: str = ""
+    pin: str = ""
+    is_dark: bool = False
+    job: Job | None = None
+    """The job that the page asked for last."""
+
+    def __post_init__(self) -> None:
+        self._version = 0
+        self._others: dict[str, tuple[str, str, str]] = {}
+        self._listeners: dict[str, list[Callable[[], object]]] = {}
+        self._end_of_jobs = self.studio.jobs.subscribe(self._hear)
+        self.notify: Callable[[str, str], object] = lambda text, kind: None
+
+    def on(self, what: str, listener: Callable[[], object]) -> None:
+        """Call a function when something has changed.
+
+        It is one of `opened`, `text`, `checked`, `saved`, `run`, `pin`, `jobs`, `scheme` and `view-run`.
+        """
+        self._listeners.setdefault(what, []).append(listener)
+
+    def tell(self, what: str) -> None:
+        """Call all functions that wait for something."""
+        for listener in self._listeners.get(what, ()):
+            listener()
+
+    def close(self) -> None:
+        """End the subscription; jobs go on."""
+        self._end_of_jobs()
+        self._version += 1
+
+    # The text.
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the text differs from the file."""
+        return self.text != self.saved
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the text is too large to be edited."""
+        return len(self.text) > TEXT_MAX
+
+    def start(self) -> None:
+        """Open what the address asks for: a run with its text, or a scenario."""
+        run = self.wanted.run
+        about = self.studio.folder.about(run) if run in self.studio.folder.runs() else {}
+        names = [self.wanted.scenario or about.get("scenario"), self.studio.first, ALWAYS]
+        for name in filter(None, names):
+            try:
+                self.open(name)
+                break
+            except BentpipeError as error:
+                self.notify(str(error), "negative")
+        if about.get("text") and about.get("scenario") == self.name:
+            self.edit(about["text"])
+            self.tell("opened")
+        if run in self.studio.folder.runs():
+            self.show(run)
+        if self.wanted.pin in self.studio.folder.runs():
+            self.set_pin(self.wanted.pin)
+
+    def open(self, name: str) -> None:
+        """Open a scenario file, with the changes that this page has made to it.
+
+        Raises
+        ------
+        BentpipeError
+            There is none, or it cannot be read.
+        """
+        opened = self.studio.folder.open(name)
+        if self.name:
+            self._others[self.name] = (self.text, self.saved, self.mark)
+        self._take(opened)
+        if name in self._others:
+            self.text, self.saved, self.mark = self._others[name]
+        self.run = ""
+        self.tell("opened")
+        self.check()
+
+    def _take(self, opened: Opened) -> None:
+        self.name, self.text, self.saved, self.mark = opened.name, opened.text, opened.text, opened.mark
+
+    def edit(self, text: str) -> None:
+        """Take another text, from whichever panel."""
+        if text != self.text:
+            self.text = text
+            self.tell("text")
+            self.check()
+
+    def check(self) -> None:
+        """Check the text soon."""
+        self._version += 1
+        background_tasks.create(self._check(self._version), name="check of a scenario")
+
+    async def _check(self, version: int) -> None:
+        await asyncio.sleep(DEBOUNCE_S)
+        if version != self._version:
+            return
+        text, name = self.text, self.name
+
+        def watch(_: object) -> None:
+            if version != self._version:
+                raise _StaleError
+
+        def checked() -> tuple[Scenario | None, tuple[Problem, ...]]:
+            try:
+                scenario = self.studio.scenario(text, name, progress=watch)
+            except ScenarioError as error:
+                return None, error.problems
+            return scenario, scenario.warnings
+
+        try:
+            found = await asyncio.to_thread(checked)
+        except _StaleError:
+            return
+        except BentpipeError as error:
+            found = None, (Problem(str(error)),)
+        if version == self._version:
+            self.scenario, self.problems = found
+            self.draft = self.studio.draft(self.scenario) if self.scenario is not None else self.draft
+            self.tell("checked")
+
+    @property
+    def errors(self) -> list[Problem]:
+        """Problems that forbid a run."""
+        return [problem for problem in self.problems if problem.severity == "error"]
+
+    def repair(self, problem: Problem) -> None:
+        """Put the suggestion of a problem into the text."""
+        text = editing.repaired(self.text, problem)
+        if text is not None:
+            self.edit(text)
+            self.tell("opened")
+
+    def put(self, key: str, literal: str) -> None:
+        """Write a value at a dotted key, or remove the key if the value is empty; comments stay.
+
+        Raises
+        ------
+        ScenarioError
+            The text is not TOML, or the key cannot be set.
+        """
+        text = editing.edited(self.text, key, literal) if literal else editing.removed(self.text, key)
+        self.edit(text)
+        self.tell("opened")
+
+    def save(self, name: str = "") -> None:
+        """Write the text into its file, or into another one.
+
+        Raises
+        ------
+        ChangedError
+            The file was changed elsewhere.
+        BentpipeError
+            It cannot be written.
+        """
+        name = name or self.name
+        self.mark = self.studio.folder.save(name, self.text, self.mark if name == self.name else "")
+        self.name, self.saved = name, self.text
+        self.tell("saved")
+
+    def theirs(self) -> Opened:
+        """The file as it is on disk now."""
+        return self.studio.folder.open(self.name)
+
+    def take_theirs(self) -> None:
+        """Give up the text for that on disk."""
+        self._take(self.theirs())
+        self.tell("opened")
+        self.check()
+
+    def overwrite(self) -> None:
+        """Replace the file on disk by the text."""
+        self.mark = self.theirs().mark
+        self.save()
+
+    # Runs.
+
+    def start_run(self, sets: Mapping[str, Any] | None = None) -> Job | None:
+        """Run the scenario of the page, with other values at some keys."""
+        return self.start_job("run", sets=sets or {})
+
+    def start_job(self, kind: str, *, sets: Mapping[str, Any] | None = None, **more: Any) -> Job | None:
+        """Put a job into the queue; a problem becomes a message on the page."""
+        if self.errors:
+            self.notify("The scenario has problems: nothing was run.", "warning")
+            return None
+        try:
+            request = self.studio.request(self.text, self.name, sets or {}, is_on_disk=not self.is_changed)
+            if kind == "run":
+                # The server needs it for the result; the worker takes at least as long.
+                background_tasks.create(asyncio.to_thread(import_module, DATA), name="load tables")
+                self._prune()
+                request["place"] = str(self.studio.folder.new_run()[1])
+            title = self.scenario.title if self.scenario is not None else self.name
+            self.job = self.studio.jobs.submit(kind, title or self.name, {**request, **more}, self.page)
+        except BentpipeError as error:
+            self.notify(str(error), "negative")
+            return None
+        self.tell("jobs")
+        return self.job
+
+    def _prune(self) -> None:
+        # The shown ones stay, even if they are old.
+        self.studio.folder.prune()
+
+    def _hear(self, job: Job) -> None:
+        self.tell("jobs")
+        if self.job is not None and job.number == self.job.number and job.is_over:
+            if job.run:
+                self.show(job.run)
+            if job.state == "failed":
+                self.notify(job.error, "negative")
+
+    def show(self, run: str) -> None:
+        """Show a run in the views."""
+        self.run = run
+        self.tell("run")
+
+    def set_pin(self, run: str) -> None:
+        """Show a run behind the others, in grey; none if the name is empty."""
+        folder = self.studio.folder
+        for name, is_pinned in ((self.pin, False), (run, True)):
+            if name:
+                try:
+                    folder.pin(name, is_pinned)
+                except BentpipeError as error:
+                    self.notify(str(error), "warning")
+        self.pin = run
+        self.tell("pin")
+
+
+__all__ = ["ChangedError", "Session", "Wanted"]

@@ -1,0 +1,77 @@
+"""Tables: flows, links, losses and transfers of the run that is shown, with the meaning of each column on hover."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from nicegui import background_tasks, ui
+
+from bentpipe.catalog import dictionary
+from bentpipe.errors import BentpipeError
+
+if TYPE_CHECKING:
+    from bentpipe.studio.page.session import Session
+
+TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary")
+ROWS_MAX = 2000
+"""Rows of a table on the page; the saved result has all."""
+
+
+class Tables:
+    """One table at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        with ui.element("div").classes("page-experiment"):
+            self._name = ui.toggle(list(TABLES), value="flows", on_change=self._load).props("dense no-caps unelevated")
+            self._said = ui.label().classes("page-hint").props('role="status"')
+            self._place = ui.element("div").classes("page-grid")
+        session.on("run", self._load)
+        self._load()
+
+    def _load(self) -> None:
+        run, name = self._session.run, str(self._name.value)
+        if not run:
+            self._said.text = "Run the scenario, or open a run from the library."
+            return
+        background_tasks.create(self._show(run, name), name="table of a run")
+
+    async def _show(self, run: str, name: str) -> None:
+        folder = self._session.studio.folder
+
+        def read() -> tuple[list[dict[str, Any]], int]:
+            from bentpipe.experiment.single.run_result import RunResult
+
+            table = getattr(RunResult.load(folder.run(run)), name)
+            return table.head(ROWS_MAX).to_dicts(), table.height
+
+        try:
+            rows, count = await asyncio.to_thread(read)
+        except BentpipeError as error:
+            self._said.text = str(error)
+            return
+        if (run, name) != (self._session.run, self._name.value):
+            return
+        self._said.text = f"{count} row{'s' * (count != 1)}" + (f", {ROWS_MAX} shown" if count > ROWS_MAX else "")
+        self._place.clear()
+        with self._place:
+            options = {"columnDefs": columns(name), "rowData": rows, "enableBrowserTooltips": True}
+            ui.aggrid(options, auto_size_columns=False).classes("page-aggrid").mark("table")
+
+
+def columns(name: str) -> list[dict[str, Any]]:
+    """The columns of a table for the grid: the unit and the meaning are on hover."""
+    return [
+        {
+            "field": each["name"],
+            "headerName": each["name"],
+            "headerTooltip": f"{each['meaning']} ({each['unit']})" if each["unit"] else each["meaning"],
+            "sortable": True,
+            "filter": True,
+            "resizable": True,
+            "width": max(110, 14 + 9 * len(each["name"])),
+            "cellDataType": False,
+        }
+        for each in dictionary()[name]
+    ]

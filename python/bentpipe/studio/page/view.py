@@ -1,0 +1,64 @@
+"""The view over a run: mounts the scripts of the package, and sends them the run that they show."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from bentpipe.studio import assets
+
+if TYPE_CHECKING:
+    from nicegui.awaitable_response import AwaitableResponse
+    from nicegui.events import GenericEventArguments
+
+    from bentpipe.studio.page.session import Session
+
+OWN = "static/page.js"
+PLACES = {name: f"studio-{name}" for name in ("plots", "globe", "topology", "why", "strip")}
+"""By script, the element that it draws in."""
+
+
+def add_scripts() -> None:
+    """Add scripts and styles to the head of the page. Their names are relative: the token is not in the text."""
+    for name in (*assets.STYLES, "static/page.css"):
+        ui.add_head_html(f'<link rel="stylesheet" href="{name}">')
+    for name in (*assets.SCRIPTS, *assets.SKY_SCRIPTS, OWN):
+        ui.add_head_html(f'<script defer src="{name}"></script>')
+
+
+def place(of: str) -> None:
+    """An element for a script."""
+    ui.element("div").props(f"id={PLACES[of]}").classes("page-view")
+
+
+class View:
+    """Sends the state of a session to the scripts of its page."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._client = ui.context.client
+        for what in ("run", "pin", "checked", "opened"):
+            session.on(what, self._show)
+        # The scripts begin when the page has a connection; they are loaded by then.
+        self._client.on_connect(lambda: self.call("begin", PLACES, self.state()))
+
+        ui.on("studio-dark", self._dark)
+
+    def _dark(self, event: GenericEventArguments) -> None:
+        self._session.is_dark = bool(event.args.get("isDark")) if isinstance(event.args, dict) else False
+        self._session.tell("scheme")
+
+    def _show(self) -> None:
+        self.call("show", self.state())
+
+    def state(self) -> dict[str, str | None]:
+        """The state for the scripts: a run, or the network and the sky of a scenario that has not been run."""
+        session = self._session
+        return {"run": session.run or session.draft or None, "pin": session.pin or None, "scenario": session.name}
+
+    def call(self, name: str, *given: Any) -> AwaitableResponse:
+        """Call a function of `studio.page` in the browser."""
+        arguments = ", ".join(json.dumps(each) for each in given)
+        return self._client.run_javascript(f"return studio.page.{name}({arguments})")

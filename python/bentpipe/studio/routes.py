@@ -1,0 +1,228 @@
+"""The routes for the scripts of a page: data of runs, the state of jobs, and the files of the package.
+
+Each route parses, checks, and calls one function. An error of the user is a line of text with status 400, or 404 if the
+run is unknown. The name of a run has 12 hexadecimal digits. A draft, the scenario of a page that has not been run, has
+such a name, too. It has a network and a sky, and no series.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Query, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError, Interrupted
+from bentpipe.scenario.scenario import Scenario, shipped
+from bentpipe.studio.drafts import DraftData
+from bentpipe.studio.thumbnail import of_bundled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bentpipe.experiment.single.run_result import RunResult
+    from bentpipe.studio.data import RunData
+    from bentpipe.studio.sky import SkyData
+    from bentpipe.studio.state import Studio
+
+HERE = Path(__file__).parent
+OPEN_MAX = 8
+"""Runs whose tables are kept in memory."""
+COLUMNS_MAX = 10_000
+FORMS = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
+_DRAWING = Lock()
+NAMES_MAX = 200
+"""Letters of the name of a flow, link or series."""
+
+Start = Annotated[float, Query(alias="from")]
+End = Annotated[float, Query(alias="to")]
+
+
+class UnknownRunError(BentpipeError):
+    """There is no such run."""
+
+
+def install(app: FastAPI, studio: Studio) -> None:
+    """Add all routes to an application."""
+    app.add_exception_handler(BentpipeError, _refused)
+    app.include_router(of_runs(studio), prefix="/api/run/{run}")
+    app.include_router(of_folder(studio), prefix="/api")
+    for name in ("static", "vendor"):
+        app.mount(f"/{name}", StaticFiles(directory=HERE / name))
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(f"{error}\n", status_code=404 if isinstance(error, UnknownRunError) else 400)
+
+
+def of_runs(studio: Studio) -> APIRouter:
+    """The routes of one run."""
+    router = APIRouter()
+
+    @lru_cache(OPEN_MAX)
+    def opened(place: Path) -> RunData:
+        # Loaded when needed: tables take half a second, and the page is to be there before.
+        from bentpipe.studio.data import RunData
+
+        return RunData(place)
+
+    @lru_cache(OPEN_MAX)
+    def sky(run: str) -> SkyData:
+        from bentpipe.studio.sky import SkyData
+
+        return SkyData.of(scenario(run))
+
+    def result(run: str) -> RunData:
+        return opened(known(lambda: studio.folder.run(run)))
+
+    def data(run: str) -> RunData | DraftData:
+        draft = studio.drafts.get(run)
+        return result(run) if draft is None else DraftData(run, draft)
+
+    def scenario(run: str) -> Scenario:
+        draft = studio.drafts.get(run)
+        return known(lambda: studio.scenario_of_run(run)) if draft is None else draft
+
+    @router.get("/meta")
+    def meta(run: str) -> Response:
+        return JSONResponse(data(run).meta())
+
+    @router.get("/series")
+    def series(run: str, name: str, of: str, start: Start, end: End, columns: int) -> Response:
+        _checked(names=(name, of), times=(start, end))
+        if not 1 <= columns <= COLUMNS_MAX:
+            raise BentpipeError(f"columns = {columns}\n  expected 1 to {COLUMNS_MAX}")
+        content = data(run).series(name, of, start, end, columns)
+        return Response(content, media_type="application/octet-stream")
+
+    @router.get("/at")
+    def at(run: str, t: float) -> Response:
+        _checked(times=(t,))
+        return JSONResponse(data(run).at(t))
+
+    @router.get("/why")
+    def why(run: str, flow: str, t: float) -> Response:
+        _checked(names=(flow,), times=(t,))
+        return JSONResponse(data(run).why(flow, t))
+
+    @router.get("/spent")
+    def spent(run: str, flow: str, start: Start, end: End) -> Response:
+        _checked(names=(flow,), times=(start, end))
+        return JSONResponse(data(run).spent(flow, start, end))
+
+    @router.get("/packets")
+    def packets(run: str, flow: str, start: Start, end: End) -> Response:
+        _checked(names=(flow,), times=(start, end))
+        return JSONResponse(data(run).packets(flow, start, end))
+
+    @router.get("/figure")
+    def figure(run: str, form: str, start: Start, end: End) -> Response:
+        _checked(times=(start, end))
+        if form not in FORMS:
+            raise BentpipeError(unknown(form, "a form of a figure", FORMS))
+        content = drawn(result(run).result, form, start, end)
+        return Response(content, media_type=FORMS[form], headers=_attached(f"{run}.{form}"))
+
+    @router.get("/share")
+    def share(run: str, pin: str = "") -> Response:
+        from bentpipe.studio.share import single
+
+        page = single(result(run), result(pin) if pin else None, sky(run) if scenario(run).has_sky else None)
+        return Response(page, media_type="text/html; charset=utf-8", headers=_attached(f"{run}.html"))
+
+    @router.get("/network")
+    def network(run: str) -> Response:
+        return JSONResponse(scenario(run).network())
+
+    @router.get("/sky")
+    def of_sky(run: str) -> Response:
+        return JSONResponse(dict(sky(run).facts))
+
+    @router.get("/keyframes")
+    def keyframes(run: str) -> Response:
+        return Response(sky(run).frames, media_type="application/octet-stream")
+
+    @router.get("/coverage")
+    def coverage(run: str, constellation: str, t: float) -> Response:
+        _checked(names=(constellation,), times=(t,))
+        return JSONResponse(sky(run).coverage(constellation, t))
+
+    return router
+
+
+def of_folder(studio: Studio) -> APIRouter:
+    """The routes of the folder and of the jobs."""
+    router = APIRouter()
+
+    @router.get("/library")
+    def library() -> Response:
+        folder = studio.folder
+        runs = [{"run": run, **_short(folder.about(run))} for run in folder.runs()]
+        return JSONResponse({"bundled": shipped(), "scenarios": folder.scenarios(), "runs": runs})
+
+    @router.get("/thumbnail/{name}")
+    def thumbnail(name: str) -> Response:
+        if name not in shipped():
+            raise UnknownRunError(f"{name[:NAMES_MAX]!r} is no bundled scenario")
+        return Response(of_bundled(name), media_type="image/svg+xml")
+
+    @router.get("/stores")
+    def stores() -> Response:
+        folder = studio.folder
+        found = [{"name": name, "title": title} for name, title in folder.stores()]
+        return JSONResponse({"stores": found, "reports": folder.reports()})
+
+    @router.get("/jobs")
+    def jobs() -> Response:
+        return JSONResponse([job.to_dict() for job in studio.jobs.listed()])
+
+    return router
+
+
+def drawn(result: RunResult, form: str, start: float, end: float) -> bytes:
+    """The figure of a part of a run as a file, with the command that makes the run in its description."""
+    from bentpipe.plot import save
+
+    try:
+        note = result.command()
+    except BentpipeError:
+        note = ""
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / f"figure.{form}"
+        # The library draws with one state for all threads.
+        with _DRAWING:
+            figure = result.plot(start=start, end=min(end, result.simulated_s))
+            save(figure, file, note)
+        return file.read_bytes()
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"'}
+
+
+def known(find: Callable[[], Any]) -> Any:
+    """The result of a search for a run; its error has status 404."""
+    try:
+        return find()
+    except Interrupted:
+        raise
+    except BentpipeError as error:
+        raise UnknownRunError(str(error)) from error
+
+
+def _short(about: dict[str, Any]) -> dict[str, Any]:
+    return {name: about.get(name) for name in ("title", "scenario", "stop", "is_pinned", "created_s")}
+
+
+def _checked(names: tuple[str, ...] = (), times: tuple[float, ...] = ()) -> None:
+    if any(len(name) > NAMES_MAX for name in names):
+        raise BentpipeError(f"a name has more than {NAMES_MAX} letters\n  expected a flow, link or series of the run")
+    if not all(math.isfinite(each) and each >= 0 for each in times):
+        raise BentpipeError("a time is no number\n  expected seconds from the start of the run")

@@ -1,0 +1,201 @@
+"""Makes one HTML file of the view over a run: it opens from disk, without a network and without Python.
+
+The file has the same scripts as the page. Data are blobs, compressed and in base64. Its policy allows no request.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from bentpipe import files
+from bentpipe.studio import assets
+from bentpipe.studio.data import RunData
+from bentpipe.studio.sky import SkyData
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from bentpipe.experiment.single.run_result import RunResult
+
+BYTES_MOST = 750_000
+"""Of all series of a run, in base64. Longer series are thinned to fewer columns."""
+COLUMNS = 4000
+COLUMNS_LEAST = 250
+CURVES_MOST = 8
+"""Flows and links whose series are in the file."""
+MOMENTS = 600
+"""Instants with reasons."""
+STEP_S = 0.1
+"""Between instants with reasons, at least."""
+PACKETS_MOST = 200_000
+"""Bytes of all spans with packets, in base64."""
+SPANS_MOST = 3
+"""Spans of a flow with its packets."""
+TRIPS = 2.0
+"""Round trips in such a span."""
+
+
+@dataclass(frozen=True, repr=False)
+class Explored:
+    """The view over a run as one page.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+    height : int
+        Pixels in a notebook.
+    """
+
+    html: str
+    height: int = 720
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file.
+
+        Raises
+        ------
+        BentpipeError
+            The file cannot be written.
+        """
+        with files.writing(path):
+            files.replace_text(path, self.html)
+
+    def __repr__(self) -> str:
+        return f"<Explored, {len(self.html) / 1e6:.2f} MB: a notebook shows it, and save(path) writes the page>"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="The run over time" sandbox="allow-scripts" width="100%" height="{self.height}" '
+            f'style="border: 0" srcdoc="{escape(self.html)}"></iframe>'
+        )
+
+
+def explored(result: RunResult, height: int = 720) -> Explored:
+    """The view over a result; see `RunResult.explore`."""
+    sky = SkyData.of(result.scenario) if result.scenario.has_sky else None
+    return Explored(single(RunData(result), sky=sky), height)
+
+
+def single(data: RunData, pinned: RunData | None = None, sky: SkyData | None = None) -> str:
+    """The view over a run as one page, with another run behind it if one is pinned, and with its sky if it has one."""
+    meta = data.meta() | {"has_sky": sky is not None}
+    curves = dict(_curves(data, meta, BYTES_MOST if pinned is None else BYTES_MOST // 2))
+    blobs = {f"run/{name}": text for name, text in (curves | dict(_reasons(data, meta))).items()}
+    if pinned is not None:
+        blobs |= {f"pin/{name}": text for name, text in _curves(pinned, pinned.meta(), BYTES_MOST // 2)}
+    if sky is not None:
+        blobs |= {
+            "run/sky": _zipped(dict(sky.facts)),
+            "run/keyframes": _zipped(sky.frames),
+            "land": _zipped(assets.text(assets.LAND)),
+        }
+    content = {"run": "run", "pin": None if pinned is None else "pin", "blobs": blobs}
+    style = "\n".join(map(assets.text, assets.STYLES))
+    names = [*assets.SCRIPTS, *(assets.SKY_SCRIPTS if sky is not None else ())]
+    scripts = [*map(assets.text, names), "studio.share.open();"]
+    allowed = " ".join(map(_hash, scripts))
+    rules = (
+        "default-src 'none'",
+        f"script-src {allowed}",
+        f"style-src {_hash(style)}",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    body = "".join(f"<script>{script}</script>\n" for script in scripts)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(rules)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(meta['title'])}</title>\n<style>{style}</style>\n</head>\n"
+        '<body class="studio-page">\n'
+        f'<script type="application/json" id="studio-content">{_inside(content)}</script>\n{body}</body>\n</html>\n'
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _inside(content: Any) -> str:
+    """JSON in which no text of a scenario can end the element around it."""
+    return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _zipped(content: bytes | str | dict[str, Any] | list[Any]) -> str:
+    if isinstance(content, (dict, list)):
+        content = json.dumps(content, separators=(",", ":"))
+    if isinstance(content, str):
+        content = content.encode()
+    # Without the time of its making, equal files are equal bytes.
+    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+
+
+def _curves(data: RunData, meta: dict[str, Any], bytes_most: int) -> Iterator[tuple[str, str]]:
+    """Facts and series, by name. Series have as many columns as there is room for."""
+    shown = {"flow": meta["flows"][:CURVES_MOST], "link": data.busy_links[:CURVES_MOST]}
+    curves = [(each["name"], of, each["style"]) for each in meta["series"] for of in shown[each["of"]]]
+    columns = COLUMNS
+    while True:
+        series = {f"series/{name}/{of}": _zipped(data.series(name, of, columns=columns)) for name, of, _ in curves}
+        if columns <= COLUMNS_LEAST or sum(map(len, series.values())) <= bytes_most:
+            break
+        columns //= 2
+    thinned = [f"{name}/{of}" for name, of, style in curves if style != "event" and data.rows(name, of) > columns]
+    yield "meta", _zipped(meta | {"flows": shown["flow"], "links": shown["link"], "thinned": thinned})
+    yield from series.items()
+
+
+def _reasons(data: RunData, meta: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Sentences, parts of the time, the network, and the packets of some spans, by name."""
+    yield "network", _zipped(data.result.scenario.network())
+    room = PACKETS_MOST
+    found: dict[str, list[list[float]]] = {}
+    wanted = {flow: _spans(data, meta, flow) for flow in meta["flows"][:CURVES_MOST]}
+    until = max((end for spans in wanted.values() for _, end in spans), default=0.0)
+    for flow in wanted:
+        yield f"why/{flow}", _zipped(_sentences(data, flow))
+        yield f"spent/{flow}", _zipped(data.spent(flow))
+        for start, end in wanted[flow]:
+            content = _zipped(data.packets(flow, start, end, until))
+            if len(content) <= room:
+                room -= len(content)
+                known = found.setdefault(flow, [])
+                yield f"packets/{flow}/{len(known)}", content
+                known.append([start, end])
+    yield "spans", _zipped(found)
+
+
+def _sentences(data: RunData, flow: str) -> dict[str, Any]:
+    """The sentences at evenly spaced instants; each sentence is there once."""
+    step_s = max(data.result.simulated_s / MOMENTS, STEP_S)
+    sentences: dict[str, int] = {}
+    moments = [
+        [sentences.setdefault(text, len(sentences)) for text in data.sentences(flow, index * step_s)]
+        for index in range(int(data.result.simulated_s / step_s) + 1)
+    ]
+    return {"step_s": step_s, "sentences": list(sentences), "moments": moments}
+
+
+def _spans(data: RunData, meta: dict[str, Any], flow: str) -> list[tuple[float, float]]:
+    """Spans whose packets are worth their room: the largest losses, and the start."""
+    rtt_s = meta["rtt_s"].get(flow)
+    if not rtt_s:
+        return []
+    latest, length_s = data.result.simulated_s, TRIPS * rtt_s
+    losses = [each for each in meta["happenings"] if each["kind"] == "loss" and each["flow"] == flow]
+    begins = [each["time_s"] - length_s / 4 for each in sorted(losses, key=lambda loss: -loss["numbers"]["packets"])]
+    found: list[tuple[float, float]] = []
+    for begin in [*begins[:1], 0.0, *begins[1:]]:
+        start = max(0.0, begin)
+        span = (start, min(start + length_s, latest))
+        if len(found) < SPANS_MOST and not any(first < span[1] and span[0] < end for first, end in found):
+            found.append(span)
+    return found

@@ -1,0 +1,122 @@
+"""The state that all pages of a studio share: its folder, its jobs, and the custom classes of the command line."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import BentpipeError
+from bentpipe.own import loading
+from bentpipe.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bentpipe.own.loading import Own
+    from bentpipe.progress import Watch
+    from bentpipe.scenario.writing import Sets
+    from bentpipe.studio.folders import Folder
+    from bentpipe.studio.jobs import Jobs
+    from bentpipe.studio.lessons import Lesson
+
+PAGES_MAX = 20
+DRAFTS_MAX = 2 * PAGES_MAX
+
+
+@dataclass
+class Studio:
+    """One server.
+
+    Attributes
+    ----------
+    folder : Folder
+    jobs : Jobs
+    first : str
+        Name of the scenario that a page shows first.
+    own : sequence of str
+        Custom classes, as `FILE.py:CLASS`. No page can name others: scenarios contain no code.
+    lesson : Lesson, optional
+        The lesson whose steps are beside the page.
+    """
+
+    folder: Folder
+    jobs: Jobs
+    first: str = "geo"
+    own: Sequence[str] = ()
+    lesson: Lesson | None = None
+    pages: set[str] = field(default_factory=set)
+    """Identifiers of the open pages."""
+    drafts: OrderedDict[str, Scenario] = field(default_factory=OrderedDict)
+    """By name, the valid scenarios that pages show and have not run."""
+
+    def __post_init__(self) -> None:
+        classes = [loading.taken(each) for each in self.own]
+        for text, found in zip(self.own, classes, strict=True):
+            if isinstance(found, str):
+                raise BentpipeError(f"{text!r} is no custom class\n  expected FILE.py:CLASS, such as mine.py:MyCc")
+        self.senders: dict[str, Own] = {loading.name_of(each): each for each in classes}
+
+    def scenario(self, text: str, name: str, sets: Sets = (), progress: Watch | None = None) -> Scenario:
+        """Check the text of a scenario file of the folder.
+
+        Raises
+        ------
+        ScenarioError
+            It is not valid.
+        """
+        return Scenario(
+            text,
+            form=form_of(name),
+            source=name,
+            sets=sets,
+            folder=self.folder.inside(name).parent,
+            senders=self.senders,
+            progress=progress,
+        )
+
+    def scenario_of_run(self, run: str) -> Scenario:
+        """The scenario of a run as it was written, with its sky, if it has one.
+
+        Raises
+        ------
+        BentpipeError
+            There is no such run.
+        """
+        about = self.folder.about(run)
+        if not about:
+            # Saved elsewhere and copied here: without its sky.
+            text = (self.folder.run(run) / "scenario.toml").read_text(encoding="utf-8")
+            return Scenario(text, senders=loading.absent(text))
+        text, sets = about["text"], [*map(tuple, about["sets"])]
+        return self.scenario(text, about["scenario"], sets)
+
+    def draft(self, scenario: Scenario) -> str:
+        """Keep a valid scenario for its page, and return its name."""
+        content = "\0".join([scenario.source, *map(str, scenario.sets), scenario.written[0]])
+        name = hashlib.sha256(content.encode()).hexdigest()[:12]
+        self.drafts[name] = scenario
+        self.drafts.move_to_end(name)
+        while len(self.drafts) > DRAFTS_MAX:
+            self.drafts.popitem(last=False)
+        return name
+
+    def request(self, text: str, name: str, sets: Sets = (), *, is_on_disk: bool) -> dict[str, Any]:
+        """The part of the request to a worker that is about a scenario."""
+        pairs = sets.items() if hasattr(sets, "items") else sets
+        return {
+            "text": text,
+            "form": form_of(name),
+            "scenario": name,
+            "source": name,
+            "folder": str(self.folder.inside(name).parent),
+            "sets": [list(each) for each in pairs],
+            "own": list(self.own),
+            "is_on_disk": is_on_disk,
+        }
+
+
+def form_of(name: str) -> str:
+    """The form of the text in a scenario file, from its name."""
+    return "json" if name.endswith(".json") else "toml"

@@ -1,0 +1,131 @@
+// The page around the views: mounts them, and follows what the server tells it to show.
+"use strict";
+(() => {
+  const studio = (globalThis.studio = globalThis.studio || {});
+  let isBegun = false;
+
+  // `places`: by name of a view, the id of its element.
+  function begin(places, shown) {
+    if (isBegun) return show(shown);
+    isBegun = true;
+    studio.source = studio.http(location.pathname);
+    const asked = studio.time.keepInUrl();
+    for (const [name, id] of Object.entries(places)) {
+      const element = document.getElementById(id);
+      const view = studio[name];
+      if (element && view && view.mount) mounted(name, () => view.mount(element));
+    }
+    const { t, from, to } = asked;
+    show(shown);
+    watchConnection();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", tellScheme);
+    tellScheme();
+    const wide = matchMedia("(min-width: 1900px)");
+    const tellWidth = () => emitEvent("studio-wide", { isWide: wide.matches });
+    wide.addEventListener("change", tellWidth);
+    if (wide.matches) tellWidth();
+    const editor = document.querySelector(".page-editor");
+    if (editor) new MutationObserver(nameEditor).observe(editor, { attributes: true, childList: true, subtree: true });
+    nameEditor();
+    if (shown.run && Number.isFinite(t)) later({ t, ...(Number.isFinite(from) && Number.isFinite(to) ? { from, to } : {}) });
+  }
+
+  function mounted(name, mount) {
+    try {
+      mount();
+    } catch (error) {
+      console.error(`${name}: ${error}`);
+    }
+  }
+
+  // The length of a run is known when its facts are here; a moment before that would be cut off.
+  function later(changes) {
+    const end = studio.time.on((_, names) => {
+      if (!names.has("duration")) return;
+      end();
+      studio.time.set(changes);
+    });
+  }
+
+  function show(changes) {
+    studio.time.set(changes);
+  }
+
+  // The handle and the visible part in a run whose facts may still be on their way.
+  async function moment(run, changes) {
+    const { duration_s: duration } = await studio.source.meta(run);
+    if (studio.time.run === run) studio.time.set({ duration, ...changes });
+  }
+
+  // A server that has ended does not come back at this address.
+  function watchConnection() {
+    const socket = globalThis.socket;
+    if (!socket) return;
+    let timer = 0;
+    const said = document.createElement("div");
+    said.className = "page-gone";
+    said.setAttribute("role", "alert");
+    said.hidden = true;
+    said.textContent = "The studio has ended, and with it the runs that were not finished. Start bentpipe studio again: finished runs are kept in the library.";
+    document.body.append(said);
+    socket.on("disconnect", () => (timer = setTimeout(() => (said.hidden = false), 3000)));
+    socket.on("connect", () => {
+      clearTimeout(timer);
+      said.hidden = true;
+    });
+  }
+
+  // A file of the server about the run that is shown; `visible` asks for the part that the plots show.
+  function download(what, { visible, ...asked }) {
+    const { run, from, to } = studio.time;
+    const parts = new URLSearchParams(visible ? { ...asked, from, to } : asked);
+    const link = document.createElement("a");
+    link.href = `api/run/${run}/${what}?${parts}`;
+    link.download = "";
+    link.click();
+  }
+
+  // A picture that a view draws by itself.
+  function picture(name) {
+    const text = studio[name] && studio[name].svg ? studio[name].svg() : null;
+    if (!text) return;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    link.download = `${name}.svg`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  // For an audience: without the panels for work, and with larger letters. Escape ends it.
+  function present() {
+    const isOn = document.body.classList.toggle("page-present");
+    if (isOn) document.addEventListener("keydown", leave);
+    else document.removeEventListener("keydown", leave);
+  }
+
+  function leave(event) {
+    if (event.key === "Escape") present();
+  }
+
+  // `auto`, `dark` or `light`.
+  function scheme(name) {
+    const root = document.documentElement;
+    if (name === "auto") delete root.dataset.scheme;
+    else root.dataset.scheme = name;
+    Quasar.Dark.set(name === "auto" ? "auto" : name === "dark");
+    tellScheme();
+  }
+
+  // CodeMirror writes its attributes anew when it is dressed in other colours.
+  function nameEditor() {
+    const content = document.querySelector(".page-editor .cm-content");
+    const scroller = document.querySelector(".page-editor .cm-scroller");
+    if (content && !content.hasAttribute("aria-label")) content.setAttribute("aria-label", "Text of the scenario");
+    if (scroller && scroller.tabIndex < 0) scroller.tabIndex = 0;
+  }
+
+  // The editor and the charts of the server have their own colours.
+  const tellScheme = () => setTimeout(() => emitEvent("studio-dark", { isDark: Quasar.Dark.isActive }), 0);
+
+  studio.page = { begin, show, moment, download, picture, present, scheme };
+})();

@@ -1,0 +1,274 @@
+// One plot: a head with values, the canvas of uPlot, the bands behind it, and a table of the same numbers.
+"use strict";
+(() => {
+  const studio = (globalThis.studio = globalThis.studio || {});
+  const { element } = studio;
+  const ROWS = 12; // Of the table.
+  const DRAG_LEAST = 4; // Pixels; less is a click.
+  const ROOM = 0.06; // Above and below the curves, as a share of their range.
+
+  class Panel {
+    // `about`: { id, title, fromZero, names, painter, onRemove }. A painter draws what is no curve: it has `data`,
+    // `range`, `paint`, `rows`, and perhaps `legend`, `said` and `unit`. `bands` paints what is behind all plots.
+    constructor(about, bands) {
+      this.about = about;
+      this.bands = bands;
+      this.curves = [];
+      this.labels = [];
+      this.plot = null;
+      this.isLast = false;
+      const quiet = { type: "button", class: "studio-quiet" };
+      this.units = element("span", { class: "studio-unit" });
+      this.heading = element("h2", {}, `${about.title} `, this.units);
+      this.head = element("div", { class: "studio-head" }, this.heading);
+      this.frame = element("div", { class: "studio-frame", role: "img" });
+      this.table = element("div", { class: "studio-table", hidden: true, tabindex: "0", role: "region", "aria-label": `Table of ${about.title}` });
+      this.toggle = element("button", { ...quiet, "aria-pressed": "false", title: "Show the numbers as a table", onclick: () => this.#turn() }, "Table");
+      this.line = element("div", { class: "studio-line" });
+      const name = `Remove ${about.title}`;
+      const remove = about.onRemove ? element("button", { ...quiet, title: name, "aria-label": name, onclick: about.onRemove }, "×") : null;
+      const bar = element("div", { class: "studio-panelbar" }, this.head, this.toggle, remove);
+      this.box = element("section", { class: "studio-panel", "data-panel": about.id, "aria-label": about.title }, bar, this.frame, this.table);
+    }
+
+    // The curves, with those of the pinned run in front of the list: they are drawn first, so they are behind.
+    set(curves) {
+      this.curves = curves;
+      this.#label();
+      this.plot?.destroy();
+      const drawn = this.about.painter ? [{ paths: () => null, points: { show: false } }] : this.#all().map(lineOf);
+      this.plot = new uPlot(this.#options(drawn), [[0, 1], ...drawn.map(() => [null, null])], this.frame);
+      this.plot.over.append(this.line);
+      this.#listen(this.plot.over);
+    }
+
+    #all() {
+      return [...this.curves.flatMap((curve) => curve.behind), ...this.curves];
+    }
+
+    #options(series) {
+      const axis = {
+        stroke: () => studio.palette.colour("soft"),
+        grid: { stroke: () => studio.palette.colour("grid"), width: 1 },
+        ticks: { show: false },
+        font: "11px system-ui, sans-serif",
+      };
+      const seconds = (_, marks) => marks.map((mark) => (this.isLast ? `${Number(mark.toFixed(6))} s` : ""));
+      return {
+        ...this.#size(),
+        legend: { show: false },
+        padding: [6, 22, 0, 0],
+        scales: { x: { time: false, range: () => [studio.time.from, studio.time.to] }, y: { range: () => this.#range() } },
+        axes: [
+          { ...axis, size: () => (this.isLast ? 22 : 8), values: seconds },
+          { ...axis, size: 48, values: (_, marks) => this.#scaled(marks) },
+        ],
+        cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "studio" }, points: { show: false }, bind: { dblclick: () => () => null } },
+        series: [{}, ...series],
+        hooks: {
+          drawClear: [this.bands],
+          draw: [(plot) => this.about.painter?.paint(plot)],
+          setSelect: [zoom],
+          setCursor: [() => this.#underCursor()],
+        },
+      };
+    }
+
+    // A click moves the handle, a double click shows the whole run.
+    #listen(over) {
+      let down = 0;
+      over.addEventListener("mousedown", (event) => (down = event.clientX));
+      over.addEventListener("mouseup", (event) => {
+        if (event.button !== 0 || event.detail > 1 || Math.abs(event.clientX - down) >= DRAG_LEAST) return;
+        studio.time.set({ t: this.plot.posToVal(event.clientX - over.getBoundingClientRect().left, "x") });
+      });
+      over.addEventListener("dblclick", () => studio.time.set({ from: null, to: null }));
+    }
+
+    #range() {
+      const { painter, fromZero } = this.about;
+      let [least, most] = painter ? painter.range() : extent(this.curves.filter((curve) => !curve.isAside).flatMap((curve) => [curve, ...curve.behind]));
+      if (!(most > -Infinity)) [least, most] = [0, 1];
+      if (fromZero) [least, most] = [Math.min(0, least), most > 0 ? most : 1];
+      const room = (most - least || Math.abs(most) || 1) * ROOM;
+      return [fromZero && least === 0 ? 0 : least - room, most + room];
+    }
+
+    #scaled(marks) {
+      const unit = this.about.painter?.unit || (this.curves.length ? this.curves[0].unit : "1");
+      const [divisor, name] = studio.format.scale(Math.max(...marks.map(Math.abs)), unit);
+      this.units.textContent = name;
+      return marks.map((mark) => String(Number((mark / divisor).toPrecision(4))));
+    }
+
+    // All curves in one plot have the same instants.
+    #data() {
+      if (this.about.painter) return this.about.painter.data(this.curves);
+      const tables = this.#all().map((curve) => (curve.points && curve.points.times.length ? studio.curves.drawn(curve, studio.time.to) : [[studio.time.from], [null]]));
+      if (!tables.length) return [[0], []];
+      return tables.length === 1 ? tables[0] : uPlot.join(tables);
+    }
+
+    draw() {
+      if (!this.plot || this.box.hidden) return;
+      this.plot.batch(() => {
+        this.plot.setData(this.#data(), false);
+        this.plot.setScale("x", { min: studio.time.from, max: studio.time.to });
+      });
+      this.place();
+      this.#describe();
+      if (!this.table.hidden) this.#fill();
+    }
+
+    redraw() {
+      this.plot?.redraw(false);
+    }
+
+    place() {
+      if (!this.plot) return;
+      const { t, from, to } = studio.time;
+      this.line.hidden = t < from || t > to;
+      if (!this.line.hidden) this.line.style.transform = `translateX(${this.plot.valToPos(t, "x").toFixed(1)}px)`;
+    }
+
+    #label() {
+      this.labels = this.curves.map((curve) => {
+        const key = element("span", { class: "studio-key", "data-dashed": curve.dash.length > 0 });
+        key.style.setProperty("--key", `var(--studio-${curve.colour})`);
+        const exact = element("b", { class: "studio-value" });
+        const under = element("span", { class: "studio-under" });
+        const chip = element("span", { class: "studio-chip", title: curve.meaning, "data-series": curve.name, "data-of": curve.of }, key, element("span", {}, curve.label), exact, under);
+        return { curve, chip, exact, under };
+      });
+      this.head.replaceChildren(this.heading, ...this.labels.map((label) => label.chip));
+    }
+
+    // `known` has the values of `RunResult.at`, or nothing while the handle moves.
+    values(known) {
+      for (const { curve, exact } of this.labels) {
+        if (curve.style === "event") {
+          exact.textContent = curve.points ? String(curve.points.values.reduce((sum, count) => sum + count, 0)) : "";
+          continue;
+        }
+        const isKnown = Boolean(known && known[curve.name]);
+        curve.shown = isKnown ? known[curve.name][curve.of] ?? null : studio.curves.value(curve, studio.time.t);
+        const isAbout = !isKnown && curve.shown !== null && curve.points.isThinned;
+        exact.textContent = (isAbout ? "≈ " : "") + studio.format.quantity(curve.shown, curve.unit);
+      }
+    }
+
+    #underCursor() {
+      const left = this.plot.cursor.left;
+      const t = left >= 0 ? this.plot.posToVal(left, "x") : null;
+      for (const { curve, under } of this.labels) {
+        const value = t === null || curve.style === "event" ? null : studio.curves.value(curve, t);
+        under.textContent = value === null ? "" : studio.format.quantity(value, curve.unit);
+      }
+    }
+
+    // In words, for those who do not see the picture.
+    #describe() {
+      const { painter, title } = this.about;
+      if (painter?.legend) this.head.replaceChildren(this.heading, ...painter.legend());
+      const { from, to } = studio.time;
+      const said = painter?.said ? painter.said() : this.curves.map(rangeOf).join("; ");
+      this.frame.setAttribute("aria-label", `${title} from ${studio.format.instant(from, to - from)} to ${studio.format.instant(to, to - from)}: ${said}`);
+    }
+
+    #turn() {
+      this.table.hidden = !this.table.hidden;
+      this.frame.hidden = !this.table.hidden;
+      this.toggle.setAttribute("aria-pressed", String(!this.table.hidden));
+      if (this.table.hidden) this.resize();
+      else this.#fill();
+    }
+
+    #fill() {
+      const [heads, rows] = this.about.painter ? this.about.painter.rows(this.curves) : rowsOf(this.curves);
+      const row = (cells, tag, attributes = {}) => element("tr", {}, ...cells.map((cell) => element(tag, attributes, cell)));
+      const body = element("tbody", {}, ...rows.map((cells) => row(cells, "td")));
+      this.table.replaceChildren(element("table", {}, element("caption", {}, this.about.title), element("thead", {}, row(heads, "th", { scope: "col" })), body));
+    }
+
+    #size() {
+      return { width: this.width(), height: Math.max(60, this.frame.clientHeight) };
+    }
+
+    width() {
+      return Math.max(120, this.frame.clientWidth);
+    }
+
+    resize() {
+      const { width, height } = this.#size();
+      if (this.plot && !this.frame.hidden && (this.plot.width !== width || this.plot.height !== height)) this.plot.setSize({ width, height });
+      this.place();
+    }
+
+    show(isShown) {
+      this.box.hidden = !isShown;
+    }
+
+    destroy() {
+      this.plot?.destroy();
+      this.box.remove();
+    }
+
+    report() {
+      const count = (curve) => (curve.points ? curve.points.times.length : 0);
+      const curves = this.curves.map((curve) => ({
+        name: curve.name,
+        of: curve.of,
+        points: count(curve),
+        behind: curve.behind.map(count),
+        value: curve.shown ?? null,
+        isThinned: Boolean(curve.points && curve.points.isThinned),
+      }));
+      const scale = (name) => (this.plot ? [this.plot.scales[name].min, this.plot.scales[name].max] : null);
+      return { id: this.about.id, isShown: !this.box.hidden, curves, x: scale("x"), y: scale("y") };
+    }
+  }
+
+  function lineOf(curve) {
+    return {
+      label: `${curve.name} ${curve.of}`,
+      stroke: () => studio.palette.colour(curve.isBehind ? "behind" : curve.colour),
+      width: curve.isBehind ? 1 : 1.4,
+      dash: curve.dash.length ? curve.dash : undefined,
+      paths: uPlot.paths.stepped({ align: curve.style === "rate" ? -1 : 1 }),
+      points: { show: false },
+      spanGaps: true,
+    };
+  }
+
+  function zoom(plot) {
+    if (plot.select.width < DRAG_LEAST) return;
+    const [from, to] = [plot.select.left, plot.select.left + plot.select.width].map((left) => plot.posToVal(left, "x"));
+    plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+    studio.time.set({ from, to });
+  }
+
+  function extent(curves) {
+    let [least, most] = [Infinity, -Infinity];
+    for (const curve of curves) {
+      for (const value of curve.points ? curve.points.values : []) {
+        if (value < least) least = value;
+        if (value > most) most = value;
+      }
+    }
+    return [least, most];
+  }
+
+  function rangeOf(curve) {
+    const [least, most] = extent([curve]);
+    return most < least ? `${curve.label} no values` : `${curve.label} ${studio.format.quantity(least, curve.unit)} to ${studio.format.quantity(most, curve.unit)}`;
+  }
+
+  function rowsOf(curves) {
+    const { from, to } = studio.time;
+    const times = Array.from({ length: ROWS + 1 }, (_, index) => from + ((to - from) * index) / ROWS);
+    const cells = (t) => curves.map((curve) => studio.format.quantity(studio.curves.value(curve, t), curve.unit));
+    return [["time", ...curves.map((curve) => curve.label)], times.map((t) => [studio.format.instant(t, to - from), ...cells(t)])];
+  }
+
+  studio.panel = { make: (about, bands) => new Panel(about, bands) };
+})();

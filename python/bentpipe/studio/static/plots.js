@@ -1,0 +1,252 @@
+// The plots of a run: which panels there are, whose curves they have, and when their points are asked for.
+"use strict";
+(() => {
+  const studio = (globalThis.studio = globalThis.studio || {});
+  const { element, palette } = studio;
+  const CURVES_MOST = 8;
+  // Pixels of a column. Goodput arrives in bursts after each repair: means over more pixels show what a reader looks for.
+  const WIDTHS = { level: 1, rate: 6, event: 4 };
+  const PANELS = [
+    { id: "goodput", title: "Goodput", fromZero: true, names: ["goodput_bps"] },
+    { id: "window", title: "Window", fromZero: true, names: ["cwnd_bytes", "ssthresh_bytes"] },
+    { id: "packets", title: "Time and sequence", names: [] },
+    { id: "srtt", title: "Round trip (SRTT)", names: ["srtt_s"] },
+    { id: "queue", title: "Queue", fromZero: true, names: ["queue_bytes"] },
+    { id: "rate", title: "Rate of the link", fromZero: true, names: ["link_rate_bps"] }, // Only where it changes: rain, passes.
+    { id: "losses", title: "Losses", fromZero: true, names: [] },
+  ];
+  const ASIDE = ["ssthresh_bytes"]; // Dashed, and without a say in the range of the axis.
+
+  let host = null;
+  let meta = null;
+  let pinned = null;
+  let panels = [];
+  let added = [];
+  let flows = [];
+  let links = [];
+  let lossesAreOf = null;
+  let asked = 0;
+  let atRest = null;
+
+  function mount(place) {
+    host = {
+      bar: element("div", { class: "studio-pickers" }),
+      error: element("p", { class: "studio-error", role: "status" }),
+      list: element("div", { class: "studio-panels" }),
+    };
+    place.classList.add("studio-plots");
+    place.replaceChildren(host.bar, host.error, host.list);
+    document.addEventListener("studio-error", (event) => (host.error.textContent = event.detail));
+    new ResizeObserver(() => (panels.forEach((panel) => panel.resize()), studio.atRest("resize", load))).observe(host.list);
+    palette.onRepaint(() => panels.forEach((panel) => panel.redraw()));
+    studio.time.on(follow);
+    if (studio.time.run) studio.pending(open());
+  }
+
+  function follow(state, names) {
+    if (names.has("run") || names.has("pin")) studio.pending(open());
+    else if (names.has("flow") && meta && state.flow !== lossesAreOf) studio.pending(change());
+    else if (names.has("from") || names.has("to")) studio.pending(load());
+    if (names.has("t") || names.has("from") || names.has("to")) move();
+  }
+
+  async function open() {
+    const { run, pin } = studio.time;
+    const [found, old] = await Promise.all([run ? studio.source.meta(run) : null, pin ? studio.source.meta(pin) : null]);
+    if (run !== studio.time.run || pin !== studio.time.pin) return;
+    [meta, pinned] = [found, old];
+    if (!meta || !meta.series.length) return clear();
+    const known = flows.filter((flow) => meta.flows.includes(flow));
+    const first = meta.flows.includes(studio.time.flow) ? studio.time.flow : meta.flows[0];
+    flows = known.length ? known : meta.flows.slice(0, Math.min(4, CURVES_MOST));
+    if (!flows.includes(first)) flows[0] = first;
+    links = links.filter((link) => meta.links.includes(link));
+    if (!links.length && meta.busiest) links = [meta.busiest];
+    studio.time.set({ duration: meta.duration_s, flow: first });
+    lossesAreOf = first;
+    pickers();
+    await rebuild();
+  }
+
+  // A scenario that has not been run has a length, and no series.
+  function clear() {
+    panels.forEach((panel) => panel.destroy());
+    panels = [];
+    host.bar.replaceChildren();
+    host.list.replaceChildren(element("p", { class: "studio-empty" }, meta ? "Not run yet: Run draws its curves." : ""));
+    if (meta) studio.time.set({ duration: meta.duration_s, flow: meta.flows[0] });
+    meta = null;
+  }
+
+  async function choose(newFlows, newLinks) {
+    [flows, links] = [newFlows.slice(0, CURVES_MOST), newLinks.slice(0, CURVES_MOST)];
+    await studio.pending(rebuild());
+  }
+
+  // Another flow has other losses. Its curves are shown, too.
+  function change() {
+    if (flows.includes(studio.time.flow)) return rebuild();
+    return choose([studio.time.flow, ...flows], links).then(pickers);
+  }
+
+  function wanted() {
+    const extra = added.map((name) => ({ id: name, title: titled(name), names: [name], fromZero: !name.endsWith("_s"), onRemove: () => add(name, false) }));
+    const events = meta.series.filter((each) => each.style === "event").map((each) => each.name);
+    const painted = { losses: { names: events, painter: studio.losses }, packets: { painter: studio.packets } };
+    return [...PANELS, ...extra]
+      .map((about) => ({ ...about, ...painted[about.id] }))
+      .filter((about) => about.id === "packets" || about.names.some((name) => meta.series.some((each) => each.name === name)));
+  }
+
+  const titled = (name) => name.replace(/_(bps|bytes|s|packets)$/, "").replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
+
+  function add(name, isThere = true) {
+    added = isThere ? [...added.filter((each) => each !== name), name] : added.filter((each) => each !== name);
+    pickers();
+    studio.pending(rebuild());
+  }
+
+  async function rebuild() {
+    lossesAreOf = studio.time.flow;
+    panels.forEach((panel) => panel.destroy());
+    panels = wanted().map((about) => studio.panel.make(about, bands));
+    panels.forEach((panel, index) => (panel.isLast = index === panels.length - 1));
+    host.list.replaceChildren(...panels.map((panel) => panel.box));
+    for (const panel of panels) panel.set(curvesOf(panel.about));
+    await load();
+    move();
+  }
+
+  function curvesOf(about) {
+    return about.names.flatMap((name) => {
+      const described = meta.series.find((each) => each.name === name);
+      if (!described) return [];
+      if (described.style === "event") return lossesOf(described);
+      return (described.of === "flow" ? flows : links).map((of, index) => {
+        const isAside = ASIDE.includes(name);
+        const colour = (described.of === "flow" ? palette.CURVES : palette.LINKS)[index % CURVES_MOST];
+        const label = isAside ? "ssthresh" : of;
+        const curve = studio.curves.make(described, of, { colour, label, isAside, dash: isAside ? [6, 4] : palette.DASHES[index % CURVES_MOST] });
+        const isThere = pinned && pinned[described.of === "flow" ? "flows" : "links"].includes(of) && pinned.series.some((each) => each.name === name);
+        if (isThere && !isAside) curve.behind = [studio.curves.make(described, of, { isBehind: true })];
+        return curve;
+      });
+    });
+  }
+
+  // The losses of the chosen flow alone: causes have the colours.
+  function lossesOf(described) {
+    const causes = meta.series.filter((each) => each.style === "event").map((each) => each.name);
+    return [studio.curves.make(described, studio.time.flow, studio.curves.cause(described.name, causes.indexOf(described.name)))];
+  }
+
+  async function load() {
+    if (!meta || !panels.length) return;
+    const token = (asked += 1);
+    const { run, pin, from, to } = studio.time;
+    host.error.textContent = "";
+    show();
+    const packets = studio.packets.load(meta);
+    panels.forEach((panel) => panel.draw());
+    const window = { from, to, columns: Math.max(50, Math.min(4000, panels[0].width())) };
+    const jobs = panels.flatMap((panel) => {
+      return panel.curves.flatMap((curve) => {
+        const asked = { ...window, columns: Math.ceil(window.columns / WIDTHS[curve.style]) };
+        return [fetched(run, curve, asked), ...curve.behind.map((each) => fetched(pin, each, asked, pinned.duration_s))];
+      });
+    });
+    const found = await Promise.all([...jobs, packets]);
+    found.pop();
+    if (token !== asked) return;
+    for (const [curve, points] of found) curve.points = points;
+    panels.forEach((panel) => panel.draw());
+    move();
+  }
+
+  // Below two round trips single packets can be told apart.
+  function show() {
+    const isOn = studio.packets.isOn(meta);
+    for (const panel of panels) {
+      if (panel.about.id === "packets") panel.show(isOn);
+      if (panel.about.id === "window") panel.show(!isOn);
+    }
+    panels.forEach((panel) => panel.resize());
+  }
+
+  async function fetched(run, curve, window, latest = studio.time.duration) {
+    const asked = { name: curve.name, of: curve.of, ...window, to: Math.min(window.to, latest) };
+    const nothing = { times: new Float64Array(0), values: new Float32Array(0), isThinned: false };
+    if (!(asked.to > asked.from)) return [curve, nothing];
+    try {
+      return [curve, await studio.source.series(run, asked)];
+    } catch (error) {
+      // One curve that fails must not take the others with it.
+      studio.report(error);
+      return [curve, nothing];
+    }
+  }
+
+  function move() {
+    panels.forEach((panel) => panel.place());
+    const isKnown = atRest && atRest.t === studio.time.t && atRest.run === studio.time.run;
+    panels.forEach((panel) => panel.values(isKnown ? atRest.values : null));
+    if (!isKnown && studio.source.isLive && meta && !studio.time.playing) studio.atRest("exact", exact);
+  }
+
+  async function exact() {
+    const { run, t } = studio.time;
+    const values = await studio.source.at(run, t);
+    atRest = { run, t, values };
+    if (t === studio.time.t && run === studio.time.run) panels.forEach((panel) => panel.values(values));
+  }
+
+  // Bands of outages and handovers; thin lines where the path changes otherwise.
+  function bands(plot) {
+    if (!meta) return;
+    const { ctx, bbox } = plot;
+    ctx.save();
+    for (const { time_s, kind, numbers } of meta.happenings) {
+      if (!["handover", "outage", "change"].includes(kind)) continue;
+      const end = time_s + (numbers.duration_s || 0);
+      if (end < studio.time.from || time_s > studio.time.to) continue;
+      const left = Math.max(bbox.left, plot.valToPos(time_s, "x", true));
+      const right = Math.min(bbox.left + bbox.width, plot.valToPos(end, "x", true));
+      ctx.fillStyle = palette.colour(kind === "change" ? "change" : kind);
+      ctx.fillRect(left, bbox.top, Math.max(right - left, kind === "change" ? 1 : 3), bbox.height);
+    }
+    ctx.restore();
+  }
+
+  function pickers() {
+    const rest_ = meta.series.filter((each) => each.style !== "event" && !PANELS.some((about) => about.names.includes(each.name)) && !added.includes(each.name));
+    const more = element("select", { "aria-label": "Add a series", onchange: (event) => event.target.value && add(event.target.value) }, element("option", { value: "" }, "Add a series …"), ...rest_.map((each) => element("option", { value: each.name, title: each.meaning }, titled(each.name))));
+    host.bar.replaceChildren(
+      picker("Flows", meta.flows, flows, (names) => choose(names, links)),
+      picker("Links", meta.links, links, (names) => choose(flows, names)),
+      ...(rest_.length ? [more] : []),
+      element("button", { type: "button", class: "studio-quiet", onclick: () => studio.packets.zoom(meta), title: "Zoom to two round trips at the handle: the window becomes a time-sequence diagram" }, "Packets"),
+      element("button", { type: "button", class: "studio-quiet", onclick: () => studio.time.set({ from: null, to: null }), title: "A double click in a plot does the same" }, "Whole run"),
+    );
+  }
+
+  function picker(title, names, chosen, then) {
+    const summary = element("summary", {}, `${title}: ${chosen.length} of ${names.length}`);
+    const boxes = names.map((name) => {
+      const box = element("input", { type: "checkbox", value: name, checked: chosen.includes(name) });
+      box.addEventListener("change", () => {
+        const now = boxes.map((label) => label.firstChild).filter((each) => each.checked).map((each) => each.value);
+        if (!now.length || now.length > CURVES_MOST) box.checked = !box.checked;
+        else {
+          summary.textContent = `${title}: ${now.length} of ${names.length}`;
+          then(now);
+        }
+      });
+      return element("label", {}, box, name);
+    });
+    const details = element("details", { class: "studio-picker" }, summary, element("div", { class: "studio-choices" }, ...boxes, element("small", {}, `At most ${CURVES_MOST}.`)));
+    details.addEventListener("keydown", (event) => event.key === "Escape" && (details.open = false));
+    return details;
+  }
+
+  studio.plots = { mount, add, choose, report: () => panels.map((panel) => panel.report()) };
+})();

@@ -1,0 +1,155 @@
+// Where the views get data: from the server by HTTP, or from what a single file has inside.
+"use strict";
+(() => {
+  const studio = (globalThis.studio = globalThis.studio || {});
+
+  // Two counters, then times as float64 and values as float32.
+  function unpacked(buffer) {
+    const count = new DataView(buffer).getUint32(0, true);
+    return { times: new Float64Array(buffer, 8, count), values: new Float32Array(buffer, 8 + 8 * count, count) };
+  }
+
+  function http(base) {
+    const kept = new Map();
+    const root = base.endsWith("/") ? base : `${base}/`;
+    async function get(run, what, asked = {}) {
+      const parts = new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== undefined && value !== null));
+      const text = parts.toString();
+      const response = await fetch(`${root}api/run/${run}/${what}${text ? `?${text}` : ""}`);
+      if (!response.ok) throw new Error(`${what}: ${response.status} ${(await response.text()).slice(0, 400)}`);
+      return response;
+    }
+    const json = async (run, what, asked) => (await get(run, what, asked)).json();
+    // A run does not change, so its large answers are asked for once.
+    function once(run, what) {
+      const key = `${run}/${what}`;
+      if (!kept.has(key)) {
+        const answer = json(run, what);
+        kept.set(key, answer);
+        answer.catch(() => kept.delete(key));
+        if (kept.size > 24) kept.delete(kept.keys().next().value);
+      }
+      return kept.get(key);
+    }
+    return {
+      isLive: true,
+      meta: (run) => once(run, "meta"),
+      network: (run) => once(run, "network"),
+      sky: (run) => once(run, "sky"),
+      land: async () => (await fetch(`${root}vendor/world-atlas/land-110m.json`)).json(),
+      keyframes: async (run) => (await get(run, "keyframes")).arrayBuffer(),
+      coverage: (run, asked) => json(run, "coverage", asked),
+      async series(run, asked) {
+        const points = unpacked(await (await get(run, "series", asked)).arrayBuffer());
+        // Without thinning there are at most four points of a level in a column, or one of a rate.
+        return { ...points, isThinned: points.times.length > asked.columns / 2 };
+      },
+      at: (run, t) => json(run, "at", { t }),
+      why: (run, asked) => json(run, "why", asked),
+      spent: (run, asked) => json(run, "spent", asked),
+      hasPackets: () => true,
+      spanAt: (meta, { t, length }) => [Math.max(0, t - length / 2), Math.min(meta.duration_s, t + length / 2)],
+      packets: (run, asked) => json(run, "packets", asked),
+    };
+  }
+
+  async function unzipped(text) {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  }
+
+  // Means of rows in a row, as the server gives of a rate: the integral stays.
+  function means({ times, values, isThinned }, columns) {
+    const each = Math.ceil(times.length / columns);
+    if (each < 2) return { times, values, isThinned };
+    const count = Math.ceil(times.length / each);
+    const mean = { times: new Float64Array(count), values: new Float32Array(count), isThinned: true };
+    for (let group = 0; group < count; group += 1) {
+      const [first, last] = [group * each, Math.min((group + 1) * each, times.length)];
+      let [sum, length] = [0, 0];
+      for (let index = first; index < last; index += 1) {
+        const lasted = times[index] - (index ? times[index - 1] : Math.max(0, 2 * times[0] - times[1]));
+        sum += values[index] * lasted;
+        length += lasted;
+      }
+      mean.times[group] = times[last - 1];
+      mean.values[group] = length > 0 ? sum / length : values[first];
+    }
+    return mean;
+  }
+
+  // `blobs` are gzip in base64 by name: RUN/meta, RUN/series/NAME/OF and so on.
+  function embedded(blobs) {
+    const kept = new Map();
+    const absent = (what) => Promise.reject(new Error(`${what} is not in this file; open the run in bentpipe studio`));
+    function content(name) {
+      if (!Object.hasOwn(blobs, name)) return absent(name);
+      if (!kept.has(name)) kept.set(name, unzipped(blobs[name]));
+      return kept.get(name);
+    }
+    const json = async (name) => JSON.parse(new TextDecoder().decode(await content(name)));
+    const parsed = new Map();
+    const once = (name) => parsed.get(name) || (parsed.set(name, json(name)), parsed.get(name));
+    const has = (name) => Object.hasOwn(blobs, name);
+    // The spans of `run` that have packets: what is drawn depends on them.
+    let spans = {};
+    once("run/spans").then((found) => (spans = found), () => {});
+    const spanOf = ({ flow, from, to }) => (spans[flow] || []).findIndex(([start, end]) => start <= from + 1e-9 && end >= to - 1e-9);
+    return {
+      isLive: false,
+      has,
+      meta: (run) => once(`${run}/meta`),
+      network: (run) => once(`${run}/network`),
+      sky: (run) => once(`${run}/sky`),
+      land: () => once("land"),
+      keyframes: (run) => content(`${run}/keyframes`),
+      coverage: () => absent("coverage"),
+      async series(run, { name, of, from, to, columns }) {
+        const { times, values } = unpacked(await content(`${run}/series/${name}/${of}`));
+        // Of a level or rate, the rows beside the visible part reach into it; events do not.
+        const beside = name.includes(":") ? 0 : 1;
+        const first = Math.max(0, lower(times, from) - beside);
+        const last = Math.min(lower(times, to) + beside, times.length);
+        const meta = await once(`${run}/meta`);
+        const points = { times: times.subarray(first, last), values: values.subarray(first, last), isThinned: meta.thinned.includes(`${name}/${of}`) };
+        return meta.series.find((each) => each.name === name).style === "rate" ? means(points, columns) : points;
+      },
+      at: () => absent("an exact value"),
+      async why(run, { flow, t }) {
+        const told = await once(`${run}/why/${flow}`);
+        const step = Math.min(Math.floor(t / told.step_s + 1e-9), told.moments.length - 1);
+        return { flow, t: step * told.step_s, sentences: told.moments[step].map((index) => told.sentences[index]), happenings: [] };
+      },
+      spent: (run, { flow }) => once(`${run}/spent/${flow}`),
+      hasPackets: (_, asked) => spanOf(asked) >= 0,
+      // The part of the next span that there is.
+      spanAt(_, { flow, t, length }) {
+        const far = ([start, end]) => Math.max(start - t, t - end, 0);
+        const span = [...(spans[flow] || [])].sort((one, other) => far(one) - far(other))[0];
+        if (!span) return null;
+        const start = Math.min(Math.max(t - length / 2, span[0]), Math.max(span[0], span[1] - length));
+        return [start, Math.min(start + length, span[1])];
+      },
+      packets(run, asked) {
+        const span = spanOf(asked);
+        return span >= 0 ? once(`${run}/packets/${asked.flow}/${span}`) : absent(`packets from ${asked.from} s to ${asked.to} s`);
+      },
+    };
+  }
+
+  // Index of the first time that is not before t.
+  function lower(times, t) {
+    let low = 0;
+    let high = times.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (times[middle] < t) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  studio.http = http;
+  studio.embedded = embedded;
+  studio.lower = lower;
+})();

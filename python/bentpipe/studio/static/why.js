@@ -1,0 +1,118 @@
+// Why the flow is where it is at the handle, and where its time went.
+"use strict";
+(() => {
+  const studio = (globalThis.studio = globalThis.studio || {});
+  const { element } = studio;
+  const COLOURS = { "link-busy": "blue", "path-not-filled": "sky", recovery: "vermilion", silence: "purple", "sender-limited": "soft", "receiver-limited": "orange" };
+  const WORDS = { "link-busy": "link in use", "path-not-filled": "path not filled", recovery: "recovery", silence: "silence", "sender-limited": "sender limited", "receiver-limited": "receiver limited" };
+  let parts = null;
+  let meta = null;
+  let told = null;
+  let spent = null;
+  let isOtherWindow = false;
+
+  function mount(place) {
+    const flow = element("select", { "aria-label": "Flow", onchange: (event) => studio.time.set({ flow: event.target.value }) });
+    const list = element("ol", { class: "studio-sentences", "aria-live": "polite" });
+    const title = element("h2", {});
+    const bar = element("div", { class: "studio-spent" });
+    const keys = element("ul", { class: "studio-legend" });
+    parts = { flow, list, title, bar, keys };
+    place.classList.add("studio-why");
+    place.replaceChildren(element("div", { class: "studio-head" }, element("h2", {}, "Why, at this moment"), flow), list, title, bar, keys);
+    studio.time.on(follow);
+    if (studio.time.run) studio.pending(open());
+  }
+
+  function follow(_, names) {
+    if (names.has("run")) return void studio.pending(open());
+    if (names.has("flow")) [parts.flow.value, told] = [studio.time.flow, null];
+    if (names.has("flow") || ((names.has("from") || names.has("to")) && studio.source.isLive)) later(true);
+    else if (names.has("t") || names.has("playing")) later(false);
+  }
+
+  async function open() {
+    const run = studio.time.run;
+    const found = run ? await studio.source.meta(run) : null;
+    if (run !== studio.time.run) return;
+    [meta, told, spent] = [found && found.series.length ? found : null, null, null];
+    if (!meta) return clear();
+    const flow = meta.flows.includes(studio.time.flow) ? studio.time.flow : meta.flows[0];
+    studio.time.set({ duration: meta.duration_s, flow });
+    parts.flow.replaceChildren(...meta.flows.map((name) => element("option", { value: name, selected: name === flow }, name)));
+    parts.flow.hidden = meta.flows.length < 2;
+    parts.title.hidden = false;
+    await Promise.all([tell(flow), divide(flow)]);
+  }
+
+  function clear() {
+    for (const part of [parts.bar, parts.keys]) part.replaceChildren();
+    parts.list.replaceChildren(element("li", {}, "Run the scenario to see what its flows wait for."));
+    parts.title.hidden = parts.flow.hidden = true;
+  }
+
+  // A server is asked when the handle is at rest; a single file answers at once.
+  function later(isWindow) {
+    if (!meta) return;
+    isOtherWindow = isOtherWindow || isWindow;
+    if (studio.source.isLive) studio.atRest("why", work);
+    else studio.pending(work());
+  }
+
+  function work() {
+    const jobs = [tell(), isOtherWindow ? divide() : null];
+    isOtherWindow = false;
+    return Promise.all(jobs);
+  }
+
+  async function tell(flow = studio.time.flow) {
+    const { run, t } = studio.time;
+    const found = await studio.source.why(run, { flow, t });
+    if (run !== studio.time.run || (studio.source.isLive && t !== studio.time.t)) return;
+    if (told && told.sentences.join("\n") === found.sentences.join("\n")) return;
+    told = found;
+    parts.list.replaceChildren(...found.sentences.map(sentence));
+  }
+
+  // The moment of a sentence is a way to go there.
+  function sentence(text) {
+    const [, moment, rest_] = /^([\d.]+) s: (.*)$/s.exec(text) || [null, null, text];
+    if (moment === null) return element("li", {}, rest_);
+    return element("li", {}, element("button", { type: "button", class: "studio-moment", title: "Move the handle there", onclick: () => studio.time.set({ t: Number(moment) }) }, `${moment} s`), ` ${rest_}`);
+  }
+
+  async function divide(flow = studio.time.flow) {
+    const { run, from, to, duration } = studio.time;
+    const found = await studio.source.spent(run, { flow, from, to: Math.min(to, meta.duration_s) });
+    if (run !== studio.time.run) return;
+    spent = found;
+    const there = found.parts.filter((part) => part.time_s > 0);
+    const isWhole = found.start_s === 0 && found.end_s >= duration - 1e-9;
+    parts.title.textContent = `Where the time of ${flow} went${isWhole ? "" : `, ${studio.format.instant(found.start_s, to - from)} to ${studio.format.instant(found.end_s, to - from)}`}`;
+    parts.bar.replaceChildren(...there.map(piece));
+    parts.keys.replaceChildren(...there.map(legend));
+  }
+
+  function piece(part) {
+    const text = `${part.what}: ${studio.format.quantity(part.time_s, "s")}`;
+    const made = element("button", { type: "button", title: `${text}. Zoom to its longest span`, "aria-label": `${text}; zoom to its longest span`, "data-part": part.part, onclick: () => zoom(part) });
+    made.style.flexGrow = String(part.share);
+    made.style.background = `var(--studio-${COLOURS[part.part]})`;
+    return made;
+  }
+
+  function legend(part) {
+    const key = element("span", { class: "studio-key" });
+    key.style.setProperty("--key", `var(--studio-${COLOURS[part.part]})`);
+    return element("li", { title: part.what }, key, `${WORDS[part.part]} `, element("b", {}, studio.format.quantity(part.time_s, "s")));
+  }
+
+  function zoom(part) {
+    if (!part.longest_s) return;
+    const [from, to] = part.longest_s;
+    const room = Math.max((to - from) * 0.05, 1e-4);
+    studio.time.set({ from: Math.max(0, from - room), to: Math.min(studio.time.duration, to + room), t: from });
+  }
+
+  studio.why = { mount, report: () => ({ sentences: told ? told.sentences : [], parts: spent ? spent.parts : [] }) };
+})();

@@ -1,0 +1,284 @@
+"""One job of the studio in a separate process: `python -m bentpipe.studio.worker`.
+
+The request is one line of JSON on the standard input. The answers are lines of JSON on the standard output. Their keys
+are `progress` and `partial`, and in the last line `done` or `failed`. The line `stop` ends the work early and keeps the
+part that there is. The end of the input ends the process, because the server is gone.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bentpipe.progress import Progress
+    from bentpipe.scenario.scenario import Scenario
+
+    Answer = Callable[..., None]
+
+SERIES = (
+    *("goodput_bps", "cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "limited_by"),
+    *("queue_bytes", "carried_bps", "losses", "decisions"),
+)
+"""Series that the plots, *why* and the division of time need. `events` has a row per packet: recorded on demand."""
+PROGRESS_EVERY_S = 0.1
+PARTIAL_EVERY_S = 0.4
+PARTIAL_SHARE = 0.2
+"""Share of the time that partial results may take: those of a large grid take long."""
+MEMORY_SHARE = 0.75
+STOP = "stop"
+
+
+def main() -> None:
+    """Do the job that the standard input describes."""
+    answer = _answers()
+    request = json.loads(sys.stdin.readline())
+    threading.Thread(target=_listen, daemon=True).start()
+    _limit_memory(request.get("memory_share", MEMORY_SHARE))
+    try:
+        # Imported here: the answer to a wrong installation is a line, too.
+        from bentpipe.errors import BentpipeError, ScenarioError
+
+        try:
+            answer(done=JOBS[request["kind"]](request, answer))
+        except ScenarioError as error:
+            answer(failed=str(error), problems=[problem.to_dict() for problem in error.problems])
+        except BentpipeError as error:
+            answer(failed=str(error))
+    except KeyboardInterrupt:
+        answer(failed="stopped", is_stopped=True)
+    except MemoryError:
+        answer(
+            failed=f"not enough memory: a job may use {MEMORY_SHARE:.0%} of it\n  record fewer series, or run less time"
+        )
+    except OSError as error:
+        answer(failed=f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}")
+
+
+def _answers() -> Answer:
+    """The function that writes one answer. The output of custom classes goes to the error output instead."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def answer(**content: Any) -> None:
+        out.write(json.dumps(content, separators=(",", ":")) + "\n")
+        out.flush()
+
+    return answer
+
+
+def _listen() -> None:
+    """Wait for `stop`, or for the end of the server."""
+    for line in sys.stdin:
+        if line.strip() == STOP:
+            _thread.interrupt_main()
+    os._exit(1)
+
+
+def _limit_memory(share: float) -> None:
+    # Windows has no such limit.
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        resource = import_module("resource")
+        most = int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * share)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+class Reporter:
+    """Reports the progress of a verb a few times a second, with a part of its result if `partial` is given."""
+
+    def __init__(self, answer: Answer, partial: Callable[[Any], dict[str, Any]] | None = None) -> None:
+        self._answer, self._partial = answer, partial
+        self._next_s = self._next_partial_s = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now < self._next_s:
+            return
+        self._next_s = now + PROGRESS_EVERY_S
+        self._answer(
+            progress={
+                "share": progress.share,
+                "label": progress.label,
+                "simulated_s": progress.simulated_s,
+                "total": progress.total,
+                "done": progress.done + progress.reused,
+                "failed": progress.failed,
+                "left_s": progress.left_s,
+            }
+        )
+        if self._partial is not None and now >= self._next_partial_s:
+            result = progress.result()
+            if result is not None:
+                self._answer(partial=self._partial(result))
+            took_s = time.monotonic() - now
+            self._next_partial_s = now + max(PARTIAL_EVERY_S, took_s / PARTIAL_SHARE)
+
+
+def scenario_of(request: Mapping[str, Any], sets: Sequence[Any] = ()) -> Scenario:
+    """The scenario of a request: its text, with the values that go over it and the classes of the command line."""
+    from bentpipe.own import loading
+    from bentpipe.scenario.scenario import Scenario
+
+    classes = [loading.taken(each) for each in request["own"]]
+    return Scenario(
+        request["text"],
+        form=request["form"],
+        source=request["source"],
+        sets=[*map(tuple, request["sets"]), *map(tuple, sets)],
+        folder=request["folder"],
+        senders={loading.name_of(each): each for each in classes},
+    )
+
+
+def run(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
+    """Run a scenario, and save the result. A run that was stopped is saved up to then."""
+    from bentpipe.errors import Interrupted
+    from bentpipe.experiment.single.run import run as run_
+    from bentpipe.studio.folders import write_about
+
+    scenario = scenario_of(request)
+    try:
+        result = run_(scenario, series=SERIES, progress=Reporter(answer))
+    except Interrupted as interrupt:
+        answer(is_saving=True)
+        result = interrupt.result
+    place = Path(request["place"])
+    result.save(place)
+    about = {name: request[name] for name in ("scenario", "text", "form", "folder", "sets", "own")}
+    if request["is_on_disk"]:
+        about["command"] = _command(result)
+    write_about(place, **about, title=scenario.title, stop=result.stop, has_sky=scenario.has_sky)
+    return {"run": place.name, "stop": result.stop}
+
+
+def compare(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
+    """Compare congestion controls; without any, the cases of the scenario."""
+    from bentpipe.errors import Interrupted
+    from bentpipe.experiment.compare import compare as compare_
+
+    options = dict(request["options"])
+    try:
+        result = compare_(scenario_of(request), options.pop("cc", None), **options, progress=Reporter(answer, compared))
+    except Interrupted as interrupt:
+        answer(is_saving=True)
+        if interrupt.result is None:
+            raise
+        result = interrupt.result
+    if request.get("place"):
+        result.save(request["place"])
+    return {**compared(result), "command": _command(result)}
+
+
+def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
+    """Run a grid; without keys that vary, the one of the scenario."""
+    from bentpipe.errors import Interrupted
+    from bentpipe.experiment.sweep import sweep as sweep_
+
+    options = dict(request["options"])
+    try:
+        result = sweep_(scenario_of(request), options.pop("vary", None), **options, progress=Reporter(answer, swept))
+    except Interrupted as interrupt:
+        answer(is_saving=True)
+        if interrupt.result is None:
+            raise
+        result = interrupt.result
+    if request.get("place"):
+        result.save(request["place"])
+    return {**swept(result), "command": _command(result)}
+
+
+JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {
+    "run": run,
+    "compare": compare,
+    "sweep": sweep,
+}
+
+
+def compared(result: Any) -> dict[str, Any]:
+    """The data of a comparison for its panel: for each name, the value of each replication and the interval."""
+    from bentpipe.metric import named
+
+    metric = named(result.metric)
+    rows = {row["of"]: row for row in result.table.to_dicts() if row["metric"] == metric.name}
+    cases = [
+        {"of": name, "values": _numbers(result.values(name, metric.name)), **_estimate(rows[name])}
+        for name in result.order(metric.name)
+    ]
+    return {
+        "metric": _metric(metric),
+        "cases": cases,
+        "wanted": result.sweep.points["replications"].max() if result.sweep is not None else len(result.seeds),
+        "statements": list(result.statements),
+        "notes": list(result.notes),
+    }
+
+
+def swept(result: Any) -> dict[str, Any]:
+    """The data of a sweep for its panel: for each point, its keys and the interval of each metric."""
+    from bentpipe.metric import named
+
+    points = [
+        {
+            "of": row["of"],
+            "at": [row[key] for key in result.keys],
+            "metric": row["metric"],
+            "wanted": wanted,
+            **_estimate(row),
+        }
+        for row, wanted in zip(
+            result.table.to_dicts(),
+            [count for count in result.points["replications"] for _ in result.metrics],
+            strict=True,
+        )
+    ]
+    return {
+        "keys": list(result.keys),
+        "metrics": [_metric(named(name)) for name in result.metrics],
+        "points": points,
+        "missing": result.missing,
+        "best": {name: list(result.best(name)) for name in result.metrics},
+        "statements": list(result.statements) if not result.missing else [],
+        "notes": list(result.notes) if not result.missing else [],
+    }
+
+
+def _metric(metric: Any) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "unit": metric.unit,
+        "title": metric.title,
+        "meaning": metric.meaning,
+        "is_more_better": metric.is_more_better,
+    }
+
+
+def _estimate(row: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("mean", "median", "low", "high", "replications", "completed", "due", "is_bound")
+    return {name: row[name] for name in names if name in row}
+
+
+def _numbers(values: Any) -> list[float | None]:
+    return [None if value != value else float(value) for value in values]
+
+
+def _command(result: Any) -> str:
+    from bentpipe.errors import BentpipeError
+
+    try:
+        return str(result.command())
+    except BentpipeError as error:
+        return f"# {str(error).splitlines()[0]}"
+
+
+if __name__ == "__main__":
+    main()

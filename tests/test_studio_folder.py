@@ -1,0 +1,236 @@
+"""The folder of the studio: names that stay inside, runs that are kept, files that change under a page."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.errors import BentpipeError, Problem, ScenarioError
+from bentpipe.scenario import editing
+from bentpipe.studio.folders import ChangedError, Folder, write_about
+
+SMALL = """\
+title = "t"
+duration = "1 s"
+[link.l]
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "1 ms"
+[flow.f]
+from = "a"
+to = "b"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "mine"
+    place.mkdir()
+    (place / "a.toml").write_text(SMALL)
+    (tmp_path / "outside.toml").write_text("secret = 1\n")
+    return Folder(place)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../outside.toml", "/etc/passwd", "a/../../outside.toml", "", "x\0y", "..", "link.toml", "far/outside.toml"],
+)
+def test_a_name_that_leads_out_is_refused(folder, name):
+    (folder.path / "link.toml").symlink_to(folder.path.parent / "outside.toml")
+    (folder.path / "far").symlink_to(folder.path.parent)
+    for action in (folder.open, lambda name: folder.save(name, "x = 1", ""), folder.inside):
+        with pytest.raises(BentpipeError, match="outside the folder"):
+            action(name)
+    assert (folder.path.parent / "outside.toml").read_text() == "secret = 1\n"
+
+
+def test_scenarios_are_opened_with_a_mark_and_bundled_ones_without(folder):
+    assert folder.open("a.toml")[:2] == ("a.toml", SMALL)
+    assert not folder.open("a.toml").is_bundled
+    assert folder.open("geo").is_bundled
+    assert folder.scenarios() == ["a.toml"]
+
+
+def test_a_large_folder_is_listed_up_to_a_limit(folder, monkeypatch):
+    for number in range(30):
+        (folder.path / f"b{number}.toml").write_text("")
+        (folder.path / f"d{number}" / "e" / "f").mkdir(parents=True)
+        (folder.path / f"d{number}" / "e" / "c.toml").write_text("")
+        (folder.path / f"d{number}" / "e" / "f" / "deep.toml").write_text("")
+    assert len(folder.scenarios()) == 61
+    monkeypatch.setattr("bentpipe.studio.folders.WALKED_MAX", 10)
+    assert len(folder.scenarios()) <= 10
+
+
+def test_a_file_that_is_too_large_is_not_read(folder, monkeypatch):
+    monkeypatch.setattr("bentpipe.studio.folders.SIZE_MAX", 10)
+    with pytest.raises(BentpipeError, match="is larger than"):
+        folder.open("a.toml")
+
+
+def test_bytes_that_are_no_text_are_an_error(folder):
+    (folder.path / "b.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(BentpipeError, match=r"b\.toml"):
+        folder.open("b.toml")
+
+
+def test_save_refuses_a_file_that_was_changed_elsewhere(folder):
+    opened = folder.open("a.toml")
+    mark = folder.save("a.toml", "x = 1\n", opened.mark)
+    with pytest.raises(ChangedError):
+        folder.save("a.toml", "x = 2\n", opened.mark)
+    assert (folder.path / "a.toml").read_text() == "x = 1\n"
+    folder.save("a.toml", "x = 2\n", mark)
+    # A new name must not be in use.
+    with pytest.raises(ChangedError):
+        folder.save("a.toml", "x = 3\n", "")
+
+
+@pytest.mark.parametrize("name", ["a.py", "a", ".studio/runs/x.toml", "a.toml.exe"])
+def test_save_writes_scenarios_only(folder, name):
+    with pytest.raises(BentpipeError, match="no name of a scenario"):
+        folder.save(name, "x = 1", "")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_an_error(folder):
+    folder.path.chmod(0o500)
+    try:
+        with pytest.raises(BentpipeError, match="cannot be written"):
+            folder.new_run()
+    finally:
+        folder.path.chmod(0o700)
+
+
+def test_a_folder_that_takes_no_files_is_an_error(folder):
+    # For root, too: a file is in the place of the folder.
+    (folder.path / ".studio").write_text("")
+    with pytest.raises(BentpipeError, match="cannot be written"):
+        folder.new_run()
+    assert folder.runs() == []
+
+
+@pytest.mark.parametrize("what", ["nowhere", "file"])
+def test_a_folder_that_is_none_is_an_error(tmp_path, what):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BentpipeError):
+        Folder(tmp_path / what)
+
+
+def saved(folder, number, *, is_pinned=False):
+    run, place = folder.new_run()
+    bp.run(bp.loads(SMALL)).save(place)
+    write_about(place, text=SMALL, scenario="a.toml", sets=[], is_pinned=is_pinned)
+    os.utime(place / "provenance.json", (number, number))
+    return run
+
+
+def test_the_oldest_runs_go_unless_they_are_pinned(folder):
+    runs = [saved(folder, 1000 + number, is_pinned=number == 1) for number in range(5)]
+    assert folder.runs() == runs[::-1]
+    assert folder.prune(kept=3) == [runs[0]]
+    assert folder.prune(kept=2) == [runs[2]]
+    assert folder.runs() == [runs[4], runs[3], runs[1]]
+
+
+def test_too_many_bytes_remove_runs_too(folder):
+    runs = [saved(folder, 1000 + number) for number in range(3)]
+    folder.prune(kept_bytes=1)
+    assert folder.runs() == [runs[2]]
+
+
+def test_a_run_is_found_by_its_name_only(folder):
+    run = saved(folder, 1000)
+    assert folder.run(run).name == run
+    (folder.runs_path / "0123456789ab").symlink_to(folder.run(run))
+    for name in ("0123456789ab", "../mine", run.upper() if run.upper() != run else "x", f"{run}0", ""):
+        with pytest.raises(BentpipeError):
+            folder.run(name)
+    assert folder.runs() == [run]
+
+
+def test_what_is_written_beside_a_run_may_be_damaged(folder):
+    run = saved(folder, 1000)
+    (folder.run(run) / "studio.json").write_text("{")
+    assert folder.about(run) == {}
+    (folder.run(run) / "studio.json").write_text("[]")
+    assert folder.about(run) == {}
+    folder.pin(run, True)
+    assert folder.about(run)["is_pinned"]
+
+
+def test_stores_and_saved_runs_are_listed_and_a_run_is_taken_over(folder):
+    bp.run(bp.loads(SMALL)).save(folder.path / "out")
+    bp.sweep(bp.loads(SMALL), {"duration": ["1 s", "2 s"]}, replications=1, store=folder.path / "store")
+    assert {name for name, _ in folder.stores()} == {"out", "store"}
+    run = folder.take("out")
+    assert folder.runs() == [run]
+    assert bp.RunResult.load(folder.run(run)).flows.height == 1
+
+
+def test_a_store_of_another_version_is_an_error_with_the_reason(folder):
+    from types import SimpleNamespace
+
+    from bentpipe.studio.page.library import opened
+
+    bp.sweep(bp.loads(SMALL), {"duration": ["1 s", "2 s"]}, replications=1).save(folder.path / "old")
+    facts = json.loads((folder.path / "old" / "provenance.json").read_text())
+    session = SimpleNamespace(studio=SimpleNamespace(folder=folder))
+    assert opened(session, "old")[0] == "sweep"
+    (folder.path / "old" / "provenance.json").write_text(json.dumps({"form": facts["form"], "version": "99"}))
+    with pytest.raises(BentpipeError, match="old"):
+        opened(session, "old")
+    shutil.rmtree(folder.path / "old")
+    with pytest.raises(BentpipeError, match="there is no folder"):
+        opened(session, "old")
+
+
+def problems_of(text):
+    try:
+        return bp.loads(text).warnings
+    except ScenarioError as error:
+        return error.problems
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("duration", "durration"), ("[flow.f]", "[flw.f]"), ('from = "a"\nto = "b"\nrate', 'form = "a"\nto = "b"\nrate')],
+)
+def test_a_suggestion_of_a_key_repairs_the_text(right, wrong):
+    text = SMALL.replace(right, wrong, 1)
+    problem = next(each for each in problems_of(text) if each.suggestion)
+    assert editing.repaired(text, problem) == SMALL
+
+
+def test_a_suggestion_of_a_value_keeps_its_quotes_and_letters_before_it():
+    text = "# ü \U0001f6f0\n" + SMALL + "[tcp]\ncc = 'cubc' # ü\n"
+    (problem,) = problems_of(text)
+    assert editing.repaired(text, problem) == text.replace("cubc", "cubic")
+    start, end = editing.offsets(text, problem)
+    assert text[start:end] == "'cubc'"
+
+
+def test_a_problem_without_suggestion_or_place_is_not_repaired():
+    assert editing.repaired(SMALL, Problem("m")) is None
+    assert editing.repaired(SMALL, Problem("m", suggestion="x")) is None
+    assert editing.repaired("", Problem("m", suggestion="x", line=1, column=1, end_line=1, end_column=1)) is None
+    missing = next(each for each in problems_of(SMALL.replace('duration = "1 s"\n', "")))
+    assert editing.repaired(SMALL, missing) is None
+
+
+def test_removed_takes_a_key_and_the_tables_that_are_empty_then():
+    text = SMALL + "# why\n[tcp]\ncc = { kind = 'cubic', beta = 0.5 } # say\n"
+    without = editing.removed(text, "tcp.cc.beta")
+    assert "beta" not in without
+    assert "# say" in without
+    assert bp.loads(editing.removed(text, "tcp.cc")).digest == bp.loads(SMALL).digest
+    assert editing.removed(text, "tcp.ecn") == text
+    assert editing.removed(text, "node.x.kind") == text
+    assert "[flow.f]" in editing.removed(editing.removed(text, "flow.f.from"), "flow.f.to")
+    with pytest.raises(ScenarioError):
+        editing.removed(text, "a..b")
+    with pytest.raises(ScenarioError):
+        editing.removed("x = [", "x")

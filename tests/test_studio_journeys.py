@@ -1,0 +1,261 @@
+"""Ten journeys through the studio in a browser, without a console error, and with requests to its own server only."""
+
+import re
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+import bentpipe as bp
+from tests.studio_pages import server
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.timeout(300)
+WAIT_MS = 120_000
+MINE = (Path(bp.__file__).parent / "scenario" / "shipped" / "geo.toml").read_text().replace('"60 s"', '"20 s"')
+
+
+@pytest.fixture(scope="module")
+def browser():
+    pytest.importorskip("nicegui", reason="the studio needs the extra: pip install bentpipe[studio]")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser tests")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium (Debian's package chromium): no browser tests")
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-3d-apis"]
+    with playwright.sync_playwright() as run:
+        opened = run.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def studio(browser, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("journeys")
+    (folder / "mine.toml").write_text(MINE)
+    bp.run(bp.loads(MINE)).save(folder / "saved")
+    with server(folder, "mine.toml") as (_, host, token):
+        yield folder, f"http://{host}/{token}/"
+
+
+class Page:
+    """A page of the studio, with its messages and requests."""
+
+    def __init__(self, browser, url, **looks):
+        self.context = browser.new_context(viewport={"width": 1280, "height": 720}, accept_downloads=True, **looks)
+        self.page, self.printed, self.hosts = self.context.new_page(), [], set()
+        self.page.set_default_timeout(WAIT_MS)
+        self.page.on("console", lambda said: said.type in ("error", "warning") and self.printed.append(said.text))
+        self.page.on("pageerror", lambda error: self.printed.append(str(error)))
+        self.page.on("request", lambda request: self.hosts.add(request.url.partition("//")[2].partition("/")[0]))
+        self.url = url
+        self.page.goto(url)
+        self.page.wait_for_selector(".page-valid")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.context.close()
+        if kind is None:
+            assert self.printed == []
+            assert {host for host in self.hosts if host} == {self.url.split("/")[2]}
+
+    def button(self, name):
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def tab(self, name):
+        self.page.get_by_role("tab", name=name, exact=True).click()
+
+    def run(self):
+        before = self.value("studio.time.run")
+        self.button("Run").click()
+        self.until(f'studio.time.run !== "{before}" && studio.ready')
+        return self.value("studio.time.run")
+
+    def until(self, condition):
+        self.page.wait_for_function(condition)
+
+    def value(self, expression):
+        return self.page.evaluate(expression)
+
+    def type(self, text):
+        """Replace the text of the scenario."""
+        self.page.locator(".cm-content").click()
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.insert_text(text)
+
+
+@pytest.fixture
+def page(browser, studio):
+    with Page(browser, studio[1]) as opened:
+        yield opened
+
+
+def test_j1_a_page_opens_with_text_and_network_and_nothing_is_run(page, studio):
+    folder, _ = studio
+    page.until("document.querySelectorAll('#studio-topology svg text').length > 2")
+    assert page.value("document.documentElement.lang") == "en-GB"
+    assert page.page.get_by_role("heading", level=1).inner_text() == "bentpipe studio"
+    assert page.button("Run").is_enabled()
+    assert page.button("Share").is_disabled()
+    assert not (folder / ".studio").exists() or page.value("studio.time.run").isalnum()
+
+
+def test_j2_a_broken_value_is_underlined_listed_and_repaired(page):
+    page.type(MINE.replace('app = "greedy"', 'app = "greedi"'))
+    page.page.wait_for_selector(".cm-content .page-error")
+    assert page.page.locator(".cm-content .page-error").first.inner_text() == '"greedi"'
+    assert page.button("Run").is_disabled()
+    page.button("Use greedy").click()
+    page.page.wait_for_selector(".page-valid")
+    assert page.button("Run").is_enabled()
+    assert 'app = "greedy"' in page.page.locator(".cm-content").inner_text()
+
+
+def test_j3_a_long_run_shows_its_progress_and_stop_keeps_the_part(page):
+    page.type(MINE.replace('"20 s"', '"1000000 s"'))
+    page.page.wait_for_selector("text=1e+06 s")
+    page.button("Run").click()
+    page.page.wait_for_selector(".page-job >> text=simulated")
+    page.button("Stop").click()
+    page.until("new URLSearchParams(location.search).get('run') && !document.querySelector('.page-job')")
+    page.until("studio.ready && studio.state().plots.length >= 5")
+    assert page.value("studio.time.duration") < 1_000_000
+
+
+def test_j4_the_handle_and_the_zoom_move_all_plots(page):
+    page.run()
+    page.until("studio.state().plots.length >= 5")
+    page.page.locator("#studio-strip [role=slider]").focus()
+    page.page.keyboard.press("l")
+    page.until("studio.time.t > 0")
+    loss = page.value("studio.time.t")
+    page.page.keyboard.press("ArrowRight")
+    page.until(f"studio.time.t > {loss}")
+    box = page.page.locator("#studio-plots .u-over").first.bounding_box()
+    page.page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 20)
+    page.page.mouse.down()
+    page.page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 20, steps=5)
+    page.page.mouse.up()
+    page.until("studio.time.from > 4 && studio.time.to < 11 && studio.ready")
+    drawn = "studio.state().plots.filter((plot) => plot.curves.length)"
+    page.until(f"{drawn}.every(({{ x }}) => x[0] === studio.time.from && x[1] === studio.time.to)")
+    page.page.locator("#studio-plots .u-over").first.dblclick()
+    page.until("studio.time.from === 0 && studio.time.to === studio.time.duration")
+
+
+def test_j5_a_pinned_run_is_behind_the_next_one(page):
+    first = page.run()
+    page.button("Pin").click()
+    page.until(f'studio.time.pin === "{first}"')
+    page.tab("Form")
+    page.page.get_by_label("Search keys").fill("tcp.cc")
+    page.page.get_by_label("tcp.cc", exact=True).first.click()
+    page.page.get_by_role("option", name="reno", exact=True).click()
+    page.page.wait_for_function("document.querySelector('.page-valid')")
+    page.tab("Text")
+    page.page.wait_for_selector(".cm-content >> text=reno")
+    second = page.run()
+    assert second != first
+    page.until("studio.state().plots[0].curves.some((curve) => curve.behind.some((count) => count > 0))")
+    # The address has it all.
+    page.value("studio.time.set({ t: 7, from: 5, to: 9 })")
+    page.until("location.search.includes('from=5')")
+    page.page.reload()
+    page.page.wait_for_selector(".page-valid")
+    page.until("studio.time.t === 7 && studio.time.from === 5 && studio.time.to === 9")
+    assert page.value("[studio.time.run, studio.time.pin]") == [second, first]
+
+
+def test_j6_compare_shows_intervals_and_statements(page):
+    page.tab("Compare")
+    page.page.get_by_role("tabpanel", name="Compare").get_by_label("Replications").fill("3")
+    page.page.locator("button:visible", has_text="Start").click()
+    page.page.wait_for_selector("text=/cubic .* than bbr3|bbr3 .* than cubic|no difference/")
+    page.page.wait_for_selector("text=bentpipe compare mine.toml")
+    assert page.page.locator(".page-echart canvas").count() == 1
+
+
+def test_j7_a_sweep_fills_its_map_and_a_cell_becomes_the_run(page):
+    page.tab("Sweep")
+    panel = page.page.get_by_role("tabpanel", name="Sweep")
+    panel.get_by_label("Replications").fill("1")
+    page.page.locator("button:visible", has_text="Start").click()
+    page.page.wait_for_selector("text=bentpipe sweep mine.toml")
+    before = page.value("studio.time.run")
+    box = page.page.locator(".page-echart:visible canvas").first.bounding_box()
+    page.page.mouse.click(box["x"] + box["width"] * 0.25, box["y"] + box["height"] * 0.5)
+    page.until(f'studio.time.run !== "{before}" && studio.ready')
+    page.page.wait_for_selector("#studio-plots:visible")
+
+
+def test_j8_a_saved_run_is_opened_from_the_library(page):
+    page.tab("Library")
+    images = page.page.locator(".page-card img")
+    images.first.scroll_into_view_if_needed()
+    page.until("[...document.querySelectorAll('.page-card img')].some((image) => image.naturalWidth > 0)")
+    page.page.locator(".page-entry", has_text="saved: run").get_by_role("button", name="Open").click()
+    page.until("studio.time.duration === 20 && studio.ready && studio.state().plots.length >= 5")
+    page.tab("Tables")
+    page.page.wait_for_selector(".ag-cell >> text=transfer")
+
+
+def test_j9_share_and_export_make_files(page, tmp_path):
+    page.run()
+    page.until("studio.state().plots.length >= 5")
+    with page.page.expect_download() as shared:
+        page.button("Share").click()
+    shared.value.save_as(tmp_path / "shared.html")
+    assert "<!doctype html>" in (tmp_path / "shared.html").read_text()[:100]
+    page.value("studio.time.set({ from: 5, to: 9 })")
+    for title, start in (("SVG", b"<?xml"), ("PDF", b"%PDF"), ("PNG", b"\x89PNG")):
+        page.button("Export").click()
+        with page.page.expect_download() as figure:
+            page.page.get_by_text(f"Figure of the visible part, {title}").click()
+        figure.value.save_as(tmp_path / title)
+        assert (tmp_path / title).read_bytes().startswith(start)
+    assert "bentpipe run" in (tmp_path / "SVG").read_text()
+
+
+def test_j10_present_leaves_plots_sky_handle_and_reasons(page):
+    page.run()
+    page.button("Present").click()
+    page.until("!document.querySelector('.page-left').offsetParent")
+    for name in ("plots", "why", "strip"):
+        assert page.page.locator(f"#studio-{name}").is_visible()
+    page.page.keyboard.press("Escape")
+    page.until("document.querySelector('.page-left').offsetParent")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser, studio, scheme):
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+    ).Axe()
+    with Page(browser, studio[1], color_scheme=scheme) as page:
+        page.run()
+        page.until("studio.state().plots.length >= 5")
+        for tab in ("Text", "Form", "Command", "Run", "Compare", "Sweep", "Tables", "Library", "Topology"):
+            page.tab(tab)
+            page.page.wait_for_load_state("networkidle")
+            # Colours move to their end for a moment.
+            time.sleep(0.6)
+            found = axe.run(page.page).response["violations"]
+            assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == [], tab
+
+
+def test_the_scheme_of_colours_is_chosen(page):
+    for name, is_dark in (("dark", True), ("light", False)):
+        page.page.get_by_role("button", name=re.compile("^Colours")).click()
+        page.until(f"document.documentElement.dataset.scheme === '{name}'")
+        assert page.value("Quasar.Dark.isActive") == is_dark
+
+
+def test_a_page_says_that_its_server_has_gone(browser, tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    with server(tmp_path, "mine.toml") as (process, host, token):
+        opened = Page(browser, f"http://{host}/{token}/")
+        process.kill()
+        opened.page.wait_for_selector("text=The studio has ended")
+        opened.context.close()

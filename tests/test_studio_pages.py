@@ -1,0 +1,317 @@
+"""Pages of the studio without a browser: text, problems, form, runs, and what survives a closed page."""
+
+import pytest
+
+pytest.importorskip("nicegui", reason="the studio needs the extra: pip install bentpipe[studio]")
+
+from tests.studio_pages import SHORT, on_pages, until
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "short.toml").write_text(SHORT)
+    return tmp_path
+
+
+def found(user, marker):
+    """Elements that a page shows with this mark."""
+    from nicegui import ElementFilter
+
+    with user:
+        return list(ElementFilter(marker=marker))
+
+
+def labels(user):
+    from nicegui import ElementFilter, ui
+
+    with user:
+        return [each.text for each in ElementFilter(kind=ui.label)]
+
+
+def test_a_page_opens_with_a_valid_text_and_runs_nothing(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        await user.should_see("No problem: 1 flow, 2 s")
+        assert user.session.text == SHORT
+        assert user.session.draft in studio.drafts
+        assert studio.jobs.listed() == []
+        assert not (folder / ".studio").exists()
+
+    on_pages(folder, act)
+
+
+def test_problems_appear_with_their_place_and_a_click_repairs_them(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        editor = found(user, "editor")[0]
+        editor.value = SHORT.replace('"2 Mbit/s"', '"2 Mbitt/s"').replace("[flow.bulk]", "[flw.bulk]")
+        await until(lambda: any(problem.suggestion == "flow" for problem in user.session.errors))
+        marks = {(each["from"], each["to"]) for each in editor.decorations if each["kind"] == "mark"}
+        assert "flw" in {editor.value[start:end] for start, end in marks}
+        assert not found(user, "run")[0].enabled
+        assert user.session.start_run() is None
+        user.find("Use flow").click()
+        await until(lambda: "[flow.bulk]" in user.session.text)
+        await until(lambda: [problem.key for problem in user.session.errors] == ["link.sat.rate"])
+        assert editor.value == SHORT.replace('"2 Mbit/s"', '"2 Mbitt/s"')
+        assert {editor.value[each["from"] : each["to"]] for each in editor.decorations} == {'"2 Mbitt/s"'}
+        editor.value = SHORT
+        await until(lambda: found(user, "valid"))
+        assert found(user, "run")[0].enabled
+        assert editor.decorations == []
+
+    on_pages(folder, act)
+
+
+@pytest.mark.parametrize("text", ["x = [", "[[", "\0", "title = 'ü\U0001f6f0' = 1", "a" * 1000 + "[", "[link"])
+def test_a_text_that_is_no_toml_has_a_problem_and_the_page_goes_on(folder, text):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        found(user, "editor")[0].value = text
+        await until(lambda: user.session.errors)
+        assert found(user, "problem")
+        found(user, "editor")[0].value = SHORT
+        await until(lambda: found(user, "valid"))
+
+    on_pages(folder, act)
+
+
+def test_the_form_writes_into_the_text_and_keeps_comments_and_order(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        user.find("Form").click()
+        await until(lambda: found(user, "field-duration"))
+        from nicegui import ElementFilter, ui
+
+        with user:
+            group = next(each for each in ElementFilter(kind=ui.expansion) if each.text == "link sat")
+        group.value = True
+        rate = found(user, "field-link.sat.rate")[0]
+        assert (rate.value, rate.props["placeholder"]) == ("2 Mbit/s", "2 Mbit/s")
+        queue = found(user, "field-link.sat.queue")[0]
+        assert queue.value == ""
+        rate.value = "3 Mbit/s"
+        user.find("field-link.sat.rate").trigger("blur")
+        await until(lambda: user.session.text == SHORT.replace("2 Mbit/s", "3 Mbit/s"))
+        await until(lambda: user.session.scenario is not None and '"3 Mbit/s"' in user.session.scenario.written[0])
+        queue.value = "10 packets"
+        user.find("field-link.sat.queue").trigger("blur")
+        await until(lambda: 'queue = "10 packets"' in user.session.text)
+        queue.value = ""
+        user.find("field-link.sat.queue").trigger("blur")
+        await until(lambda: "queue" not in user.session.text)
+        assert user.session.text == SHORT.replace("2 Mbit/s", "3 Mbit/s")
+        assert found(user, "editor")[0].value == user.session.text
+
+    on_pages(folder, act)
+
+
+def test_a_run_shows_its_progress_and_then_its_result(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        user.find("run").click()
+        await until(lambda: found(user, "job"))
+        (job,) = studio.jobs.listed()
+        await until(lambda: job.is_over)
+        assert (job.state, job.error) == ("done", "")
+        assert user.session.run == job.run
+        assert studio.folder.runs() == [job.run]
+        about = studio.folder.about(job.run)
+        assert about["text"] == SHORT
+        assert about["command"].startswith("bentpipe run short.toml")
+        await until(lambda: not found(user, "job"))
+
+    on_pages(folder, act)
+
+
+def test_a_job_survives_its_page_and_another_page_shows_it(folder):
+    (folder / "short.toml").write_text(SHORT.replace('"2 s"', '"100000 s"'))
+
+    async def act(studio, one, other):
+        await until(lambda: found(one, "valid"))
+        job = one.session.start_run()
+        await until(lambda: job.progress)
+        with one:
+            from nicegui import ui
+
+            client = ui.context.client
+        client.delete()
+        assert len(studio.pages) == 1
+        assert job.state == "running"
+        await until(lambda: any(text.startswith("run: simulated") for text in labels(other)))
+        # A click takes longer than a step of the progress: its button stays.
+        (stop,) = found(other, "stop")
+        before = job.progress
+        await until(lambda: job.progress != before)
+        assert found(other, "stop") == [stop]
+        other.find("stop").click()
+        await until(lambda: job.is_over)
+        assert (job.state, job.error) == ("stopped", "")
+        # What there was until then is a run.
+        assert studio.folder.about(job.run)["stop"] == "interrupted"
+
+    on_pages(folder, act, count=2)
+
+
+def test_pin_keeps_a_run(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        job = user.session.start_run()
+        await until(lambda: job.is_over)
+        await until(lambda: found(user, "pin")[0].enabled)
+        user.find("pin").click()
+        assert user.session.pin == job.run
+        assert studio.folder.about(job.run)["is_pinned"]
+        user.find("pin").click()
+        assert user.session.pin == ""
+        assert not studio.folder.about(job.run)["is_pinned"]
+
+    on_pages(folder, act)
+
+
+def test_of_two_pages_that_edit_one_file_the_second_is_asked(folder):
+    async def act(studio, one, other):
+        await until(lambda: found(one, "valid") and found(other, "valid"))
+        found(one, "editor")[0].value = SHORT.replace("2 Mbit/s", "3 Mbit/s")
+        found(other, "editor")[0].value = SHORT.replace("2 Mbit/s", "4 Mbit/s")
+        one.find("save").click()
+        await until(lambda: "3 Mbit/s" in (folder / "short.toml").read_text())
+        other.find("save").click()
+        await until(lambda: found(other, "In the file"))
+        assert "3 Mbit/s" in found(other, "In the file")[0].value
+        assert "4 Mbit/s" in found(other, "Here")[0].value
+        # Nothing is written before the answer.
+        assert "3 Mbit/s" in (folder / "short.toml").read_text()
+        other.find("Keep mine").click()
+        await until(lambda: "4 Mbit/s" in (folder / "short.toml").read_text())
+        one.find("save").click()
+        await until(lambda: found(one, "In the file"))
+        one.find("Take the file").click()
+        await until(lambda: "4 Mbit/s" in one.session.text)
+        assert found(one, "editor")[0].value == one.session.text
+
+    on_pages(folder, act, count=2)
+
+
+def test_a_bundled_scenario_is_saved_under_a_name_of_the_folder(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        user.find("save").click()
+        await until(lambda: found(user, "save-name"))
+        user.find("save-name").click()
+        await until(lambda: (folder / "geo-mine.toml").exists())
+        assert user.session.name == "geo-mine.toml"
+        assert not user.session.is_changed
+
+    on_pages(folder, act, first="geo")
+
+
+def test_a_foreign_text_is_text_on_the_page(folder):
+    evil = "<img src=x onerror=alert(1)>"
+    (folder / "short.toml").write_text(SHORT.replace('"short"', f"'{evil}'").replace('cc = "', ""))
+
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        found(user, "editor")[0].value = SHORT.replace("[flow.bulk]", f"[flow.bulk]\n'{evil}' = 1")
+        await until(lambda: user.session.errors)
+        from nicegui import ElementFilter, ui
+
+        with user:
+            assert [each.content for each in ElementFilter(kind=ui.html)] == ["bentpipe studio"]
+        assert any(evil in text for text in labels(user))
+
+    on_pages(folder, act)
+
+
+def test_a_studio_has_so_many_pages_and_no_more(folder):
+    async def act(studio, user):
+        from bentpipe.studio.state import PAGES_MAX
+
+        studio.pages |= {f"page {number}" for number in range(PAGES_MAX)}
+        await user.open("/")
+        await user.should_see(f"{PAGES_MAX} pages of this studio are open")
+
+    on_pages(folder, act)
+
+
+def test_compare_shows_statements_and_says_how_many_runs_count(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        user.find("Compare").click()
+        await until(lambda: found(user, "senders"))
+        found(user, "senders")[0].value = ["cubic", "reno"]
+        user.find("start-compare").click()
+        await until(lambda: studio.jobs.listed() and studio.jobs.listed()[0].is_over)
+        (job,) = studio.jobs.listed()
+        assert (job.state, job.error) == ("done", "")
+        await until(lambda: found(user, "statement"))
+        assert [case["of"] for case in job.result["cases"]]
+        assert job.result["command"].startswith("bentpipe compare short.toml")
+        chart = found(user, "chart-compare")[0]
+        assert sorted(chart.options["yAxis"]["data"]) == ["cubic", "reno"]
+
+    on_pages(folder, act)
+
+
+def test_sweep_fills_a_map_and_a_cell_becomes_a_run(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        user.find("Sweep").click()
+        await until(lambda: found(user, "key-2"))
+        found(user, "key-2")[0].value = "link.sat.delay"
+        found(user, "values-2")[0].value = "10 ms,20 ms,30 ms"
+        user.find("start-sweep").click()
+        await until(lambda: studio.jobs.listed() and studio.jobs.listed()[0].is_over)
+        (job,) = studio.jobs.listed()
+        assert (job.state, job.error) == ("done", "")
+        chart = found(user, "chart-sweep")[0]
+        assert chart.options["yAxis"]["data"] == ["10 ms", "20 ms", "30 ms"]
+        assert len(chart.options["series"][0]["data"]) == 6
+        index = next(i for i, point in enumerate(job.result["points"]) if point["at"] == ["reno", "20 ms"])
+        with user:
+            from bentpipe.studio.page.sweep import Sweep
+
+            panel = next(each for each in _panels(user.session) if isinstance(each, Sweep))
+            panel.clicked(index)
+        await until(lambda: studio.jobs.listed()[0].kind == "run" and studio.jobs.listed()[0].is_over)
+        about = studio.folder.about(user.session.run)
+        assert dict(about["sets"]) == {"tcp.cc": "reno", "link.sat.delay": "20 ms"}
+
+    on_pages(folder, act)
+
+
+def _panels(session):
+    return [each.__self__ for each in session._listeners["jobs"] if hasattr(each, "__self__")]
+
+
+def test_a_page_cannot_name_code(folder, tmp_path):
+    (folder / "mine.py").write_text("raise SystemExit('code of a page was run')\n")
+
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        user.find("Sweep").click()
+        await until(lambda: found(user, "values-1"))
+        found(user, "values-1")[0].value = "mine.py:Mine,reno"
+        user.find("start-sweep").click()
+        await user.should_see("is not a congestion control")
+        assert studio.jobs.listed() == []
+        found(user, "editor")[0].value = SHORT + '[tcp]\ncc = "mine.py:Mine"\n'
+        await until(lambda: user.session.errors)
+
+    on_pages(folder, act)
+
+
+def test_custom_classes_of_the_command_line_can_be_named(folder):
+    (folder / "mine.py").write_text("import bentpipe as bp\nclass Mine(bp.Reno):\n    pass\n")
+
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        found(user, "editor")[0].value = SHORT + '[tcp]\ncc = "Mine"\n'
+        await until(lambda: user.session.scenario is not None and user.session.is_changed and not user.session.errors)
+        job = user.session.start_run()
+        await until(lambda: job.is_over)
+        assert (job.state, job.error) == ("done", "")
+
+    on_pages(folder, act, own=(f"{folder}/mine.py:Mine",))
