@@ -121,7 +121,8 @@ def _parsed(text: str, key: str) -> tuple[tomlkit.TOMLDocument, list[str]]:
         raise ScenarioError(Problem(f"not TOML: {error}", key=key)) from error
     path = [quoted or bare.strip() for quoted, bare in _STEP.findall(key)]
     if not path or ".".join(path) != key.replace('"', ""):
-        raise ScenarioError(Problem(f"{key!r} is not a path of keys", key=key, expected="expected one like link.sat.rate"))
+        problem = Problem(f"{key!r} is not a path of keys", key=key, expected="expected one like link.sat.rate")
+        raise ScenarioError(problem)
     return document, path
 
 
