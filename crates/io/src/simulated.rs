@@ -156,8 +156,8 @@ fn encode(packet: &Sighting, nodes: [NodeId; 2]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the header with its checksum over itself, a payload of zeros, and the pseudo header (RFC 9293 §3.1, RFC
-/// 768).
+/// Returns the header with its checksum over itself, a payload of zeros, and the pseudo header (RFC 9293 §3.1,
+/// RFC 768).
 fn checked(mut transport: Vec<u8>, addresses: &[u8], protocol: u8, payload: u16) -> Vec<u8> {
     let len = transport.len() as u32 + u32::from(payload);
     let sum = !fold(sum(&transport) + sum(addresses) + u32::from(protocol) + len);
@@ -270,7 +270,7 @@ mod tests {
         let own = |host: usize| files[host].iter().filter(move |(_, bytes, ..)| is_from(bytes, host));
         let comments = |text: &str| (0..2).flat_map(own).filter(|packet| packet.3.starts_with(text)).count() as i64;
         assert!(lost > 20 && comments("lost: ") == lost, "{lost}, {}", comments("lost: "));
-        let under_way = comments("on its path");
+        let under_way = comments("on its way");
         let all = (own(0).count() + own(1).count()) as i64;
         let arrived = (files[0].len() + files[1].len()) as i64 - all;
         assert_eq!(all, arrived + lost + under_way);

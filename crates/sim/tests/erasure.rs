@@ -114,7 +114,7 @@ fn a_pair_that_does_not_fit_is_refused() {
     let (first, last) = (format!("middlebox = [{encoder}]"), format!("middlebox = [{decoder}]"));
     let between = |[one, two]: [&str; 2]| format!("middlebox = [{one}, {two}]");
     let wrong = between([&encoder, &decoder]);
-    let expected = ["node.b.middlebox.0.role", "meets packets of \"f\" before the decoder", "the decoder, function 1"];
+    let expected = ["node.b.middlebox.0.role", "meets packets of \"f\" before the decoder", "the decoder, middlebox 1"];
     assert_refused(&[("a", &first), ("b", &wrong), ("c", &last)], &expected);
     let right = between([&decoder, &encoder]);
     assert!(read(&[("a", &first), ("b", &right), ("c", &last)]).is_ok());

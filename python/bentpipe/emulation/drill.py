@@ -27,7 +27,7 @@ class Difference:
     Attributes
     ----------
     title : str
-        The case: its section of an RFC, and the requirement.
+        The case: RFC section and requirement.
     line : int
         Line of the script, from 1.
     text : str

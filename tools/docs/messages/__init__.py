@@ -54,6 +54,12 @@ def pages() -> dict[str, str]:
     texts = []
     for room, files in rooms.items():
         shown = (line for file, lines in files.items() if lines for line in (file, *lines))
-        block = "\n".join(textwrap.fill(line, 120, subsequent_indent="    ", break_long_words=False) for line in shown)
+        block = "\n".join(_wrapped(line) for line in shown)
         texts.append(f"## {room}\n\n```text\n{block}\n```\n")
     return {"develop/messages.md": PAGE.format(count=f"{len(messages):,}", rooms="\n".join(texts))}
+
+
+def _wrapped(line: str) -> str:
+    """Break a line, but not within `RFC 1234`."""
+    kept = re.sub(r"RFC (?=\d)", "RFC\N{NO-BREAK SPACE}", line)
+    return textwrap.fill(kept, 120, subsequent_indent="    ", break_long_words=False).replace("\N{NO-BREAK SPACE}", " ")

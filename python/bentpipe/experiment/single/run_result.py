@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from bentpipe import arguments, files, formatting
-from bentpipe.catalog import dictionary, unknown
 from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
@@ -19,6 +18,7 @@ from bentpipe.experiment.common.hosts import hosts_of
 from bentpipe.experiment.common.options import RUN_CHARTS
 from bentpipe.experiment.common.provenance import facts_of
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, readable
+from bentpipe.experiment.single.recorded import Recorded
 from bentpipe.experiment.single.simulate import simulate
 from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of
 from bentpipe.metric import COLUMNS, METRICS, named
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Wish
     from bentpipe.statistics.estimates import Estimate, Interval
-    from bentpipe.statistics.quality import Stalls
     from bentpipe.statistics.samples import Sample
     from bentpipe.statistics.steady import Steady
     from bentpipe.studio.share import Explored
@@ -68,7 +67,7 @@ class _Table:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RunResult(Result):
+class RunResult(Recorded, Result):
     """The result of one run.
 
     Column names end in their units; `bentpipe.catalog.dictionary()` explains each column. A value that does not exist,
@@ -239,93 +238,6 @@ class RunResult(Result):
         columns = ("replication", *metric.columns)
         return Sample.named(metric, {name: np.array(runs[name].to_list(), dtype=np.float64) for name in columns})
 
-    def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
-        """Return one recorded time series.
-
-        Parameters
-        ----------
-        name : str
-            Such as `cwnd_bytes`; see `bentpipe list series`.
-        flow, link : str, optional
-            Only the rows of this flow, or of this link and direction.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns `time_s` (simulated seconds), `flow` or `link`, and the series by its own name, in order of time.
-            `decisions` have the columns of `events`, `losses` and `critical_path` those of
-            `bentpipe.catalog.dictionary()`.
-
-        Raises
-        ------
-        BentpipeError
-            The series was not recorded, or the flow or link is unknown; the text lists the known names.
-        """
-        import polars as pl
-
-        if name not in self.recorded:
-            raise BentpipeError(unknown(name, "a series that was recorded", self.recorded))
-        table = self.recorded[name]
-        asked = {"flow": (flow, self.scenario.flow_names), "link": (link, self.scenario.link_names)}
-        for entity, (wanted, known) in asked.items():
-            if wanted is None:
-                continue
-            # Losses belong to a flow and to a place, which may be a link.
-            column = "where" if entity == "link" and "where" in table.columns else entity
-            if column not in table.columns:
-                raise BentpipeError(
-                    f"{name} is not a series of {entity}s\n  expected a series of bentpipe list series for a {entity}"
-                )
-            if wanted not in known:
-                raise BentpipeError(unknown(wanted, f"a {entity} of this scenario", known))
-            table = table.filter(pl.col(column) == wanted)
-        return table
-
-    def stalls(self, flow: str, rate_bps: float, buffer_s: float = 2.0) -> Stalls:
-        """Play a video from the series `goodput_bps` of a flow; see `statistics.quality.stalls`."""
-        from bentpipe.statistics.quality import stalls
-
-        table = self.series("goodput_bps", flow=flow)
-        return stalls(table["time_s"].to_list(), table["goodput_bps"].to_list(), rate_bps, buffer_s)
-
-    def at(self, time_s: float) -> dict[str, dict[str, float]]:
-        """Return the values of all recorded series at an instant.
-
-        Parameters
-        ----------
-        time_s : float
-            Simulated seconds.
-
-        Returns
-        -------
-        dict
-            Series to a dict of flow or link to value. Series without a value yet are missing. A value holds until the
-            next row. A sampled rate is the rate of the interval that contains the instant. `losses` and `decisions`,
-            which are lists of events, are left out.
-
-        Raises
-        ------
-        BentpipeError
-            The instant is outside the run.
-        """
-        import polars as pl
-
-        if not 0 <= arguments.number("time_s", time_s) <= self.simulated_s:
-            raise BentpipeError(f"at {time_s} s\n  expected 0 to {self.simulated_s} s, within the run")
-        values: dict[str, dict[str, float]] = {}
-        for entry in dictionary()["series"]:
-            name, entity = entry["name"], entry["entity"]
-            if name not in self.recorded:
-                continue
-            rows, time = self._scan(name), pl.col("time_s")
-            if entry["sampled"] and entry["unit"] == "bit/s":
-                # A row covers the interval before it.
-                found = rows.filter(time >= time_s - 1e-9 * (1 + time_s)).group_by(entity, maintain_order=True).first()
-            else:
-                found = rows.filter(time <= time_s).group_by(entity, maintain_order=True).last()
-            values[name] = dict(found.select(entity, name).collect().iter_rows())
-        return values
-
     @overload
     def why(self, flow: str | None = None, *, tries: bool = True, progress: Wish = None) -> Breakdown: ...
     @overload
@@ -432,9 +344,6 @@ class RunResult(Result):
         # By name: the studio is built on results, and only this call needs it.
         explored: Explored = import_module("bentpipe.studio.share").explored(self, height)
         return explored
-
-    def _scan(self, name: str) -> pl.LazyFrame:
-        return self.recorded.scan(name) if isinstance(self.recorded, LazyTables) else self.recorded[name].lazy()
 
     def again(
         self, scenario: Scenario | None = None, *, series: str | Iterable[str] = (), progress: Wish = None

@@ -155,7 +155,7 @@ fn what_is_wrong_with_a_sky_is_said_at_its_key() {
             "at any time of the run: no satellite is in view of both London and Paris: they are 18,",
             3,
         ),
-        ("over = { geo = 0 }\nbetween_satellites = 'grid'", "sky.between_satellites asks for neighbours in planes", 4),
+        ("over = { geo = 0 }\nbetween_satellites = 'grid'", "sky.between_satellites needs neighbours in planes", 4),
         (
             "over = 'iridium'\nselection = { user = 'any', place.Rome = 'any' }",
             "sky.selection.place.Rome is not a place",
@@ -451,7 +451,7 @@ fn a_transparent_satellite_needs_the_radio_of_both_ways() {
     for (keys, radios, message, expected) in [
         (&star[..], &["user.up"][..], "sky.user.up has the noise of one direction only", "sky.feeder.down"),
         (&star, &["user.down"], "sky.user.down has the noise of one direction only", "sky.feeder.up"),
-        (&star, &["feeder.down"], "sky.feeder.down has noise that is on no link", "sky.user.up"),
+        (&star, &["feeder.down"], "sky.feeder.down has noise without a link", "sky.user.up"),
         (transparent, &["user.up"], "sky.user.up has the noise of one direction only", "sky.user.down"),
     ] {
         let radios: Vec<(&str, &str)> = radios.iter().map(|name| (*name, way)).collect();

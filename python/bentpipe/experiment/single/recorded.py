@@ -1,0 +1,121 @@
+"""Time series of a run, whole or at an instant."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from bentpipe import arguments
+from bentpipe.catalog import dictionary, unknown
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment.single.tables import LazyTables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from bentpipe.scenario.scenario import Scenario
+    from bentpipe.statistics.quality import Stalls
+
+
+class Recorded(ABC):
+    """Base of results with recorded series."""
+
+    scenario: Scenario
+    recorded: Mapping[str, pl.DataFrame]
+
+    @property
+    @abstractmethod
+    def simulated_s(self) -> float:
+        """Length of the run, simulated seconds."""
+
+    def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
+        """Return one recorded time series.
+
+        Parameters
+        ----------
+        name : str
+            Such as `cwnd_bytes`; see `bentpipe list series`.
+        flow, link : str, optional
+            Only the rows of this flow, or of this link and direction.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns `time_s` (simulated seconds), `flow` or `link`, and the series by its own name, in order of time.
+            `decisions` have the columns of `events`, `losses` and `critical_path` those of
+            `bentpipe.catalog.dictionary()`.
+
+        Raises
+        ------
+        BentpipeError
+            The series was not recorded, or the flow or link is unknown; the text lists the known names.
+        """
+        import polars as pl
+
+        if name not in self.recorded:
+            raise BentpipeError(unknown(name, "a series that was recorded", self.recorded))
+        table = self.recorded[name]
+        asked = {"flow": (flow, self.scenario.flow_names), "link": (link, self.scenario.link_names)}
+        for entity, (wanted, known) in asked.items():
+            if wanted is None:
+                continue
+            # Losses belong to a flow and to a place, which may be a link.
+            column = "where" if entity == "link" and "where" in table.columns else entity
+            if column not in table.columns:
+                raise BentpipeError(
+                    f"{name} is not a series of {entity}s\n  expected a series of bentpipe list series for a {entity}"
+                )
+            if wanted not in known:
+                raise BentpipeError(unknown(wanted, f"a {entity} of this scenario", known))
+            table = table.filter(pl.col(column) == wanted)
+        return table
+
+    def stalls(self, flow: str, rate_bps: float, buffer_s: float = 2.0) -> Stalls:
+        """Play a video from the series `goodput_bps` of a flow; see `statistics.quality.stalls`."""
+        from bentpipe.statistics.quality import stalls
+
+        table = self.series("goodput_bps", flow=flow)
+        return stalls(table["time_s"].to_list(), table["goodput_bps"].to_list(), rate_bps, buffer_s)
+
+    def at(self, time_s: float) -> dict[str, dict[str, float]]:
+        """Return the values of all recorded series at an instant.
+
+        Parameters
+        ----------
+        time_s : float
+            Simulated seconds.
+
+        Returns
+        -------
+        dict
+            Series to a dict of flow or link to value. Series without a value yet are missing. A value holds until the
+            next row. A sampled rate is the rate of the interval that contains the instant. `losses` and `decisions`,
+            which are lists of events, are left out.
+
+        Raises
+        ------
+        BentpipeError
+            The instant is outside the run.
+        """
+        import polars as pl
+
+        if not 0 <= arguments.number("time_s", time_s) <= self.simulated_s:
+            raise BentpipeError(f"at {time_s} s\n  expected 0 to {self.simulated_s} s, within the run")
+        values: dict[str, dict[str, float]] = {}
+        for entry in dictionary()["series"]:
+            name, entity = entry["name"], entry["entity"]
+            if name not in self.recorded:
+                continue
+            rows, time = self._scan(name), pl.col("time_s")
+            if entry["sampled"] and entry["unit"] == "bit/s":
+                # A row covers the interval before it.
+                found = rows.filter(time >= time_s - 1e-9 * (1 + time_s)).group_by(entity, maintain_order=True).first()
+            else:
+                found = rows.filter(time <= time_s).group_by(entity, maintain_order=True).last()
+            values[name] = dict(found.select(entity, name).collect().iter_rows())
+        return values
+
+    def _scan(self, name: str) -> pl.LazyFrame:
+        return self.recorded.scan(name) if isinstance(self.recorded, LazyTables) else self.recorded[name].lazy()
