@@ -84,8 +84,8 @@ def round_trips_per_loss(
     """Round trips from fast retransmit until all data sent before it are acknowledged, for 1 to 8 losses.
 
     The count is per lost packet, or in total if all packets are retransmitted `at_once`, paced or in one burst. By
-    RFC 6582 §3.2, recovery ends when `recover` is acknowledged. The unit is the smallest round-trip time of a single flow.
-    The result is the ratio farthest from 1.
+    RFC 6582 §3.2, recovery ends when `recover` is acknowledged. The unit is the smallest round-trip time of a single
+    flow. The result is the ratio farthest from 1.
     """
     ratios, timeouts = {}, {}
     for losses in range(1, 9):
