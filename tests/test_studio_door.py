@@ -1,4 +1,4 @@
-"""The door of the studio: what it refuses over HTTP and WebSocket, and the files and names behind it."""
+"""The door of the studio: refused requests over HTTP and WebSocket, and the files and names behind it."""
 
 import base64
 import os

@@ -1,4 +1,4 @@
-"""Jobs of the studio and their workers: order, progress, stop, and what can go wrong."""
+"""Jobs of the studio and their workers: order, progress, stop, and failures."""
 
 import asyncio
 import json
@@ -71,7 +71,7 @@ def test_a_run_is_saved_with_its_text_and_progress_is_told(studio):
     result = bp.RunResult.load(studio.folder.run(job.run))
     assert result.stop == "time-limit"
     assert {"cwnd_bytes", "losses", "decisions", "limited_by"} <= set(result.recorded)
-    # What the library gives for the same scenario.
+    # The result of the library for the same scenario.
     assert result.flows.equals(bp.run(bp.loads(SHORT)).flows)
     assert any(state == "running" and progress["simulated_s"] is not None for state, progress in heard if progress)
     assert heard[-1][0] == "done"

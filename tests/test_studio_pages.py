@@ -1,4 +1,4 @@
-"""Pages of the studio without a browser: text, problems, form, runs, and what survives a closed page."""
+"""Pages of the studio without a browser: text, problems, form, runs, and jobs after a closed page."""
 
 import pytest
 
@@ -149,7 +149,7 @@ def test_a_job_survives_its_page_and_another_page_shows_it(folder):
         other.find("stop").click()
         await until(lambda: job.is_over)
         assert (job.state, job.error) == ("stopped", "")
-        # What there was until then is a run.
+        # The part until then is a run.
         assert studio.folder.about(job.run)["stop"] == "interrupted"
 
     on_pages(folder, act, count=2)

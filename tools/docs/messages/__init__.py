@@ -60,6 +60,6 @@ def pages() -> dict[str, str]:
 
 
 def _wrapped(line: str) -> str:
-    """Break a line, but not within `RFC 1234`."""
-    kept = re.sub(r"RFC (?=\d)", "RFC\N{NO-BREAK SPACE}", line)
+    """Break a line, but not between the name of a standard and its number."""
+    kept = re.sub(r"(?<=[A-Z]) (?=\d)", "\N{NO-BREAK SPACE}", line)
     return textwrap.fill(kept, 120, subsequent_indent="    ", break_long_words=False).replace("\N{NO-BREAK SPACE}", " ")
