@@ -276,11 +276,11 @@ def test_cases_of_a_scenario_are_compared(small, tmp_path):
 def test_what_cannot_be_compared_is_said(small):
     with pytest.raises(ScenarioError, match="has no cases to compare"):
         bp.compare(bp.load(small))
-    with pytest.raises(ScenarioError, match="at once"):
+    with pytest.raises(ScenarioError, match="cannot be compared together"):
         bp.compare(bp.load(small), "reno", cases={"a": {}})
     with pytest.raises(ScenarioError, match="not a known key"):
         bp.compare(bp.load(small), cases={"a": {"tcp.windows": "1"}})
-    with pytest.raises(ScenarioError, match=r"case\.a = 3 is no table"):
+    with pytest.raises(ScenarioError, match=r"case\.a = 3 is not a table"):
         bp.loads(small.read_text() + "\n[case]\na = 3\n")
 
 
@@ -298,7 +298,7 @@ def test_settings_of_a_sender_are_settings_of_a_scenario(small):
     assert "fast_convergence = true" in scenario.resolved()
     with pytest.raises(ScenarioError, match=r"tcp\.cc\.beta = 1\.5 is out of range"):
         bp.load(small, {"tcp.cc": '{ kind = "cubic", beta = 1.5 }'})
-    with pytest.raises(ScenarioError, match="means nothing to cubic"):
+    with pytest.raises(ScenarioError, match="has no effect on cubic"):
         bp.load(small, {"tcp.cc": "cubic", "tcp.increase": "by-k"})
 
 

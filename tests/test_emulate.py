@@ -235,7 +235,7 @@ def test_without_a_tun_device_hosts_have_packet_sockets(tmp_path):
     assert done.returncode == 2
     message = "error: this system does not allow a network device of /dev/net/tun: "
     assert message in done.stderr
-    assert "\n  sudo modprobe tun makes it; " in done.stderr
+    assert "\n  sudo modprobe tun makes it, " in done.stderr
 
 
 RECEIVE = """

@@ -306,7 +306,7 @@ def test_against_a_name_that_is_none_of_them(small):
 
 def test_a_sender_is_not_compared_with_itself(small):
     for senders in ("reno,reno", ["reno", "reno"]):
-        with pytest.raises(ScenarioError, match="reno is there twice"):
+        with pytest.raises(ScenarioError, match="reno is given twice"):
             bp.compare(small, senders)
 
 
@@ -352,9 +352,9 @@ def test_the_report_marks_what_did_not_complete_and_has_means_before_differences
     assert html.index("Means at all points") < html.index("<h2>Ranking") < html.index("<h2>Differences</h2>")
     assert "&gt; 16.0 (0 of 6)" in html
     # Text on cells keeps its colour on a page, for any colour of the page's text.
-    assert "fill: #fafafa" in html
-    assert "fill: #0a0a0a" in html
-    assert "counts with its simulated time" in html
+    assert "fill: var(--c-fafafa, #fafafa)" in html
+    assert "fill: var(--c-0a0a0a, #0a0a0a)" in html
+    assert "count with the time that they had" in html
     assert "bentpipe report scenario.sweep --against sack" in html
     names = {path.name for path in found.figures}
     assert {"completion.svg", "completion-map.svg", "rtt-map.png"} <= names

@@ -360,7 +360,7 @@ def test_ctrl_c_in_a_congestion_control_beside_ports_ends_the_run_there():
     assert 0 < stopped_s < 10
     net.run_until(10)
     assert (net.now_s, net.next_wakeup_s) == (stopped_s, math.inf)
-    with pytest.raises(NetworkError, match="the run is over"):
+    with pytest.raises(NetworkError, match="the run has ended"):
         net.inject(9, net.ports("real")[0])
     assert net.finish().stop == "interrupted"
 

@@ -255,7 +255,7 @@ def test_the_run_stops_at_the_event_and_is_over(scenario):
     with pytest.raises(SenderError) as failure:
         simulation.advance(10**9)
     assert 0 < float(re.search(r"at (\S+) s", str(failure.value))[1]) < 20
-    with pytest.raises(bp.errors.RunError, match="over"):
+    with pytest.raises(bp.errors.RunError, match="has ended"):
         simulation.finish()
 
 

@@ -282,6 +282,6 @@ def test_the_command_line_takes_it(calm, tmp_path):
 def test_help_shows_what_can_be_overridden():
     code = "import bentpipe as bp; help(bp.Cubic)"
     text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    for said in ("on_congestion(self, why", "A loss episode begins", "CUBIC (RFC 9438)", "extends"):
+    for said in ("on_congestion(self, why", "Handle the start of a loss episode", "CUBIC (RFC 9438)", "extends"):
         assert said in text
     assert math.isinf(bp.Cubic.__new__(bp.Cubic).ssthresh)

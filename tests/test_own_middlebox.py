@@ -418,7 +418,7 @@ def test_a_file_cannot_bring_code(tmp_path, shed):
     text = SCENARIO + '[node.gateway]\nmiddlebox = [{ kind = "own", name = "Shed" }]\n'
     with pytest.raises(ScenarioError) as error:
         bp.loads(text)
-    assert 'node.gateway.middlebox.0.name = "Shed" is a function that nobody gave' in str(error.value)
+    assert 'node.gateway.middlebox.0.name = "Shed" is a custom middlebox without its class' in str(error.value)
     assert "FILE.py:CLASS" in str(error.value)
     with pytest.raises(ScenarioError):
         bp.loads(SCENARIO + f'[node.gateway]\nmiddlebox = ["{shed}"]\n')

@@ -325,7 +325,7 @@ def failing(call):
     [
         (
             lambda box, packet: box.drop(),
-            "drop is about a packet that goes on: a corrupted one is dropped after",
+            "drop is for a packet that continues, and a corrupted packet is dropped",
         ),
         (lambda box, packet: box.hold(), "hold is about a packet that goes on"),
         (lambda box, packet: box.delay(1), "delay is about a packet that goes on"),

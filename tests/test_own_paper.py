@@ -305,7 +305,7 @@ def test_a_second_paper_joins_the_first_in_the_same_folder(mine, tmp_path):
     # A second reproduction replaces the first one.
     bp.reproduce(mine, folder=out, jobs=1)
     assert (out / "index.md").read_text(encoding="utf-8") == index
-    assert (out / "index.html").read_text(encoding="utf-8").count("<section id=") == 2
+    assert (out / "index.html").read_text(encoding="utf-8").count('<section id="paper-') == 2
     # Damaged data in the folder are no obstacle.
     (out / "claims.json").write_text("{", encoding="utf-8")
     bp.reproduce(mine, folder=out, jobs=1)

@@ -70,7 +70,7 @@ def test_traces_are_read_from_beside_the_scenario(small, tmp_path):
     resolved = scenario.resolved()
     (tmp_path / "traces" / "down.csv").write_text("time_s,rate_mbps\n0,fast\n")
     assert bp.loads(resolved) == scenario
-    with pytest.raises(ScenarioError, match=r'traces/down.csv" is no such trace: line 2: "fast" is not a bit rate'):
+    with pytest.raises(ScenarioError, match=r'traces/down.csv" is not such a trace: line 2: "fast" is not a bit rate'):
         bp.load(path)
     with pytest.raises(ScenarioError, match="this scenario has no folder"):
         bp.loads(path.read_text())

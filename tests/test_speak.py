@@ -176,9 +176,9 @@ def test_the_command_prints_our_connections(place):
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
-        ({"send": "data", "echo": True}, "send and echo\n  expected one of the two"),
-        ({"send": "nowhere"}, "nowhere: no such file\n  expected a file to send"),
-        ({"take": "no/where"}, "no such folder"),
+        ({"send": "data", "echo": True}, "send and echo\n  expected only one of them"),
+        ({"send": "nowhere"}, "there is no file nowhere\n  expected a file to send"),
+        ({"take": "no/where"}, "the folder of no/where does not exist"),
         ({"port": 0}, "port 0\n  expected 1 to 65535"),
         ({"cc": "cubix"}, "is not a congestion control"),
     ],

@@ -75,7 +75,7 @@ def refused(verb, given):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bp.compare(SMALL, ["reno", "sack"], against="x"), "against: 'x' is not one of"),
+        (lambda: bp.compare(SMALL, ["reno", "sack"], against="x"), "against: 'x' is not a case of this comparison"),
         (lambda: bp.compare(SMALL, ["reno", "sack"], jobs=2, on="local:2"), r"^jobs=2 with on='local:2'\n"),
         (lambda: bp.compare(SMALL, ["reno", "sack"], on="moon"), r"^on='moon'\n"),
         (lambda: bp.compare(SMALL), r"as cc=\['reno', 'sack'\], or cases, as cases=\{'prr': "),
@@ -97,7 +97,7 @@ def test_an_error_has_the_parameter(call, message):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("compare geo --cc reno,sack --against x", "--against: 'x' is not one of"),
+        ("compare geo --cc reno,sack --against x", "--against: 'x' is not a case of this comparison"),
         ("compare geo --cc reno,sack -j 2 --on local:2", "--jobs 2 with --on local:2\n"),
         ("compare geo --cc reno,sack --on moon", "--on moon\n"),
         ("compare geo", "as --cc reno,sack, or cases, as --case 'prr: tcp.reduction=prr'"),
@@ -106,7 +106,7 @@ def test_an_error_has_the_parameter(call, message):
         ("run geo --pcap no/where.pcapng", "--pcap no/where.pcapng: there is no folder no"),
         ("compare geo --cc reno,sack --replications-max 5 -n 10", "--replications-max"),
         ("sky path London Tokyo --over iridium --relay ground", "expected --gateway PLACE"),
-        ("sky budget London --over iridium --frequency 12 --eirp 9 --gt 1 --to Tokyo", "it needs --down-frequency, "),
+        ("sky budget London --over iridium --frequency 12 --eirp 9 --gt 1 --to Tokyo", "expected --down-frequency, "),
         ('emulate geo --serve "\'"', "--serve "),
     ],
 )

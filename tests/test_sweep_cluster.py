@@ -278,7 +278,9 @@ def test_a_cluster_that_is_not_there_is_said(small, tmp_path, monkeypatch):
     monkeypatch.setattr("bentpipe.experiment.execution.workers.CONNECT_S", 0.5)
     port = free_port()
     text = said(bp.sweep, small, RATES, on=f"dask://127.0.0.1:{port}", store=tmp_path / "store")
-    assert text.startswith(f"the scheduler at 127.0.0.1:{port}\n  expected a running scheduler: dask scheduler\n")
+    assert text.startswith(
+        f"the scheduler at 127.0.0.1:{port} does not answer\n  expected a running scheduler: dask scheduler\n"
+    )
     assert not (tmp_path / "store").exists()
 
 

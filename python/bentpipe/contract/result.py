@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +14,7 @@ from bentpipe.metric import known, of_one
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
@@ -109,7 +108,7 @@ class Result(ABC):
         for name, given in (("metric", metric), ("title", title)):
             if given is not None:
                 arguments.text(name, given)
-        if size is not None and not isinstance(size, Sequence):
+        if size is not None and not hasattr(size, "__len__"):
             raise BentpipeError(f"size = {size!r}\n  expected two numbers: width and height in inches")
         if metric is not None and metric in self.charts and metric not in known():
             raise BentpipeError(f"{metric} is a chart, no metric\n  expected plot({metric!r})")

@@ -56,7 +56,7 @@ class Folder:
         with files.reading(path):
             self.path = Path(path).resolve(strict=True)
             if not self.path.is_dir():
-                raise BentpipeError(f"{path} is no folder\n  expected the folder of the scenarios")
+                raise BentpipeError(f"{path} is not a folder\n  expected the folder of the scenarios")
         self.runs_path = self.path / ".studio" / "runs"
         self.results_path = self.path / ".studio" / "results"
 
@@ -158,7 +158,7 @@ class Folder:
             return Opened(name, shipped_text(name), "")
         with files.reading(name):
             if not place.is_file():
-                raise BentpipeError(f"{name} is no file\n  expected a scenario in {self.path}, or a bundled one")
+                raise BentpipeError(f"there is no file {name}\n  expected a scenario in {self.path}, or a bundled one")
             if place.stat().st_size > SIZE_MAX:
                 raise BentpipeError(f"{name} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file")
             content = place.read_bytes()
@@ -176,7 +176,7 @@ class Folder:
         """
         place = self.inside(name)
         if place.suffix not in SUFFIXES or place.is_relative_to(self.path / ".studio"):
-            raise BentpipeError(f"{name!r} is no name of a scenario\n  expected a name that ends in .toml")
+            raise BentpipeError(f"{name!r} does not name a scenario\n  expected a name that ends in .toml")
         there = _mark(place.read_bytes()) if place.is_file() else ""
         content = text.encode()
         if there not in (mark, _mark(content)):
@@ -201,7 +201,7 @@ class Folder:
             The name is none, or there is no such run.
         """
         if not RUN.fullmatch(run):
-            raise BentpipeError(f"{run[:40]!r} is no name of a run\n  expected 12 hexadecimal digits")
+            raise BentpipeError(f"{run[:40]!r} does not name a run\n  expected 12 hexadecimal digits")
         place = self.runs_path / run
         if place.is_symlink() or not (place / files.PROVENANCE).is_file():
             raise BentpipeError(f"there is no run {run}\n  it was removed, or has not ended yet")

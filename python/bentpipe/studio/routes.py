@@ -170,7 +170,9 @@ def of_folder(studio: Studio) -> APIRouter:
     @router.get("/thumbnail/{name}")
     def thumbnail(name: str) -> Response:
         if name not in shipped():
-            raise UnknownRunError(f"{name[:NAMES_MAX]!r} is no bundled scenario")
+            raise UnknownRunError(
+                f"{name[:NAMES_MAX]!r} is not a bundled scenario\n  expected a name of bentpipe list scenarios"
+            )
         return Response(of_bundled(name), media_type="image/svg+xml")
 
     @router.get("/stores")
@@ -225,4 +227,4 @@ def _checked(names: tuple[str, ...] = (), times: tuple[float, ...] = ()) -> None
     if any(len(name) > NAMES_MAX for name in names):
         raise BentpipeError(f"a name has more than {NAMES_MAX} letters\n  expected a flow, link or series of the run")
     if not all(math.isfinite(each) and each >= 0 for each in times):
-        raise BentpipeError("a time is no number\n  expected seconds from the start of the run")
+        raise BentpipeError("a time is not a number\n  expected seconds from the start of the run")

@@ -55,7 +55,7 @@ class Studio:
         classes = [loading.taken(each) for each in self.own]
         for text, found in zip(self.own, classes, strict=True):
             if isinstance(found, str):
-                raise BentpipeError(f"{text!r} is no custom class\n  expected FILE.py:CLASS, such as mine.py:MyCc")
+                raise BentpipeError(f"{text!r} is not a custom class\n  expected FILE.py:CLASS, such as mine.py:MyCc")
         self.senders: dict[str, Own] = {loading.name_of(each): each for each in classes}
 
     def scenario(self, text: str, name: str, sets: Sets = (), progress: Watch | None = None) -> Scenario:

@@ -417,8 +417,8 @@ def _points(judgement: Judgement, is_whole: bool, is_bound: bool) -> str:
 def _ranking(judgement: Judgement) -> str:
     return (
         f"Best first, by completed runs, then by the {judgement.statistic}. Each point is tested against the best in "
-        f"pairs of equal seeds, at {100 * judgement.alpha:.3g} %, {_corrected(judgement)}. Not shown: the point may be "
-        "as good as the best."
+        f"pairs of equal seeds. The level is {100 * judgement.alpha:.3g} %, {_corrected(judgement)}. Not shown: the "
+        "point may be as good as the best."
     )
 
 

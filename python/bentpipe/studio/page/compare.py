@@ -43,7 +43,9 @@ class Compare(Experiment):
         named = [str(name) for name in self.names.value or ()]
         scenario = self.session.scenario
         if not named and (scenario is None or not scenario.cases):
-            raise BentpipeError("nothing to compare\n  expected congestion controls, or a scenario with [case.NAME]")
+            raise BentpipeError(
+                "a comparison needs two cases or more\n  expected congestion controls, or a scenario with [case.NAME]"
+            )
         own = dict(zip(self.session.studio.senders, self.session.studio.own, strict=True))
         return {"cc": [own.get(name, name) for name in named]} if named else {}
 

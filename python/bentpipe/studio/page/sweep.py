@@ -57,7 +57,9 @@ class Sweep(Experiment):
         vary, _ = varied(texts)
         scenario = self.session.scenario
         if not vary and (scenario is None or not scenario.to_dict().get("sweep", {}).get("vary")):
-            raise BentpipeError("nothing to vary\n  expected a key with values, or a scenario with [sweep.vary]")
+            raise BentpipeError(
+                "a sweep needs a key that varies\n  expected a key with values, or a scenario with [sweep.vary]"
+            )
         known = {each["name"] for each in choices()["cc"]}
         own = dict(zip(self.session.studio.senders, self.session.studio.own, strict=True))
         for key, values in vary.items():
