@@ -38,7 +38,7 @@ def module(paper: Paper, name: str) -> ModuleType:
     path = paper.folder / f"{name}.py"
     if not path.is_file():
         raise PaperError(
-            f"{paper.folder} has no {path.name}\n  expected the files of a paper, as bentpipe reproduce writes for a new one"
+            f"{paper.folder} has no {path.name}\n  expected the files of a paper, as reproduce writes for a new one"
         )
     # The name depends on the content, so changed files are imported again in a notebook.
     content = hashlib.sha256(os.fsencode(paper.folder.resolve()))
