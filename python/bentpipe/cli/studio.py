@@ -15,9 +15,6 @@ from bentpipe.errors import BentpipeError
 if TYPE_CHECKING:
     from bentpipe.studio.state import Studio
 
-NEEDED = ("nicegui", "tsdownsample")
-"""Modules of the extra `studio`."""
-
 
 @click.command(
     "studio",
@@ -70,11 +67,9 @@ def command(
     A page of this machine: the scenario on the left, curves in the middle, the sky and the reasons on the right, and
     one handle for the time of all. It ends with Ctrl-C.
     """
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
+    if find_spec("nicegui") is None:
         raise BentpipeError(
-            f"the studio needs {' and '.join(missing)}, which are not installed\n"
-            "  expected the extra: pip install 'bentpipe[studio]'"
+            "the studio needs nicegui, which is not installed\n  expected the extra: pip install 'bentpipe[studio]'"
         )
     from bentpipe.studio.serve import bind, serve
 
