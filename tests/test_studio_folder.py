@@ -91,7 +91,7 @@ def test_save_refuses_a_file_that_was_changed_elsewhere(folder):
 
 @pytest.mark.parametrize("name", ["a.py", "a", ".studio/runs/x.toml", "a.toml.exe"])
 def test_save_writes_scenarios_only(folder, name):
-    with pytest.raises(BentpipeError, match="no name of a scenario"):
+    with pytest.raises(BentpipeError, match="does not name a scenario"):
         folder.save(name, "x = 1", "")
 
 
