@@ -273,8 +273,8 @@ def coverage(
 ) -> None:
     """Show how many satellites are in view where.
 
-    By latitude as a table; with --plot a map of the satellites in view on average (mean), at least (min), or of the
-    time with one (covered).
+    Print a table by latitude. With --plot, draw a map of the satellites in view on average (mean), at least (min),
+    or of the time with a satellite (covered).
     """
     from bentpipe.sky.covering import checked
 
