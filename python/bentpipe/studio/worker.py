@@ -163,30 +163,31 @@ def run(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 
 def compare(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     """Compare congestion controls; without any, the cases of the scenario."""
-    from bentpipe.errors import Interrupted
     from bentpipe.experiment.compare import compare as compare_
 
-    options = dict(request["options"])
-    try:
-        result = compare_(scenario_of(request), options.pop("cc", None), **options, progress=Reporter(answer, compared))
-    except Interrupted as interrupt:
-        answer(is_saving=True)
-        if interrupt.result is None:
-            raise
-        result = interrupt.result
-    if request.get("place"):
-        result.save(request["place"])
-    return {**compared(result), "command": _command(result)}
+    return _experiment(request, answer, compare_, "cc", compared)
 
 
 def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     """Run a grid; without keys that vary, the one of the scenario."""
-    from bentpipe.errors import Interrupted
     from bentpipe.experiment.sweep import sweep as sweep_
+
+    return _experiment(request, answer, sweep_, "vary", swept)
+
+
+def _experiment(
+    request: Mapping[str, Any],
+    answer: Answer,
+    verb: Callable[..., Any],
+    subject: str,
+    shown: Callable[[Any], dict[str, Any]],
+) -> dict[str, Any]:
+    """Run a verb over its subject, and save the result. Of one that was stopped, the part up to then is kept."""
+    from bentpipe.errors import Interrupted
 
     options = dict(request["options"])
     try:
-        result = sweep_(scenario_of(request), options.pop("vary", None), **options, progress=Reporter(answer, swept))
+        result = verb(scenario_of(request), options.pop(subject, None), **options, progress=Reporter(answer, shown))
     except Interrupted as interrupt:
         answer(is_saving=True)
         if interrupt.result is None:
@@ -194,7 +195,7 @@ def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
         result = interrupt.result
     if request.get("place"):
         result.save(request["place"])
-    return {**swept(result), "command": _command(result)}
+    return {**shown(result), "command": _command(result)}
 
 
 JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {
