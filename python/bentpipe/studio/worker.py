@@ -182,7 +182,7 @@ def _experiment(
     subject: str,
     shown: Callable[[Any], dict[str, Any]],
 ) -> dict[str, Any]:
-    """Run a verb over its subject, and save the result. Of one that was stopped, the part up to then is kept."""
+    """Run a verb over its subject, and save the result. A stopped verb keeps the part up to then."""
     from bentpipe.errors import Interrupted
 
     options = dict(request["options"])
