@@ -1,12 +1,15 @@
 """Fixtures for all tests."""
 
+import gc
 import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -98,6 +101,27 @@ def namespaces():
         bp.emulate({"duration": "1 s", "link": {"l": path}, "flow": {"f": {"from": "a", "to": "b"}}}, ["true"])
     except EmulationError as error:
         pytest.skip(str(error))
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a Chromium for the tests of one file. Other files may need the event loop that it occupies."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser tests")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium (Debian's package chromium): no browser tests")
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-3d-apis"]
+    with playwright.sync_playwright() as run:
+        opened = run.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield opened
+        opened.close()
+    with warnings.catch_warnings():
+        # Playwright leaves its pipes open if its driver ends first. Their warnings would fail some later test.
+        warnings.simplefilter("ignore", ResourceWarning)
+        del run, opened
+        gc.collect()
 
 
 STARTED = []

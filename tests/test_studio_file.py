@@ -2,7 +2,6 @@
 
 import random
 import re
-import shutil
 import time
 from pathlib import Path
 
@@ -13,21 +12,9 @@ import bentpipe as bp
 from bentpipe.studio.data import SERIES, RunData
 from bentpipe.studio.share import single
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 TITLE = "</script><script>document.title = 'broken'</script> & <b>two</b> flows"
 PATH = Path(__file__).parent / "studio.toml"
 pytestmark = pytest.mark.timeout(300)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser tests")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium (Debian's package chromium): no browser tests")
-    with playwright.sync_playwright() as run:
-        opened = run.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +71,9 @@ def view(browser, file):
     context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
     view = View(context, file)
     yield view
+    context.close()
     assert view.printed == []
     assert [url for url in view.asked if not url.startswith(("file:", "blob:"))] == []
-    context.close()
 
 
 def test_it_opens_from_disk_without_a_network(view, result):

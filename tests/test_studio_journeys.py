@@ -1,7 +1,6 @@
 """Ten journeys through the studio in a browser, without a console error, and with requests to its own server only."""
 
 import re
-import shutil
 import time
 from pathlib import Path
 
@@ -10,27 +9,14 @@ import pytest
 import bentpipe as bp
 from tests.studio_pages import server
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.timeout(300)
 WAIT_MS = 120_000
 MINE = (Path(bp.__file__).parent / "scenario" / "shipped" / "geo.toml").read_text().replace('"60 s"', '"20 s"')
 
 
 @pytest.fixture(scope="module")
-def browser():
-    pytest.importorskip("nicegui", reason="the studio needs the extra: pip install bentpipe[studio]")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser tests")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium (Debian's package chromium): no browser tests")
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-3d-apis"]
-    with playwright.sync_playwright() as run:
-        opened = run.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
 def studio(browser, tmp_path_factory):
+    pytest.importorskip("nicegui", reason="the studio needs the extra: pip install bentpipe[studio]")
     folder = tmp_path_factory.mktemp("journeys")
     (folder / "mine.toml").write_text(MINE)
     bp.run(bp.loads(MINE)).save(folder / "saved")

@@ -44,6 +44,7 @@
   }
 
   function follow(state, names) {
+    if (["run", "pin", "from", "to"].some((name) => names.has(name))) host.error.textContent = "";
     if (names.has("run") || names.has("pin")) studio.pending(open());
     else if (names.has("flow") && meta && state.flow !== lossesAreOf) studio.pending(change());
     else if (names.has("from") || names.has("to")) studio.pending(load());
@@ -144,7 +145,6 @@
     if (!meta || !panels.length) return;
     const token = (asked += 1);
     const { run, pin, from, to } = studio.time;
-    host.error.textContent = "";
     show();
     const packets = studio.packets.load(meta);
     panels.forEach((panel) => panel.draw());
