@@ -7,6 +7,7 @@ from typing import Any
 
 import bentpipe as bp
 from bentpipe.formatting import interval
+from tools.docs import specifications
 from validation import kept
 from validation.functions import METRICS, PATHS, PLACES, REPLICATIONS, of_path
 
@@ -50,6 +51,8 @@ def page(entry: dict[str, Any], numbers: dict[str, Any] | None) -> str:
     """The page of one function."""
     name = entry["name"]
     text, _, settings = entry["doc"].removeprefix(entry["summary"]).strip().partition("\n# Settings\n")
+    if specified := specifications.link(name):
+        text += f"\n\n{specified}"
     if numbers:
         where = "; ".join(
             f"`{json.dumps(boxes)}` at `{node}`" for node, boxes in of_path(PLACES[name].nodes, "GEO").items()

@@ -9,6 +9,7 @@ from typing import Any
 
 import bentpipe as bp
 from bentpipe import formatting
+from tools.docs import specifications
 from validation import kept
 from validation.senders import (
     EVEN,
@@ -162,6 +163,8 @@ def page(entry: Entry, numbers: dict[str, Numbers]) -> str:
     )
     # The section under its own name continues the family's introduction.
     text = text.rstrip() + "\n\n" + "\n\n".join(filter(None, (parts.pop(""), parts.pop(entry.name, "")))) + "\n"
+    if specified := specifications.link(entry.name):
+        text += f"\n{specified}"
     others = [heading for heading in parts if heading not in (*HEADINGS, DIFFERENCES)]
     for heading in (HEADINGS[0], *others, *HEADINGS[1:], DIFFERENCES):
         if heading in parts:

@@ -278,7 +278,7 @@ mod tests {
         assert!((found - expected).abs() <= tolerance, "{found} is not {expected}");
     }
 
-    /// `specs/traffic.md`, test 1.
+    /// `docs/specs/traffic.md`, test 1.
     #[test]
     fn exponential_and_pareto_worked_cases() {
         near(exponential(2.0, 0.5), 1.386_294, 1e-6);

@@ -1,4 +1,4 @@
-//! BBR on whole paths: what its model finds, what it leaves in queues, what losses do to it (`specs/bbr.md`).
+//! BBR on whole paths: what its model finds, what it leaves in queues, what losses do to it (`docs/specs/bbr.md`).
 
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::from_toml;

@@ -76,7 +76,8 @@ fn events(result: &RunResult, kind: &str) -> Vec<(f64, i64)> {
     rows.filter(|((event, _), _)| *event == kind).map(|((_, time), value)| (*time, *value)).collect()
 }
 
-/// `specs/been.md`, test 5: the first packet is corrupted, and leaves again one round trip between gateway and satellite later.
+/// `docs/specs/been.md`, test 5: the first packet is corrupted, and leaves again one round trip between gateway and
+/// satellite later.
 #[test]
 fn a_corrupted_first_packet_leaves_again_without_a_timeout() {
     let mut tried = 0;

@@ -1,4 +1,4 @@
-//! TCP-Peach on the path that it was made for (`specs/tcp-peach.md`): the shipped scenario `peach`.
+//! TCP-Peach on the path that it was made for (`docs/specs/tcp-peach.md`): the shipped scenario `peach`.
 
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::from_toml;

@@ -44,8 +44,8 @@ fn a_window_per_round_trip() {
     assert_near(goodput(&result), 93_440.0 * 8.0 / 0.5, 0.01);
 }
 
-/// `specs/satellite-mitigations`: 970.9 kbit/s at 0.54 s. The segments divide the window, so that none of it is lost to
-/// silly window avoidance.
+/// `docs/specs/satellite-mitigations.md`: 970.9 kbit/s at 0.54 s. The segments divide the window, so that none of it is
+/// lost to silly window avoidance.
 #[test]
 fn without_window_scaling_a_geo_link_gives_971_kbit_per_second() {
     let tcp = "smss = \"1285 B\"\nwindow_scaling = false\nack = { every = 1 }";
@@ -155,7 +155,8 @@ fn a_full_queue_takes_its_length_to_leave() {
     assert_near(forward(&result, "queue_p99_s"), 39.5 * 0.012, 0.03);
 }
 
-/// `specs/error-models`: a packet of L bytes survives errors of rate r per bit with (1 - r)^8L, within four deviations.
+/// `docs/specs/error-models.md`: a packet of L bytes survives errors of rate r per bit with (1 - r)^8L, within four
+/// deviations.
 #[test]
 fn packets_are_hit_as_often_as_the_closed_form_says() {
     for (kind, rate, p) in [("bit", 1e-6f64, 0.011_928), ("byte", 1e-5, 0.014_888), ("packet", 2e-2, 0.02)] {
@@ -177,7 +178,7 @@ fn equals_share_equally() {
     assert!(result.summary.real("jain")[0] > 0.98, "{:?}", result.flows.real("goodput_bps"));
 }
 
-/// `specs/initial-window`, the table: rounds for 1, 10 and 100 segments by initial window. A round more opens the
+/// `docs/specs/initial-window.md`, the table: rounds for 1, 10 and 100 segments by initial window. A round more opens the
 /// connection.
 #[test]
 fn transfers_take_the_rounds_of_the_table() {

@@ -29,6 +29,9 @@ const WIDER: [(&str, &str, &str); 2] = [
 /// Crates, each with names that two of its types have, to be told apart.
 const TWICE: [(&str, &[&str]); 2] = [("sim", &[]), ("tcp", &[])];
 
+/// This file, which names what it refuses.
+const THIS: &str = "crates/sim/tests/tidy.rs";
+
 /// Bytes that a file may have.
 const SIZE_MAX: u64 = 200_000;
 
@@ -241,9 +244,10 @@ fn the_core_is_deterministic() {
 #[test]
 fn citations_of_rfcs_parse() {
     let mut findings = Vec::new();
-    // Files that read citations hold the signs alone.
+    // Files that read citations hold the signs alone. Specifications cite the sections of papers, too.
     let reading = ["tidy.rs", "conformance/table.rs", "tools/words/words.toml"];
-    let reads = |file: &&File| reading.iter().any(|name| file.name.ends_with(name));
+    let reads =
+        |file: &&File| file.name.starts_with("docs/specs/") || reading.iter().any(|name| file.name.ends_with(name));
     for file in files().iter().filter(|file| !reads(file)) {
         for (number, line) in (1..).zip(file.text.lines()) {
             let bad = |what: &str| format!("{}:{number}: {what}: {}", file.name, line.trim());
@@ -398,6 +402,24 @@ fn links_in_documents_lead_to_files() {
             let is_built = file.name.starts_with("docs/") && BUILT.iter().any(|page| target.ends_with(page));
             if !is_elsewhere && !is_built && !folder.parent().unwrap().join(target).exists() {
                 findings.push(format!("{}: {target}", file.name));
+            }
+        }
+    }
+    none(findings);
+}
+
+/// A source cites a page of `docs/specs` by its path, and the page is there.
+#[test]
+fn citations_of_specifications_lead_to_files() {
+    let mut findings = Vec::new();
+    for file in files().iter().filter(|file| file.has_ending(&[".rs"]) && file.name != THIS) {
+        for (number, line) in (1..).zip(file.text.lines()) {
+            for (start, _) in line.match_indices("specs/") {
+                let is_of = |end: char| !(end.is_ascii_alphanumeric() || "-_.".contains(end));
+                let page = line[start..].split(|c| c != '/' && is_of(c)).next().unwrap().trim_end_matches('.');
+                if !line[..start].ends_with("docs/") || !root().join("docs").join(page).is_file() {
+                    findings.push(format!("{}:{number}: {page}", file.name));
+                }
             }
         }
     }

@@ -110,7 +110,7 @@ fn a_new_connection_each_time_costs_a_round_trip_each_time() {
     near(run(true) - run(false), 3.0 * 2.0 * (48.0 * 8e-6 + 0.1), 1e-9);
 }
 
-/// `specs/traffic.md`, test 6, the response time law of interactive systems: n / (Z + R) exchanges a second.
+/// `docs/specs/traffic.md`, test 6, the response time law of interactive systems: n / (Z + R) exchanges a second.
 #[test]
 fn closed_users_obey_the_response_time_law() {
     let text = "duration = \"4000 s\"\n[link.up]\nfrom = \"u{n}\"\nto = \"a\"\ncount = 20\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n\

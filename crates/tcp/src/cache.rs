@@ -182,7 +182,7 @@ mod tests {
         (path.cwnd / SMSS, path.ssthresh.map(|ssthresh| ssthresh / SMSS))
     }
 
-    /// `specs/tcb-sharing.md`, tests 1 and 2.
+    /// `docs/specs/tcb-sharing.md`, tests 1 and 2.
     #[test]
     fn rfc9040_5_windows_merge() {
         let mut cache = PathCache::default();

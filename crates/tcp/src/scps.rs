@@ -223,7 +223,7 @@ mod tests {
         options.encode()[..usize::from(options.header_len())].to_vec()
     }
 
-    /// `specs/scps-tp.md`, test 1.
+    /// `docs/specs/scps-tp.md`, test 1.
     #[test]
     fn a_snack_is_padded_to_eight_bytes() {
         let snack = SnackOption { offset: 0, size: 2, beyond: BitVector::default() };

@@ -34,7 +34,7 @@ pub fn free_space_loss_db(frequency_ghz: f64, distance_km: f64) -> Result<f64, S
 mod tests {
     use super::*;
 
-    /// `specs/link-budget.md`, tests.
+    /// `docs/specs/link-budget.md`, tests.
     #[test]
     fn free_space_loss_is_that_of_the_worked_cases() {
         let cases = [(20.0, 1350.0, 181.08), (20.0, 2697.3, 187.09), (20.0, 35_786.0, 209.54)];
@@ -44,7 +44,7 @@ mod tests {
         }
     }
 
-    /// `specs/link-budget.md`, tests: from 1350 km, 90 to 20 degrees costs 6.012 dB, 90 to 10 degrees 8.009 dB.
+    /// `docs/specs/link-budget.md`, tests: from 1350 km, 90 to 20 degrees costs 6.012 dB, 90 to 10 degrees 8.009 dB.
     #[test]
     fn a_low_satellite_is_further_away() {
         let cost = |elevation| 20.0 * log10(slant_range_km(elevation, 1350.0).unwrap() / 1350.0);

@@ -106,7 +106,7 @@ mod tests {
 
     const ALL: [Modulation; 4] = [Modulation::Bpsk, Modulation::Qpsk, Modulation::Psk8, Modulation::Apsk16];
 
-    /// `specs/link-budget.md`, tests: the rates and their inverses.
+    /// `docs/specs/link-budget.md`, tests: the rates and their inverses.
     #[test]
     fn qpsk_errs_as_in_the_worked_cases() {
         let rates = [(0.0, 7.865e-2), (4.0, 1.250e-2), (6.0, 2.388e-3), (8.0, 1.909e-4), (9.6, 9.736e-6)];

@@ -396,7 +396,8 @@ mod tests {
         assert!(lost < air.gases_db + air.rain_db + clouds + 0.3 * scintillation);
     }
 
-    /// `specs/link-budget.md`: over a pass at 1350 km, the path loses 6.012 dB more at 20 degrees and 8.009 dB more at
+    /// `docs/specs/link-budget.md`: over a pass at 1350 km, the path loses 6.012 dB more at 20 degrees and 8.009 dB
+    /// more at
     /// 10 than overhead, in free space.
     #[test]
     fn a_low_satellite_is_weaker_by_the_distance() {

@@ -267,7 +267,7 @@ mod tests {
         assert!((value - expected).abs() <= within, "{value} is not {expected}");
     }
 
-    /// `specs/rain.md`, tests.
+    /// `docs/specs/rain.md`, tests.
     #[test]
     fn rain_attenuates_as_in_the_worked_case() {
         let (k, alpha) = rain_coefficients(&RAY).unwrap();
@@ -281,7 +281,7 @@ mod tests {
         near(CLIMATE.attenuation_db(&RAY, 1.0).unwrap(), 1.79, 5e-3);
     }
 
-    /// `specs/rain.md`, tests: at the horizon the polarisations have their own coefficients.
+    /// `docs/specs/rain.md`, tests: at the horizon the polarisations have their own coefficients.
     #[test]
     fn polarisations_have_their_own_coefficients() {
         let flat = |tilt_deg| rain_coefficients(&Ray { elevation_deg: 0.0, tilt_deg, ..RAY }).unwrap();

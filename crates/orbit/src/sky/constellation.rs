@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    /// `specs/constellation.md`, tests 1 and 3.
+    /// `docs/specs/constellation.md`, tests 1 and 3.
     #[test]
     fn iridium_is_phased_as_specified() {
         let shell = iridium();

@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(Earth::AT_REST.angle(Epoch::Y2000, 5000.0), 0.0);
     }
 
-    /// `specs/geometry-delay.md`, values.
+    /// `docs/specs/geometry-delay.md`, values.
     #[test]
     fn slant_ranges_and_delays() {
         for (h, e, d, ms) in [

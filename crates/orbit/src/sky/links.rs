@@ -271,7 +271,7 @@ mod tests {
         SatelliteLinks { topology, ..SatelliteLinks::GRID }
     }
 
-    /// `specs/constellation.md`, tests 3 and 4: chord 4033.4 km, grazing height 490.0 km.
+    /// `docs/specs/constellation.md`, tests 3 and 4: chord 4033.4 km, grazing height 490.0 km.
     #[test]
     fn the_chord_in_a_plane_clears_the_earth() {
         let sky = iridium();

@@ -354,7 +354,7 @@ mod tests {
         }
     }
 
-    /// `specs/geometry-delay.md`: periods.
+    /// `docs/specs/geometry-delay.md`: periods.
     #[test]
     fn periods_are_those_of_the_specification() {
         for (h, period) in [(1350.0, 6761.19), (780.0, 6027.14), (550.0, 5738.99)] {

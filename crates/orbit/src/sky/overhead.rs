@@ -87,7 +87,7 @@ mod tests {
         assert!((a - b).abs() <= 1e-4 * b.abs() + 1e-9, "{a} is not {b}");
     }
 
-    /// `specs/geometry-delay.md`, values; delays are printed with four digits.
+    /// `docs/specs/geometry-delay.md`, values; delays are printed with four digits.
     #[test]
     fn slant_ranges_and_delays() {
         for (h, e, d, ms) in [
@@ -109,7 +109,7 @@ mod tests {
         }
     }
 
-    /// `specs/geometry-delay.md`, periods and overhead visibility.
+    /// `docs/specs/geometry-delay.md`, periods and overhead visibility.
     #[test]
     fn periods() {
         for (h, elevation, period, psi, visible) in [

@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(link.arq.map(|arq| arq.resent_bytes), Some(1000));
     }
 
-    /// `specs/fec-acm.md`: q 0.1, N 2: 1e-3 of the packets are left damaged, and each is sent 1.11 times.
+    /// `docs/specs/fec-acm.md`: q 0.1, N 2: 1e-3 of the packets are left damaged, and each is sent 1.11 times.
     #[test]
     fn what_is_left_and_what_it_costs_are_as_computed() {
         let error = ErrorModel::Independent { unit: ErrorUnit::Packet, rate: 0.1 };

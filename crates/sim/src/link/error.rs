@@ -277,7 +277,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// `specs/error-models.md`: the three units, within four standard deviations.
+    /// `docs/specs/error-models.md`: the three units, within four standard deviations.
     #[test]
     fn the_unit_decides_what_a_rate_means() {
         for (unit, rate, size, expected) in [
@@ -310,7 +310,7 @@ mod tests {
         }
     }
 
-    /// `specs/error-models.md`, p 0.01, r 0.1, e_B 0.5: loss 0.0455; with e_B 1, bad runs of 10 packets.
+    /// `docs/specs/error-models.md`, p 0.01, r 0.1, e_B 0.5: loss 0.0455; with e_B 1, bad runs of 10 packets.
     #[test]
     fn stepped_states_lose_as_much_as_their_chain_says_however_often_packets_come() {
         let stay = Stay::Packets { good: 100 * MILLIONTHS, bad: 10 * MILLIONTHS };
@@ -339,7 +339,8 @@ mod tests {
         assert!((measured - 0.06256).abs() < 4.0 * deviation + 1e-5, "{measured}");
     }
 
-    /// `specs/error-models.md`: q 0.05, b 4 is p 0.013158, r 0.25, which is a good state of 76 packets; in time, 4 ms in 80.
+    /// `docs/specs/error-models.md`: q 0.05, b 4 is p 0.013158, r 0.25, which is a good state of 76 packets; in time, 4
+    /// ms in 80.
     #[test]
     fn fitted_bursts_are_as_frequent_and_as_long_as_asked_for() {
         for (burst, loss, length) in [("4 packets", 0.05, 4.0), ("8 packets", 0.01, 8.0), ("4 ms", 0.05, 4.55)] {

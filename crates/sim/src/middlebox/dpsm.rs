@@ -127,7 +127,7 @@ mod tests {
     use bentpipe_tcp::Segment;
     use bentpipe_units::Time;
 
-    /// `specs/dpsm.md`: 1000 B, f = 2: 640; then without a failure 800, 1000, 1200.
+    /// `docs/specs/dpsm.md`: 1000 B, f = 2: 640; then without a failure 800, 1000, 1200.
     #[test]
     fn sizes_follow_failures_by_factors_or_by_steps() {
         for (additive, expected) in [(false, [640, 800, 1000, 1200]), (true, [640, 704, 768, 832])] {

@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// `specs/eln-eten.md`: 0.99 x 0.999 x 0.98 = 0.9692.
+    /// `docs/specs/eln-eten.md`: 0.99 x 0.999 x 0.98 = 0.9692.
     #[test]
     fn the_chance_to_survive_multiplies_over_hops_and_is_echoed() {
         let mut bench = Bench::default();

@@ -273,7 +273,7 @@ mod tests {
         pass(&mut ewa, true, Segment { window: field * MSS, flags: Flags::ACK, ..Segment::default() }) / MSS
     }
 
-    /// `specs/ewa.md`, tests.
+    /// `docs/specs/ewa.md`, tests.
     #[test]
     fn the_window_is_the_logarithm_of_the_free_room() {
         assert_eq!(feedback(1.0, 64, 60, true), 6);

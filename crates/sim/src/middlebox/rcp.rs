@@ -183,7 +183,7 @@ mod tests {
         Port { link: LinkId::new(0), rate: Some(rate), mean: 0.1, arrived, largest: 1500.0, began, ends }
     }
 
-    /// `specs/xcp-rcp.md`, test 6.
+    /// `docs/specs/xcp-rcp.md`, test 6.
     #[test]
     fn the_rate_follows_what_is_left_and_what_waits() {
         let mut port = port(1e6, 1e6 * 0.05);

@@ -372,7 +372,7 @@ mod tests {
         sought.iter().map(|share| (share.round_trip * level).round()).collect()
     }
 
-    /// `specs/refwa.md`, tests 1 to 3.
+    /// `docs/specs/refwa.md`, tests 1 to 3.
     #[test]
     fn windows_are_as_round_trips_and_what_others_cannot_use_is_shared_in_rates() {
         let all = |window| vec![share(80.0, f64::INFINITY), share(160.0, f64::INFINITY), share(240.0, window)];

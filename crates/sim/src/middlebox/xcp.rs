@@ -262,7 +262,7 @@ mod tests {
         port
     }
 
-    /// `specs/xcp-rcp.md`, tests 1 and 2.
+    /// `docs/specs/xcp-rcp.md`, tests 1 and 2.
     #[test]
     fn what_is_left_of_the_link_less_the_standing_queue_is_handed_out() {
         let mut port = renewed(&[(10, 10_000.0)], 2e5, 1e4);

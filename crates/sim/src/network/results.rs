@@ -135,7 +135,7 @@ fn jain(shares: &[f64]) -> f64 {
 mod tests {
     use super::jain;
 
-    /// `specs/metrics.md`, test 3.
+    /// `docs/specs/metrics.md`, test 3.
     #[test]
     fn jain_index_worked_cases() {
         assert!((jain(&[10.0, 20.0, 30.0]) - 0.857_143).abs() < 1e-6);

@@ -168,8 +168,8 @@ fn everything_can_be_written_and_read_back() {
     }
 }
 
-/// `specs/traffic.md`, test 4: 100 kB at 10 Mbit/s in segments of 1460 B with 40 B of headers: 822 080 bit, and 6.0821
-/// transfers a second for half of the link.
+/// `docs/specs/traffic.md`, test 4: 100 kB at 10 Mbit/s in segments of 1460 B with 40 B of headers: 822 080 bit, and
+/// 6.0821 transfers a second for half of the link.
 #[test]
 fn a_load_becomes_an_interval_between_arrivals() {
     for (headers, per_second) in [("", 6.0821), (", load_headers = false", 6.25)] {

@@ -515,7 +515,7 @@ mod tests {
         assert!((value / expected - 1.0).abs() < 2e-3, "{value:e} {expected:e}");
     }
 
-    /// `specs/fec-acm.md`, tests: at Eb/N0 = 4 dB the first term is 9.70e-6, four terms are 1.740e-5.
+    /// `docs/specs/fec-acm.md`, tests: at Eb/N0 = 4 dB the first term is 9.70e-6, four terms are 1.740e-5.
     #[test]
     fn the_union_bound_is_that_of_the_worked_case() {
         let x = libm::sqrt(linear(4.0));
@@ -564,7 +564,8 @@ mod tests {
         assert_eq!(rates.values().collect::<Vec<_>>(), [0.0, 1.0, 0.0]);
     }
 
-    /// `specs/fec-acm.md`: Es/N0 8 dB, margin 1 dB: 8PSK 2/3 (6.62 <= 7), which gives more than QPSK 9/10. At -2 dB the link is out.
+    /// `docs/specs/fec-acm.md`: Es/N0 8 dB, margin 1 dB: 8PSK 2/3 (6.62 <= 7), which gives more than QPSK 9/10. At -2
+    /// dB the link is out.
     #[test]
     fn the_modulation_that_gives_most_is_chosen_of_those_that_work() {
         let constant =

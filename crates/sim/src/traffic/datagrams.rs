@@ -158,7 +158,7 @@ mod tests {
         assert!((late.iter().sum::<f64>() / 1e4 - 0.005).abs() < 1e-4);
     }
 
-    /// `specs/traffic.md`, test 5: 1 Mbit/s, on for 0.5 s and off for 1.5 s on average: 250 kbit/s.
+    /// `docs/specs/traffic.md`, test 5: 1 Mbit/s, on for 0.5 s and off for 1.5 s on average: 250 kbit/s.
     #[test]
     fn on_off_sources_have_their_mean_rate() {
         let [on, off] = [500, 1500].map(|ms| Wait::Exponential { mean: Duration::from_millis(ms) });

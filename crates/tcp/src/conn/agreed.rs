@@ -161,7 +161,7 @@ pub(crate) fn window_shift(buffer: u64) -> u8 {
 mod tests {
     use super::*;
 
-    /// `specs/timestamps-window-scaling.md`, test 2.
+    /// `docs/specs/timestamps-window-scaling.md`, test 2.
     #[test]
     fn rfc7323_2_3_smallest_sufficient_shift() {
         assert_eq!([65_535, 65_536, 6_375_000, 1 << 30].map(window_shift), [0, 1, 7, 14]);

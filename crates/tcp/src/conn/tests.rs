@@ -29,7 +29,7 @@ use bench::{exchange, Bench, Fate, Pair, SMSS};
 
 const NONE: [u64; 0] = [];
 
-/// `specs/tcp-reno.md`, test 1: segment 0 of ten is lost.
+/// `docs/specs/tcp-reno.md`, test 1: segment 0 of ten is lost.
 #[test]
 fn rfc5681_3_2_fast_recovery() {
     let mut s = Bench::new(CcKind::Reno, 10, |_| ());
@@ -42,7 +42,7 @@ fn rfc5681_3_2_fast_recovery() {
     assert_eq!((s.ack(10, &[]), s.cwnd()), (vec![14], 5));
 }
 
-/// `specs/tcp-newreno.md`: segments 0 and 1 of ten are lost.
+/// `docs/specs/tcp-newreno.md`: segments 0 and 1 of ten are lost.
 #[test]
 fn rfc6582_3_2_partial_and_full_acks() {
     let mut s = Bench::new(CcKind::NewReno, 10, |_| ());
@@ -88,7 +88,7 @@ fn rfc6582_3_2_no_second_episode_below_recover() {
     assert_eq!(s.conn.counters().fast_retransmits, before);
 }
 
-/// `specs/tcp-tahoe-tcpmin.md`, test 2: segment 7 of 7..14 is lost; only the timer finds it.
+/// `docs/specs/tcp-tahoe-tcpmin.md`, test 2: segment 7 of 7..14 is lost; only the timer finds it.
 #[test]
 fn tcpmin_waits_for_the_timer() {
     let mut s = Bench::new(CcKind::TcpMin, 8, |_| ());
@@ -132,7 +132,7 @@ fn rfc5681_3_1_slow_start_doubles() {
     assert_eq!(rounds, [1, 2, 4, 8]);
 }
 
-/// `specs/limited-transmit.md`.
+/// `docs/specs/limited-transmit.md`.
 #[test]
 fn rfc3042_2_two_new_segments() {
     let mut s = Bench::new(CcKind::NewReno, 4, |config| config.limited_transmit = true);
@@ -151,7 +151,7 @@ fn rfc3042_2_the_receivers_window_forbids_it() {
     assert_eq!([(); 3].map(|()| s.ack(0, &[])), [vec![], vec![], vec![0]]);
 }
 
-/// `specs/tcp-sack.md`, test 1: 0 and 3 of ten are lost.
+/// `docs/specs/tcp-sack.md`, test 1: 0 and 3 of ten are lost.
 #[test]
 fn rfc6675_5_two_losses_in_one_round() {
     let mut s = Bench::new(CcKind::Sack, 10, |_| ());
@@ -206,7 +206,7 @@ fn rfc2018_8_discard_resends_what_was_reported() {
     }
 }
 
-/// `specs/rto.md`, test 4: the timeout doubles from 0.4 s; after six retransmissions the connection dies.
+/// `docs/specs/rto.md`, test 4: the timeout doubles from 0.4 s; after six retransmissions the connection dies.
 #[test]
 fn give_up_after_six_retransmissions() {
     let mut s = Bench::new(CcKind::Reno, 1, |config| {

@@ -135,7 +135,7 @@ impl SizeFormula {
 mod tests {
     use super::*;
 
-    /// `specs/optimum-packet-size.md`: the table, H = 40 B.
+    /// `docs/specs/optimum-packet-size.md`: the table, H = 40 B.
     #[test]
     fn sizes_are_those_of_the_table() {
         let rates = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6];
@@ -162,7 +162,8 @@ mod tests {
         PacketSize::Optimum { formula, gives, unit, density, header, min: 80, max }
     }
 
-    /// `specs/optimum-packet-size.md`, clamping, and `specs/been.md`, test 2: packets of 80, 110 and 264 B as payload.
+    /// `docs/specs/optimum-packet-size.md`, clamping, and `docs/specs/been.md`, test 2: packets of 80, 110 and 264 B as
+    /// payload.
     #[test]
     fn sizes_stay_within_bounds_and_are_payload_or_packet() {
         let of = |given, rate, smss| packet(optimum(|_, _, _, gives| *gives = given), rate, smss);

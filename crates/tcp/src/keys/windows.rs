@@ -183,7 +183,7 @@ words! {
 mod tests {
     use super::InitialWindow::{Rfc3390, Rfc5681, Rfc6928, Segments};
 
-    /// `specs/initial-window.md`, tests.
+    /// `docs/specs/initial-window.md`, tests.
     #[test]
     fn initial_windows_of_the_rfcs() {
         assert_eq!([Rfc3390.bytes(1460), Rfc6928.bytes(1460)], [4380, 14_600]);

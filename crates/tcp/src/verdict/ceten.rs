@@ -98,7 +98,7 @@ fn left(share: f64) -> u32 {
 mod tests {
     use super::*;
 
-    /// `specs/eln-eten.md`: c 0.01, e 0.03.
+    /// `docs/specs/eln-eten.md`: c 0.01, e 0.03.
     #[test]
     fn the_share_of_congestion_follows_from_all_losses_and_survival() {
         let lost: f64 = 1.0 - 0.99 * 0.97;

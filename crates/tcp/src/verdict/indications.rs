@@ -139,7 +139,7 @@ pub(super) mod tests {
         policy
     }
 
-    /// `specs/scps-tp.md`, test 6, and its opposite.
+    /// `docs/specs/scps-tp.md`, test 6, and its opposite.
     #[test]
     fn indications_last_two_round_trips_and_congestion_overrides() {
         for loss in [false, true].map(loss) {

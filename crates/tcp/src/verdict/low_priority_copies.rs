@@ -108,7 +108,7 @@ mod tests {
         policy.judge(&loss, &at(1000))
     }
 
-    /// `specs/tcp-peach.md`, the reading's test: 15 of 16 back is an error, 4 of 16 congestion.
+    /// `docs/specs/tcp-peach.md`, the reading's test: 15 of 16 back is an error, 4 of 16 congestion.
     #[test]
     fn the_share_of_copies_that_come_back_decides() {
         assert_eq!(judged(16, 15, false), Verdict::LinkError);

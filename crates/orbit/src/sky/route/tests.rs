@@ -192,7 +192,8 @@ fn failures_are_routed_around() {
     assert!(route.changes[1].nodes.is_empty() && route.delays_s[6].is_nan() && route.delays_s[12].is_finite());
 }
 
-/// GEO: up and down once takes 238.7 ms from below the satellite to 278.1 ms at the edge (`specs/geometry-delay.md`).
+/// GEO: up and down once takes 238.7 ms from below the satellite to 278.1 ms at the edge
+/// (`docs/specs/geometry-delay.md`).
 #[test]
 fn geostationary_paths_have_their_closed_form() {
     let mut constellation = Constellation::new(Epoch::Y2000);

@@ -79,7 +79,8 @@ fn periodic_checks_wait_until_the_satellite_has_set() {
     assert!(other.iter().zip(&list).any(|(a, b)| a.at_s != b.at_s && (a.at_s - b.at_s).abs() < 15.0));
 }
 
-/// `specs/starlink.md`: 600 s contain 40 boundaries, at seconds 12, 27, 42 and 57. They belong to UTC, not to the run.
+/// `docs/specs/starlink.md`: 600 s contain 40 boundaries, at seconds 12, 27, 42 and 57. They belong to UTC, not to the
+/// run.
 #[test]
 fn slots_change_at_their_seconds_of_the_minute() {
     let mut sky = preset("starlink-shell-1").unwrap().sky(Epoch::parse("2024-07-17T10:00:05").unwrap()).unwrap();

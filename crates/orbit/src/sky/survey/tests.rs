@@ -27,7 +27,7 @@ fn overhead(altitude_km: f64, elevation_deg: f64) -> Sky {
     sky
 }
 
-/// `specs/geometry-delay.md`: times of visibility of overhead passes over an Earth at rest; the timer study's pass
+/// `docs/specs/geometry-delay.md`: times of visibility of overhead passes over an Earth at rest; the timer study's pass
 /// (1350 km, 20°) lasts 719.16 s, is farthest 2697.30 km and nearest 1350 km.
 #[test]
 fn overhead_passes_last_as_long_as_their_closed_form() {

@@ -173,7 +173,7 @@ mod tests {
         (0..100_000).map(|step| s(1.0) + Duration::from_micros(10 * step)).flat_map(drops_at).collect()
     }
 
-    /// `specs/aqm.md` test 2.
+    /// `docs/specs/aqm.md` test 2.
     #[test]
     fn rfc8289_3_3_drops_come_sooner_and_sooner() {
         let drops = drops(10, 0.020);
@@ -184,14 +184,15 @@ mod tests {
         assert!(drops.len() > 5);
     }
 
-    /// `specs/aqm.md` test 3.
+    /// `docs/specs/aqm.md` test 3.
     #[test]
     fn a_packet_alone_is_never_dropped() {
         assert!(drops(1, 0.050).is_empty() && drops(2, 0.050).is_empty() && !drops(3, 0.050).is_empty());
         assert!(drops(10, 0.004).is_empty());
     }
 
-    /// `specs/aqm.md` test 2: within 16 intervals the count of the last time, less where it began, is the first guess.
+    /// `docs/specs/aqm.md` test 2: within 16 intervals the count of the last time, less where it began, is the first
+    /// guess.
     #[test]
     fn rfc8289_5_5_a_queue_that_comes_back_soon_meets_the_rate_of_last_time() {
         for (away, count, next) in [(1.5, 9, 0.033_333), (1.7, 1, 0.1)] {

@@ -174,7 +174,7 @@ mod tests {
         (queue, 0, other)
     }
 
-    /// `specs/aqm.md` test 4.
+    /// `docs/specs/aqm.md` test 4.
     #[test]
     fn a_flow_that_sends_little_goes_first() {
         let ((mut queue, bulk, thin), mut losses) = (two_flows(), Losses::new());
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(queue.dequeue(s(0.0), &mut losses).unwrap().flow().index(), thin);
     }
 
-    /// `specs/aqm.md` test 4.
+    /// `docs/specs/aqm.md` test 4.
     #[test]
     fn large_and_small_packets_share_by_bytes() {
         let ((mut queue, large, small), mut losses) = (two_flows(), Losses::new());

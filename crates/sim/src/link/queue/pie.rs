@@ -183,7 +183,7 @@ mod tests {
         PieQueue::new(&spec(), Stream::new(1, "link/l.forward", "queue"))
     }
 
-    /// `specs/aqm.md` test 5.
+    /// `docs/specs/aqm.md` test 5.
     #[test]
     fn rfc8033_4_2_the_step_is_scaled() {
         let after = |p: f64| controlled(p, MS * 35, MS * 25, MS * 15) - p;

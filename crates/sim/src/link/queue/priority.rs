@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(order.collect::<Vec<_>>(), [1, 3, 0, 2]);
     }
 
-    /// `specs/tcp-peach.md`, test 4: a limit of 10.
+    /// `docs/specs/tcp-peach.md`, test 4: a limit of 10.
     #[test]
     fn a_full_queue_pushes_out_the_last_of_the_lowest_class() {
         let fate = |low: usize, class: u8| {

@@ -199,7 +199,7 @@ mod tests {
         assert!((measured - expected).abs() < 1e-9, "{measured}, not {expected}");
     }
 
-    /// `specs/aqm.md` test 1.
+    /// `docs/specs/aqm.md` test 1.
     #[test]
     fn the_probability_rises_with_the_average() {
         let mut red = red(&spec());
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(red.pressure(), None);
     }
 
-    /// `specs/aqm.md` test 1.
+    /// `docs/specs/aqm.md` test 1.
     #[test]
     fn drops_are_spread() {
         let mut red = red(&spec());
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// `specs/aqm.md` test 1.
+    /// `docs/specs/aqm.md` test 1.
     #[test]
     fn the_average_follows_the_queue_and_falls_while_the_link_is_idle() {
         let (mut red, mut losses) = (red(&spec()), Losses::new());

@@ -143,7 +143,7 @@ mod tests {
         (0..packets).map(|_| queue.dequeue(s(0.0), &mut losses).unwrap().class).collect()
     }
 
-    /// `specs/aqm.md` test 6: 3000 B each after three rounds.
+    /// `docs/specs/aqm.md` test 6: 3000 B each after three rounds.
     #[test]
     fn deficits_make_up_for_large_packets() {
         assert_eq!(order(Some(1000), [1, 1], 8), [1, 1, 0, 1, 1, 0, 1, 1]);

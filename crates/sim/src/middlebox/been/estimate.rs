@@ -127,7 +127,7 @@ pub(super) mod tests {
         assert!((value / expected - 1.0).abs() < 1e-5, "{value} against {expected}");
     }
 
-    /// `specs/gap-mle-ber.md`, tests 1 and 2.
+    /// `docs/specs/gap-mle-ber.md`, tests 1 and 2.
     #[test]
     fn equal_packets_give_the_closed_form() {
         for (lost, expected) in [(1, 1.31614e-3), (2, 2.78541e-3), (5, 8.62691e-3), (9, 2.83721e-2)] {
@@ -138,14 +138,14 @@ pub(super) mod tests {
         assert_eq!([0, 10].map(|lost| sample(MleUnit::Byte, &equal(80, lost))), [0.0, 1.0]);
     }
 
-    /// `specs/gap-mle-ber.md`, test 3.
+    /// `docs/specs/gap-mle-ber.md`, test 3.
     #[test]
     fn packets_of_two_sizes_are_weighted_by_size() {
         let mixed: Vec<_> = (0..10).map(|at| if at < 5 { (1540, at < 2) } else { (80, at == 5) }).collect();
         near(sample(MleUnit::Bit, &mixed), 5.86809e-5);
     }
 
-    /// `specs/gap-mle-ber.md`, test 4.
+    /// `docs/specs/gap-mle-ber.md`, test 4.
     #[test]
     fn the_mean_forgets_with_its_weight() {
         for (start, means) in [

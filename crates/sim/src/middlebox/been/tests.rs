@@ -24,7 +24,7 @@ fn notices(bench: &mut Bench) -> Vec<(u32, Option<f32>)> {
     bench.out.take().iter().map(notice).collect()
 }
 
-/// `specs/been.md`, test 1.
+/// `docs/specs/been.md`, test 1.
 #[test]
 fn ten_records_make_an_estimate_and_each_error_a_report() {
     let (mut bench, mut gateway) = (Bench::default(), Gateway::new(config(|_| {})));

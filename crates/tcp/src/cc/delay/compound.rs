@@ -344,7 +344,7 @@ mod tests {
         (run.cc.dwnd / 1000.0, run.cc.increase / 1000.0)
     }
 
-    /// `specs/compound.md`, tests 1 and 2: diff 9.09 and 37.5.
+    /// `docs/specs/compound.md`, tests 1 and 2: diff 9.09 and 37.5.
     #[test]
     fn dwnd_grows_without_a_queue_and_makes_way_to_one() {
         let (dwnd, increase) = end_of_round(110);

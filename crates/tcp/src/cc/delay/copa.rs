@@ -326,7 +326,7 @@ mod tests {
         sender
     }
 
-    /// `specs/copa.md`, test: dq 10 ms is a target of 200 packets/s; 20 segments in 110 ms are 181.8, 23 are 209.
+    /// `docs/specs/copa.md`, test: dq 10 ms is a target of 200 packets/s; 20 segments in 110 ms are 181.8, 23 are 209.
     #[test]
     fn the_target_is_in_inverse_proportion_to_the_queueing_delay() {
         let mut sender = twenty(1.0);
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!([20, 21, 22, 23].map(&mut is_below), [true, true, true, false]);
     }
 
-    /// `specs/copa.md`, test: 20 segments, δ 0.5: 0.1 for each ACK, 0.4 with v = 4.
+    /// `docs/specs/copa.md`, test: 20 segments, δ 0.5: 0.1 for each ACK, 0.4 with v = 4.
     #[test]
     fn each_ack_moves_the_window_by_v_over_delta_cwnd() {
         let moved = |velocity, rtt_ms: f64| {

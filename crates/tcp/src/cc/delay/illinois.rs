@@ -260,7 +260,7 @@ mod tests {
 
     const DEFAULT: fn() -> IllinoisSettings = IllinoisSettings::default;
 
-    /// `specs/illinois.md`, tests: dm 100 ms.
+    /// `docs/specs/illinois.md`, tests: dm 100 ms.
     #[test]
     fn alpha_and_beta_by_delay() {
         let table = [(10.0, 2.538, 0.125), (50.0, 0.588, 0.3393), (100.0, 0.3, 0.5), (1.0, 10.0, 0.125)];

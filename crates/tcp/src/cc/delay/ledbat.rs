@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    /// `specs/ledbat.md`, test: 40 ms queued, 1460 B acknowledged, a window of 14,600 B: +87.6 B.
+    /// `docs/specs/ledbat.md`, test: 40 ms queued, 1460 B acknowledged, a window of 14,600 B: +87.6 B.
     #[test]
     fn rfc6817_2_4_2_the_window_grows_by_what_is_left_of_the_target() {
         let mut cc = ledbat(10, LedbatSettings { current_filter: 1, ..LedbatSettings::default() });

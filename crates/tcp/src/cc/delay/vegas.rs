@@ -225,7 +225,7 @@ mod tests {
         VegasSettings { diff: VegasDiff::Linux, double_every: 1, ..VegasSettings::default() }
     }
 
-    /// `specs/vegas.md`, tests: 20 segments, base 100 ms.
+    /// `docs/specs/vegas.md`, tests: 20 segments, base 100 ms.
     #[test]
     fn what_is_queued_decides_over_the_next_round() {
         let after = |settings, rtt_ms| {
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!([125.0, 110.0, 130.0].map(|ms| after(linux(), ms)), [19.0, 20.0, 19.0]);
     }
 
-    /// `specs/vegas.md`, tests: 4.0, 1.82, 4.62 segments; in Linux 5, 2.0, 6.
+    /// `docs/specs/vegas.md`, tests: 4.0, 1.82, 4.62 segments; in Linux 5, 2.0, 6.
     #[test]
     fn both_readings_of_the_difference() {
         let diff = |settings, rtt_ms: u64| {
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!([125, 110, 130].map(|ms| diff(linux(), ms)), [5.0, 2.0, 6.0]);
     }
 
-    /// `specs/vegas.md`, tests: slow start with 20 segments at 110 ms goes on with min(20, 18 + 1).
+    /// `docs/specs/vegas.md`, tests: slow start with 20 segments at 110 ms goes on with min(20, 18 + 1).
     #[test]
     fn slow_start_ends_at_what_the_path_holds() {
         // The ACK that begins the first round adds a segment.

@@ -248,7 +248,7 @@ mod tests {
         sender
     }
 
-    /// `specs/veno.md`, tests: 20 segments, base 100 ms.
+    /// `docs/specs/veno.md`, tests: 20 segments, base 100 ms.
     #[test]
     fn a_loss_is_random_where_few_segments_are_queued() {
         for rtt in [VenoRtt::Round, VenoRtt::Ack] {

@@ -225,7 +225,8 @@ mod tests {
         sender
     }
 
-    /// `specs/yeah.md`, tests: 400 segments, 100 and 120 ms: 66.7 queued, 20 ms > 12.5 ms. A loss takes max(66, 50).
+    /// `docs/specs/yeah.md`, tests: 400 segments, 100 and 120 ms: 66.7 queued, 20 ms > 12.5 ms. A loss takes max(66,
+    /// 50).
     #[test]
     fn a_loss_takes_what_was_queued() {
         let mut sender = at(400);

@@ -241,7 +241,7 @@ mod tests {
         rounds
     }
 
-    /// `specs/bic.md`, tests: in whole and in broken steps.
+    /// `docs/specs/bic.md`, tests: in whole and in broken steps.
     #[test]
     fn steps_below_the_maximum() {
         for whole_steps in [true, false] {

@@ -342,7 +342,7 @@ mod tests {
         assert!((a - b).abs() <= tolerance, "{a}, expected {b}");
     }
 
-    /// `specs/cubic.md`, test 1.
+    /// `docs/specs/cubic.md`, test 1.
     #[test]
     fn rfc9438_4_2_the_function_leads_back_to_the_window_of_the_loss() {
         let mut cc = cubic(100);
@@ -356,7 +356,7 @@ mod tests {
         near(w(&cc, 2.0 * k(&cc)), 130.0, 1e-9);
     }
 
-    /// `specs/cubic.md`, test 2.
+    /// `docs/specs/cubic.md`, test 2.
     #[test]
     fn rfc9438_4_7_a_loss_below_the_plateau_lowers_it_further() {
         let after = |fast_convergence| {
@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(after(false).0, 80_000.0);
     }
 
-    /// `specs/cubic.md`, tests 3 and 4.
+    /// `docs/specs/cubic.md`, tests 3 and 4.
     #[test]
     fn rfc9438_4_4_an_ack_adds_its_share_of_the_way_to_the_target() {
         let added = |cwnd: u64, at_s: f64| {
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(added(90, 1.0), 0.0, "never towards a target below");
     }
 
-    /// `specs/cubic.md`, test 5.
+    /// `docs/specs/cubic.md`, test 5.
     #[test]
     fn rfc9438_4_3_small_windows_grow_as_renos() {
         let mut cc = cubic(10);
@@ -416,7 +416,7 @@ mod tests {
         near(cc.cwnd() as f64, 10_000.0, 500.0);
     }
 
-    /// `specs/cubic.md`, test 6.
+    /// `docs/specs/cubic.md`, test 6.
     #[test]
     fn rfc9438_4_2_time_without_data_does_not_count() {
         let start = || {

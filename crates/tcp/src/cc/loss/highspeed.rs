@@ -344,7 +344,7 @@ mod tests {
         assert!((value / expected - 1.0).abs() <= share, "{value} instead of {expected}");
     }
 
-    /// `specs/highspeed-tcp.md`, constants and tests; 72.5 is "72" in RFC 3649 §7.
+    /// `docs/specs/highspeed-tcp.md`, constants and tests; 72.5 is "72" in RFC 3649 §7.
     #[test]
     fn rfc3649_7_increase_and_decrease() {
         let law = law(HighSpeedParameters::Formula);

@@ -359,7 +359,7 @@ mod tests {
         assert!((value - expected).abs() < 1e-9, "{value} {expected}");
     }
 
-    /// `specs/htcp.md`, tests.
+    /// `docs/specs/htcp.md`, tests.
     #[test]
     fn the_increase_grows_with_the_time_since_congestion() {
         for (elapsed, expected) in [(0, 1.0), (500, 1.0), (1000, 1.0), (2000, 11.25), (4000, 33.25)] {
@@ -370,7 +370,7 @@ mod tests {
         assert_near(alpha(100, 0.8, 2000), 4.5);
     }
 
-    /// `specs/htcp.md`, tests: RTTmin 540 ms and 50 ms.
+    /// `docs/specs/htcp.md`, tests: RTTmin 540 ms and 50 ms.
     #[test]
     fn the_increase_is_scaled_by_the_round_trip_time() {
         assert_near(alpha(540, 0.5, 2000), 22.5);
@@ -383,7 +383,7 @@ mod tests {
         assert_near(run.cc.alpha(ms(2000)), 11.25);
     }
 
-    /// Losses at the same throughput: after the first two, what empties the queue (`specs/htcp.md`, tests: RTTmin
+    /// Losses at the same throughput: after the first two, what empties the queue (`docs/specs/htcp.md`, tests: RTTmin
     /// 100 ms, RTTmax 150 ms, β 0.667). The first is a bandwidth switch, from nothing.
     fn backoffs(rtts_ms: &[u64], settings: HtcpSettings) -> Vec<f64> {
         let mut run = Run::new(1000, settings);

@@ -283,7 +283,7 @@ mod tests {
         assert!((value / expected - 1.0).abs() <= share, "{value} instead of {expected}");
     }
 
-    /// `specs/hybla.md`, tests.
+    /// `docs/specs/hybla.md`, tests.
     #[test]
     fn each_ack_adds_2_to_the_rho_minus_1_and_each_round_trip_rho_squared() {
         assert_eq!(added(hybla(10, 1000), |cc| ack(cc, 100)), 15.0);
@@ -312,7 +312,7 @@ mod tests {
         }
     }
 
-    /// `specs/hybla.md`, reading: never past the threshold with one ACK.
+    /// `docs/specs/hybla.md`, reading: never past the threshold with one ACK.
     #[test]
     fn slow_start_ends_at_the_threshold() {
         assert_eq!(added(hybla(10, 500), |cc| ack(cc, 540)), 490.0);

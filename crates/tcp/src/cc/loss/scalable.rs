@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    /// `specs/scalable-tcp.md`, tests.
+    /// `docs/specs/scalable-tcp.md`, tests.
     #[test]
     fn a_hundredth_for_each_ack_and_an_eighth_for_each_loss() {
         let mut cc = scalable(1000);

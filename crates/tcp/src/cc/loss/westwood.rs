@@ -286,7 +286,7 @@ mod tests {
         [WestwoodSettings::default().into(), at_loss.into()]
     }
 
-    /// `specs/westwood.md`, test 5: 1 MB/s and 0.5 s are 500 segments.
+    /// `docs/specs/westwood.md`, test 5: 1 MB/s and 0.5 s are 500 segments.
     #[test]
     fn a_loss_leaves_what_the_path_holds_and_a_timeout_keeps_it_as_threshold() {
         for form in forms() {

@@ -189,7 +189,7 @@ mod tests {
         assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{found} instead of {expected}");
     }
 
-    /// `specs/westwood.md`, test 1: 1 Mbit/s from nothing, an ACK each 100 ms.
+    /// `docs/specs/westwood.md`, test 1: 1 Mbit/s from nothing, an ACK each 100 ms.
     #[test]
     fn the_filter_rises_to_a_constant_rate() {
         let mut filter = tustin(2);
@@ -283,7 +283,7 @@ mod tests {
             .collect()
     }
 
-    /// `specs/westwood.md`, tests 2 and 3.
+    /// `docs/specs/westwood.md`, tests 2 and 3.
     #[test]
     fn westwood_plus_smooths_one_sample_for_each_round_trip() {
         let linux = per_round(WestwoodSmoothing::Linux, &[100.0, 100.0, 200.0, 200.0]);

@@ -278,8 +278,8 @@ impl Increase {
     }
 }
 
-/// A window in bytes that keeps fractions of a byte, so that many small increases add up (`specs/README`, rule 6). It
-/// has 16 binary digits after the point.
+/// A window in bytes that keeps fractions of a byte, so that many small increases add up (`docs/specs/index.md`,
+/// rule 6). It has 16 binary digits after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cwnd(u64);
 
@@ -400,7 +400,7 @@ mod tests {
     const ALL: [ByteCounting; 6] =
         [ByteCounting::Rfc5681, ByteCounting::PerAck, ByteCounting::Ubc, ByteCounting::UbcPure, ByteCounting::Lbc, ABC];
 
-    /// `specs/byte-counting.md`, tests: 3000 B are acknowledged at once.
+    /// `docs/specs/byte-counting.md`, tests: 3000 B are acknowledged at once.
     #[test]
     fn rfc3465_2_2_slow_start_counts_bytes_up_to_a_limit() {
         let after = |counting_: ByteCounting, after_rto: bool| {
@@ -498,7 +498,7 @@ mod tests {
         assert_eq!(w.cwnd(), 11_000);
     }
 
-    /// `specs/delayed-ack.md`, test 2: an ACK for each second segment.
+    /// `docs/specs/delayed-ack.md`, test 2: an ACK for each second segment.
     #[test]
     fn delayed_acks_slow_slow_start_down_and_byte_counting_makes_up_for_it() {
         let rounds = |counting_: ByteCounting| {
@@ -512,7 +512,7 @@ mod tests {
         assert_eq!(rounds(ABC), [16, 32, 64]);
     }
 
-    /// `specs/constant-rate-increase-by-k.md`, tests: 50 segments, 0.5 s.
+    /// `docs/specs/constant-rate-increase-by-k.md`, tests: 50 segments, 0.5 s.
     #[test]
     fn rfc2760_3_6_increase_does_not_depend_on_the_round_trip() {
         let reference_rtt = Duration::from_millis(100);

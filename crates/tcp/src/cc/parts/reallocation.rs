@@ -1,5 +1,5 @@
 //! Instants at which a constellation reallocates its satellites. They are a period apart, and the path may change at
-//! each of them. Starlink's are 15 s apart, at seconds 12, 27, 42 and 57 of each minute (`specs/starlink.md`).
+//! each of them. Starlink's are 15 s apart, at seconds 12, 27, 42 and 57 of each minute (`docs/specs/starlink.md`).
 //!
 //! A congestion control is given the instants, or finds them. It knows the period, and the round-trip time jumps
 //! repeatedly at the same place of it. The period is divided into [`Finder::BINS`] bins. A bin gets a vote if its least
@@ -170,7 +170,7 @@ mod tests {
         Reallocation::new(Reallocations::Announced, period, offset, ms(4))
     }
 
-    /// `specs/starlink.md`, tests: 600 s contain 40 boundaries, the first at 12 s.
+    /// `docs/specs/starlink.md`, tests: 600 s contain 40 boundaries, the first at 12 s.
     #[test]
     fn given_instants_are_a_period_apart() {
         let starlink = given(ms(15_000), ms(12_000));

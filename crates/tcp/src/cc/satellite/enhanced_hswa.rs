@@ -359,7 +359,7 @@ mod tests {
         EnhancedHswaSettings { error_rate: 1e-3, ..EnhancedHswaSettings::default() }
     }
 
-    /// `specs/enhanced-hswa-tcp.md`, test 1.
+    /// `docs/specs/enhanced-hswa-tcp.md`, test 1.
     #[test]
     fn the_pipe_is_rate_times_least_round_trip() {
         let mut bench = Bench::new(6375, settings());

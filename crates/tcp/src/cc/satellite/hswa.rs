@@ -306,7 +306,7 @@ mod tests {
         (cc.cwnd() - before) as f64 / SMSS as f64
     }
 
-    /// `specs/hswa-tcp.md`, test 1.
+    /// `docs/specs/hswa-tcp.md`, test 1.
     #[test]
     fn the_step_is_ten_segments_for_each_halving_of_the_error_rate() {
         let s = |p| Rule::new(settings(p)).increment();
@@ -326,7 +326,7 @@ mod tests {
         rule.increment() / rule.s
     }
 
-    /// `specs/hswa-tcp.md`, test 2: TD of 255, 382.5 and 510 ms.
+    /// `docs/specs/hswa-tcp.md`, test 2: TD of 255, 382.5 and 510 ms.
     #[test]
     fn the_step_falls_in_a_line_to_nothing_at_twice_the_base() {
         let shares =
@@ -355,7 +355,7 @@ mod tests {
         }
     }
 
-    /// `specs/hswa-tcp.md`, test 3: I = 5 where cwnd is 6370 of 6375.
+    /// `docs/specs/hswa-tcp.md`, test 3: I = 5 where cwnd is 6370 of 6375.
     #[test]
     fn no_step_leads_beyond_the_largest_window() {
         let per_ack = HswaSettings { per: HswaPer::Ack, cwnd_lim: 6375, ..settings(1e-4) };

@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(at.map(is_due), due);
     }
 
-    /// `specs/leo-aware.md`, SaTCP, test: W_max 100, window 70, K 4.217 s → 0.469 s.
+    /// `docs/specs/leo-aware.md`, SaTCP, test: W_max 100, window 70, K 4.217 s → 0.469 s.
     #[test]
     fn congestion_avoidance_that_begins_under_the_bit_recovers_nine_times_as_fast() {
         let k = |loss_s, ack_s| {

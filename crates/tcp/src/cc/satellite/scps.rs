@@ -185,7 +185,7 @@ mod tests {
         Scps::new(Init { smss: 1000, cwnd: 10_000, ..Init::default() }, settings)
     }
 
-    /// `specs/scps-tp.md`, test 7: 1 Mbit/s, 10 ms, 5 ticks.
+    /// `docs/specs/scps-tp.md`, test 7: 1 Mbit/s, 10 ms, 5 ticks.
     #[test]
     fn the_bucket_holds_a_few_ticks() {
         let cc = scps(ScpsSettings { rate: Rate::from_bps(1_000_000), ..ScpsSettings::default() });

@@ -357,7 +357,7 @@ mod tests {
         swift.cwnd() / SMSS
     }
 
-    /// `specs/tcp-swift.md`, tests: w0 20, one error: 19 ACKs of the 18 that must come; then six losses.
+    /// `docs/specs/tcp-swift.md`, tests: w0 20, one error: 19 ACKs of the 18 that must come; then six losses.
     #[test]
     fn the_expanding_period_restores_the_window_after_an_error_and_not_after_congestion() {
         let default = SwiftSettings::default();

@@ -276,7 +276,7 @@ mod tests {
         Some(receiver.ack_offset() / D)
     }
 
-    /// `specs/delayed-ack.md`, test 3: five segments, the second missing.
+    /// `docs/specs/delayed-ack.md`, test 3: five segments, the second missing.
     #[test]
     fn rfc5681_4_2_holes_are_acknowledged_at_once() {
         let mut r = receiver(2);

@@ -92,7 +92,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(ms)
     }
 
-    /// `specs/timestamps-window-scaling.md`, auto-tuning: 100,000 bytes in a round trip ask for 200,000.
+    /// `docs/specs/timestamps-window-scaling.md`, auto-tuning: 100,000 bytes in a round trip ask for 200,000.
     #[test]
     fn buffers_grow_to_twice_what_a_round_trip_brings() {
         let mut tuning = Tuning::new(65_535, 4_000_000, BufferGrowth::Twice, 1000);

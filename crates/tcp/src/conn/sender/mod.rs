@@ -73,8 +73,8 @@ use scoreboard::{Doubt, Entered};
 use state::view;
 use usage::Used;
 
-/// What an ACK leads to, in this order (`specs/README` rule 5): marks, scoreboard, RTT sample, what was spurious, recovery,
-/// congestion control, timers.
+/// Steps of an ACK, in the order of `docs/specs/index.md`, rule 5: marks, scoreboard, RTT sample, spurious losses,
+/// recovery, congestion control, timers.
 impl Sender {
     /// An ACK of everything below `ack` arrived, with this feedback of marks. Called before the rest of it is processed, so that
     /// the window is reduced from what was outstanding when it came.

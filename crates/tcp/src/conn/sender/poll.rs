@@ -12,7 +12,7 @@ use crate::conn::context::Context;
 use crate::conn::timers::Timer;
 use bentpipe_units::{Duration, Time};
 
-/// Bounds of the persist timer (RFC 9293 §3.8.6.1; `specs/rto.md`, zero window).
+/// Bounds of the persist timer (RFC 9293 §3.8.6.1; `docs/specs/rto.md`, zero window).
 ///
 /// DEVIATION: RFC 9293 §3.8.6.2.1 sends into a small window after a tenth of a second to one second. It is the persist
 /// timer here, that is one retransmission timeout, as in BSD and Linux.

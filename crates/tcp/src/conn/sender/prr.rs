@@ -101,7 +101,7 @@ mod tests {
         PrrAck { delivered: SMSS, pipe: pipe * SMSS, is_safe, smss: SMSS }
     }
 
-    /// `specs/prr.md`, tests 1 and 2: seven segments for ten delivered, and one for two.
+    /// `docs/specs/prr.md`, tests 1 and 2: seven segments for ten delivered, and one for two.
     #[test]
     fn rfc9937_6_sends_in_proportion() {
         for (flight, ssthresh, expected) in

@@ -183,7 +183,7 @@ mod tests {
         assert!((rate - expected).abs() < 0.2, "{rate} {expected}");
     }
 
-    /// `specs/delivery-rate.md`, tests 1 and 2: a burst of ten through 1 Mbit/s and 100 ms.
+    /// `docs/specs/delivery-rate.md`, tests 1 and 2: a burst of ten through 1 Mbit/s and 100 ms.
     #[test]
     fn the_rate_of_a_bottleneck() {
         let mut s = sender();

@@ -320,7 +320,7 @@ mod tests {
         rtt_of(RtoConfig { granularity, guard, min: Duration::ZERO, ..RtoConfig::default() })
     }
 
-    /// `specs/rto.md`, test 1.
+    /// `docs/specs/rto.md`, test 1.
     #[test]
     fn rfc6298_2_three_samples() {
         let mut rtt = rtt(ms(10), true);

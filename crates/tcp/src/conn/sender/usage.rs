@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// RFC 7661 §5: the nonvalidated period, after which the window shrinks.
 const NVP: Duration = Duration::from_secs(300);
 
-/// Whether the window was the limit, by rounds (`specs/tcp-reno.md`, cwnd-limited), and what more is measured.
+/// Whether the window was the limit, by rounds (`docs/specs/tcp-reno.md`, cwnd-limited), and what more is measured.
 #[derive(Clone, Debug)]
 pub(crate) struct Usage {
     round_end: u64,

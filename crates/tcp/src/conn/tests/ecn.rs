@@ -20,7 +20,7 @@ impl Bench {
     }
 }
 
-/// `specs/ecn.md`, test 1: one reduction per window, to half or as RFC 8511 says.
+/// `docs/specs/ecn.md`, test 1: one reduction per window, to half or as RFC 8511 says.
 #[test]
 fn rfc3168_6_1_2_one_reduction_per_window() {
     for (beta, left) in [(None, 10), (Some(800), 16), (Some(850), 17)] {

@@ -1,4 +1,4 @@
-//! What the advertised window says of a loss (`specs/refwa-plus.md`).
+//! What the advertised window says of a loss (`docs/specs/refwa-plus.md`).
 
 use super::*;
 use crate::config::{DuplicateAcks, Feedback, RefwaPlus, Resend, Trigger};

@@ -128,7 +128,7 @@ fn duplicate_acks_without_sack_are_a_segment_each_and_are_not_counted_again() {
     assert_eq!(notes(), ["exit", "delivered 7 of 10, lost 0, in flight 0"]);
 }
 
-/// `specs/westwood.md`, test 4: ACKs of 1, 1, 1 and 4 segments.
+/// `docs/specs/westwood.md`, test 4: ACKs of 1, 1, 1 and 4 segments.
 #[test]
 fn two_duplicates_and_a_jump_of_three_are_four_segments_in_all() {
     let (mut s, mut notes) = sender(CcKind::NewReno, true);

@@ -1,4 +1,4 @@
-//! Keepalive (RFC 9293 §3.8.4) and challenge ACKs (RFC 5961): `specs/keepalive-misc.md`, tests.
+//! Keepalive (RFC 9293 §3.8.4) and challenge ACKs (RFC 5961): `docs/specs/keepalive-misc.md`, tests.
 
 use super::*;
 

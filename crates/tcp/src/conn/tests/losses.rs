@@ -51,7 +51,7 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// `specs/rack-tlp.md`, tests 1 and 2: the reordering window, and none once three segments are SACKed.
+/// `docs/specs/rack-tlp.md`, tests 1 and 2: the reordering window, and none once three segments are SACKed.
 #[test]
 fn rfc8985_6_2_lost_by_time() {
     let path = |s: &mut Bench| {
@@ -458,7 +458,8 @@ fn rfc8985_6_3_young_segments_survive_a_timeout() {
     assert_eq!(s.conn.tcb.sender.pipe(), 3 * SMSS);
 }
 
-/// RFC 9937 test of `specs/prr.md`, 1: in recovery about seven segments leave for ten that arrive, spread over them.
+/// RFC 9937 test of `docs/specs/prr.md`, 1: in recovery about seven segments leave for ten that arrive, spread over
+/// them.
 #[test]
 fn rfc9937_6_the_window_falls_in_proportion() {
     let mut s = Bench::new(CcKind::Sack, 20, |config| config.reduction = Reduction::Prr);
@@ -472,7 +473,8 @@ fn rfc9937_6_the_window_falls_in_proportion() {
     assert_eq!(s.cwnd(), 10);
 }
 
-/// `specs/limited-transmit.md`: two duplicates suffice for three segments, one for two; never with new data to send.
+/// `docs/specs/limited-transmit.md`: two duplicates suffice for three segments, one for two; never with new data to
+/// send.
 #[test]
 fn rfc5827_3_early_retransmit() {
     for cc in [CcKind::NewReno, CcKind::Sack] {
@@ -515,7 +517,7 @@ fn with_detection(cc: CcKind, window: u32, response: SpuriousResponse) -> Bench 
     })
 }
 
-/// `specs/f-rto-eifel.md`, test 1: all ten segments are late.
+/// `docs/specs/f-rto-eifel.md`, test 1: all ten segments are late.
 #[test]
 fn rfc5682_2_1_a_late_round_trip_is_no_loss() {
     for (response, cwnd, ssthresh) in [

@@ -37,7 +37,7 @@ impl Bench {
     }
 }
 
-/// `specs/been.md`, test 3.
+/// `docs/specs/been.md`, test 3.
 #[test]
 fn a_reported_segment_leaves_again_and_its_duplicates_inflate_and_deflate_the_window() {
     let mut bench = heeding(CcKind::NewReno, 8);
@@ -71,7 +71,7 @@ fn what_was_sent_after_the_retransmission_is_no_hole() {
     assert_eq!(bench.cwnd(), 9);
 }
 
-/// `specs/been.md`, test 4, and what is acknowledged.
+/// `docs/specs/been.md`, test 4, and what is acknowledged.
 #[test]
 fn reports_of_what_is_not_outstanding_are_ignored() {
     let mut bench = heeding(CcKind::NewReno, 4);
@@ -341,7 +341,7 @@ fn a_sender_that_ignores_reports_does_nothing() {
     assert_eq!((bench.leaving(), bench.conn.tcb.sender.space.smss()), (vec![], SMSS));
 }
 
-/// `specs/eln-eten.md`: the first marked duplicate, at most once per round trip.
+/// `docs/specs/eln-eten.md`: the first marked duplicate, at most once per round trip.
 #[test]
 fn a_marked_duplicate_has_the_oldest_segment_leave_once_per_round_trip() {
     let mut bench = heeding(CcKind::NewReno, 8);

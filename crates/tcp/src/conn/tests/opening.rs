@@ -46,7 +46,7 @@ fn fast_open_of(syn: &Segment) -> FastOpenOption {
     }
 }
 
-/// `specs/transaction-tcp-tfo.md`: request and reply of one segment take 2 R, with Fast Open 1 R.
+/// `docs/specs/transaction-tcp-tfo.md`: request and reply of one segment take 2 R, with Fast Open 1 R.
 #[test]
 fn rfc7413_a_request_and_its_reply_take_one_round_trip() {
     let none = PathCache::default();
@@ -186,7 +186,7 @@ fn sharing(cwnd: SharedCwnd) -> Config {
     }
 }
 
-/// `specs/tcb-sharing.md`, test 1: window of ten, ssthresh of sixty.
+/// `docs/specs/tcb-sharing.md`, test 1: window of ten, ssthresh of sixty.
 #[test]
 fn rfc9040_5_2_the_next_connection_knows_the_path() {
     let mut cache = PathCache::default();

@@ -27,7 +27,7 @@ fn departures(s: &mut Bench, count: usize) -> Vec<u64> {
     seen
 }
 
-/// `specs/pacing.md`: bursts.
+/// `docs/specs/pacing.md`: bursts.
 #[test]
 fn a_rate_spaces_segments_and_a_pause_saves_up_one_burst() {
     let rate = Rate::from_bps(1_200_000);

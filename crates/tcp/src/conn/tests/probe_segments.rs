@@ -1,4 +1,4 @@
-//! Dummy segments (`specs/tcp-peach.md`): what the ends agree on, what is answered, what the sender makes of it.
+//! Dummy segments (`docs/specs/tcp-peach.md`): what the ends agree on, what is answered, what the sender makes of it.
 
 use super::*;
 use crate::cc::{CcConfig, PeachSettings};

@@ -1,4 +1,4 @@
-//! SNACK and rate control of SCPS-TP: `specs/scps-tp.md`, tests.
+//! SNACK and rate control of SCPS-TP: `docs/specs/scps-tp.md`, tests.
 
 use super::*;
 use crate::cc::{CcConfig, ScpsCongestion, ScpsSettings};

@@ -42,7 +42,7 @@ fn rfc9293_3_8_6_1_zero_windows_are_probed() {
     assert!(probes > 0);
 }
 
-/// `specs/timestamps-window-scaling.md`, test 4: which timestamp is echoed.
+/// `docs/specs/timestamps-window-scaling.md`, test 4: which timestamp is echoed.
 #[test]
 fn rfc7323_4_3_echo_rule() {
     let config = Config {

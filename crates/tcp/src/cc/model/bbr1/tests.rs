@@ -23,7 +23,7 @@ fn near(value: f64, expected: f64, share: f64) {
     assert!((value / expected - 1.0).abs() <= share, "{value} instead of {expected}");
 }
 
-/// `specs/bbr.md`, test 1: and three quanta, in even segments, two more in the probe.
+/// `docs/specs/bbr.md`, test 1: and three quanta, in even segments, two more in the probe.
 #[test]
 fn the_window_is_twice_the_product() {
     assert_eq!(knowing(500, State::ProbeBw { phase: 3 }).target(CWND_GAIN), 1_250_000 + 4000);

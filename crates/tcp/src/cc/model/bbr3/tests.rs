@@ -39,7 +39,7 @@ fn near(value: f64, expected: f64, share: f64) {
     assert!((value / expected - 1.0).abs() <= share, "{value} instead of {expected}");
 }
 
-/// `specs/bbr.md`, test 1.
+/// `docs/specs/bbr.md`, test 1.
 #[test]
 fn the_window_is_the_gain_times_the_product() {
     let window = |state, version: Version| {

@@ -5,7 +5,7 @@ fn sample(rate: f64, is_app_limited: bool) -> Sample {
     Sample { rate, is_app_limited, ..Sample::default() }
 }
 
-/// `specs/bbr.md`, test 7.
+/// `docs/specs/bbr.md`, test 7.
 #[test]
 fn three_rounds_without_a_quarter_more_fill_the_pipe() {
     let mut pipe = FullPipe::default();
@@ -20,7 +20,7 @@ fn three_rounds_without_a_quarter_more_fill_the_pipe() {
     assert_eq!((pipe.rounds, pipe.is_now, pipe.has_been), (0, false, true));
 }
 
-/// `specs/bbr.md`, test 2, and with headers.
+/// `docs/specs/bbr.md`, test 2, and with headers.
 #[test]
 fn the_pace_in_startup() {
     let init = Init { rtt: Some(Duration::from_millis(500)), ..Init::default() };

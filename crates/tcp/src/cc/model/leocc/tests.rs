@@ -41,7 +41,7 @@ fn delivery(in_flight: u64) -> Delivery {
     }
 }
 
-/// `specs/leo-aware.md`, LeoCC, test: P0 25: g = 29 / 33, P 3.515, g = 0.653; and 0.618 in the end.
+/// `docs/specs/leo-aware.md`, LeoCC, test: P0 25: g = 29 / 33, P 3.515, g = 0.653; and 0.618 in the end.
 #[test]
 fn the_gain_of_the_filter() {
     let mut filter = LeoCc::new(Init::default(), LeoCcSettings::default()).bw_filter;

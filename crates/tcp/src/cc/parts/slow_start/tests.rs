@@ -1,4 +1,4 @@
-//! The worked cases of `specs/slow-start-termination.md`.
+//! The worked cases of `docs/specs/slow-start-termination.md`.
 
 use super::*;
 use crate::cc::testbench;

@@ -13,7 +13,7 @@ fn board(segments: u64) -> Scoreboard {
     board
 }
 
-/// `specs/tcp-sack.md`, test 3: three separate runs prove a loss although little is SACKed.
+/// `docs/specs/tcp-sack.md`, test 3: three separate runs prove a loss although little is SACKed.
 #[test]
 fn rfc6675_4_is_lost_by_runs() {
     let mut board = Scoreboard::default();
