@@ -35,10 +35,10 @@ OF = {
     "spoof": "pep",
     "snoop": "pep",
 }
-"""Pages of `docs/specs` with another name than what they specify."""
+"""Pages of `docs/specs` by the congestion control or middlebox, where their names differ."""
 
 
 def link(name: str) -> str:
-    """A paragraph that leads to the specification, empty if there is none."""
+    """A paragraph that leads to the specification, or an empty text."""
     page = OF.get(name, name)
     return f"Specification: [{page}](../specs/{page}.md).\n" if (FOLDER / f"{page}.md").is_file() else ""
