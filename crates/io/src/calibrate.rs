@@ -1,7 +1,7 @@
 //! Measures the answer time of a host, before the scenario begins and without other traffic. Each round trip contains
 //! it.
 
-use crate::driver::clock_ns;
+use crate::clock::clock_ns;
 use crate::host::Host;
 use crate::icmp;
 use crate::offload::{Header, HEADER};

@@ -5,6 +5,7 @@
 
 use crate::behind::Behind;
 use crate::calibrate;
+use crate::clock::clock_ns;
 use crate::codec::{mark, Headers};
 use crate::host::{self, Host};
 use crate::offload::{self, Header, Joined};
@@ -18,7 +19,6 @@ use bentpipe_units::{Duration, Time};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::time::{clock_gettime, ClockId};
 use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
@@ -67,12 +67,6 @@ impl Drop for Driver {
     fn drop(&mut self) {
         host::end(std::mem::take(&mut self.hosts));
     }
-}
-
-/// Returns nanoseconds of the monotonic clock.
-pub(crate) fn clock_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
 /// Distance of the entries of a super-packet's segments. Later packets keep a larger distance, so the segments are

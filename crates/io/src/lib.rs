@@ -27,6 +27,8 @@
 pub mod behind;
 #[cfg(target_os = "linux")]
 mod calibrate;
+#[cfg(target_os = "linux")]
+mod clock;
 pub mod codec;
 #[cfg(target_os = "linux")]
 mod confine;

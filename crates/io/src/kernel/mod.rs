@@ -7,7 +7,7 @@
 
 mod plan;
 
-use crate::driver::clock_ns;
+use crate::clock::clock_ns;
 use crate::host::{self, Host, NotAllowed};
 use crate::system;
 use crate::wire;

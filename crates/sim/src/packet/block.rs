@@ -1,54 +1,9 @@
 //! Blocks of an erasure code: the places of packets, and copies of its packets. A decoder restores packets from the
 //! copies that it may know.
 
-use super::body::{Bodies, Carried, Load, Message, Parts};
-use super::{Packet, DATAGRAM_HEADERS, NO_BODY, UNROUTED};
-
-/// Place of a packet in the stream from an encoder to a decoder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Member {
-    /// The pair of encoder and decoder.
-    pub(crate) stream: u32,
-    /// Number in the stream of the first packet of its block.
-    pub(crate) first: u64,
-    /// Its place in the block, from 0.
-    pub(crate) index: u16,
-}
-
-impl Member {
-    /// Returns its number in the stream.
-    pub(crate) fn number(self) -> u64 {
-        self.first + u64::from(self.index)
-    }
-}
-
-/// Contents of a repair packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Repair {
-    /// Block of the packet: stream, first number, and its place among the repair packets.
-    pub(crate) member: Member,
-    /// Number of packets in the block.
-    pub(crate) count: u16,
-    /// Whether that many packets may not be enough.
-    pub(crate) is_rateless: bool,
-    /// Address of the copies.
-    pub(crate) block: u32,
-}
-
-/// Copies of the packets of a block, as long as its encoder, a repair packet or the decoder holds it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Block {
-    members: Vec<(Packet, Copied)>,
-    holders: u32,
-}
-
-/// Parts of a packet besides its header.
-#[derive(Clone, Debug)]
-enum Copied {
-    Nothing,
-    Parts(Parts),
-    Load(Load),
-}
+use super::body::{Block, Bodies, Copied};
+use super::header::{Packet, DATAGRAM_HEADERS, NO_BODY, UNROUTED};
+use super::parts::{Load, Member, Message, Repair};
 
 impl Packet {
     /// Makes a repair packet of `size` bytes for the path of `packet`.
@@ -130,28 +85,6 @@ impl Bodies {
             Copied::Load(load) => self.loads.insert(load.clone()),
         };
         Packet { body, next: UNROUTED, ..*packet }
-    }
-
-    /// Increments the holders of a block.
-    pub(crate) fn hold_block(&mut self, slot: u32) {
-        self.blocks.slots[slot as usize].holders += 1;
-    }
-
-    /// Holds the block of a repair packet.
-    pub(super) fn hold_block_of(&mut self, load: &Load) {
-        if let Some(Carried::Message(Message::Repair(repair))) = load.carried {
-            self.hold_block(repair.block);
-        }
-    }
-
-    /// Decrements the holders of a block. The last one empties it.
-    pub(crate) fn release_block(&mut self, slot: u32) {
-        let block = &mut self.blocks.slots[slot as usize];
-        block.holders -= 1;
-        if block.holders == 0 {
-            block.members.clear();
-            self.blocks.free.push(slot);
-        }
     }
 
     /// Returns the number of held blocks.

@@ -1,37 +1,13 @@
-//! Compressed headers: their contents, and the bytes that they save.
+//! Compressed headers of packets.
 
 use super::body::Bodies;
-use super::Packet;
-use crate::ids::NodeId;
-
-/// Fields that are compressed as differences: sequence number, acknowledgement number and window.
-pub(crate) type Fields = [u32; 3];
-
-/// Data of a compressor for its decompressor, on a packet of a connection, with or without its header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Compressed {
-    /// Node of the compressor.
-    pub(crate) by: NodeId,
-    /// Pair of compressor and decompressor.
-    pub(crate) stream: u32,
-    /// Context of the pair.
-    pub(crate) context: u16,
-    /// Number of the packet in its context.
-    pub(crate) number: u32,
-    /// Bytes that the header is shorter.
-    pub(crate) saved: u8,
-    /// The previous header in its context; `None`: this header is full.
-    pub(crate) before: Option<Fields>,
-    /// This header, as its checksum covers it.
-    pub(crate) header: Fields,
-    /// Consecutive packets that may be lost before it.
-    pub(crate) window: u8,
-}
+use super::header::{Packet, NO_BODY};
+use super::parts::Compressed;
 
 impl Bodies {
     /// Returns the data of a compressor on a packet.
     pub(crate) fn compressed(&self, packet: &Packet) -> Option<Compressed> {
-        (packet.body != super::NO_BODY && !packet.is_datagram()).then(|| self.parts[packet.body].compressed)?
+        (packet.body != NO_BODY && !packet.is_datagram()).then(|| self.parts[packet.body].compressed)?
     }
 
     /// Compresses the header of a packet of a connection.

@@ -2,7 +2,6 @@
 
 use super::draw::Dice;
 use super::random::Sketch;
-use super::reference::Left;
 use crate::ids::{FlowId, NodeId, PathId};
 use crate::middlebox::Middlebox;
 use crate::network::{Network, PortId};
@@ -14,6 +13,9 @@ use std::sync::Arc;
 
 /// Entering packet: instant, path, bytes with headers.
 pub(super) type Entering = (Time, PathId, u64);
+
+/// Packet that leaves by a port: instant, path, bytes on the wire.
+pub(crate) type Left = (Time, PathId, u64);
 
 /// Header bytes of packets that enter.
 pub(super) const HEADER_LEN: u8 = 28;

@@ -5,10 +5,10 @@
 //! [`Network`](crate::Network), but neither the schedule nor the links.
 
 use super::outlook::{Away, NaiveOutlook};
-use super::ports::{Entering, HEADER_LEN};
+use super::ports::{Entering, Left, HEADER_LEN};
 use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind};
-use crate::ids::{EndpointId, FlowId, LinkId, NodeId, PathId};
+use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
 use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
 use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
 use crate::network::{assemble, guards, introduce, notes_of_functions, Ledger, RunEnd};
@@ -50,9 +50,6 @@ impl Happening {
 
 /// (instant, rank, tie-breaker, event, order of entry).
 type Entry = Reverse<(Time, u32, u64, Happening, u64)>;
-
-/// Packet that leaves by a port: instant, path, bytes on the wire.
-pub(crate) type Left = (Time, PathId, u64);
 
 /// Runs `scenario` to its end, with custom middleboxes and packets that enter by ports.
 pub(crate) fn run(

@@ -1,0 +1,127 @@
+//! Packets of segments and messages: what travels in the packet itself, and what in its body.
+
+use super::body::Bodies;
+use super::header::{Origin, Packet, DAMAGE, DATAGRAM_HEADERS, MESSAGE, NO_BODY, SLOTS, TO_SENDER, UNROUTED};
+use super::parts::{Carried, Message, Parts};
+use bentpipe_tcp::{Options, Segment, Timestamps};
+use bentpipe_units::{Seq, Time};
+
+impl Packet {
+    /// A packet that carries `segment`; its rarer parts go into `bodies`.
+    #[inline(always)]
+    pub(crate) fn new(segment: &Segment, origin: &Origin, bodies: &mut Bodies) -> Self {
+        let mut packet = Self::plain(&segment.plain(), origin);
+        if !segment.is_plain() {
+            packet.body = bodies.parts.insert(Parts::of(segment.timestamps, segment.options));
+            packet.header_len = segment.header_len();
+        }
+        packet
+    }
+
+    /// Timestamps on a packet that carries no options.
+    #[inline(always)]
+    pub(crate) fn stamp(&mut self, timestamps: Timestamps, bodies: &mut Bodies) {
+        // Only the number travels: were the packet lent to a call, it would have to be in memory, and be read from there again.
+        self.body = bodies.stamp(timestamps);
+        self.header_len += Timestamps::LEN;
+    }
+
+    /// Its timestamps, if it carries no other options.
+    #[inline(always)]
+    pub(crate) fn only_timestamps(&self, bodies: &Bodies) -> Option<Timestamps> {
+        let Parts { timestamps, options, .. } = &bodies.parts[self.body];
+        timestamps.filter(|_| matches!(options, Options::None))
+    }
+
+    /// A message on the way of `packet`, or on the way back: a datagram.
+    pub(crate) fn message(packet: &Self, message: Message, is_back: bool, bodies: &mut Bodies) -> Self {
+        let direction = if packet.is_to_sender() == is_back { 0 } else { TO_SENDER };
+        Self {
+            at: Time::ZERO,
+            next: UNROUTED,
+            session: MESSAGE | packet.session & !SLOTS,
+            seq: Seq::new(0),
+            body: bodies.loads.insert(Carried::Message(message).into()),
+            ack: Seq::new(0),
+            len: message.len(),
+            window: 0,
+            tcp_flags: 0,
+            header_len: DATAGRAM_HEADERS,
+            flags: direction,
+            ..*packet
+        }
+    }
+
+    /// A packet with another segment, of the same connection and in the same direction.
+    pub(crate) fn with_segment(&self, segment: &Segment, bodies: &mut Bodies) -> Self {
+        let origin =
+            Origin { endpoint: self.endpoint().peer(), owner: self.owned(), first_hop: self.next, class: self.class };
+        let made = Self::new(segment, &origin, bodies);
+        Self { at: self.at, flags: made.flags | self.flags & DAMAGE, ..made }
+    }
+
+    /// A packet with a segment of the other end of the connection: it travels the other way.
+    pub(crate) fn answer(&self, segment: &Segment, bodies: &mut Bodies) -> Self {
+        let origin = Origin { endpoint: self.endpoint(), owner: self.owned(), first_hop: UNROUTED, class: self.class };
+        Self::new(segment, &origin, bodies)
+    }
+
+    /// The segment that it carries.
+    pub(crate) fn segment(&self, bodies: &Bodies) -> Segment {
+        let plain = Segment::from(self.plain_segment());
+        match self.body {
+            NO_BODY => plain,
+            body => Segment { timestamps: bodies.parts[body].timestamps, options: bodies.parts[body].options, ..plain },
+        }
+    }
+
+    /// Whether it has TCP options beside timestamps.
+    pub fn has_options(&self, bodies: &Bodies) -> bool {
+        self.body != NO_BODY && !self.is_datagram() && !matches!(bodies.parts[self.body].options, Options::None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::header::LOWEST;
+    use super::*;
+    use crate::ids::EndpointId;
+    use bentpipe_tcp::{Ecn, Flags};
+
+    #[test]
+    fn segments_survive_the_journey() {
+        let mut bodies = Bodies::default();
+        let mut blocks = bentpipe_tcp::SackBlocks::default();
+        blocks.push(Seq::new(1), Seq::new(2));
+        let segment = Segment {
+            seq: Seq::new(5),
+            ack: Seq::new(6),
+            len: 7,
+            window: 8,
+            flags: Flags::ACK.with(Flags::AE).with(Flags::CWR).with(Flags::SLOW_START).with(Flags::DUMMY),
+            ecn: Ecn::Ect0,
+            is_retransmission: true,
+            timestamps: Some(Timestamps { value: 1, echo: 2 }),
+            options: Options::Sack(blocks),
+        };
+        let mut packet = Packet::new(&segment, &Origin::of(EndpointId::listener(3), 3), &mut bodies);
+        assert_eq!(
+            (packet.segment(&bodies), packet.size(), packet.endpoint()),
+            (segment, 52 + 12 + 7, EndpointId::opener(3))
+        );
+        assert!(packet.mark_ce());
+        assert_eq!(packet.segment(&bodies), Segment { ecn: Ecn::Ce, ..segment });
+        bodies.release(&packet);
+        assert_eq!(bodies.in_use(), 0);
+    }
+
+    #[test]
+    fn dummies_are_of_the_lowest_class_and_syns_that_offer_them_are_not() {
+        let class = |flags: Flags| {
+            let segment = Segment { flags: flags.with(Flags::DUMMY), ..Segment::default() };
+            Packet::new(&segment, &Origin { class: 3, ..Origin::of(EndpointId::opener(0), 0) }, &mut Bodies::default())
+                .class
+        };
+        assert_eq!([Flags::ACK, Flags::SYN].map(class), [LOWEST, 3]);
+    }
+}
