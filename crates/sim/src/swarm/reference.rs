@@ -85,7 +85,7 @@ pub(crate) fn run(
                 break StopReason::TimeLimit;
             }
         }
-        if reference.traffic.unfinished == 0 {
+        if reference.traffic.is_over() {
             break StopReason::Completed;
         }
     };

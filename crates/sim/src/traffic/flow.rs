@@ -1,16 +1,10 @@
 //! What a flow is at an instant of a run, and what it has counted.
 
-use super::arrivals::ArrivalsState;
-use super::bulk::BulkState;
-use super::datagrams::DatagramsState;
+use super::host::Host;
 use super::loss_verdicts::VerdictCounts;
-use super::page::PageState;
-use super::port::PortState;
-use super::records::RecordsState;
-use super::request_response::RequestResponseState;
-use super::{Host, SendTimes};
+use super::send_times::SendTimes;
 use crate::distribution::clocks;
-use crate::ids::NodeId;
+use crate::ids::{EndpointId, NodeId};
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
 use crate::spec::{App, Flow, Reader};
@@ -22,7 +16,6 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct FlowState {
     pub(super) app: Arc<App>,
-    pub(super) app_state: AppState,
     /// How data are read, if in steps.
     pub(super) reader: Option<Box<Reader>>,
     pub(super) path: IdealPath,
@@ -56,54 +49,29 @@ pub(crate) struct FlowState {
     pub(crate) rtts: Histogram,
     /// Its transfers, if it makes more than one.
     completions: Option<Box<Completions>>,
+    /// Its datagrams, if it sends any.
+    pub(super) arrived: Option<Box<Arrived>>,
     /// The keys of the streams of which the tie-breakers of its ends are made.
     ties: [[u64; 2]; 2],
     /// The same of the stream from which follows what its congestion controls choose at random.
     seeds: [u64; 2],
 }
 
-/// How far an application has come, by its kind.
-#[derive(Clone, Debug)]
-pub(super) enum AppState {
-    /// One connection from the start; nothing is decided later.
-    Single,
-    Bulk(Box<BulkState>),
-    Arrivals(Box<ArrivalsState>),
-    Records(Box<RecordsState>),
-    RequestResponse(Box<RequestResponseState>),
-    Page(Box<PageState>),
-    Datagrams(Box<DatagramsState>),
-    /// It does nothing by itself.
-    Port(Box<PortState>),
-}
-
 impl FlowState {
     /// A flow, whose far end is the node of this name.
     pub(super) fn new(
-        (flow, far): (&Flow, &str),
+        flow: &Flow,
+        component: &str,
         seed: u64,
         first_hops: [u32; 2],
         path: IdealPath,
         downtime: Downtime,
     ) -> Self {
-        let component = format!("flow/{}", flow.name);
         let start = flow.start.drawn(&flow.name, seed);
         // A host has one clock for all its connections.
-        let mut phases = Stream::new(seed, &component, "clock");
+        let mut phases = Stream::new(seed, component, "clock");
         Self {
             app: Arc::clone(&flow.app),
-            app_state: match *flow.app {
-                App::Greedy | App::File { .. } => AppState::Single,
-                App::Bulk(app) => AppState::Bulk(Box::new(BulkState::new(app, seed, &component))),
-                App::Arrivals(app) => AppState::Arrivals(Box::new(ArrivalsState::new(app, seed, &component))),
-                App::Records(app) => AppState::Records(Box::new(RecordsState::new(app, seed, &component))),
-                App::RequestResponse(app) => {
-                    AppState::RequestResponse(Box::new(RequestResponseState::new(app, seed, &component, far)))
-                }
-                App::Page(app) => AppState::Page(Box::new(PageState::new(app, seed, &component, far))),
-                App::Datagrams(app) => AppState::Datagrams(Box::new(DatagramsState::new(app, seed, &component))),
-                App::Port => AppState::Port(Box::default()),
-            },
             reader: flow.reader.map(Box::new),
             path,
             downtime,
@@ -124,7 +92,8 @@ impl FlowState {
             has_failed: false,
             rtts: Histogram::default(),
             completions: (!flow.app.is_single() && flow.app.has_transport()).then(Box::default),
-            seeds: Stream::new(seed, &component, "cc").key(),
+            arrived: (!flow.app.has_transport()).then(Box::default),
+            seeds: Stream::new(seed, component, "cc").key(),
             ties: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose).key()),
         }
     }
@@ -156,34 +125,12 @@ impl FlowState {
 
     /// Whether its packets come from outside.
     pub(crate) fn is_port(&self) -> bool {
-        matches!(self.app_state, AppState::Port(_))
+        matches!(*self.app, App::Port)
     }
 
-    /// What is kept of its datagrams, if it sends any.
-    pub(crate) fn arrived(&self) -> Option<&Arrived> {
-        match &self.app_state {
-            AppState::Datagrams(source) => Some(&source.arrived),
-            AppState::Port(port) => Some(&port.arrived),
-            _ => None,
-        }
-    }
-
-    pub(super) fn arrived_mut(&mut self) -> Option<&mut Arrived> {
-        match &mut self.app_state {
-            AppState::Datagrams(source) => Some(&mut source.arrived),
-            AppState::Port(port) => Some(&mut port.arrived),
-            _ => None,
-        }
-    }
-
-    /// When an application with a timer of its own acts first.
-    pub(super) fn first_wakeup(&mut self) -> Time {
-        match &mut self.app_state {
-            AppState::Arrivals(arrivals) => self.start + arrivals.first_gap(),
-            AppState::Datagrams(source) => source.first_wakeup(self.start),
-            AppState::Port(_) => Time::NEVER,
-            _ => self.start,
-        }
+    /// The path from an endpoint to its peer, as the key of its cache.
+    pub(super) fn path_from(&self, end: EndpointId) -> [NodeId; 2] {
+        [self.ends[end.side()], self.ends[end.peer().side()]]
     }
 
     /// What the tie-breakers of the two ends of a session are made of: names and ordinals, never slots.

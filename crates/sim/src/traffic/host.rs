@@ -90,6 +90,15 @@ impl Hosts {
     pub(super) fn pair(&self, slot: usize) -> [&Host; 2] {
         EndpointId::both(slot).map(|end| &self[end])
     }
+
+    /// Whether nothing can happen in a slot: one endpoint is done, the other waits for it, and no packet is in flight.
+    pub(super) fn are_done(&self, slot: usize) -> bool {
+        let [opener, other] = self.pair(slot);
+        opener.has_ended()
+            && other.is_at_rest()
+            && opener.sent_packets == other.ended_packets
+            && other.sent_packets == opener.ended_packets
+    }
 }
 
 impl Index<EndpointId> for Hosts {

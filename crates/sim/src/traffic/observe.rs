@@ -1,6 +1,9 @@
 //! What flows and their connections give to the record.
 
-use super::{FlowState, Host, SendTimes, Totals, Traffic};
+use super::dispatch::Traffic;
+use super::flow::{FlowState, Totals};
+use super::host::Host;
+use super::send_times::SendTimes;
 use crate::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, SenderSeries};
 use crate::ids::FlowId;
 use crate::record::{ratio, Completions, Sample};
@@ -37,7 +40,7 @@ impl Traffic {
     /// What each flow has counted until `now`, sessions under way included.
     fn totals(&self, now: Time) -> Vec<Totals> {
         let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals(), flow.downtime.clone())).collect();
-        for (slot, session) in self.sessions.iter().enumerate() {
+        for (slot, session) in self.pool.sessions.iter().enumerate() {
             let ends = self.hosts.pair(slot);
             let (totals, path) = &mut totals[session.flow];
             totals.add(now, session.ordinal, ends);
@@ -124,13 +127,7 @@ pub(crate) fn event_of_segment(segment: &PlainSegment) -> EventKind {
     }
 }
 
-fn flow_row<'a>(
-    scenario: &'a Scenario,
-    id: FlowId,
-    state: &FlowState,
-    totals: &super::Totals,
-    at: Time,
-) -> FlowRow<'a> {
+fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &Totals, at: Time) -> FlowRow<'a> {
     let flow = &scenario.flows[id];
     let run_s = at.as_secs_f64();
     let (sent, received) = (&totals.sent, &totals.received);
@@ -245,7 +242,7 @@ fn completion_rows_of<'a>(flow: &'a Flow, completions: &'a Completions) -> impl 
 
 /// None if it sends no datagrams.
 fn datagram_row<'a>(flow: &'a Flow, state: &FlowState) -> Option<DatagramRow<'a>> {
-    let arrived = state.arrived()?;
+    let arrived = state.arrived.as_deref()?;
     let totals = state.totals();
     let sent = totals.sent.sent_segments;
     Some(DatagramRow {

@@ -1,17 +1,14 @@
 //! Datagrams without congestion control: at equal distances, as a Poisson process, or in bursts.
 
-use super::flow::AppState;
-use super::{Task, Traffic};
-use crate::ids::FlowId;
-use crate::packet::{Packet, DATAGRAM_HEADERS};
-use crate::record::Arrived;
-use crate::spec::Wait;
-use crate::spec::{Datagrams, Gaps};
+use super::contract::{Application, Draws};
+use crate::packet::DATAGRAM_HEADERS;
+use crate::spec::{Datagrams, Gaps, Wait};
+use crate::traffic::sessions::{FlowSessions, Task};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
-/// How far the application of a flow has come, with its random streams.
+/// Progress of the application, with its random streams.
 #[derive(Clone, Debug)]
-pub(super) struct DatagramsState {
+pub(in crate::traffic) struct DatagramsState {
     spec: Datagrams,
     start: Time,
     index: u64,
@@ -21,26 +18,11 @@ pub(super) struct DatagramsState {
     gaps: Stream,
     ons: Stream,
     offs: Stream,
-    pub(super) arrived: Arrived,
 }
 
 impl DatagramsState {
-    pub(super) fn new(spec: Datagrams, seed: u64, component: &str) -> Self {
-        let stream = |purpose| Stream::new(seed, component, purpose);
-        Self {
-            spec,
-            start: Time::ZERO,
-            index: 0,
-            bursts: 0,
-            burst_end: Time::ZERO,
-            gaps: stream("gap"),
-            ons: stream("on"),
-            offs: stream("off"),
-            arrived: Arrived::default(),
-        }
-    }
-
-    pub(super) fn first_wakeup(&mut self, start: Time) -> Time {
+    /// Returns the instant of the first datagram.
+    fn first_wakeup(&mut self, start: Time) -> Time {
         self.start = start;
         match self.spec.gaps {
             Gaps::Constant { jitter, .. } => start + self.lateness(jitter),
@@ -87,42 +69,42 @@ impl DatagramsState {
     }
 }
 
+impl Application for DatagramsState {
+    type Spec = Datagrams;
+
+    fn new(spec: Datagrams, draws: &Draws<'_>) -> Self {
+        Self {
+            spec,
+            start: Time::ZERO,
+            index: 0,
+            bursts: 0,
+            burst_end: Time::ZERO,
+            gaps: draws.stream("gap"),
+            ons: draws.stream("on"),
+            offs: draws.stream("off"),
+        }
+    }
+
+    fn set_up(&mut self, sessions: &mut FlowSessions<'_>) {
+        let start = sessions.flow().start;
+        sessions.wake_at(self.first_wakeup(start));
+    }
+
+    fn wake(&mut self, sessions: &mut FlowSessions<'_>) {
+        let (now, size) = (sessions.now, self.spec.size);
+        let flow = sessions.flow();
+        flow.timer = self.next(now);
+        flow.totals_mut().on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
+        sessions.pool.tasks.push_back(Task::Send(sessions.id, size));
+    }
+}
+
 /// When the datagrams of a flow are sent, for ever.
 #[cfg(test)]
 pub(crate) fn send_times_of(flow: &crate::spec::Flow, spec: Datagrams, seed: u64) -> impl Iterator<Item = Time> {
-    let mut source = DatagramsState::new(spec, seed, &format!("flow/{}", flow.name));
+    let mut source = DatagramsState::new(spec, &Draws { seed, component: &format!("flow/{}", flow.name), far: "" });
     let first = source.first_wakeup(flow.start.drawn(&flow.name, seed));
     std::iter::successors(Some(first), move |&at| Some(source.next(at)))
-}
-
-impl Traffic {
-    pub(super) fn send_datagram(&mut self, now: Time, flow: FlowId) {
-        let state = &mut self.flows[flow];
-        let AppState::Datagrams(source) = &mut state.app_state else { return };
-        state.timer = source.next(now);
-        let size = source.spec.size;
-        state.totals_mut().on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
-        self.tasks.push_back(Task::Send(flow, size));
-    }
-
-    /// A datagram has arrived that was sent at `sent_at`.
-    pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet, sent_at: Time) {
-        let state = &mut self.flows[packet.flow()];
-        if let Some(arrived) = state.arrived_mut() {
-            arrived.add(now - sent_at);
-        }
-        let received = &mut state.totals_mut().received;
-        received.arrived_segments += 1;
-        received.arrived_bytes += u64::from(packet.len);
-        received.delivered_bytes += u64::from(packet.len);
-    }
-
-    /// A datagram was lost.
-    pub(super) fn on_datagram_loss(&mut self, packet: &Packet) {
-        if let Some(arrived) = self.flows[packet.flow()].arrived_mut() {
-            arrived.lost += 1;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -130,7 +112,8 @@ mod tests {
     use super::*;
 
     fn times(gaps: Gaps, count: usize) -> Vec<f64> {
-        let mut source = DatagramsState::new(Datagrams { size: 1250, gaps }, 1, "flow/x");
+        let mut source =
+            DatagramsState::new(Datagrams { size: 1250, gaps }, &Draws { seed: 1, component: "flow/x", far: "" });
         let mut at = source.first_wakeup(Time::ZERO);
         let mut times = Vec::new();
         for _ in 0..count {

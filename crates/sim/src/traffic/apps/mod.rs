@@ -1,0 +1,91 @@
+//! Applications of flows. Each kind has a file with its [`Application`], and a line in [`registry!`] below.
+
+mod arrivals;
+mod bulk;
+mod catalogue;
+mod contract;
+mod datagrams;
+mod page;
+mod port;
+mod records;
+mod request_response;
+mod single;
+
+pub(super) use contract::Draws;
+#[cfg(test)]
+pub(crate) use datagrams::send_times_of;
+
+use super::host::AppWait;
+use super::sessions::FlowSessions;
+use crate::ids::EndpointId;
+use crate::record::Recorder;
+use crate::spec::App;
+use arrivals::ArrivalsState;
+use bulk::BulkState;
+use contract::Application;
+use datagrams::DatagramsState;
+use page::PageState;
+use port::PortState;
+use records::RecordsState;
+use request_response::RequestResponseState;
+use single::Single;
+
+/// Declares the applications: the pattern of their keys, the variant with its type, and the values for `new`.
+macro_rules! registry {
+    ($($keys:pat => $kind:ident($type:ident) of $spec:expr;)+) => {
+        /// An application of any kind.
+        #[derive(Clone, Debug)]
+        pub(super) enum AnyApp { $($kind(Box<$type>),)+ }
+
+        impl AnyApp {
+            pub(super) fn new(app: &App, draws: &Draws<'_>) -> Self {
+                match *app { $($keys => Self::$kind(Box::new($type::new($spec, draws))),)+ }
+            }
+
+            pub(super) fn set_up(&mut self, sessions: &mut FlowSessions<'_>) {
+                match self { $(Self::$kind(app) => app.set_up(sessions),)+ }
+            }
+
+            pub(super) fn wake(&mut self, sessions: &mut FlowSessions<'_>) {
+                match self { $(Self::$kind(app) => app.wake(sessions),)+ }
+            }
+
+            pub(super) fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
+                match self { $(Self::$kind(app) => app.on_timer(sessions, slot),)+ }
+            }
+
+            pub(super) fn on_wait_over(
+                &mut self,
+                sessions: &mut FlowSessions<'_>,
+                endpoint: EndpointId,
+                goal: AppWait,
+                recorder: &mut Recorder,
+            ) {
+                match self { $(Self::$kind(app) => app.on_wait_over(sessions, endpoint, goal, recorder),)+ }
+            }
+
+            pub(super) fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
+                match self { $(Self::$kind(app) => app.on_abort(sessions, slot),)+ }
+            }
+
+            pub(super) fn on_gap(&mut self, from: u64, to: u64) {
+                match self { $(Self::$kind(app) => app.on_gap(from, to),)+ }
+            }
+
+            pub(super) fn on_boundary(&mut self, offset: u64) {
+                match self { $(Self::$kind(app) => app.on_boundary(offset),)+ }
+            }
+        }
+    };
+}
+
+registry! {
+    App::Greedy | App::File { .. } => Single(Single) of ();
+    App::Bulk(bulk) => Bulk(BulkState) of bulk;
+    App::Arrivals(arrivals) => Arrivals(ArrivalsState) of arrivals;
+    App::Records(records) => Records(RecordsState) of records;
+    App::RequestResponse(exchanges) => RequestResponse(RequestResponseState) of exchanges;
+    App::Page(page) => Page(PageState) of page;
+    App::Datagrams(datagrams) => Datagrams(DatagramsState) of datagrams;
+    App::Port => Port(PortState) of ();
+}
