@@ -20,26 +20,18 @@ use super::sessions::FlowSessions;
 use crate::ids::EndpointId;
 use crate::record::Recorder;
 use crate::spec::App;
-use arrivals::ArrivalsState;
-use bulk::BulkState;
 use contract::Application;
-use datagrams::DatagramsState;
-use page::PageState;
-use port::PortState;
-use records::RecordsState;
-use request_response::RequestResponseState;
-use single::Single;
 
 /// Declares the applications: the pattern of their keys, the variant with its type, and the values for `new`.
 macro_rules! registry {
-    ($($keys:pat => $kind:ident($type:ident) of $spec:expr;)+) => {
+    ($($keys:pat => $kind:ident($file:ident::$type:ident) of $spec:expr;)+) => {
         /// An application of any kind.
         #[derive(Clone, Debug)]
-        pub(super) enum AnyApp { $($kind(Box<$type>),)+ }
+        pub(super) enum AnyApp { $($kind(Box<$file::$type>),)+ }
 
         impl AnyApp {
             pub(super) fn new(app: &App, draws: &Draws<'_>) -> Self {
-                match *app { $($keys => Self::$kind(Box::new($type::new($spec, draws))),)+ }
+                match *app { $($keys => Self::$kind(Box::new($file::$type::new($spec, draws))),)+ }
             }
 
             pub(super) fn set_up(&mut self, sessions: &mut FlowSessions<'_>) {
@@ -80,12 +72,12 @@ macro_rules! registry {
 }
 
 registry! {
-    App::Greedy | App::File { .. } => Single(Single) of ();
-    App::Bulk(bulk) => Bulk(BulkState) of bulk;
-    App::Arrivals(arrivals) => Arrivals(ArrivalsState) of arrivals;
-    App::Records(records) => Records(RecordsState) of records;
-    App::RequestResponse(exchanges) => RequestResponse(RequestResponseState) of exchanges;
-    App::Page(page) => Page(PageState) of page;
-    App::Datagrams(datagrams) => Datagrams(DatagramsState) of datagrams;
-    App::Port => Port(PortState) of ();
+    App::Greedy | App::File { .. } => Single(single::Single) of ();
+    App::Bulk(bulk) => Bulk(bulk::BulkState) of bulk;
+    App::Arrivals(arrivals) => Arrivals(arrivals::ArrivalsState) of arrivals;
+    App::Records(records) => Records(records::RecordsState) of records;
+    App::RequestResponse(exchanges) => RequestResponse(request_response::RequestResponseState) of exchanges;
+    App::Page(page) => Page(page::PageState) of page;
+    App::Datagrams(datagrams) => Datagrams(datagrams::DatagramsState) of datagrams;
+    App::Port => Port(port::PortState) of ();
 }
