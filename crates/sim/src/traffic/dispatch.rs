@@ -1,4 +1,4 @@
-//! All flows of a run: wakes their applications, and tells them of the events of their connections.
+//! Flows of a run: wakes their applications, and passes the events of connections on to them.
 
 use super::apps::{AnyApp, Draws};
 use super::flow::FlowState;
@@ -96,7 +96,7 @@ impl Traffic {
         }
     }
 
-    /// Notes the present limit of an endpoint that has sent all that it may.
+    /// Notes the limit of an endpoint that cannot send more.
     #[inline(always)]
     pub(crate) fn note_limit(&mut self, now: Time, endpoint: EndpointId) {
         let host = &mut self.hosts[endpoint];

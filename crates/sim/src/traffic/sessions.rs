@@ -65,7 +65,7 @@ pub(super) struct TransferUnderWay {
 /// State that the sessions of all flows share.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
-    /// By slot.
+    /// Sessions by slot.
     pub(super) sessions: Vec<Session>,
     /// Slots that their applications have released, the oldest first.
     released: VecDeque<usize>,

@@ -1,14 +1,14 @@
-//! Which object a flow asks for, of those that flows share.
+//! Choice of the object that a flow requests from a catalogue.
 
 use super::contract::Draws;
 use crate::spec::Catalogue;
 use bentpipe_units::Stream;
 
-/// The choice of objects.
+/// Choice of objects, with its random stream.
 #[derive(Clone, Debug)]
 pub(super) struct CatalogueState {
     spec: Catalogue,
-    /// By object, the sum of the weights up to it; empty: one after the other.
+    /// Sum of the weights up to each object. Empty: objects are requested in order.
     sums: Vec<f64>,
     picks: Stream,
 }
@@ -25,7 +25,7 @@ impl CatalogueState {
         Self { spec, sums: sums.collect(), picks: draws.stream("catalogue") }
     }
 
-    /// The number of the object that the `index`th request is for.
+    /// Returns the number of the object of a request.
     pub(super) fn object(&mut self, index: u64) -> u64 {
         let place = match self.sums.last() {
             None => index % self.spec.objects,

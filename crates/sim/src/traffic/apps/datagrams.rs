@@ -1,4 +1,4 @@
-//! Datagrams without congestion control: at equal distances, as a Poisson process, or in bursts.
+//! Datagrams without congestion control: at a constant rate, as a Poisson process, or in bursts.
 
 use super::contract::{Application, Draws};
 use crate::packet::DATAGRAM_HEADERS;
@@ -12,7 +12,7 @@ pub(in crate::traffic) struct DatagramsState {
     spec: Datagrams,
     start: Time,
     index: u64,
-    /// Bursts so far, and when this one ends.
+    /// Bursts before the present one, count.
     bursts: u64,
     burst_end: Time,
     gaps: Stream,
@@ -34,18 +34,18 @@ impl DatagramsState {
         }
     }
 
-    /// When the next datagram follows the one that is sent now.
+    /// Returns the instant of the datagram after that of `now`.
     fn next(&mut self, now: Time) -> Time {
         self.index += 1;
         let size = u64::from(self.spec.size);
         match self.spec.gaps {
             Gaps::Constant { rate, jitter } => {
-                // From the start and not from the last one: nothing is lost to rounding.
+                // From the start, so that rounding does not accumulate.
                 self.start + rate.time_to_send(size.saturating_mul(self.index)) + self.lateness(jitter)
             }
             Gaps::Poisson { rate } => now + self.gap(rate),
             Gaps::OnOff { peak, on, off } => {
-                // What is left of a distance at the end of a burst passes in the next one, so that the mean rate is right.
+                // The rest of a distance at the end of a burst passes in the next burst, which keeps the mean rate.
                 let mut left = peak.time_to_send(size);
                 let mut from = now;
                 while from + left > self.burst_end && self.burst_end != Time::NEVER {
@@ -63,7 +63,7 @@ impl DatagramsState {
         Wait::Exponential { mean: rate.time_to_send(self.spec.size.into()) }.draw(&mut self.gaps, self.index)
     }
 
-    /// Uniform from 0 to twice the jitter.
+    /// Draws a delay, uniform from 0 to twice the jitter.
     fn lateness(&mut self, jitter: Duration) -> Duration {
         Duration::from_ps(self.gaps.below(self.index, jitter.as_ps().saturating_mul(2)))
     }
@@ -99,7 +99,7 @@ impl Application for DatagramsState {
     }
 }
 
-/// When the datagrams of a flow are sent, for ever.
+/// Returns the instants of the datagrams of a flow, without end.
 #[cfg(test)]
 pub(crate) fn send_times_of(flow: &crate::spec::Flow, spec: Datagrams, seed: u64) -> impl Iterator<Item = Time> {
     let mut source = DatagramsState::new(spec, &Draws { seed, component: &format!("flow/{}", flow.name), far: "" });

@@ -1,6 +1,7 @@
-//! Pages of objects: a main object, then those that it names, over several connections with one object each at a time
-//! (HTTP/1.1 without pipelining) or over one with all requests at once (HTTP/2, objects in order). Distributions as in the
-//! evaluation methodologies of cellular systems (3GPP2 C.R1002-0, HTTP traffic model).
+//! Pages: a main object, then its embedded objects. Either several connections carry one object at a time (HTTP/1.1
+//! without pipelining), or one connection carries all requests together, and objects in order (HTTP/2).
+//!
+//! The distributions are those of cellular system evaluation (3GPP2 C.R1002-0, HTTP traffic model).
 
 use super::catalogue::CatalogueState;
 use super::contract::{Application, Draws};
@@ -14,15 +15,16 @@ use bentpipe_units::{Stream, Time};
 
 const MAIN: Size = Size::Lognormal { mean: 10_710, sd: 25_032 };
 const EMBEDDED: Size = Size::Lognormal { mean: 7758, sd: 126_168 };
-/// Objects are not smaller (main, embedded) and not larger.
+/// Least sizes of main and embedded objects.
 const LEAST: [u64; 2] = [100, 50];
+/// Largest size of an object.
 const MOST: u64 = 2_000_000;
 
-/// Embedded objects: Pareto with this shape and least value, cut off, less the least value.
+/// Number of embedded objects: truncated Pareto with this shape and least value, minus the least value.
 const OBJECTS_SHAPE: f64 = 1.1;
 const OBJECTS_LEAST: f64 = 2.0;
 const OBJECTS_CUT: f64 = 55.0;
-/// A page of the model has fewer objects than this, so that each has an index of its own.
+/// More than the objects of a page of the model, so that all objects have different indices.
 const STRIDE: u64 = 64;
 
 /// Progress of the application, with its random streams.
@@ -30,7 +32,7 @@ const STRIDE: u64 = 64;
 pub(in crate::traffic) struct PageState {
     spec: Page,
     index: u64,
-    /// Of the present page: its index, or its number in the catalogue.
+    /// Index of the present page, or its number in the catalogue.
     number: u64,
     start: Time,
     phase: Phase,
@@ -74,7 +76,7 @@ struct PageConnection {
 }
 
 impl PageState {
-    /// Bytes of an object of the page under way; number 0 is the main one.
+    /// Draws the bytes of an object of the present page. The main object is number 0.
     fn size(&mut self, object: u64) -> u64 {
         let among_all = self.index_of(object);
         let (given, model, stream, least, index) = match object {
@@ -88,12 +90,12 @@ impl PageState {
         scaled(bytes, self.spec.scale)
     }
 
-    /// Among the objects of all pages.
+    /// Returns the index of an object among those of all pages.
     fn index_of(&self, object: u64) -> u64 {
         self.number * self.spec.objects.map_or(STRIDE, |objects| STRIDE.max(objects + 1)) + object
     }
 
-    /// How many embedded objects the page under way has.
+    /// Draws the number of embedded objects of the present page.
     fn count_objects(&mut self) -> u64 {
         if let Some(objects) = self.spec.objects {
             return objects;
@@ -187,14 +189,14 @@ impl PageState {
         sessions.answer(slot, self.size(first));
     }
 
-    /// Receives all that a connection has requested.
+    /// Receives the last requested byte of a connection.
     fn receive(&mut self, sessions: &mut FlowSessions<'_>, slot: usize, recorder: &mut Recorder) {
         let Some(connection) = self.connection(slot) else { return };
         if connection.tls_left > 0 {
             connection.tls_left -= 1;
             return self.secure_or_request(sessions, slot);
         }
-        // The listener has counted `first` up to `last`.
+        // The listener has advanced `first` to `last`.
         let last = connection.last;
         let first = if self.spec.multiplexed && last > 0 { 1 } else { last };
         self.bytes += (first..=last).map(|object| self.size(object)).sum::<u64>();

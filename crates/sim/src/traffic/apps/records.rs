@@ -1,8 +1,8 @@
-//! Records: the opener writes one at each instant of its own clock, whatever became of those before, on one connection. Each
-//! counts from the instant at which it was written until all of it has arrived in order, or is lost.
+//! Records on one connection. The opener writes each at its time, regardless of the earlier records. The duration of a
+//! record ends when all its bytes have arrived in order.
 //!
-//! A record is lost where best-effort transport has skipped a part of it, or the end of the record before it: what follows a gap
-//! belongs to nobody until the next boundary (CCSDS 714.0-B).
+//! A record is lost if best-effort transport has skipped a part of it, or the end of the record before it: data after a
+//! gap is discarded up to the next boundary (CCSDS 714.0-B).
 
 use super::contract::{Application, Draws};
 use crate::ids::EndpointId;
@@ -21,15 +21,15 @@ pub(in crate::traffic) struct RecordsState {
     slot: Option<usize>,
     sizes: Stream,
     intervals: Stream,
-    /// Written and neither arrived nor lost, the oldest first.
+    /// Records that have neither arrived nor been lost, the oldest first.
     pending: VecDeque<PendingRecord>,
-    /// What the connection has skipped: from and to.
+    /// Bytes that the connection has skipped, from and to.
     gaps: Vec<(u64, u64)>,
-    /// Where records ended whose boundary has arrived.
+    /// Boundaries of records that have arrived, as offsets.
     boundaries: BTreeSet<u64>,
 }
 
-/// A record, and where it lies among the bytes of its connection.
+/// Record with its bytes on the connection, from and to.
 #[derive(Clone, Copy, Debug)]
 struct PendingRecord {
     index: u64,
@@ -39,14 +39,14 @@ struct PendingRecord {
 }
 
 impl RecordsState {
-    /// Whether the reader got all of `record`, and knew where it began.
+    /// Whether the reader got all of `record` and its first boundary.
     fn has_all(&self, record: PendingRecord) -> bool {
         let is_whole = self.gaps.iter().all(|&(from, to)| to <= record.from || record.to <= from);
         let follows_gap = self.gaps.iter().any(|&(_, to)| to == record.from);
         is_whole && (!follows_gap || self.boundaries.contains(&record.from))
     }
 
-    /// The next record ends; what lies before it is forgotten.
+    /// Forgets gaps and boundaries before `offset`.
     fn forget_before(&mut self, offset: u64) {
         self.gaps.retain(|&(_, to)| to >= offset);
         self.boundaries = self.boundaries.split_off(&offset);

@@ -1,5 +1,4 @@
-//! Requests and responses: the opener sends a request, the listener responds after a while, the opener thinks and sends
-//! the next.
+//! Requests and responses in turn. The listener waits before each response, and the opener before each next request.
 
 use super::catalogue::CatalogueState;
 use super::contract::{Application, Draws};
@@ -16,10 +15,10 @@ pub(in crate::traffic) struct RequestResponseState {
     spec: RequestResponse,
     index: u64,
     slot: Option<usize>,
-    /// Of the request under way.
+    /// Bytes of the present request.
     request: u64,
-    /// Bytes of responses on this connection, that of the request under way included. Not what the listener has sent: a function
-    /// may forge bytes, and each byte is read once.
+    /// Bytes of all responses on this connection, the present one included. Bytes that the listener has sent are no
+    /// measure: a middlebox may forge a response, and each byte is read once.
     response_end: u64,
     requests: Stream,
     responses: Stream,
@@ -137,7 +136,7 @@ mod tests {
     use crate::{scenario, Network};
     use bentpipe_tcp::Segment;
 
-    /// Answers the first data that pass, as if the host had: with more than it would.
+    /// Answers the first data for the host, with more bytes than the host would send.
     #[derive(Debug, Default)]
     struct Forger {
         has_answered: bool,
@@ -155,7 +154,7 @@ mod tests {
         }
     }
 
-    /// A response that nobody sent ends one exchange, as it would at a real client, and not all that come after it at that instant.
+    /// A forged response ends one exchange, as at a real client, and not the next ones at the same instant.
     #[test]
     fn a_forged_response_is_read_once() {
         let text = r#"
@@ -180,7 +179,7 @@ mod tests {
         let mut network = Network::build_with(&scenario, 1, vec![(b, Box::new(Forger::default()))]);
         assert!(network.run(100_000), "it is over");
         let result = network.finish().unwrap();
-        // A round trip is 0.42 s; and what the host sends itself is acknowledged before it is sent, which it ignores.
+        // A round trip is 0.42 s. The host ignores ACKs of data that it has not sent yet.
         let transfers = result.transfers.len();
         assert!((1..=5).contains(&transfers), "{transfers}");
     }
