@@ -2,7 +2,6 @@
 //! edition.
 
 use super::geometry::RAD;
-use super::normal::q_inverse;
 use super::Ray;
 use crate::sky::SkyError;
 use libm::{exp, log, sin};
@@ -88,15 +87,6 @@ pub fn cloud_db(ray: &Ray, water: CloudWater) -> Result<f64, SkyError> {
     Ok(SkyError::within("water_kg_m2", content, 0.0, 100.0)? * per_kg / rise)
 }
 
-/// Returns the water exceeded in `percent` % of a year for log-normal water: exp(m + s Q⁻¹(p / P)), and 0 from P on
-/// (P.840-8 §4, P.840-9 §3.3). `cloudy_percent` is P, the probability of any water.
-pub fn log_normal_kg_m2(m: f64, s: f64, cloudy_percent: f64, percent: f64) -> f64 {
-    if cloudy_percent <= 0.02 || percent >= cloudy_percent {
-        return 0.0;
-    }
-    exp(m + s * q_inverse(percent / cloudy_percent))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,12 +119,5 @@ mod tests {
         let CloudWater::Reduced(water) = clouds.water(50.0_f64.sqrt()).unwrap() else { panic!("reduced") };
         assert!((water - 1.75).abs() < 1e-12);
         assert!(clouds.water(0.9).is_err() && clouds.water(51.0).is_err() && clouds.water(f64::NAN).is_err());
-    }
-
-    /// Half of the cloudy time exceeds the median, e^m.
-    #[test]
-    fn log_normal_water_has_its_median_at_half_of_the_time() {
-        assert!((log_normal_kg_m2(-1.0, 0.9, 40.0, 20.0) - exp(-1.0)).abs() < 1e-15);
-        assert_eq!(log_normal_kg_m2(-1.0, 0.9, 40.0, 40.0), 0.0);
     }
 }

@@ -184,36 +184,6 @@ pub fn vapour_zenith_db(frequency_ghz: f64, vapour_kg_m2: f64, height_km: f64) -
     Ok(low * (a * pow(height, b) + 1.0))
 }
 
-/// Equivalent height of oxygen with its density at the ground: a + b T + c P + d rho, with the coefficients of one
-/// frequency (P.676-13, annex 2 §1.1; part 1 of its data files, linear between frequencies).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OxygenHeight {
-    /// km.
-    pub a: f64,
-    /// km for each K.
-    pub b: f64,
-    /// km for each hPa of the total pressure.
-    pub c: f64,
-    /// km for each g/m³ of water vapour.
-    pub d: f64,
-}
-
-/// Returns the attenuation by gases on a path through the whole atmosphere, dB, by P.676-13 (annex 2, §1.1 and §2.1).
-///
-/// # Errors
-///
-/// A value outside its range.
-pub fn gas_path_13_db(ray: &Ray, air: &Air, oxygen: &OxygenHeight) -> Result<f64, SkyError> {
-    let f = SkyError::within("frequency_ghz", ray.frequency_ghz, 1.0, 350.0)?;
-    let rise = sin(SkyError::within("elevation_deg", ray.elevation_deg, 5.0, 90.0)? * RAD);
-    let (dry, wet) = gas_specific_db_km(f, air)?;
-    let total = air.pressure_hpa + air.vapour_hpa();
-    let height = oxygen.a + oxygen.b * air.temperature_k + oxygen.c * total + oxygen.d * air.vapour_g_m3;
-    let line = |at: f64, a: f64, b: f64| a / ((f - at) * (f - at) + b);
-    let lines = line(22.235080, 2.6846, 2.7649) + line(183.310087, 5.8905, 4.9219) + line(325.152888, 2.9810, 3.0748);
-    Ok((dry * SkyError::within("oxygen", height, 0.0, 100.0)? + wet * (5.6585e-5 * f + 1.8348 + lines)) / rise)
-}
-
 /// Returns the attenuation by gases on a path through the whole atmosphere, dB: that of the zenith over the sine of the
 /// elevation (P.676-12, annex 2, 5 to 90 degrees, 1 to 350 GHz). With `vapour`, the water's content in kg/m² and the
 /// station's height in km, it follows [`vapour_zenith_db`]. Otherwise it follows the density at the ground.

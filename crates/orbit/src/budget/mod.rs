@@ -6,7 +6,6 @@ pub mod fades;
 pub mod fading;
 pub mod gases;
 pub mod geometry;
-pub mod layers;
 mod lines;
 pub mod modulation;
 pub mod normal;

@@ -1,7 +1,7 @@
-//! Normal distribution: upper tails, their inverses, and two correlated variables.
+//! Normal distribution: upper tails and their inverses.
 
 use core::f64::consts::{PI, SQRT_2};
-use libm::{asin, erfc, exp, log, sin, sqrt};
+use libm::{erfc, exp, log, sqrt};
 
 /// Returns Q(x), the probability that a normal variable is above x.
 pub fn q(x: f64) -> f64 {
@@ -32,18 +32,6 @@ pub fn q_inverse(p: f64) -> f64 {
     x
 }
 
-/// Returns the probability that two normal variables of this correlation (0 to 1) are both above `x`: Q(x)² plus the
-/// integral of exp(-x² / (1 + sin a)) / 2π from a = 0 to asin(correlation) (R. Plackett 1954).
-pub(super) fn both_above(x: f64, correlation: f64) -> f64 {
-    const STEPS: u32 = 200;
-    let end = asin(correlation);
-    let of = |a: f64| exp(-x * x / (1.0 + sin(a)));
-    let step = end / f64::from(STEPS);
-    // Simpson's rule.
-    let inner: f64 = (1..STEPS).map(|n| f64::from(2 + 2 * (n % 2)) * of(step * f64::from(n))).sum();
-    q(x) * q(x) + (of(0.0) + inner + of(end)) * step / 3.0 / (2.0 * PI)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,15 +52,5 @@ mod tests {
             assert!((q(q_inverse(p)) / p - 1.0).abs() < 1e-10, "{p}: {}", q(q_inverse(p)));
         }
         assert!(q_inverse(0.0) == f64::INFINITY && q_inverse(1.0) == f64::NEG_INFINITY && q_inverse(1.1).is_nan());
-    }
-
-    /// The quadrant's closed form, 1/4 + asin(r) / 2π, and the ends.
-    #[test]
-    fn two_variables_are_above_zero_as_the_closed_form_says() {
-        for r in [0.0, 0.3, 0.9, 1.0] {
-            assert!((both_above(0.0, r) - (0.25 + asin(r) / (2.0 * PI))).abs() < 1e-12, "{r}");
-        }
-        assert!((both_above(1.5, 0.0) - q(1.5) * q(1.5)).abs() < 1e-15);
-        assert!((both_above(1.5, 1.0) - q(1.5)).abs() < 1e-10);
     }
 }

@@ -1,7 +1,6 @@
 //! Attenuation by rain: ITU-R P.838-3 (per km), P.839-4 (how high), P.618-13 §2.2.1.1 (on a slant path).
 
 use super::geometry::RAD;
-use super::normal::{both_above, q_inverse};
 use super::Ray;
 use crate::sky::SkyError;
 use libm::{atan2, cos, exp, fabs, log, log10, pow, sin, sqrt};
@@ -182,20 +181,6 @@ impl RainClimate {
         let power = 0.655 + 0.033 * log(p) - 0.045 * log(hundredth) - beta * (1.0 - p) * rise;
         Ok(hundredth * pow(p / 0.01, -power))
     }
-
-    /// Returns the probability in per cent that rain attenuates a path at all, from that of rain at the station,
-    /// `percent` (P.618-13 §2.2.1.2).
-    ///
-    /// # Errors
-    ///
-    /// A value outside its range.
-    pub fn probability_percent(&self, elevation_deg: f64, percent: f64) -> Result<f64, SkyError> {
-        let p = SkyError::within("percent", percent, 1e-9, 99.0)? / 100.0;
-        let ground = self.path_km(elevation_deg)? * cos(elevation_deg * RAD);
-        let correlation = 0.59 * exp(-ground / 31.0) + 0.41 * exp(-ground / 800.0);
-        let both = both_above(q_inverse(p), correlation);
-        Ok(100.0 * (1.0 - (1.0 - p) * pow((both - p * p) / (p * (1.0 - p)), p)))
-    }
 }
 
 /// Returns the attenuation by rain at `to_ghz`, dB, from `db` on the same path at `from_ghz` (P.618-13 §2.2.1.3.1, 7 to
@@ -215,44 +200,6 @@ pub fn scaled_db(db: f64, from_ghz: f64, to_ghz: f64) -> Result<f64, SkyError> {
     let ratio = phi(to) / phi(from);
     let h = 1.12e-3 * sqrt(ratio) * pow(phi(from) * db, 0.55);
     Ok(db * pow(ratio, 1.0 - h))
-}
-
-/// Returns the cross-polar discrimination that is not exceeded in `percent` % of an average year, with ice, dB, for an
-/// attenuation by rain of `rain_db` (P.618-13 §4.1). For 6 to 55 GHz and up to 60 degrees. Below 6 GHz (to 4 GHz) it is
-/// scaled from 6 GHz, §4.3.
-///
-/// # Errors
-///
-/// A value outside its range.
-pub fn cross_polar_db(ray: &Ray, percent: f64, rain_db: f64) -> Result<f64, SkyError> {
-    let ray = ray.checked()?;
-    let given = SkyError::within("frequency_ghz", ray.frequency_ghz, 4.0, 55.0)?;
-    let p = SkyError::within("percent", percent, 0.001, 5.0)?;
-    let rain_db = SkyError::within("rain_db", rain_db, 1e-9, 1e4)?;
-    let f = given.max(6.0);
-    let (a, b) = match f {
-        f if f < 9.0 => (60.0, -28.3),
-        f if f < 36.0 => (26.0, 4.1),
-        _ => (35.9, -11.3),
-    };
-    let by_rain = match f {
-        f if f < 9.0 => 30.8 * pow(f, -0.21),
-        f if f < 20.0 => 12.8 * pow(f, 0.19),
-        f if f < 40.0 => 22.6,
-        _ => 13.0 * pow(f, 0.15),
-    };
-    let tilt = -10.0 * log10(1.0 - 0.484 * (1.0 + cos(4.0 * ray.tilt_deg * RAD)));
-    let low = -40.0 * log10(cos(ray.elevation_deg * RAD));
-    // Canting angle of drops, degrees.
-    let canting = match p {
-        p if p <= 0.001 => 15.0,
-        p if p <= 0.01 => 10.0,
-        p if p <= 0.1 => 5.0,
-        _ => 0.0,
-    };
-    let rain = a * log10(f) + b - by_rain * log10(rain_db) + tilt + low + 0.0053 * canting * canting;
-    let ice = rain * (0.3 + 0.1 * log10(p)) / 2.0;
-    Ok(rain - ice - 20.0 * log10(given / f))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::constellation::{Constellation, Grid, Pattern};
 use super::earth::{Earth, RAD};
 use super::error::SkyError;
 use super::motion::Positions;
-use super::vector::{cross, distance, dot, norm, sub, Vector};
+use super::vector::{cross, distance, dot, sub, Vector};
 use libm::sin;
 
 /// Pattern of links between satellites.
@@ -70,18 +70,6 @@ pub struct Link {
     pub b: u32,
     /// Its length, km.
     pub km: f64,
-}
-
-/// Returns the height of the lowest point of the line between two points above a sphere of `radius_km`, km.
-pub fn grazing_height_km(a: Vector, b: Vector, radius_km: f64) -> f64 {
-    let along = sub(b, a);
-    let square = dot(along, along);
-    // Foot of the perpendicular from the centre, if it is between the two.
-    if dot(a, along) < 0.0 && dot(b, along) > 0.0 {
-        norm(cross(a, along)) / square.sqrt() - radius_km
-    } else {
-        norm(a).min(norm(b)) - radius_km
-    }
 }
 
 /// Link that may be usable at some time.
@@ -207,7 +195,7 @@ impl LinkPlan {
         (km <= self.max_km && self.is_clear(a, b, km)).then_some(Link { a: candidate.a, b: candidate.b, km })
     }
 
-    /// Same result as `grazing_height_km`, without roots.
+    /// Whether the line between two points, `km` apart, stays above the height of the plan. Computed without roots.
     fn is_clear(&self, a: Vector, b: Vector, km: f64) -> bool {
         let along = sub(b, a);
         if dot(a, along) < 0.0 && dot(b, along) > 0.0 {
@@ -276,10 +264,17 @@ mod tests {
     fn the_chord_in_a_plane_clears_the_earth() {
         let sky = iridium();
         let p = positions(&sky, &Earth::AT_REST, 77.0);
-        assert!((grazing_height_km(p.get(0), p.get(1), 6378.137) - 490.0).abs() < 0.05);
-        assert!((distance(p.get(0), p.get(1)) - 4033.4).abs() < 0.05);
-        // The lowest point of a short line that rises is its lower end.
-        assert_eq!(grazing_height_km([7000.0, 0.0, 0.0], [8000.0, 1.0, 0.0], 6378.0), 622.0);
+        let chord = [p.get(0), p.get(1)];
+        assert!((distance(chord[0], chord[1]) - 4033.4).abs() < 0.05);
+        // The lowest point of a short line that rises is its lower end, at 621.863 km.
+        let rising = [[7000.0, 0.0, 0.0], [8000.0, 1.0, 0.0]];
+        for ([a, b], grazing_km, is_clear) in
+            [(chord, 489.95, true), (chord, 490.05, false), (rising, 621.86, true), (rising, 621.87, false)]
+        {
+            let links = SatelliteLinks { grazing_km, ..SatelliteLinks::GRID };
+            let plan = LinkPlan::new(&links, &sky, &Earth::AT_REST).unwrap();
+            assert_eq!(plan.is_clear(a, b, distance(a, b)), is_clear, "{grazing_km} km");
+        }
     }
 
     /// 6 planes: 66 links within planes; 5·11 between neighbours, none across the seam.

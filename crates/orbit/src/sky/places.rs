@@ -1,6 +1,6 @@
 //! Places on Earth and in the air: cities by name, coordinates, and moving places.
 
-use super::earth::{wrap_deg, Earth, Geodetic, RAD, RADIUS_KM};
+use super::earth::{wrap_deg, Earth, Geodetic, RAD};
 use super::error::SkyError;
 use super::vector::{dot, Vector};
 use libm::{acos, atan2, sin};
@@ -111,20 +111,6 @@ impl Track {
         Ok(Self(points))
     }
 
-    /// Returns a way at one speed in km/h from the first point at `depart_s`. Speeds are over ground.
-    pub fn at_speed(points: &[Geodetic], km_per_h: f64, depart_s: f64) -> Result<Self, SkyError> {
-        SkyError::within("km_per_h", km_per_h, 1e-3, 30_000.0)?;
-        let mut time_s = depart_s;
-        let mut timed: Vec<WayPoint> = Vec::with_capacity(points.len());
-        for at in points {
-            if let Some(last) = timed.last() {
-                time_s += super::earth::central_angle(last.at, *at) * RADIUS_KM / km_per_h * 3600.0;
-            }
-            timed.push(WayPoint { at: *at, time_s });
-        }
-        Self::timed(timed)
-    }
-
     /// Returns the position of the mover `t` seconds after the epoch.
     pub fn at(&self, t: f64) -> Geodetic {
         let next = self.0.partition_point(|point| point.time_s <= t);
@@ -217,11 +203,6 @@ impl Place {
         Ok(Self::fixed(name, city(name)?))
     }
 
-    /// Returns a moving terminal.
-    pub fn moving(name: &str, track: Track) -> Self {
-        Self { name: name.to_owned(), site: Site::Moving(track), relay: false, access: None }
-    }
-
     /// Returns the place as a gateway.
     #[must_use]
     pub fn gateway(self) -> Self {
@@ -232,7 +213,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sky::earth::central_angle;
+    use crate::sky::earth::{central_angle, RADIUS_KM};
     use crate::sky::vector::distance;
 
     #[test]
@@ -271,12 +252,14 @@ mod tests {
 
     /// Frankfurt to New York is 6200 km over the North Atlantic. Halfway, the aircraft is north of both.
     #[test]
-    fn movers_follow_great_circles_at_their_speed() {
+    fn movers_follow_great_circles() {
         let (a, b) = (city("Frankfurt").unwrap(), city("New York").unwrap());
         let high = |g: Geodetic| Geodetic { height_km: 11.0, ..g };
-        let track = Track::at_speed(&[high(a), high(b)], 900.0, 600.0).unwrap();
-        let end = track.0[1].time_s;
-        assert!(((end - 600.0) / 3600.0 * 900.0 - 6200.0).abs() < 30.0);
+        let km = central_angle(a, b) * RADIUS_KM;
+        assert!((km - 6200.0).abs() < 30.0);
+        let end = 600.0 + km / 900.0 * 3600.0;
+        let timed = |at, time_s| WayPoint { at: high(at), time_s };
+        let track = Track::timed(vec![timed(a, 600.0), timed(b, end)]).unwrap();
         assert_eq!((track.at(0.0), track.at(end + 1.0)), (high(a), high(b)));
         let middle = track.at((600.0 + end) / 2.0);
         assert!(middle.latitude_deg > 52.0 && (middle.height_km - 11.0).abs() < 1e-12, "{middle:?}");
@@ -295,6 +278,6 @@ mod tests {
         assert!(Track::timed(vec![timed(1), timed(0)]).is_err() && Track::timed(vec![]).is_err());
         let antipode = WayPoint { at: Geodetic::new(0.0, -1.0, 0.0).unwrap(), time_s: 100.0 };
         assert!(Track::timed(vec![timed(0), antipode]).is_err());
-        assert!(Track::at_speed(&points, f64::NAN, 0.0).is_err());
+        assert!(Track::timed(vec![WayPoint { time_s: f64::NAN, ..timed(0) }]).is_err());
     }
 }

@@ -124,7 +124,7 @@ impl Network {
                 Task::Enter(flow) => self.enter_from_port(flow),
             }
         }
-        if self.traffic.unfinished == 0 {
+        if self.traffic.is_over() {
             self.stop.get_or_insert(StopReason::Completed);
         }
     }

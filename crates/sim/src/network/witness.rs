@@ -60,12 +60,6 @@ impl Network {
         self.update_horizon();
     }
 
-    /// No more is seen; who saw it comes back.
-    pub fn unwatch(&mut self) -> Option<Box<dyn Witness>> {
-        self.observers.is_any = self.observers.critical.is_some();
-        self.observers.witness.take()
-    }
-
     #[cold]
     #[inline(never)]
     pub(super) fn see_sent(&mut self, packet: &Packet) {

@@ -4,7 +4,7 @@ use super::routes_over_time::RoutesOverTime;
 use crate::dictionary;
 use crate::ids::LinkId;
 use crate::spec::{
-    ratio, App, Arrivals, Downtimes, ErrorModel, Flow, Gaps, Link, Outage, Profile, QueueLimit, Scenario, Stay,
+    ratio, App, Capacity, Downtimes, ErrorModel, Flow, Link, Outage, Profile, QueueLimit, Scenario, Stay,
 };
 use bentpipe_units::{Duration, Rate};
 
@@ -61,7 +61,7 @@ pub(super) fn refuse(scenario: &Scenario, routes: &RoutesOverTime) -> Option<Too
     }
     let seconds = scenario.duration.as_secs_f64();
     let arriving =
-        |flow: &Flow| if let App::Arrivals(arrivals) = &*flow.app { transfers(arrivals, seconds) } else { 0.0 };
+        |flow: &Flow| if let App::Arrivals(arrivals) = &*flow.app { arrivals.transfers(seconds) } else { 0.0 };
     let total: f64 = scenario.flows.iter().map(arriving).sum();
     if total > TRANSFERS_MAX {
         let message = format!("makes about {total:.1e} transfers arrive");
@@ -116,55 +116,8 @@ fn packet_hops(scenario: &Scenario, flow: &Flow, [route, back]: [&[LinkId]; 2], 
     let window = 8.0 * flow.tcp.receive_buffer as f64 / rtt.as_secs_f64().max(1e-9);
     let bits = path.min(window) * seconds;
     let packets = bits / (8 * (u64::from(flow.tcp.smss) + HEADERS)) as f64;
-    let smss = flow.tcp.smss;
-    // Each byte may be sent twice. Opening and closing take about ten packets.
-    let transfer = |segments: f64| 2.0 * segments + 10.0;
-    let at_most = |count: Option<u64>, each_s: f64| {
-        let in_time = seconds / (each_s + rtt.as_secs_f64()).max(1e-9);
-        count.map_or(in_time, |count| in_time.min(count as f64))
-    };
-    let sending_s = |bytes: f64| 8.0 * bytes / path;
-    let packets = match &*flow.app {
-        App::Greedy => packets,
-        // Unknown number of packets.
-        App::Port => 0.0,
-        App::File { size } => packets.min(2.0 * *size as f64 / f64::from(smss)),
-        App::Bulk(bulk) => {
-            let each_s = bulk.pause.mean().as_secs_f64() + sending_s(bulk.size.mean());
-            at_most(bulk.count, each_s) * transfer(bulk.size.segments(smss))
-        }
-        App::Arrivals(arrivals) => transfers(arrivals, seconds) * transfer(arrivals.size.segments(smss)),
-        App::Records(records) => {
-            let in_time = seconds / records.interval.mean().as_secs_f64().max(1e-9);
-            let records_sent = records.count.map_or(in_time, |count| in_time.min(count as f64));
-            records_sent * 2.0 * records.size.segments(smss) + 10.0
-        }
-        App::RequestResponse(app) => {
-            let think_s = app.wait.mean().as_secs_f64() + app.think.mean().as_secs_f64();
-            let each_s = think_s + sending_s(app.request.mean().min(app.response.mean()));
-            at_most(app.count, each_s) * transfer(app.request.segments(smss) + app.response.segments(smss))
-        }
-        App::Page(page) => {
-            let objects = 1.0 + page.objects_mean();
-            let each_s = page.reading.mean().as_secs_f64() + page.parse.mean().as_secs_f64();
-            let segments = 1.0 + page.object_bytes_mean() / f64::from(smss);
-            at_most(page.count, each_s) * objects * transfer(segments + f64::from(page.tls_rtts))
-        }
-        App::Datagrams(datagrams) => {
-            let bursts = match datagrams.gaps {
-                Gaps::OnOff { on, off, .. } => seconds / (on.mean() + off.mean()).as_secs_f64(),
-                _ => 0.0,
-            };
-            (datagrams.bytes_per_second() * seconds / f64::from(datagrams.size)).max(bursts)
-        }
-    };
-    packets * (route.len() + back.len()) as f64
-}
-
-/// Returns the number of transfers that arrive in a run.
-fn transfers(arrivals: &Arrivals, seconds: f64) -> f64 {
-    let in_time = seconds / arrivals.interval.as_secs_f64();
-    arrivals.count.map_or(in_time, |count| in_time.min(count as f64))
+    let capacity = Capacity { seconds, rtt_s: rtt.as_secs_f64(), rate: path, packets, smss: flow.tcp.smss };
+    flow.app.packets(&capacity) * (route.len() + back.len()) as f64
 }
 
 /// Returns the packets that wait before each link at the end of the run. Datagrams do not react to loss, so they may

@@ -211,7 +211,7 @@ fn check_explicit(scenario: &Scenario, report: &mut Report<'_>) {
             return report.value(&key, &message, "expected another sender, or no split on the way");
         }
         // A link that only carries ACKs gives no feedback.
-        let of_data = ways.iter().take(if flow.app.has_answers() { 2 } else { 1 });
+        let of_data = ways.iter().take(if flow.app.is_two_way() { 2 } else { 1 });
         let feeders: BTreeSet<NodeId> =
             of_data.flat_map(|way| way.iter()).map(|&link| scenario.links[link].from).collect();
         if !feeders.is_empty() && !feeders.iter().any(|node| has(*node, name)) {

@@ -30,6 +30,225 @@ pub enum App {
     Port,
 }
 
+/// Evaluates an expression for the keys of an application of any kind.
+macro_rules! each {
+    ($app:expr, $keys:ident => $value:expr) => {
+        match *$app {
+            App::Greedy => {
+                let $keys = Greedy;
+                $value
+            }
+            App::File { size } => {
+                let $keys = OneFile { size };
+                $value
+            }
+            App::Bulk($keys) => $value,
+            App::Arrivals($keys) => $value,
+            App::Records($keys) => $value,
+            App::RequestResponse($keys) => $value,
+            App::Page($keys) => $value,
+            App::Datagrams($keys) => $value,
+            App::Port => {
+                let $keys = Port;
+                $value
+            }
+        }
+    };
+}
+
+impl App {
+    /// Returns the name of its kind in results.
+    pub fn kind(&self) -> &'static str {
+        each!(self, keys => keys.kind())
+    }
+
+    /// Whether both ends send data.
+    pub(crate) fn is_two_way(&self) -> bool {
+        each!(self, keys => keys.is_two_way())
+    }
+
+    /// Whether it uses connections.
+    pub(crate) fn has_transport(&self) -> bool {
+        each!(self, keys => keys.has_transport())
+    }
+
+    /// Whether it is one connection from its start, without later decisions.
+    pub(crate) fn is_single(&self) -> bool {
+        each!(self, keys => keys.is_single())
+    }
+
+    /// Whether it ends by itself in a run of any length.
+    pub(crate) fn has_end(&self) -> bool {
+        each!(self, keys => keys.has_end())
+    }
+
+    /// Returns its number of transfers, if it is known and is not the single one of a file.
+    pub(crate) fn count(&self) -> Option<u64> {
+        each!(self, keys => keys.count())
+    }
+
+    /// Whether the seed decides its sizes or times.
+    pub(crate) fn is_random(&self) -> bool {
+        each!(self, keys => keys.is_random())
+    }
+
+    /// Returns the objects that it shares with others.
+    pub(crate) fn catalogue(&self) -> Option<Catalogue> {
+        each!(self, keys => keys.catalogue())
+    }
+
+    /// Estimates its packets in a run, at most.
+    pub(crate) fn packets(&self, capacity: &Capacity) -> f64 {
+        each!(self, keys => keys.packets(capacity))
+    }
+}
+
+/// Facts that follow from the keys of an application.
+trait Facts {
+    fn kind(&self) -> &'static str;
+
+    fn is_two_way(&self) -> bool {
+        false
+    }
+
+    fn has_transport(&self) -> bool {
+        true
+    }
+
+    fn is_single(&self) -> bool {
+        false
+    }
+
+    fn has_end(&self) -> bool {
+        self.count().is_some()
+    }
+
+    fn count(&self) -> Option<u64> {
+        None
+    }
+
+    fn is_random(&self) -> bool;
+
+    fn catalogue(&self) -> Option<Catalogue> {
+        None
+    }
+
+    fn packets(&self, capacity: &Capacity) -> f64;
+}
+
+/// Share of a flow in the capacity of its path, for the estimate of its packets.
+pub(crate) struct Capacity {
+    /// Duration of the run in seconds.
+    pub(crate) seconds: f64,
+    /// Least round-trip time in seconds.
+    pub(crate) rtt_s: f64,
+    /// Rate in bit/s.
+    pub(crate) rate: f64,
+    /// Full packets in the run, at most.
+    pub(crate) packets: f64,
+    pub(crate) smss: u32,
+}
+
+impl Capacity {
+    /// Returns the transfers of `each_s` seconds, one after the other. A round trip precedes each.
+    fn in_turn(&self, count: Option<u64>, each_s: f64) -> f64 {
+        at_most(count, self.seconds / (each_s + self.rtt_s).max(1e-9))
+    }
+
+    /// Returns the transmission time of `bytes` in seconds.
+    fn sending_s(&self, bytes: f64) -> f64 {
+        8.0 * bytes / self.rate
+    }
+
+    fn segments(&self, size: Size) -> f64 {
+        size.segments(self.smss)
+    }
+}
+
+fn at_most(count: Option<u64>, in_time: f64) -> f64 {
+    count.map_or(in_time, |count| in_time.min(count as f64))
+}
+
+/// Returns the packets of a connection. Each byte may be sent twice. Opening and closing take about ten packets.
+fn packets_of(segments: f64) -> f64 {
+    2.0 * segments + 10.0
+}
+
+fn is_random_size(size: Size) -> bool {
+    !matches!(size, Size::Fixed(_))
+}
+
+fn is_random_wait(wait: Wait) -> bool {
+    !matches!(wait, Wait::Constant(_))
+}
+
+struct Greedy;
+
+impl Facts for Greedy {
+    fn kind(&self) -> &'static str {
+        "greedy"
+    }
+
+    fn is_single(&self) -> bool {
+        true
+    }
+
+    fn is_random(&self) -> bool {
+        false
+    }
+
+    fn packets(&self, capacity: &Capacity) -> f64 {
+        capacity.packets
+    }
+}
+
+struct OneFile {
+    size: u64,
+}
+
+impl Facts for OneFile {
+    fn kind(&self) -> &'static str {
+        "file"
+    }
+
+    fn is_single(&self) -> bool {
+        true
+    }
+
+    fn has_end(&self) -> bool {
+        true
+    }
+
+    fn is_random(&self) -> bool {
+        false
+    }
+
+    fn packets(&self, capacity: &Capacity) -> f64 {
+        capacity.packets.min(2.0 * self.size as f64 / f64::from(capacity.smss))
+    }
+}
+
+struct Port;
+
+impl Facts for Port {
+    fn kind(&self) -> &'static str {
+        "port"
+    }
+
+    fn has_transport(&self) -> bool {
+        false
+    }
+
+    fn is_random(&self) -> bool {
+        true
+    }
+
+    /// Unknown: packets come from outside.
+    fn packets(&self, _capacity: &Capacity) -> f64 {
+        0.0
+    }
+}
+
 settings! {
     /// Transfers with pauses between them, on one connection or a new one each time.
     pub struct Bulk {
@@ -41,6 +260,25 @@ settings! {
         reconnect: bool = false;
         /// Number of transfers. Default: no limit until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
+    }
+}
+
+impl Facts for Bulk {
+    fn kind(&self) -> &'static str {
+        "bulk"
+    }
+
+    fn count(&self) -> Option<u64> {
+        self.count
+    }
+
+    fn is_random(&self) -> bool {
+        is_random_size(self.size) || is_random_wait(self.pause)
+    }
+
+    fn packets(&self, capacity: &Capacity) -> f64 {
+        let each_s = self.pause.mean().as_secs_f64() + capacity.sending_s(self.size.mean());
+        capacity.in_turn(self.count, each_s) * packets_of(capacity.segments(self.size))
     }
 }
 
@@ -57,6 +295,31 @@ pub struct Arrivals {
     pub overload: bool,
 }
 
+impl Arrivals {
+    /// Returns the number of transfers that arrive in a run.
+    pub(crate) fn transfers(&self, seconds: f64) -> f64 {
+        at_most(self.count, seconds / self.interval.as_secs_f64())
+    }
+}
+
+impl Facts for Arrivals {
+    fn kind(&self) -> &'static str {
+        "arrivals"
+    }
+
+    fn count(&self) -> Option<u64> {
+        self.count
+    }
+
+    fn is_random(&self) -> bool {
+        true
+    }
+
+    fn packets(&self, capacity: &Capacity) -> f64 {
+        self.transfers(capacity.seconds) * packets_of(capacity.segments(self.size))
+    }
+}
+
 settings! {
     /// Records on one connection, each written at its time.
     pub struct WrittenRecords {
@@ -66,6 +329,25 @@ settings! {
         interval: Wait;
         /// Number of records. Default: no limit until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
+    }
+}
+
+impl Facts for WrittenRecords {
+    fn kind(&self) -> &'static str {
+        "records"
+    }
+
+    fn count(&self) -> Option<u64> {
+        self.count
+    }
+
+    fn is_random(&self) -> bool {
+        is_random_size(self.size) || is_random_wait(self.interval)
+    }
+
+    fn packets(&self, capacity: &Capacity) -> f64 {
+        let in_time = capacity.seconds / self.interval.mean().as_secs_f64().max(1e-9);
+        at_most(self.count, in_time) * 2.0 * capacity.segments(self.size) + 10.0
     }
 }
 
@@ -87,6 +369,36 @@ settings! {
         catalogue: Option<Catalogue>;
         /// Number of exchanges. Default: no limit until the run ends.
         count: Option<u64>, [1, 1_000_000_000];
+    }
+}
+
+impl Facts for RequestResponse {
+    fn kind(&self) -> &'static str {
+        "request-response"
+    }
+
+    fn is_two_way(&self) -> bool {
+        true
+    }
+
+    fn count(&self) -> Option<u64> {
+        self.count
+    }
+
+    fn is_random(&self) -> bool {
+        let is_random_time = is_random_wait(self.wait) || is_random_wait(self.think);
+        is_random_size(self.request) || is_random_size(self.response) || is_random_time || self.catalogue.is_some()
+    }
+
+    fn catalogue(&self) -> Option<Catalogue> {
+        self.catalogue
+    }
+
+    fn packets(&self, capacity: &Capacity) -> f64 {
+        let think_s = self.wait.mean().as_secs_f64() + self.think.mean().as_secs_f64();
+        let each_s = think_s + capacity.sending_s(self.request.mean().min(self.response.mean()));
+        let segments = capacity.segments(self.request) + capacity.segments(self.response);
+        capacity.in_turn(self.count, each_s) * packets_of(segments)
     }
 }
 
@@ -144,8 +456,37 @@ impl Page {
     }
 
     /// Returns the approximate mean size of an object.
-    pub(crate) fn object_bytes_mean(&self) -> f64 {
+    fn object_bytes_mean(&self) -> f64 {
         self.scale * self.object.map_or(8500.0, |size| size.mean())
+    }
+}
+
+impl Facts for Page {
+    fn kind(&self) -> &'static str {
+        "page"
+    }
+
+    fn is_two_way(&self) -> bool {
+        true
+    }
+
+    fn count(&self) -> Option<u64> {
+        self.count
+    }
+
+    fn is_random(&self) -> bool {
+        true
+    }
+
+    fn catalogue(&self) -> Option<Catalogue> {
+        self.catalogue
+    }
+
+    fn packets(&self, capacity: &Capacity) -> f64 {
+        let objects = 1.0 + self.objects_mean();
+        let each_s = self.reading.mean().as_secs_f64() + self.parse.mean().as_secs_f64();
+        let segments = 1.0 + self.object_bytes_mean() / f64::from(capacity.smss);
+        capacity.in_turn(self.count, each_s) * objects * packets_of(segments + f64::from(self.tls_rtts))
     }
 }
 
@@ -195,62 +536,6 @@ settings! {
     }
 }
 
-impl App {
-    /// Whether both ends send data.
-    pub(crate) fn is_two_way(&self) -> bool {
-        matches!(self, Self::RequestResponse(_) | Self::Page(_))
-    }
-
-    /// Whether it uses connections.
-    pub(crate) fn has_transport(&self) -> bool {
-        !matches!(self, Self::Datagrams(_) | Self::Port)
-    }
-
-    /// Whether both ends send data.
-    pub(crate) fn has_answers(&self) -> bool {
-        matches!(self, Self::RequestResponse(_) | Self::Page(_))
-    }
-
-    /// Whether it ends by itself in a run of any length.
-    pub(crate) fn has_end(&self) -> bool {
-        match self {
-            Self::Greedy | Self::Datagrams(_) | Self::Port => false,
-            Self::File { .. } => true,
-            Self::Bulk(bulk) => bulk.count.is_some(),
-            Self::Arrivals(arrivals) => arrivals.count.is_some(),
-            Self::Records(records) => records.count.is_some(),
-            Self::RequestResponse(exchanges) => exchanges.count.is_some(),
-            Self::Page(page) => page.count.is_some(),
-        }
-    }
-
-    /// Whether it is one connection from its start, without later decisions.
-    pub(crate) fn is_single(&self) -> bool {
-        matches!(self, Self::Greedy | Self::File { .. })
-    }
-
-    /// Returns the objects that it shares with others.
-    pub(crate) fn catalogue(&self) -> Option<&Catalogue> {
-        match self {
-            Self::RequestResponse(exchanges) => exchanges.catalogue.as_ref(),
-            Self::Page(page) => page.catalogue.as_ref(),
-            _ => None,
-        }
-    }
-
-    /// Returns its number of transfers, if it is known and is not the single one of a file.
-    pub(crate) fn count(&self) -> Option<u64> {
-        match *self {
-            Self::Greedy | Self::File { .. } | Self::Datagrams(_) | Self::Port => None,
-            Self::Bulk(Bulk { count, .. })
-            | Self::Arrivals(Arrivals { count, .. })
-            | Self::Records(WrittenRecords { count, .. })
-            | Self::RequestResponse(RequestResponse { count, .. })
-            | Self::Page(Page { count, .. }) => count,
-        }
-    }
-}
-
 impl Datagrams {
     /// Returns the mean payload per second, bytes.
     pub(crate) fn bytes_per_second(&self) -> f64 {
@@ -262,5 +547,27 @@ impl Datagrams {
             }
         };
         bps / 8.0
+    }
+}
+
+impl Facts for Datagrams {
+    fn kind(&self) -> &'static str {
+        "datagrams"
+    }
+
+    fn has_transport(&self) -> bool {
+        false
+    }
+
+    fn is_random(&self) -> bool {
+        !matches!(self.gaps, Gaps::Constant { jitter: Duration::ZERO, .. })
+    }
+
+    fn packets(&self, capacity: &Capacity) -> f64 {
+        let bursts = match self.gaps {
+            Gaps::OnOff { on, off, .. } => capacity.seconds / (on.mean() + off.mean()).as_secs_f64(),
+            _ => 0.0,
+        };
+        (self.bytes_per_second() * capacity.seconds / f64::from(self.size)).max(bursts)
     }
 }

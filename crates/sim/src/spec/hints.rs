@@ -2,7 +2,7 @@
 //!
 //! Hints that need results of runs are in the face, in `experiment/hints.py`.
 
-use super::{App, Change, Flow, Queue, QueueLimit, Scenario};
+use super::{Change, Flow, Queue, QueueLimit, Scenario};
 use crate::ids::LinkId;
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::EcnFeedback;
@@ -126,23 +126,6 @@ struct Bottleneck {
     rtt: Duration,
     /// The largest packet, bytes.
     packet: u64,
-}
-
-impl App {
-    /// The kind, as in a file.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Greedy => "greedy",
-            Self::File { .. } => "file",
-            Self::Bulk(_) => "bulk",
-            Self::Arrivals(_) => "arrivals",
-            Self::Records(_) => "records",
-            Self::RequestResponse(_) => "request-response",
-            Self::Page(_) => "page",
-            Self::Datagrams(_) => "datagrams",
-            Self::Port => "port",
-        }
-    }
 }
 
 /// The key of the queue of a direction, such as `sat.forward`. Names with points are in quotes.

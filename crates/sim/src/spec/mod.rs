@@ -11,7 +11,7 @@ mod queue;
 mod randomness;
 mod timeline;
 
-pub use app::{App, Arrivals, Bulk, Catalogue, Datagrams, Gaps, Page, Reader, RequestResponse, WrittenRecords};
+pub use app::*;
 pub use channel::{
     Arq, Combining, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Jitter, Mtu, Order, Outage, Oversize,
     Profile, Spread, Stay, MILLIONTHS,

@@ -1,9 +1,6 @@
 //! Whether another seed gives another run, or the same run with other timing of hosts.
 
-use super::{
-    App, Bulk, Datagrams, Downtimes, ErrorModel, Flow, Gaps, Link, Profile, Queue, RequestResponse, Scenario, Size,
-    Start, Wait, WrittenRecords,
-};
+use super::{Downtimes, ErrorModel, Flow, Link, Profile, Queue, Scenario, Start};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::Config;
 use std::sync::Arc;
@@ -17,7 +14,7 @@ impl Scenario {
         let mut transports: Vec<&Arc<Config>> = self.flows.iter().filter(has_transport).map(|flow| &flow.tcp).collect();
         transports.dedup_by(|a, b| Arc::ptr_eq(a, b));
         self.links.iter().any(is_random_link)
-            || self.flows.iter().any(|flow| matches!(flow.start, Start::Uniform { .. }) || is_random_app(&flow.app))
+            || self.flows.iter().any(|flow| matches!(flow.start, Start::Uniform { .. }) || flow.app.is_random())
             || self.nodes.iter().flat_map(|node| &node.middleboxes).any(is_random_middlebox)
             || transports.iter().any(|tcp| tcp.is_random())
     }
@@ -40,21 +37,6 @@ fn is_random_error(error: &ErrorModel) -> bool {
         ErrorModel::Profile { rates: Profile::Points { points, .. }, .. } => {
             points.iter().any(|(_, rate)| is_chance(rate))
         }
-    }
-}
-
-fn is_random_app(app: &App) -> bool {
-    let is_size = |size: &Size| !matches!(size, Size::Fixed(_));
-    let is_wait = |wait: &Wait| !matches!(wait, Wait::Constant(_));
-    match app {
-        App::Greedy | App::File { .. } => false,
-        App::Bulk(Bulk { size, pause, .. }) => is_size(size) || is_wait(pause),
-        App::Records(WrittenRecords { size, interval, .. }) => is_size(size) || is_wait(interval),
-        App::RequestResponse(RequestResponse { request, response, wait, think, catalogue, .. }) => {
-            is_size(request) || is_size(response) || is_wait(wait) || is_wait(think) || catalogue.is_some()
-        }
-        App::Datagrams(Datagrams { gaps: Gaps::Constant { jitter, .. }, .. }) => jitter.as_ps() > 0,
-        App::Datagrams(_) | App::Arrivals(_) | App::Page(_) | App::Port => true,
     }
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn run(
                 break StopReason::TimeLimit;
             }
         }
-        if reference.traffic.unfinished == 0 {
+        if reference.traffic.is_over() {
             break StopReason::Completed;
         }
     };

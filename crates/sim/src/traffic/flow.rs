@@ -1,16 +1,10 @@
-//! What a flow is at an instant of a run, and what it has counted.
+//! State of a flow during a run, and its counters.
 
-use super::arrivals::ArrivalsState;
-use super::bulk::BulkState;
-use super::datagrams::DatagramsState;
+use super::host::Host;
 use super::loss_verdicts::VerdictCounts;
-use super::page::PageState;
-use super::port::PortState;
-use super::records::RecordsState;
-use super::request_response::RequestResponseState;
-use super::{Host, SendTimes};
+use super::send_times::SendTimes;
 use crate::distribution::clocks;
-use crate::ids::NodeId;
+use crate::ids::{EndpointId, NodeId};
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
 use crate::spec::{App, Flow, Reader};
@@ -18,92 +12,66 @@ use bentpipe_tcp::{Config, Counters};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
-/// A flow: its application, and what its sessions have counted.
+/// State of a flow, and the counters of its sessions.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowState {
     pub(super) app: Arc<App>,
-    pub(super) app_state: AppState,
-    /// How data are read, if in steps.
+    /// Reader of its data. None: data is read when it arrives.
     pub(super) reader: Option<Box<Reader>>,
     pub(super) path: IdealPath,
     pub(super) downtime: Downtime,
     pub(super) start: Time,
-    /// When the application acts next.
+    /// Next instant when the application acts.
     pub(crate) timer: Time,
-    /// The transport at both ends, shared by all flows that have the same.
+    /// Transport of both endpoints. Flows with equal values share it.
     pub(super) config: Arc<Config>,
-    /// Where the clocks of the end that opens start in their ticks, and those of the other.
+    /// Phases of the clocks of the opener and of the listener.
     pub(super) clocks: [[Duration; 2]; 2],
-    /// Where the route of each end begins.
+    /// First hops of the opener and of the listener.
     pub(super) first_hops: [u32; 2],
     pub(super) class: u8,
-    /// The nodes of the end that opens and of the other.
+    /// Nodes of the opener and of the listener.
     pub(super) ends: [NodeId; 2],
-    /// Sessions so far.
+    /// Sessions so far, count.
     pub(super) opened: u64,
-    /// The slot of the latest session; none if another session has it by now.
+    /// Slot of the latest session. None after another session has taken the slot.
     pub(super) newest: Option<usize>,
-    /// Of the sessions that are over and whose slots other sessions have, and of datagrams; none before the first.
+    /// Counters of datagrams, and of sessions whose slots are reused. None before the first.
     totals: Option<Box<Totals>>,
-    /// All is done: the sender has the last acknowledgement and the receiver the last byte, or the last answer was received.
+    /// Completion: the sender has the last ACK and the receiver the last byte, or the last answer was received.
     pub(crate) completed: Option<Time>,
-    /// The last byte was acknowledged; by a proxy perhaps, before it was received. Never: not yet.
+    /// Instant when the last byte was acknowledged, possibly by a proxy before it was received.
     pub(crate) acked: Time,
-    /// The last byte was received. Never: not yet.
+    /// Instant when the last byte was received.
     pub(crate) received: Time,
     pub(crate) has_begun: bool,
     pub(crate) has_failed: bool,
     pub(crate) rtts: Histogram,
-    /// Its transfers, if it makes more than one.
+    /// Statistics of its transfers, if it makes several.
     completions: Option<Box<Completions>>,
-    /// The keys of the streams of which the tie-breakers of its ends are made.
+    /// Statistics of its datagrams. None if it uses connections.
+    pub(super) arrived: Option<Box<Arrived>>,
+    /// Stream keys of the tie-breakers of its endpoints.
     ties: [[u64; 2]; 2],
-    /// The same of the stream from which follows what its congestion controls choose at random.
+    /// Stream key of the random choices of its congestion controls.
     seeds: [u64; 2],
 }
 
-/// How far an application has come, by its kind.
-#[derive(Clone, Debug)]
-pub(super) enum AppState {
-    /// One connection from the start; nothing is decided later.
-    Single,
-    Bulk(Box<BulkState>),
-    Arrivals(Box<ArrivalsState>),
-    Records(Box<RecordsState>),
-    RequestResponse(Box<RequestResponseState>),
-    Page(Box<PageState>),
-    Datagrams(Box<DatagramsState>),
-    /// It does nothing by itself.
-    Port(Box<PortState>),
-}
-
 impl FlowState {
-    /// A flow, whose far end is the node of this name.
+    /// `component` names its random streams.
     pub(super) fn new(
-        (flow, far): (&Flow, &str),
+        flow: &Flow,
+        component: &str,
         seed: u64,
         first_hops: [u32; 2],
         path: IdealPath,
         downtime: Downtime,
     ) -> Self {
-        let component = format!("flow/{}", flow.name);
         let start = flow.start.drawn(&flow.name, seed);
         // A host has one clock for all its connections.
-        let mut phases = Stream::new(seed, &component, "clock");
+        let mut phases = Stream::new(seed, component, "clock");
         Self {
             app: Arc::clone(&flow.app),
-            app_state: match *flow.app {
-                App::Greedy | App::File { .. } => AppState::Single,
-                App::Bulk(app) => AppState::Bulk(Box::new(BulkState::new(app, seed, &component))),
-                App::Arrivals(app) => AppState::Arrivals(Box::new(ArrivalsState::new(app, seed, &component))),
-                App::Records(app) => AppState::Records(Box::new(RecordsState::new(app, seed, &component))),
-                App::RequestResponse(app) => {
-                    AppState::RequestResponse(Box::new(RequestResponseState::new(app, seed, &component, far)))
-                }
-                App::Page(app) => AppState::Page(Box::new(PageState::new(app, seed, &component, far))),
-                App::Datagrams(app) => AppState::Datagrams(Box::new(DatagramsState::new(app, seed, &component))),
-                App::Port => AppState::Port(Box::default()),
-            },
             reader: flow.reader.map(Box::new),
             path,
             downtime,
@@ -124,23 +92,24 @@ impl FlowState {
             has_failed: false,
             rtts: Histogram::default(),
             completions: (!flow.app.is_single() && flow.app.has_transport()).then(Box::default),
-            seeds: Stream::new(seed, &component, "cc").key(),
+            arrived: (!flow.app.has_transport()).then(Box::default),
+            seeds: Stream::new(seed, component, "cc").key(),
             ties: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose).key()),
         }
     }
 
-    /// Whether its application has a timer of its own.
+    /// Whether its application uses the timer of the flow.
     pub(crate) fn can_wake(&self) -> bool {
         !self.app.is_single()
     }
 
-    /// Whether its connections leave something for the next ones.
+    /// Whether its connections share what they learn of the path with later ones.
     pub(super) fn remembers(&self) -> bool {
         let config = &self.config;
         config.sharing.is_some() || config.fast_open.is_some() || config.transactions.is_some()
     }
 
-    /// What is kept of its transfers; none if it makes only one.
+    /// Returns the statistics of its transfers. None if it makes only one.
     pub(crate) fn completions(&self) -> Option<&Completions> {
         self.completions.as_deref()
     }
@@ -149,44 +118,22 @@ impl FlowState {
         self.completions.get_or_insert_with(Box::default)
     }
 
-    /// The slot of its latest connection; none if another flow's has it by now.
+    /// Returns the slot of its latest session. None after another session has taken the slot.
     pub(crate) fn newest_slot(&self) -> Option<usize> {
         self.newest
     }
 
     /// Whether its packets come from outside.
     pub(crate) fn is_port(&self) -> bool {
-        matches!(self.app_state, AppState::Port(_))
+        matches!(*self.app, App::Port)
     }
 
-    /// What is kept of its datagrams, if it sends any.
-    pub(crate) fn arrived(&self) -> Option<&Arrived> {
-        match &self.app_state {
-            AppState::Datagrams(source) => Some(&source.arrived),
-            AppState::Port(port) => Some(&port.arrived),
-            _ => None,
-        }
+    /// Returns the nodes of an endpoint and its peer: the key of a path cache.
+    pub(super) fn path_from(&self, end: EndpointId) -> [NodeId; 2] {
+        [self.ends[end.side()], self.ends[end.peer().side()]]
     }
 
-    pub(super) fn arrived_mut(&mut self) -> Option<&mut Arrived> {
-        match &mut self.app_state {
-            AppState::Datagrams(source) => Some(&mut source.arrived),
-            AppState::Port(port) => Some(&mut port.arrived),
-            _ => None,
-        }
-    }
-
-    /// When an application with a timer of its own acts first.
-    pub(super) fn first_wakeup(&mut self) -> Time {
-        match &mut self.app_state {
-            AppState::Arrivals(arrivals) => self.start + arrivals.first_gap(),
-            AppState::Datagrams(source) => source.first_wakeup(self.start),
-            AppState::Port(_) => Time::NEVER,
-            _ => self.start,
-        }
-    }
-
-    /// What the tie-breakers of the two ends of a session are made of: names and ordinals, never slots.
+    /// Returns the tie-breaker seeds of both endpoints of a session. They depend on names and ordinals, never on slots.
     pub(crate) fn salts(&self, ordinal: u64) -> [u32; 2] {
         self.ties.map(|key| match ordinal {
             0 => key[0] as u32,
@@ -194,13 +141,13 @@ impl FlowState {
         })
     }
 
-    /// What the congestion controls choose at random at each end of a session follows from these.
+    /// Returns the seeds of the congestion controls of both endpoints of a session.
     pub(super) fn seeds(&self, ordinal: u64) -> [u64; 2] {
         let mut seeds = Stream::with_key(self.seeds);
         [0, 1].map(|side| seeds.at(2 * ordinal + side))
     }
 
-    /// What its sessions have counted that are over and whose slots other sessions have.
+    /// Returns the counters of datagrams, and of sessions whose slots are reused.
     pub(crate) fn totals(&self) -> Totals {
         self.totals.as_deref().cloned().unwrap_or_default()
     }
@@ -210,20 +157,20 @@ impl FlowState {
     }
 }
 
-/// The path of a flow without queues: the least time that it takes.
+/// Path of a flow without queues, for its least delays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IdealPath {
     rtt: Duration,
-    /// The slowest link there and back, each at its largest rate.
+    /// Rate of the slowest link in each direction, each link at its largest rate.
     rates: [Rate; 2],
     smss: u64,
     headers: u64,
-    /// Data wait for a round trip first.
+    /// Whether data waits for the handshake.
     handshake: bool,
 }
 
 impl IdealPath {
-    /// Of a flow whose packets take at least `rtt` there and back, at these rates at most.
+    /// `rtt`: least round-trip time. `rates`: largest rate of the path in each direction.
     pub(super) fn of(flow: &Flow, rtt: Duration, rates: [Rate; 2]) -> Self {
         Self {
             rtt,
@@ -238,13 +185,13 @@ impl IdealPath {
         40 + if flow.tcp.timestamps { 12 } else { 0 }
     }
 
-    /// The largest packet that the flow sends.
+    /// Returns the bytes of a full segment with its headers.
     pub(super) fn full_packet(flow: &Flow) -> u64 {
         u64::from(flow.tcp.smss) + Self::headers(flow)
     }
 
-    /// Round trips to open a connection, if it is new, and to be answered, and the time that sending the bytes there and
-    /// back takes at the bottleneck.
+    /// Returns the least duration of a transfer with these bytes in each direction: the handshake of a new connection,
+    /// a round trip, and the transmission times at the bottlenecks.
     pub(super) fn ideal(&self, is_new: bool, bytes: [u64; 2]) -> Duration {
         let opening = if is_new && self.handshake { self.rtt } else { Duration::ZERO };
         let sending = |side: usize| {
@@ -255,19 +202,19 @@ impl IdealPath {
     }
 }
 
-/// What the sessions of a flow have counted together.
+/// Counters of several sessions of a flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
-    /// At the ends that send data.
+    /// Counters of the endpoints that send data.
     pub(crate) sent: Counters,
-    /// At the ends that are sent data.
+    /// Counters of their peers.
     pub(crate) received: Counters,
     pub(crate) acked_bytes: u64,
     pub(crate) sent_wire_bytes: u64,
     pub(crate) spurious: u64,
     pub(crate) first_sent: Option<Time>,
     pub(crate) times: SendTimes,
-    /// Of the latest session.
+    /// Congestion window of the latest session, bytes.
     pub(crate) cwnd: Option<u64>,
     pub(crate) ssthresh: Option<u64>,
     pub(crate) verdicts: VerdictCounts,
@@ -275,7 +222,7 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Adds what a session has counted, by its two ends: the one that opened and the other.
+    /// Adds the counters of a session: its opener and its listener.
     pub(super) fn add(&mut self, now: Time, ordinal: u64, [opener, other]: [&Host; 2]) {
         for (near, far) in [(opener, other), (other, opener)] {
             if !near.sends_data {
@@ -298,7 +245,7 @@ impl Totals {
         self.first_sent = opener.first_sent.map(|at| earlier(at, self.first_sent)).or(self.first_sent);
     }
 
-    /// A datagram is sent, of this size without and with its headers.
+    /// Counts a datagram: bytes of payload, and bytes with headers.
     pub(super) fn on_datagram_sent(&mut self, now: Time, payload: u64, size: u64) {
         self.first_sent.get_or_insert(now);
         self.sent.sent_segments += 1;

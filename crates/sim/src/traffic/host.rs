@@ -1,4 +1,4 @@
-//! One end of a connection: what its application waits for, and what is counted about it.
+//! One endpoint of a connection: the wait of its application there, and its counters.
 
 use super::loss_verdicts::LossVerdicts;
 use super::send_times::{SendTimes, Stopwatch};
@@ -10,35 +10,35 @@ use bentpipe_tcp::{Connection, Feedback, PlainSegment, Segment, State};
 use bentpipe_units::Time;
 use std::ops::{Index, IndexMut};
 
-/// One end of a connection, with its application's part there.
+/// One endpoint of a connection, with the state of its application there.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) conn: Connection,
-    /// When the schedule wakes it up: not later than needed.
+    /// Wake-up in the schedule. It may be early, never late.
     pub(crate) armed: Time,
-    /// When its application acts at this end: opens, answers, reads.
+    /// Next instant when its application acts here: opens, answers, reads.
     pub(super) timer: Time,
     pub(super) awaits: AppWait,
     pub(crate) flow: FlowId,
-    /// Of its packets.
+    /// Origin of its packets.
     origin: Origin,
-    /// Whether it has data to send, so that its round trips and windows are the flow's.
+    /// Whether it sends data. Its round-trip times and windows are then those of the flow.
     pub(crate) sends_data: bool,
-    /// Where its time goes, at the end whose times are the flow's.
+    /// Times by limit, at the endpoint whose times are those of the flow.
     pub(super) stopwatch: Option<Box<Stopwatch>>,
-    /// What it took its losses for; none before the first.
+    /// Decisions about its losses. None before the first loss.
     pub(super) verdicts: Option<Box<LossVerdicts>>,
     pub(super) first_sent: Option<Time>,
     pub(super) sent_wire_bytes: u64,
-    /// Retransmissions that arrived here and brought nothing new.
+    /// Retransmissions that arrived here without new data.
     pub(super) spurious: u64,
-    /// Packets sent to the other end, copies included. Those of them that have not ended at the other end are in flight.
+    /// Packets sent to the peer, copies included. A packet is in flight until the peer counts its end.
     pub(super) sent_packets: u64,
-    /// Packets of the other end that have arrived here or were lost.
+    /// Packets of the peer that have arrived here or were lost.
     pub(super) ended_packets: u64,
-    /// Writes headers of XCP or RCP.
+    /// Whether it writes headers of XCP or RCP.
     writes_headers: bool,
-    /// How its application reads; none: at once.
+    /// Reads in steps. None: data is read when it arrives.
     reading: Option<Box<Reading>>,
 }
 
@@ -50,7 +50,7 @@ struct Reading {
     taken: u64,
 }
 
-/// What an application waits for at one end.
+/// Goal of an application that waits at one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AppWait {
     Nothing,
@@ -62,7 +62,7 @@ pub(super) enum AppWait {
     Read(u64),
 }
 
-/// The two ends of each slot.
+/// Both endpoints of each slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts(Vec<Host>);
 
@@ -75,20 +75,29 @@ impl Hosts {
         self.0.len() / 2
     }
 
-    /// The ends of a new slot: the opener, the listener.
+    /// Adds a slot with its opener and its listener.
     pub(super) fn push(&mut self, ends: [Host; 2]) {
         self.0.extend(ends);
     }
 
-    /// The ends of another connection in a slot.
+    /// Reuses a slot for another connection.
     pub(super) fn replace(&mut self, slot: usize, [opener, listener]: [Host; 2]) {
         self[EndpointId::opener(slot)] = opener;
         self[EndpointId::listener(slot)] = listener;
     }
 
-    /// The opener and the listener of a slot.
+    /// Returns the opener and the listener of a slot.
     pub(super) fn pair(&self, slot: usize) -> [&Host; 2] {
         EndpointId::both(slot).map(|end| &self[end])
+    }
+
+    /// Whether nothing can happen in a slot: one endpoint is done, the other waits for it, and no packet is in flight.
+    pub(super) fn are_done(&self, slot: usize) -> bool {
+        let [opener, other] = self.pair(slot);
+        opener.has_ended()
+            && other.is_at_rest()
+            && opener.sent_packets == other.ended_packets
+            && other.sent_packets == opener.ended_packets
     }
 }
 
@@ -138,7 +147,7 @@ impl Host {
         }
     }
 
-    /// A segment has arrived: in `packet`, of which `bodies` have the options.
+    /// Processes a segment that arrives in `packet`. Its options are in `bodies`.
     #[inline(always)]
     pub(crate) fn on_arrival(&mut self, now: Time, packet: &Packet, bodies: &mut Bodies) {
         self.ended_packets += 1;
@@ -159,18 +168,18 @@ impl Host {
         }
     }
 
-    /// Its sender has decided what its losses mean, having sent all below `until`.
+    /// Notes a decision of its sender about losses of data below `until`.
     pub(super) fn on_decision(&mut self, now: Time, is_reduction: bool, until: u64) {
         let acked = self.conn.acked_bytes();
         self.verdicts.get_or_insert_with(Box::default).on_decision(now, is_reduction, until, acked);
     }
 
-    /// The network has reported to its sender that an error took the packet with data at `offset`.
+    /// Notes a report of the network to its sender: the packet with data at `offset` was corrupted.
     pub(super) fn on_report(&mut self, now: Time, offset: u64) {
         self.verdicts.get_or_insert_with(Box::default).on_report(now, offset);
     }
 
-    /// Its sender waits for something else than before.
+    /// Notes a new limit of its sender.
     #[cold]
     #[inline(never)]
     pub(super) fn turn(&mut self, now: Time, path: &mut Downtime) {
@@ -181,12 +190,12 @@ impl Host {
         }
     }
 
-    /// Where its time went up to `now`, if its times are the flow's.
+    /// Returns its times by limit up to `now`, if they are those of the flow.
     pub(super) fn times_until(&self, now: Time, path: &mut Downtime) -> Option<SendTimes> {
         Some(self.stopwatch.as_ref()?.times_until(now, path, self.verdicts.as_deref()))
     }
 
-    /// A message of a function of the network has arrived.
+    /// Processes a message of a middlebox.
     pub(crate) fn on_message(&mut self, now: Time, message: Message) {
         match message {
             Message::SegmentSize(_, bytes) => self.conn.set_smss(bytes.clamp(1, u32::from(u16::MAX))),
@@ -195,13 +204,13 @@ impl Host {
         }
     }
 
-    /// Whether what it sends next has no options beside timestamps.
+    /// Whether its next segment has no options other than timestamps.
     #[inline(always)]
     pub(crate) fn sends_plainly(&self) -> bool {
         self.conn.sends_plainly() && !self.writes_headers
     }
 
-    /// The packet in which it sends a segment without options beside timestamps.
+    /// Returns the packet of a segment without options other than timestamps.
     #[inline(always)]
     pub(crate) fn send_plain(&mut self, now: Time, segment: &PlainSegment, bodies: &mut Bodies) -> Packet {
         let mut packet = Packet::plain(segment, &self.origin);
@@ -212,7 +221,7 @@ impl Host {
         packet
     }
 
-    /// The packet in which it sends a segment.
+    /// Returns the packet of a segment.
     pub(crate) fn send(&mut self, now: Time, segment: &Segment, bodies: &mut Bodies) -> Packet {
         let mut packet = Packet::new(segment, &self.origin, bodies);
         if self.writes_headers {
@@ -229,7 +238,7 @@ impl Host {
         self.sent_packets += 1;
     }
 
-    /// What a sender with XCP or RCP writes on its packets.
+    /// Writes the header of XCP or RCP.
     #[cold]
     fn write_header(&mut self, now: Time, segment: &Segment, packet: &mut Packet, bodies: &mut Bodies) {
         let Some(header) = self.conn.explicit_header(now, segment) else { return };
@@ -248,24 +257,24 @@ impl Host {
         self.conn.next_wakeup().min(self.timer)
     }
 
-    /// Whether its application acts now.
+    /// Whether its application acts by `now`.
     pub(crate) fn is_application_due(&self, now: Time) -> bool {
         self.timer <= now
     }
 
-    /// Whether that is before `until`.
+    /// Whether it acts before `until`.
     #[inline]
     pub(crate) fn wakes_before(&mut self, until: Time) -> bool {
         self.timer < until || self.conn.wakes_before(until)
     }
 
-    /// Whether its application waits for anything, or is to be notified that there may be something to read.
+    /// Whether its application waits for a goal, or reads in steps.
     #[inline]
     pub(crate) fn needs_attention(&self) -> bool {
         self.awaits != AppWait::Nothing || self.reading.is_some()
     }
 
-    /// Something may have arrived: the application reads at its next step, if it reads in steps.
+    /// Schedules the next read after a possible arrival, if the application reads in steps.
     pub(crate) fn attend(&mut self, now: Time) {
         if let (Some(reading), Time::NEVER) = (&self.reading, self.timer) {
             let every = reading.reader.every.as_ps();
@@ -273,12 +282,12 @@ impl Host {
         }
     }
 
-    /// Reads, if it reads in steps; else returns false.
+    /// Reads. Returns false if the application does not read in steps.
     pub(super) fn reads_at(&mut self, now: Time) -> bool {
         let Some(reading) = &mut self.reading else { return false };
         let Reader { rate, every } = reading.reader;
         let since_start = now - Time::ZERO;
-        // What the rate gives up to now, less what it gave before: nothing is lost to rounding.
+        // The difference of two totals, so that rounding does not accumulate.
         let chunk = rate.bytes_in(since_start) - rate.bytes_in(since_start.saturating_sub(every));
         reading.taken += self.conn.read(chunk);
         let has_more = self.conn.counters().delivered_bytes > reading.taken;
@@ -286,7 +295,7 @@ impl Host {
         true
     }
 
-    /// Whether what its application waits for has happened.
+    /// Whether its application has reached its goal.
     pub(crate) fn is_wait_over(&self) -> bool {
         let (bytes, awaited) = match self.awaits {
             AppWait::Nothing => return false,
@@ -303,7 +312,7 @@ impl Host {
         bytes >= awaited && (awaited > 0 || self.conn.has_been_established())
     }
 
-    /// Whether it is the end that a message is for, and not of a later connection in the same slot.
+    /// Whether it is the recipient of a message. False for a later connection in the same slot.
     pub(super) fn is(&self, recipient: Recipient) -> bool {
         self.origin.owner == recipient.owner
     }
@@ -314,12 +323,12 @@ impl Host {
         self.conn.state() != State::Closed
     }
 
-    /// Whether it will never send again, unless something arrives.
+    /// Whether only an arrival can make it send.
     pub(super) fn is_at_rest(&self) -> bool {
         self.has_ended() || self.next_wakeup() == Time::NEVER
     }
 
-    /// Whether the connection is closed here. What is left of TIME-WAIT serves packets that are still on their way.
+    /// Whether the connection is closed here. TIME-WAIT counts as closed: it only serves packets in flight.
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.conn.state(), State::Closed | State::TimeWait)
     }

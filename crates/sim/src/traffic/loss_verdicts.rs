@@ -1,25 +1,25 @@
-//! What a sender took its losses for, against what they were: the network knows the cause of each lost packet.
+//! Compares the decisions of a sender about its losses with the causes, which the network knows.
 //!
-//! A sender judges its losses once for a window of data: it reduces its window, or it takes them for errors of a link. Each such
-//! *decision* is compared with the causes of the data packets lost up to the offset that had been sent then, also of those that
-//! are lost only afterwards, if no other decision has judged them. A reduction is right where congestion took at least one of them.
-//! It is spurious where none of the data outstanding was lost; an ACK that was lost, or a long delay, may be the reason.
+//! A sender decides once per window of data: it reduces its window, or attributes the losses to link errors. A
+//! *decision* covers the data packets sent before it and lost before or after it, unless another decision covers them.
+//! A reduction is right if congestion took at least one of these packets. It is spurious if no outstanding data was
+//! lost. A lost ACK or a long delay may then be the reason.
 
 use crate::dictionary::Cause;
 use bentpipe_units::{Duration, Time};
 use std::ops::AddAssign;
 
-/// The least of [`LossVerdicts::enter_at`].
+/// Least value of [`LossVerdicts::enter_at`].
 const COMING_MIN: usize = 256;
 
-/// Packets lost, by what took them.
+/// Packets lost, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LossCounts {
     pub(crate) congestion: u64,
     pub(crate) errors: u64,
 }
 
-/// What came of the decisions of a sender.
+/// Counts of the decisions of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VerdictCounts {
     pub(crate) losses: LossCounts,
@@ -32,34 +32,34 @@ pub(crate) struct VerdictCounts {
 
 /// The decisions of one sender. A sender that loses nothing and decides nothing has none.
 ///
-/// Links and ends of connections may run ahead of time, each for itself: what is notified here is in no order, and entered in
-/// that of time.
+/// Links and endpoints may run ahead of time, each separately. Events arrive here in any order, and are entered in
+/// order of time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LossVerdicts {
     counts: VerdictCounts,
-    /// What is not entered yet.
+    /// Events that are not entered yet.
     coming: Vec<(Time, Coming)>,
-    /// When there are so many of them, those are entered that can be.
+    /// Number of these events at which past events are entered.
     enter_at: usize,
-    /// When the sender decided last, or waited for something else.
+    /// Instant of the latest event of the sender.
     looked_at: Time,
-    /// Time spent on repairing what errors had taken.
+    /// Time of repairs of link errors.
     repairs: Repairs,
-    /// Entered, and not judged.
+    /// Losses that are entered, without a decision.
     unjudged: LossCounts,
-    /// Nothing from this offset on has ever been lost.
+    /// End of the lost data: no byte from this offset on was lost.
     lost_until: u64,
     latest: Option<Decision>,
 }
 
-/// What is to be entered. At one instant, losses come last.
+/// Event that is not entered yet. At one instant, losses are last.
 #[derive(Clone, Copy, Debug)]
 enum Coming {
-    /// The sender decides, having sent all below `until`, of which all below `acked` is acknowledged.
+    /// The sender decides. It has sent all data below `until`. All data below `acked` is acknowledged.
     Decision { is_reduction: bool, until: u64, acked: u64 },
-    /// So long the sender has repaired losses.
+    /// The sender has repaired losses for this time.
     Repair(Repairs),
-    /// The sender learns from the network that an error took a packet with data at `offset`.
+    /// The network reports to the sender that a packet with data at `offset` was corrupted.
     Report { offset: u64 },
     /// A packet with data at `offset` was lost.
     Loss { offset: u64, is_congestion: bool },
@@ -71,12 +71,12 @@ impl Coming {
     }
 }
 
-/// How long a sender has repaired losses.
+/// Times of repairs of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Repairs {
-    /// In fast recovery.
+    /// Time in fast recovery.
     pub(super) recovery: Duration,
-    /// What the retransmission timer showed.
+    /// Time after retransmission timeouts.
     pub(super) timeout: Duration,
 }
 
@@ -85,11 +85,11 @@ struct Decision {
     is_reduction: bool,
     until: u64,
     losses: LossCounts,
-    /// Something outstanding had been lost before, and was judged then: all of it by errors.
+    /// Whether all earlier losses of outstanding data were link errors. None: no such losses.
     before: Option<bool>,
 }
 
-/// Whether it was congestion that took a packet.
+/// Whether congestion is the cause of a loss.
 fn is_congestion(cause: Cause) -> bool {
     match cause {
         Cause::QueueOverflow | Cause::EarlyDrop | Cause::ForcedDrop | Cause::PushOut | Cause::Policy => true,
@@ -104,7 +104,7 @@ fn is_congestion(cause: Cause) -> bool {
 }
 
 impl LossVerdicts {
-    /// A packet with data at `offset` was lost at `at`. All that happened before `known` has been notified.
+    /// Notes a lost packet with data at `offset`. All events before `known` have been noted.
     pub(super) fn on_loss(&mut self, at: Time, offset: u64, cause: Cause, known: Time) {
         self.coming.push((at, Coming::Loss { offset, is_congestion: is_congestion(cause) }));
         if self.coming.len() >= self.enter_at.max(COMING_MIN) {
@@ -113,25 +113,25 @@ impl LossVerdicts {
         }
     }
 
-    /// The sender decides, having sent all below `until`, of which all below `acked` is acknowledged.
+    /// Notes a decision. The sender has sent all data below `until`. All data below `acked` is acknowledged.
     pub(super) fn on_decision(&mut self, now: Time, is_reduction: bool, until: u64, acked: u64) {
         self.looked_at = now;
         self.coming.push((now, Coming::Decision { is_reduction, until, acked }));
     }
 
-    /// The network reports to the sender that an error took a packet with data at `offset`: no later decision is about that one.
+    /// Notes a report to the sender of a corrupted packet with data at `offset`. No later decision covers it.
     pub(super) fn on_report(&mut self, now: Time, offset: u64) {
         self.looked_at = now;
         self.coming.push((now, Coming::Report { offset }));
     }
 
-    /// The sender waits for something else from now on, and has spent this on repairs meanwhile.
+    /// Notes a new limit of the sender, and the time of repairs since the last change.
     pub(super) fn on_turn(&mut self, now: Time, repairs: Repairs) {
         self.looked_at = now;
         self.coming.push((now, Coming::Repair(repairs)));
     }
 
-    /// Time spent on repairing what errors had taken; `lately`: on repairs since the sender last waited for something else.
+    /// Returns the time of repairs of link errors. `lately`: the repairs since the last change of the limit.
     pub(super) fn repairs_of_errors(&self, lately: Repairs) -> Repairs {
         let mut settled = self.clone();
         settled.coming.push((self.looked_at, Coming::Repair(lately)));
@@ -139,7 +139,7 @@ impl LossVerdicts {
         settled.repairs
     }
 
-    /// Enters what happened before `now`, and what the sender did then.
+    /// Enters the losses before `now`, and the events of the sender up to `now`.
     fn enter_until(&mut self, now: Time) {
         self.coming.sort_by_key(|(at, what)| (*at, what.is_loss()));
         let due = self.coming.partition_point(|(at, what)| (*at, what.is_loss()) < (now, true));
@@ -160,7 +160,7 @@ impl LossVerdicts {
         let before = (self.lost_until > acked).then(|| self.is_of_errors());
         let mut losses = std::mem::take(&mut self.unjudged);
         match self.latest {
-            // Errors began this window, and the sender reduces in it after all.
+            // The window began with link errors, and then the sender reduces in it.
             Some(latest) if is_reduction && !latest.is_reduction && acked < latest.until => {
                 losses.congestion += latest.losses.congestion;
                 losses.errors += latest.losses.errors;
@@ -187,12 +187,12 @@ impl LossVerdicts {
         losses.errors = losses.errors.saturating_sub(1);
     }
 
-    /// Whether all losses of the latest decision were errors of links.
+    /// Whether all losses of the latest decision were link errors.
     fn is_of_errors(&self) -> bool {
         self.latest.is_some_and(|latest| latest.is_of_errors())
     }
 
-    /// What came of all decisions up to `now`.
+    /// Returns the counts of all decisions up to `now`.
     pub(super) fn counts(&self, now: Time) -> VerdictCounts {
         let mut settled = self.clone();
         settled.enter_until(now);
@@ -200,7 +200,7 @@ impl LossVerdicts {
         settled.counts
     }
 
-    /// No more losses count for the latest decision.
+    /// Counts the latest decision. Later losses do not belong to it.
     fn settle(&mut self) {
         let Some(Decision { is_reduction, losses, before, .. }) = self.latest.take() else { return };
         let counts = &mut self.counts;
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(counts.errors_taken_for_congestion, 0);
     }
 
-    /// An error that was reported is settled: a reduction that comes later is not for that one.
+    /// A later reduction does not cover an error that was reported.
     #[test]
     fn an_error_that_was_reported_is_not_what_a_later_reduction_answers() {
         for (reports, expected) in [(0, (1, 0, 1)), (1, (0, 1, 0))] {
@@ -298,7 +298,7 @@ mod tests {
         let mut verdicts =
             verdicts(&[(1, 1000, Cause::BitError), (3, 5000, Cause::LinkLoss), (3, 9000, Cause::LinkLoss)]);
         verdicts.on_decision(at(2), true, 9000, 1000);
-        // The last one had not been sent when the sender decided, and no decision judges it.
+        // The last packet was sent after the decision. No decision covers it.
         assert_eq!(verdicts.counts(at(9)).errors_taken_for_congestion, 2);
         assert_eq!(verdicts.counts(at(9)).error_reductions, 1);
     }
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!((counts.congestion_taken_for_errors, counts.reductions), (2, 0));
     }
 
-    /// The first hole of a window is an error, the next one is congestion: the sender answers both.
+    /// The first hole of a window is an error, the next one is congestion. The sender decides on each.
     #[test]
     fn a_reduction_in_the_same_window_makes_up_for_congestion_taken_for_errors() {
         let losses = [(1, 1000, Cause::BitError), (1, 2000, Cause::QueueOverflow)];
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(verdicts.counts(at(3)).losses, LossCounts::default());
     }
 
-    /// Whoever runs ahead of whom, and whenever what is known is entered.
+    /// Links and senders may run ahead of each other, and events may be entered at any time.
     #[test]
     fn the_order_in_which_things_are_notified_does_not_matter() {
         let loss = |at, offset, cause| move |v: &mut LossVerdicts, known| v.on_loss(at, offset, cause, known);

@@ -1,6 +1,9 @@
-//! What flows and their connections give to the record.
+//! Rows, series and events of flows and their connections.
 
-use super::{FlowState, Host, SendTimes, Totals, Traffic};
+use super::dispatch::Traffic;
+use super::flow::{FlowState, Totals};
+use super::host::Host;
+use super::send_times::SendTimes;
 use crate::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, SenderSeries};
 use crate::ids::FlowId;
 use crate::record::{ratio, Completions, Sample};
@@ -9,35 +12,35 @@ use bentpipe_tcp::{Event, PlainSegment, SendLimit};
 use bentpipe_units::{Duration, Time};
 
 impl Traffic {
-    /// A row for each flow, in a run that ended at `at`.
+    /// Returns a row for each flow. The run ended at `at`.
     pub(crate) fn flow_rows<'a>(&self, scenario: &'a Scenario, at: Time) -> Vec<FlowRow<'a>> {
         let flows = FlowId::all(scenario.flows.len()).zip(&self.flows).zip(self.totals(at));
         flows.map(|((flow, state), totals)| flow_row(scenario, flow, state, &totals, at)).collect()
     }
 
-    /// Rows for each flow that makes several transfers, one for each class of their sizes.
+    /// Returns the rows of each flow with several transfers: one for each class of sizes.
     pub(crate) fn completion_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = CompletionRow<'a>> {
         let flows = scenario.flows.iter().zip(&self.flows);
         let flows = flows.filter_map(|(flow, state)| Some((flow, state.completions()?)));
         flows.flat_map(|(flow, completions)| completion_rows_of(flow, completions))
     }
 
-    /// The transfers of all flows together.
+    /// Returns the statistics of the transfers of all flows.
     pub(crate) fn completions(&self) -> Completions {
         let mut all = Completions::default();
         self.flows.iter().filter_map(FlowState::completions).for_each(|completions| all.merge(completions));
         all
     }
 
-    /// A row for each flow of datagrams.
+    /// Returns a row for each flow of datagrams.
     pub(crate) fn datagram_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = DatagramRow<'a>> {
         scenario.flows.iter().zip(&self.flows).filter_map(|(flow, state)| datagram_row(flow, state))
     }
 
-    /// What each flow has counted until `now`, sessions under way included.
+    /// Returns the counters of each flow at `now`, present sessions included.
     fn totals(&self, now: Time) -> Vec<Totals> {
         let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals(), flow.downtime.clone())).collect();
-        for (slot, session) in self.sessions.iter().enumerate() {
+        for (slot, session) in self.pool.sessions.iter().enumerate() {
             let ends = self.hosts.pair(slot);
             let (totals, path) = &mut totals[session.flow];
             totals.add(now, session.ordinal, ends);
@@ -50,13 +53,13 @@ impl Traffic {
         totals.into_iter().map(|(totals, _)| totals).collect()
     }
 
-    /// Payload bytes that each flow has delivered so far.
+    /// Returns the payload bytes that each flow has delivered.
     fn delivered_bytes(&self) -> Vec<u64> {
         let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals().delivered_bytes()).collect();
         for slot in 0..self.hosts.slots() {
             let [opener, other] = self.hosts.pair(slot);
             for (near, far) in [(opener, other), (other, opener)] {
-                // As the totals count them: what a middlebox has sent back to a sender is not data of the flow.
+                // As in `Totals::add`: bytes that a middlebox sends back to a sender are not data of the flow.
                 if near.sends_data {
                     bytes[near.flow] += far.conn.counters().delivered_bytes;
                 }
@@ -65,7 +68,7 @@ impl Traffic {
         bytes
     }
 
-    /// A series, for each flow in order.
+    /// Returns the samples of a series, for each flow in order.
     pub(crate) fn samples(&self, series: FlowSeries) -> impl Iterator<Item = Sample> {
         match series {
             FlowSeries::Goodput => self.delivered_bytes().into_iter().map(Sample::Bytes),
@@ -74,7 +77,7 @@ impl Traffic {
 }
 
 impl Host {
-    /// A series of the sender at this end; none while it has no value.
+    /// Returns the value of a series of the sender here, if it has one.
     pub(crate) fn value_of(&self, series: SenderSeries) -> Option<f64> {
         let conn = &self.conn;
         match series {
@@ -91,7 +94,7 @@ impl Host {
     }
 }
 
-/// What a connection reports, as the record keeps it of an end that sends data, with its value.
+/// Returns the recorded kind and value of an event at an endpoint that sends data. Some events are not recorded.
 pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u64)> {
     Some(match event {
         Event::Established if is_opener => (EventKind::Established, 0),
@@ -115,7 +118,7 @@ pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u6
     })
 }
 
-/// The event that a segment with data is, when it is sent.
+/// Returns the event of sending a segment with data.
 pub(crate) fn event_of_segment(segment: &PlainSegment) -> EventKind {
     match segment.is_retransmission {
         true => EventKind::Retransmission,
@@ -124,13 +127,7 @@ pub(crate) fn event_of_segment(segment: &PlainSegment) -> EventKind {
     }
 }
 
-fn flow_row<'a>(
-    scenario: &'a Scenario,
-    id: FlowId,
-    state: &FlowState,
-    totals: &super::Totals,
-    at: Time,
-) -> FlowRow<'a> {
+fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &Totals, at: Time) -> FlowRow<'a> {
     let flow = &scenario.flows[id];
     let run_s = at.as_secs_f64();
     let (sent, received) = (&totals.sent, &totals.received);
@@ -221,7 +218,7 @@ fn outcome(flow: &FlowState) -> &'static str {
 
 fn completion_rows_of<'a>(flow: &'a Flow, completions: &'a Completions) -> impl Iterator<Item = CompletionRow<'a>> {
     completions.classes().enumerate().map(|(index, (sizes, class))| {
-        // What a transfer that is not complete would have become, and so its class, is not known.
+        // The class of an incomplete transfer is unknown.
         let of_all = |count: u64| if index == 0 { count as f64 } else { f64::NAN };
         let (durations, slowdowns) = (&class.durations, &class.slowdowns);
         CompletionRow {
@@ -243,9 +240,9 @@ fn completion_rows_of<'a>(flow: &'a Flow, completions: &'a Completions) -> impl 
     })
 }
 
-/// None if it sends no datagrams.
+/// Returns the row of a flow, if it sends datagrams.
 fn datagram_row<'a>(flow: &'a Flow, state: &FlowState) -> Option<DatagramRow<'a>> {
-    let arrived = state.arrived()?;
+    let arrived = state.arrived.as_deref()?;
     let totals = state.totals();
     let sent = totals.sent.sent_segments;
     Some(DatagramRow {

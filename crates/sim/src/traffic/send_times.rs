@@ -1,4 +1,4 @@
-//! Where the time of a sender goes: each instant of a connection's life counts for one cause.
+//! Times of a sender by its limits: each instant of a connection counts for one limit.
 
 use super::loss_verdicts::{LossVerdicts, Repairs};
 use crate::link::Downtime;
@@ -6,25 +6,25 @@ use bentpipe_tcp::{Connection, SendLimit};
 use bentpipe_units::{Duration, Time};
 use std::ops::AddAssign;
 
-/// How long what kept a sender from sending more.
+/// Times of a sender by the limit that kept it from sending more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SendTimes {
     by_limit: [Duration; SendLimit::COUNT],
-    /// Some link of the path was down, there or back, whatever else kept the sender from sending.
+    /// A link of the path was down, in either direction. Overrides all limits.
     pub(crate) outage: Duration,
-    /// In fast recovery from errors of links only.
+    /// Part of fast recovery in which all losses were link errors.
     pub(crate) error_recovery: Duration,
-    /// The same of what the retransmission timer showed.
+    /// Part of the timeouts in which all losses were link errors.
     pub(crate) error_timeout: Duration,
 }
 
 impl SendTimes {
-    /// Time in which the path was up.
+    /// Returns the time with this limit while the path was up.
     pub(crate) fn limited_by(&self, limit: SendLimit) -> Duration {
         self.by_limit[limit as usize]
     }
 
-    /// `span` of which the path was down for `down`. Returns what of it was spent on repairs.
+    /// Adds a `span` during which the path was down for `down`. Returns its time of repairs.
     fn add(&mut self, limit: SendLimit, span: Duration, down: Duration) -> Repairs {
         let up = span.saturating_sub(down);
         self.by_limit[limit as usize] += up;
@@ -48,26 +48,25 @@ impl AddAssign for SendTimes {
     }
 }
 
-/// What a sender waits for now, and the times so far.
+/// Present limit of a sender, and its times so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stopwatch {
     pub(super) limit: Option<SendLimit>,
     since: Time,
-    /// For how long the path had been down until `since`.
+    /// Time that the path was down before `since`.
     down: Duration,
     times: SendTimes,
 }
 
 impl Stopwatch {
-    /// The sender waits for something else from now on. Returns what it has spent on repairs meanwhile.
+    /// Begins the time of another limit. Returns the time of repairs since the last change.
     #[cold]
     #[inline(never)]
     pub(super) fn turn(&mut self, now: Time, conn: &Connection, path: &mut Downtime) -> Repairs {
         let next = conn.send_limit();
         let mut repairs = Repairs::default();
         if let (Some(SendLimit::Timeout), Some(stalled)) = (next, conn.stalled_since()) {
-            // What had looked like something else was a wait for the timer. Not further back than it lasted: what was
-            // before ended in time.
+            // The sender has waited for the timer since `stalled`. Time before `since` is counted already.
             let stalled = stalled.max(self.since);
             let down = path.look_back(stalled);
             repairs += self.count(stalled, down);
@@ -79,14 +78,14 @@ impl Stopwatch {
         repairs
     }
 
-    /// All up to `now` counts for what the sender waited for.
+    /// Counts the time up to `now` for the present limit.
     fn count(&mut self, now: Time, down: Duration) -> Repairs {
         let repairs = self.limit.map(|limit| self.times.add(limit, now - self.since, down.saturating_sub(self.down)));
         (self.since, self.down) = (now, down);
         repairs.unwrap_or_default()
     }
 
-    /// The times up to `now`, of a sender with these losses.
+    /// Returns the times up to `now` of a sender with these decisions.
     pub(super) fn times_until(&self, now: Time, path: &mut Downtime, verdicts: Option<&LossVerdicts>) -> SendTimes {
         let mut so_far = self.clone();
         let lately = if so_far.limit.is_some() { so_far.count(now, path.until(now)) } else { Repairs::default() };

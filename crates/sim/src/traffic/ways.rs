@@ -1,4 +1,4 @@
-//! The ways that the packets of each flow have over the run, as the timeline says.
+//! Routes of each flow during the run, from the timeline: least delays and downtimes.
 
 use super::flow::IdealPath;
 use crate::ids::{FlowId, LinkId, PathId};
@@ -7,7 +7,7 @@ use crate::spec::{Absence, Link, RouteSince, Scenario};
 use bentpipe_units::{Duration, Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Routes from the beginning of each path; what a node on the way learns is not among them.
+/// Routes from the source of each path. Routes that begin at later nodes are not included.
 pub(super) struct Ways<'a> {
     scenario: &'a Scenario,
     later: BTreeMap<PathId, Vec<RouteSince<'a>>>,
@@ -27,7 +27,7 @@ impl<'a> Ways<'a> {
         Self { scenario, later, absences: scenario.timeline.absences() }
     }
 
-    /// The least that the ways of a flow take.
+    /// Returns the path of a flow with the least delays and largest rates of its routes.
     pub(super) fn ideal(&self, flow: FlowId) -> IdealPath {
         let best = PathId::both(flow).map(|path| match self.later.get(&path) {
             None => self.along(path, self.scenario.first_route(path)),
@@ -36,7 +36,7 @@ impl<'a> Ways<'a> {
         IdealPath::of(&self.scenario.flows[flow], best[0].0 + best[1].0, best.map(|(_, rate)| rate))
     }
 
-    /// Least delay of a route and the largest rate that packets of the flow find on it.
+    /// Returns the least delay of a route, and its largest rate for packets of the flow.
     fn along(&self, path: PathId, route: &[LinkId]) -> (Duration, Rate) {
         let packet = IdealPath::full_packet(&self.scenario.flows[path.flow()]);
         let unlimited = (Duration::ZERO, Rate::from_bps(u64::MAX));
@@ -46,7 +46,7 @@ impl<'a> Ways<'a> {
         })
     }
 
-    /// The same where routes change: a packet may follow one for a part of its way, and then another.
+    /// Returns the least delay and largest rate if routes change: a packet may follow one route and then another.
     fn best(&self, path: PathId) -> (Duration, Rate) {
         let learnt = self.scenario.routes(path).flatten().copied();
         let links: BTreeSet<LinkId> = learnt.collect();
@@ -71,7 +71,7 @@ impl<'a> Ways<'a> {
         reached.get(&to).copied().unwrap_or_else(|| self.along(path, self.scenario.first_route(path)))
     }
 
-    /// How long the way of a flow is down, there or back.
+    /// Returns the downtime of the path of a flow, in either direction.
     pub(super) fn downtime(&self, flow: FlowId, seed: u64) -> Downtime {
         let end = Time::ZERO + self.scenario.duration;
         if !self.is_changing(flow) {
@@ -95,14 +95,14 @@ impl<'a> Ways<'a> {
         !self.later.is_empty() && PathId::both(flow).iter().any(|path| self.later.contains_key(path))
     }
 
-    /// Those links that have outages or are ever away, with the times for which they are.
+    /// Returns the links that have outages or absences, with their absences.
     fn ever_down<'b>(&self, links: impl Iterator<Item = &'b LinkId>) -> Vec<(&'a Link, &[Absence])> {
         let known =
             links.map(|link| (&self.scenario.links[*link], self.absences.get(link).map_or(&[][..], Vec::as_slice)));
         known.filter(|(link, absences)| link.outage.is_some() || !absences.is_empty()).collect()
     }
 
-    /// The route at the start, then the others, each with its instant.
+    /// Returns the routes of a path in order, each with the instant of its start.
     fn over_time(&self, path: PathId) -> Vec<RouteSince<'a>> {
         let first = (Time::ZERO, Some(self.scenario.first_route(path)));
         [first].into_iter().chain(self.later.get(&path).into_iter().flatten().copied()).collect()

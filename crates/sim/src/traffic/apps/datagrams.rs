@@ -1,46 +1,28 @@
-//! Datagrams without congestion control: at equal distances, as a Poisson process, or in bursts.
+//! Datagrams without congestion control: at a constant rate, as a Poisson process, or in bursts.
 
-use super::flow::AppState;
-use super::{Task, Traffic};
-use crate::ids::FlowId;
-use crate::packet::{Packet, DATAGRAM_HEADERS};
-use crate::record::Arrived;
-use crate::spec::Wait;
-use crate::spec::{Datagrams, Gaps};
+use super::contract::{Application, Draws};
+use crate::packet::DATAGRAM_HEADERS;
+use crate::spec::{Datagrams, Gaps, Wait};
+use crate::traffic::sessions::{FlowSessions, Task};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
-/// How far the application of a flow has come, with its random streams.
+/// Progress of the application, with its random streams.
 #[derive(Clone, Debug)]
-pub(super) struct DatagramsState {
+pub(in crate::traffic) struct DatagramsState {
     spec: Datagrams,
     start: Time,
     index: u64,
-    /// Bursts so far, and when this one ends.
+    /// Bursts before the present one, count.
     bursts: u64,
     burst_end: Time,
     gaps: Stream,
     ons: Stream,
     offs: Stream,
-    pub(super) arrived: Arrived,
 }
 
 impl DatagramsState {
-    pub(super) fn new(spec: Datagrams, seed: u64, component: &str) -> Self {
-        let stream = |purpose| Stream::new(seed, component, purpose);
-        Self {
-            spec,
-            start: Time::ZERO,
-            index: 0,
-            bursts: 0,
-            burst_end: Time::ZERO,
-            gaps: stream("gap"),
-            ons: stream("on"),
-            offs: stream("off"),
-            arrived: Arrived::default(),
-        }
-    }
-
-    pub(super) fn first_wakeup(&mut self, start: Time) -> Time {
+    /// Returns the instant of the first datagram.
+    fn first_wakeup(&mut self, start: Time) -> Time {
         self.start = start;
         match self.spec.gaps {
             Gaps::Constant { jitter, .. } => start + self.lateness(jitter),
@@ -52,18 +34,18 @@ impl DatagramsState {
         }
     }
 
-    /// When the next datagram follows the one that is sent now.
+    /// Returns the instant of the datagram after that of `now`.
     fn next(&mut self, now: Time) -> Time {
         self.index += 1;
         let size = u64::from(self.spec.size);
         match self.spec.gaps {
             Gaps::Constant { rate, jitter } => {
-                // From the start and not from the last one: nothing is lost to rounding.
+                // From the start, so that rounding does not accumulate.
                 self.start + rate.time_to_send(size.saturating_mul(self.index)) + self.lateness(jitter)
             }
             Gaps::Poisson { rate } => now + self.gap(rate),
             Gaps::OnOff { peak, on, off } => {
-                // What is left of a distance at the end of a burst passes in the next one, so that the mean rate is right.
+                // The rest of a distance at the end of a burst passes in the next burst, which keeps the mean rate.
                 let mut left = peak.time_to_send(size);
                 let mut from = now;
                 while from + left > self.burst_end && self.burst_end != Time::NEVER {
@@ -81,48 +63,48 @@ impl DatagramsState {
         Wait::Exponential { mean: rate.time_to_send(self.spec.size.into()) }.draw(&mut self.gaps, self.index)
     }
 
-    /// Uniform from 0 to twice the jitter.
+    /// Draws a delay, uniform from 0 to twice the jitter.
     fn lateness(&mut self, jitter: Duration) -> Duration {
         Duration::from_ps(self.gaps.below(self.index, jitter.as_ps().saturating_mul(2)))
     }
 }
 
-/// When the datagrams of a flow are sent, for ever.
-#[cfg(test)]
-pub(crate) fn send_times_of(flow: &crate::spec::Flow, spec: Datagrams, seed: u64) -> impl Iterator<Item = Time> {
-    let mut source = DatagramsState::new(spec, seed, &format!("flow/{}", flow.name));
-    let first = source.first_wakeup(flow.start.drawn(&flow.name, seed));
-    std::iter::successors(Some(first), move |&at| Some(source.next(at)))
+impl Application for DatagramsState {
+    type Spec = Datagrams;
+
+    fn new(spec: Datagrams, draws: &Draws<'_>) -> Self {
+        Self {
+            spec,
+            start: Time::ZERO,
+            index: 0,
+            bursts: 0,
+            burst_end: Time::ZERO,
+            gaps: draws.stream("gap"),
+            ons: draws.stream("on"),
+            offs: draws.stream("off"),
+        }
+    }
+
+    fn set_up(&mut self, sessions: &mut FlowSessions<'_>) {
+        let start = sessions.flow().start;
+        sessions.wake_at(self.first_wakeup(start));
+    }
+
+    fn wake(&mut self, sessions: &mut FlowSessions<'_>) {
+        let (now, size) = (sessions.now, self.spec.size);
+        let flow = sessions.flow();
+        flow.timer = self.next(now);
+        flow.totals_mut().on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
+        sessions.pool.tasks.push_back(Task::Send(sessions.id, size));
+    }
 }
 
-impl Traffic {
-    pub(super) fn send_datagram(&mut self, now: Time, flow: FlowId) {
-        let state = &mut self.flows[flow];
-        let AppState::Datagrams(source) = &mut state.app_state else { return };
-        state.timer = source.next(now);
-        let size = source.spec.size;
-        state.totals_mut().on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
-        self.tasks.push_back(Task::Send(flow, size));
-    }
-
-    /// A datagram has arrived that was sent at `sent_at`.
-    pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet, sent_at: Time) {
-        let state = &mut self.flows[packet.flow()];
-        if let Some(arrived) = state.arrived_mut() {
-            arrived.add(now - sent_at);
-        }
-        let received = &mut state.totals_mut().received;
-        received.arrived_segments += 1;
-        received.arrived_bytes += u64::from(packet.len);
-        received.delivered_bytes += u64::from(packet.len);
-    }
-
-    /// A datagram was lost.
-    pub(super) fn on_datagram_loss(&mut self, packet: &Packet) {
-        if let Some(arrived) = self.flows[packet.flow()].arrived_mut() {
-            arrived.lost += 1;
-        }
-    }
+/// Returns the instants of the datagrams of a flow, without end.
+#[cfg(test)]
+pub(crate) fn send_times_of(flow: &crate::spec::Flow, spec: Datagrams, seed: u64) -> impl Iterator<Item = Time> {
+    let mut source = DatagramsState::new(spec, &Draws { seed, component: &format!("flow/{}", flow.name), far: "" });
+    let first = source.first_wakeup(flow.start.drawn(&flow.name, seed));
+    std::iter::successors(Some(first), move |&at| Some(source.next(at)))
 }
 
 #[cfg(test)]
@@ -130,7 +112,8 @@ mod tests {
     use super::*;
 
     fn times(gaps: Gaps, count: usize) -> Vec<f64> {
-        let mut source = DatagramsState::new(Datagrams { size: 1250, gaps }, 1, "flow/x");
+        let mut source =
+            DatagramsState::new(Datagrams { size: 1250, gaps }, &Draws { seed: 1, component: "flow/x", far: "" });
         let mut at = source.first_wakeup(Time::ZERO);
         let mut times = Vec::new();
         for _ in 0..count {

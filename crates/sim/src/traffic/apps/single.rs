@@ -1,0 +1,83 @@
+//! One connection from the start of the flow: unlimited data, or one file.
+
+use super::contract::{Application, Draws};
+use crate::dictionary::EventKind;
+use crate::ids::EndpointId;
+use crate::record::Recorder;
+use crate::spec::App;
+use crate::traffic::host::AppWait;
+use crate::traffic::sessions::FlowSessions;
+use bentpipe_units::Time;
+
+/// More bytes than any run can send.
+const ENDLESS: u64 = u64::MAX >> 8;
+
+/// Application without progress: the connection has all of it. Its keys are those of the flow, so that it takes no
+/// memory.
+#[derive(Clone, Debug)]
+pub(in crate::traffic) struct Single;
+
+impl Single {
+    /// Bytes of the file. None: unlimited data.
+    fn file(sessions: &mut FlowSessions<'_>) -> Option<u64> {
+        match *sessions.flow().app {
+            App::File { size } => Some(size),
+            _ => None,
+        }
+    }
+}
+
+impl Application for Single {
+    type Spec = ();
+
+    fn new((): (), _draws: &Draws<'_>) -> Self {
+        Self
+    }
+
+    fn set_up(&mut self, sessions: &mut FlowSessions<'_>) {
+        let slot = sessions.open();
+        let start = sessions.flow().start;
+        sessions.hosts[EndpointId::opener(slot)].timer = start;
+        if let Some(size) = Self::file(sessions) {
+            sessions.wait(slot, [AppWait::Acked(size), AppWait::Received(size)]);
+        }
+    }
+
+    /// Opens the connection.
+    fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
+        sessions.flow().has_begun = true;
+        let file = Self::file(sessions);
+        sessions.hosts[EndpointId::opener(slot)].conn.offer(file.unwrap_or(ENDLESS));
+        if file.is_some() {
+            sessions.end_data(slot);
+        }
+        sessions.connect(slot);
+    }
+
+    fn on_wait_over(
+        &mut self,
+        sessions: &mut FlowSessions<'_>,
+        endpoint: EndpointId,
+        goal: AppWait,
+        recorder: &mut Recorder,
+    ) {
+        let now = sessions.now;
+        let is_over = if let AppWait::Acked(bytes) = goal {
+            if recorder.wants_decisions {
+                recorder.on_event(now, sessions.id, EventKind::Completed, bytes);
+            }
+            sessions.flow().acked = now;
+            !sessions.is_on_the_way(endpoint.slot())
+        } else {
+            sessions.flow().received = now;
+            sessions.flow().acked != Time::NEVER
+        };
+        if is_over {
+            sessions.complete();
+        }
+    }
+
+    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, _slot: usize) {
+        sessions.fail();
+    }
+}

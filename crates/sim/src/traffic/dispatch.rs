@@ -1,0 +1,171 @@
+//! Flows of a run: wakes their applications, and passes the events of connections on to them.
+
+use super::apps::{AnyApp, Draws};
+use super::flow::FlowState;
+use super::host::{AppWait, Hosts};
+use super::sessions::{FlowSessions, Pool, Task};
+use super::ways::Ways;
+use crate::dictionary::SenderSeries;
+use crate::ids::{EndpointId, FlowId, PathId};
+use crate::record::Recorder;
+use crate::spec::Scenario;
+use bentpipe_tcp::{Event, GiveUp};
+use bentpipe_units::Time;
+
+/// All flows of a run, with their applications and sessions.
+#[derive(Clone, Debug)]
+pub(crate) struct Traffic {
+    pub(crate) flows: Vec<FlowState>,
+    pub(crate) hosts: Hosts,
+    pub(super) apps: Vec<AnyApp>,
+    pub(super) pool: Pool,
+    /// Whether some flow certainly continues until the run ends.
+    pub(crate) is_endless: bool,
+}
+
+impl Traffic {
+    /// The flows of `scenario` at the start of time. `first_hop` returns the first hop of each path. With
+    /// `reuses_slots`, a session may take the slot of an earlier one.
+    pub(crate) fn new(scenario: &Scenario, seed: u64, first_hop: impl Fn(PathId) -> u32, reuses_slots: bool) -> Self {
+        let ways = Ways::of(scenario);
+        let measures_rates = scenario.record.series.iter().any(|name| name == SenderSeries::DeliveryRate.name());
+        let count = scenario.flows.len();
+        let mut traffic = Self {
+            flows: Vec::with_capacity(count),
+            hosts: Hosts::with_capacity(count),
+            apps: Vec::with_capacity(count),
+            pool: Pool::new(count, reuses_slots, measures_rates),
+            is_endless: scenario.flows.iter().any(|flow| !flow.app.is_single() && flow.app.count().is_none()),
+        };
+        for (id, flow) in FlowId::all(count).zip(&scenario.flows) {
+            let component = format!("flow/{}", flow.name);
+            let first_hops = PathId::both(id).map(&first_hop);
+            let (path, downtime) = (ways.ideal(id), ways.downtime(id, seed));
+            traffic.flows.push(FlowState::new(flow, &component, seed, first_hops, path, downtime));
+            let draws = Draws { seed, component: &component, far: &scenario.nodes[flow.to].name };
+            traffic.apps.push(AnyApp::new(&flow.app, &draws));
+        }
+        for flow in FlowId::all(count) {
+            let (app, mut sessions) = traffic.lend(Time::ZERO, flow);
+            app.set_up(&mut sessions);
+        }
+        traffic
+    }
+
+    /// The application of a flow, and the sessions that it may use at `now`.
+    fn lend(&mut self, now: Time, flow: FlowId) -> (&mut AnyApp, FlowSessions<'_>) {
+        let Self { flows, hosts, apps, pool, .. } = self;
+        (&mut apps[flow], FlowSessions { now, id: flow, flows, hosts, pool })
+    }
+
+    /// Returns the next task of the network.
+    pub(crate) fn next_task(&mut self) -> Option<Task> {
+        self.pool.tasks.pop_front()
+    }
+
+    /// Whether all flows have completed or failed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.pool.unfinished == 0
+    }
+
+    /// Wakes the application of a flow.
+    pub(crate) fn wake_flow(&mut self, now: Time, flow: FlowId) {
+        let state = &mut self.flows[flow];
+        state.timer = Time::NEVER;
+        state.has_begun = true;
+        let (app, mut sessions) = self.lend(now, flow);
+        app.wake(&mut sessions);
+    }
+
+    /// Wakes an endpoint: its application first, then its connection.
+    pub(crate) fn wake_endpoint(&mut self, now: Time, endpoint: EndpointId) {
+        let host = &mut self.hosts[endpoint];
+        if host.timer <= now {
+            host.timer = Time::NEVER;
+            self.on_timer(now, endpoint);
+        }
+        self.hosts[endpoint].conn.handle_wakeup(now);
+    }
+
+    fn on_timer(&mut self, now: Time, endpoint: EndpointId) {
+        let host = &mut self.hosts[endpoint];
+        if !host.reads_at(now) {
+            let flow = host.flow;
+            let (app, mut sessions) = self.lend(now, flow);
+            app.on_timer(&mut sessions, endpoint.slot());
+        }
+    }
+
+    /// Notes the limit of an endpoint that cannot send more.
+    #[inline(always)]
+    pub(crate) fn note_limit(&mut self, now: Time, endpoint: EndpointId) {
+        let host = &mut self.hosts[endpoint];
+        if let Some(stopwatch) = &host.stopwatch {
+            if stopwatch.limit != host.conn.send_limit() {
+                host.turn(now, &mut self.flows[host.flow].downtime);
+            }
+        }
+    }
+
+    /// Processes an event of a connection.
+    pub(crate) fn on_event(&mut self, now: Time, endpoint: EndpointId, event: Event) {
+        let is_opener = endpoint.is_opener();
+        let host = &mut self.hosts[endpoint];
+        match event {
+            // An endpoint that has received all data closes, too.
+            Event::PeerFinished => host.conn.close(),
+            Event::Established if is_opener => {
+                let flow = &self.flows[host.flow];
+                let never_ends = flow.app.is_single() && !flow.app.has_end();
+                self.is_endless |= never_ends && flow.config.give_up == GiveUp::Never;
+            }
+            Event::Skipped(from, to) if !is_opener => self.apps[host.flow].on_gap(from, to),
+            Event::RecordEnd(offset) if !is_opener => self.apps[host.flow].on_boundary(offset),
+            Event::Reduction(until) => host.on_decision(now, true, until),
+            Event::NoReduction(until) => host.on_decision(now, false, until),
+            Event::ErrorReport(offset) => host.on_report(now, offset),
+            Event::Aborted(_) if host.sends_data => self.on_abort(now, endpoint.slot()),
+            _ => {}
+        }
+    }
+
+    /// Ends the wait of an application at an endpoint.
+    pub(crate) fn on_wait_over(&mut self, now: Time, endpoint: EndpointId, recorder: &mut Recorder) {
+        let host = &mut self.hosts[endpoint];
+        let flow = host.flow;
+        let goal = std::mem::replace(&mut host.awaits, AppWait::Nothing);
+        if goal != AppWait::Nothing {
+            let (app, mut sessions) = self.lend(now, flow);
+            app.on_wait_over(&mut sessions, endpoint, goal, recorder);
+        }
+    }
+
+    /// Reports a failed connection to its application, unless that has released it.
+    fn on_abort(&mut self, now: Time, slot: usize) {
+        let session = &self.pool.sessions[slot];
+        if !session.is_released {
+            let flow = session.flow;
+            let (app, mut sessions) = self.lend(now, flow);
+            app.on_abort(&mut sessions, slot);
+        }
+    }
+
+    /// Whether the time series of its flow are those of this endpoint.
+    pub(crate) fn is_recorded(&self, endpoint: EndpointId) -> bool {
+        let flow = &self.flows[self.hosts[endpoint].flow];
+        let side = usize::from(flow.app.is_two_way());
+        endpoint.side() == side && flow.newest == Some(endpoint.slot())
+    }
+
+    /// Returns the tie-breaker seeds of the endpoints of a slot.
+    pub(crate) fn salts(&self, slot: usize) -> [u32; 2] {
+        let session = &self.pool.sessions[slot];
+        self.flows[session.flow].salts(session.ordinal)
+    }
+
+    /// Returns the session in a slot.
+    #[cfg(test)]
+    pub(crate) fn session(&self, slot: usize) -> &super::Session {
+        &self.pool.sessions[slot]
+    }
+}
