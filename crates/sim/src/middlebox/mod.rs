@@ -79,7 +79,7 @@ pub use crate::packet::{Label, Records};
 
 use crate::packet::Packet;
 use bentpipe_units::module_doc;
-use bentpipe_units::settings::{Fields, Settings, Shape, Table, Typed, Unfit, Value};
+use bentpipe_units::settings::{Fields, Settings, Shape, Table, Title, Typed, Unfit, Value};
 use bentpipe_units::Time;
 use std::fmt::Debug;
 
@@ -221,7 +221,7 @@ macro_rules! registry {
                 let kinds = vec![
                     $(Table { name: $name, about: concat!($($doc),+).trim_ascii(), ..$config::table() },)+
                 ];
-                Shape::Kinds("Middlebox", kinds)
+                Shape::Kinds(Title { name: "Middlebox", noun: "a middlebox" }, kinds)
             }
             fn read(value: &Value) -> Result<Self, Unfit> {
                 let table = value.table()?;

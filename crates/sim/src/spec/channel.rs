@@ -195,7 +195,7 @@ settings! {
 kinds! {
     /// Distribution of a delay.
     #[derive(Clone, Debug, PartialEq)]
-    pub enum Spread as "Spread" {
+    pub enum Spread as "Spread", "a distribution" {
         /// Uniform distribution: all delays of a range are equally likely.
         "uniform" => Uniform {
             /// Shortest.

@@ -29,7 +29,7 @@ use crate::dictionary;
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::Config;
-use bentpipe_units::settings::{Settings, Shape, Typed, Unfit, Value, Written};
+use bentpipe_units::settings::{Settings, Shape, Title, Typed, Unfit, Value, Written};
 use bentpipe_units::{settings, words, Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -276,7 +276,8 @@ impl Written<Vec<String>> for SeriesNames {
         let series = dictionary::SERIES.iter().map(|series| (series.column.name, series.column.meaning));
         let others = dictionary::HAPPENINGS.iter().copied().chain([dictionary::CRITICAL_PATH_SERIES]);
         let names = series.chain(others).collect();
-        Shape::List(Box::new(Shape::Word("Series", names)), 0, None)
+        let title = Title { name: "Series", noun: "a time series" };
+        Shape::List(Box::new(Shape::Word(title, names)), 0, None)
     }
     fn read(value: &Value) -> Result<Vec<String>, Unfit> {
         Vec::read(value)

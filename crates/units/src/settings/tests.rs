@@ -59,7 +59,7 @@ crate::settings! {
 crate::kinds! {
     /// A choice.
     #[derive(Clone, Debug, PartialEq)]
-    pub enum Choice as "Choice" {
+    pub enum Choice as "Choice", "a choice" {
         /// No keys.
         "nothing" => Nothing;
         /// Keys of the example.
@@ -105,7 +105,7 @@ fn kinds_have_the_keys_of_a_type_or_their_own() {
     let needs = |kind: &str| Choice::read(&table(&[("kind", kind.into())]));
     assert_eq!(needs("like"), Ok(Choice::Like(Example::default())));
     assert!(needs("own").is_err() && needs("other").is_err());
-    let Shape::Kinds("Choice", kinds) = Choice::shape() else { panic!("kinds") };
+    let Shape::Kinds(Title { name: "Choice", noun: "a choice" }, kinds) = Choice::shape() else { panic!("kinds") };
     assert!(kinds[2].keys.as_ref().is_some_and(|keys| keys[0].is_required() && !keys[1].is_required()));
 }
 

@@ -1,6 +1,6 @@
 //! Types of keys, and ways to write them.
 
-use super::{Absent, Fields, Format, Key, Settings, Shape, Table, Typed, Unfit, Value, Written};
+use super::{Absent, Fields, Format, Key, Settings, Shape, Table, Title, Typed, Unfit, Value, Written};
 use crate::quantity::{self, Kind, QuantityError, Why};
 use crate::{Duration, Rate, Time};
 use std::collections::BTreeMap;
@@ -86,7 +86,8 @@ pub struct OnOff;
 impl<T: Switch> Written<Option<T>> for OnOff {
     fn shape() -> Shape {
         let off = Table { name: "off", about: T::OFF, keys: Some(Vec::new()) };
-        Shape::Kinds(T::NAME, vec![off, Table { name: "on", ..T::table() }])
+        let title = Title { name: T::NAME, noun: "on or off" };
+        Shape::Kinds(title, vec![off, Table { name: "on", ..T::table() }])
     }
     fn read(value: &Value) -> Result<Option<T>, Unfit> {
         let table = value.table()?;
