@@ -4,7 +4,7 @@
 //! The steps, in the order of `read`:
 //!
 //! - `tree` parses the text and keeps the place of each value.
-//! - `check` compares the tree with the `schema`, which is made from the declarations of the keys, and writes the
+//! - `check` compares the tree with the shape in `schema`, which is made from the declarations of the keys, and writes the
 //!   defaults.
 //! - `keys` checks the keys of each topic.
 //! - `resolve` joins the names.

@@ -17,7 +17,8 @@ mod types;
 
 pub use amount::{read_amount, write_amount, Count, Form};
 pub use types::{
-    Angle, Baud, Bytes, Chance, Distance, Include, Level, Maybe, OnOff, Open, Plain, Share, Switch, Thousandths,
+    Angle, Baud, Bytes, Chance, Distance, Include, Level, Maybe, OnOff, Open, Overrides, Plain, Share, Switch,
+    Thousandths,
 };
 
 use std::fmt;

@@ -22,7 +22,7 @@ mod tcp;
 pub(super) use app::{check_reader, App, DATAGRAMS};
 pub(super) use at::{At, Handover, Install};
 pub(super) use error::{check_interleave, Errors};
-pub(super) use file::{Direction, File, Flow, Link, Node};
+pub(super) use file::{Direction, File, Flow, Link, LinkKeys, Node};
 pub(super) use framing::{check_framing, check_mtu};
 pub(super) use instant::INSTANT;
 pub(super) use jitter::Jitters;
