@@ -3,7 +3,7 @@
 use super::keys::{self, DelayProfile, Errors, Jitters, LinkKeys, OutageKeys, RateProfile};
 use super::report::{below, path, Report};
 use crate::ids::NodeId;
-use crate::spec::{Coded, Coding, Downtimes, ErrorModel, Link, Outage, Profile};
+use crate::spec::{Coded, Coding, Downtimes, Link, Outage, Profile};
 use bentpipe_units::{Duration, Rate};
 use std::sync::Arc;
 
@@ -103,14 +103,9 @@ pub(super) fn written(link: &Link) -> keys::Direction {
 
 /// Returns the number of points, spans and indices of a direction.
 pub(super) fn entries(link: &Link) -> usize {
-    let errors = match &link.error {
-        ErrorModel::Arrivals { list, .. } => list.len(),
-        ErrorModel::Profile { rates, .. } => rates.values().count(),
-        _ => 0,
-    };
     let spans = match &link.outage {
         Some(Outage { when: Downtimes::Spans { spans, .. }, .. }) => spans.len(),
         _ => 0,
     };
-    link.rate.values().count() + link.delay.values().count() + link.queue.entries() + spans + errors
+    link.rate.values().count() + link.delay.values().count() + link.queue.entries() + spans + link.error.entries()
 }

@@ -4,6 +4,7 @@
 mod app;
 mod channel;
 mod coding;
+mod error;
 mod hints;
 mod notes;
 mod pairs;
@@ -12,12 +13,11 @@ mod randomness;
 mod timeline;
 
 pub use app::{App, Arrivals, Bulk, Catalogue, Datagrams, Gaps, Page, Reader, RequestResponse, WrittenRecords};
-pub use channel::{
-    Arq, Combining, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Jitter, Mtu, Order, Outage, Oversize,
-    Profile, Spread, Stay, MILLIONTHS,
-};
+pub(crate) use channel::rounds;
+pub use channel::{Arq, Combining, Downtimes, Interleave, Jitter, Mtu, Order, Outage, Oversize, Profile, Spread};
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
 pub(crate) use coding::{Combiner, SignalOverTime};
+pub use error::{Effect, ErrorModel, ErrorUnit, Stay, MILLIONTHS};
 pub(crate) use pairs::{FunctionId, FunctionPair, HalfOfPair};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};
