@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 kinds! {
     /// Number of bytes, fixed or drawn.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub enum Size as "SizeDistribution" {
+    pub enum Size as "SizeDistribution", "a distribution of sizes" {
         else "Always this." Fixed(u64 as Bytes);
         /// Exponential.
         "exponential" => Exponential {
@@ -47,7 +47,7 @@ kinds! {
 kinds! {
     /// Time, fixed or drawn.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub enum Wait as "WaitDistribution" {
+    pub enum Wait as "WaitDistribution", "a distribution of times" {
         else "Always this." Constant(Duration);
         /// Exponential.
         "exponential" => Exponential {

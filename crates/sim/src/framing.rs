@@ -12,7 +12,7 @@ kinds! {
     /// Framing of packets on a link: bytes of the link besides the packet's. They take time, and errors per bit or byte
     /// may hit them. Queues and counters of bytes exclude them.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Framing as "Framing" {
+    pub enum Framing as "Framing", "a framing" {
         /// A packet takes its own bytes only.
         "none" => None;
         /// ATM with AAL5: header, packet and a trailer of 8 B, padded to whole cells, which carry 48 B in 53 B (ITU-T I.363.5).

@@ -36,7 +36,8 @@ macro_rules! words {
 
         impl $crate::settings::Typed for $type {
             fn shape() -> $crate::settings::Shape {
-                $crate::settings::Shape::Word(stringify!($type), Self::NAMES.to_vec())
+                let title = $crate::settings::Title { name: stringify!($type), noun: "" };
+                $crate::settings::Shape::Word(title, Self::NAMES.to_vec())
             }
             fn read(value: &$crate::settings::Value) -> Result<Self, $crate::settings::Unfit> {
                 let name = value.text()?;

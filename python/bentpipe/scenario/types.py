@@ -4865,31 +4865,31 @@ class Direction(TypedDict, total=False):
         Propagation delay of this direction.
 
     jitter :
-        Variable delays of this direction in addition to its propagation delay.
+        Variable delays in addition to the propagation delay, one or several, which add up.
 
     queue :
-        Queue of this direction.
+        Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet.
 
     error :
-        Error model of this direction.
+        Error model, which corrupts packets.
 
     interleave :
-        Interleaving of this direction.
+        Interleaving, which spreads errors over time and corrects some.
 
     coding :
-        Forward error correction of this direction.
+        Forward error correction, which protects bits and takes a part of the rate.
 
     arq :
-        Link-layer retransmission of this direction.
+        Link-layer retransmission of damaged packets.
 
     framing :
-        Bytes of a packet in this direction besides the packet itself.
+        Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`, the code protects these bytes, too.
 
     mtu :
-        Largest packet that this direction carries.
+        Largest packet that the link carries.
 
     outage :
-        Times when this direction is down.
+        Times when the link is down.
     """
 
     rate: Union[str, HopRatePoints, HopRateFile]
@@ -4906,7 +4906,7 @@ class Direction(TypedDict, total=False):
 
 
 class Hop(TypedDict, total=False):
-    """Common keys of a group of sky links: those of a link, except its ends, its delay and the outages that follow from geometry.
+    """Common keys of a group of sky links: those of a link, except its ends and its delay. Outages are in addition to those that follow from geometry.
 
     rate :
         Bit rate, constant or variable.
@@ -4915,7 +4915,7 @@ class Hop(TypedDict, total=False):
         Variable delays in addition to the propagation delay, one or several, which add up.
 
     queue :
-        Queue before the link.
+        Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet.
 
     error :
         Error model, which corrupts packets.
@@ -4930,13 +4930,13 @@ class Hop(TypedDict, total=False):
         Link-layer retransmission of damaged packets.
 
     framing :
-        Bytes of a packet on the link besides the packet itself.
+        Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`, the code protects these bytes, too.
 
     mtu :
         Largest packet that the link carries.
 
     outage :
-        Times when the link is down, in addition to those that follow from geometry.
+        Times when the link is down.
 
     up :
         Radio of the link up, or of the direction to the second name of a link. Errors and coding follow from distance, air and rain.

@@ -51,9 +51,6 @@ impl InterleavedErrors {
     ) -> Option<Self> {
         debug_assert_eq!(errors.is_of_packets(), None, "the scenario refuses it");
         let medium = match errors {
-            Spec::None | Spec::Arrivals { .. } | Spec::GilbertElliott { stay: Stay::Packets { .. }, .. } => {
-                return None
-            }
             Spec::Independent { unit, rate } => Medium::Steady(of_bytes(*unit, *rate)),
             Spec::GilbertElliott { unit, stay: Stay::Time { good, bad }, rate_good, rate_bad } => {
                 // The last packet's block is on the air after the end.
@@ -62,6 +59,8 @@ impl InterleavedErrors {
                 Medium::States { states, rates: [*rate_good, *rate_bad].map(|rate| of_bytes(*unit, rate)) }
             }
             Spec::Profile { unit, rates } => Medium::Varying { unit: *unit, rates: Pieces::of(rates) },
+            // No errors, or errors of packets.
+            _ => return None,
         };
         Some(Self {
             medium,

@@ -25,6 +25,7 @@
 //! As with `split`, an acknowledgement no longer guarantees that the other endpoint has the data (`pep_lost_bytes`).
 //! Objects do not expire here, so the cache never fetches an object again, as a real cache would.
 
+use super::needs::{positive, unless, Unsuitable};
 use super::splice::{Carrier, Tally, LISTENER, OPENER};
 use super::split::{Accept, Simulated, SimulatedEnds, Split, SplitConfig};
 use super::{Context, Middlebox};
@@ -55,6 +56,11 @@ settings! {
 }
 
 impl CacheConfig {
+    pub(super) fn unsuitable(&self) -> Vec<Unsuitable> {
+        let room = unless(self.room > 0, "room", "is too small", "expected more than 0 B, or { kind = \"split\" }");
+        [positive("idle", self.idle), room].concat()
+    }
+
     /// Returns the settings of its proxy.
     pub(crate) fn split(&self) -> SplitConfig {
         let Self { buffer, sessions, idle, opener, listener, .. } = self.clone();

@@ -61,6 +61,7 @@
 //!   compressor.
 //! - Labels of other middleboxes, which are IP options, are not compressed, except labels written between the two.
 
+use super::needs::{unless, Unsuitable};
 use super::served::Served;
 use super::{Context, Middlebox, Side, Way};
 use crate::dictionary::Cause;
@@ -220,6 +221,10 @@ impl Compress {
 }
 
 impl CompressConfig {
+    pub(super) fn unsuitable(&self) -> Vec<Unsuitable> {
+        unless((1..=40).contains(&self.header_len()), "header", "is out of range", "expected 1 B to 40 B")
+    }
+
     /// Returns the bytes of a compressed header.
     pub(crate) fn header_len(&self) -> u64 {
         self.header.unwrap_or(if self.scheme == HeaderScheme::Rohc { 8 } else { 4 })

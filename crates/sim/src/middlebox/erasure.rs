@@ -47,6 +47,7 @@
 //! - A block that closes before it is full has the same share of repair packets, rounded up: one for a single packet.
 //! - Repair packets take the route and the class of the block's last packet, and queue behind it.
 
+use super::needs::{unless, Unsuitable};
 use super::served::Served;
 use super::sessions::Sessions;
 use super::{Context, Middlebox, Way};
@@ -113,6 +114,12 @@ words! {
         "at-once" => AtOnce,
         /// In the order of the encoder: packets behind a gap wait until it is filled or abandoned.
         "in-order" => InOrder,
+    }
+}
+
+impl ErasureConfig {
+    pub(super) fn unsuitable(&self) -> Vec<Unsuitable> {
+        unless(self.overhead <= 1000, "overhead", "is too large", "expected at most 1000 B")
     }
 }
 

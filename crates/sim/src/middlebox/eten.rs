@@ -28,6 +28,7 @@
 //! Cumulative notices follow the error rate slowly. If errors last, retransmissions are corrupted as well.
 
 use super::flows::Flows;
+use super::needs::Need;
 use super::{Context, Middlebox, Side};
 use crate::packet::{Label, Packet};
 use bentpipe_tcp::Notice;
@@ -71,6 +72,15 @@ words! {
         "forward" => Forward,
         /// The probability that a packet survives the path, on every packet.
         "cumulative" => Cumulative,
+    }
+}
+
+impl EtenConfig {
+    pub(super) fn needs(&self) -> Vec<Need> {
+        match self.role {
+            EtenRole::Hop => vec![Need::Corrupted("kind")],
+            EtenRole::Receiver => vec![Need::FlowEnd],
+        }
     }
 }
 

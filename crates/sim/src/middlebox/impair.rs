@@ -20,6 +20,7 @@
 //!
 //! Duplicates take link rate. Reordered packets cost a sender a reduction if it takes them for losses.
 
+use super::needs::{unless, Unsuitable};
 use super::{Context, Middlebox, Side, Way};
 use crate::distribution::Between;
 use crate::packet::Packet;
@@ -38,6 +39,13 @@ settings! {
         hold: (Duration, Duration) as Between = (Duration::ZERO, Duration::ZERO);
         /// Direction of the packets that are impaired.
         direction: Way = Way::Both;
+    }
+}
+
+impl ImpairConfig {
+    pub(super) fn unsuitable(&self) -> Vec<Unsuitable> {
+        let fits = self.reorder == 0.0 || self.hold.1 > Duration::ZERO;
+        unless(fits, "reorder", "needs a time to hold packets", "expected hold, like \"10 ms\", or 0")
     }
 }
 

@@ -5,7 +5,8 @@
 //! new packets, look into the queue that it feeds, and schedule its own wakeup. Nodes run their middleboxes in order:
 //! packets of a flow's direction meet them first to last, those of the other direction last to first.
 //!
-//! A new middlebox is one file here and one line in [`registry!`] below. Its file declares its settings.
+//! A new middlebox is one file here, one line in [`registry!`] below and one in `trials.rs`. Its file declares its
+//! settings, its line its needs.
 
 mod ack_filter;
 mod ack_reconstruct;
@@ -26,6 +27,7 @@ mod flows;
 mod freeze;
 mod hop;
 mod impair;
+mod needs;
 mod own;
 mod rcp;
 mod real;
@@ -63,6 +65,7 @@ pub use eten::{Eten, EtenConfig, EtenRole, NoticeKind};
 pub use ewa::{Ewa, EwaConfig};
 pub use freeze::{Freeze, FreezeConfig};
 pub use impair::{Impair, ImpairConfig};
+pub(crate) use needs::{Need, Unsuitable};
 pub use own::{Maker, Own, OwnConfig};
 pub use rcp::{Rcp, RcpConfig};
 pub use real::RealPackets;
@@ -79,7 +82,7 @@ pub use crate::packet::{Label, Records};
 
 use crate::packet::Packet;
 use bentpipe_units::module_doc;
-use bentpipe_units::settings::{Fields, Settings, Shape, Table, Typed, Unfit, Value};
+use bentpipe_units::settings::{Fields, Settings, Shape, Table, Title, Typed, Unfit, Value};
 use bentpipe_units::Time;
 use std::fmt::Debug;
 
@@ -172,8 +175,15 @@ pub trait Middlebox: Debug {
 /// Packets that a middlebox may hold: more is taken for a defect, and ends the run.
 pub const HELD_MAX: usize = 1_000_000;
 
+/// Declares all middleboxes: description, name in scenario files, variant with its type and settings, file, needs by the
+/// settings, and check of the settings, if any.
 macro_rules! registry {
-    ($($(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident, $config:ident) in $file:literal;)+) => {
+    (@check) => { |_| Vec::new() };
+    (@check $check:expr) => { $check };
+    ($(
+        $(#[doc = $doc:literal])+ $name:literal => $kind:ident($type:ident, $config:ident) in $file:literal,
+        $needs:expr $(, $check:expr)?;
+    )+) => {
         /// A middlebox with its settings.
         #[derive(Clone, Debug, PartialEq)]
         // Few exist, and none is copied while a run is under way.
@@ -188,6 +198,26 @@ macro_rules! registry {
             /// The name in scenario files.
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$kind(_) => $name,)+ }
+            }
+
+            /// Returns its needs at its node.
+            pub(crate) fn needs(&self) -> Vec<Need> {
+                match self {
+                    $(Self::$kind(config) => {
+                        let needs: fn(&$config) -> Vec<Need> = $needs;
+                        needs(config)
+                    })+
+                }
+            }
+
+            /// Returns the keys with values that it cannot work with.
+            pub(crate) fn unsuitable(&self) -> Vec<Unsuitable> {
+                match self {
+                    $(Self::$kind(config) => {
+                        let check: fn(&$config) -> Vec<Unsuitable> = registry!(@check $($check)?);
+                        check(config)
+                    })+
+                }
             }
 
             /// Whether it acknowledges data that the receiver does not have yet.
@@ -221,7 +251,7 @@ macro_rules! registry {
                 let kinds = vec![
                     $(Table { name: $name, about: concat!($($doc),+).trim_ascii(), ..$config::table() },)+
                 ];
-                Shape::Kinds("Middlebox", kinds)
+                Shape::Kinds(Title { name: "Middlebox", noun: "a middlebox" }, kinds)
             }
             fn read(value: &Value) -> Result<Self, Unfit> {
                 let table = value.table()?;
@@ -319,45 +349,47 @@ macro_rules! registry {
     };
 }
 
+use needs::{positive, Need::*};
+
 registry! {
     /// Duplicates packets and holds some at random, so that others overtake them.
-    "impair" => Impair(Impair, ImpairConfig) in "impair.rs";
+    "impair" => Impair(Impair, ImpairConfig) in "impair.rs", |_| vec![], ImpairConfig::unsuitable;
     /// Removes obsolete acknowledgements from the queue in front of a slow link (RFC 3449 §5.2.1).
-    "ack-filter" => AckFilter(AckFilter, AckFilterConfig) in "ack_filter.rs";
+    "ack-filter" => AckFilter(AckFilter, AckFilterConfig) in "ack_filter.rs", |filter| vec![Reads, Passes(filter.direction)];
     /// Limits the window in returning acknowledgements to the capacity of link and path, in proportion to round trips (Taleb, Kato and Nemoto 2006).
-    "refwa" => Refwa(Refwa, RefwaConfig) in "refwa.rs";
+    "refwa" => Refwa(Refwa, RefwaConfig) in "refwa.rs", |_| vec![Reads, BothWays];
     /// Limits the window in returning acknowledgements by the free room of a queue (Kalampoukas, Varma and Ramakrishnan 2002).
-    "ewa" => Ewa(Ewa, EwaConfig) in "ewa.rs";
+    "ewa" => Ewa(Ewa, EwaConfig) in "ewa.rs", |_| vec![Reads, BothWays];
     /// Replaces an acknowledgement of many segments by several, behind a filter or a slow link (RFC 3449 §5.2.3).
-    "ack-reconstruct" => AckReconstruct(AckReconstruct, AckReconstructConfig) in "ack_reconstruct.rs";
+    "ack-reconstruct" => AckReconstruct(AckReconstruct, AckReconstructConfig) in "ack_reconstruct.rs", |acks| vec![Reads, Passes(acks.direction)], |own| positive("idle", own.idle);
     /// Splits connections: two real ones back to back, each with its own transport (RFC 3135 §2.4).
-    "split" => Split(Split, SplitConfig) in "split.rs";
+    "split" => Split(Split, SplitConfig) in "split.rs", |_| vec![Reads, BothWays], |own| positive("idle", own.idle);
     /// Stores answers, and serves repeated requests for the same object (a cache, on board or at a gateway).
-    "cache" => Cache(Cache, CacheConfig) in "cache.rs";
+    "cache" => Cache(Cache, CacheConfig) in "cache.rs", |_| vec![Reads, BothWays, Requests], CacheConfig::unsuitable;
     /// Acknowledges data early, keeps copies, and repairs losses behind it (RFC 3135 §3.1.3).
-    "spoof" => Spoof(Spoof, SpoofConfig) in "spoof.rs";
+    "spoof" => Spoof(Spoof, SpoofConfig) in "spoof.rs", |_| vec![Reads, BothWays], |own| positive("idle", own.idle);
     /// One of two gateways that split connections and run a separate protocol between them (Velenis et al. 2002).
-    "satpep" => SatPep(SatPep, SatPepConfig) in "satpep.rs";
+    "satpep" => SatPep(SatPep, SatPepConfig) in "satpep.rs", |_| vec![Reads, BothWays], SatPepConfig::unsuitable;
     /// Keeps copies of data in front of a lossy link, and repairs losses that duplicate acknowledgements report (Balakrishnan et al. 1995).
-    "snoop" => Snoop(Snoop, SnoopConfig) in "snoop.rs";
+    "snoop" => Snoop(Snoop, SnoopConfig) in "snoop.rs", |_| vec![Reads, BothWays], |own| positive("idle", own.idle);
     /// Holds data and closes senders' windows during an outage of the link, which then does not look like congestion (M-TCP; RFC 3135 §3.2.2).
-    "freeze" => Freeze(Freeze, FreezeConfig) in "freeze.rs";
+    "freeze" => Freeze(Freeze, FreezeConfig) in "freeze.rs", |_| vec![Reads, BothWays], |own| positive("idle", own.idle);
     /// Reports packets that the uplink corrupts to their source, and estimates its error rate (BEEN): a satellite or its gateway.
-    "been" => Been(Been, BeenConfig) in "been/mod.rs";
+    "been" => Been(Been, BeenConfig) in "been/mod.rs", BeenConfig::needs;
     /// Marks duplicate acknowledgements that ask for corrupted segments (ELN).
-    "eln" => Eln(Eln, ElnConfig) in "eln.rs";
+    "eln" => Eln(Eln, ElnConfig) in "eln.rs", |_| vec![Corrupted("kind")];
     /// Notifies sources of corrupted packets, backward or forward, or of the probability to survive (ETEN, CETEN).
-    "eten" => Eten(Eten, EtenConfig) in "eten.rs";
+    "eten" => Eten(Eten, EtenConfig) in "eten.rs", EtenConfig::needs;
     /// Adapts the packet sizes of senders to the corrupted arrivals (DPSM).
-    "dpsm" => Dpsm(Dpsm, DpsmConfig) in "dpsm.rs";
+    "dpsm" => Dpsm(Dpsm, DpsmConfig) in "dpsm.rs", |_| vec![Corrupted("kind")];
     /// Sets the window change of each sender with XCP (Katabi, Handley and Rohrs 2002).
-    "xcp" => Xcp(Xcp, XcpConfig) in "xcp.rs";
+    "xcp" => Xcp(Xcp, XcpConfig) in "xcp.rs", |_| vec![Reads];
     /// Sets one rate for all senders with RCP (Dukkipati 2007).
-    "rcp" => Rcp(Rcp, RcpConfig) in "rcp.rs";
+    "rcp" => Rcp(Rcp, RcpConfig) in "rcp.rs", |_| vec![Reads];
     /// One of two middleboxes with an erasure code between them: repair packets, k of n or rateless (RFC 5510, RFC 5053).
-    "erasure" => Erasure(Erasure, ErasureConfig) in "erasure.rs";
+    "erasure" => Erasure(Erasure, ErasureConfig) in "erasure.rs", |_| vec![Reads], ErasureConfig::unsuitable;
     /// One of two middleboxes that compress TCP headers on the links between them (RFC 1144, RFC 2507, RFC 6846).
-    "compress" => Compress(Compress, CompressConfig) in "compress.rs";
+    "compress" => Compress(Compress, CompressConfig) in "compress.rs", |_| vec![Reads], CompressConfig::unsuitable;
     /// A custom middlebox, registered by the program that runs the scenario: a class in Python, or a type in Rust.
-    "own" => Own(Own, OwnConfig) in "own.rs";
+    "own" => Own(Own, OwnConfig) in "own.rs", |_| vec![];
 }

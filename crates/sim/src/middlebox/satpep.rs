@@ -32,6 +32,7 @@
 //! Only the abstract was available. Where it is silent, the rules are readings.
 
 use super::hop::{Hop, Manner, MARK};
+use super::needs::{positive, unless, Unsuitable};
 use super::sessions::Sessions;
 use super::splice::{closes, CLOSING_IDLE};
 use super::{Context, Middlebox};
@@ -68,6 +69,14 @@ settings! {
         idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
         /// Transport towards the host on its side. Missing keys are those of `[tcp]`.
         terrestrial: Config = Config::default();
+    }
+}
+
+impl SatPepConfig {
+    pub(super) fn unsuitable(&self) -> Vec<Unsuitable> {
+        let rate = unless(self.rate.as_bps() > 0, "rate", "is too small", "expected more than 0 bit/s");
+        let times = [("rtt", self.rtt), ("interval", self.interval), ("idle", self.idle)];
+        times.into_iter().fold(rate, |all, (key, time)| [all, positive(key, time)].concat())
     }
 }
 

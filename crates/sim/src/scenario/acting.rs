@@ -3,7 +3,7 @@
 //! Examples are a link's rate if both directions have their own rate, and a key of `[tcp]` that every flow sets itself.
 //! A file may contain such keys. An override without an effect is a mistake and is rejected.
 
-use super::inherit::{sides, DEEP, INHERITED, NOT_OF_PROXIES};
+use super::inherit::{of_direction, sides, DEEP, NOT_OF_PROXIES};
 use super::keys::DATAGRAMS;
 use super::overrides::Overrides;
 use super::report::Findings;
@@ -62,7 +62,7 @@ impl Hidden {
 }
 
 fn by_directions(tree: &Tree, base: &[&str], key: &str) -> Option<Hidden> {
-    if !INHERITED.contains(&key) {
+    if !of_direction().contains(&key) {
         return None;
     }
     let link = exact(tree, base)?;

@@ -1,216 +1,111 @@
-//! Checks a written scenario against the schema: reports every problem and writes the defaults.
+//! Checks a written scenario against its shape: reports every problem and writes the defaults.
 //!
-//! It supports only the shapes of `schema`: tables with properties, maps of tables, lists, pairs, strings with a
-//! format, words, numbers, and choices between these. A choice between tables has a `kind`. A kind without required
-//! keys may be written as its name. The check converts the name to a table.
+//! A kind without required keys may be written as its name. The check converts the name to a table.
 
+use super::alternatives::{alternatives, Alternative};
 use super::keys::INSTANT;
 use super::problem::Expected;
 use super::report::Findings;
-use super::schema::{self, formats};
+use super::schema::to_json;
 use super::tree::{is_hidden, join, quoted, Place, Tree, Value, NAME_MAX};
 use super::words;
-use bentpipe_units::settings::Format;
-use serde_json::{Map, Value as Json};
+use bentpipe_units::settings::{Absent, Format, Key, Shape, Table, Title};
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
-/// Table of the schema.
-type Shape = Map<String, Json>;
-
-/// Returns the kind of a schema table, if it has one.
-fn kind_of(shape: &Shape) -> Option<&str> {
-    shape.get("properties")?.get("kind")?.get("const")?.as_str()
-}
-
-/// Follows references and returns the options of a choice.
-pub(super) fn options(schema: &'static Json) -> Vec<&'static Shape> {
-    let mut found = Vec::new();
-    collect(schema, &mut found);
-    found
-}
-
-/// Option of a choice with its cached properties. Every value of a file needs them, and reading them from the schema
-/// takes most of the time for a large file.
-struct Choice {
-    shape: &'static Shape,
-    kind: Option<&'static str>,
-    word: Option<&'static str>,
-    format: Option<&'static Format>,
-    properties: Option<&'static Shape>,
-    is_table: bool,
-    is_text: bool,
-    is_list: bool,
-    is_flag: bool,
-    is_whole: bool,
-    is_number: bool,
-}
-
-impl Choice {
-    fn of(shape: &'static Shape) -> Self {
-        Self {
-            shape,
-            kind: kind_of(shape),
-            word: word(shape),
-            format: format_of(shape),
-            properties: shape.get("properties").and_then(Json::as_object),
-            is_table: is(shape, "object"),
-            is_text: is(shape, "string"),
-            is_list: is(shape, "array"),
-            is_flag: is(shape, "boolean"),
-            is_whole: is(shape, "integer"),
-            is_number: is(shape, "number"),
+/// Whether the value may be meant for this alternative.
+fn fits(option: Alternative<'_>, value: &Value) -> bool {
+    let shape = match option {
+        Alternative::Word(word, _) => return matches!(value, Value::Text(text) if text == word),
+        Alternative::Kind(of) => {
+            let Value::Table(table) = value else { return false };
+            return matches!(table.get("kind"), Some(Tree { value: Value::Text(kind), .. }) if kind == of.name);
         }
-    }
-
-    /// Whether the value may be meant for this option.
-    fn fits(&self, value: &Value) -> bool {
-        match value {
-            Value::Table(table) => match (self.is_table, self.kind) {
-                (true, Some(kind)) => {
-                    matches!(table.get("kind"), Some(Tree { value: Value::Text(k), .. }) if k == kind)
-                }
-                (fits, _) => fits,
-            },
-            Value::Text(text) => {
-                let is_meant = || match self.format {
-                    Some(format) => (format.check)(text).is_ok(),
-                    None => self.word.is_none_or(|word| word == text),
-                };
-                self.is_text && is_meant()
-            }
-            Value::List(_) => self.is_list,
-            Value::Bool(_) => self.is_flag,
-            Value::Int(_) | Value::Huge(_) => self.is_whole || self.is_number,
-            Value::Float(x) => self.is_number && x.is_finite(),
-            Value::Date(date) => self.format.is_some_and(|format| is_instant(format) && (format.check)(date).is_ok()),
-            Value::Null => false,
-        }
-    }
-
-    /// Returns the number of the value's keys that this option has, if both are tables.
-    fn known(&self, value: &Value) -> usize {
-        match (value, self.properties) {
-            (Value::Table(table), Some(properties)) => table.keys().filter(|key| properties.contains_key(*key)).count(),
-            _ => 0,
-        }
+        Alternative::Table(_) => return matches!(value, Value::Table(_)),
+        Alternative::Plain(shape) => shape,
+    };
+    match (shape, value) {
+        (Shape::Quantity(format), Value::Text(text)) => (format.check)(text).is_ok(),
+        (Shape::Quantity(format), Value::Date(date)) => is_instant(format) && (format.check)(date).is_ok(),
+        (Shape::Quantity(format), Value::Int(_) | Value::Huge(_)) => format.is_number_too,
+        (Shape::Quantity(format), Value::Float(x)) => format.is_number_too && x.is_finite(),
+        (Shape::Real { .. }, Value::Float(x)) => x.is_finite(),
+        (Shape::Whole { .. } | Shape::Real { .. }, Value::Int(_) | Value::Huge(_))
+        | (Shape::Text, Value::Text(_))
+        | (Shape::Flag, Value::Bool(_))
+        | (Shape::List(..) | Shape::Pair(_), Value::List(_))
+        | (Shape::Named(_), Value::Table(_)) => true,
+        _ => false,
     }
 }
 
-/// Returns the options of a place in the schema. They are computed on first use, because a scenario uses few of all
-/// keys.
-fn choices(schema: &'static Json) -> &'static [Choice] {
-    static CHOICES: Mutex<BTreeMap<usize, &'static [Choice]>> = Mutex::new(BTreeMap::new());
-    // A panic cannot leave the map half changed.
-    let mut all = CHOICES.lock().unwrap_or_else(PoisonError::into_inner);
-    // The options live as long as the schema: for ever.
-    let find = || &*Vec::leak(options(schema).into_iter().map(Choice::of).collect());
-    all.entry(address(schema)).or_insert_with(find)
-}
-
-fn address(schema: &'static Json) -> usize {
-    std::ptr::from_ref(schema) as usize
-}
-
-fn collect(schema: &'static Json, found: &mut Vec<&'static Shape>) {
-    let Json::Object(shape) = schema else { return };
-    if let Some(Json::String(reference)) = shape.get("$ref") {
-        let name = reference.trim_start_matches("#/$defs/");
-        return collect(&schema::root()["$defs"][name], found);
-    }
-    match shape.get("anyOf").or_else(|| shape.get("oneOf")) {
-        Some(Json::Array(list)) => list.iter().for_each(|option| collect(option, found)),
-        _ => found.push(shape),
-    }
-}
-
-/// Returns the option of `schema` that fits the value best, and converts the name of a kind to its table.
-fn select(schema: &'static Json, tree: &mut Tree) -> Result<&'static Shape, Vec<&'static Shape>> {
-    let choices = choices(schema);
+/// Returns the alternative of `shape` that fits the value best, and converts the name of a kind to its table.
+fn select<'s>(shape: &'s Shape, tree: &mut Tree) -> Option<Alternative<'s>> {
+    let all = alternatives(shape);
     if let Value::Text(text) = &tree.value {
-        if let Some(table) = choices.iter().find(|choice| choice.kind == Some(text)) {
-            if choices.iter().any(|choice| choice.word == Some(text)) {
-                let kind = std::mem::replace(tree, Tree { value: Value::Null, ..tree.clone() });
-                tree.value = Value::Table([("kind".to_owned(), kind)].into());
-                return Ok(table.shape);
-            }
+        let kind = all.iter().find(|option| option.kind() == Some(text));
+        if kind.is_some() && all.iter().any(|option| option.word() == Some(text)) {
+            let name = std::mem::replace(tree, Tree { value: Value::Null, ..tree.clone() });
+            tree.value = Value::Table([("kind".to_owned(), name)].into());
+            return kind.copied();
         }
     }
-    // The keys of tables without a kind tell them apart.
-    let mut fitting = choices.iter().rev().filter(|choice| choice.fits(&tree.value));
-    let first = fitting.next();
-    let best = fitting.fold(first.map(|first| (first, None)), |best, next| {
-        let (best, known) = best?;
-        let known = known.unwrap_or_else(|| best.known(&tree.value));
-        let more = next.known(&tree.value);
-        Some(if more >= known { (next, Some(more)) } else { (best, Some(known)) })
+    let mut fitting = all.into_iter().filter(|option| fits(*option, &tree.value));
+    let first = fitting.next()?;
+    // The keys of tables without a kind tell them apart. Of two with the same number, the first counts.
+    let (best, _) = fitting.fold((first, None), |(best, known), next| {
+        let known = known.unwrap_or_else(|| count_known(best, &tree.value));
+        let more = count_known(next, &tree.value);
+        if more > known {
+            (next, Some(more))
+        } else {
+            (best, Some(known))
+        }
     });
-    best.map(|(best, _)| best.shape).ok_or_else(|| options(schema))
+    Some(best)
 }
 
-fn word(shape: &Shape) -> Option<&str> {
-    shape.get("const")?.as_str()
-}
-
-fn is(shape: &Shape, kind: &str) -> bool {
-    match shape.get("type") {
-        Some(Json::Array(kinds)) => kinds.iter().any(|k| k == kind),
-        Some(single) => single == kind,
-        None => false,
+/// Returns the number of the value's keys that the alternative has, if both are tables.
+fn count_known(option: Alternative<'_>, value: &Value) -> usize {
+    match value {
+        Value::Table(table) => option.keys().filter(|key| table.contains_key(*key)).count(),
+        _ => 0,
     }
-}
-
-pub(super) fn format_of(shape: &Shape) -> Option<&'static Format> {
-    let name = shape.get("format")?.as_str()?;
-    formats().iter().find(|format| format.name == name).copied()
 }
 
 /// Whether a TOML date may be written in this format.
 fn is_instant(format: &Format) -> bool {
-    std::ptr::eq(format, &INSTANT)
+    *format == INSTANT
 }
 
-/// Whether a value is a string for these options. A TOML date is a string only if an instant is expected.
-fn is_readable(tree: &Tree, options: &[&'static Shape]) -> bool {
-    matches!(tree.value, Value::Text(_)) || options.iter().filter_map(|shape| format_of(shape)).any(is_instant)
-}
-
-/// Writes every default of the schema into the tree.
-pub(super) fn complete(schema: &'static Json, tree: &mut Tree) {
-    let Ok(shape) = select(schema, tree) else { return };
-    match &mut tree.value {
-        Value::Table(table) => {
-            if let Some(Json::Object(properties)) = shape.get("properties") {
-                for (key, property) in properties {
-                    if let (Some(default), false) = (property.get("default"), table.contains_key(key)) {
-                        let origin = property.get("x-origin").and_then(Json::as_str).map(Into::into);
-                        table.insert(key.clone(), Tree::of_json(default, &Place::Default(origin)));
-                    }
-                    if let Some(child) = table.get_mut(key) {
-                        complete(property, child);
-                    }
+/// Writes every default of the shape into the tree.
+pub(super) fn complete(shape: &Shape, tree: &mut Tree) {
+    let Some(found) = select(shape, tree) else { return };
+    match (&mut tree.value, found) {
+        (Value::Table(table), Alternative::Kind(of) | Alternative::Table(of)) => {
+            for key in of.keys.iter().flatten() {
+                if let (Absent::Default(default), false) = (&key.default, table.contains_key(key.name)) {
+                    let origin = Some(key.origin).filter(|origin| !origin.is_empty()).map(Into::into);
+                    table.insert(key.name.to_owned(), Tree::of_json(&to_json(default), &Place::Default(origin)));
                 }
-            } else if let Some(values) = shape.get("additionalProperties") {
-                table.values_mut().for_each(|child| complete(values, child));
+                if let Some(child) = table.get_mut(key.name) {
+                    complete(&key.shape, child);
+                }
             }
         }
-        Value::List(list) => {
-            if let Some(items) = shape.get("items") {
-                list.iter_mut().for_each(|child| complete(items, child));
-            }
+        (Value::Table(table), Alternative::Plain(Shape::Named(of))) => {
+            table.values_mut().for_each(|child| complete(of, child));
+        }
+        (Value::List(list), Alternative::Plain(Shape::List(of, ..))) => {
+            list.iter_mut().for_each(|child| complete(of, child));
         }
         _ => {}
     }
 }
 
-/// Checks the written scenario against `schema`.
-pub(super) fn walk(schema: &'static Json, tree: &mut Tree, findings: &mut Findings) {
-    walk_at(schema, tree, "", findings);
-}
-
-/// Checks the value at `path` against `schema`.
-pub(super) fn walk_at(schema: &'static Json, tree: &mut Tree, path: &str, findings: &mut Findings) {
-    Walk { findings }.walk(schema, tree, path);
+/// Checks a written scenario, or its value at `path`, against `shape`.
+pub(super) fn walk(shape: &Shape, tree: &mut Tree, path: &str, findings: &mut Findings) {
+    Walk { findings }.walk(shape, tree, path);
 }
 
 /// State of the walk through the written scenario.
@@ -219,137 +114,107 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Checks `tree` against `schema`.
-    fn walk(&mut self, schema: &'static Json, tree: &mut Tree, path: &str) {
-        let shape = match select(schema, tree) {
-            Ok(shape) => shape,
-            Err(options) => return self.mismatch(&options, schema, tree, path),
-        };
+    /// Checks `tree` against `shape`.
+    fn walk(&mut self, shape: &Shape, tree: &mut Tree, path: &str) {
+        let Some(found) = select(shape, tree) else { return self.mismatch(shape, tree, path) };
         let place = tree.place.clone();
-        match &mut tree.value {
-            Value::Table(table) => match (shape.get("properties"), shape.get("additionalProperties")) {
-                (Some(Json::Object(properties)), _) => {
-                    self.keys(properties, shape, table, &place, path);
-                    for (key, child) in table.iter_mut() {
-                        if let Some(property) = properties.get(key) {
-                            self.walk(property, child, &join(path, key));
-                        }
-                    }
-                }
-                (_, Some(values)) => {
-                    let written = |(_, child): &(&String, &Tree)| !matches!(child.place, Place::Set(_));
-                    let names: Vec<String> = table.iter().filter(written).map(|(key, _)| key.clone()).collect();
-                    for (key, child) in table.iter_mut() {
-                        let path = join(path, key);
-                        self.name(key, &child.key, &path);
-                        if !self.is_misnamed(values, key, child, &path, &names) {
-                            self.walk(values, child, &path);
-                        }
-                    }
-                }
-                _ => {}
-            },
-            Value::List(list) => {
-                let bound = |key| shape.get(key).and_then(Json::as_u64).unwrap_or(u64::MAX) as usize;
-                let (least, most) = (shape.get("minItems").map_or(0, |_| bound("minItems")), bound("maxItems"));
-                if list.len() < least || list.len() > most {
-                    let message = format!("{path} has {} entries", list.len());
-                    let expected = match (least == most, most == usize::MAX) {
-                        (true, _) => format!("expected {least}"),
-                        (_, true) => format!("expected at least {least}"),
-                        _ => format!("expected {least} to {most}"),
-                    };
-                    return self.findings.add(&place, path, message, expected, String::new());
-                }
-                let pairs = shape.get("prefixItems").and_then(Json::as_array);
-                for (index, child) in list.iter_mut().enumerate() {
-                    let items = pairs.and_then(|pairs| pairs.get(index)).or_else(|| shape.get("items"));
-                    if let Some(items) = items {
-                        self.walk(items, child, &format!("{path}[{index}]"));
+        match (&mut tree.value, found) {
+            (Value::Table(table), Alternative::Kind(of) | Alternative::Table(of)) if of.keys.is_some() => {
+                self.keys(found, of, table, &place, path);
+                for (key, child) in table.iter_mut() {
+                    if let Some(key) = of.key(key) {
+                        self.walk(&key.shape, child, &join(path, key.name));
                     }
                 }
             }
-            Value::Int(n) => {
-                let n = *n;
-                self.range(shape, n as f64, n > i128::from(u64::MAX), tree, path);
+            (Value::Table(table), Alternative::Plain(Shape::Named(of))) => self.named(of, table, path),
+            (Value::List(list), Alternative::Plain(Shape::List(of, least, most))) => {
+                if self.has_length(list.len(), *least, *most, &place, path) {
+                    self.items(list, std::iter::repeat(&**of), path);
+                }
             }
-            Value::Huge(_) => self.range(shape, f64::INFINITY, true, tree, path),
-            Value::Float(x) => {
-                let x = *x;
-                self.range(shape, x, false, tree, path);
+            (Value::List(list), Alternative::Plain(Shape::Pair(of))) => {
+                if self.has_length(list.len(), 2, Some(2), &place, path) {
+                    self.items(list, of.iter(), path);
+                }
             }
+            (_, Alternative::Plain(shape)) => self.range(shape, tree, path),
             _ => {}
+        }
+    }
+
+    /// Checks the tables that the user named.
+    fn named(&mut self, of: &Shape, table: &mut BTreeMap<String, Tree>, path: &str) {
+        let written = |(_, child): &(&String, &Tree)| !matches!(child.place, Place::Set(_));
+        let names: Vec<String> = table.iter().filter(written).map(|(key, _)| key.clone()).collect();
+        for (key, child) in table.iter_mut() {
+            let path = join(path, key);
+            self.name(key, &child.key, &path);
+            if !self.is_misnamed(of, key, child, &path, &names) {
+                self.walk(of, child, &path);
+            }
+        }
+    }
+
+    /// Checks the number of entries of a list.
+    fn has_length(&mut self, length: usize, least: usize, most: Option<usize>, place: &Place, path: &str) -> bool {
+        let fits = length >= least && most.is_none_or(|most| length <= most);
+        if !fits {
+            let expected = match most {
+                Some(most) if most == least => format!("expected {least}"),
+                Some(most) => format!("expected {least} to {most}"),
+                None => format!("expected at least {least}"),
+            };
+            self.findings.add(place, path, format!("{path} has {length} entries"), expected, String::new());
+        }
+        fits
+    }
+
+    /// Checks the entries of a list.
+    fn items<'s>(&mut self, list: &mut [Tree], of: impl Iterator<Item = &'s Shape>, path: &str) {
+        for (index, (child, shape)) in list.iter_mut().zip(of).enumerate() {
+            self.walk(shape, child, &format!("{path}[{index}]"));
         }
     }
 
     /// Whether `--set` created an entry by a wrong name. Then it lacks required keys, and its name is close to an
     /// existing name or it lacks all required keys. Reports the mistake.
-    fn is_misnamed(
-        &mut self,
-        schema: &'static Json,
-        key: &str,
-        child: &mut Tree,
-        path: &str,
-        names: &[String],
-    ) -> bool {
+    fn is_misnamed(&mut self, of: &Shape, key: &str, child: &mut Tree, path: &str, names: &[String]) -> bool {
         if !matches!(child.place, Place::Set(_)) {
             return false;
         }
-        let required = select(schema, child).ok().and_then(|shape| shape.get("required")).and_then(Json::as_array);
-        let lacks = |name: &Json| name.as_str().is_some_and(|name| child.get(name).is_none());
-        let Some(required) = required.filter(|required| required.iter().any(lacks)) else { return false };
-        let hint = self.findings.guess(key, names.iter().map(String::as_str));
+        let Some(Alternative::Table(table)) = select(of, child) else { return false };
+        let required: Vec<&Key> = table.keys.iter().flatten().filter(|key| key.is_required()).collect();
+        let lacks = |key: &&Key| child.get(key.name).is_none();
+        if !required.iter().any(lacks) {
+            return false;
+        }
+        let known = || names.iter().map(String::as_str);
+        let hint = self.findings.guess(key, known());
         if hint.is_empty() && (names.is_empty() || !required.iter().all(lacks)) {
             return false;
         }
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        self.findings.add(
-            &child.place,
-            path,
-            format!("{path} is not in the scenario"),
-            Expected::one_of(known.iter().copied()),
-            hint,
-        );
+        let message = format!("{path} is not in the scenario");
+        self.findings.add(&child.place, path, message, Expected::one_of(known()), hint);
         true
     }
 
     /// Reports unknown and missing keys of a table.
-    fn keys(
-        &mut self,
-        properties: &'static Shape,
-        shape: &Shape,
-        table: &BTreeMap<String, Tree>,
-        place: &Place,
-        path: &str,
-    ) {
-        for (key, child) in table {
-            if !properties.contains_key(key) {
-                let path = join(path, key);
-                let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-                let hint = match words::key(key, |name| properties.contains_key(name)) {
-                    hint if hint.is_empty() => self.findings.guess(key, known.iter().copied()),
-                    hint => hint,
-                };
-                self.findings.add(
-                    &child.key,
-                    &path,
-                    format!("{path} is not a known key"),
-                    Expected::one_of(known.iter().copied()),
-                    hint,
-                );
-            }
-        }
-        let required = shape.get("required").and_then(Json::as_array).into_iter().flatten();
-        for key in required.filter_map(Json::as_str).filter(|key| !table.contains_key(*key)) {
+    fn keys(&mut self, found: Alternative<'_>, of: &Table, table: &BTreeMap<String, Tree>, place: &Place, path: &str) {
+        let is_known = |name: &str| found.keys().any(|key| key == name);
+        for (key, child) in table.iter().filter(|(key, _)| !is_known(key)) {
             let path = join(path, key);
-            let expected = describe(&options(&properties[key]));
-            self.findings.add(
-                place,
-                &path,
-                format!("{path} is missing"),
-                format!("expected {expected}"),
-                String::new(),
-            );
+            let hint = match words::key(key, is_known) {
+                hint if hint.is_empty() => self.findings.guess(key, found.keys()),
+                hint => hint,
+            };
+            let message = format!("{path} is not a known key");
+            self.findings.add(&child.key, &path, message, Expected::one_of(found.keys()), hint);
+        }
+        for key in of.keys.iter().flatten().filter(|key| key.is_required() && !table.contains_key(key.name)) {
+            let path = join(path, key.name);
+            let expected = format!("expected {}", describe(&alternatives(&key.shape)));
+            self.findings.add(place, &path, format!("{path} is missing"), expected, String::new());
         }
     }
 
@@ -360,113 +225,94 @@ impl Walk<'_> {
         }
     }
 
-    fn range(&mut self, shape: &Shape, x: f64, too_large: bool, tree: &Tree, path: &str) {
-        let bound = |key: &str| shape.get(key).and_then(Json::as_f64);
-        let (least, most) = (bound("minimum"), bound("maximum"));
-        if !too_large && least.is_none_or(|least| x >= least) && most.is_none_or(|most| x <= most) {
+    /// Checks that a number is in its range.
+    fn range(&mut self, shape: &Shape, tree: &Tree, path: &str) {
+        let x = match tree.value {
+            Value::Int(n) if n <= u64::MAX.into() => n as f64,
+            Value::Int(_) | Value::Huge(_) => f64::INFINITY,
+            Value::Float(x) => x,
+            _ => return,
+        };
+        let (least, most) = match shape {
+            Shape::Whole { min, max } => (*min as f64, max.map_or(f64::MAX, |max| max as f64)),
+            Shape::Real { min, max } => (*min, *max),
+            _ => (0.0, 1.0),
+        };
+        if (least..=most).contains(&x) {
             return;
         }
-        let (message, expected) = match format_of(shape) {
-            Some(format) => (format!("{path} = {tree} is not a {}", format.name), format.expected.to_owned()),
-            None => {
-                let text = |key: &str, other: &str| shape.get(key).map_or(other.into(), Json::to_string);
-                let most = text("maximum", &u64::MAX.to_string());
-                (format!("{path} = {tree} is out of range"), format!("{} to {most}", text("minimum", "0")))
+        let (message, expected) = match shape {
+            Shape::Quantity(format) => (format!("is not a {}", format.name), format.expected.to_owned()),
+            Shape::Whole { min, max } => {
+                ("is out of range".to_owned(), format!("{min} to {}", max.unwrap_or(u64::MAX)))
             }
+            _ => ("is out of range".to_owned(), format!("{} to {}", Json::from(least), Json::from(most))),
         };
+        let message = format!("{path} = {tree} {message}");
         self.findings.add(&tree.place, path, message, format!("expected {expected}"), String::new());
     }
 
-    /// Reports a value that fits no option.
-    fn mismatch(&mut self, options: &[&'static Shape], schema: &Json, tree: &Tree, path: &str) {
-        let kinds: Vec<&str> = options.iter().filter_map(|shape| kind_of(shape)).collect();
-        let words: Vec<&str> = options.iter().filter_map(|shape| word(shape)).collect();
-        let what = schema["$ref"].as_str().map_or("", |name| name.trim_start_matches("#/$defs/"));
-        let what = match what {
-            "Cc" => "a congestion control",
-            "Verdict" => "a verdict",
-            "Recovery" => "a loss recovery",
-            "ByteCounting" => "a way of counting",
-            "SlowStart" => "a slow start",
-            "Increase" => "an increase",
-            "App" => "an application",
-            "ErrorModel" => "an error model",
-            "Series" => "a time series",
-            "Middlebox" => "a middlebox",
-            _ => "one of the choices",
-        };
-        let (place, path, message, expected, hint): (_, _, _, Expected, _) = match &tree.value {
+    /// Reports a value that fits no alternative.
+    fn mismatch(&mut self, shape: &Shape, tree: &Tree, path: &str) {
+        let all = alternatives(shape);
+        let kinds: Vec<&str> = all.iter().filter_map(|option| option.kind()).collect();
+        let format = all.iter().find_map(|option| option.format());
+        match &tree.value {
             Value::Table(table) if !kinds.is_empty() => match table.get("kind") {
                 Some(kind) => {
-                    let path = join(path, "kind");
                     let hint = match &kind.value {
                         Value::Text(text) => self.findings.guess(text, kinds.iter().copied()),
                         _ => String::new(),
                     };
-                    (
-                        &kind.place,
-                        path.clone(),
-                        format!("{path} = {kind} is not {what}"),
-                        Expected::one_of(kinds.iter().copied()),
-                        hint,
-                    )
+                    let what = noun(shape, path);
+                    let path = join(path, "kind");
+                    let message = format!("{path} = {kind} is not {what}");
+                    self.findings.add(&kind.place, &path, message, Expected::one_of(kinds), hint);
                 }
                 None => {
                     let message = format!("{} is missing", join(path, "kind"));
-                    (&tree.place, path.to_owned(), message, Expected::one_of(kinds.iter().copied()), String::new())
+                    self.findings.add(&tree.place, path, message, Expected::one_of(kinds), String::new());
                 }
             },
-            Value::Text(text) | Value::Date(text) if is_readable(tree, options) => {
-                let format = options.iter().find_map(|shape| format_of(shape));
-                let said = format.and_then(|format| (format.check)(text).err());
-                // The kind exists, but needs more keys than its name.
-                if let Some(kind) = kinds.iter().find(|kind| *kind == text) {
-                    let message = format!("{path} = {tree} needs more than its name");
-                    let expected = format!("expected {{ kind = \"{kind}\", ... }}");
-                    return self.findings.add(&tree.place, path, message, expected, String::new());
-                }
-                match (said, format) {
-                    (Some(said), Some(format)) => {
-                        let expected = format!("expected {}, like \"{}\"", format.expected, format.example);
-                        let hint = words::quantity(text, format);
-                        (&tree.place, path.to_owned(), format!("{path} = {tree} {said}"), expected.into(), hint)
-                    }
-                    _ if words.is_empty() && kinds.is_empty() => {
-                        let message = format!("{path} = {tree} is a text");
-                        (
-                            &tree.place,
-                            path.to_owned(),
-                            message,
-                            format!("expected {}", describe(options)).into(),
-                            String::new(),
-                        )
-                    }
-                    _ => {
-                        let known = if kinds.is_empty() { &words } else { &kinds };
-                        let hint = words::renamed(text, known);
-                        let hint = hint.unwrap_or_else(|| self.findings.guess(text, known.iter().copied()));
-                        (
-                            &tree.place,
-                            path.to_owned(),
-                            format!("{path} = {tree} is not {what}"),
-                            Expected::one_of(known.iter().copied()),
-                            hint,
-                        )
-                    }
-                }
-            }
+            Value::Text(text) => self.wrong_text(shape, text, tree, path),
+            // A TOML date is a text only if an instant is expected.
+            Value::Date(text) if format.is_some_and(is_instant) => self.wrong_text(shape, text, tree, path),
             _ => {
-                let expected = format!("expected {}", describe(options));
-                (
-                    &tree.place,
-                    path.to_owned(),
-                    format!("{path} = {tree} is {}", type_name(tree)),
-                    expected.into(),
-                    String::new(),
-                )
+                let message = format!("{path} = {tree} is {}", type_name(tree));
+                let expected = format!("expected {}", describe(&all));
+                self.findings.add(&tree.place, path, message, expected, String::new());
+            }
+        }
+    }
+
+    /// Reports a text that fits no alternative.
+    fn wrong_text(&mut self, shape: &Shape, text: &str, tree: &Tree, path: &str) {
+        let all = alternatives(shape);
+        let kinds: Vec<&str> = all.iter().filter_map(|option| option.kind()).collect();
+        let words: Vec<&str> = all.iter().filter_map(|option| option.word()).collect();
+        let format = all.iter().find_map(|option| option.format());
+        let wrong = format.and_then(|format| Some((format, (format.check)(text).err()?)));
+        let known = if kinds.is_empty() { words } else { kinds };
+        let (said, expected, hint): (String, Expected, _) = match wrong {
+            // The kind exists, but needs more keys than its name.
+            _ if all.iter().any(|option| option.kind() == Some(text)) => {
+                let expected = format!("expected {{ kind = \"{text}\", ... }}");
+                ("needs more than its name".into(), expected.into(), String::new())
+            }
+            Some((format, said)) => {
+                let expected = format!("expected {}, like \"{}\"", format.expected, format.example);
+                (said, expected.into(), words::quantity(text, format))
+            }
+            None if known.is_empty() => {
+                ("is a text".into(), format!("expected {}", describe(&all)).into(), String::new())
+            }
+            None => {
+                let hint = words::renamed(text, &known);
+                let hint = hint.unwrap_or_else(|| self.findings.guess(text, known.iter().copied()));
+                (format!("is not {}", noun(shape, path)), Expected::one_of(known), hint)
             }
         };
-        self.findings.add(place, &path, message, expected, hint);
+        self.findings.add(&tree.place, path, format!("{path} = {tree} {said}"), expected, hint);
     }
 }
 
@@ -484,25 +330,44 @@ pub(super) fn type_name(tree: &Tree) -> &'static str {
     }
 }
 
-/// Describes the options for messages.
-fn describe(options: &[&'static Shape]) -> String {
+/// Describes alternatives for messages.
+fn describe(all: &[Alternative<'_>]) -> String {
     let mut said: Vec<String> = Vec::new();
-    for shape in options {
-        let text = match (format_of(shape), word(shape)) {
-            (Some(format), _) => format!("{}, like \"{}\"", format.expected, format.example),
-            (_, Some(word)) => format!("\"{word}\""),
-            _ if is(shape, "object") => "a table".into(),
-            _ if is(shape, "array") => "a list".into(),
-            _ if is(shape, "boolean") => "true or false".into(),
-            _ if is(shape, "integer") => "a whole number".into(),
-            _ if is(shape, "number") => "a number".into(),
-            _ => "a text".into(),
+    for option in all {
+        let text = match option {
+            Alternative::Word(word, _) => format!("\"{word}\""),
+            Alternative::Kind(_) | Alternative::Table(_) | Alternative::Plain(Shape::Named(_)) => "a table".into(),
+            Alternative::Plain(Shape::Quantity(format)) => format!("{}, like \"{}\"", format.expected, format.example),
+            Alternative::Plain(Shape::List(..) | Shape::Pair(_)) => "a list".into(),
+            Alternative::Plain(Shape::Flag) => "true or false".into(),
+            Alternative::Plain(Shape::Whole { .. }) => "a whole number".into(),
+            Alternative::Plain(Shape::Real { .. }) => "a number".into(),
+            Alternative::Plain(_) => "a text".into(),
         };
         if !said.contains(&text) {
             said.push(text);
         }
     }
     said.join(" or ")
+}
+
+/// Returns the noun of a choice, with its article. Without one, the key at `path` is the noun.
+fn noun(shape: &Shape, path: &str) -> String {
+    let key = path.rsplit('.').next().unwrap_or(path);
+    let key = key.split('[').next().unwrap_or(key);
+    match title(shape) {
+        Some(Title { noun, .. }) if !noun.is_empty() => noun.to_owned(),
+        _ => format!("a known {}", key.replace('_', " ")),
+    }
+}
+
+/// Returns the first title in a shape.
+fn title(shape: &Shape) -> Option<Title> {
+    match shape {
+        Shape::Word(title, _) | Shape::Kinds(title, _) => Some(*title),
+        Shape::Either(shapes) => shapes.iter().find_map(title),
+        _ => None,
+    }
 }
 
 /// Returns the fault of a name, if it has one.

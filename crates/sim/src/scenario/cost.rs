@@ -3,9 +3,7 @@
 use super::routes_over_time::RoutesOverTime;
 use crate::dictionary;
 use crate::ids::LinkId;
-use crate::spec::{
-    ratio, App, Capacity, Downtimes, ErrorModel, Flow, Link, Outage, Profile, QueueLimit, Scenario, Stay,
-};
+use crate::spec::{ratio, rounds, App, Capacity, Downtimes, Flow, Link, Outage, Profile, QueueLimit, Scenario};
 use bentpipe_units::{Duration, Rate};
 
 /// Largest number of packet-hops: almost an hour.
@@ -164,29 +162,13 @@ fn link_changes(link: &Link, run: Duration) -> [(&'static str, f64); 5] {
     };
     // An interleaver looks ahead.
     let ahead = run + link.interleaving_delay();
-    let errors = match &link.error {
-        ErrorModel::GilbertElliott { stay: Stay::Time { good, bad }, .. } => 2.0 * ratio(ahead, *good + *bad),
-        ErrorModel::Profile { rates, .. } => profile_changes(rates, ahead),
-        _ => 0.0,
-    };
     [
         ("queue", link.queue.changes(run)),
-        ("rate", profile_changes(&link.rate, run)),
-        ("delay", profile_changes(&link.delay, run)),
+        ("rate", link.rate.changes(run)),
+        ("delay", link.delay.changes(run)),
         ("outage", outage),
-        ("error", errors),
+        ("error", link.error.changes(ahead)),
     ]
-}
-
-fn profile_changes<T>(profile: &Profile<T>, run: Duration) -> f64 {
-    match profile {
-        Profile::Constant(_) => 0.0,
-        Profile::Points { points, period, .. } => rounds(points.len(), *period, run),
-    }
-}
-
-fn rounds(each: usize, period: Option<Duration>, run: Duration) -> f64 {
-    each as f64 * period.map_or(1.0, |period| ratio(run, period).max(1.0))
 }
 
 impl Link {

@@ -136,7 +136,8 @@ pub(super) fn quantity(format: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::{groups, quantity};
-    use crate::scenario::schema::{formats, root};
+    use crate::scenario::schema;
+    use crate::scenario::schema::formats;
     use serde_json::Map;
     use std::collections::BTreeSet;
 
@@ -145,8 +146,9 @@ mod tests {
 
     #[test]
     fn each_key_of_a_large_table_is_in_one_group() {
-        let definitions = root()["$defs"].as_object().expect("definitions");
-        for (name, table) in definitions.iter().map(|(name, table)| (name.as_str(), table)).chain([("File", root())]) {
+        let root = schema();
+        let definitions = root["$defs"].as_object().expect("definitions");
+        for (name, table) in definitions.iter().map(|(name, table)| (name.as_str(), table)).chain([("File", &root)]) {
             let Some(properties) = table["properties"].as_object() else { continue };
             let keys: Vec<&str> = properties.keys().map(String::as_str).collect();
             let groups = groups(name);
@@ -160,14 +162,15 @@ mod tests {
 
     #[test]
     fn groups_name_only_keys_that_are_there() {
-        let all: BTreeSet<String> = root()["$defs"]
+        let root = schema();
+        let all: BTreeSet<String> = root["$defs"]
             .as_object()
             .expect("definitions")
             .values()
             .filter_map(|table| table["properties"].as_object())
             .flat_map(|properties| properties.keys().cloned())
             .collect();
-        let keys = root()["properties"].as_object().into_iter().flat_map(Map::keys).cloned();
+        let keys = root["properties"].as_object().into_iter().flat_map(Map::keys).cloned();
         let all: BTreeSet<String> = all.into_iter().chain(keys).collect();
         for table in ["File", "Tcp", "Rto", "Sky", "Hop", "Link", "Flow", "OwnShell"] {
             for key in groups(table).iter().flat_map(|(_, keys)| *keys) {

@@ -1,6 +1,8 @@
 //! Passes shared values on: `[tcp]` to the flows, a link's keys to its directions.
 
+use super::keys;
 use super::tree::{Tree, Value};
+use bentpipe_units::settings::Settings;
 use std::collections::BTreeMap;
 
 /// Adds the keys of `[tcp]` to each flow with its own table `tcp`, unless the flow sets them. Flows without a table
@@ -61,16 +63,18 @@ pub(super) const NOT_OF_PROXIES: [&str; 10] = [
     "handshake",
 ];
 
-/// Keys that a direction inherits.
-pub(super) const INHERITED: [&str; 11] =
-    ["rate", "delay", "jitter", "queue", "error", "interleave", "coding", "arq", "framing", "mtu", "outage"];
+/// Returns the keys that a direction inherits.
+pub(super) fn of_direction() -> Vec<&'static str> {
+    keys::Direction::keys().iter().map(|key| key.name).collect()
+}
 
 /// Adds the link's keys to each of its directions, unless the direction sets them.
 pub(super) fn links(tree: &mut Tree) {
+    let keys = of_direction();
     let links = tree.table_mut().and_then(|table| table.get_mut("link")).and_then(Tree::table_mut);
     for link in links.into_iter().flat_map(BTreeMap::values_mut) {
         let Some(table) = link.table_mut() else { continue };
-        let inherited = table.iter().filter(|(key, _)| INHERITED.contains(&key.as_str()));
+        let inherited = table.iter().filter(|(key, _)| keys.contains(&key.as_str()));
         let mut common = Tree::empty();
         common.value = Value::Table(inherited.map(|(key, value)| (key.clone(), value.clone())).collect());
         for direction in ["forward", "reverse"] {

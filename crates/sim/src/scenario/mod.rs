@@ -4,7 +4,7 @@
 //! The steps, in the order of `read`:
 //!
 //! - `tree` parses the text and keeps the place of each value.
-//! - `check` compares the tree with the `schema`, which is made from the declarations of the keys, and writes the
+//! - `check` compares the tree with the shape in `schema`, which is made from the declarations of the keys, and writes the
 //!   defaults.
 //! - `keys` checks the keys of each topic.
 //! - `resolve` joins the names.
@@ -13,6 +13,7 @@
 //! Invariant: a [`Scenario`] is a meaningful experiment.
 
 mod acting;
+mod alternatives;
 mod cases;
 mod check;
 mod cost;
@@ -121,7 +122,7 @@ pub fn from_json_with(
 /// Returns the JSON Schema (draft 2020-12) of a scenario file. `x-origin` is the source of a default, `x-quantity` the
 /// quantity of a string with a unit, and `x-groups` the keys of a large table in groups, in the order of a form.
 pub fn schema() -> serde_json::Value {
-    schema::root().clone()
+    schema::schema()
 }
 
 /// Largest scenario in bytes. A resolved scenario includes its traces: about 300,000 points fit.

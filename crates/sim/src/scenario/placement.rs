@@ -2,9 +2,7 @@
 
 use super::report::{below, path, Report};
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
-use crate::middlebox::{
-    AckFilterConfig, AckReconstructConfig, BeenConfig, EtenConfig, EtenRole, MiddleboxConfig, Role, Side, Way,
-};
+use crate::middlebox::{BeenConfig, MiddleboxConfig, Need, Role, Side, Way};
 use crate::spec::{App, FunctionId, FunctionPair, HalfOfPair, Mtu, Node, NodeKind, Oversize, Scenario};
 use bentpipe_tcp::Feedback;
 use std::collections::BTreeSet;
@@ -15,42 +13,16 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
         let node = &scenario.nodes[id];
         for (index, middlebox) in node.middleboxes.iter().enumerate() {
             let key = path(["node", &node.name, "middlebox", &index.to_string()]);
-            match middlebox {
-                MiddleboxConfig::Been(been) => match been.role {
-                    Role::Satellite => check_processing(scenario, id, &below(&key, "role"), report),
-                    Role::Gateway => check_been_gateway(scenario, id, &below(&key, "role"), report),
-                },
-                MiddleboxConfig::Eten(EtenConfig { role: EtenRole::Receiver, .. }) => {
-                    check_end(scenario, id, &below(&key, "role"), report);
+            for need in middlebox.needs() {
+                match need {
+                    Need::Reads => check_reads(node, &key, report),
+                    Need::BothWays => check_both_ways(scenario, id, &key, report),
+                    Need::Passes(way) => check_way(scenario, id, way, &key, report),
+                    Need::Requests => check_asked(scenario, id, &key, report),
+                    Need::Corrupted(at) => check_processing(scenario, id, &below(&key, at), report),
+                    Need::FlowEnd => check_end(scenario, id, &below(&key, "role"), report),
+                    Need::BeenSatellite => check_been_gateway(scenario, id, &below(&key, "role"), report),
                 }
-                MiddleboxConfig::Eten(_) | MiddleboxConfig::Eln(_) | MiddleboxConfig::Dpsm(_) => {
-                    check_processing(scenario, id, &below(&key, "kind"), report);
-                }
-                MiddleboxConfig::Cache(_) => {
-                    check_reads(node, &key, report);
-                    check_both_ways(scenario, id, &key, report);
-                    check_asked(scenario, id, &key, report);
-                }
-                MiddleboxConfig::Split(_)
-                | MiddleboxConfig::Spoof(_)
-                | MiddleboxConfig::Snoop(_)
-                | MiddleboxConfig::Freeze(_)
-                | MiddleboxConfig::SatPep(_) => {
-                    check_reads(node, &key, report);
-                    check_both_ways(scenario, id, &key, report);
-                }
-                MiddleboxConfig::Erasure(_) | MiddleboxConfig::Compress(_) => check_reads(node, &key, report),
-                MiddleboxConfig::Refwa(_) | MiddleboxConfig::Ewa(_) => {
-                    check_reads(node, &key, report);
-                    check_both_ways(scenario, id, &key, report);
-                }
-                MiddleboxConfig::AckFilter(AckFilterConfig { direction, .. })
-                | MiddleboxConfig::AckReconstruct(AckReconstructConfig { direction, .. }) => {
-                    check_reads(node, &key, report);
-                    check_way(scenario, id, *direction, &key, report);
-                }
-                MiddleboxConfig::Xcp(_) | MiddleboxConfig::Rcp(_) => check_reads(node, &key, report),
-                MiddleboxConfig::Impair(_) | MiddleboxConfig::Own(_) => {}
             }
         }
     }

@@ -77,12 +77,12 @@ fn read(
     findings.notes = notes;
     custom_sender::stand_in(&mut tree, files.senders());
     sky::expand(&mut tree, files, &mut findings);
-    check::walk(schema::root(), &mut tree, &mut findings);
+    check::walk(schema::shape(), &mut tree, "", &mut findings);
     if findings.found.is_empty() && problems.is_empty() {
         inherit::tcp(&mut tree);
         like::fill(&mut tree);
         inherit::proxies(&mut tree);
-        check::complete(schema::root(), &mut tree);
+        check::complete(schema::shape(), &mut tree);
         inherit::links(&mut tree);
         match <keys::File as Typed>::read(&tree.to_value()) {
             Ok(file) => {

@@ -4,7 +4,7 @@
 //! each at the place of its key.
 
 use super::check::HIDDEN;
-use super::direction::Direction;
+use super::direction;
 use super::instances::{check_names, expand, instances, Instance, ENTRIES_MAX};
 use super::keys::{self, File, Transport};
 use super::queue_limits::{check_queues, set_queues};
@@ -50,10 +50,10 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     if file.flow.is_empty() {
         report.key(&path(["flow"]), "is empty", "expected at least one flow");
     }
-    let directions: BTreeMap<&str, [Direction; 2]> = file
+    let directions: BTreeMap<&str, [Link; 2]> = file
         .link
         .iter()
-        .map(|(name, link)| (name.as_str(), Direction::both(name, link, file.duration, report)))
+        .map(|(name, link)| (name.as_str(), direction::both(name, link, file.duration, report)))
         .collect();
     let mut transports: BTreeMap<&str, Transport> = BTreeMap::new();
     for (name, flow) in &file.flow {
@@ -138,14 +138,9 @@ fn check_routes(file: &File, report: &mut Report<'_>) {
 }
 
 /// Rejects scenarios that would not fit into memory.
-fn check_sizes(
-    file: &File,
-    links: &[Instance<'_>],
-    directions: &BTreeMap<&str, [Direction; 2]>,
-    report: &mut Report<'_>,
-) {
+fn check_sizes(file: &File, links: &[Instance<'_>], directions: &BTreeMap<&str, [Link; 2]>, report: &mut Report<'_>) {
     let sizes: BTreeMap<&str, usize> =
-        directions.iter().map(|(name, both)| (*name, both.iter().map(Direction::entries).sum())).collect();
+        directions.iter().map(|(name, both)| (*name, both.iter().map(direction::entries).sum())).collect();
     let total: u64 = links.iter().map(|link| sizes[link.entry] as u64).sum();
     let route = |route: &Option<Vec<String>>| route.as_ref().map_or(0, Vec::len) as u64;
     let steps =
@@ -233,31 +228,15 @@ fn make_node(name: &str, node: Option<&keys::Node>, report: &mut Report<'_>) -> 
 }
 
 /// Returns the links in the order of their names.
-fn make_links(links: &[Instance<'_>], directions: &BTreeMap<&str, [Direction; 2]>, ends: &[[NodeId; 2]]) -> Vec<Link> {
+fn make_links(links: &[Instance<'_>], directions: &BTreeMap<&str, [Link; 2]>, ends: &[[NodeId; 2]]) -> Vec<Link> {
     // Links are large, so only their names are sorted.
     let sides = (0..links.len()).flat_map(|link| [(link, 0), (link, 1)]);
     let mut names: Vec<(String, (usize, usize))> =
         sides.map(|(link, side)| (format!("{}.{}", links[link].name, SIDES[side]), (link, side))).collect();
     names.sort_unstable();
     let make = |(name, (link, side)): (String, (usize, usize))| {
-        let direction = &directions[links[link].entry][side];
-        Link {
-            name,
-            from: ends[link][side],
-            to: ends[link][1 - side],
-            rate: direction.rate.clone(),
-            delay: direction.delay.clone(),
-            jitter: direction.jitter.clone(),
-            outage: direction.outage.clone(),
-            queue: direction.queue.clone(),
-            error: direction.error.clone(),
-            effect: direction.effect,
-            interleave: direction.interleave,
-            coded: direction.coded.clone(),
-            arq: direction.arq,
-            framing: direction.framing,
-            mtu: direction.mtu,
-        }
+        let made = directions[links[link].entry][side].clone();
+        Link { name, from: ends[link][side], to: ends[link][1 - side], ..made }
     };
     names.into_iter().map(make).collect()
 }

@@ -6,7 +6,7 @@ use super::route::Graph;
 use super::schema::to_json;
 use super::sweep::Sweep;
 use super::tree::{is_hidden, split_path, Place, Tree, Value};
-use super::{keys, like, sky, timeline};
+use super::{direction, keys, like, sky, timeline};
 use crate::ids::{LinkId, NodeId};
 use crate::spec::{App, Flow, Framing, Link, NodeKind, Scenario, Timeline};
 use bentpipe_tcp::cc::{CcConfig, CcKind, CustomCc};
@@ -381,25 +381,13 @@ fn difference(own: &Json, common: &Json) -> Json {
 }
 
 fn direction(link: &Link) -> Map<String, Json> {
-    let (rate, delay, error) = match link.coded.as_deref() {
-        Some(coded) => (&coded.rate, &coded.delay, &coded.error),
-        None => (&link.rate, &link.delay, &link.error),
-    };
-    let keys = keys::Direction {
-        rate: Some(keys::RateProfile::of(rate)),
-        delay: Some(keys::DelayProfile::of(delay)),
-        jitter: link.jitter.as_deref().and_then(|all| keys::Jitters::of(all)),
-        queue: Some(link.queue.clone()),
-        error: Some(keys::Errors::of(error, link.effect)),
-        interleave: link.interleave,
-        coding: link.coded.as_ref().map(|coded| coded.coding.clone()),
-        arq: link.arq,
-        framing: Some(link.framing).filter(|framing| *framing != Framing::None),
-        mtu: link.mtu,
-        outage: link.outage.as_ref().map(keys::OutageKeys::of),
-    };
-    let Json::Object(table) = to_json(&Typed::write(&keys)) else { return Map::new() };
-    table
+    let mut table = Fields::default();
+    Settings::write(&direction::written(link), &mut table);
+    // A link without framing has no such key, so that digests stay the same.
+    if link.framing == Framing::None {
+        table.take("framing");
+    }
+    table.0.iter().map(|(key, value)| (key.clone(), to_json(value))).collect()
 }
 
 fn transport(flow: &Flow) -> Json {

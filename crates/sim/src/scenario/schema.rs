@@ -1,32 +1,98 @@
-//! Makes the JSON Schema of a scenario file from the declarations of its keys.
+//! The shape of a scenario file, made from the declarations of its keys, and its JSON Schema.
 
+use super::alternatives::{alternatives, Alternative};
 use super::groups::{groups, quantity};
 use super::keys::File;
-use bentpipe_units::settings::{Absent, Format, Key, Settings, Shape, Table, Value};
+use bentpipe_units::settings::{Absent, Format, Key, Shape, Table, Typed, Value};
 use serde_json::{json, Map, Value as Json};
 use std::sync::OnceLock;
 
-/// Returns the schema and all formats of strings in it. Both are made once.
-fn made() -> &'static (Json, Vec<&'static Format>) {
-    static MADE: OnceLock<(Json, Vec<&'static Format>)> = OnceLock::new();
-    MADE.get_or_init(|| {
-        let mut made = Schema::default();
-        let mut root = made.table(&File::table(), None);
-        root.insert("title".into(), "bentpipe scenario".into());
-        root.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
-        root.insert("$defs".into(), made.definitions.into());
-        (root.into(), made.formats)
+/// Returns the shape of a scenario. Its defaults are written as in a file: without defaults in them.
+pub(super) fn shape() -> &'static Shape {
+    static SHAPE: OnceLock<Shape> = OnceLock::new();
+    SHAPE.get_or_init(|| {
+        let mut shape = File::shape();
+        shorten(&mut shape);
+        shape
     })
 }
 
-/// Returns the schema.
-pub(super) fn root() -> &'static Json {
-    &made().0
+/// Returns a table of the scenario by its name in the schema.
+///
+/// # Panics
+///
+/// If no table has this name.
+pub(super) fn table(name: &str) -> &'static Table {
+    let mut found = None;
+    each(shape(), &mut |shape| match shape {
+        Shape::Table(table) if table.name == name => found = found.or(Some(table)),
+        _ => {}
+    });
+    found.unwrap_or_else(|| panic!("the scenario has no table {name}"))
+}
+
+/// Returns the shape of `[sky]`.
+pub(super) fn sky() -> &'static Shape {
+    &table("File").key("sky").expect("a scenario may have a sky").shape
 }
 
 /// Returns all formats of strings in a scenario.
 pub(super) fn formats() -> &'static [&'static Format] {
-    &made().1
+    static FORMATS: OnceLock<Vec<&'static Format>> = OnceLock::new();
+    FORMATS.get_or_init(|| {
+        let mut formats: Vec<&'static Format> = Vec::new();
+        each(shape(), &mut |shape| match shape {
+            Shape::Quantity(format) if !formats.contains(format) => formats.push(format),
+            _ => {}
+        });
+        formats
+    })
+}
+
+/// Visits a shape and all shapes in it.
+fn each<'s>(shape: &'s Shape, visit: &mut impl FnMut(&'s Shape)) {
+    visit(shape);
+    match shape {
+        Shape::Table(table) => table.keys.iter().flatten().for_each(|key| each(&key.shape, visit)),
+        Shape::Kinds(_, tables) => {
+            tables.iter().flat_map(|table| table.keys.iter().flatten()).for_each(|key| each(&key.shape, visit));
+        }
+        Shape::Either(shapes) => shapes.iter().for_each(|shape| each(shape, visit)),
+        Shape::Pair(shapes) => shapes.iter().for_each(|shape| each(shape, visit)),
+        Shape::List(of, ..) | Shape::Named(of) => each(of, visit),
+        _ => {}
+    }
+}
+
+/// Removes defaults from the defaults in a shape.
+fn shorten(shape: &mut Shape) {
+    let shorten_keys = |table: &mut Table| {
+        for key in table.keys.iter_mut().flatten() {
+            // A default is compared with the whole defaults in it, so it is first.
+            if let Absent::Default(value) = &mut key.default {
+                *value = shortened(&key.shape, value);
+            }
+            shorten(&mut key.shape);
+        }
+    };
+    match shape {
+        Shape::Table(table) => shorten_keys(table),
+        Shape::Kinds(_, tables) => tables.iter_mut().for_each(shorten_keys),
+        Shape::Either(shapes) => shapes.iter_mut().for_each(shorten),
+        Shape::Pair(shapes) => shapes.iter_mut().for_each(shorten),
+        Shape::List(of, ..) | Shape::Named(of) => shorten(of),
+        _ => {}
+    }
+}
+
+/// Returns the JSON Schema.
+pub(super) fn schema() -> Json {
+    let mut made = Schema::default();
+    let mut root = made.table(table("File"), None);
+    root.insert("title".into(), "bentpipe scenario".into());
+    root.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
+    root.insert("$defs".into(), made.definitions.into());
+    root.into()
 }
 
 /// Returns a value as JSON.
@@ -46,7 +112,6 @@ pub(super) fn to_json(value: &Value) -> Json {
 #[derive(Default)]
 struct Schema {
     definitions: Map<String, Json>,
-    formats: Vec<&'static Format>,
 }
 
 impl Schema {
@@ -58,9 +123,6 @@ impl Schema {
             Shape::Real { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
             Shape::Text => json!({ "type": "string" }),
             Shape::Quantity(format) => {
-                if !self.formats.iter().any(|known| known.name == format.name) {
-                    self.formats.push(format);
-                }
                 let (name, of, example) = (format.name, quantity(format.name), format.example);
                 match format.is_number_too {
                     true => json!({
@@ -70,8 +132,8 @@ impl Schema {
                     false => json!({ "type": "string", "format": name, "x-quantity": of, "examples": [example] }),
                 }
             }
-            Shape::Word(name, words) => {
-                return self.define(name, |_| json!({ "oneOf": words.iter().map(word).collect::<Vec<_>>() }))
+            Shape::Word(title, words) => {
+                return self.define(title.name, |_| json!({ "oneOf": words.iter().map(word).collect::<Vec<_>>() }))
             }
             Shape::List(of, least, most) => {
                 let mut list = with(json!({ "type": "array" }), "items", self.shape(of).into());
@@ -89,14 +151,13 @@ impl Schema {
                 with(with(pair, "minItems", 2.into()), "maxItems", 2.into())
             }
             Shape::Table(table) => return self.define(table.name, |made| made.table(table, None).into()),
-            Shape::Kinds(name, kinds) => {
-                return self.define(name, |made| {
-                    let tables = kinds.iter().map(|kind| Json::Object(made.table(kind, Some(kind.name))));
-                    let tables: Vec<Json> = tables.collect();
-                    // A kind without required keys may be written as its name.
-                    let bare = kinds.iter().filter(|kind| !kind.keys.iter().flatten().any(Key::is_required));
-                    let bare = bare.map(|kind| word(&(kind.name, kind.about)));
-                    with(json!({}), "oneOf", tables.into_iter().chain(bare).collect())
+            Shape::Kinds(title, _) => {
+                return self.define(title.name, |made| {
+                    let options = alternatives(shape).into_iter().map(|option| match option {
+                        Alternative::Word(name, meaning) => word(&(name, meaning)),
+                        other => other.table().map_or(Json::Null, |table| made.table(table, other.kind()).into()),
+                    });
+                    with(json!({}), "oneOf", options.collect())
                 });
             }
             Shape::Either(of) => with(json!({}), "anyOf", of.iter().map(|shape| self.shape(shape)).collect()),
@@ -149,7 +210,7 @@ impl Schema {
         let mut property = self.shape(&key.shape);
         property.insert("description".into(), key.meaning.into());
         if let Absent::Default(value) = &key.default {
-            property.insert("default".into(), to_json(&shortened(&key.shape, value)));
+            property.insert("default".into(), to_json(value));
         }
         if !key.origin.is_empty() {
             property.insert("x-origin".into(), key.origin.into());

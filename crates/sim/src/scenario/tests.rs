@@ -341,7 +341,7 @@ fn every_kind_of_mistake_is_explained() {
         ("delay", "error = { kind = \"bursts\", mean_loss = 0.1, mean_burst = \"two\" }\ndelay", "is not a mean duration"),
         ("delay", "error = { kind = \"profile\", points = [[\"1 s\", 0.1]] }\ndelay", "does not begin at the start"),
         ("delay", "error = { kind = \"arrivals\", list = [3], every = 3 }\ndelay", "is too short for the list"),
-        ("delay", "error = { kind = \"packet\", rate = 0.1, effect = \"drop\" }\ndelay", "is not one of the choices"),
+        ("delay", "error = { kind = \"packet\", rate = 0.1, effect = \"drop\" }\ndelay", "is not a known effect"),
         ("delay", "interleave = { span = \"1 s\" }\nerror = { kind = \"packet\", rate = 0.1 }\ndelay", "spreads bytes, and the rates of this model are those of packets"),
         ("delay", "interleave = { span = \"1 s\" }\nerror = { kind = \"arrivals\", list = [] }\ndelay", "this model lists packets"),
         ("delay", "coding = { kind = \"convolutional\" }\nerror = { kind = \"packet\", rate = 0.1 }\ndelay", "corrects bits, but the errors of the link are not bit errors"),
@@ -373,7 +373,7 @@ fn every_kind_of_mistake_is_explained() {
         ("delay", "framing = { kind = \"frames\", stuffed = 257 }\ndelay", "expected 0 to 256"),
         ("delay", "forward.framing = { kind = \"aal5\", header = \"70 kB\" }\ndelay", "link.up.forward.framing.header"),
         ("delay", "framing = { kind = \"gse\", label = \"4 B\" }\ndelay", "expected 0 B, 3 B or 6 B"),
-        ("delay", "framing = \"atm\"\ndelay", "is not one of the choices"),
+        ("delay", "framing = \"atm\"\ndelay", "is not a framing"),
         ("delay", "interleave = { span = \"61 s\" }\ndelay", "expected at most 60 s"),
         ("delay", "interleave = { span = \"1 s\", codeword = \"256 B\" }\ndelay", "expected 1 B to 255 B"),
         ("delay", "interleave = { span = \"1 s\", corrects = \"128 B\" }\ndelay", "expected at most 127 B"),
@@ -394,6 +394,22 @@ fn every_kind_of_mistake_is_explained() {
         assert!(problems.contains(said), "{to}\n{problems}");
         assert!(problems.contains("geo.toml:"), "{problems}");
     }
+}
+
+#[test]
+fn an_unknown_choice_is_named() {
+    for (key, said) in [
+        ("pacing", "tcp.pacing = \"foo\" is not a kind of pacing"),
+        ("ecn", "tcp.ecn = \"foo\" is not a kind of ECN feedback"),
+        ("feedback", "tcp.feedback = \"foo\" is not a kind of feedback"),
+        ("fast_open", "tcp.fast_open = \"foo\" is not on or off"),
+        ("spurious_response", "tcp.spurious_response = \"foo\" is not a known spurious response"),
+    ] {
+        let problems = wrong("[flow.f]", &format!("[flow.f]\ntcp.{key} = \"foo\""));
+        assert!(problems.contains(&format!("flow.f.{said}")), "{problems}");
+    }
+    let kind = wrong("[flow.f]", "[flow.f]\ntcp.pacing = { kind = \"foo\" }");
+    assert!(kind.contains("flow.f.tcp.pacing.kind = \"foo\" is not a kind of pacing"), "{kind}");
 }
 
 /// Regression: satcp, leocc, copa, ledbat, hswa and enhanced-hswa accepted these keys, which have no effect there.

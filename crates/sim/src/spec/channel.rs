@@ -1,5 +1,6 @@
-//! Effects of a link on packets over time: profiles, outages, errors.
+//! Effects of a link on packets over time: profiles, outages, jitter.
 
+use super::ratio;
 use bentpipe_units::settings::{Bytes, Chance};
 use bentpipe_units::{kinds, settings, words, Duration, Time};
 
@@ -47,43 +48,19 @@ pub enum Downtimes {
     },
 }
 
-/// Error model of a link (E. Gilbert 1960, E. Elliott 1963; ns-2's units).
-#[derive(Clone, Debug, PartialEq)]
-pub enum ErrorModel {
-    /// No errors.
-    None,
-    /// Independent errors with this probability per unit.
-    Independent {
-        /// Unit of the rate.
-        unit: ErrorUnit,
-        /// Probability per unit, 0 to 1.
-        rate: f64,
-    },
-    /// Two states; independent errors in each.
-    GilbertElliott {
-        /// Unit of the rates.
-        unit: ErrorUnit,
-        /// Durations of the states.
-        stay: Stay,
-        /// Error probability per unit in the good state.
-        rate_good: f64,
-        /// Error probability per unit in the bad state.
-        rate_bad: f64,
-    },
-    /// Independent errors whose rate changes in steps.
-    Profile {
-        /// Unit of the rates.
-        unit: ErrorUnit,
-        /// Probability per unit over time.
-        rates: Profile<f64>,
-    },
-    /// Errors at exactly these packets.
-    Arrivals {
-        /// Indices of the packets (0: the first that the link sends), increasing.
-        list: Vec<u64>,
-        /// Number of packets after which it restarts.
-        period: Option<u64>,
-    },
+impl<T> Profile<T> {
+    /// Returns the number of its changes in a run.
+    pub(crate) fn changes(&self, run: Duration) -> f64 {
+        match self {
+            Self::Constant(_) => 0.0,
+            Self::Points { points, period, .. } => rounds(points.len(), *period, run),
+        }
+    }
+}
+
+/// Returns the number of changes in a run: `each` in every period, or in the whole run.
+pub(crate) fn rounds(each: usize, period: Option<Duration>, run: Duration) -> f64 {
+    each as f64 * period.map_or(1.0, |period| ratio(run, period).max(1.0))
 }
 
 impl<T: Copy> Profile<T> {
@@ -114,65 +91,6 @@ impl<T: Copy> Profile<T> {
     }
 }
 
-impl ErrorModel {
-    /// Returns the reason why bytes with these errors cannot be interleaved, if any.
-    pub(crate) fn is_of_packets(&self) -> Option<&'static str> {
-        match self {
-            Self::None => None,
-            Self::Arrivals { .. } => Some("this model lists packets"),
-            Self::GilbertElliott { stay: Stay::Packets { .. }, .. } => Some("the states of this model count packets"),
-            Self::Independent { unit, .. } | Self::GilbertElliott { unit, .. } | Self::Profile { unit, .. } => {
-                (*unit == ErrorUnit::Packet).then_some("the rates of this model are those of packets")
-            }
-        }
-    }
-}
-
-/// Durations of the two states of a channel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stay {
-    /// Exponential times.
-    Time {
-        /// Mean of the good state.
-        good: Duration,
-        /// Mean of the bad state.
-        bad: Duration,
-    },
-    /// Geometric numbers of packets.
-    Packets {
-        /// Mean of the good state, in [`MILLIONTHS`] of a packet; at least one packet.
-        good: u64,
-        /// Mean of the bad state.
-        bad: u64,
-    },
-}
-
-/// Unit of means of packets: parts of a packet.
-pub const MILLIONTHS: u64 = 1_000_000;
-
-words! {
-    /// Unit of an error rate. A packet of L bytes on the link is hit with probability 1 - (1-r)^(8L), 1 - (1-r)^L, or
-    /// r.
-    pub enum ErrorUnit {
-        /// Per bit, headers and framing included.
-        "bit" => Bit,
-        /// Per byte, headers and framing included.
-        "byte" => Byte,
-        /// Per packet.
-        "packet" => Packet,
-    }
-}
-
-words! {
-    /// Effect of an error on a packet.
-    pub enum Effect {
-        /// Corruption: routers and hosts drop it, a bent pipe repeats it.
-        "corrupt" => Corrupt,
-        /// Erasure: it does not arrive.
-        "lose" => Lose,
-    }
-}
-
 settings! {
     /// Varying delay in addition to the propagation delay. A value holds for `every`, then the next one is drawn.
     /// Packets never overtake: a packet that would arrive before the one ahead of it arrives together with it.
@@ -195,7 +113,7 @@ settings! {
 kinds! {
     /// Distribution of a delay.
     #[derive(Clone, Debug, PartialEq)]
-    pub enum Spread as "Spread" {
+    pub enum Spread as "Spread", "a distribution" {
         /// Uniform distribution: all delays of a range are equally likely.
         "uniform" => Uniform {
             /// Shortest.

@@ -33,7 +33,7 @@ use bentpipe_units::{either, kinds, settings, words, Duration, Rate, Time};
 kinds! {
     /// Code that protects bits on a link.
     #[derive(Clone, Debug, PartialEq)]
-    pub enum Coding as "Coding" {
+    pub enum Coding as "Coding", "a coding" {
         /// The convolutional code of rate 1/2 and constraint length 7, decoded softly. Packets have half of the link's
         /// rate. It corrects the link's errors per bit, or those of an Eb/N0.
         "convolutional" => Convolutional {

@@ -4,6 +4,7 @@
 mod app;
 mod channel;
 mod coding;
+mod error;
 mod hints;
 mod notes;
 mod pairs;
@@ -12,12 +13,11 @@ mod randomness;
 mod timeline;
 
 pub use app::*;
-pub use channel::{
-    Arq, Combining, Downtimes, Effect, ErrorModel, ErrorUnit, Interleave, Jitter, Mtu, Order, Outage, Oversize,
-    Profile, Spread, Stay, MILLIONTHS,
-};
+pub(crate) use channel::rounds;
+pub use channel::{Arq, Combining, Downtimes, Interleave, Jitter, Mtu, Order, Outage, Oversize, Profile, Spread};
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
 pub(crate) use coding::{Combiner, SignalOverTime};
+pub use error::{Effect, ErrorModel, ErrorUnit, Stay, MILLIONTHS};
 pub(crate) use pairs::{FunctionId, FunctionPair, HalfOfPair};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};
@@ -29,7 +29,7 @@ use crate::dictionary;
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::Config;
-use bentpipe_units::settings::{Settings, Shape, Typed, Unfit, Value, Written};
+use bentpipe_units::settings::{Settings, Shape, Title, Typed, Unfit, Value, Written};
 use bentpipe_units::{settings, words, Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -276,7 +276,8 @@ impl Written<Vec<String>> for SeriesNames {
         let series = dictionary::SERIES.iter().map(|series| (series.column.name, series.column.meaning));
         let others = dictionary::HAPPENINGS.iter().copied().chain([dictionary::CRITICAL_PATH_SERIES]);
         let names = series.chain(others).collect();
-        Shape::List(Box::new(Shape::Word("Series", names)), 0, None)
+        let title = Title { name: "Series", noun: "a time series" };
+        Shape::List(Box::new(Shape::Word(title, names)), 0, None)
     }
     fn read(value: &Value) -> Result<Vec<String>, Unfit> {
         Vec::read(value)

@@ -7,7 +7,7 @@ use bentpipe_units::{amounts, kinds, settings, Duration};
 kinds! {
     /// A queue discipline with its limits. Packets in transmission do not count.
     #[derive(Clone, Debug, PartialEq)]
-    pub enum Queue as "" {
+    pub enum Queue as "", "a queue" {
         /// First in, first out. Arrivals at a full queue are dropped.
         "drop-tail" => DropTail {
             /// Queue limit.

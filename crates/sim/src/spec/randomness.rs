@@ -1,6 +1,6 @@
 //! Whether another seed gives another run, or the same run with other timing of hosts.
 
-use super::{Downtimes, ErrorModel, Flow, Link, Profile, Queue, Scenario, Start};
+use super::{Downtimes, Flow, Link, Queue, Scenario, Start};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::Config;
 use std::sync::Arc;
@@ -23,21 +23,7 @@ impl Scenario {
 fn is_random_link(link: &Link) -> bool {
     let is_down = link.outage.as_ref().is_some_and(|outage| matches!(outage.when, Downtimes::Random { .. }));
     let draws = matches!(link.queue, Queue::Red(_) | Queue::FqCodel(_) | Queue::Pie(_));
-    link.jitter.is_some() || is_down || draws || is_random_error(&link.error)
-}
-
-fn is_random_error(error: &ErrorModel) -> bool {
-    // A rate of 1 hits every packet.
-    let is_chance = |rate: &f64| *rate > 0.0 && *rate < 1.0;
-    match error {
-        ErrorModel::None | ErrorModel::Arrivals { .. } => false,
-        ErrorModel::Independent { rate, .. } => is_chance(rate),
-        ErrorModel::GilbertElliott { .. } => true,
-        ErrorModel::Profile { rates: Profile::Constant(rate), .. } => is_chance(rate),
-        ErrorModel::Profile { rates: Profile::Points { points, .. }, .. } => {
-            points.iter().any(|(_, rate)| is_chance(rate))
-        }
-    }
+    link.jitter.is_some() || is_down || draws || link.error.is_random()
 }
 
 fn is_random_middlebox(middlebox: &MiddleboxConfig) -> bool {

@@ -36,7 +36,7 @@ use crate::keys::{NewReno, NewRenoExit, Rack, Recovery, SackCounting, SackEviden
 use crate::notice::ExplicitHeader;
 use crate::verdict::VerdictKind;
 use bentpipe_units::module_doc;
-use settings::{Fields, Key, NoSettings, Settings, Shape, Table, Typed, Unfit, Value};
+use settings::{Fields, Key, NoSettings, Settings, Shape, Table, Title, Typed, Unfit, Value};
 
 /// The contract of a congestion control. `on_congestion` and `on_rto` report congestion only. Losses that the verdict
 /// attributes to the link do not reach them.
@@ -265,7 +265,8 @@ macro_rules! registry {
         impl Typed for CcConfig {
             fn shape() -> Shape {
                 let table = |kind: &CcKind| Table { name: kind.name(), about: kind.summary(), keys: Some(kind.settings()) };
-                Shape::Kinds("Cc", CcKind::ALL.iter().map(table).collect())
+                let title = Title { name: "Cc", noun: "a congestion control" };
+                Shape::Kinds(title, CcKind::ALL.iter().map(table).collect())
             }
             fn read(value: &Value) -> Result<Self, Unfit> {
                 let table = value.table()?;

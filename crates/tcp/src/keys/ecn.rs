@@ -1,6 +1,6 @@
 //! Keys of ECN marks.
 
-use bentpipe_units::settings::{Fields, Maybe, Settings, Shape, Table, Thousandths, Typed, Unfit, Value};
+use bentpipe_units::settings::{Fields, Maybe, Settings, Shape, Table, Thousandths, Title, Typed, Unfit, Value};
 use bentpipe_units::{settings, words, Word};
 
 /// ECN marks (RFC 3168). A feedback is a kind, and all kinds except `off` have the same keys.
@@ -46,7 +46,8 @@ impl Typed for EcnConfig {
     fn shape() -> Shape {
         let keys = |feedback| if feedback == EcnFeedback::Off { Vec::new() } else { MarkResponse::keys() };
         let table = |f: &EcnFeedback| Table { name: f.name(), about: f.summary(), keys: Some(keys(*f)) };
-        Shape::Kinds("Ecn", EcnFeedback::ALL.iter().map(table).collect())
+        let title = Title { name: "Ecn", noun: "a kind of ECN feedback" };
+        Shape::Kinds(title, EcnFeedback::ALL.iter().map(table).collect())
     }
     fn read(value: &Value) -> Result<Self, Unfit> {
         let table = value.table()?;

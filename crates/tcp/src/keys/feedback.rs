@@ -6,7 +6,7 @@ use bentpipe_units::{kinds, settings, words, Duration};
 kinds! {
     /// Meaning of the advertised window for a loss.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub enum Feedback as "Feedback" {
+    pub enum Feedback as "Feedback", "a kind of feedback" {
         /// No meaning.
         "off" => Off;
         /// A loss was congestion if the window is smaller than before, and otherwise an error of the link (REFWA Plus,

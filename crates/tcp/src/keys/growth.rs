@@ -24,7 +24,7 @@ settings! {
 kinds! {
     /// Value of an ACK for the growth (RFC 3465, RFC 2760 §3.2.2 and §3.2.3).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum ByteCounting as "ByteCounting" {
+    pub enum ByteCounting as "ByteCounting", "a way of counting" {
         /// Slow start: its bytes, at most one segment. Congestion avoidance: each ACK alike (RFC 5681).
         "rfc5681" => Rfc5681;
         /// Each ACK alike, for any number of bytes.
@@ -48,7 +48,7 @@ kinds! {
 kinds! {
     /// Growth of the window in slow start, and its end besides the threshold and losses.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum SlowStart as "SlowStart" {
+    pub enum SlowStart as "SlowStart", "a slow start" {
         /// Ends at the threshold or the first loss (RFC 5681).
         "standard" => Standard;
         /// Adds half of `max_ssthresh` per round trip above that window (RFC 3742).
@@ -176,7 +176,7 @@ settings! {
 kinds! {
     /// Increase per round trip in congestion avoidance.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Increase as "Increase" {
+    pub enum Increase as "Increase", "an increase" {
         /// One segment (RFC 5681).
         "standard" => Standard;
         /// (round trip / reference)^2 segments, so that the rate rises alike on all paths. At most one per ACK (Floyd

@@ -48,7 +48,7 @@ words! {
 kinds! {
     /// Size of segments.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub enum PacketSize as "PacketSize" {
+    pub enum PacketSize as "PacketSize", "a choice of packet sizes" {
         /// Always `smss`.
         "fixed" => Fixed;
         /// Size with the best information efficiency at the error rate that the network reports. `smss` before a

@@ -6,7 +6,7 @@ use bentpipe_units::{kinds, settings, words, Duration};
 kinds! {
     /// Loss detection and repair.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Recovery as "Recovery" {
+    pub enum Recovery as "Recovery", "a loss recovery" {
         /// Only the timer finds losses.
         "timeout-only" => TimeoutOnly;
         /// Fast retransmit, then slow start from the hole; no fast recovery.

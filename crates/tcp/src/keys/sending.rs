@@ -8,7 +8,7 @@ use bentpipe_units::{kinds, settings, words, Duration, Rate};
 kinds! {
     /// Times when segments may leave, in addition to the windows.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Pacing as "Pacing" {
+    pub enum Pacing as "Pacing", "a kind of pacing" {
         /// Segments leave as soon as the windows allow.
         "off" => Off;
         /// A window per smoothed round-trip time, times a gain. Segments before the first sample are not paced (J.

@@ -20,7 +20,7 @@ pub use low_priority_copies::LowPriorityCopies;
 
 use crate::facts::PathState;
 use crate::keys::{Copies, Snack};
-use bentpipe_units::settings::{Fields, Shape, Table, Typed, Unfit, Value};
+use bentpipe_units::settings::{Fields, Shape, Table, Title, Typed, Unfit, Value};
 
 /// Cause that a loss is attributed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,8 @@ macro_rules! registry {
         impl Typed for VerdictKind {
             fn shape() -> Shape {
                 let table = |kind: &Self| Table { name: kind.name(), about: kind.summary(), keys: Some(Vec::new()) };
-                Shape::Kinds("Verdict", Self::ALL.iter().map(table).collect())
+                let title = Title { name: "Verdict", noun: "a verdict" };
+                Shape::Kinds(title, Self::ALL.iter().map(table).collect())
             }
             fn read(value: &Value) -> Result<Self, Unfit> {
                 match value.table()?.kind()? {

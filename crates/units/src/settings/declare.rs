@@ -124,14 +124,15 @@ macro_rules! settings {
     (@bind $name:ident $type:ty) => { $name };
 }
 
-/// Declares a choice between tables by their `kind`: an enum, its description, its reading and writing. A kind is
+/// Declares a choice between tables by their `kind`: an enum, its description, its reading and writing. The enum is
+/// followed by its name in the schema and its noun in messages. A kind is
 /// `"kind" => Variant;`, with the keys of a type, `Variant(Type);`, or with separate keys, declared as in
 /// [`settings!`](crate::settings): `Variant { keys };`. A kind that needs no key may be written as its name only. With
 /// `else "meaning" Variant(Type);` in front, a value that is not a table has that type.
 #[macro_export]
 macro_rules! kinds {
     (
-        $(#[doc = $about:literal])+ #[derive($($trait:ident),+)] $vis:vis enum $name:ident as $title:literal {
+        $(#[doc = $about:literal])+ #[derive($($trait:ident),+)] $vis:vis enum $name:ident as $title:literal, $noun:literal {
             $(else $else_doc:literal $else:ident($else_type:ty $(as $else_way:ty)?);)?
             $(
                 $(#[doc = $doc:literal])+ $kind:literal => $variant:ident $(($inner:ty))? $({$(
@@ -172,7 +173,7 @@ macro_rules! kinds {
                     });)+)?
                     $crate::settings::Table { name: $kind, about: concat!($($doc),+).trim_ascii(), keys: Some(keys) }
                 },)+];
-                let kinds = $crate::settings::Shape::Kinds($title, kinds);
+                let kinds = $crate::settings::Shape::Kinds($crate::settings::Title { name: $title, noun: $noun }, kinds);
                 $(
                     let other = <$crate::settings!(@way $($else_way)?) as $crate::settings::Written<$else_type>>::shape();
                     let kinds = $crate::settings::Shape::Either(vec![other, kinds]);

@@ -17,7 +17,8 @@ mod types;
 
 pub use amount::{read_amount, write_amount, Count, Form};
 pub use types::{
-    Angle, Baud, Bytes, Chance, Distance, Include, Level, Maybe, OnOff, Open, Plain, Share, Switch, Thousandths,
+    Angle, Baud, Bytes, Chance, Distance, Include, Level, Maybe, OnOff, Open, Overrides, Plain, Share, Switch,
+    Thousandths,
 };
 
 use std::fmt;
@@ -44,7 +45,7 @@ pub enum Value {
 pub struct Fields(pub Vec<(String, Value)>);
 
 /// Shape of a key's value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// `true` or `false`.
     Flag,
@@ -66,24 +67,33 @@ pub enum Shape {
     Text,
     /// A quantity with its unit, or another checked text.
     Quantity(&'static Format),
-    /// One of a few words, each with its meaning; the name of the choice.
-    Word(&'static str, Vec<(&'static str, &'static str)>),
+    /// One of a few words, each with its meaning.
+    Word(Title, Vec<(&'static str, &'static str)>),
     /// Several values of a shape, with the minimum and maximum number.
     List(Box<Shape>, usize, Option<usize>),
     /// Two values.
     Pair(Box<[Shape; 2]>),
     /// Keys.
     Table(Table),
-    /// Tables that differ by `kind`; the name of the choice, empty if it has none. Each table has the name of its kind.
-    Kinds(&'static str, Vec<Table>),
+    /// Tables that differ by `kind`. Each table has the name of its kind.
+    Kinds(Title, Vec<Table>),
     /// One of several shapes.
     Either(Vec<Shape>),
     /// Tables of this shape by names of the user.
     Named(Box<Shape>),
 }
 
+/// Names of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Title {
+    /// Name in the schema. Empty: the choice is written out at each of its keys.
+    pub name: &'static str,
+    /// Noun with its article, for messages: `a congestion control`. Empty: the key is the noun.
+    pub noun: &'static str,
+}
+
 /// A table of keys.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// Its name in the schema.
     pub name: &'static str,
@@ -93,8 +103,16 @@ pub struct Table {
     pub keys: Option<Vec<Key>>,
 }
 
+impl Table {
+    /// Returns the key of this name.
+    #[must_use]
+    pub fn key(&self, name: &str) -> Option<&Key> {
+        self.keys.as_ref()?.iter().find(|key| key.name == name)
+    }
+}
+
 /// A key, described for people.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     /// Name in scenario files.
     pub name: &'static str,
@@ -131,6 +149,13 @@ pub struct Format {
     pub check: fn(&str) -> Result<(), String>,
     /// Whether a plain number from 0 to 1 is valid, too.
     pub is_number_too: bool,
+}
+
+impl PartialEq for Format {
+    /// Compares names: each format has its own.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
 }
 
 impl fmt::Debug for Format {
@@ -288,8 +313,8 @@ impl Value {
     #[must_use]
     pub fn may_be(&self, shape: &Shape) -> bool {
         match (self, shape) {
-            (Self::Table(table), Shape::Table(Table { keys: Some(keys), .. })) => {
-                table.0.iter().all(|(name, _)| keys.iter().any(|key| key.name == name))
+            (Self::Table(table), Shape::Table(of @ Table { keys: Some(_), .. })) => {
+                table.0.iter().all(|(name, _)| of.key(name).is_some())
             }
             (Self::Table(_), Shape::Kinds(..)) => true,
             (Self::Table(_), _) | (_, Shape::Table(_) | Shape::Kinds(..)) => false,

@@ -32,8 +32,16 @@ crate::amounts! {
 crate::settings! {
     /// Keys that others include.
     pub struct Common {
-        /// A share.
+        /// A share. Default: half.
         share: f64 = 0.5, [0.0, 1.0], "a paper";
+    }
+}
+
+crate::settings! {
+    /// Keys that override others.
+    pub struct Special {
+        /// Overriding keys.
+        common: Common as Overrides = Common::default();
     }
 }
 
@@ -59,7 +67,7 @@ crate::settings! {
 crate::kinds! {
     /// A choice.
     #[derive(Clone, Debug, PartialEq)]
-    pub enum Choice as "Choice" {
+    pub enum Choice as "Choice", "a choice" {
         /// No keys.
         "nothing" => Nothing;
         /// Keys of the example.
@@ -105,7 +113,7 @@ fn kinds_have_the_keys_of_a_type_or_their_own() {
     let needs = |kind: &str| Choice::read(&table(&[("kind", kind.into())]));
     assert_eq!(needs("like"), Ok(Choice::Like(Example::default())));
     assert!(needs("own").is_err() && needs("other").is_err());
-    let Shape::Kinds("Choice", kinds) = Choice::shape() else { panic!("kinds") };
+    let Shape::Kinds(Title { name: "Choice", noun: "a choice" }, kinds) = Choice::shape() else { panic!("kinds") };
     assert!(kinds[2].keys.as_ref().is_some_and(|keys| keys[0].is_required() && !keys[1].is_required()));
 }
 
@@ -124,4 +132,15 @@ fn amounts_are_read_in_each_measure() {
     assert_eq!(Much::parse("3").unwrap_err(), "is not an amount: the unit is missing");
     assert_eq!(Much::parse("1.5 packets").unwrap_err(), "is not an amount: it is not a whole number");
     assert_eq!(Much::parse("some").unwrap_err(), "is not an amount");
+}
+
+#[test]
+fn overriding_keys_have_no_defaults() {
+    let [key] = <[Key; 1]>::try_from(Special::keys()).expect("one key");
+    assert_eq!((key.name, key.meaning, key.default, key.origin), ("share", "A share.", Absent::Open, ""));
+    assert_eq!(key.shape, Shape::Real { min: 0.0, max: 1.0 });
+    let table = Fields(vec![("share".into(), Value::Real(0.25))]);
+    let read = <Special as Settings>::read(&table).expect("a table");
+    assert_eq!(read.common, Common { share: 0.25 });
+    assert_eq!(Typed::write(&read), Value::Table(table));
 }

@@ -1,6 +1,6 @@
 //! Types of keys, and ways to write them.
 
-use super::{Absent, Fields, Format, Key, Settings, Shape, Table, Typed, Unfit, Value, Written};
+use super::{Absent, Fields, Format, Key, Settings, Shape, Table, Title, Typed, Unfit, Value, Written};
 use crate::quantity::{self, Kind, QuantityError, Why};
 use crate::{Duration, Rate, Time};
 use std::collections::BTreeMap;
@@ -54,6 +54,34 @@ impl<T: Settings> Written<T> for Include {
     }
 }
 
+/// Keys of a table among those of another whose values override those of a first. A key that is left out has the value
+/// of the first, so no key has a default, and its meaning ends before `Default:`. Reading needs the values of the first.
+#[derive(Clone, Copy, Debug)]
+pub struct Overrides;
+
+impl<T: Settings> Written<T> for Overrides {
+    fn keys(_: Key) -> Vec<Key> {
+        let meaning = |key: &Key| key.meaning.split(" Default: ").next().unwrap_or(key.meaning);
+        let open = |key: Key| Key { meaning: meaning(&key), default: Absent::Open, origin: "", ..key };
+        T::keys().into_iter().map(open).collect()
+    }
+    fn shape() -> Shape {
+        T::shape()
+    }
+    fn read(value: &Value) -> Result<T, Unfit> {
+        <T as Typed>::read(value)
+    }
+    fn write(value: &T) -> Value {
+        Typed::write(value)
+    }
+    fn take(table: &Fields, name: &str, default: Option<fn() -> T>) -> Result<T, Unfit> {
+        Include::take(table, name, default)
+    }
+    fn put(value: &T, name: &str, table: &mut Fields) {
+        Include::put(value, name, table);
+    }
+}
+
 /// A key without a fixed default: other keys determine its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Open;
@@ -86,7 +114,8 @@ pub struct OnOff;
 impl<T: Switch> Written<Option<T>> for OnOff {
     fn shape() -> Shape {
         let off = Table { name: "off", about: T::OFF, keys: Some(Vec::new()) };
-        Shape::Kinds(T::NAME, vec![off, Table { name: "on", ..T::table() }])
+        let title = Title { name: T::NAME, noun: "on or off" };
+        Shape::Kinds(title, vec![off, Table { name: "on", ..T::table() }])
     }
     fn read(value: &Value) -> Result<Option<T>, Unfit> {
         let table = value.table()?;

@@ -44,7 +44,7 @@ mod satellite;
 pub(crate) use gateway::Gateway;
 pub(crate) use satellite::Satellite;
 
-use super::{Context, Middlebox, MiddleboxConfig, QueueView};
+use super::{Context, Middlebox, MiddleboxConfig, Need, QueueView};
 use crate::ids::{LinkId, NodeId};
 use crate::packet::{Packet, Records};
 use bentpipe_units::settings::Chance;
@@ -141,6 +141,13 @@ words! {
 const OPTION: u8 = 8;
 
 impl BeenConfig {
+    pub(super) fn needs(&self) -> Vec<Need> {
+        match self.role {
+            Role::Satellite => vec![Need::Corrupted("role")],
+            Role::Gateway => vec![Need::BeenSatellite],
+        }
+    }
+
     fn option_len(&self) -> u8 {
         if self.option_bytes {
             OPTION

@@ -10,7 +10,7 @@ use bentpipe_units::{kinds, settings, Duration, Rate};
 kinds! {
     /// Application of a flow, in every notation.
     #[derive(Clone, Debug, PartialEq)]
-    pub(crate) enum App as "App" {
+    pub(crate) enum App as "App", "an application" {
         /// Unlimited data: as much as the window allows, until the run ends.
         "greedy" => Greedy;
         /// One file. The connection closes after its last byte.

@@ -10,7 +10,7 @@ use bentpipe_units::{amounts, kinds, words, Duration, Time};
 kinds! {
     /// Error model of a link, in every notation.
     #[derive(Clone, Debug, PartialEq)]
-    pub(crate) enum Errors as "ErrorModel" {
+    pub(crate) enum Errors as "ErrorModel", "an error model" {
         /// No errors.
         "none" => None;
         /// Independent bit errors. One wrong bit, including headers and framing, corrupts the packet.

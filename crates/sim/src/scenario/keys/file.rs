@@ -6,7 +6,7 @@ use crate::middlebox::MiddleboxConfig;
 use crate::spec::{
     Arq, Coding, Forwarding, Framing, Interleave, LimitOrKind, Mtu, NodeKind, Queue, QueueLimit, Reader, Record, Start,
 };
-use bentpipe_units::settings::Maybe;
+use bentpipe_units::settings::{Include, Overrides};
 use bentpipe_units::{settings, Duration, Time};
 use std::collections::BTreeMap;
 
@@ -70,27 +70,8 @@ settings! {
         rate: Option<RateProfile>;
         /// Propagation delay of one direction, constant or variable. Required here or in both directions.
         delay: Option<DelayProfile>;
-        /// Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
-        jitter: Option<Jitters>;
-        /// Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's
-        /// largest rate without the framing of full packets, times the largest propagation round trip of the flows over
-        /// the link, and at least one full packet.
-        queue: Queue as LimitOrKind = Queue::DropTail { limit: QueueLimit::ONE_BDP }, "rule of thumb, Villamizar and Song 1994";
-        /// Error model, which corrupts packets.
-        error: Errors = Errors::None;
-        /// Interleaving, which spreads errors over time and corrects some. Default: none.
-        interleave: Option<Interleave>;
-        /// Forward error correction, which protects bits and takes a part of the rate. Default: none.
-        coding: Option<Coding>;
-        /// Link-layer retransmission of damaged packets. Default: none.
-        arq: Option<Arq>;
-        /// Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`,
-        /// the code protects these bytes, too.
-        framing: Framing = Framing::None;
-        /// Largest packet that the link carries. Default: no limit.
-        mtu: Option<Mtu>;
-        /// Times when the link is down. Default: none.
-        outage: Option<OutageKeys>;
+        /// Keys that a direction may override.
+        keys: LinkKeys as Include = LinkKeys::default();
         /// Keys of the direction from `from` to `to`.
         forward: Direction = Direction::default();
         /// Keys of the direction from `to` to `from`.
@@ -106,23 +87,35 @@ settings! {
         rate: Option<RateProfile> = None;
         /// Propagation delay of this direction.
         delay: Option<DelayProfile> = None;
-        /// Variable delays of this direction in addition to its propagation delay.
+        /// Other keys.
+        keys: LinkKeys as Overrides = LinkKeys::default();
+    }
+}
+
+settings! {
+    /// Keys of a link, of its directions and of the links of a sky.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct LinkKeys {
+        /// Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
         jitter: Option<Jitters> = None;
-        /// Queue of this direction.
-        queue: Option<Queue> as Maybe<LimitOrKind> = None;
-        /// Error model of this direction.
-        error: Option<Errors> = None;
-        /// Interleaving of this direction.
+        /// Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's
+        /// largest rate without the framing of full packets, times the largest propagation round trip of the flows over
+        /// the link, and at least one full packet.
+        queue: Queue as LimitOrKind = Queue::DropTail { limit: QueueLimit::ONE_BDP }, "rule of thumb, Villamizar and Song 1994";
+        /// Error model, which corrupts packets.
+        error: Errors = Errors::None;
+        /// Interleaving, which spreads errors over time and corrects some. Default: none.
         interleave: Option<Interleave> = None;
-        /// Forward error correction of this direction.
+        /// Forward error correction, which protects bits and takes a part of the rate. Default: none.
         coding: Option<Coding> = None;
-        /// Link-layer retransmission of this direction.
+        /// Link-layer retransmission of damaged packets. Default: none.
         arq: Option<Arq> = None;
-        /// Bytes of a packet in this direction besides the packet itself.
-        framing: Option<Framing> = None;
-        /// Largest packet that this direction carries.
+        /// Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`,
+        /// the code protects these bytes, too.
+        framing: Framing = Framing::None;
+        /// Largest packet that the link carries. Default: no limit.
         mtu: Option<Mtu> = None;
-        /// Times when this direction is down.
+        /// Times when the link is down. Default: none.
         outage: Option<OutageKeys> = None;
     }
 }

@@ -22,7 +22,7 @@ mod tcp;
 pub(super) use app::{check_reader, App, DATAGRAMS};
 pub(super) use at::{At, Handover, Install};
 pub(super) use error::{check_interleave, Errors};
-pub(super) use file::{Direction, File, Flow, Link, Node};
+pub(super) use file::{Direction, File, Flow, Link, LinkKeys, Node};
 pub(super) use framing::{check_framing, check_mtu};
 pub(super) use instant::INSTANT;
 pub(super) use jitter::Jitters;
@@ -38,7 +38,7 @@ pub use sweep::Table;
 pub(super) use tcp::{transport, Tcp, Transport};
 
 use super::report::{below, Report};
-use crate::middlebox::{MiddleboxConfig, OwnConfig};
+use crate::middlebox::{MiddleboxConfig, OwnConfig, Unsuitable};
 use crate::spec::Start;
 use bentpipe_tcp::BDP;
 use bentpipe_units::{Duration, Rate};
@@ -82,42 +82,17 @@ fn take_given(own: &mut OwnConfig, report: &mut Report<'_>, path: &[String]) {
     report.suggest(&below(path, "name"), "is a custom middlebox without its class", expected, suggestion);
 }
 
-/// Checks the middlebox of a node.
+/// Checks the middlebox of a node, and completes it by what its own settings do not have.
 pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
+    for Unsuitable { key, fault, expected } in config.unsuitable() {
+        report.value(&below(path, key), fault, expected);
+    }
     match config {
-        MiddleboxConfig::AckFilter(_)
-        | MiddleboxConfig::Been(_)
-        | MiddleboxConfig::Dpsm(_)
-        | MiddleboxConfig::Eln(_)
-        | MiddleboxConfig::Eten(_)
-        | MiddleboxConfig::Ewa(_)
-        | MiddleboxConfig::Rcp(_)
-        | MiddleboxConfig::Refwa(_)
-        | MiddleboxConfig::Xcp(_) => {}
-        MiddleboxConfig::AckReconstruct(acks) => proxy::check_idle(acks.idle, report, path),
         MiddleboxConfig::Split(split) => proxy::check_split(split, report, path),
         MiddleboxConfig::Cache(cache) => proxy::check_cache(cache, report, path),
         MiddleboxConfig::SatPep(satpep) => proxy::check_satpep(satpep, report, path),
-        MiddleboxConfig::Spoof(spoof) => proxy::check_idle(spoof.idle, report, path),
-        MiddleboxConfig::Freeze(freeze) => proxy::check_idle(freeze.idle, report, path),
-        MiddleboxConfig::Snoop(snoop) => proxy::check_idle(snoop.idle, report, path),
-        MiddleboxConfig::Erasure(code) => {
-            if code.overhead > 1000 {
-                report.value(&below(path, "overhead"), "is too large", "expected at most 1000 B");
-            }
-        }
-        MiddleboxConfig::Compress(end) => {
-            if !(1..=40).contains(&end.header_len()) {
-                report.value(&below(path, "header"), "is out of range", "expected 1 B to 40 B");
-            }
-        }
         MiddleboxConfig::Own(own) => take_given(own, report, path),
-        MiddleboxConfig::Impair(impair) => {
-            check_hold(impair.hold, report, &below(path, "hold"));
-            if impair.reorder > 0.0 && impair.hold.1 == Duration::ZERO {
-                let expected = "expected hold, like \"10 ms\", or 0";
-                report.value(&below(path, "reorder"), "needs a time to hold packets", expected);
-            }
-        }
+        MiddleboxConfig::Impair(impair) => check_hold(impair.hold, report, &below(path, "hold")),
+        _ => {}
     }
 }

@@ -19,7 +19,6 @@ pub(super) fn check_split(split: &mut SplitConfig, report: &mut Report<'_>, path
         let expected = format!("expected at most {} B (RFC 7323 §2.3)", Config::RECEIVE_BUFFER_MAX);
         report.value(&below(path, "buffer"), "is out of range", &expected);
     }
-    check_idle(split.idle, report, path);
 }
 
 /// Checks and completes the two transports of a cache.
@@ -27,33 +26,14 @@ pub(super) fn check_cache(cache: &mut CacheConfig, report: &mut Report<'_>, path
     let mut split = cache.split();
     check_split(&mut split, report, path);
     (cache.opener, cache.listener) = (split.opener, split.listener);
-    if cache.room == 0 {
-        report.value(&below(path, "room"), "is too small", "expected more than 0 B, or { kind = \"split\" }");
-    }
 }
 
 /// Checks and completes the transport of a SaTPEP gateway.
 pub(super) fn check_satpep(satpep: &mut SatPepConfig, report: &mut Report<'_>, path: &[String]) {
     satpep.terrestrial = settled(&satpep.terrestrial, report, &below(path, "terrestrial"));
-    if satpep.rate.as_bps() == 0 {
-        report.value(&below(path, "rate"), "is too small", "expected more than 0 bit/s");
-    }
-    for (key, span) in [("rtt", satpep.rtt), ("interval", satpep.interval)] {
-        if span == Duration::ZERO {
-            report.value(&below(path, key), "is too small", "expected more than 0 s");
-        }
-    }
     // The window field of the hop counts units of 256 B.
     if !(u64::from(satpep.terrestrial.smss)..=65_535 * 256).contains(&satpep.buffer) {
         report.value(&below(path, "buffer"), "is out of range", "expected at least one segment, at most 16776960 B");
-    }
-    check_idle(satpep.idle, report, path);
-}
-
-/// Checks the idle time after which a proxy forgets a connection.
-pub(super) fn check_idle(idle: Duration, report: &mut Report<'_>, path: &[String]) {
-    if idle == Duration::ZERO {
-        report.value(&below(path, "idle"), "is too small", "expected more than 0 s");
     }
 }
 

@@ -104,7 +104,7 @@ words! {
 kinds! {
     /// Modem: modulation and code.
     #[derive(Clone, Debug, PartialEq)]
-    pub(crate) enum Modem as "Modem" {
+    pub(crate) enum Modem as "Modem", "a modem" {
         /// No code: bits have the error probability of the modulation.
         "uncoded" => Uncoded {
             /// Modulation of the carrier.
@@ -153,7 +153,7 @@ words! {
 kinds! {
     /// Rain on radio links, by ITU-R P.618-13.
     #[derive(Clone, Debug, PartialEq)]
-    pub(crate) enum Rain as "Rain" {
+    pub(crate) enum Rain as "Rain", "a model of rain" {
         /// No rain.
         "none" => Off;
         /// Constant rain that is exceeded in a given share of an average year: the rain that a link of that

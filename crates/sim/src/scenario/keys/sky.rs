@@ -2,10 +2,10 @@
 
 use super::instant::{Age, Instant};
 use super::radio::{Clouds, Radio, Rain, Recommendation, Scintillation};
-use super::{Direction, Errors, Jitters, OutageKeys, RateProfile};
+use super::{Direction, LinkKeys, RateProfile};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::{Arq, Coding, Framing, InFlight, Interleave, LimitOrKind, Mtu, NodeKind, Queue, Waiting};
-use bentpipe_units::settings::{Angle, Maybe};
+use crate::spec::{InFlight, NodeKind, Waiting};
+use bentpipe_units::settings::{Angle, Overrides};
 use bentpipe_units::{either, settings, words, Duration, Time};
 use std::collections::BTreeMap;
 
@@ -517,30 +517,14 @@ settings! {
 }
 
 settings! {
-    /// Common keys of a group of sky links: those of a link, except its ends, its delay and the outages that follow
-    /// from geometry.
+    /// Common keys of a group of sky links: those of a link, except its ends and its delay. Outages are in addition to
+    /// those that follow from geometry.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Hop {
         /// Bit rate, constant or variable.
         rate: Option<RateProfile> = None;
-        /// Variable delays in addition to the propagation delay, one or several, which add up.
-        jitter: Option<Jitters> = None;
-        /// Queue before the link.
-        queue: Option<Queue> as Maybe<LimitOrKind> = None;
-        /// Error model, which corrupts packets.
-        error: Option<Errors> = None;
-        /// Interleaving, which spreads errors over time and corrects some.
-        interleave: Option<Interleave> = None;
-        /// Forward error correction, which protects bits and takes a part of the rate.
-        coding: Option<Coding> = None;
-        /// Link-layer retransmission of damaged packets.
-        arq: Option<Arq> = None;
-        /// Bytes of a packet on the link besides the packet itself.
-        framing: Option<Framing> = None;
-        /// Largest packet that the link carries.
-        mtu: Option<Mtu> = None;
-        /// Times when the link is down, in addition to those that follow from geometry.
-        outage: Option<OutageKeys> = None;
+        /// Other keys.
+        keys: LinkKeys as Overrides = LinkKeys::default();
         /// Radio of the link up, or of the direction to the second name of a link. Errors and coding follow from
         /// distance, air and rain.
         up: Option<Radio> = None;

@@ -83,12 +83,12 @@ struct Skies {
 /// Returns constellations and paths of `written`, the sky of `tree`, or `None` if it is invalid.
 fn found(mut written: Tree, tree: &Tree, files: &dyn Files, findings: &mut Findings) -> Option<Skies> {
     let before = findings.found.len();
-    check::walk_at(&schema::root()["$defs"]["Sky"], &mut written, "sky", findings);
+    check::walk(schema::sky(), &mut written, "sky", findings);
     if findings.found.len() > before {
         return None;
     }
     let raw = written.clone();
-    check::complete(&schema::root()["$defs"]["Sky"], &mut written);
+    check::complete(schema::sky(), &mut written);
     let keys = match <Keys as Typed>::read(&written.to_value()) {
         Ok(keys) => keys,
         Err(error) => {

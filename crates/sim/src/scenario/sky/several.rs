@@ -173,7 +173,7 @@ fn constellation(number: usize, name: &str, raw: &Tree, findings: &mut Findings)
     table.extend(own);
     let raw = Tree { value: Value::Table(table), ..raw.clone() };
     let mut written = raw.clone();
-    check::complete(&schema::root()["$defs"]["Sky"], &mut written);
+    check::complete(schema::sky(), &mut written);
     match <Keys as Typed>::read(&written.to_value()) {
         Ok(read) => Some(Constellation { name: name.to_owned(), keys: read, raw, own: keys }),
         Err(error) => {
