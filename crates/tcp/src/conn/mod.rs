@@ -310,12 +310,6 @@ impl Connection {
         self.tcb.receiver.set_reads_at_once(reads_at_once);
     }
 
-    /// Whether a SYN's data may be taken (the default). A server that has as many half-open connections with early data
-    /// as it wants says no (RFC 7413 §5.1).
-    pub fn set_takes_early_data(&mut self, takes: bool) {
-        self.life.fast_open.refuses = !takes;
-    }
-
     /// T/TCP: the count of this connection, larger than those of all earlier ones of this host (RFC 1644 §2.1); at least 2. To be
     /// called before [`open`](Self::open).
     pub fn set_count(&mut self, count: u32) {

@@ -23,8 +23,6 @@ pub(crate) struct FastOpenState {
     pub(crate) is_accepted: bool,
     /// Server: what the SYN asked for.
     asked: FastOpenOption,
-    /// Server: its driver has too many of these already.
-    pub(crate) refuses: bool,
 }
 
 impl FastOpenState {
@@ -88,7 +86,7 @@ impl FastOpenState {
     pub(crate) fn on_syn(&mut self, config: Option<FastOpen>, syn: &Segment) -> bool {
         let (Some(config), Options::Syn(options)) = (config, syn.options) else { return false };
         self.asked = options.fast_open;
-        self.is_accepted = options.fast_open == FastOpenOption::Cookie(config.cookie) && !self.refuses;
+        self.is_accepted = options.fast_open == FastOpenOption::Cookie(config.cookie);
         self.is_accepted
     }
 }
