@@ -122,15 +122,6 @@ pub fn mark(packet: &mut [u8]) -> bool {
     }
 }
 
-/// Whether a queue may mark the packet: its sender set one of the bits of ECN (RFC 3168 §5).
-pub fn is_ecn_capable(packet: &[u8]) -> bool {
-    match (packet.first().map(|first| first >> 4), packet.get(1)) {
-        (Some(4), Some(second)) => second & CE != 0,
-        (Some(6), Some(second)) => second & CE << 4 != 0,
-        _ => false,
-    }
-}
-
 /// Whether all checksums of the packet are right: that of IPv4, and that of TCP, UDP or ICMP. `None`: it is not a
 /// complete IP packet, or has no checksum.
 pub fn checksums_are_right(packet: &[u8]) -> Option<bool> {
@@ -245,13 +236,13 @@ mod tests {
     fn a_mark_is_set_only_where_the_sender_knows_ecn_and_the_checksum_stays_right() {
         for (ecn, marks) in [(0, false), (1, true), (2, true), (3, true)] {
             let mut packet = tcp(ecn);
-            assert_eq!((is_ecn_capable(&packet), mark(&mut packet)), (marks, marks));
+            assert_eq!(mark(&mut packet), marks);
             assert_eq!((packet[1], checksums_are_right(&packet)), (if marks { 3 } else { 0 }, Some(true)));
         }
         let mut packet = datagram(V6[0], V6[1], (1, 2), b"x").unwrap();
         assert!(!mark(&mut packet));
         packet[1] |= 0x10;
-        assert!(is_ecn_capable(&packet) && mark(&mut packet) && packet[1] & 0x30 == 0x30);
+        assert!(mark(&mut packet) && packet[1] & 0x30 == 0x30);
     }
 
     proptest! {

@@ -131,7 +131,6 @@ fn read(dice: &mut Dice, packet: &[u8]) {
     assert!(headers.is_none_or(|headers| usize::from(headers.header_len) <= headers.len && headers.len <= packet.len()));
     codec::checksums_are_right(packet);
     codec::acknowledgement(packet);
-    codec::is_ecn_capable(packet);
     wire::parse(packet);
     let mut header: [u8; HEADER] = dice.bytes(HEADER).try_into().unwrap();
     if dice.below(2) == 0 {

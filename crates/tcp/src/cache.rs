@@ -67,11 +67,6 @@ pub(crate) struct Lesson {
 }
 
 impl PathCache {
-    /// Forgets the measurements of a path that has changed, and keeps the values that the host announced.
-    pub fn forget_path(&mut self) {
-        self.path = None;
-    }
-
     /// Returns the server's cookie and MSS for Fast Open.
     pub(crate) fn cookie(&self) -> Option<([u8; 8], u16)> {
         self.cookie

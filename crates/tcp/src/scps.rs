@@ -35,10 +35,6 @@ impl ScpsCapabilities {
     pub const SNACK_SHORT: u8 = 0x40;
     /// SNACKs with a bit vector.
     pub const SNACK_LONG: u8 = 0x20;
-    /// Header compression.
-    pub const COMPRESSION: u8 = 0x10;
-    /// Timestamps of the network layer.
-    pub const NETWORK_TIMESTAMPS: u8 = 0x08;
 
     /// Whether all these features are offered.
     pub const fn has(self, features: u8) -> bool {

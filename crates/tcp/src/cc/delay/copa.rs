@@ -303,6 +303,7 @@ mod tests {
     use super::*;
     use crate::cc::testbench::ack_clock::{AckClock, SMSS};
     use crate::cc::testbench::transfer::{dice, ChangingPath};
+    use crate::cc::testbench::DELIVERY;
     use crate::cc::{CcConfig, CcKind};
 
     const AVOIDANCE: u64 = 2 * SMSS;
@@ -461,19 +462,7 @@ mod tests {
     /// In recovery the window moves as well; in the slow start after a timeout not twice.
     #[test]
     fn deliveries_in_recovery_count_as_acks() {
-        let delivery = Delivery {
-            newly_delivered: SMSS,
-            delivered: 0,
-            newly_lost: 0,
-            lost: 0,
-            in_flight: 0,
-            is_cwnd_limited: true,
-            is_repairing: true,
-            rate: None,
-            one_way_delay: None,
-            receiver_clock: None,
-            echoed_rtt: None,
-        };
+        let delivery = Delivery { newly_delivered: SMSS, is_repairing: true, ..DELIVERY };
         let mut sender = twenty(1.0);
         let path = *sender.view();
         sender.cc.on_delivery(&Delivery { is_repairing: false, ..delivery }, &path);

@@ -239,8 +239,8 @@ impl Delays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::path;
     use crate::cc::testbench::transfer::ChangingPath;
+    use crate::cc::testbench::{path, DELIVERY};
     use crate::cc::{CcConfig, CcKind};
 
     const SMSS: u64 = 1460;
@@ -267,15 +267,8 @@ mod tests {
         Delivery {
             newly_delivered: SMSS,
             delivered: SMSS,
-            newly_lost: 0,
-            lost: 0,
-            in_flight: 0,
-            is_cwnd_limited: true,
-            is_repairing: false,
-            rate: None,
             one_way_delay: Some(Duration::from_millis(one_way_ms)),
-            receiver_clock: None,
-            echoed_rtt: None,
+            ..DELIVERY
         }
     }
 

@@ -395,79 +395,46 @@ impl UsualLosses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::path;
+    use crate::cc::testbench::ack_clock::{AckClock, SMSS};
     use crate::cc::testbench::transfer::ChangingPath;
+    use crate::cc::testbench::{DELIVERY, RATE_SAMPLE};
     use crate::cc::{CcConfig, CcKind};
     use crate::facts::RateSample;
-
-    const SMSS: u64 = 1000;
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
     }
 
-    struct Sender {
-        cc: Wtcp,
-        now: Time,
-        delivered: u64,
+    /// Delivers one segment per ACK.
+    type Sender = AckClock<Wtcp>;
+
+    fn start() -> Sender {
+        let init = Init { smss: SMSS, cwnd: 10 * SMSS, ..Init::default() };
+        let mut sender = AckClock::full(Wtcp::new(init, WtcpSettings { weight: 1.0, ..WtcpSettings::default() }));
+        (sender.path.now, sender.path.srtt) = (Time::ZERO + ms(1000), Some(ms(100)));
+        sender
     }
 
-    impl Sender {
-        fn new() -> Self {
-            let init = Init { smss: SMSS, cwnd: 10 * SMSS, ..Init::default() };
-            let cc = Wtcp::new(init, WtcpSettings { weight: 1.0, ..WtcpSettings::default() });
-            Self { cc, now: Time::ZERO + ms(1000), delivered: 0 }
-        }
-
-        /// A segment is acknowledged that left `prior` bytes ago and took `rtt` milliseconds.
-        fn ack(&mut self, prior: u64, rtt: u64, lost: u64) {
-            self.delivered += SMSS;
-            let rate = RateSample {
-                delivered: prior,
-                interval: ms(rtt),
-                rtt: Some(ms(rtt)),
-                is_app_limited: false,
-                flight_before: prior,
-                lost: 0,
-                prior_delivered: self.delivered.saturating_sub(prior),
-                is_too_short: false,
-            };
-            let delivery = Delivery {
-                newly_delivered: SMSS,
-                delivered: self.delivered,
-                newly_lost: lost * SMSS,
-                lost: lost * SMSS,
-                in_flight: prior,
-                is_cwnd_limited: true,
-                is_repairing: false,
-                rate: Some(rate),
-                one_way_delay: None,
-                receiver_clock: None,
-                echoed_rtt: None,
-            };
-            self.cc.on_delivery(&delivery, &PathState { now: self.now, srtt: Some(ms(100)), ..path(0) }.smss(SMSS));
-        }
-
-        /// A round trip of ten segments that left 10 ms apart; each took `more` ms longer than the one before.
-        fn round(&mut self, more: u64, lost: u64) -> f64 {
-            let before = self.cc.rate.unwrap_or(1.0);
-            for segment in 1..=10 {
-                self.now += ms(10 + more);
-                self.ack(10 * SMSS, 100 + more * segment, if segment == 5 { lost } else { 0 });
-            }
-            self.cc.rate.unwrap_or(1.0) / before
-        }
+    /// Acknowledges, after a pause, a segment that left `prior` bytes ago and took `rtt` milliseconds.
+    fn ack(sender: &mut Sender, pause: u64, prior: u64, rtt: u64, lost: u64) {
+        let path = *sender.pass(ms(pause));
+        let (delivered, lost) = (path.snd_una, lost * SMSS);
+        let prior_delivered = delivered.saturating_sub(prior);
+        let (interval, rtt) = (ms(rtt), Some(ms(rtt)));
+        let sample =
+            RateSample { delivered: prior, interval, rtt, flight_before: prior, prior_delivered, ..RATE_SAMPLE };
+        let delivery =
+            Delivery { newly_delivered: SMSS, delivered, newly_lost: lost, lost, in_flight: prior, ..DELIVERY };
+        sender.cc.on_delivery(&Delivery { rate: Some(sample), ..delivery }, &path);
     }
 
-    trait WithSmss {
-        fn smss(self, smss: u64) -> Self;
-    }
-
-    impl WithSmss for PathState {
-        fn smss(mut self, smss: u64) -> Self {
-            self.smss = smss;
-            self
+    /// Runs a round trip of ten segments that left 10 ms apart; each took `more` ms longer than the one before.
+    fn round(sender: &mut Sender, more: u64, lost: u64) -> f64 {
+        let before = sender.cc.rate.unwrap_or(1.0);
+        for segment in 1..=10 {
+            ack(sender, 10 + more, 10 * SMSS, 100 + more * segment, if segment == 5 { lost } else { 0 });
         }
+        sender.cc.rate.unwrap_or(1.0) / before
     }
 
     /// Departures 2 ms apart that arrive 3 ms apart.
@@ -491,21 +458,20 @@ mod tests {
     /// Ten segments that left together come back 2 ms apart: 500 kB/s, of which twice 50 kB may be in flight.
     #[test]
     fn the_first_rate_is_that_of_the_first_arrivals() {
-        let mut sender = Sender::new();
+        let mut sender = start();
         for segment in 1..=11 {
             assert_eq!(sender.cc.rate, None);
-            sender.ack(segment.min(10) * SMSS, 100, 0);
-            sender.now += ms(2);
+            ack(&mut sender, 2, segment.min(10) * SMSS, 100, 0);
         }
         assert!((sender.cc.rate.unwrap() - 500e3).abs() < 1.0, "{:?}", sender.cc.rate);
         assert_eq!(sender.cc.cwnd(), 100_000);
     }
 
     fn settled() -> Sender {
-        let mut sender = Sender::new();
+        let mut sender = start();
         sender.cc.rate = Some(100e3);
         (0..4).for_each(|_| {
-            sender.round(0, 0);
+            round(&mut sender, 0, 0);
         });
         sender
     }
@@ -515,18 +481,23 @@ mod tests {
     fn equal_separations_add_a_segment_in_a_round_trip() {
         let mut sender = settled();
         let before = sender.cc.rate.unwrap();
-        sender.round(0, 0);
+        round(&mut sender, 0, 0);
         assert!((sender.cc.rate.unwrap() - before - 10e3).abs() < 1.0);
     }
 
     #[test]
     fn arrivals_drawn_apart_leave_nine_tenths_of_their_rate_and_a_round_trip_to_show_it() {
         let mut sender = settled();
-        sender.cc.period = Period { first: None, end: sender.delivered, ..Period::default() };
+        sender.cc.period = Period { first: None, end: sender.path.snd_una, ..Period::default() };
         let before = sender.cc.rate.unwrap();
-        sender.cc.period.first = Some(Seen { left: ms(0), acked: sender.now, delay: 0, delivered: sender.delivered });
-        sender.cc.period.last =
-            Some(Seen { left: ms(100), acked: sender.now, delay: 50 * PS_PER_MS as i64, delivered: sender.delivered });
+        sender.cc.period.first =
+            Some(Seen { left: ms(0), acked: sender.path.now, delay: 0, delivered: sender.path.snd_una });
+        sender.cc.period.last = Some(Seen {
+            left: ms(100),
+            acked: sender.path.now,
+            delay: 50 * PS_PER_MS as i64,
+            delivered: sender.path.snd_una,
+        });
         sender.cc.decide(before, false);
         let after = sender.cc.rate.unwrap();
         assert!((after - before * 0.9 / 1.5).abs() < 1e-6);
@@ -537,20 +508,19 @@ mod tests {
     #[test]
     fn usual_losses_cost_nothing_and_unusual_ones_half() {
         let mut sender = settled();
-        (0..30).for_each(|_| assert!(sender.round(0, 3) > 1.0));
+        (0..30).for_each(|_| assert!(round(&mut sender, 0, 3) > 1.0));
         assert!((sender.cc.usual.mean - 3.0).abs() < 0.1, "{:?}", sender.cc.usual);
-        assert_eq!([sender.round(0, 7) > 1.0, sender.round(0, 30) < 0.51], [true; 2]);
+        assert_eq!([round(&mut sender, 0, 7) > 1.0, round(&mut sender, 0, 30) < 0.51], [true; 2]);
     }
 
     #[test]
     fn after_a_blackout_the_rate_is_what_it_was() {
         let mut sender = settled();
         let (rate, cwnd) = (sender.cc.rate, sender.cc.cwnd());
-        sender.cc.on_rto(true, &path(0).smss(SMSS));
-        sender.cc.on_rto(false, &path(0).smss(SMSS));
+        sender.cc.on_rto(true, &sender.path);
+        sender.cc.on_rto(false, &sender.path);
         assert_eq!((sender.cc.cwnd(), sender.cc.rate), (SMSS, rate));
-        sender.now += ms(5000);
-        sender.ack(10 * SMSS, 100, 0);
+        ack(&mut sender, 5000, 10 * SMSS, 100, 0);
         assert_eq!((sender.cc.cwnd(), sender.cc.rate), (cwnd, rate));
     }
 

@@ -298,61 +298,41 @@ impl CongestionControl for EnhancedHswa {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testbench::path;
-    use bentpipe_units::Time;
+    use crate::cc::testbench::ack_clock::{AckClock, SMSS};
+    use crate::cc::testbench::DELIVERY;
 
-    const SMSS: u64 = 1000;
+    /// 12.5 MB/s arrive, one ACK each 80 us, and the round trip takes 510 ms: the path holds 6375 segments.
+    type Sender = AckClock<EnhancedHswa>;
 
-    struct Bench {
-        cc: EnhancedHswa,
-        now_us: u64,
-        snd_una: u64,
-        snd_nxt: u64,
+    fn start(segments: u64, settings: EnhancedHswaSettings) -> Sender {
+        let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
+        let mut sender = AckClock::full(EnhancedHswa::new(init, settings));
+        (0..150_000).for_each(|_| ack(&mut sender, 510.0));
+        sender
     }
 
-    impl Bench {
-        /// 12.5 MB/s arrive, an ACK each 80 us, and the round trip takes 510 ms: the path holds 6375 segments.
-        fn new(segments: u64, settings: EnhancedHswaSettings) -> Self {
-            let init = Init { smss: SMSS, cwnd: segments * SMSS, ssthresh: 2 * SMSS, ..Init::default() };
-            let cc = EnhancedHswa::new(init, settings);
-            let mut bench = Self { cc, now_us: 0, snd_una: 0, snd_nxt: segments * SMSS };
-            (0..150_000).for_each(|_| bench.ack(510.0));
-            bench
-        }
+    fn rtt(ms: f64) -> Duration {
+        Duration::from_secs_f64(ms / 1000.0)
+    }
 
-        fn view(&self) -> PathState {
-            let now = Time::ZERO + Duration::from_micros(self.now_us);
-            PathState { now, smss: SMSS, snd_una: self.snd_una, snd_nxt: self.snd_nxt, ..path(self.cc.cwnd()) }
-        }
+    /// Learns from a delivery, without growth.
+    fn ack(sender: &mut Sender, rtt_ms: f64) {
+        let view = *sender.pass(Duration::from_micros(80));
+        sender.cc.watch(SMSS, Some(rtt(rtt_ms)), &view);
+    }
 
-        /// What is learnt from deliveries only.
-        fn ack(&mut self, rtt_ms: f64) {
-            self.now_us += 80;
-            (self.snd_una, self.snd_nxt) = (self.snd_una + SMSS, self.snd_nxt + SMSS);
-            let view = self.view();
-            self.cc.watch(SMSS, Some(Duration::from_secs_f64(rtt_ms / 1000.0)), &view);
+    /// Returns the growth per ACK, in segments. Bytes are counted whole.
+    fn grow(sender: &mut Sender) -> f64 {
+        let before = sender.cc.cwnd();
+        for _ in 0..1000 {
+            let view = *sender.view();
+            sender.cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None }, &view);
         }
+        (sender.cc.cwnd() - before) as f64 / SMSS as f64 / 1000.0
+    }
 
-        /// And what the window makes of it, in segments.
-        fn grow(&mut self) -> f64 {
-            let before = self.cc.cwnd();
-            let mut grown = 0;
-            // Bytes are counted whole.
-            for _ in 0..1000 {
-                let ack = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None };
-                self.cc.on_ack(&ack, &self.view());
-                grown = self.cc.cwnd() - before;
-            }
-            grown as f64 / SMSS as f64 / 1000.0
-        }
-
-        fn set_mean(&mut self, rtt_ms: f64) {
-            self.cc.rule.set_mean(Duration::from_secs_f64(rtt_ms / 1000.0));
-        }
-
-        fn segments(&self) -> (u64, u64) {
-            ((self.cc.cwnd() + SMSS / 2) / SMSS, (self.cc.ssthresh() + SMSS / 2) / SMSS)
-        }
+    fn windows(sender: &Sender) -> (u64, u64) {
+        [sender.cc.cwnd(), sender.cc.ssthresh()].map(|bytes| (bytes + SMSS / 2) / SMSS).into()
     }
 
     fn settings() -> EnhancedHswaSettings {
@@ -362,37 +342,37 @@ mod tests {
     /// `docs/specs/enhanced-hswa-tcp.md`, test 1.
     #[test]
     fn the_pipe_is_rate_times_least_round_trip() {
-        let mut bench = Bench::new(6375, settings());
-        let view = bench.view();
-        assert!(bench.cc.pipe(&view).unwrap().abs_diff(6_375_000) < 200);
+        let mut sender = start(6375, settings());
+        let view = *sender.view();
+        assert!(sender.cc.pipe(&view).unwrap().abs_diff(6_375_000) < 200);
     }
 
     /// Test 2.
     #[test]
     fn a_long_round_trip_cuts_to_the_pipe_once_in_a_round_trip() {
-        let mut bench = Bench::new(7000, settings());
-        bench.set_mean(520.0);
-        bench.ack(600.0);
-        assert_eq!(bench.segments(), (6375, 6375));
-        let window = bench.cc.cwnd();
-        bench.now_us += 10_000_000;
-        (0..6000).for_each(|_| bench.ack(10_000.0));
-        assert_eq!(bench.cc.cwnd(), window);
-        assert_eq!(bench.grow(), 0.0, "a long round trip adds nothing");
-        (0..2000).for_each(|_| bench.ack(10_000.0));
-        assert!(bench.cc.cwnd() < window, "the idle time was in the estimate");
+        let mut sender = start(7000, settings());
+        sender.cc.rule.set_mean(rtt(520.0));
+        ack(&mut sender, 600.0);
+        assert_eq!(windows(&sender), (6375, 6375));
+        let window = sender.cc.cwnd();
+        sender.path.now += Duration::from_secs(10);
+        (0..6000).for_each(|_| ack(&mut sender, 10_000.0));
+        assert_eq!(sender.cc.cwnd(), window);
+        assert_eq!(grow(&mut sender), 0.0, "a long round trip adds nothing");
+        (0..2000).for_each(|_| ack(&mut sender, 10_000.0));
+        assert!(sender.cc.cwnd() < window, "the idle time was in the estimate");
     }
 
     /// Test 3: S is 99.66, a round trip of 6000 segments.
     #[test]
     fn otherwise_it_grows_as_hswa() {
-        let mut bench = Bench::new(6000, settings());
-        let grown = bench.grow();
+        let mut sender = start(6000, settings());
+        let grown = grow(&mut sender);
         assert!((grown - 0.01661).abs() < 2e-4, "{grown}");
         // Of 100 Mbit/s all is in use, of 200 half.
         for (link_rate, share) in [(1e8, 0.05), (2e8, 0.5)] {
-            let mut bench = Bench::new(6000, EnhancedHswaSettings { link_rate, ..settings() });
-            let grown = bench.grow();
+            let mut sender = start(6000, EnhancedHswaSettings { link_rate, ..settings() });
+            let grown = grow(&mut sender);
             assert!((grown / 0.01661 / share - 1.0).abs() < 0.02, "{grown}");
         }
     }
@@ -401,10 +381,10 @@ mod tests {
     #[test]
     fn a_loss_does_not_reduce_a_window_of_the_pipe() {
         for (segments, left) in [(6374, 6374), (7000, 6375), (12_750, 6375)] {
-            let mut bench = Bench::new(segments, settings());
-            let view = bench.view();
-            bench.cc.on_congestion(Congestion::FastRetransmit, &view);
-            assert_eq!(bench.segments(), (left, 6375));
+            let mut sender = start(segments, settings());
+            let view = *sender.view();
+            sender.cc.on_congestion(Congestion::FastRetransmit, &view);
+            assert_eq!(windows(&sender), (left, 6375));
         }
     }
 
@@ -415,14 +395,14 @@ mod tests {
             (EnhancedHswaRto::Hold, 600.0, 1),
             (EnhancedHswaRto::Reset, 510.0, 1),
         ] {
-            let mut bench = Bench::new(6375, EnhancedHswaSettings { rto, ..settings() });
-            bench.ack(rtt_ms);
-            let view = bench.view();
-            bench.cc.on_rto(true, &view);
-            assert_eq!(bench.segments(), (left, 6375), "{rto:?} {rtt_ms}");
-            let ssthresh = bench.cc.ssthresh();
-            bench.cc.on_rto(false, &view);
-            assert_eq!((bench.segments().0, bench.cc.ssthresh()), (left, ssthresh));
+            let mut sender = start(6375, EnhancedHswaSettings { rto, ..settings() });
+            ack(&mut sender, rtt_ms);
+            let view = *sender.view();
+            sender.cc.on_rto(true, &view);
+            assert_eq!(windows(&sender), (left, 6375), "{rto:?} {rtt_ms}");
+            let ssthresh = sender.cc.ssthresh();
+            sender.cc.on_rto(false, &view);
+            assert_eq!((windows(&sender).0, sender.cc.ssthresh()), (left, ssthresh));
         }
     }
 
@@ -430,7 +410,7 @@ mod tests {
     #[test]
     fn the_start_is_not_cut() {
         let mut cc = EnhancedHswa::new(Init { smss: SMSS, cwnd: 4 * SMSS, ..Init::default() }, settings());
-        let mut view = PathState { smss: SMSS, ..path(0) };
+        let mut view = AckClock::full(cc.clone()).path;
         let mut at = 0;
         for k in 1..200_u64 {
             view.now += Duration::from_millis(500);
@@ -451,11 +431,11 @@ mod tests {
             (EnhancedHswaSettings { connections: 3, ..settings() }, 1.0 / 3.0),
             (EnhancedHswaSettings { queue_target: Duration::from_millis(200), delta: 10.0, ..settings() }, 0.75),
         ] {
-            let mut bench = Bench::new(6000, settings);
-            bench.set_mean(510.0);
-            bench.ack(if share == 0.75 { 560.0 } else { 510.0 });
-            bench.set_mean(510.0);
-            let grown = bench.grow();
+            let mut sender = start(6000, settings);
+            sender.cc.rule.set_mean(rtt(510.0));
+            ack(&mut sender, if share == 0.75 { 560.0 } else { 510.0 });
+            sender.cc.rule.set_mean(rtt(510.0));
+            let grown = grow(&mut sender);
             assert!((grown / 0.01661 / share - 1.0).abs() < 0.03, "{grown} {share}");
         }
     }
@@ -464,48 +444,36 @@ mod tests {
     fn a_loss_behind_a_queue_halves_where_that_is_looked_at() {
         let settings = EnhancedHswaSettings { queue_target: Duration::from_millis(50), delta: 10.0, ..settings() };
         for (rtt_ms, left) in [(510.0, 6375), (570.0, 3187)] {
-            let mut bench = Bench::new(6375, settings);
-            bench.ack(rtt_ms);
-            let view = bench.view();
-            bench.cc.on_congestion(Congestion::FastRetransmit, &view);
-            assert!(bench.segments().0.abs_diff(left) <= 2, "{rtt_ms} {:?}", bench.segments());
+            let mut sender = start(6375, settings);
+            ack(&mut sender, rtt_ms);
+            let view = *sender.view();
+            sender.cc.on_congestion(Congestion::FastRetransmit, &view);
+            assert!(windows(&sender).0.abs_diff(left) <= 2, "{rtt_ms} {:?}", windows(&sender));
         }
     }
 
     /// One segment in ten lost, ten thousand times: S is 10 x 3.32 instead of 99.66.
     #[test]
     fn the_error_rate_may_be_that_of_its_own_losses() {
-        let mut bench = Bench::new(6000, EnhancedHswaSettings { measures_errors: true, ..settings() });
-        let view = bench.view();
+        let mut sender = start(6000, EnhancedHswaSettings { measures_errors: true, ..settings() });
+        let view = *sender.view();
         for _ in 0..10_000 {
-            let delivery = Delivery {
-                newly_delivered: 9 * SMSS,
-                delivered: 0,
-                newly_lost: SMSS,
-                lost: 0,
-                in_flight: 0,
-                is_cwnd_limited: true,
-                is_repairing: false,
-                rate: None,
-                one_way_delay: None,
-                receiver_clock: None,
-                echoed_rtt: None,
-            };
-            bench.cc.measure_errors(&delivery, view.smss);
+            let delivery = Delivery { newly_delivered: 9 * SMSS, newly_lost: SMSS, ..DELIVERY };
+            sender.cc.measure_errors(&delivery, view.smss);
         }
-        assert!((bench.cc.rule.increment() - 33.22).abs() < 0.1, "{}", bench.cc.rule.increment());
+        assert!((sender.cc.rule.increment() - 33.22).abs() < 0.1, "{}", sender.cc.rule.increment());
     }
 
     #[test]
     fn a_needless_reduction_is_undone_but_what_was_learnt_stays() {
-        let mut bench = Bench::new(7000, settings());
-        let before = bench.cc.clone();
-        let view = bench.view();
-        bench.cc.on_congestion(Congestion::FastRetransmit, &view);
-        (0..10_000).for_each(|_| bench.ack(510.0));
-        let view = bench.view();
-        let pipe = bench.cc.pipe(&view);
-        bench.cc.undo(before);
-        assert_eq!((bench.cc.cwnd(), bench.cc.pipe(&view)), (7000 * SMSS, pipe));
+        let mut sender = start(7000, settings());
+        let before = sender.cc.clone();
+        let view = *sender.view();
+        sender.cc.on_congestion(Congestion::FastRetransmit, &view);
+        (0..10_000).for_each(|_| ack(&mut sender, 510.0));
+        let view = *sender.view();
+        let pipe = sender.cc.pipe(&view);
+        sender.cc.undo(before);
+        assert_eq!((sender.cc.cwnd(), sender.cc.pipe(&view)), (7000 * SMSS, pipe));
     }
 }

@@ -14,6 +14,20 @@ pub(crate) struct AckClock<C> {
 }
 
 impl<C: CongestionControl> AckClock<C> {
+    /// Starts with this window sent, before any ACK.
+    pub(crate) fn full(cc: C) -> Self {
+        let path = PathState { smss: SMSS, ..path(cc.cwnd()) };
+        Self { cc, path, mark: 0 }
+    }
+
+    /// Acknowledges a segment after a pause, and sends one.
+    pub(crate) fn pass(&mut self, pause: Duration) -> &PathState {
+        self.path.now += pause;
+        self.path.snd_una += SMSS;
+        self.path.snd_nxt += SMSS;
+        self.view()
+    }
+
     /// Starts after the ACK that begins the first round, with a path of `base_ms`.
     pub(crate) fn new(cc: C, base_ms: f64) -> Self {
         let path = PathState { smss: SMSS, snd_una: 0, snd_nxt: 0, ..path(cc.cwnd()) };

@@ -1,7 +1,7 @@
 //! Tests a congestion control behind a bottleneck with a queue, without a connection. Each segment is acknowledged, and
 //! an ACK immediately reports missing segments before it. Nothing is retransmitted.
 
-use crate::cc::testbench::path;
+use crate::cc::testbench::{path, DELIVERY, RATE_SAMPLE};
 use crate::cc::{Congestion, CongestionControl, Delivery, LostSegment, PathState};
 use crate::facts::RateSample;
 use bentpipe_units::{Duration, Time};
@@ -203,7 +203,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             flight_before: acked.flight,
             lost: self.lost - acked.lost,
             prior_delivered: acked.delivered,
-            is_too_short: false,
+            ..RATE_SAMPLE
         };
         self.app_limited.take_if(|until| self.delivered > *until);
         let delivery = Delivery {
@@ -215,9 +215,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             is_cwnd_limited: self.is_limited[0] || self.is_limited[1],
             is_repairing: self.recover.is_some(),
             rate: Some(sample),
-            one_way_delay: None,
-            receiver_clock: None,
-            echoed_rtt: None,
+            ..DELIVERY
         };
         let view = self.view();
         self.cc.on_delivery(&delivery, &view);

@@ -12,7 +12,8 @@ pub(crate) mod bottleneck;
 pub(crate) mod suite;
 pub(crate) mod transfer;
 
-use crate::cc::PathState;
+use crate::cc::{Delivery, PathState};
+use crate::facts::RateSample;
 use bentpipe_units::{Duration, Time};
 
 /// Returns the path of a connection with this flight size.
@@ -30,3 +31,30 @@ pub(crate) fn path(flight_size: u64) -> PathState {
         rwnd: 1 << 30,
     }
 }
+
+/// A delivery of nothing over a window in full use. Tests state what differs.
+pub(crate) const DELIVERY: Delivery = Delivery {
+    newly_delivered: 0,
+    delivered: 0,
+    newly_lost: 0,
+    lost: 0,
+    in_flight: 0,
+    is_cwnd_limited: true,
+    is_repairing: false,
+    rate: None,
+    one_way_delay: None,
+    receiver_clock: None,
+    echoed_rtt: None,
+};
+
+/// A sample of nothing that took no time. Tests state what differs.
+pub(crate) const RATE_SAMPLE: RateSample = RateSample {
+    delivered: 0,
+    interval: Duration::ZERO,
+    rtt: None,
+    is_app_limited: false,
+    flight_before: 0,
+    lost: 0,
+    prior_delivered: 0,
+    is_too_short: false,
+};

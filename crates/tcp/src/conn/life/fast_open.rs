@@ -4,10 +4,10 @@
 use crate::config::FastOpen;
 use crate::segment::{CountOption, FastOpenOption, Flags, Options, Segment, SynOptions};
 
-/// What Fast Open remembers of a connection.
+/// Fast Open on a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FastOpenState {
-    /// Client: what to show. None: ask for one.
+    /// Client: the cookie to show. None: ask for one.
     pub(crate) cookie: Option<[u8; 8]>,
     /// Client: the server's MSS option, from an earlier connection or this one.
     pub(crate) mss: Option<u16>,
@@ -21,10 +21,8 @@ pub(crate) struct FastOpenState {
     pub(crate) granted: Option<[u8; 8]>,
     /// Server: the cookie was right, or the connection count was new.
     pub(crate) is_accepted: bool,
-    /// Server: what the SYN asked for.
+    /// Server: the option of the SYN.
     asked: FastOpenOption,
-    /// Server: its driver has too many of these already.
-    pub(crate) refuses: bool,
 }
 
 impl FastOpenState {
@@ -88,7 +86,7 @@ impl FastOpenState {
     pub(crate) fn on_syn(&mut self, config: Option<FastOpen>, syn: &Segment) -> bool {
         let (Some(config), Options::Syn(options)) = (config, syn.options) else { return false };
         self.asked = options.fast_open;
-        self.is_accepted = options.fast_open == FastOpenOption::Cookie(config.cookie) && !self.refuses;
+        self.is_accepted = options.fast_open == FastOpenOption::Cookie(config.cookie);
         self.is_accepted
     }
 }

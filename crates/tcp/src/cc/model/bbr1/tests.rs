@@ -1,6 +1,6 @@
 use super::*;
 use crate::cc::testbench::bottleneck::{Bottleneck, SMSS};
-use crate::cc::testbench::path;
+use crate::cc::testbench::{path, DELIVERY, RATE_SAMPLE};
 use crate::facts::RateSample;
 
 const BW: f64 = 1_250_000.0;
@@ -145,15 +145,9 @@ fn delivery(newly: u64, in_flight: u64, delivered: u64) -> Delivery {
     Delivery {
         newly_delivered: newly * SMSS,
         delivered: delivered * SMSS,
-        newly_lost: 0,
-        lost: 0,
         in_flight: in_flight * SMSS,
-        is_cwnd_limited: true,
         is_repairing: true,
-        rate: None,
-        one_way_delay: None,
-        receiver_clock: None,
-        echoed_rtt: None,
+        ..DELIVERY
     }
 }
 
@@ -242,16 +236,8 @@ fn the_echo_of_a_retransmission_is_a_round_trip_time() {
     cc.on_delivery(&Delivery { echoed_rtt: Some(ms(99)), ..delivery(1, 50, 100) }, &view);
     assert_eq!((cc.min_rtt, cc.min_rtt_at), (Some(ms(99)), view.now));
     // The segment that was sent once gives the exact value.
-    let rate = RateSample {
-        delivered: SMSS,
-        interval: ms(100),
-        rtt: Some(ms(100)),
-        is_app_limited: false,
-        flight_before: SMSS,
-        lost: 0,
-        prior_delivered: 0,
-        is_too_short: false,
-    };
+    let (interval, rtt) = (ms(100), Some(ms(100)));
+    let rate = RateSample { delivered: SMSS, interval, rtt, flight_before: SMSS, ..RATE_SAMPLE };
     cc.on_delivery(&Delivery { rate: Some(rate), echoed_rtt: Some(ms(98)), ..delivery(1, 50, 101) }, &view);
     assert_eq!(cc.min_rtt, Some(ms(99)));
 }

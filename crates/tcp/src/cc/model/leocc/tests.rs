@@ -1,6 +1,6 @@
 use super::*;
-use crate::cc::testbench::path;
 use crate::cc::testbench::transfer::{ChangingPath, REALLOCATED};
+use crate::cc::testbench::{path, DELIVERY};
 use crate::cc::{CcConfig, CcKind};
 
 const SMSS: u64 = 1000;
@@ -26,19 +26,7 @@ fn cruising(settings: LeoCcSettings) -> LeoCc {
 }
 
 fn delivery(in_flight: u64) -> Delivery {
-    Delivery {
-        newly_delivered: SMSS,
-        delivered: 100 * SMSS,
-        newly_lost: 0,
-        lost: 0,
-        in_flight,
-        is_cwnd_limited: true,
-        is_repairing: false,
-        rate: None,
-        one_way_delay: None,
-        receiver_clock: None,
-        echoed_rtt: None,
-    }
+    Delivery { newly_delivered: SMSS, delivered: 100 * SMSS, in_flight, ..DELIVERY }
 }
 
 /// `docs/specs/leo-aware.md`, LeoCC, test: P0 25: g = 29 / 33, P 3.515, g = 0.653; and 0.618 in the end.
