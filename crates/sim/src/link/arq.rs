@@ -1,10 +1,10 @@
-//! Sending damaged packets again on the link: selective repeat below IP (RFC 3366).
+//! ARQ on the link: selective repeat below IP (RFC 3366).
 //!
-//! A packet that arrives damaged is reported at once. After a round trip of the link the sender sends it again, ahead of what
-//! waits: that takes the link for itself, and what is being sent then ends later by as much. So the sending of a copy is *booked*
-//! when its packet is sent, and all that a packet will meet is known then: the link stays lazy. With the probability q that a packet
-//! is damaged, q^(N+1) of them are lost, and each is sent (1 - q^(N+1)) / (1 - q) times. Where copies are combined (`hybrid.rs`), q
-//! falls with each.
+//! The receiver reports a damaged packet when it arrives. After a round trip of the link the sender retransmits it before the
+//! waiting packets: the copy occupies the link, and delays the end of the current transmission. The transmission of a copy is
+//! *booked* together with the packet's own, so the fate of each packet is known then and the link stays lazy. If a packet is
+//! damaged with probability q, q^(N+1) of them are lost, and each is sent (1 - q^(N+1)) / (1 - q) times. If copies are
+//! combined (`hybrid.rs`), q falls with each copy.
 
 use super::error::ErrorProcess;
 use super::hybrid::Hybrid;
@@ -18,15 +18,15 @@ use std::collections::VecDeque;
 pub(super) struct ArqState {
     rounds: Vec<Round>,
     hybrid: Option<Box<Hybrid>>,
-    /// Times for copies, in order, that no packet has yet been sent after.
+    /// Booked times of copies, in order, that end after the last transmission.
     booked: VecDeque<Booking>,
-    /// How long copies were sent while nothing else was.
+    /// Total time in which only copies were sent.
     alone: Duration,
     pub(super) resent: u64,
     pub(super) resent_bytes: u64,
 }
 
-/// The copies that are sent for the first time, for the second, and so on.
+/// The copies of one round: first, second, and so on.
 #[derive(Clone, Debug)]
 struct Round {
     error: ErrorProcess,
@@ -38,7 +38,7 @@ struct Round {
 struct Booking {
     from: Time,
     to: Time,
-    /// How much of it delayed a packet.
+    /// The part of it that delayed a packet.
     within: Duration,
 }
 
@@ -51,7 +51,7 @@ impl ArqState {
         Some(Self { rounds, hybrid, booked: VecDeque::new(), alone: Duration::ZERO, resent: 0, resent_bytes: 0 })
     }
 
-    /// When a packet has been sent whose sending begins at `begin`, and would end at `finish` without copies.
+    /// The end of a transmission that begins at `begin`, and would end at `finish` without copies.
     pub(super) fn postpone(&mut self, begin: Time, mut finish: Time) -> Time {
         while self.booked.front().is_some_and(|booking| booking.to <= begin) {
             if let Some(Booking { from, to, within }) = self.booked.pop_front() {
@@ -69,8 +69,8 @@ impl ArqState {
         finish
     }
 
-    /// A packet was damaged whose sending ended at `sent`: when the sending of the copy ends that arrives whole, or of the last
-    /// one, and whether it is damaged too. It has its own size and that on the wire.
+    /// Repairs a packet that was damaged and whose transmission ended at `sent`. Returns the end of the first undamaged copy,
+    /// or of the last copy, and whether that is damaged. `size` is the packet's size, then its size on the wire.
     pub(super) fn repair(
         &mut self,
         mut sent: Time,
@@ -101,7 +101,7 @@ impl ArqState {
         (sent, true)
     }
 
-    /// How long copies alone were sent up to `now`, in picoseconds.
+    /// The time in which only copies were sent up to `now`, in picoseconds.
     pub(super) fn busy_ps(&self, now: Time) -> u64 {
         let booked =
             |booking: &Booking| (now.min(booking.to)).saturating_since(booking.from).saturating_sub(booking.within);
@@ -109,7 +109,7 @@ impl ArqState {
     }
 }
 
-/// Books the first time from `due` on in which nothing is booked. Returns its end.
+/// Books the first free time from `due`. Returns its end.
 fn book(booked: &mut VecDeque<Booking>, due: Time, mut finish: impl FnMut(Time) -> Time) -> Time {
     let mut from = due;
     let mut place = booked.partition_point(|booking| booking.to <= due);
@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    /// (second, whether it is damaged) of each of `count` packets that are offered at once; a sending takes 1 s, the way 10 s.
+    /// (second, whether damaged) for each of `count` packets offered together. A transmission takes 1 s, the delay is 10 s.
     fn arrivals(spec: &Link, count: u32) -> (Vec<(f64, bool)>, LazyLink) {
         let (mut link, mut losses) = (LazyLink::new(spec, 7, Time::NEVER), Losses::new());
         for id in 0..count {
@@ -158,7 +158,7 @@ mod tests {
         (arrivals, link)
     }
 
-    /// The first of three ends at 1 s, is reported, and sent again from 21 s on: it arrives at 32 s, and the others wait for it.
+    /// The first of three ends at 1 s. Its copy begins at 21 s and arrives at 32 s; the others wait for it.
     #[test]
     fn a_damaged_packet_costs_a_round_trip_and_those_behind_wait() {
         let first = ErrorModel::Arrivals { list: vec![0], period: None };
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(link.row("l", Time::ZERO + Duration::from_secs(40)).resent_packets, 1);
     }
 
-    /// The same; the others go on. Their own errors are as before, and so is what the copies take of the link.
+    /// As before without waiting for order. Errors of the others and the load of copies stay equal.
     #[test]
     fn in_free_order_those_behind_go_on() {
         let free = |error, retransmissions| {
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(there.len(), in_order.iter().filter(|arrival| arrival.1).count());
     }
 
-    /// The copy of the first takes the link from 21 s to 22 s: the 22nd packet ends a second later.
+    /// The copy of the first occupies the link from 21 s to 22 s: the 22nd packet ends a second later.
     #[test]
     fn a_copy_takes_the_time_of_what_is_sent() {
         let first = ErrorModel::Arrivals { list: vec![0], period: None };
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(link.busy_ps(Time::ZERO + Duration::from_secs(99)), Duration::from_secs(31).as_ps());
     }
 
-    /// In cells a sending takes 1.166 s, and so does that of the copy; its bytes are those of the packet.
+    /// In cells a transmission takes 1.166 s, for a copy too; its bytes are those of the packet.
     #[test]
     fn a_copy_is_framed_too() {
         let first = ErrorModel::Arrivals { list: vec![0], period: None };
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(link.arq.map(|arq| arq.resent_bytes), Some(1000));
     }
 
-    /// `docs/specs/fec-acm.md`: q 0.1, N 2: 1e-3 of the packets are left damaged, and each is sent 1.11 times.
+    /// `docs/specs/fec-acm.md`: q 0.1, N 2: 1e-3 of the packets stay damaged, and each is sent 1.11 times.
     #[test]
     fn what_is_left_and_what_it_costs_are_as_computed() {
         let error = ErrorModel::Independent { unit: ErrorUnit::Packet, rate: 0.1 };

@@ -1,16 +1,16 @@
-//! How long a path has been down: any of its links there and back.
+//! Downtime of a path: the times when any of its links, there or back, is down.
 
 use super::outages::Outages;
 use crate::spec::{Absence, Link};
 use bentpipe_units::{Duration, Time};
 
-/// Asked in order of time. None for a path that is never down, as most are.
+/// Asked in order of time. `None` for a path that is never down, as most are.
 #[derive(Clone, Debug)]
 pub(crate) struct Downtime(Option<Box<Path>>);
 
 #[derive(Clone, Debug)]
 struct Path {
-    /// What the path is from when on, as at the start of time; the first from the start.
+    /// Links of the path, by the start of each stage; the first stage begins at zero.
     stages: Vec<(Time, Stage)>,
     stage: usize,
     links: Stage,
@@ -18,12 +18,12 @@ struct Path {
     total: Duration,
 }
 
-/// The links of a path that are ever down; none: there is no path.
+/// The links of a path that are ever down. `None`: there is no path.
 type Stage = Option<Vec<Outages>>;
 
 impl Downtime {
-    /// That of a path over the links of each stage, with the times for which they are away; no links: there is no path. Nothing
-    /// is computed after `end`.
+    /// Downtime of a path over the links of each stage, with their absences. A stage without links is no path. Nothing is
+    /// computed after `end`.
     pub(crate) fn of<'a>(
         stages: impl IntoIterator<Item = (Time, Option<Vec<(&'a Link, &'a [Absence])>>)>,
         seed: u64,
@@ -41,13 +41,13 @@ impl Downtime {
         Self(is_ever_down.then(|| Box::new(path)))
     }
 
-    /// The time down from the start of time to `now`.
+    /// The downtime from zero to `now`.
     #[inline]
     pub(crate) fn until(&mut self, now: Time) -> Duration {
         self.0.as_mut().map_or(Duration::ZERO, |path| path.until(now))
     }
 
-    /// The same for any instant: slow.
+    /// The downtime up to any instant: slow.
     pub(crate) fn look_back(&self, at: Time) -> Duration {
         self.0.as_ref().map_or(Duration::ZERO, |path| Self::begin(path.stages.clone()).until(at))
     }
@@ -74,7 +74,7 @@ impl Path {
             if up > self.at {
                 self.total += next - self.at;
             }
-            // A link without further changes stays as it is.
+            // A link without further changes keeps its state.
             self.at = if next > self.at { next } else { until };
         }
         self.total
@@ -139,7 +139,7 @@ mod tests {
         let steps: Vec<Duration> = (0..=1000).map(|tenth| path.until(s(tenth))).collect();
         let whole = path.look_back(s(1000));
         assert_eq!(*steps.last().unwrap(), whole, "in steps or at once");
-        // 1 - 0.9², with 200 outages or so: ± 3 standard deviations.
+        // 1 - 0.9², with about 200 outages: ± 3 standard deviations.
         assert!((0.12..0.26).contains(&(whole.as_secs_f64() / 100.0)), "{whole:?}");
     }
 }

@@ -1,7 +1,7 @@
-//! Error models: in which packets of a link there are errors.
+//! Error models: select the packets of a link that have errors.
 //!
-//! Draws are addressed by the packet's number on the link (or by time, for states that last for times), so every sender
-//! that is compared meets the same channel.
+//! Draws are addressed by the packet's number on the link (or by time, for states that last for times), so all cases of a
+//! comparison meet the same channel.
 
 use super::interleave::InterleavedErrors;
 use super::profile::Pieces;
@@ -9,7 +9,7 @@ use super::states::{SteppedStates, TimedStates};
 use crate::spec::{ErrorModel as Spec, ErrorUnit, Link, Stay};
 use bentpipe_units::{Stream, Time};
 
-/// The errors of a link, by any model.
+/// The error process of a link, for any model.
 #[derive(Clone, Debug)]
 pub(super) enum ErrorProcess {
     None,
@@ -21,13 +21,13 @@ pub(super) enum ErrorProcess {
 }
 
 impl ErrorProcess {
-    /// What happens after `end`, when the run is over, is not computed.
+    /// Nothing is computed after `end`, the end of the run.
     pub(super) fn new(link: &Link, seed: u64, end: Time) -> Self {
         Self::of_round(0, link, seed, end)
     }
 
-    /// The errors of the packets that the link's ARQ sends again for the `round`th time: of the same channel, with draws of their
-    /// own. Listed packets are those that are sent first.
+    /// Errors of the `round`th retransmissions by the link's ARQ: same channel, separate draws. A list of packets applies to
+    /// first transmissions only.
     pub(super) fn of_round(round: u32, link: &Link, seed: u64, end: Time) -> Self {
         let name = format!("link/{}", link.name);
         let draws = |name: &str| match round {
@@ -71,8 +71,8 @@ impl ErrorProcess {
         matches!(self, Self::None)
     }
 
-    /// Whether packet number `index` of this link, of `size` bytes, whose last bit leaves at `at`, has an error. Numbers count
-    /// up by one, and times do not decrease.
+    /// Whether packet number `index` of this link, with `size` bytes and its last bit at `at`, has an error. Numbers increase
+    /// by one; times do not decrease.
     pub(super) fn has_error(&mut self, at: Time, index: u64, size: u64) -> bool {
         match self {
             Self::None => false,
@@ -98,7 +98,7 @@ fn units_of(unit: ErrorUnit, size: u64) -> u64 {
     }
 }
 
-/// Independent errors. The distance to the next error is geometric: one draw per corrupted packet, none for the others.
+/// Independent errors. The distance to the next error is geometric: one draw per corrupted packet.
 #[derive(Clone, Debug)]
 pub(super) struct IndependentErrors {
     unit: ErrorUnit,
@@ -129,7 +129,7 @@ impl IndependentErrors {
         true
     }
 
-    /// Units without error before the next: floor(ln u / ln(1 - rate)).
+    /// Units without error before the next error: floor(ln u / ln(1 - rate)).
     fn gap(&mut self) -> u64 {
         let u = self.gaps.uniform_positive(self.drawn);
         self.drawn += 1;
@@ -139,7 +139,7 @@ impl IndependentErrors {
     }
 }
 
-/// Independent errors at a rate for each of two states.
+/// Independent errors with a rate for each of two states.
 #[derive(Clone, Debug)]
 pub(super) struct GilbertElliottErrors {
     unit: ErrorUnit,
@@ -196,7 +196,7 @@ impl VaryingErrors {
 
 /// Whether draw number `index` is an error in a packet of `size` bytes.
 fn draws_error(log_survival: f64, unit: ErrorUnit, size: u64, losses: &mut Stream, index: u64) -> bool {
-    // No draw where the result is known.
+    // No draw if the result is certain.
     log_survival != 0.0 && losses.uniform(index) >= libm::exp(log_survival * units_of(unit, size) as f64)
 }
 
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Which of `packets` packets of `size` bytes, `gap` apart, have errors.
+    /// The numbers of the packets with errors, among `packets` packets of `size` bytes, `gap` apart.
     fn fates(link: &Link, size: u64, packets: u64, gap: Duration) -> Vec<bool> {
         let mut model = ErrorProcess::new(link, 1, Time::NEVER);
         (0..packets).map(|i| model.has_error(Time::ZERO + gap * i, i, size)).collect()
@@ -295,7 +295,7 @@ mod tests {
         }
     }
 
-    /// pi_B = 10 / (90 + 10) = 0.1, half of it lost; independent of how often packets look.
+    /// pi_B = 10 / (90 + 10) = 0.1, half of it lost, for any spacing of packets.
     #[test]
     fn gilbert_elliott_is_stationary_in_time() {
         let spec = Spec::GilbertElliott {
@@ -393,13 +393,13 @@ mod tests {
             // Ten thousand bursts in each of three blocks.
             let spread = with(&bursty(), Duration::from_secs(400), 1_200_000);
             assert!((spread - expected).abs() < 0.03, "{corrects}: {spread}");
-            // One packet in twenty is in the bad state, and lost.
+            // One packet in twenty meets the bad state, and is lost.
             let short = with(&bursty(), Duration::ZERO, 400_000);
             assert!((short - 0.05).abs() < 0.01, "{corrects}: {short}");
         }
     }
 
-    /// A code that corrects 16 of 255 bytes, and bursts whose mean is 12.75 bytes in 255 where spread, 255 where not.
+    /// A code that corrects 16 of 255 bytes. Bursts average 12.75 bytes in 255 if interleaved, 255 if not.
     #[test]
     fn the_longer_the_block_the_fewer_the_losses_of_a_channel_that_the_code_is_made_for() {
         let stay = Stay::Time { good: ms(19), bad: ms(1) };
@@ -412,7 +412,7 @@ mod tests {
         assert!(losses[1] > losses[2] && losses[2] > losses[3], "{losses:?}");
     }
 
-    /// (1 - e)^L with the mean e: what spreading alone does is to damage all packets.
+    /// (1 - e)^L with the mean e: interleaving without a code damages all packets.
     #[test]
     fn spreading_without_correcting_damages_many_packets_instead_of_few() {
         let interleave = Some(Interleave { span: Duration::from_secs(20), codeword: 255, corrects: 0 });

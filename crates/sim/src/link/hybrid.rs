@@ -1,4 +1,4 @@
-//! Hybrid ARQ on a link: whether a packet is still damaged when a copy of it has come, decoded with all copies before it.
+//! Hybrid ARQ: decodes a packet with all its copies so far.
 
 use super::profile::Pieces;
 use super::states::TimedStates;
@@ -9,9 +9,9 @@ use bentpipe_units::{Stream, Time};
 #[derive(Clone, Debug)]
 pub(super) struct Hybrid {
     combiner: Combiner,
-    /// Of what is sent first, of the first copies, and so on: each in order of time.
+    /// Signals of first transmissions, of first copies, and so on: each in order of time.
     signals: Vec<Signal>,
-    /// Draws of the copies.
+    /// Draws for the copies.
     draws: Vec<Stream>,
     end: Time,
 }
@@ -23,13 +23,13 @@ enum Signal {
 }
 
 impl Hybrid {
-    /// What happens after `end`, when the run is over, is not computed.
+    /// Nothing is computed after `end`, the end of the run.
     pub(super) fn of(spec: &Link, arq: Arq, seed: u64, end: Time) -> Option<Self> {
         let combiner = spec.coded.as_deref()?.combiner(arq.combining, spec.interleave.is_some()).ok().flatten()?;
         let name = format!("link/{}", spec.name);
         let signal = match &combiner.signal {
             SignalOverTime::Profile(levels) => Signal::Steps(Pieces::of(levels)),
-            // The states of the link's own errors.
+            // The states of the link's error model.
             SignalOverTime::States(Stay::Time { good, bad }, levels) => {
                 Signal::States(TimedStates::new(*good, *bad, Stream::new(seed, &name, "error/state"), end), *levels)
             }
@@ -41,7 +41,7 @@ impl Hybrid {
         Some(Self { combiner, signals, draws, end })
     }
 
-    /// The signal of what is sent at `at`: first (0), as the first copy (1), and so on.
+    /// The signal of the transmission at `at`: first (0), first copy (1), and so on.
     pub(super) fn signal(&mut self, round: usize, at: Time) -> f64 {
         if at > self.end {
             return f64::INFINITY;
@@ -55,14 +55,14 @@ impl Hybrid {
         }
     }
 
-    /// Whether a packet is damaged still, of which `held` is the signal so far: by the copy of this round and with this number in
-    /// it, whose last bit leaves at `at`.
+    /// Whether a packet with signal `held` is still damaged after the copy of this round, number `index`, whose last bit
+    /// leaves at `at`.
     pub(super) fn has_error(&mut self, at: Time, (round, index): (usize, u64), bytes: u64, held: &mut f64) -> bool {
         let before = self.combiner.damage(*held, bytes);
         let copy = self.signal(round + 1, at);
         *held = self.combiner.with(*held, copy);
         let now = self.combiner.damage(*held, bytes);
-        // Damaged by what came before: of those it is the share that is damaged by all.
+        // Conditional probability: this packet was damaged in all rounds before.
         now > 0.0 && self.draws[round].uniform(index) * before < now
     }
 }
@@ -87,7 +87,7 @@ mod tests {
         Link { error: meets.error, rate, delay, coded: Some(Box::new(coded)), arq, ..plain }
     }
 
-    /// Shares of packets that are lost, and how often each is sent.
+    /// Returns the share of lost packets and the mean number of transmissions.
     fn outcome(link: &Link, count: u32) -> [f64; 2] {
         let (mut lazy, mut losses, mut lost) = (LazyLink::new(link, 7, Time::NEVER), Losses::new(), 0);
         for id in 0..count {
@@ -106,8 +106,9 @@ mod tests {
         assert!((measured / expected - 1.0).abs() < tolerance, "{measured} {expected}");
     }
 
-    /// 8 in 100 bits wrong on the channel: the code leaves p1 = 0.5451 of packets of 1000 B damaged, and of two copies together
-    /// p2 = 1.064e-5 (`erfc` of Python). So the second try saves nearly all, and p1 are sent twice. Each alone, p1² = 0.2971 are lost.
+    /// 8 in 100 bits wrong on the channel: the code leaves p1 = 0.5451 of packets of 1000 B damaged, and two combined copies
+    /// p2 = 1.064e-5 (`erfc` of Python). So the second transmission saves nearly all packets, and p1 are sent twice. Without
+    /// combining, p1² = 0.2971 are lost.
     #[test]
     fn what_is_left_is_what_the_code_leaves_of_all_copies_together() {
         let convolutional = Coding::Convolutional { eb_n0: None, burst: 5 };
@@ -119,8 +120,8 @@ mod tests {
         near(together[1], 1.5451, 0.005);
     }
 
-    /// At 15 in 100: nothing of the first, 0.2260 after two, 5.071e-4 after three. The second of three is needed by all, the third
-    /// by 0.2260 of them: 2.2260 sends.
+    /// At 15 in 100: all damaged after one transmission, 0.2260 after two, 5.071e-4 after three. All need the second, 0.2260
+    /// the third: 2.2260 transmissions.
     #[test]
     fn each_copy_fails_with_the_share_that_those_before_it_left() {
         let convolutional = Coding::Convolutional { eb_n0: None, burst: 5 };
@@ -130,8 +131,8 @@ mod tests {
         near(sends, 2.2260, 0.002);
     }
 
-    /// 8PSK 2/3 at 2 dB (it needs 6.62 dB): nothing passes alone; three copies whose signals add up are enough, or two whose
-    /// information does.
+    /// 8PSK 2/3 at 2 dB (it needs 6.62 dB): one transmission never passes. Three copies with added signals pass, or two with
+    /// added information.
     #[test]
     fn below_the_threshold_copies_together_still_pass() {
         let dvb = || Coding::DvbS2 {
@@ -147,8 +148,9 @@ mod tests {
         assert_eq!(of(Combining::Incremental), [0.0, 2.0]);
     }
 
-    /// A channel that is bad (a bit in five wrong) half of the time, in turns that are long beside the link's round trip: what was
-    /// damaged in a bad turn is sent again in the same one. Two bad copies leave more than a bad and a good one do.
+    /// A channel that is bad (a bit in five wrong) for half of the time, in periods longer than the link's round trip: a copy
+    /// of a packet damaged in a bad period often meets the same period. Two bad copies leave more errors than a bad and a
+    /// good one.
     #[test]
     fn a_copy_meets_the_channel_of_its_own_time() {
         let stay = |ms| Stay::Time { good: Duration::from_micros(ms), bad: Duration::from_micros(ms) };
@@ -157,7 +159,7 @@ mod tests {
             let error = ErrorModel::GilbertElliott { unit, stay: stay(us), rate_good: 1e-6, rate_bad: 0.2 };
             outcome(&link(Coding::Convolutional { eb_n0: None, burst: 5 }, error, 1, Combining::Chase), 100_000)
         };
-        // No packet survives one bad copy or two together, and all survive a bad and a good one.
+        // No packet survives one or two bad copies, and all survive a bad and a good one.
         let [slow, fast] = [of(200_000), of(20)];
         assert!(slow[0] > 0.8 * (slow[1] - 1.0), "{slow:?}");
         near(fast[0], 0.25, 0.05);

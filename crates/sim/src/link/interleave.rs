@@ -1,23 +1,23 @@
-//! Errors that a block interleaver spreads and a code corrects.
+//! Errors of a link with a block interleaver and a code.
 //!
-//! A block of codewords is written row by row and sent column by column, which takes a time S. What enters in
-//! [kS, (k+1)S) is on the air in [(k+1)S, (k+2)S), and each codeword has its bytes spread evenly over that time. So all of
-//! them meet the same share of good and bad times, and the byte error rate is the average over the block:
+//! A block of codewords is written row by row and sent column by column, which takes a time S. Bytes that enter in [kS,
+//! (k+1)S) are on the air in [(k+1)S, (k+2)S). The bytes of each codeword are spread evenly over that time. All codewords
+//! thus meet the same share of good and bad times. The byte error rate is the average over the block:
 //!
 //! e = (1/S) ∫ e(t) dt, over the block's time on the air.
 //!
-//! Interleaving is taken to be ideal: bytes of a codeword fail independently of each other. A codeword of n bytes that
-//! corrects t of them survives with P(n) = sum over i ≤ t of (n over i) eⁱ (1 - e)^(n - i). A packet of L bytes fills a
-//! codewords of n - 2t data bytes and one of the r bytes that are left, which has 2t check bytes too: it survives with
-//! P(n)^a P(r + 2t). With t = 0 that is (1 - e)^L. (J. Proakis, Digital Communications, 4th ed. 2001, chapter 8; B. Sklar,
-//! Digital Communications, 2nd ed. 2001, chapter 8.)
+//! Interleaving is assumed ideal: bytes of a codeword fail independently. A codeword of n bytes that corrects t of them
+//! survives with P(n) = sum over i ≤ t of (n over i) eⁱ (1 - e)^(n - i). A packet of L bytes fills a codewords of n - 2t data
+//! bytes and one of the remaining r bytes, which has 2t check bytes too: it survives with P(n)^a P(r + 2t). With t = 0 that
+//! is (1 - e)^L. (J. Proakis, Digital Communications, 4th ed. 2001, chapter 8; B. Sklar, Digital Communications, 2nd ed.
+//! 2001, chapter 8.)
 
 use super::profile::Pieces;
 use super::states::TimedStates;
 use crate::spec::{ErrorModel as Spec, ErrorUnit, Interleave, Stay};
 use bentpipe_units::{Duration, Stream, Time};
 
-/// The errors that are left after deinterleaving and decoding.
+/// Errors that remain after deinterleaving and decoding.
 #[derive(Clone, Debug)]
 pub(super) struct InterleavedErrors {
     medium: Medium,
@@ -28,7 +28,7 @@ pub(super) struct InterleavedErrors {
     /// Number of the block whose error rate is known.
     block: u64,
     rate: f64,
-    /// The size and rate of the last packet, and how probably it survived: most are alike.
+    /// Size and rate of the last packet, and its probability of survival: most packets are alike.
     known: (u64, f64, f64),
 }
 
@@ -41,7 +41,7 @@ enum Medium {
 }
 
 impl InterleavedErrors {
-    /// `None`: there are no errors to spread.
+    /// `None`: the link has no errors.
     pub(super) fn new(
         interleave: &Interleave,
         errors: &Spec,
@@ -97,7 +97,7 @@ impl InterleavedErrors {
     }
 }
 
-/// The probability that a byte is wrong.
+/// The probability of a byte error.
 fn of_bytes(unit: ErrorUnit, rate: f64) -> f64 {
     match unit {
         ErrorUnit::Bit => -libm::expm1(8.0 * libm::log1p(-rate)),
@@ -158,7 +158,7 @@ impl Code {
         part(full, self.length) * part(u64::from(rest > 0), rest + 2 * self.corrects)
     }
 
-    /// The probability that at most `corrects` of `length` bytes are wrong.
+    /// The probability of at most `corrects` errors in `length` bytes.
     fn word_survival(&self, length: u64, rate: f64) -> f64 {
         if self.corrects >= length {
             return 1.0;
@@ -166,7 +166,7 @@ impl Code {
         if rate >= 1.0 {
             return 0.0;
         }
-        // At most 255 bytes: where the first term is too small for a float, so is the sum of a half of them.
+        // At most 255 bytes: if the first term is too small for a float, so is half of the sum.
         let mut term = libm::exp(length as f64 * libm::log1p(-rate));
         let mut sum = term;
         for i in 0..self.corrects {

@@ -1,11 +1,12 @@
-//! Delays that vary: values that hold for a time, each a function of its number alone, so that it does not matter which packets ask.
+//! Variable delays: values that hold for a time. Each value is a function of its number, so the draws do not depend on the
+//! packets.
 
 use crate::spec::{Jitter as Spec, Link};
 use bentpipe_units::{Duration, Stream, Time};
 use libm::{cos, erfc, exp, log, sqrt};
 use std::f64::consts::{PI, SQRT_2};
 
-/// The varying delays of a link, which add up.
+/// The variable delays of a link. They add up.
 #[derive(Clone, Debug)]
 pub(super) struct Jitter {
     terms: Vec<Term>,
@@ -19,7 +20,7 @@ struct Term {
     /// Correlation of a value with the next one.
     keep: f64,
     stream: Stream,
-    /// The current value: its number, the normal variable behind it, and when it begins and ends.
+    /// The current value: its number, its normal variable, its start and end.
     number: u64,
     x: f64,
     value: Duration,
@@ -28,7 +29,7 @@ struct Term {
 }
 
 impl Jitter {
-    /// The varying delays of a link, if it has any.
+    /// The variable delays of a link, if it has any.
     pub(super) fn of(link: &Link, seed: u64, end: Time) -> Option<Self> {
         let both = link.name.rsplit_once('.').map_or(link.name.as_str(), |(both, _)| both);
         let term = |(number, spec): (usize, &Spec)| {
@@ -165,7 +166,7 @@ mod tests {
         assert!(one[0] != one[1] && one[1] == one[2] && one[2] != one[3]);
     }
 
-    /// Whoever asks, in any order.
+    /// Values are equal for any order of calls.
     #[test]
     fn a_value_belongs_to_its_instant() {
         let keys = "[{ delay = { kind = 'exponential', mean = '5 ms' }, every = '2 ms', correlation = '9 ms' },

@@ -1,13 +1,12 @@
 //! A link: queue, then server, then errors, then propagation.
 //!
-//! Service is *lazy*. A packet leaves the queue and enters the ring at the instant its sending starts, with the
-//! instant of its arrival already known; whenever the link is touched at `t`, all starts up to `t` are replayed first.
-//! If the ring is empty nothing is being sent, so nothing waits either: the head of the ring is the link's next
-//! visible effect, and the link's one entry in the schedule. That holds for any queue whose choice at the start of
-//! sending depends only on what arrived so far.
+//! Service is *lazy*. A packet moves from the queue to the ring when its transmission starts; its arrival is known then. Each
+//! call at `t` first replays all starts up to `t`. If the ring is empty, no packet is in transmission, so none waits. The
+//! head of the ring is therefore the link's next visible effect, and its only entry in the schedule. This holds for any queue
+//! that decides from past arrivals only.
 //!
-//! A packet that the link corrupts or erases, or that is truncated when the link goes down, stays in the ring with a flag:
-//! its loss has a time, and the argument above keeps holding.
+//! A packet that the link corrupts, erases or truncates stays in the ring with a flag: its loss has an instant, and the
+//! argument above holds.
 
 mod arq;
 mod downtime;
@@ -47,21 +46,21 @@ use queue::{AnyQueue, Discipline};
 use ring::Ring;
 
 /// One direction of a link, served lazily.
-// In this order: what each packet needs stands together at the start of a cache line, as few links of a large network are in cache.
+// Field order: state for each packet is at the start of a cache line, since few links of a large network are in cache.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct LazyLink {
-    /// When the server is free.
+    /// End of the last transmission.
     free_at: Time,
     fast_path: FastPath,
     plain: Option<Box<Plain>>,
-    /// Sent or being sent, in order of arrival at the far end.
+    /// Packets sent or in transmission, in order of arrival at the far end.
     ring: Ring,
-    /// Of the host at the far end.
+    /// Processing time of the host at the far end.
     processing: Option<Box<Processing>>,
     /// Whether errors erase packets instead of corrupting them.
     errors_erase: bool,
-    /// Whether packets that are sent again arrive behind others that were sent after them.
+    /// Whether packets that ARQ repairs may arrive after later packets.
     reorders: bool,
     last_arrival: Time,
     waits: Histogram,
@@ -69,7 +68,7 @@ pub(crate) struct LazyLink {
     error: ErrorProcess,
     outages: Option<Box<Outages>>,
     queue: AnyQueue,
-    /// When the last sending on the slow path began: later than its packet left the queue, if the link was down.
+    /// Start of the last transmission on the slow path: later than its departure from the queue if the link was down.
     sending_since: Time,
     rate: RateCursor,
     delay: DelayCursor,
@@ -77,8 +76,8 @@ pub(crate) struct LazyLink {
     wire: Wire,
 }
 
-/// The fast path: the times of a packet of the size of the last one, on a link of constant rate and delay that is plain, or has no
-/// errors and outages. Most links are of these kinds and see packets of few sizes, so that most packets need nothing else.
+/// The fast path: times for packets of the last size, on plain links and on links of constant rate and delay without errors
+/// and outages. Most packets need nothing else, because most links are of these kinds and see few sizes.
 #[derive(Clone, Copy, Debug)]
 struct FastPath {
     sending: Duration,
@@ -87,7 +86,7 @@ struct FastPath {
     uncounted: u64,
     /// [`NO_SIZE`] on links of other kinds.
     size: u32,
-    /// That size on a plain link of which nothing must be drawn for a packet; else [`NO_SIZE`].
+    /// That size on a plain link without random draws; else [`NO_SIZE`].
     free_size: u32,
 }
 
@@ -97,7 +96,7 @@ impl FastPath {
     }
 }
 
-/// What packets occupy on a link.
+/// Bytes of a packet on the link.
 #[derive(Clone, Debug)]
 struct Wire(Option<Box<Apart>>);
 
@@ -106,7 +105,7 @@ struct Wire(Option<Box<Apart>>);
 struct Apart {
     frames: Option<Frames>,
     mtu: Option<Mtu>,
-    /// Services since the last look at them, if they are noted.
+    /// Services since the last call, if the link has a journal.
     journal: Option<Journal>,
 }
 
@@ -136,7 +135,7 @@ impl Wire {
 /// Larger than any packet.
 const NO_SIZE: u32 = u32::MAX;
 
-/// What a link counted.
+/// Counters of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkCounters {
     pub(crate) offered: u64,
@@ -148,7 +147,7 @@ pub(crate) struct LinkCounters {
     pub(crate) backlog_bytes_max: u64,
 }
 
-/// Packets that a link lost, each with the cause, and with the instant in its `at` once the link has handed it over.
+/// Lost packets with causes. The link sets `at` to the instant of the loss.
 pub(crate) type Losses = Vec<(Packet, Cause)>;
 
 impl LazyLink {
@@ -175,17 +174,17 @@ impl LazyLink {
         }
     }
 
-    /// The same link, taken away for these times.
+    /// The link with these absences.
     pub(crate) fn with_absences(self, spec: &Spec, absences: &[Absence], seed: u64, end: Time) -> Self {
         Self { outages: Outages::of(spec, absences, seed, end).map(Box::new), ..self }
     }
 
-    /// The same link to a host that takes time.
+    /// The link with the processing time of a host.
     pub(crate) fn toward_host(self, processing: Option<Box<Processing>>) -> Self {
         Self { processing, ..self }
     }
 
-    /// The same link, as plain as it can be, if nobody looks into its queue before the instants of samples and changes.
+    /// Makes the link plain if it can be. Its queue must not be read between the instants of samples and changes.
     pub(crate) fn simplified(self, spec: &Spec) -> Self {
         let is_steady = self.outages.is_none() && self.arq.is_none();
         match (&self.queue, &spec.rate, self.delay.constant()) {
@@ -197,7 +196,7 @@ impl LazyLink {
         }
     }
 
-    /// A packet is offered at `now`. Returns when the link must be scheduled, if that changes: when its head arrives.
+    /// Accepts a packet at `now`. Returns the arrival of the head if it changes.
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         if self.plain.is_some() {
@@ -211,7 +210,7 @@ impl LazyLink {
         began
     }
 
-    /// Returns when the head arrives, if the link was idle.
+    /// Returns the arrival of the head if the link was idle.
     #[inline(always)]
     fn take_in(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         self.serve(now, losses);
@@ -237,7 +236,7 @@ impl LazyLink {
         None
     }
 
-    /// A packet is offered to a queue that is given all of them, also those that find the server free.
+    /// Offers a packet to a queue that takes all packets, even if the server is free.
     #[inline(never)]
     fn offer(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         let (was_empty, before) = (self.ring.len() == 0, losses.len());
@@ -251,38 +250,38 @@ impl LazyLink {
         was_empty.then_some(slot.at)
     }
 
-    /// The packet that reaches the far end at `now`.
+    /// Removes the head, if it arrives by `now`.
     #[cfg(test)]
     pub(crate) fn take(&mut self, now: Time) -> Option<Packet> {
         self.ring.pop_due(now)
     }
 
-    /// The packet that reaches the far end at `now`, still on the link.
+    /// The head, if it arrives by `now`.
     #[inline(always)]
     pub(crate) fn front(&self, now: Time) -> Option<&Packet> {
         self.ring.front(now)
     }
 
-    /// The next packet that reaches the far end by `until`, ahead of time. Where packets wait elsewhere, the last one stays until it arrives: a
-    /// ring is never empty while packets wait.
+    /// The head, if it arrives by `until`. If packets may wait outside the ring, the last one stays until `now`: the ring is
+    /// never empty while packets wait.
     #[inline(always)]
     pub(crate) fn front_ahead(&self, now: Time, until: Time) -> Option<&Packet> {
         let is_alone = self.plain.is_none() && self.ring.len() == 1;
         self.front(if is_alone { now } else { until })
     }
 
-    /// The first packet leaves the link.
+    /// Removes the head.
     #[inline(always)]
     pub(crate) fn drop_front(&mut self) {
         self.ring.drop_front();
     }
 
-    /// A packet that crosses the link was somewhere else until now.
+    /// Returns a packet that was kept elsewhere while it crossed the link.
     pub(crate) fn put_back(&mut self, packet: &Packet) {
         self.ring.push(packet);
     }
 
-    /// Replay all starts of sending up to `now`: what is read of the link is of that instant. Idempotent.
+    /// Replays all starts of transmission up to `now`. The state of the link is then that of `now`. Idempotent.
     pub(crate) fn advance(&mut self, now: Time, losses: &mut Losses) {
         if let Some(plain) = &mut self.plain {
             plain.start_until(now, &mut self.waits);
@@ -291,8 +290,8 @@ impl LazyLink {
         self.serve(now, losses);
     }
 
-    /// All whose sending starts by `now` are in the ring, where what a plain link has taken is in any case. Idempotent; the only
-    /// place where waiting packets are served.
+    /// Moves packets whose transmission starts by `now` into the ring. No-op on plain links. Idempotent; the only place where
+    /// waiting packets are served.
     #[inline(always)]
     pub(crate) fn serve(&mut self, now: Time, losses: &mut Losses) {
         if self.plain.is_some() {
@@ -309,7 +308,7 @@ impl LazyLink {
         }
     }
 
-    /// The server, now free, asks for a packet.
+    /// Takes a packet from the queue for the free server.
     #[inline(never)]
     fn ask(&mut self, losses: &mut Losses) -> Option<Packet> {
         let before = losses.len();
@@ -326,14 +325,13 @@ impl LazyLink {
         packet
     }
 
-    /// What the queue lost at this instant.
+    /// Counts the losses of the queue at this instant.
     fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
         self.counters.dropped += lost.len() as u64;
         lost.iter_mut().for_each(|(packet, _)| packet.at = at);
     }
 
-    /// When the head of the ring arrives; [`Time::NEVER`]: there is none. Where a packet that is sent next may arrive before it: when
-    /// that begins.
+    /// The arrival of the head, or [`Time::NEVER`]. If a waiting packet may arrive before it: the start of its transmission.
     #[inline]
     pub(crate) fn next_arrival(&self) -> Time {
         if self.reorders && self.queue.len() > 0 {
@@ -348,7 +346,7 @@ impl LazyLink {
         (packets + self.queue.len(), bytes + self.queue.bytes())
     }
 
-    /// What it has counted up to the instant to which it has been advanced.
+    /// Counters at the instant of the last `advance`.
     pub(crate) fn counters(&self) -> LinkCounters {
         let Some(plain) = &self.plain else { return self.counters };
         let (packets, bytes) = plain.backlog();
@@ -360,19 +358,19 @@ impl LazyLink {
         }
     }
 
-    /// Everything on the link or waiting for it.
+    /// Packets on the link or waiting for it.
     pub(crate) fn len(&self) -> usize {
         self.ring.len() + self.queue.len()
     }
 
-    /// Time spent sending up to `now`; a packet that is being sent counts in part.
+    /// Time busy up to `now`. A packet in transmission counts in part.
     pub(crate) fn busy_ps(&self, now: Time) -> u64 {
         let unsent = self.free_at.saturating_since(now.max(self.sending_since)).as_ps();
-        // After an interruption a link may be ahead of `now` by more than what it is sending.
+        // After an interruption a link may be ahead of `now` by more than the current transmission.
         self.counters.busy_ps.saturating_sub(unsent) + self.arq.as_ref().map_or(0, |arq| arq.busy_ps(now))
     }
 
-    /// Sending starts at `at`. Returns the packet as it is in the ring: it points to the hop after this one.
+    /// Starts a transmission at `at`. Returns the packet in the ring, which points to its next hop.
     #[inline(always)]
     fn start(&mut self, at: Time, packet: &Packet) -> &mut Packet {
         let size = packet.size();
@@ -397,7 +395,7 @@ impl LazyLink {
         let full = self.rate.finish(begin, wire);
         let full = self.arq.as_mut().map_or(full, |arq| arq.postpone(begin, full));
         let finish = full.min(down_at);
-        // A link whose rate has fallen to zero for good keeps its packet until the end, and is not busy with it.
+        // A link whose rate is zero for good keeps its packet until the end, and is not busy with it.
         self.sending_since = if finish == Time::NEVER { finish } else { begin };
         self.counters.busy_ps += (finish - self.sending_since).as_ps();
         let mut has_error = self.error.has_error(finish, self.counters.carried - 1, wire);
@@ -439,7 +437,7 @@ impl LazyLink {
         slot
     }
 
-    /// The next packet is likely to be of this size too.
+    /// Assumes that the next packet has this size, too.
     fn note_fast_path(&mut self, size: u32) {
         if self.outages.is_none() && self.error.is_none() && self.processing.is_none() && self.arq.is_none() {
             if let (Some(sending), Some(delay)) =
@@ -450,7 +448,7 @@ impl LazyLink {
         }
     }
 
-    /// The next instant from `at` on at which the link is up, and when it goes down after that.
+    /// The first instant from `at` when the link is up, and the next when it goes down.
     #[cold]
     fn uptime(&mut self, at: Time) -> (Time, Time) {
         let Some(outages) = &mut self.outages else { return (at, Time::NEVER) };
@@ -463,13 +461,13 @@ impl LazyLink {
         losses.push((packet, cause));
     }
 
-    /// Why packets that come now are lost, if they are: the link is down and does not keep its queue.
+    /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
     fn closed(&mut self, now: Time) -> Option<Cause> {
         self.outages.as_mut()?.closed(now)
     }
 
-    /// The link is taken away. What waits is lost, is in `left` afterwards, or stays; what becomes of what is on
-    /// the link was decided when it was sent.
+    /// Removes the link from the network. Waiting packets are lost, moved to `left`, or kept. The fate of packets on the link
+    /// was decided when they were sent.
     pub(crate) fn take_away(&mut self, now: Time, waiting: Waiting, losses: &mut Losses, left: &mut Vec<Packet>) {
         self.advance(now, losses);
         match waiting {
@@ -483,37 +481,37 @@ impl LazyLink {
         }
     }
 
-    /// What waits, for a function of the node. The link has been advanced.
+    /// The waiting packets, for a middlebox of the node. Call `advance` before.
     pub(crate) fn queue_view(&self, now: Time) -> QueueView {
         QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending: self.free_at > now }
     }
 
-    /// A function of the node takes packets that wait out of the queue. The link has been advanced.
+    /// Moves waiting packets to `left`, for a middlebox of the node. Call `advance` before.
     pub(crate) fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
         self.queue.extract(is_meant, left);
     }
 
-    /// When the link has sent what it is sending.
+    /// End of the current transmission.
     pub(crate) fn free_at(&self) -> Time {
         self.free_at
     }
 
-    /// The rate of the moment.
+    /// The rate at `now`.
     pub(crate) fn rate_at(&mut self, now: Time) -> Rate {
         self.rate.at(now)
     }
 
-    /// When it is there and in no outage: now, or later.
+    /// The first instant from `now` when the link is present and up.
     pub(crate) fn up_at(&self, now: Time) -> Time {
         self.outages.as_ref().map_or(now, |outages| outages.up_at(now))
     }
 
-    /// How long the way takes what leaves at this moment.
+    /// The delay of a packet that leaves at `now`.
     pub(crate) fn delay_at(&mut self, now: Time) -> Duration {
         self.delay.at(now)
     }
 
-    /// A packet that was truncated or erased is lost on this link.
+    /// Counts a packet that was truncated or erased on this link.
     pub(crate) fn count_lost(&mut self) {
         self.counters.dropped += 1;
     }

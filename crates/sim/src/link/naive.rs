@@ -1,6 +1,5 @@
-//! A link as one writes it first, for the reference engine: an event when a sending ends, an event when a packet
-//! arrives, and nothing is known before it happens. It shares the profiles and the error model with [`LazyLink`], which
-//! is what it checks.
+//! A link in the most obvious form, for the reference engine: an event at each end of transmission and at each arrival. It
+//! knows nothing in advance. It shares the profiles and the error model with [`LazyLink`], which it checks.
 
 use super::arq::ArqState;
 use super::error::ErrorProcess;
@@ -16,7 +15,7 @@ use crate::spec::{Absence, Effect, InFlight, Link as Spec, Order, Waiting};
 use bentpipe_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
-/// A link with an event for each end of a sending and for each arrival.
+/// A link with an event for each end of transmission and each arrival.
 #[derive(Debug)]
 pub(crate) struct NaiveLink {
     rate: RateCursor,
@@ -34,7 +33,7 @@ pub(crate) struct NaiveLink {
     wire: Wire,
     counters: LinkCounters,
     waits: Histogram,
-    /// An idle link of the same kind: what the tables are made from.
+    /// An idle lazy link of the same kind, for the tables.
     blank: LazyLink,
 }
 
@@ -43,7 +42,7 @@ struct Service {
     packet: Packet,
     begin: Time,
     end: Time,
-    /// When the copy has been sent that counts, if the packet was damaged.
+    /// The end of the copy that counts, if the packet was damaged.
     sent: Time,
 }
 
@@ -77,7 +76,7 @@ impl NaiveLink {
         Self { processing, ..self }
     }
 
-    /// A packet is offered. If its sending starts at once: when that ends.
+    /// Offers a packet. Returns the end of its transmission if that begins now.
     pub(crate) fn offer(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
         self.counters.offered += 1;
         let is_free = self.in_service.is_none();
@@ -98,7 +97,7 @@ impl NaiveLink {
         None
     }
 
-    /// The sending of a packet ends: when it will arrive, and when the next sending ends, if anything waits.
+    /// Ends a transmission. Returns the packet's arrival, and the end of the next transmission if a packet waits.
     pub(crate) fn finish_sending(&mut self, now: Time, losses: &mut Losses) -> (Time, Option<Time>) {
         let Service { mut packet, begin, sent, .. } = self.in_service.take().expect("something is being sent");
         self.counters.busy_ps += (now - begin).as_ps();
@@ -125,7 +124,7 @@ impl NaiveLink {
         (arrival, self.next(now, losses))
     }
 
-    /// The server asks for a packet: when its sending ends, if there is one.
+    /// Takes a packet from the queue. Returns the end of its transmission, if there is one.
     fn next(&mut self, now: Time, losses: &mut Losses) -> Option<Time> {
         let before = losses.len();
         let packet = self.queue.dequeue(now, losses);
@@ -139,7 +138,7 @@ impl NaiveLink {
         packet
     }
 
-    /// The link is taken away.
+    /// Removes the link.
     pub(crate) fn take_away(
         &mut self,
         (waiting, in_flight): (Waiting, InFlight),
@@ -168,7 +167,7 @@ impl NaiveLink {
         self.rate.at(now)
     }
 
-    /// When it is there and in no outage: now, or later.
+    /// The first instant from `now` when the link is present and up.
     pub(crate) fn up_at(&self, now: Time) -> Time {
         self.outages.as_ref().map_or(now, |outages| outages.up_at(now))
     }
@@ -185,7 +184,7 @@ impl NaiveLink {
         self.queue.len() + usize::from(self.in_service.is_some()) + self.on_the_way.len()
     }
 
-    /// The link that would show the same in the tables at `now`.
+    /// A lazy link with the same tables at `now`.
     pub(crate) fn face(&self, now: Time) -> LazyLink {
         let mut face = self.blank.clone();
         face.counters = self.counters;

@@ -1,4 +1,4 @@
-//! What a link gives to the record.
+//! Rows and samples of a link for the record.
 
 use super::queue::Discipline;
 use super::LazyLink;
@@ -32,7 +32,7 @@ impl LazyLink {
         }
     }
 
-    /// A series at the instant up to which the link has been advanced.
+    /// A series at the last instant of `advance`.
     pub(crate) fn sample(&self, series: LinkSeries) -> Sample {
         match series {
             LinkSeries::QueueBytes => Sample::Value(self.backlog().1 as f64),
@@ -41,7 +41,7 @@ impl LazyLink {
         }
     }
 
-    /// Packets whose sending began.
+    /// Packets whose transmission has begun.
     pub(crate) fn carried_packets(&self) -> u64 {
         self.counters().carried
     }

@@ -1,4 +1,4 @@
-//! When a link is down: its outages, and the times for which the timeline takes it away. Looked up in order of time.
+//! Outages of a link, and its absences by the timeline. Looked up in order of time.
 
 use super::profile::Pieces;
 use super::states::TimedStates;
@@ -6,24 +6,24 @@ use crate::dictionary::Cause;
 use crate::spec::{Absence, Downtimes, InFlight, Link, Waiting};
 use bentpipe_units::{Duration, Stream, Time};
 
-/// When a link is down.
+/// The times when a link is down.
 #[derive(Clone, Debug)]
 pub(super) struct Outages {
-    /// Its own outages, and whether it loses what waits then.
+    /// The link's own outages; whether they flush the queue.
     own: Option<(DownAt, bool)>,
-    /// In order of time.
+    /// Absences in order of time.
     absences: Vec<Absence>,
 }
 
 #[derive(Clone, Debug)]
 enum DownAt {
-    /// true: down from here on; and how long the link is up at the start of each repetition.
+    /// true: down from this instant; then the time up at the start of each repetition.
     Listed(Pieces<bool>, Duration),
     Random(TimedStates),
 }
 
 impl Outages {
-    /// Those of a link, if it has any. What happens after `end` is not computed.
+    /// Outages of a link, if it has any. None is computed after `end`.
     pub(super) fn of(link: &Link, absences: &[Absence], seed: u64, end: Time) -> Option<Self> {
         let own = link.outage.as_ref().map(|outage| {
             let times = match &outage.when {
@@ -38,7 +38,7 @@ impl Outages {
         (own.is_some() || !absences.is_empty()).then(|| Self { own, absences: absences.to_vec() })
     }
 
-    /// Why packets that come at `at` are lost, if they are.
+    /// The cause of loss of packets offered at `at`, if the link is closed.
     pub(super) fn closed(&mut self, at: Time) -> Option<Cause> {
         if self.absence(at).is_some_and(|absence| absence.waiting != Waiting::Kept) {
             return Some(Cause::Handover);
@@ -46,24 +46,24 @@ impl Outages {
         self.flushes(at).then_some(Cause::Outage)
     }
 
-    /// Whether what waits at `at` is lost in an outage.
+    /// Whether an outage flushes the queue at `at`.
     pub(super) fn flushes(&mut self, at: Time) -> bool {
         self.own.as_mut().is_some_and(|(times, loses)| *loses && times.is_down(at))
     }
 
-    /// Whether the link takes no packet out of its queue at `at`, because what waits there is going to be lost or sent on.
+    /// Whether the queue is not served at `at`, because its packets will be lost or sent elsewhere.
     pub(super) fn rests(&self, at: Time) -> bool {
         self.absence(at).is_some_and(|absence| absence.waiting != Waiting::Kept)
     }
 
-    /// Whether the link is away at `at`.
+    /// Whether the link is absent at `at`.
     pub(super) fn is_away(&self, at: Time) -> bool {
         self.absence(at).is_some()
     }
 
-    /// When the link is up next, from `at` on.
+    /// The first instant from `at` when the link is up.
     pub(super) fn up_at(&self, at: Time) -> Time {
-        // What is looked up here is going to be asked for again.
+        // A copy of the cursor: the link itself asks again for this time.
         let own = |at| self.own.as_ref().map_or(at, |(times, _)| times.clone().uptime(at).0);
         let mut up = own(at);
         while let Some(absence) = self.absence(up) {
@@ -72,17 +72,17 @@ impl Outages {
         up
     }
 
-    /// Whether the link is taken away while a packet is on it that was sent at `sent` and arrives at `arrival`.
+    /// Whether an absence begins while a packet sent at `sent` is on the link until `arrival`.
     pub(super) fn cuts(&self, sent: Time, arrival: Time) -> bool {
         let first = self.absences.partition_point(|absence| absence.from < sent);
         let begun = self.absences[first..].iter().take_while(|absence| absence.from <= arrival);
         begun.into_iter().any(|absence| absence.in_flight == InFlight::Lost)
     }
 
-    /// The next instant from `at` on at which the link is up, and when it goes down after that.
+    /// The first instant from `at` when the link is up, and the next when it goes down.
     pub(super) fn uptime(&mut self, at: Time) -> (Time, Time) {
         let (mut up, mut down) = self.own_uptime(at);
-        // Own outages and absences may follow on one another.
+        // Outages and absences may follow each other.
         while let Some(absence) = self.absence(up) {
             (up, down) = self.own_uptime(absence.to);
         }
@@ -93,7 +93,7 @@ impl Outages {
     fn own_uptime(&mut self, at: Time) -> (Time, Time) {
         match &mut self.own {
             Some((times, _)) if self.absences.is_empty() => times.uptime(at),
-            // What is looked up ahead is going to be asked for again.
+            // A copy of the cursor: the link asks again for this time.
             Some((times, _)) => times.clone().uptime(at),
             None => (at, Time::NEVER),
         }
@@ -116,14 +116,14 @@ impl DownAt {
         }
     }
 
-    /// The next instant from `at` on at which it is up, and when it goes down after that.
+    /// The first instant from `at` when the profile is up, and the next when it goes down.
     fn uptime(&mut self, at: Time) -> (Time, Time) {
         let is_down = self.is_down(at);
         match self {
             Self::Listed(pieces, up_at_start) => {
                 let begin = if is_down { pieces.end() } else { at };
                 pieces.seek(begin);
-                // A repetition does not end the time up that goes on into the next.
+                // Time up may continue into the next repetition.
                 let more = if pieces.is_last() { *up_at_start } else { Duration::ZERO };
                 (begin, pieces.end() + more)
             }
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(outages.uptime(s(31)), (s(31), s(32)));
     }
 
-    /// Every repetition cut off the packet that was being sent when it began.
+    /// Every repetition truncated the packet in transmission when it began.
     #[test]
     fn the_start_of_a_repetition_is_no_outage() {
         for (spans, up_until) in [([(s(2), s(3))], s(17)), ([(s(14), s(15))], s(14)), ([(s(0), s(3))], s(15))] {

@@ -1,5 +1,5 @@
-//! Plain links: drop-tail, of constant rate and delay, never down. What becomes of a packet is known when it is offered: the link
-//! is arithmetic, and a packet that waits is in the ring like one that is being sent, with the instant of its arrival.
+//! Plain links: drop-tail, constant rate and delay, always up. The fate of a packet is known when it is offered: the link is
+//! arithmetic. A waiting packet is in the ring like a sent one, with the instant of its arrival.
 
 use super::queue::Limit;
 use super::{FastPath, LazyLink, LinkCounters, Losses, NO_SIZE};
@@ -9,16 +9,16 @@ use crate::record::Histogram;
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What a plain link knows beside the parts of every link.
+/// The additional state of a plain link.
 #[derive(Clone, Debug)]
 pub(super) struct Plain {
     limit: Limit,
-    /// Packets that wait, in order.
+    /// Waiting packets, in order.
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
 }
 
-/// A packet that waits. The packet itself is in the ring.
+/// A waiting packet. The packet itself is in the ring.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     since: Time,
@@ -27,14 +27,16 @@ struct Waiting {
     is_corrupted: bool,
 }
 
-/// What becomes of a packet that is to cross a plain link at once.
+/// The fate of a packet on a plain link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Crossing {
-    /// It reaches the far end then.
+    /// Arrives at this instant.
     At(Time),
-    /// There is no room for it.
+    /// Arrives with an error.
+    Damaged(Time),
+    /// Dropped: the queue is full.
     Full,
-    /// It must be offered like any other: others are before it, or it arrives too late.
+    /// Declined: the link is not plain, others are before the packet, or it arrives too late.
     No,
 }
 
@@ -48,12 +50,12 @@ impl Plain {
         (self.waiting.len(), self.waiting_bytes)
     }
 
-    /// Packets that wait and will have an error.
+    /// Waiting packets that will have an error.
     pub(super) fn waiting_corrupted(&self) -> u64 {
         self.waiting.iter().filter(|packet| packet.is_corrupted).count() as u64
     }
 
-    /// Those whose sending begins by `now` wait no longer.
+    /// Removes packets whose transmission begins by `now`.
     #[inline(always)]
     pub(super) fn start_until(&mut self, now: Time, waits: &mut Histogram) {
         while let Some(&Waiting { since, start, size, .. }) = self.waiting.front() {
@@ -66,7 +68,8 @@ impl Plain {
         }
     }
 
-    /// The link takes a packet whose sending begins at `start`, and whose size and time are `packet`. Returns whether there is room.
+    /// Counts a packet whose transmission begins at `start`; `packet` has its size and transmission time. Returns whether
+    /// there is room.
     #[inline(always)]
     fn take(
         &mut self,
@@ -96,17 +99,51 @@ impl Plain {
 }
 
 impl LazyLink {
-    /// The delay of a plain link that leads to no host.
+    /// The delay of a plain link without processing at its end.
     pub(crate) fn plain_delay(&self) -> Option<Duration> {
         self.plain.as_ref().filter(|_| self.processing.is_none()).map(|_| self.fast_path.delay)
     }
 
-    /// A packet of this size is offered at `at`, and crosses at once if it reaches the far end by `until` and follows no other that
-    /// could not. Its errors are in `packet`.
+    /// Carries a packet of this size across an empty plain link, if it arrives by `until`. Sets its instant, next hop and errors.
     #[inline(always)]
-    pub(crate) fn cross(&mut self, at: Time, size: u32, packet: &mut Packet, until: Time) -> Crossing {
-        if !self.is_free_for(at, size) || self.ring.len() > 0 {
-            return self.cross_with_care(at, packet, until);
+    pub(crate) fn carry(&mut self, at: Time, size: u32, packet: &mut Packet, until: Time) -> Crossing {
+        if self.ring.len() > 0 {
+            return Crossing::No;
+        }
+        let crossing = self.book(at, size, until);
+        match crossing {
+            Crossing::At(arrival) => {
+                mark(packet, arrival);
+            }
+            Crossing::Damaged(arrival) => damage(mark(packet, arrival), self.errors_erase),
+            Crossing::Full => self.counters.dropped += 1,
+            Crossing::No => {}
+        }
+        crossing
+    }
+
+    /// Accepts a packet on a plain link. Returns its arrival if it is the first on the link.
+    #[inline(always)]
+    pub(super) fn accept_plainly(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
+        let crossing = self.book(now, packet.length(), Time::NEVER);
+        let (Crossing::At(arrival) | Crossing::Damaged(arrival)) = crossing else {
+            self.lose(now, *packet, Cause::QueueOverflow, losses);
+            return None;
+        };
+        let was_empty = self.ring.len() == 0;
+        let slot = self.ring.push(packet);
+        mark(slot, arrival);
+        if let Crossing::Damaged(_) = crossing {
+            damage(slot, self.errors_erase);
+        }
+        was_empty.then_some(arrival)
+    }
+
+    /// Books a packet on a plain link, if it arrives by `until`. Its fate is known then.
+    #[inline(always)]
+    fn book(&mut self, at: Time, size: u32, until: Time) -> Crossing {
+        if !self.is_free_for(at, size) {
+            return self.book_with_care(at, size, until);
         }
         let finish = at + self.fast_path.sending;
         let arrival = finish + self.fast_path.delay;
@@ -115,25 +152,22 @@ impl LazyLink {
         }
         self.free_at = finish;
         self.fast_path.uncounted += 1;
-        packet.at = arrival;
-        packet.next += 1;
         Crossing::At(arrival)
     }
 
-    /// Whether nothing becomes of a packet of this size but that it is sent at once: it finds the server free, is as large as the last
-    /// one, and no error or processing must be drawn for it.
+    /// Can be sent now: idle server, same size, no random draw.
     #[inline(always)]
     fn is_free_for(&self, at: Time, size: u32) -> bool {
         size == self.fast_path.free_size && self.free_at <= at
     }
 
-    /// As [`cross`](Self::cross), where the packet may have to wait, is of another size, or an error may be drawn for it.
+    /// As [`book`](Self::book), for packets that wait, have another size or need a random draw.
     #[inline(never)]
-    fn cross_with_care(&mut self, at: Time, packet: &mut Packet, until: Time) -> Crossing {
-        if self.plain.is_none() || self.ring.len() > 0 {
+    fn book_with_care(&mut self, at: Time, size: u32, until: Time) -> Crossing {
+        if self.plain.is_none() {
             return Crossing::No;
         }
-        self.fit(packet.length());
+        self.fit(size);
         let start = self.free_at.max(at);
         let finish = start + self.fast_path.sending;
         let arrival = self.arrival(finish);
@@ -143,70 +177,27 @@ impl LazyLink {
         }
         self.counters.offered += 1;
         if !plain.take([at, start], fast_path, &mut self.counters, &mut self.waits) {
-            self.counters.dropped += 1;
             return Crossing::Full;
         }
         (self.free_at, self.last_arrival) = (finish, arrival);
-        packet.at = arrival;
-        packet.next += 1;
-        if self.has_error(finish, packet.size()) {
-            Self::damage(packet, self.errors_erase);
+        match self.has_error(finish, size.into()) {
+            true => Crossing::Damaged(arrival),
+            false => Crossing::At(arrival),
         }
-        Crossing::At(arrival)
     }
 
-    /// A packet is offered to a plain link. Returns when it arrives, if it is the first on the link.
-    #[inline(always)]
-    pub(super) fn accept_plainly(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
-        if !self.is_free_for(now, packet.length()) {
-            return self.accept_with_care(now, packet, losses);
-        }
-        self.free_at = now + self.fast_path.sending;
-        self.fast_path.uncounted += 1;
-        let was_empty = self.ring.len() == 0;
-        let slot = self.ring.push(packet);
-        slot.at = self.free_at + self.fast_path.delay;
-        slot.next += 1;
-        was_empty.then_some(slot.at)
-    }
-
-    /// The same, where it may have to wait, is of another size, or an error may be drawn for it.
-    #[inline(never)]
-    fn accept_with_care(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
-        self.counters.offered += 1;
-        self.fit(packet.length());
-        let start = self.free_at.max(now);
-        let finish = start + self.fast_path.sending;
-        let arrival = self.arrival(finish);
-        let Self { plain: Some(plain), fast_path, .. } = self else { return None };
-        if !plain.take([now, start], fast_path, &mut self.counters, &mut self.waits) {
-            self.lose(now, *packet, Cause::QueueOverflow, losses);
-            return None;
-        }
-        (self.free_at, self.last_arrival) = (finish, arrival);
-        let was_empty = self.ring.len() == 0;
-        let has_error = self.has_error(finish, packet.size());
-        let slot = self.ring.push(packet);
-        slot.at = arrival;
-        slot.next += 1;
-        if has_error {
-            Self::damage(slot, self.errors_erase);
-        }
-        was_empty.then_some(arrival)
-    }
-
-    /// When the packet that is taken next arrives, if it has been sent at `finish`.
+    /// The arrival of the next packet, if its transmission ends at `finish`.
     #[inline(always)]
     fn arrival(&mut self, finish: Time) -> Time {
         let arrival = finish + self.fast_path.delay;
         match &mut self.processing {
-            // No packet is processed before the one that came before it.
+            // Packets are processed in order.
             Some(processing) => (arrival + processing.draw(self.counters.carried)).max(self.last_arrival),
             None => arrival,
         }
     }
 
-    /// The next packet is of this size.
+    /// Sets the size of the next packet.
     #[inline(always)]
     fn fit(&mut self, size: u32) {
         if size != self.fast_path.size {
@@ -234,7 +225,7 @@ impl LazyLink {
         self.waits.record_zeros(uncounted);
     }
 
-    /// Whether there is an error in the packet that has just been taken and will have been sent at `finish`.
+    /// Whether the last packet has an error. Its transmission ends at `finish`.
     #[inline(always)]
     fn has_error(&mut self, finish: Time, size: u64) -> bool {
         !self.error.is_none() && self.draw_error(finish, size)
@@ -245,19 +236,27 @@ impl LazyLink {
         let has_error = self.error.has_error(finish, self.counters.carried - 1, self.wire.size(size));
         if has_error && !self.errors_erase {
             self.counters.corrupted += 1;
-            // If any packets wait, this one is the last of them.
+            // If any packets wait, this is the last of them.
             if let Some(last) = self.plain.as_mut().and_then(|plain| plain.waiting.back_mut()) {
                 last.is_corrupted = true;
             }
         }
         has_error
     }
+}
 
-    /// An error does to a packet what errors do on this link.
-    fn damage(packet: &mut Packet, erases: bool) {
-        match erases {
-            true => packet.erase(),
-            false => packet.corrupt(),
-        }
+/// Sets the arrival and the next hop of a packet.
+#[inline(always)]
+fn mark(packet: &mut Packet, arrival: Time) -> &mut Packet {
+    packet.at = arrival;
+    packet.next += 1;
+    packet
+}
+
+/// Applies an error of the link to a packet.
+fn damage(packet: &mut Packet, erases: bool) {
+    match erases {
+        true => packet.erase(),
+        false => packet.corrupt(),
     }
 }

@@ -9,7 +9,7 @@ use bentpipe_units::{Duration, Rate, Time};
 pub(super) struct Pieces<T> {
     points: Vec<(Time, T)>,
     period: Option<Duration>,
-    /// Start of the current repetition, and the current piece in it.
+    /// Start of the current repetition; current piece in it.
     origin: Time,
     piece: usize,
 }
@@ -19,7 +19,7 @@ impl<T: Copy> Pieces<T> {
         Self { points: points.to_vec(), period, origin: Time::ZERO, piece: 0 }
     }
 
-    /// The values of a profile in steps.
+    /// Values of a profile in steps.
     pub(super) fn of(profile: &Profile<T>) -> Self {
         match profile {
             Profile::Constant(value) => Self::new(&[(Time::ZERO, *value)], None),
@@ -27,7 +27,7 @@ impl<T: Copy> Pieces<T> {
         }
     }
 
-    /// Move the cursor to the piece that holds `at`. Going back is allowed, and slow.
+    /// Moves the cursor to the piece that holds `at`. Going back is allowed, and slow.
     pub(super) fn seek(&mut self, at: Time) {
         if at < self.origin + (self.points[self.piece].0 - Time::ZERO) {
             (self.origin, self.piece) = (Time::ZERO, 0);
@@ -44,7 +44,7 @@ impl<T: Copy> Pieces<T> {
         }
     }
 
-    /// When the current piece ends.
+    /// The end of the current piece.
     pub(super) fn end(&self) -> Time {
         match self.points.get(self.piece + 1) {
             Some(next) => self.origin + (next.0 - Time::ZERO),
@@ -71,10 +71,10 @@ impl<T: Copy> Pieces<T> {
     }
 }
 
-/// The rate of a link, as of the instant last looked up.
+/// The rate of a link. Keeps the instant of the last call.
 #[derive(Clone, Debug)]
 pub(super) enum RateCursor {
-    /// With the last sending time kept: packets come in few sizes.
+    /// Keeps the last transmission time: packets have few sizes.
     Constant {
         rate: Rate,
         size: u32,
@@ -87,7 +87,7 @@ pub(super) enum RateCursor {
 #[derive(Clone, Debug)]
 pub(super) struct Steps {
     pieces: Pieces<Rate>,
-    /// What one repetition carries, in the units of `finish`; 0 if nothing repeats.
+    /// Capacity of one repetition, in the units of `finish`; 0 if nothing repeats.
     per_period: u128,
 }
 
@@ -99,7 +99,7 @@ impl RateCursor {
         }
     }
 
-    /// When the last bit of `size` bytes leaves, if the first one does at `start`.
+    /// The instant when the last of `size` bytes leaves, if the first leaves at `start`.
     pub(super) fn finish(&mut self, start: Time, size: u64) -> Time {
         match self {
             Self::Constant { rate, size: known, time } => {
@@ -112,7 +112,7 @@ impl RateCursor {
         }
     }
 
-    /// The rate of an instant.
+    /// The rate at an instant.
     pub(super) fn at(&mut self, at: Time) -> Rate {
         match self {
             Self::Constant { rate, .. } => *rate,
@@ -123,7 +123,7 @@ impl RateCursor {
         }
     }
 
-    /// How long `size` bytes take at any time; none if that depends on the time, or it never ends.
+    /// The transmission time of `size` bytes, if it is constant and finite.
     pub(super) fn constant(&self, size: u64) -> Option<Duration> {
         match self {
             Self::Constant { rate, .. } => Some(rate.time_to_send(size)).filter(|&time| time != Duration::MAX),
@@ -146,12 +146,12 @@ impl Steps {
         Self { pieces, per_period }
     }
 
-    /// Follows the rate through its changes, in units of bit x 10^12 so that nothing is rounded on the way.
+    /// Follows the rate through its changes, in units of bit x 10^12: no rounding.
     fn finish(&mut self, start: Time, size: u64) -> Time {
         const SCALE: u128 = 1_000_000_000_000;
         let mut left = u128::from(size) * 8 * SCALE;
         let mut at = start;
-        // Whole repetitions at once: a packet may outlast any number of them.
+        // Skips whole repetitions: a packet may outlast any number of them.
         if let (Some(period), true) = (self.pieces.period, self.per_period > 0) {
             let repetitions = (left - 1) / self.per_period;
             left -= repetitions * self.per_period;
@@ -178,7 +178,7 @@ impl Steps {
     }
 }
 
-/// The delay of a link, as of the instant last looked up.
+/// The delay of a link. Keeps the instant of the last call.
 #[derive(Clone, Debug)]
 pub(super) enum DelayCursor {
     Constant(Duration),
@@ -186,14 +186,14 @@ pub(super) enum DelayCursor {
     Varying(Box<Varying>),
 }
 
-/// A delay to which another is added that varies.
+/// A base delay and a variable delay.
 #[derive(Clone, Debug)]
 pub(super) struct Varying {
     propagation: DelayCursor,
     jitter: Jitter,
 }
 
-/// A delay that changes.
+/// A variable delay.
 #[derive(Clone, Debug)]
 pub(super) struct Points {
     pieces: Pieces<Duration>,
@@ -221,7 +221,7 @@ impl DelayCursor {
         }
     }
 
-    /// The delay of an instant without jitter.
+    /// The delay at an instant, without jitter.
     pub(super) fn at(&mut self, at: Time) -> Duration {
         match self {
             Self::Constant(delay) => *delay,
@@ -230,7 +230,7 @@ impl DelayCursor {
         }
     }
 
-    /// The jitter of a packet that has been sent at this instant.
+    /// The jitter of a packet whose transmission ends at this instant.
     pub(super) fn jitter_at(&mut self, sent: Time) -> Duration {
         match self {
             Self::Varying(varying) => varying.jitter.at(sent),
@@ -238,7 +238,7 @@ impl DelayCursor {
         }
     }
 
-    /// The delay, if it never changes.
+    /// The delay, if it is constant.
     pub(super) fn constant(&self) -> Option<Duration> {
         match self {
             Self::Constant(delay) => Some(*delay),
@@ -260,7 +260,7 @@ impl Points {
         let change = from.abs_diff(to).as_ps();
         let part = match change.checked_mul(elapsed) {
             Some(product) => product / span,
-            // Not more than all of the change.
+            // At most the whole change.
             None => (u128::from(change) * u128::from(elapsed) / u128::from(span)) as u64,
         };
         let part = Duration::from_ps(part);

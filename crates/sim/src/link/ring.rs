@@ -3,22 +3,22 @@
 use crate::packet::Packet;
 use bentpipe_units::Time;
 
-/// Packets, first in, first out. Like the standard library's, but its size is a power of two, so that a position wraps with one
-/// `and`: each hop pushes and pops.
-// In this order: whether there are any is read of each link, the packets themselves of few.
+/// Packets, first in, first out. Differs from the standard library's ring: the size is a power of two, so a position wraps
+/// with one `and`.
+// Field order: `len` is read of each link, the packets of few.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(super) struct Ring {
     len: usize,
     head: usize,
-    /// A power of two of them, or none yet.
+    /// Length: a power of two, or zero.
     slots: Vec<Packet>,
 }
 
 const FIRST_SIZE: usize = 4;
 
 impl Ring {
-    /// Append a packet. Change it in its slot, not before: a copy that follows a small write has to wait for it.
+    /// Appends a packet. Change it in its slot, not before: a copy waits for a small write just before it.
     #[inline(always)]
     pub(super) fn push(&mut self, packet: &Packet) -> &mut Packet {
         if self.len == self.slots.len() {
@@ -31,7 +31,7 @@ impl Ring {
         slot
     }
 
-    /// Put a packet before those that are due after `at`.
+    /// Inserts a packet before the packets that are due after `at`.
     #[inline(never)]
     pub(super) fn insert(&mut self, packet: &Packet, at: Time) -> &mut Packet {
         self.push(packet);
@@ -46,8 +46,8 @@ impl Ring {
         slot
     }
 
-    /// The first packet, if it is due by `until`. Copy it as a whole, then [drop](Self::drop_front) it: what is taken apart
-    /// is put together again by small writes, and the next copy waits for them.
+    /// The first packet, if it is due by `until`. Copy it as a whole, then [drop](Self::drop_front) it: a copy waits for
+    /// small writes just before it.
     #[inline(always)]
     pub(super) fn front(&self, until: Time) -> Option<&Packet> {
         if self.len == 0 {
@@ -71,13 +71,13 @@ impl Ring {
         self.pop_due(Time::NEVER)
     }
 
-    /// The last packet leaves the ring.
+    /// Removes the last packet.
     pub(super) fn pop_last(&mut self) -> Option<Packet> {
         self.len = self.len.checked_sub(1)?;
         Some(self.slots[(self.head + self.len) & (self.slots.len() - 1)])
     }
 
-    /// Those that `is_meant` says leave the ring, in order; the others move up, as it has changed them.
+    /// Moves the packets that `is_meant` selects to `left`, in order. It may change the others, which move up.
     pub(super) fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
         let mask = self.slots.len().wrapping_sub(1);
         let mut kept = 0;
@@ -93,7 +93,7 @@ impl Ring {
         self.len = kept;
     }
 
-    /// The first packet, if it is due by `until`.
+    /// Removes the first packet, if it is due by `until`.
     #[inline]
     pub(super) fn pop_due(&mut self, until: Time) -> Option<Packet> {
         let packet = *self.front(until)?;
@@ -105,7 +105,7 @@ impl Ring {
         (self.len > 0).then(|| &self.slots[self.head])
     }
 
-    /// When the first packet is due; [`Time::NEVER`]: there is none.
+    /// The instant when the first packet is due, or [`Time::NEVER`].
     #[inline]
     pub(super) fn next_at(&self) -> Time {
         if self.len == 0 {
@@ -119,7 +119,7 @@ impl Ring {
         self.len
     }
 
-    /// Twice the size; `filler` stands in the new slots.
+    /// Doubles the size. Copies of `filler` fill the new slots.
     #[cold]
     fn grow(&mut self, filler: Packet) {
         self.slots.rotate_left(self.head);

@@ -1,5 +1,5 @@
-//! A good and a bad state in turn, for exponential times or geometric numbers of packets. They begin in their stationary
-//! distribution and do not depend on the traffic; since neither law has a memory, the first state is like all others.
+//! Alternating good and bad states, for exponential times or geometric numbers of packets. They begin in their stationary
+//! distribution and do not depend on the traffic. Neither law has a memory, so the first state is like all others.
 
 use crate::spec::MILLIONTHS;
 use bentpipe_units::{Duration, Stream, Time};
@@ -7,13 +7,13 @@ use bentpipe_units::{Duration, Stream, Time};
 /// States that last for exponential times. Looked up in order of time.
 #[derive(Clone, Debug)]
 pub(super) struct TimedStates {
-    /// Of the good state, of the bad one.
+    /// Means: good state, bad state.
     mean: [Duration; 2],
     durations: Stream,
     drawn: u64,
     is_bad: bool,
     until: Time,
-    /// What comes later is not computed: on a slow link there may be billions of states until a packet leaves.
+    /// End of the computed states: on a slow link there may be billions of states until a packet leaves.
     end: Time,
 }
 
@@ -33,7 +33,7 @@ impl TimedStates {
         self.is_bad
     }
 
-    /// When the state at `at` ends, and when the one after it does.
+    /// The end of the state at `at`, and of the next state.
     pub(super) fn ends_from(&mut self, at: Time) -> (Time, Time) {
         self.seek(at);
         (self.until, self.until + self.duration(!self.is_bad))
@@ -69,7 +69,7 @@ impl TimedStates {
         }
     }
 
-    /// How long the next state lasts, if it is of this kind.
+    /// The duration of the next state, if it is of this kind.
     fn duration(&mut self, is_bad: bool) -> Duration {
         let u = self.durations.uniform_positive(self.drawn);
         let mean = self.mean[usize::from(is_bad)];
@@ -77,8 +77,8 @@ impl TimedStates {
     }
 }
 
-/// States that last for geometric numbers of packets, at least one: from packet to packet the good one ends with
-/// probability p = 1 / its mean, the bad one with r.
+/// States that last for geometric numbers of packets, at least one: after each packet the good state ends with probability p
+/// = 1 / its mean, the bad one with r.
 #[derive(Clone, Debug)]
 pub(super) struct SteppedStates {
     /// ln(1 - p), ln(1 - r).
@@ -109,7 +109,7 @@ impl SteppedStates {
         self.is_bad
     }
 
-    /// Of the state that begins: 1 + floor(ln u / ln(1 - p)).
+    /// Packets in the next state: 1 + floor(ln u / ln(1 - p)).
     fn length(&mut self) -> u64 {
         let u = self.lengths.uniform_positive(self.drawn);
         self.drawn += 1;

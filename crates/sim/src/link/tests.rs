@@ -1,4 +1,4 @@
-//! Lazy service against times computed by hand. Packets have 1000 bytes and links 8 kbit/s: a sending takes a second.
+//! Lazy service against times computed by hand. Packets have 1000 bytes and links 8 kbit/s: a transmission takes a second.
 
 use super::*;
 use crate::ids::{EndpointId, NodeId};
@@ -60,17 +60,17 @@ pub(super) fn packet(id: u32, size: u16) -> Packet {
     packet
 }
 
-/// What happens when the head of the ring reaches the far end: the packet, and when the next one does.
+/// Removes the head of the ring at its arrival. Returns it, with the next arrival.
 fn deliver(link: &mut LazyLink, at: Time, losses: &mut Losses) -> (Option<Packet>, Time) {
     link.advance(at, losses);
     (link.take(at), link.next_arrival())
 }
 
-/// (number, seconds) of each packet that reached the far end.
+/// (number, seconds) of each arrival at the far end.
 type Arrivals = Vec<(u32, f64)>;
 
-/// Offers packets 0, 1, ... of `size` bytes at these instants, after delivering what arrives before: (packet, seconds) of
-/// the arrivals, (packet, cause) of the losses.
+/// Offers packets 0, 1, ... of `size` bytes at these instants. Returns (packet, seconds) of the arrivals and (packet, cause)
+/// of the losses.
 fn run(link: &mut LazyLink, size: u16, offers: &[f64]) -> (Arrivals, Vec<(u32, Cause)>) {
     let (mut arrivals, mut losses) = (Vec::new(), Losses::new());
     let mut deliver_until = |link: &mut LazyLink, until: Time, losses: &mut Losses| {
@@ -100,8 +100,7 @@ fn first_come_first_served() {
     assert_eq!(link.waits.mean_s(), (0.5 + 1.5) / 4.0);
 }
 
-/// AAL5: 1000 + 16 B are 22 cells, 1166 B; 40 + 16 B are 2 cells, 106 B. Bytes that are counted and that wait are those
-/// of packets.
+/// AAL5: 1000 + 16 B are 22 cells, 1166 B; 40 + 16 B are 2 cells, 106 B. Counters and backlog are in bytes of packets.
 #[test]
 fn what_is_framed_takes_longer_and_counts_its_own_bytes() {
     let framed = Spec { framing: Framing::Aal5 { header: 8 }, ..spec(QueueLimit::Bytes(1040)) };
@@ -148,7 +147,7 @@ fn errors_hit_what_is_on_the_wire() {
     }
 }
 
-/// Only an idle link asks to be scheduled: its head is then the new packet.
+/// Only an idle link needs a schedule entry: its head is then the new packet.
 #[test]
 fn the_head_is_the_next_event() {
     let (mut link, mut losses) = (LazyLink::new(&spec(QueueLimit::Unlimited), 1, Time::NEVER), Losses::new());
@@ -163,7 +162,7 @@ fn the_head_is_the_next_event() {
     assert_eq!(deliver(&mut link, s(13.0), &mut losses).1, Time::NEVER);
 }
 
-/// One packet of 1000 B is being sent, two wait.
+/// One packet of 1000 B is in transmission, two wait.
 #[test]
 fn each_series_of_a_link_has_its_own_value() {
     use crate::dictionary::LinkSeries;
@@ -181,7 +180,7 @@ fn each_series_of_a_link_has_its_own_value() {
     assert_eq!(value(LinkSeries::Carried).1, 1000);
 }
 
-/// The packet being sent does not count; at 1.0 s the next one starts before packet 4 arrives.
+/// The packet in transmission does not count; at 1.0 s the next one starts before packet 4 arrives.
 #[test]
 fn a_full_queue_turns_packets_away() {
     let full = [(3, Cause::QueueOverflow), (5, Cause::QueueOverflow)];
@@ -203,7 +202,7 @@ fn small_packets_fit_where_large_ones_do_not() {
     assert_eq!((backlog(&link), losses.len()), ((2, 1500), 1));
 }
 
-/// Down from 1.5 s to 4 s: packet 1 is cut half-way and still occupies the link's length, 2 starts when it is up again.
+/// Down from 1.5 s to 4 s: packet 1 is truncated but occupies its full length, 2 starts when the link is up again.
 #[test]
 fn an_outage_cuts_and_keeps() {
     let mut link =
@@ -224,7 +223,7 @@ fn an_outage_cuts_and_keeps() {
     assert_eq!(link.busy_ps(s(20.0)), 2_500_000_000_000);
 }
 
-/// The same outage, flushing: packets 2 and 3 are lost with it, 4 is offered in vain, 5 finds an idle link.
+/// The outage above, flushing: it drops packets 2 and 3, rejects 4; packet 5 finds an idle link.
 #[test]
 fn an_outage_flushes_and_closes() {
     let mut link =
@@ -232,11 +231,11 @@ fn an_outage_flushes_and_closes() {
     let (arrivals, losses) = run(&mut link, 1000, &[0.0, 0.0, 0.0, 0.0, 3.0, 4.0]);
     assert_eq!(arrivals, [(0, 11.0), (1, 11.5), (5, 15.0)]);
     assert_eq!(losses, [(2, Cause::Outage), (3, Cause::Outage), (4, Cause::Outage)]);
-    // Whoever delivers the cut one counts it.
+    // The network counts the truncated packet.
     assert_eq!(link.counters.dropped, 3);
 }
 
-/// The delay falls from 10 s to 1 s at 2 s: what was sent later does not overtake what was sent before.
+/// The delay falls from 10 s to 1 s at 2 s: later packets do not overtake earlier ones.
 #[test]
 fn arrivals_stay_in_order_when_the_delay_falls() {
     let points = vec![(Time::ZERO, Duration::from_secs(10)), (s(2.0), Duration::from_secs(1))];
@@ -273,7 +272,7 @@ fn a_sending_that_goes_on_counts_in_part() {
     assert_eq!(link.busy_ps(s(9.0)), 1_000_000_000_000);
 }
 
-/// The rest of the outage was taken off the time spent sending before it.
+/// Regression: the rest of the outage was subtracted from the busy time before it.
 #[test]
 fn a_packet_that_waits_for_the_link_to_come_up_takes_nothing_off_its_busy_time() {
     let mut link =
@@ -285,7 +284,7 @@ fn a_packet_that_waits_for_the_link_to_come_up_takes_nothing_off_its_busy_time()
     assert_eq!(link.busy_ps(s(9.5)), 1_500_000_000_000);
 }
 
-/// A packet that never leaves took all busy time with it, and sent the state of a bursty channel to the end of time.
+/// Regression: a packet that never leaves took all busy time, and moved the state of a bursty channel to the end of time.
 #[test]
 fn a_dead_link_keeps_its_packet_and_its_counters() {
     let points = vec![(Time::ZERO, Rate::from_bps(8000)), (s(2.0), Rate::from_bps(0))];
@@ -311,8 +310,8 @@ fn a_dead_link_keeps_its_packet_and_its_counters() {
     assert_eq!(link.len(), 1);
 }
 
-/// However a queue drops and orders: whenever nothing is on the link nothing waits, so that its head is all that the schedule
-/// needs to know; and what was offered was sent, was lost, or waits.
+/// For any queue: an empty ring means that no packet waits, so the head of the ring is enough for the schedule. Each offered
+/// packet was sent, was lost, or waits.
 #[test]
 fn an_empty_ring_means_that_nothing_waits() {
     let limit = QueueLimit::Packets(10);

@@ -1,4 +1,4 @@
-//! What the timeline changes, at its instant: first of all that happens then.
+//! Changes of the timeline. They are the first events of their instant.
 
 use super::Network;
 use crate::ids::LinkId;
@@ -7,12 +7,12 @@ use crate::spec::{Change, Waiting};
 use bentpipe_units::Time;
 
 impl Network {
-    /// When the timeline changes something next.
+    /// The instant of the next change.
     pub(super) fn next_change(&self) -> Time {
         self.changes.as_slice().first().map_or(Time::NEVER, |change| change.0)
     }
 
-    /// The last instant before the timeline changes something, up to which what it has left can be relied on.
+    /// The last instant before the next change.
     pub(super) fn before_next_change(&self) -> Time {
         match self.next_change() {
             Time::NEVER => Time::NEVER,
@@ -20,7 +20,7 @@ impl Network {
         }
     }
 
-    /// All that the timeline changes now.
+    /// Carries out all changes that are due.
     #[cold]
     pub(super) fn change(&mut self) {
         while self.next_change() <= self.now {
@@ -36,14 +36,15 @@ impl Network {
                     self.count_losses(link);
                     self.reroute(link, waiting, left);
                 }
-                // The link knew beforehand.
+                // The link knew its absences from the start.
                 Some((_, Change::Up(_))) | None => {}
             }
         }
         self.update_horizon();
     }
 
-    /// Packets that waited for a link go on from its node, or from the node that took its place, by the route that this node knows now.
+    /// Sends packets of an absent link's queue from its node, or from the node that replaced it, by the present route of that
+    /// node.
     fn reroute(&mut self, link: LinkId, waiting: Waiting, packets: Vec<Packet>) {
         let (from, to) = (self.scenario.links[link].from, self.scenario.links[link].to);
         for mut packet in packets {
@@ -66,7 +67,7 @@ mod tests {
     use crate::spec::InFlight;
     use bentpipe_units::Duration;
 
-    /// It ended with a panic: no node was asked for a way where no route ever changes.
+    /// Regression: it panicked, since tables of routes were empty where no route ever changes.
     #[test]
     fn what_a_link_leaves_behind_finds_no_way_where_no_route_changes() {
         let text = "duration = \"2 s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
@@ -82,11 +83,11 @@ mod tests {
             let causes = result.drops.text("cause").iter().zip(result.drops.whole("packets"));
             causes.filter(|(name, _)| *name == cause.name()).map(|(_, packets)| packets).sum()
         };
-        // A hundred wait when the link goes and know no other way; 250 come after.
+        // A hundred wait when the link goes and have no other route; 250 come after.
         assert!((345..360).contains(&lost(Cause::Handover)), "{:?}", result.drops);
     }
-    /// A hundred packets wait at a satellite for its link to a user, who goes over to another: they arrive from there, in order, but for
-    /// those on their way. Otherwise all are lost, as the satellite knows no other way.
+    /// A hundred packets wait at a satellite for its link to a user, who moves to another satellite. They arrive from there
+    /// in order, except those on the link. Otherwise all are lost, as the satellite has no other route.
     #[test]
     fn what_waits_moves_to_the_link_that_takes_over() {
         let lost = |waiting: &str| {

@@ -1,4 +1,4 @@
-//! What happens at the ends of routes: packets arrive, connections and applications act.
+//! Endpoints and applications: packets arrive, connections and applications act, each at its own instant `at`.
 
 use super::critical::Acting;
 use super::Network;
@@ -12,16 +12,16 @@ use bentpipe_tcp::Event;
 use bentpipe_units::{Seq, Time};
 
 impl Network {
-    /// A packet has reached its host.
+    /// Delivers a packet to its endpoint, and sends the answers.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, node: NodeId, packet: &Packet) {
+    pub(super) fn arrive(&mut self, at: Time, node: NodeId, packet: &Packet) {
         if packet.is_datagram() {
-            return self.receive_datagram(node, packet);
+            return self.receive_datagram(at, node, packet);
         }
         let endpoint = packet.endpoint();
         if packet.body != NO_BODY {
             if let Some(label) = self.bodies.label(packet) {
-                self.traffic.read_label(self.now, endpoint, label);
+                self.traffic.read_label(at, endpoint, label);
             }
         }
         if self.observers.is_any && self.traffic.hosts[endpoint].is_listening() {
@@ -29,62 +29,62 @@ impl Network {
         }
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
-            return self.lose(self.now, LossPlace::Node(node), *packet, Cause::NoListener);
+            return self.lose(at, LossPlace::Node(node), *packet, Cause::NoListener);
         }
         self.ledger.delivered += 1;
-        host.on_arrival(self.now, packet, &mut self.bodies);
+        host.on_arrival(at, packet, &mut self.bodies);
         if host.sends_data {
             if let Some(rtt) = host.conn.take_rtt() {
                 self.traffic.flows[packet.flow()].rtts.record_span(rtt);
             }
             if self.recorder.wants_events && host.conn.acked_bytes() > 0 {
-                self.recorder.on_event(self.now, packet.flow(), EventKind::Acked, host.conn.acked_bytes());
+                self.recorder.on_event(at, packet.flow(), EventKind::Acked, host.conn.acked_bytes());
             }
         }
-        self.drive(endpoint);
+        self.drive(at, endpoint);
     }
 
-    /// The same, not expanded where it is called: few packets come this way.
+    /// `arrive`, not inlined: few packets come this way.
     #[inline(never)]
-    pub(super) fn arrive_apart(&mut self, node: NodeId, packet: &Packet) {
-        self.arrive(node, packet);
+    pub(super) fn arrive_apart(&mut self, at: Time, node: NodeId, packet: &Packet) {
+        self.arrive(at, node, packet);
     }
 
-    /// An end does what it does by itself before `until`.
+    /// Runs the timers of an endpoint that expire before `until`, each at its instant.
     #[inline(always)]
     pub(super) fn act_until(&mut self, endpoint: EndpointId, until: Time) {
         while self.traffic.hosts[endpoint].wakes_before(until) {
-            self.now = self.traffic.hosts[endpoint].next_wakeup();
-            self.act(endpoint);
+            let at = self.traffic.hosts[endpoint].next_wakeup();
+            self.act(at, endpoint);
         }
     }
 
     #[inline(never)]
-    fn act(&mut self, endpoint: EndpointId) {
+    fn act(&mut self, at: Time, endpoint: EndpointId) {
         if self.observers.is_any {
             self.trace_wakeup(endpoint);
         }
-        self.traffic.wake_endpoint(self.now, endpoint);
-        self.drive_apart(endpoint);
+        self.traffic.wake_endpoint(at, endpoint);
+        self.drive_apart(at, endpoint);
     }
 
     pub(super) fn wake_endpoint(&mut self, endpoint: EndpointId) {
         let host = &mut self.traffic.hosts[endpoint];
         let due = host.next_wakeup();
         let is_due = due <= self.now;
-        // Otherwise the deadline has moved later since.
+        // If it is not due, the deadline has moved since.
         host.armed = if is_due { Time::NEVER } else { due };
         self.schedule.set(Source::Endpoint(endpoint), host.armed);
         if is_due {
-            self.act(endpoint);
+            self.act(self.now, endpoint);
         }
     }
 
-    /// An application acts.
+    /// Runs the application of a flow.
     pub(super) fn wake_flow(&mut self, flow: FlowId) {
         self.traffic.wake_flow(self.now, flow);
         self.rearm_flow(flow);
-        self.carry_out_tasks();
+        self.carry_out_tasks(self.now);
     }
 
     pub(super) fn rearm_flow(&mut self, flow: FlowId) {
@@ -96,7 +96,7 @@ impl Network {
 
     /// Carries out the tasks of the applications, until there are no more.
     #[inline(never)]
-    pub(super) fn carry_out_tasks(&mut self) {
+    pub(super) fn carry_out_tasks(&mut self, at: Time) {
         while let Some(task) = self.traffic.next_task() {
             match task {
                 Task::Begin(slot) => {
@@ -109,17 +109,17 @@ impl Network {
                 }
                 Task::Drive(endpoint) => {
                     self.note_acting(Acting::ForApplication);
-                    self.drive_apart(endpoint);
+                    self.drive_apart(at, endpoint);
                 }
                 Task::Rearm(flow) => self.rearm_flow(flow),
                 Task::Send(flow, size) => {
-                    let mut packet = Packet::datagram(self.now, flow, size, self.routes.first(PathId::there(flow)))
+                    let mut packet = Packet::datagram(at, flow, size, self.routes.first(PathId::there(flow)))
                         .in_class(self.scenario.flows[flow].class);
                     self.ledger.sent += 1;
                     if self.observers.is_any {
                         self.see_sent(&packet);
                     }
-                    self.launch(&mut packet);
+                    self.launch(at, &mut packet);
                 }
                 Task::Enter(flow) => self.enter_from_port(flow),
             }
@@ -129,45 +129,45 @@ impl Network {
         }
     }
 
-    /// Sends all that an endpoint has to send, takes its events, schedules its wake-up.
+    /// Sends all segments of an endpoint, takes its events, schedules its wake-up.
     #[inline(always)]
-    fn drive(&mut self, endpoint: EndpointId) {
-        self.transmit(endpoint);
+    fn drive(&mut self, at: Time, endpoint: EndpointId) {
+        self.transmit(at, endpoint);
         let host = &mut self.traffic.hosts[endpoint];
         if host.conn.has_events() || self.recorder.wants_flow_series || host.needs_attention() {
-            self.report(endpoint);
+            self.report(at, endpoint);
         }
-        self.traffic.note_limit(self.now, endpoint);
+        self.traffic.note_limit(at, endpoint);
         self.rearm(endpoint);
     }
 
-    /// See [`arrive_apart`](Self::arrive_apart).
+    /// `drive`, not inlined.
     #[inline(never)]
-    fn drive_apart(&mut self, endpoint: EndpointId) {
-        self.drive(endpoint);
+    fn drive_apart(&mut self, at: Time, endpoint: EndpointId) {
+        self.drive(at, endpoint);
     }
 
     #[inline(always)]
-    fn transmit(&mut self, endpoint: EndpointId) {
-        if !self.traffic.hosts[endpoint].sends_plainly() || !self.transmit_plain(endpoint) {
-            self.transmit_with_options(endpoint);
+    fn transmit(&mut self, at: Time, endpoint: EndpointId) {
+        if !self.traffic.hosts[endpoint].sends_plainly() || !self.transmit_plain(at, endpoint) {
+            self.transmit_with_options(at, endpoint);
         }
     }
 
-    /// See [`arrive_apart`](Self::arrive_apart).
+    /// `transmit`, not inlined.
     #[inline(never)]
-    fn transmit_apart(&mut self, endpoint: EndpointId) {
-        self.transmit(endpoint);
+    fn transmit_apart(&mut self, at: Time, endpoint: EndpointId) {
+        self.transmit(at, endpoint);
     }
 
-    /// Returns whether all is sent: what left may have had its answer already, and that may ask for options.
+    /// Sends segments without options. Returns false if options are needed: an answer may have arrived during the call.
     #[inline(always)]
-    fn transmit_plain(&mut self, endpoint: EndpointId) -> bool {
+    fn transmit_plain(&mut self, at: Time, endpoint: EndpointId) -> bool {
         loop {
             let host = &mut self.traffic.hosts[endpoint];
-            let Some(segment) = host.conn.poll_plain(self.now) else { return true };
-            let mut packet = host.send_plain(self.now, &segment, &mut self.bodies);
-            let is_on_a_link = self.depart(endpoint, &mut packet);
+            let Some(segment) = host.conn.poll_plain(at) else { return true };
+            let mut packet = host.send_plain(at, &segment, &mut self.bodies);
+            let is_on_a_link = self.depart(at, endpoint, &mut packet);
             if !is_on_a_link && !self.traffic.hosts[endpoint].sends_plainly() {
                 return false;
             }
@@ -175,36 +175,36 @@ impl Network {
     }
 
     #[inline(never)]
-    fn transmit_with_options(&mut self, endpoint: EndpointId) {
+    fn transmit_with_options(&mut self, at: Time, endpoint: EndpointId) {
         loop {
             let host = &mut self.traffic.hosts[endpoint];
-            let Some(segment) = host.conn.poll_transmit(self.now) else { return };
-            let mut packet = host.send(self.now, &segment, &mut self.bodies);
-            self.depart(endpoint, &mut packet);
+            let Some(segment) = host.conn.poll_transmit(at) else { return };
+            let mut packet = host.send(at, &segment, &mut self.bodies);
+            self.depart(at, endpoint, &mut packet);
         }
     }
 
-    /// The slow path: events, what the application waits for, and series.
+    /// The slow path: events, waits of the application, series.
     #[inline(never)]
-    fn report(&mut self, endpoint: EndpointId) {
+    fn report(&mut self, at: Time, endpoint: EndpointId) {
         while let Some(event) = self.traffic.hosts[endpoint].conn.poll_event() {
-            self.on_event(endpoint, event);
+            self.on_event(at, endpoint, event);
             // The application may have closed.
-            self.transmit_apart(endpoint);
+            self.transmit_apart(at, endpoint);
         }
         if self.traffic.hosts[endpoint].is_wait_over() {
-            self.traffic.on_wait_over(self.now, endpoint, &mut self.recorder);
+            self.traffic.on_wait_over(at, endpoint, &mut self.recorder);
             if self.observers.is_any {
                 self.trace_completions(endpoint);
             }
-            self.transmit_apart(endpoint);
+            self.transmit_apart(at, endpoint);
         }
-        self.traffic.hosts[endpoint].attend(self.now);
+        self.traffic.hosts[endpoint].attend(at);
         if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
             let host = &self.traffic.hosts[endpoint];
-            self.recorder.on_sender(self.now, host.flow, |series| host.value_of(series));
+            self.recorder.on_sender(at, host.flow, |series| host.value_of(series));
         }
-        self.carry_out_tasks();
+        self.carry_out_tasks(at);
     }
 
     #[inline]
@@ -216,40 +216,41 @@ impl Network {
         }
     }
 
-    /// A segment leaves its end in this packet. Returns whether a link took it or lost it, and nothing else has happened.
+    /// Sends a packet of an endpoint. Returns true if a link took or lost it: no answer has arrived.
     #[inline(always)]
-    fn depart(&mut self, endpoint: EndpointId, packet: &mut Packet) -> bool {
+    fn depart(&mut self, at: Time, endpoint: EndpointId, packet: &mut Packet) -> bool {
         self.ledger.sent += 1;
         if self.recorder.wants_decisions {
-            self.record_departure(endpoint, packet);
+            self.record_departure(at, endpoint, packet);
         }
         if self.observers.is_any {
             self.see_sent(packet);
         }
-        self.launch(packet)
+        self.launch(at, packet)
     }
 
     #[cold]
-    fn record_departure(&mut self, endpoint: EndpointId, packet: &Packet) {
+    fn record_departure(&mut self, at: Time, endpoint: EndpointId, packet: &Packet) {
         let host = &self.traffic.hosts[endpoint];
         if packet.len > 0 && host.sends_data {
             let segment = packet.plain_segment();
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
-            self.recorder.on_event(self.now, host.flow, event_of_segment(&segment), offset);
+            self.recorder.on_event(at, host.flow, event_of_segment(&segment), offset);
         }
     }
 
-    /// A packet leaves its host. Returns whether a link was next.
+    /// Sends a packet from its host. Returns whether a link was next.
     #[inline(always)]
-    pub(super) fn launch(&mut self, packet: &mut Packet) -> bool {
-        let is_on_a_link = self.take_link(packet);
+    pub(super) fn launch(&mut self, at: Time, packet: &mut Packet) -> bool {
+        let is_on_a_link = self.take_link(at, packet);
         if !is_on_a_link {
+            debug_assert!(at == self.now, "nothing runs ahead of time at nodes that act");
             self.launch_at_node(packet);
         }
         is_on_a_link
     }
 
-    /// A packet leaves its host at a node that has middleboxes, or that knows the way; or at that where its route ends.
+    /// Sends a packet whose host is a node with middleboxes, with the choice of the next hop, or at the end of its route.
     #[inline(never)]
     fn launch_at_node(&mut self, packet: &mut Packet) {
         let flow = &self.scenario.flows[packet.flow()];
@@ -259,15 +260,15 @@ impl Network {
 
     /// A datagram or a message has reached its host.
     #[cold]
-    fn receive_datagram(&mut self, node: NodeId, packet: &Packet) {
+    fn receive_datagram(&mut self, at: Time, node: NodeId, packet: &Packet) {
         if packet.is_message() {
-            return self.receive_message(node, packet);
+            return self.receive_message(at, node, packet);
         }
         self.ledger.delivered += 1;
         if self.observers.is_any {
             self.see_arrival(node, packet);
         }
-        self.traffic.on_datagram(self.now, packet, self.bodies.sent_at(packet));
+        self.traffic.on_datagram(at, packet, self.bodies.sent_at(packet));
         if self.traffic.flows[packet.flow()].is_port() {
             self.deliver_to_port(packet);
         }
@@ -275,19 +276,19 @@ impl Network {
     }
 
     /// A message to an end of a connection, if that is still there.
-    fn receive_message(&mut self, node: NodeId, packet: &Packet) {
+    fn receive_message(&mut self, at: Time, node: NodeId, packet: &Packet) {
         let message = self.bodies.message(packet);
         let recipient = message.and_then(|message| self.traffic.reader_of(message));
         let (Some(message), Some(endpoint)) = (message, recipient) else {
-            return self.lose(self.now, LossPlace::Node(node), *packet, Cause::NoListener);
+            return self.lose(at, LossPlace::Node(node), *packet, Cause::NoListener);
         };
-        self.traffic.hosts[endpoint].on_message(self.now, message);
+        self.traffic.hosts[endpoint].on_message(at, message);
         self.consume(packet);
-        self.drive_apart(endpoint);
+        self.drive_apart(at, endpoint);
     }
 
-    fn on_event(&mut self, endpoint: EndpointId, event: Event) {
-        self.traffic.on_event(self.now, endpoint, event);
+    fn on_event(&mut self, at: Time, endpoint: EndpointId, event: Event) {
+        self.traffic.on_event(at, endpoint, event);
         if let Event::Aborted(_) = event {
             self.trace_failure(endpoint);
         }
@@ -299,7 +300,7 @@ impl Network {
             return;
         }
         if let Some((kind, value)) = event_kind(event, endpoint.is_opener()) {
-            self.recorder.on_event(self.now, host.flow, kind, value);
+            self.recorder.on_event(at, host.flow, kind, value);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What each link leads to, and what follows from that: which links may run ahead of time, and where they merge.
+//! Decides at the start of a run which links may run ahead of time, from the routes of all paths.
 
 use super::inbox::Inbox;
 use super::routes::Routes;
@@ -7,34 +7,42 @@ use crate::link::LazyLink;
 use crate::spec::{Link, NodeKind, Order, Scenario};
 use bentpipe_units::Duration;
 
-/// What a link needs to know of the node that it leads to.
+/// The far end of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FarEnd {
     pub(super) node: NodeId,
-    pub(super) drops_corrupted: bool,
-    /// Whether the node has functions that see what is corrupted before it is dropped.
-    pub(super) shows_corrupted: bool,
-    /// Whether the node does anything but send packets on by the route that they carry.
+    pub(super) behind: Behind,
+    /// Whether the node has middleboxes or chooses the next hop.
     pub(super) is_asked: bool,
-    /// Every packet goes on to a link that only this one feeds.
-    pub(super) relays: bool,
-    /// Every packet is for an end of a connection that nothing else moves but its own timers, and that alone feeds the link to
-    /// which it sends.
-    pub(super) ends: bool,
-    /// Every packet goes on to a link that only plain links feed, several of them: where it waits for that; else [`NO_INBOX`].
-    pub(super) inbox: u32,
+    pub(super) drops_corrupted: bool,
+    /// Whether middleboxes of the node see corrupted packets before the node drops them.
+    pub(super) shows_corrupted: bool,
 }
 
-/// Not the number of an inbox.
-pub(super) const NO_INBOX: u32 = u32::MAX;
-
-/// In place of the number of an inbox: packets on this link have trails.
-pub(super) const TRACED: u32 = u32::MAX - 1;
+/// The next stage of all packets of a link. It decides how far the link may run ahead of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// A node. Each packet has its own event.
+    Node,
+    /// Links that have no other feeder.
+    Chain,
+    /// One endpoint, which reacts only to these packets and its timers, and alone feeds its outgoing link.
+    End,
+    /// A link with several feeders, all plain. Packets wait in this inbox.
+    Inbox(u32),
+    /// Packets with trails, for critical paths. Each has its own event.
+    Traced,
+}
 
 impl FarEnd {
-    /// The far end of the link where packets have trails: each arrives at its own event.
-    pub(super) fn traced(self) -> Self {
-        Self { relays: false, ends: false, inbox: TRACED, ..self }
+    /// Whether packets may cross the link in one step, if it is plain and idle. `arrives`: also those that reach an endpoint.
+    #[inline(always)]
+    pub(super) fn can_cross(&self, arrives: bool) -> bool {
+        match self.behind {
+            Behind::Chain => !self.is_asked,
+            Behind::End => arrives,
+            Behind::Node | Behind::Inbox(_) | Behind::Traced => false,
+        }
     }
 }
 
@@ -43,21 +51,19 @@ fn reorders(link: &Link) -> bool {
     link.arq.is_some_and(|arq| arq.order == Order::Free)
 }
 
-/// What each link leads to. `acts` says which nodes have functions.
+/// Returns the far end of each link. `acts` tests whether a node has middleboxes.
 pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeId) -> bool) -> Vec<FarEnd> {
     let far_end = |link: &Link| FarEnd {
         node: link.to,
+        behind: Behind::Node,
+        is_asked: acts(link.to) || routes.is_by_node(),
         drops_corrupted: scenario.nodes[link.to].kind != NodeKind::BentPipe,
         shows_corrupted: scenario.nodes[link.to].kind == NodeKind::Processing && acts(link.to),
-        is_asked: acts(link.to) || routes.is_by_node(),
-        relays: !acts(link.to) && !reorders(link),
-        ends: !acts(link.to) && !reorders(link) && !routes.is_by_node() && scenario.record.series.is_empty(),
-        inbox: NO_INBOX,
     };
     let mut far_ends: Vec<FarEnd> = scenario.links.iter().map(far_end).collect();
     let feeders = feeders(scenario);
     let changing = scenario.timeline.routes();
-    // Whether the other end of this path answers by a link that only it feeds.
+    // Whether the endpoint of this path alone feeds the link of its answers.
     let is_own = |path: PathId| {
         let (there, back) = (PathId::there(path.flow()), PathId::back(path.flow()));
         let back = if path.is_back() { there } else { back };
@@ -65,23 +71,33 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
         let is_fixed = !changing.contains_key(&path) && !changing.contains_key(&back);
         answers && is_fixed && scenario.flows[path.flow()].app.is_single()
     };
+    let runs_ahead = |link: &Link| !acts(link.to) && !reorders(link);
+    let ends_ahead = !routes.is_by_node() && scenario.record.series.is_empty();
+    let mut relays: Vec<bool> = scenario.links.iter().map(runs_ahead).collect();
+    let mut ends: Vec<bool> = relays.iter().map(|&ahead| ahead && ends_ahead).collect();
     each_hop(scenario, |path, from, to| {
-        if let Some(from) = from {
-            far_ends[from].relays &= to.is_some_and(|to| feeders[to] == Feeder::Link(from));
-            far_ends[from].ends &= to.is_none() && is_own(path);
+        if let Some(from) = from.map(LinkId::index) {
+            relays[from] &= to.is_some_and(|to| feeders[to] == Feeder::Link(LinkId::new(from)));
+            ends[from] &= to.is_none() && is_own(path);
         }
     });
+    for (far_end, (relays, ends)) in far_ends.iter_mut().zip(relays.into_iter().zip(ends)) {
+        far_end.behind = match (relays, ends) {
+            (true, _) => Behind::Chain,
+            (false, true) => Behind::End,
+            (false, false) => Behind::Node,
+        };
+    }
     far_ends
 }
 
-/// Where a link's packets come from.
+/// The source of a link's packets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeder {
     None,
     Link(LinkId),
-    /// The host at which this path begins.
+    /// The first host of this path.
     Host(PathId),
-    /// Several.
     Many,
 }
 
@@ -96,11 +112,10 @@ fn feeders(scenario: &Scenario) -> Vec<Feeder> {
     feeders
 }
 
-/// The inboxes of links that several plain links feed, which lead nowhere else.
+/// Returns the inboxes: of links with several feeders that are plain and have no other next link.
 pub(super) fn inboxes(scenario: &Scenario, links: &[LazyLink], far_ends: &mut [FarEnd]) -> Vec<Inbox> {
     let plain_delay = |link: LinkId| links[link].plain_delay().filter(|_| !far_ends[link].is_asked);
-    // Of each link whether it leads to one other only, and to which; and of those that lead there the shortest and the longest
-    // delay, if all are plain.
+    // By link: its only next link, if it has one; and the shortest and longest delay of its feeders, if all are plain.
     let mut next: Vec<Option<Option<LinkId>>> = vec![None; links.len()];
     each_hop(scenario, |_, from, to| {
         if let Some(from) = from {
@@ -117,20 +132,22 @@ pub(super) fn inboxes(scenario: &Scenario, links: &[LazyLink], far_ends: &mut [F
             spans[to] = spans[to].zip(delay).map(with);
         }
     });
-    let (feeders, mut inboxes, mut inbox_of) = (feeders(scenario), Vec::new(), vec![NO_INBOX; links.len()]);
+    let (feeders, mut inboxes, mut inbox_of) = (feeders(scenario), Vec::new(), vec![None; links.len()]);
     for link in LinkId::all(links.len()).filter(|&link| feeders[link] == Feeder::Many) {
         if let (Some((least, most)), Some(seat)) = (spans[link], seats[link]) {
-            inbox_of[link] = inboxes.len() as u32;
+            inbox_of[link] = Some(inboxes.len() as u32);
             inboxes.push(Inbox::new(link, seat, least, most));
         }
     }
     for (far_end, next) in far_ends.iter_mut().zip(next) {
-        far_end.inbox = next.flatten().map_or(NO_INBOX, |next| inbox_of[next]);
+        if let Some(inbox) = next.flatten().and_then(|next| inbox_of[next]) {
+            far_end.behind = Behind::Inbox(inbox);
+        }
     }
     inboxes
 }
 
-/// Notes for each path each link by which packets can come to a node, with each by which they can leave it; none stands for a host.
+/// Calls `note` with each path, each link into a node and each link out of it on this path. Hosts are `None`.
 fn each_hop(scenario: &Scenario, mut note: impl FnMut(PathId, Option<LinkId>, Option<LinkId>)) {
     let changing = scenario.timeline.routes();
     for path in PathId::all(2 * scenario.flows.len()).filter(|path| !changing.contains_key(path)) {
@@ -141,7 +158,7 @@ fn each_hop(scenario: &Scenario, mut note: impl FnMut(PathId, Option<LinkId>, Op
         }
         note(path, from, None);
     }
-    // Where routes change, a packet may come to a node by one route and leave it by any other.
+    // If routes change, a packet may reach a node by one route and leave it by another.
     for (path, later) in changing {
         let later = later.into_iter().filter_map(|(_, route)| route);
         let routes: Vec<&[LinkId]> = [scenario.first_route(path)].into_iter().chain(later).collect();

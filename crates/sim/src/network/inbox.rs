@@ -1,12 +1,9 @@
-//! Where links merge: what is on its way to a link that several plain links feed waits here, in one place for all of them, and the
-//! schedule has one entry for it, however many feed it.
+//! Inboxes of links with several plain feeders. The packets of all feeders wait in one inbox, with one entry in the schedule.
+//! || A packet enters when a feeder accepts it: its arrival is known then. A packet offered now needs at least the shortest
+//! feeder delay. All packets due before that are here, and can be taken out together, in the order in which links deliver.
 //!
-//! A packet comes in when a feeder accepts it: the instant at which it reaches the far end is known then. Nothing that is offered
-//! to a feeder from now on arrives within the shortest of their delays, so that all which does can be taken out at once, in the
-//! order in which links deliver.
-//!
-//! Time is divided into slots of equal width. Packets lie in the slot of their arrival as they came, and are ordered when the first
-//! of them is due: by time, and where links deliver at one instant as the [schedule](crate::engine) says.
+//! Time is divided into slots of equal width. Packets are added to the slot of their arrival. A slot is sorted when its first
+//! packet is due: by time, and at one instant by the order of the [schedule](crate::engine).
 
 use super::routes::Routes;
 use crate::engine::Schedule;
@@ -14,56 +11,56 @@ use crate::ids::LinkId;
 use crate::packet::Packet;
 use bentpipe_units::{Duration, Time};
 
-/// What waits to be offered to one link.
+/// Packets on their way to one link.
 #[derive(Clone, Debug)]
 pub(super) struct Inbox {
-    /// The link.
+    /// The link behind the feeders.
     pub(super) link: LinkId,
-    /// Its feeder at whose place in the schedule the next one stands.
+    /// The feeder that owns the schedule entry.
     pub(super) seat: LinkId,
     /// The shortest delay of its feeders.
     pub(super) lead: Duration,
-    /// A slot is 2 to this picoseconds wide.
+    /// Width of a slot: 2 to this power, in picoseconds.
     shift: u32,
-    /// The number of the first slot that may hold packets; numbers count from the start of time.
+    /// Number of the first slot that may hold packets, counted from time zero.
     first: u64,
-    /// Slots from the first on, each at the place of its number modulo their count.
+    /// Slots from the first on, each at its number modulo their count.
     slots: Box<[Slot; SLOTS]>,
-    /// Which of them hold packets: a bit for each place.
+    /// Bit mask of the slots that hold packets.
     filled: u64,
-    /// Packets of the slot `first` in order: instant since its start, and place. Empty unless packets were taken out of it.
+    /// Sorted packets of the slot `first`: instant since its start, and place. Empty until `open` sorts the slot.
     order: Vec<u64>,
-    /// How many of those are out.
+    /// Packets of `order` taken out so far.
     taken: usize,
-    /// What is due behind all slots, and the number of its first slot.
+    /// Packets due after all slots; the lowest of their slot numbers.
     later: Vec<Packet>,
     later_from: u64,
-    /// Empty slots that had packets.
+    /// Empty vectors for reuse.
     spare: Vec<Vec<Packet>>,
-    /// The packet that is due first, by its instant and its feeder, as the schedule knows it.
+    /// The first packet: arrival and feeder, as in the schedule.
     pub(super) head: Option<(Time, LinkId)>,
 }
 
-/// Packets that are due within the width of a slot.
+/// Packets due within the width of a slot.
 #[derive(Clone, Debug, Default)]
 struct Slot {
     packets: Vec<Packet>,
-    /// That which is due first: when, and its place.
+    /// The first packet: arrival, and place in `packets`.
     earliest: (Time, usize),
 }
 
 const SLOTS: usize = u64::BITS as usize;
 
-/// Bits of a place in a slot; above them is the instant since its start. More packets than have a number would take 10 GB.
+/// Bits of a place in a slot; the bits above hold the instant since its start. More packets than places would take 10 GB.
 const PLACE_BITS: u32 = 28;
 
-/// Slots are no wider, so that an instant since their start has a place above those bits.
+/// Largest width: an instant since the start fits the bits above the place.
 const SHIFT_MAX: u32 = u64::BITS - PLACE_BITS;
 
-/// A microsecond: slots are no narrower.
+/// Smallest width: a microsecond.
 const SHIFT_MIN: u32 = 20;
 
-/// Who delivered a packet, and who goes first of those that deliver at one instant.
+/// The order of packets from different feeders at one instant.
 #[derive(Clone, Copy)]
 pub(super) struct Order<'a> {
     pub(super) routes: &'a Routes,
@@ -82,9 +79,9 @@ impl Order<'_> {
 }
 
 impl Inbox {
-    /// For a link whose feeders, of which `seat` is one, have delays of at least and at most these.
+    /// Makes the inbox of a link. `seat` is one of its feeders; `lead` and `longest` bound their delays.
     pub(super) fn new(link: LinkId, seat: LinkId, lead: Duration, longest: Duration) -> Self {
-        // Some slots in what is taken out at once; and in all slots a few times what is on the way without a queue.
+        // Several slots for each call of `merge`; all slots cover a few times the delay of a packet that does not queue.
         let width = (lead.as_ps() / 2).max(longest.as_ps() / 16).max(1);
         Self {
             link,
@@ -103,7 +100,7 @@ impl Inbox {
         }
     }
 
-    /// Takes out all packets, in no order.
+    /// Removes all packets, in no order.
     pub(super) fn clear(&mut self) -> Vec<Packet> {
         let mut left = std::mem::take(&mut self.later);
         let opened = self.first as usize % SLOTS;
@@ -117,8 +114,8 @@ impl Inbox {
         left
     }
 
-    /// A packet is on its way that reaches the link at its `at`, by a feeder that accepted it at `now` or later. Returns whether it
-    /// is now the one that is due first.
+    /// Inserts a packet that arrives at its `at`, accepted by a feeder at `now` or later. Returns whether it is now the
+    /// first.
     #[inline]
     pub(super) fn insert(&mut self, now: Time, packet: &Packet, order: Order<'_>) -> bool {
         let is_first = self.head.is_none_or(|(at, feeder)| {
@@ -142,7 +139,7 @@ impl Inbox {
         is_first
     }
 
-    /// The number of the first slot of which packets wait behind all slots.
+    /// First slot number whose packets wait in `later`.
     fn end(&self) -> u64 {
         self.later_from.min(self.first + SLOTS as u64)
     }
@@ -163,7 +160,7 @@ impl Inbox {
         slot.packets.push(*packet);
     }
 
-    /// The last packet of a slot of which some are out already finds its turn among the others.
+    /// Inserts the last packet of the open slot into its order.
     #[cold]
     fn put_in_order(&mut self, order: Order<'_>) {
         let slot = &self.slots[self.first as usize % SLOTS].packets;
@@ -179,7 +176,7 @@ impl Inbox {
         since_start << PLACE_BITS | place as u64
     }
 
-    /// Up to where packets are taken out if those up to `until` may be: to the end of a slot, if one ends before that.
+    /// Limits `until` to the end of a slot, if a slot with packets ends before.
     pub(super) fn whole(&self, until: Time) -> Time {
         let end = until.as_ps().saturating_add(1) >> self.shift;
         match self.head {
@@ -188,7 +185,7 @@ impl Inbox {
         }
     }
 
-    /// Takes out the next packet that is due by `until`.
+    /// Removes the next packet, if it is due by `until`.
     #[inline(always)]
     pub(super) fn pop(&mut self, until: Time, order: Order<'_>) -> Option<Packet> {
         if self.order.is_empty() {
@@ -205,7 +202,7 @@ impl Inbox {
         Some(packet)
     }
 
-    /// Orders the packets of the next slot, if it begins by `until`.
+    /// Sorts the packets of the next slot, if it begins by `until`.
     fn open(&mut self, until: Time, order: Order<'_>) -> Option<()> {
         let now = until.as_ps() >> self.shift;
         let number = self.next_slot().unwrap_or(self.later_from).min(now);
@@ -229,7 +226,7 @@ impl Inbox {
         Some(())
     }
 
-    /// All packets of the first slot are out.
+    /// Empties the first slot: all its packets are out.
     fn close(&mut self) {
         let place = self.first as usize % SLOTS;
         let mut slot = std::mem::take(&mut self.slots[place].packets);
@@ -240,7 +237,7 @@ impl Inbox {
         self.taken = 0;
     }
 
-    /// What waits behind all slots comes in, as far as there are slots for it by now.
+    /// Moves packets from `later` to slots that now exist.
     #[cold]
     fn look_behind(&mut self, order: Order<'_>) {
         self.later_from = u64::MAX;
@@ -253,13 +250,13 @@ impl Inbox {
         self.later = far;
     }
 
-    /// The number of the next slot that holds packets.
+    /// Number of the next slot that holds packets.
     fn next_slot(&self) -> Option<u64> {
         let ahead = self.filled.rotate_right((self.first % SLOTS as u64) as u32).trailing_zeros();
         (self.filled != 0).then(|| self.first + u64::from(ahead))
     }
 
-    /// The packet that is due first: when, and by which feeder.
+    /// The first packet: arrival and feeder.
     pub(super) fn next(&self, order: Order<'_>) -> Option<(Time, LinkId)> {
         let packet = match (self.order.get(self.taken), self.next_slot()) {
             (Some(&key), _) => &self.slots[self.first as usize % SLOTS].packets[place_of(key)],
@@ -285,8 +282,8 @@ mod tests {
     use bentpipe_tcp::Segment;
     use bentpipe_units::Stream;
 
-    /// Against a list that is searched: packets of some feeders with delays of their own, some of which wait for long; taken out one
-    /// by one, up to an instant, or up to the end of a slot.
+    /// Compares with a list that is searched: packets of several feeders with different delays, some after long waits, taken
+    /// out one by one, up to an instant, or up to the end of a slot.
     #[test]
     fn packets_come_out_in_the_order_in_which_links_deliver() {
         let names = ["a", "b", "c", "d", "e"];
@@ -302,7 +299,7 @@ mod tests {
                 draws += 1;
                 dice.below(draws, n)
             };
-            // In steps of a millisecond, so that packets meet.
+            // Steps of a millisecond, so that packets meet.
             let step = 1_000_000_000;
             let delays: Vec<u64> = names.iter().map(|_| (1 + below(20)) * step).collect();
             let [least, most] =

@@ -1,6 +1,10 @@
-//! From link to link.
+//! Moves packets from link to link.
+//!
+//! One event may move many packets ahead of time, each at its own instant, as far as [`Behind`] permits: along a chain, into a
+//! link with several feeders, or to an endpoint. `now` is the instant of the event. The horizon is the next instant when
+//! another event may observe the network.
 
-use super::far_ends::{FarEnd, NO_INBOX, TRACED};
+use super::far_ends::{Behind, FarEnd};
 use super::inbox::{Inbox, Order};
 use super::routes::{AT_NODE, HOST};
 use super::Network;
@@ -13,21 +17,25 @@ use crate::record::LossPlace;
 use bentpipe_units::Time;
 
 impl Network {
-    /// The head of a link's ring reaches the next node.
+    /// Handles the event of a link: moves packets from its ring, or from the inbox behind it.
     #[inline(always)]
     pub(super) fn deliver(&mut self, index: LinkId) {
         let far_end = self.far_ends[index];
-        if far_end.inbox != NO_INBOX {
-            return self.merge_or_trace(index, far_end.inbox);
-        }
+        let until = match far_end.behind {
+            Behind::Inbox(inbox) => return self.merge(inbox as usize),
+            Behind::Chain => self.bounds.horizon.max(self.now),
+            Behind::End if self.now < self.bounds.horizon => self.bounds.horizon,
+            Behind::Node | Behind::End => return self.deliver_one(index, far_end),
+            Behind::Traced => return self.deliver_traced(index),
+        };
+        self.run_ahead(index, far_end, until);
+    }
+
+    /// Moves the head of a link's ring to its node.
+    #[inline(always)]
+    fn deliver_one(&mut self, index: LinkId, far_end: FarEnd) {
         let link = &mut self.links[index];
         link.serve(self.now, &mut self.losses);
-        if far_end.relays {
-            return self.relay(index, far_end);
-        }
-        if far_end.ends && self.now < self.bounds.horizon {
-            return self.deliver_ahead(index, far_end);
-        }
         let Some(front) = link.front(self.now) else {
             self.schedule.set_next(link.next_arrival());
             return self.count_losses(index);
@@ -47,78 +55,36 @@ impl Network {
         self.forward(far_end.node, &mut packet);
     }
 
-    /// All that this link carries goes to links that no other feeds: they accept it ahead of time, each packet
-    /// at its own instant, and there is one event for all packets that are on the link instead of one for each.
-    /// Such a link is given the same packets at the same instants, and nothing else reads it before the horizon.
-    fn relay(&mut self, index: LinkId, far_end: FarEnd) {
+    /// Moves the packets of a link's ring up to `until` to the next links or to their endpoint, each at its own instant.
+    fn run_ahead(&mut self, index: LinkId, far_end: FarEnd, until: Time) {
+        self.links[index].serve(self.now, &mut self.losses);
         if !self.losses.is_empty() {
             self.count_losses(index);
         }
-        let until = self.bounds.horizon.max(self.now);
+        let is_last = far_end.behind == Behind::End;
         while let Some(front) = self.links[index].front_ahead(self.now, until) {
             let mut packet = *front;
-            self.links[index].drop_front();
-            if packet.is_damaged() && self.ends_at(index, &packet) {
-                continue;
-            }
-            if far_end.is_asked && !self.find_way(packet.at, far_end.node, &mut packet) {
-                continue;
-            }
-            let next = LinkId::new(self.routes.hops[packet.next as usize] as usize);
-            self.accept(packet.at, next, &mut packet);
-        }
-        self.schedule.set(Source::Link(index), self.links[index].next_arrival());
-    }
-
-    /// All that is on this link arrives, ahead of time: each packet at its own instant, and before it what the end that it is
-    /// for does by itself until then. There is one event for all of them, and what an end needs is at hand.
-    fn deliver_ahead(&mut self, index: LinkId, far_end: FarEnd) {
-        if !self.losses.is_empty() {
-            self.count_losses(index);
-        }
-        while let Some(front) = self.links[index].front_ahead(self.present, self.bounds.horizon) {
-            let packet = *front;
-            if self.moves_others(&packet) && packet.at > self.present {
+            if is_last && packet.at > self.now && self.moves_others(&packet) {
                 break;
             }
             self.links[index].drop_front();
-            self.arrive_ahead(index, far_end.node, &packet);
+            if is_last {
+                self.arrive_ahead(index, far_end.node, &packet);
+            } else if !(packet.is_damaged() && self.ends_at(index, &packet))
+                && (!far_end.is_asked || self.find_way(packet.at, far_end.node, &mut packet))
+            {
+                let next = self.next_link(&packet);
+                self.offer::<false>(packet.at, next, &mut packet);
+            }
         }
-        self.now = self.present;
         self.schedule.set(Source::Link(index), self.links[index].next_arrival());
     }
 
-    /// Whether it is not for the end of a connection alone.
-    #[inline(always)]
-    fn moves_others(&self, packet: &Packet) -> bool {
-        packet.is_datagram() || self.bodies.label(packet).is_some()
-    }
-
-    /// A packet arrives at its own instant, after what the end that it is for does by itself until then.
-    #[inline]
-    fn arrive_ahead(&mut self, index: LinkId, node: NodeId, packet: &Packet) {
-        if !packet.is_datagram() {
-            self.act_until(packet.endpoint(), packet.at);
-        }
-        self.now = packet.at;
-        if !packet.is_damaged() || !self.ends_at(index, packet) {
-            self.arrive(node, packet);
-        }
-    }
-
-    #[inline]
-    fn merge_or_trace(&mut self, index: LinkId, inbox: u32) {
-        match inbox {
-            TRACED => self.deliver_traced(index),
-            inbox => self.merge(inbox as usize),
-        }
-    }
-
-    /// A link that several feed is offered what is in its inbox, ahead of time: each packet at its own instant, and all that arrives
-    /// before anything can that is not in there yet.
+    /// Offers the packets of an inbox to its link, each at its own instant. Packets that are not in the inbox yet arrive later
+    /// than `lead` from now.
     fn merge(&mut self, inbox: usize) {
         let Inbox { link, lead, .. } = self.inboxes[inbox];
-        let until = self.bounds.horizon.min(self.present + lead).max(self.present);
+        let until = self.bounds.horizon.min(self.now + lead).max(self.now);
         let until = self.inboxes[inbox].whole(until);
         while let Some(mut packet) =
             self.inboxes[inbox].pop(until, Order { routes: &self.routes, schedule: &self.schedule })
@@ -127,17 +93,16 @@ impl Network {
             if !packet.is_damaged() || !self.ends_at(feeder, &packet) {
                 self.offer::<true>(packet.at, link, &mut packet);
             }
-            // Something else may come between two that arrive at one instant.
-            if until == self.present {
+            // At `now` itself, another event may be due between two packets.
+            if until == self.now {
                 break;
             }
         }
-        self.now = self.present;
         let next = self.inboxes[inbox].next(Order { routes: &self.routes, schedule: &self.schedule });
         self.expect(inbox, next);
     }
 
-    /// The schedule has one entry for all that is in an inbox: that of the feeder whose packet arrives first.
+    /// Schedules an inbox: its only entry is that of the feeder of its first packet.
     fn expect(&mut self, inbox: usize, next: Option<(Time, LinkId)>) {
         let Inbox { seat, head, .. } = &mut self.inboxes[inbox];
         *head = next;
@@ -145,20 +110,24 @@ impl Network {
         self.schedule.seat(*seat, feeder, at);
     }
 
-    /// A packet is offered to a link that leads to an inbox.
+    /// Whether a packet can affect more than one endpoint.
+    #[inline(always)]
+    fn moves_others(&self, packet: &Packet) -> bool {
+        packet.is_datagram() || self.bodies.label(packet).is_some()
+    }
+
+    /// Runs the timers of the packet's endpoint up to `packet.at`, then delivers the packet.
     #[inline]
-    fn enter_inbox(&mut self, at: Time, link: LinkId, inbox: usize, packet: &mut Packet) {
-        if self.links[link].cross(at, packet.length(), packet, Time::NEVER) == Crossing::Full {
-            packet.at = at;
-            return self.lose(at, LossPlace::Link(link), *packet, Cause::QueueOverflow);
+    fn arrive_ahead(&mut self, index: LinkId, node: NodeId, packet: &Packet) {
+        if !packet.is_datagram() {
+            self.act_until(packet.endpoint(), packet.at);
         }
-        let order = Order { routes: &self.routes, schedule: &self.schedule };
-        if self.inboxes[inbox].insert(self.present, packet, order) {
-            self.expect(inbox, Some((packet.at, link)));
+        if !packet.is_damaged() || !self.ends_at(index, packet) {
+            self.arrive(packet.at, node, packet);
         }
     }
 
-    /// Whether a packet that link `index` damaged is lost where it arrives.
+    /// Handles the arrival of a packet that link `index` damaged. Returns whether it is lost.
     #[cold]
     pub(super) fn ends_at(&mut self, index: LinkId, packet: &Packet) -> bool {
         let cause = if packet.is_cut_off() {
@@ -175,7 +144,7 @@ impl Network {
         true
     }
 
-    /// Whether a corrupted packet is lost where it arrives.
+    /// Reports a corrupted packet. Drops it at hosts and at nodes that check packets. Returns whether it is lost.
     fn ends_corrupted(&mut self, far_end: FarEnd, packet: &Packet) -> bool {
         let is_at_host = self.routes.hops[packet.next as usize] == HOST;
         if is_at_host {
@@ -190,60 +159,58 @@ impl Network {
         is_dropped
     }
 
-    /// A packet leaves `node` for its next hop.
+    /// Sends a packet from `node` to its next link, or delivers it if `node` is its host.
     #[inline(always)]
     pub(super) fn forward(&mut self, node: NodeId, packet: &mut Packet) {
-        if !self.take_link(packet) {
-            self.arrive_apart(node, packet);
+        if !self.take_link(self.now, packet) {
+            self.arrive_apart(self.now, node, packet);
         }
     }
 
-    /// A packet is offered to the link that is its next hop. Returns whether there is one.
+    /// Offers a packet to its next link. Returns false if it has none here: its node is next, or its host.
     #[inline(always)]
-    pub(super) fn take_link(&mut self, packet: &mut Packet) -> bool {
+    pub(super) fn take_link(&mut self, at: Time, packet: &mut Packet) -> bool {
         let hop = self.routes.hops[packet.next as usize];
         let is_link = hop < AT_NODE;
         if is_link {
-            self.accept(self.now, LinkId::new(hop as usize), packet);
+            self.offer::<false>(at, LinkId::new(hop as usize), packet);
         }
         is_link
     }
 
-    /// A packet is offered to a link at `at`: now, or ahead of time.
+    /// The next link of a packet between two links.
     #[inline(always)]
-    pub(super) fn accept(&mut self, at: Time, link: LinkId, packet: &mut Packet) {
-        self.offer::<false>(at, link, packet);
+    fn next_link(&self, packet: &Packet) -> LinkId {
+        LinkId::new(self.routes.hops[packet.next as usize] as usize)
     }
 
-    /// The same. `ARRIVES`: if the packet reaches an end ahead of time, that acts at once; not to be asked for while an end acts.
+    /// Offers a packet to a link at `at`, which is now or later. Carries it across chains of idle plain links in one step.
+    /// `ARRIVES` also delivers it to an endpoint. Never set while an endpoint acts: no recursion.
     #[inline(always)]
     fn offer<const ARRIVES: bool>(&mut self, at: Time, link: LinkId, packet: &mut Packet) {
         let far_end = &self.far_ends[link];
-        if (far_end.relays | (ARRIVES & far_end.ends)) && at < self.bounds.horizon {
-            return self.cross::<ARRIVES>(at, link, packet);
+        if far_end.can_cross(ARRIVES) && at < self.bounds.horizon {
+            return self.carry::<ARRIVES>(at, link, packet);
         }
-        let inbox = far_end.inbox;
-        self.enter(at, link, inbox, packet);
+        let behind = far_end.behind;
+        self.enter(at, link, behind, packet);
     }
 
-    /// A packet crosses at once all links of which that can be said.
+    /// Carries a packet across chains, then offers it to the first link that it cannot cross.
     #[inline]
-    fn cross<const ARRIVES: bool>(&mut self, mut at: Time, mut link: LinkId, packet: &mut Packet) {
+    fn carry<const ARRIVES: bool>(&mut self, mut at: Time, mut link: LinkId, packet: &mut Packet) {
         let (size, until) = (packet.length(), self.bounds.horizon);
-        let inbox = loop {
+        let behind = loop {
             let far_end = &self.far_ends[link];
-            let (inbox, node) = (far_end.inbox, far_end.node);
-            let is_last = ARRIVES && far_end.ends && !self.moves_others(packet);
-            if !(far_end.relays && !far_end.is_asked || is_last) {
-                break inbox;
+            let (behind, node) = (far_end.behind, far_end.node);
+            let is_last = behind == Behind::End;
+            if !far_end.can_cross(ARRIVES) || is_last && self.moves_others(packet) {
+                break behind;
             }
-            match self.links[link].cross(at, size, packet, until) {
-                Crossing::No => break inbox,
-                Crossing::Full => {
-                    packet.at = at;
-                    return self.lose(at, LossPlace::Link(link), *packet, Cause::QueueOverflow);
-                }
-                Crossing::At(arrival) => at = arrival,
+            match self.links[link].carry(at, size, packet, until) {
+                Crossing::No => break behind,
+                Crossing::Full => return self.overflow(at, link, packet),
+                Crossing::At(arrival) | Crossing::Damaged(arrival) => at = arrival,
             }
             if is_last {
                 return self.arrive_ahead(link, node, packet);
@@ -251,18 +218,18 @@ impl Network {
             if packet.is_damaged() && self.ends_at(link, packet) {
                 return;
             }
-            link = LinkId::new(self.routes.hops[packet.next as usize] as usize);
+            link = self.next_link(packet);
         };
-        self.enter(at, link, inbox, packet);
+        self.enter(at, link, behind, packet);
     }
 
+    /// Offers a packet to a link where it stays: in the ring, or in the inbox behind it.
     #[inline(always)]
-    fn enter(&mut self, at: Time, link: LinkId, inbox: u32, packet: &mut Packet) {
-        if inbox != NO_INBOX {
-            return match inbox {
-                TRACED => self.enter_traced(at, link, packet),
-                inbox => self.enter_inbox(at, link, inbox as usize, packet),
-            };
+    fn enter(&mut self, at: Time, link: LinkId, behind: Behind, packet: &mut Packet) {
+        match behind {
+            Behind::Inbox(inbox) => return self.enter_inbox(at, link, inbox as usize, packet),
+            Behind::Traced => return self.enter_traced(at, link, packet),
+            Behind::Node | Behind::Chain | Behind::End => {}
         }
         if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
             self.schedule.set(Source::Link(link), at);
@@ -271,14 +238,31 @@ impl Network {
             self.count_losses(link);
         }
     }
+
+    /// Offers a packet to a feeder of an inbox: computes its arrival and inserts it there.
+    #[inline]
+    fn enter_inbox(&mut self, at: Time, link: LinkId, inbox: usize, packet: &mut Packet) {
+        if self.links[link].carry(at, packet.length(), packet, Time::NEVER) == Crossing::Full {
+            return self.overflow(at, link, packet);
+        }
+        let order = Order { routes: &self.routes, schedule: &self.schedule };
+        if self.inboxes[inbox].insert(self.now, packet, order) {
+            self.expect(inbox, Some((packet.at, link)));
+        }
+    }
+
+    /// Drops a packet that found no room in the queue of a link.
+    fn overflow(&mut self, at: Time, link: LinkId, packet: &mut Packet) {
+        packet.at = at;
+        self.lose(at, LossPlace::Link(link), *packet, Cause::QueueOverflow);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Three hops of which the second and third are fed by one link each; the third is the bottleneck. With errors,
-    /// an outage, and losses of all kinds on links that run ahead of time.
+    /// Two access links, then a chain of two links; the last is the bottleneck. Errors, an outage and overflows.
     const CHAIN: &str = r#"
 duration = "20.0123 s"
 [tcp]
@@ -312,6 +296,15 @@ to = "d"
 count = 2
 "#;
 
+    fn is_inbox(far_end: &FarEnd) -> bool {
+        matches!(far_end.behind, Behind::Inbox(_))
+    }
+
+    /// Forbids work ahead of time.
+    fn on_time(far_end: &mut FarEnd) {
+        far_end.behind = Behind::Node;
+    }
+
     #[test]
     fn relaying_ahead_of_time_changes_nothing() {
         let series = "[record]\nseries = [\"queue_packets\", \"carried_bps\", \"cwnd_bytes\"]\ninterval = \"7 ms\"\n";
@@ -325,10 +318,10 @@ count = 2
             let scenario = crate::scenario::from_toml(&text, "chain", &[]).unwrap().scenario;
             let run = |relays: bool| {
                 let mut network = Network::build(&scenario, 3);
-                assert!(network.far_ends.iter().any(|far_end| far_end.relays));
-                assert!(network.far_ends.iter().any(|far_end| far_end.inbox != NO_INBOX));
+                assert!(network.far_ends.iter().any(|far_end| far_end.behind == Behind::Chain));
+                assert!(network.far_ends.iter().any(is_inbox));
                 if !relays {
-                    network.far_ends.iter_mut().for_each(|far_end| (far_end.relays, far_end.inbox) = (false, NO_INBOX));
+                    network.far_ends.iter_mut().filter(|far_end| far_end.behind != Behind::End).for_each(on_time);
                 }
                 while !network.run(1000) {}
                 network.finish().unwrap()
@@ -339,8 +332,7 @@ count = 2
         }
     }
 
-    /// What leaves an inbox reaches its end without an event: with packets that arrive there corrupted, and are reported, delayed
-    /// ACKs, and hosts that take time, as well as without.
+    /// Packets from an inbox reach their endpoint without an event: with and without corruption reports and processing times.
     #[test]
     fn arriving_ahead_of_time_changes_nothing() {
         let outage = "\noutage = { spans = [[\"12 s\", \"12.1 s\"]], queue = \"flush\" }";
@@ -359,10 +351,13 @@ count = 2
                 (network.finish().unwrap(), events)
             };
             let (ahead, few) = run(|_| {});
-            let (behind_rings, more) = run(|far_end| far_end.ends = false);
-            let (on_time, all) =
-                run(|far_end| (far_end.relays, far_end.ends, far_end.inbox) = (false, false, NO_INBOX));
-            assert!(ahead == on_time && behind_rings == on_time, "{tcp}");
+            let (behind_rings, more) = run(|far_end| {
+                if far_end.behind == Behind::End {
+                    on_time(far_end);
+                }
+            });
+            let (all_on_time, all) = run(on_time);
+            assert!(ahead == all_on_time && behind_rings == all_on_time, "{tcp}");
             assert!(ahead.drops.text("where").iter().any(|place| place == "d"), "{tcp}");
             assert!(5 * few < 4 * more && more < all, "{tcp}: {few}, {more}, {all} events");
         }

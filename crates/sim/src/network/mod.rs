@@ -1,5 +1,5 @@
-//! A network in motion: links, nodes, traffic and the schedule, from a [`Scenario`]. It is a value: two of them in one
-//! thread are independent.
+//! A running network: links, nodes, traffic and the schedule, from a [`Scenario`]. It is a value: networks in one thread are
+//! independent.
 
 mod changes;
 mod critical;
@@ -27,7 +27,7 @@ use crate::spec::{Change, Scenario};
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
 use critical::CriticalPaths;
-use far_ends::{far_ends, inboxes, FarEnd};
+use far_ends::{far_ends, inboxes, Behind, FarEnd};
 use inbox::Inbox;
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
@@ -43,22 +43,20 @@ pub use witness::{ends, Fate, Sighting, Witness};
 #[derive(Debug)]
 pub struct Network {
     schedule: Schedule,
-    /// The instant at which things happen: that of the event, or later, where a link or an end runs ahead of time.
+    /// The instant of the event. Links and endpoints that run ahead of time are given their own instants.
     now: Time,
-    /// The instant of the event.
-    present: Time,
     stop: Option<StopReason>,
     trouble: Option<Failure>,
     bounds: Bounds,
 
     links: Vec<LazyLink>,
-    /// What each link leads to.
+    /// Far ends, by link.
     far_ends: Vec<FarEnd>,
-    /// What is on its way to links that several links feed.
+    /// Packets on their way to links with several feeders.
     inboxes: Vec<Inbox>,
     nodes: Vec<NodeState>,
     routes: Routes,
-    /// What is still to change.
+    /// Changes that are still due.
     changes: std::vec::IntoIter<(Time, Change)>,
     traffic: Traffic,
 
@@ -79,32 +77,32 @@ pub struct Network {
 struct Observers {
     witness: Option<Box<dyn Witness>>,
     critical: Option<Box<CriticalPaths>>,
-    /// Whether there is any.
+    /// Whether there is an observer.
     is_any: bool,
 }
 
-/// Instants that the run does not pass, or not at once.
+/// Bounds of time.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     end: Time,
-    /// Events after this instant wait until something else was looked at: a change, or whether the run is over.
+    /// Events after this instant wait: a change, or the end of the run, comes first.
     gate: Time,
     /// See [`Network::update_horizon`].
     horizon: Time,
 }
 
 impl Network {
-    /// The network of `scenario` at the start of time, with all random streams of `seed`.
+    /// Builds the network of `scenario` at time zero. All random streams come from `seed`.
     pub fn build(scenario: &Arc<Scenario>, seed: u64) -> Self {
         Self::build_with(scenario, seed, Vec::new())
     }
 
-    /// The same, where functions act on packets with bytes from outside as `real` does.
+    /// As [`build`](Self::build); `real` adds middleboxes for packets with bytes from outside.
     pub fn build_real(scenario: &Arc<Scenario>, seed: u64, real: &Arc<dyn RealPackets>) -> Self {
         Self::build_all(scenario, seed, Vec::new(), Some(real))
     }
 
-    /// The same with middleboxes of one's own at nodes, behind those that the scenario has there.
+    /// As [`build`](Self::build), with custom middleboxes at nodes, after those of the scenario.
     pub fn build_with(
         scenario: &Arc<Scenario>,
         seed: u64,
@@ -127,7 +125,7 @@ impl Network {
         let own = own.into_iter().chain(guards(scenario, real));
         own.for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(Own(middlebox))));
         introduce(scenario, &mut boxes);
-        // Afterwards: functions find one another by their places in the scenario.
+        // After `introduce`: middleboxes find each other by their positions in the scenario.
         if let Some(real) = real {
             stand_beside(scenario, seed, real, &mut boxes);
         }
@@ -138,7 +136,7 @@ impl Network {
         let mut far_ends = far_ends(scenario, &routes, acts);
         let inboxes = inboxes(scenario, &links, &mut far_ends);
         if critical.is_some() {
-            far_ends.iter_mut().for_each(|far_end| *far_end = far_end.traced());
+            far_ends.iter_mut().for_each(|far_end| far_end.behind = Behind::Traced);
         }
         let traffic = Traffic::new(scenario, seed, |path| routes.first(path), true);
         let end = Time::ZERO + scenario.duration;
@@ -150,7 +148,6 @@ impl Network {
                 traffic.hosts.slots(),
             ),
             now: Time::ZERO,
-            present: Time::ZERO,
             stop: None,
             trouble: None,
             bounds: Bounds { end, gate: end, horizon: Time::ZERO },
@@ -173,7 +170,7 @@ impl Network {
             scenario: Arc::clone(scenario),
         };
         network.change();
-        network.carry_out_tasks();
+        network.carry_out_tasks(Time::ZERO);
         for flow in FlowId::all(network.traffic.flows.len()) {
             network.rearm_flow(flow);
         }
@@ -182,7 +179,7 @@ impl Network {
         network
     }
 
-    /// Handle up to `events` events. True: the run is over.
+    /// Handles up to `events` events. Returns whether the run is over.
     pub fn run(&mut self, events: u64) -> bool {
         for _ in 0..events {
             if self.stop.is_some() {
@@ -199,8 +196,7 @@ impl Network {
         self.stop.is_some()
     }
 
-    /// Nothing more happens before the next change, or up to `until`: carries out that change, or goes to `until`, and ends the
-    /// run if that is where it ends.
+    /// Advances to the next change and carries it out; or advances to `until`, and ends the run if that is its end.
     #[cold]
     fn pass_gate(&mut self, until: Time) {
         let change = self.next_change();
@@ -215,12 +211,12 @@ impl Network {
         }
     }
 
-    /// Stop here: [`finish`](Self::finish) gives what there is so far.
+    /// Stops the run. [`finish`](Self::finish) returns the results so far.
     pub fn interrupt(&mut self) {
         self.stop.get_or_insert(StopReason::Interrupted);
     }
 
-    /// The instant up to which the run has come.
+    /// The present instant of the run.
     pub fn now(&self) -> Time {
         self.now
     }
@@ -233,10 +229,10 @@ impl Network {
         self.now.as_secs_f64() / self.bounds.end.as_secs_f64()
     }
 
-    /// The results.
+    /// Ends the run and returns its results.
     ///
     /// # Errors
-    /// What a middlebox did that cannot be: the run ended there.
+    /// A middlebox broke its contract: the run ended there.
     ///
     /// # Panics
     ///
@@ -271,7 +267,7 @@ impl Network {
 
     #[inline(always)]
     fn come_to(&mut self, at: Time) {
-        (self.now, self.present) = (at, at);
+        self.now = at;
     }
 
     #[inline(always)]
@@ -286,16 +282,15 @@ impl Network {
         }
     }
 
-    /// How far links may be ahead of time: up to the next sample or change, and up to the end of the run where that is known,
-    /// that is once a flow is established that neither completes nor gives up. Where packets may come from outside at any time,
-    /// or are seen in order: not at all.
+    /// Sets the horizon: links may run ahead up to the next sample, change, or the end of the run. That end is known once a
+    /// flow is established that neither completes nor gives up. With ports or observers, nothing runs ahead.
     fn update_horizon(&mut self) {
         self.bounds.gate = self.bounds.end.min(self.before_next_change());
         let is_known = self.traffic.is_endless && self.ports.is_empty() && !self.observers.is_any;
         self.bounds.horizon = if is_known { self.bounds.gate.min(self.recorder.next_wakeup()) } else { Time::ZERO };
     }
 
-    // Apart from the loop over events, which it would cost registers.
+    // Not inlined: it would cost registers in the loop over events.
     #[inline(never)]
     fn sample(&mut self) {
         self.advance_links();
@@ -327,13 +322,13 @@ impl Network {
         self.drops.add(place, packet.flow(), cause, packet.size());
         self.ports.on_loss(self.now, place, cause, &packet, &mut self.bodies);
         self.bodies.release(&packet);
-        let offset = self.traffic.on_loss(at, &packet, cause, self.present);
+        let offset = self.traffic.on_loss(at, &packet, cause, self.now);
         let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
         self.recorder.on_loss(at, place, packet.flow(), cause, lost);
     }
 }
 
-/// Behind each function stands what does the same for real packets, if that is something else.
+/// Inserts the middleboxes for real packets, each after the middlebox that it accompanies.
 fn stand_beside(scenario: &Scenario, seed: u64, real: &Arc<dyn RealPackets>, boxes: &mut [Vec<AnyMiddlebox>]) {
     for node in NodeId::all(boxes.len()) {
         let spec = &scenario.nodes[node];
@@ -346,7 +341,7 @@ fn stand_beside(scenario: &Scenario, seed: u64, real: &Arc<dyn RealPackets>, box
     }
 }
 
-/// `acts` says which nodes have functions; `traced`: packets have trails.
+/// Builds the links. `acts` tests whether a node has middleboxes; `traced`: packets have trails.
 fn links(scenario: &Scenario, seed: u64, acts: impl Fn(NodeId) -> bool, traced: bool) -> Vec<LazyLink> {
     let (end, mut absences) = (Time::ZERO + scenario.duration, scenario.timeline.absences());
     let links = LinkId::all(scenario.links.len()).zip(&scenario.links).zip(processing(scenario));
@@ -355,7 +350,7 @@ fn links(scenario: &Scenario, seed: u64, acts: impl Fn(NodeId) -> bool, traced: 
         let link = if traced { link.with_journal() } else { link };
         match absences.remove(&id) {
             Some(absences) => link.with_absences(spec, &absences, seed, end),
-            // Functions look into the queues of their node.
+            // Middleboxes read the queues of their node.
             None if acts(spec.from) || traced => link,
             None => link.simplified(spec),
         }

@@ -1,5 +1,5 @@
-//! Links with a largest packet: what is larger is dropped in front of them, and reported to its sender where they say so
-//! (RFC 1191 §4). No function of a scenario: a link with `mtu` puts it at the node where it begins, behind all that stand there.
+//! Links with an MTU: drops larger packets at their node, and reports them to senders if the link has reports (RFC 1191 §4).
+//! The middlebox is not in the scenario: it is added at the node of each such link, after the others.
 
 use crate::dictionary::Cause;
 use crate::ids::{LinkId, NodeId};
@@ -10,7 +10,7 @@ use bentpipe_tcp::Notice;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The links of a node that have one.
+/// The links of a node that have an MTU.
 #[derive(Debug)]
 struct Guard {
     links: Vec<(LinkId, Mtu)>,
@@ -18,7 +18,7 @@ struct Guard {
     real: Option<Arc<dyn RealPackets>>,
 }
 
-/// What has to stand at nodes for the links of a scenario.
+/// The middleboxes for all links with an MTU.
 pub(crate) fn guards(
     scenario: &Scenario,
     real: Option<&Arc<dyn RealPackets>>,
@@ -92,8 +92,8 @@ app = { kind = "file", size = "1 MB" }
         result.flows.real("completion_s")[0]
     }
 
-    /// The first window of ten is lost; each segment is reported, and leaves again in two. A window of which nothing is taken for
-    /// congestion costs the round trip to the node, not a timeout.
+    /// The first window of ten is lost. Each segment is reported, and retransmitted as two. A window without congestion
+    /// losses costs the round trip to the node, not a timeout.
     #[test]
     fn rfc1191_a_sender_finds_the_mtu_of_its_path_in_a_round_trip() {
         let (whole, found) = (run("", &[]), run("mtu = { size = \"1000 B\" }", &[]));
@@ -131,7 +131,7 @@ app = { kind = "file", size = "1 MB" }
         assert_eq!(cut.links.whole("carried_bytes"), whole.links.whole("carried_bytes"));
     }
 
-    /// BEEN's size follows an error rate; the largest is what the path has room for.
+    /// BEEN's size follows an error rate, up to the path MTU.
     #[test]
     fn the_mtu_bounds_a_size_that_follows_errors() {
         let sets = [("tcp.packet_size", "{ kind = \"optimum\" }"), ("tcp.error_reports", "resend")];

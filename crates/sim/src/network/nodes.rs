@@ -1,4 +1,4 @@
-//! Through the middleboxes of a node, and on by what the node knows.
+//! Middleboxes of a node, and its choice of the next hop.
 
 use super::routes::Routes;
 use super::{Network, Trouble};
@@ -14,50 +14,50 @@ use crate::traffic::Traffic;
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Wake-ups of a node at one instant that are still taken to come to an end.
+/// Limit of wake-ups of a node at one instant. Above it, the middlebox fails.
 const WAKE_UPS_MAX: u32 = 1_000_000;
-/// Steps at one instant, each of which follows from the one before, that are still taken to come to an end.
+/// Limit of rounds of steps at one instant, each caused by the round before. Above it, the middlebox fails.
 const FOLLOWING_MAX: u32 = 100_000;
-/// Steps that wait at one instant and are still taken to come to an end: a sender may have a window of a gigabyte to send, and a
-/// function as much to add.
+/// Limit of waiting steps at one instant. Above it, the middlebox fails. A sender may have a window of a gigabyte, and a
+/// middlebox may double it.
 const WAITING_MAX: usize = 4_000_000;
 
-/// A node in motion.
+/// The state of a node.
 #[derive(Debug, Default)]
 pub(super) struct NodeState {
     /// In order along a flow.
     pub(super) boxes: Vec<AnyMiddlebox>,
-    /// Links whose queues they watch.
+    /// Links whose queues the middleboxes watch.
     pub(super) watches: Vec<Watch>,
-    /// When the schedule wakes them.
+    /// The instant of its schedule entry.
     armed: Time,
-    /// The instant at which they woke up last, and how often so far.
+    /// The instant of the last wake-up; wake-ups at this instant before it.
     woken: (Time, u32),
 }
 
-/// A packet at the place among its node's middleboxes that it comes to next.
+/// A packet before one of its node's middleboxes, by position.
 type Step = (NodeId, usize, Packet);
 
-/// Packets that come to middleboxes, or leave them, at this instant.
+/// Packets between middleboxes at this instant.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     waiting: VecDeque<Step>,
-    /// Whether they are being taken already: what is added meanwhile has its turn behind them.
+    /// Whether `take_steps` runs: new steps wait their turn.
     are_taken: bool,
-    /// The middlebox that was the last to make a packet, or to turn one round, since these began.
+    /// The last middlebox that made or turned a packet since the steps began.
     maker: Option<(NodeId, usize)>,
 }
 
-/// A link whose departures middleboxes want to know of.
+/// A link whose departures middleboxes watch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
     pub(super) link: LinkId,
-    /// When what is being sent will have been; [`Time::NEVER`]: nothing is.
+    /// End of the current transmission, or [`Time::NEVER`].
     due: Time,
 }
 
 impl NodeState {
-    /// A node with these middleboxes, which watch the queues of the links `out` of it.
+    /// A node with these middleboxes, which watch the queues of its outgoing links `out`.
     pub(super) fn new(boxes: Vec<AnyMiddlebox>, out: Vec<LinkId>) -> Self {
         let watches = out.into_iter().map(|link| Watch { link, due: Time::NEVER }).collect();
         Self { boxes, watches, armed: Time::NEVER, woken: (Time::ZERO, 0) }
@@ -69,8 +69,8 @@ impl NodeState {
     }
 }
 
-/// Functions learn where they are, what is beside them, and of two that work together the first which packets the second
-/// waits for, and that one from whom.
+/// Gives middleboxes their node and neighbours. Of two paired middleboxes, the first gets the path and stream of the second,
+/// and the second the stream.
 pub(crate) fn introduce(scenario: &Scenario, boxes: &mut [Vec<AnyMiddlebox>]) {
     for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
         let neighbours = scenario.neighbours(node);
@@ -82,7 +82,7 @@ pub(crate) fn introduce(scenario: &Scenario, boxes: &mut [Vec<AnyMiddlebox>]) {
     }
 }
 
-/// The links out of a node, as its middleboxes see them.
+/// The outgoing links of a node, as its middleboxes see them.
 struct NodeOutlook<'a> {
     now: Time,
     node: NodeId,
@@ -90,7 +90,7 @@ struct NodeOutlook<'a> {
     routes: &'a Routes,
     scenario: &'a Scenario,
     traffic: &'a Traffic,
-    /// What the links lost while they were looked at.
+    /// Losses of the links while they were read.
     lost: Vec<(LinkId, Losses)>,
 }
 
@@ -134,7 +134,7 @@ impl Outlook for NodeOutlook<'_> {
             [(PathId::there(packet.flow()), flow.from, flow.to), (PathId::back(packet.flow()), flow.to, flow.from)];
         let mut sum = Duration::ZERO;
         for (path, mut node, end) in ways {
-            // A way that changes may lead in a circle for a while.
+            // A changing route may form a loop for some time.
             for _ in 0..self.scenario.nodes.len() {
                 let Some(link) = self.routes.link(path, node, UNROUTED) else { break };
                 sum += self.links[link].delay_at(self.now);
@@ -163,12 +163,12 @@ impl Outlook for NodeOutlook<'_> {
 }
 
 impl Network {
-    /// A packet meets its node's middleboxes, in order along its flow.
+    /// Passes a packet to its node's middleboxes, in order along its flow.
     #[inline]
     pub(super) fn enter_node(&mut self, node: NodeId, packet: &mut Packet) {
-        // By a link it goes on at once: nothing can follow from that at this instant.
+        // A link never answers at this instant, so steps are not needed.
         let takes_no_step = self.nodes[node].boxes.is_empty() && !self.steps.are_taken && !packet.is_message();
-        if !takes_no_step || self.find_way(self.now, node, packet) && !self.take_link(packet) {
+        if !takes_no_step || self.find_way(self.now, node, packet) && !self.take_link(self.now, packet) {
             self.enter_in_steps(node, *packet);
         }
     }
@@ -187,15 +187,15 @@ impl Network {
         }
     }
 
-    /// Takes packets from middlebox to middlebox, first come, first served, until none is on its way at this instant. What
-    /// follows from a step waits for its turn, so that a host which answers at once does so after it.
+    /// Passes packets from middlebox to middlebox, first come, first served, until no step waits at this instant. New steps
+    /// wait their turn, so the answer of a host follows the step that caused it.
     fn take_steps(&mut self, first: Option<Step>) {
         if std::mem::replace(&mut self.steps.are_taken, true) {
             return;
         }
         self.steps.maker = None;
         let mut next = first.or_else(|| self.steps.waiting.pop_front());
-        // A round has what follows from the steps of the round before it.
+        // A round is the steps that the round before it caused.
         let (mut rounds, mut left_in_round) = (0, self.steps.waiting.len());
         while let Some((node, position, packet)) = next {
             let boxes = self.nodes[node].boxes.len();
@@ -224,14 +224,14 @@ impl Network {
         self.steps.are_taken = false;
     }
 
-    /// A packet goes on from its node, or is lost if that knows no way.
+    /// Sends a packet from its node to its next hop. It is lost if the node knows no route.
     pub(super) fn leave_node(&mut self, node: NodeId, mut packet: Packet) {
         if self.find_way(self.now, node, &mut packet) {
             self.forward(node, &mut packet);
         }
     }
 
-    /// Where the node decides: points the packet to its next hop, or loses it and returns false.
+    /// Sets the next hop of a packet if the node decides it. Returns false if the node knows no route: the packet is lost.
     pub(super) fn find_way(&mut self, at: Time, node: NodeId, packet: &mut Packet) -> bool {
         if self.routes.leads(packet) {
             return true;
@@ -244,7 +244,7 @@ impl Network {
         true
     }
 
-    /// Lets a middlebox act, which was given `given` packets, and carries out what it wants.
+    /// Calls a middlebox with `given` packets, and carries out its actions.
     fn call<T>(
         &mut self,
         node: NodeId,
@@ -304,7 +304,7 @@ impl Network {
                     self.consume(&packet);
                     continue;
                 }
-                // As a packet under way: the connection's slot is not given to another meanwhile.
+                // Counts as a packet under way, so the slot of its connection is not reused.
                 Action::Keep(packet) => {
                     self.traffic.on_made(&packet);
                     continue;
@@ -329,14 +329,14 @@ impl Network {
         self.outbox.give_back(actions);
     }
 
-    /// Flows of which functions keep something, with blocks of packets that anything keeps, and packets that functions hold.
+    /// Flows with state in middleboxes, plus blocks of packets in the pool; packets that middleboxes hold.
     #[cfg(test)]
     pub(crate) fn kept_by_functions(&self) -> (usize, usize) {
         let flows: usize = self.nodes.iter().flat_map(|node| &node.boxes).map(Middlebox::flows).sum();
         (flows + self.bodies.blocks(), self.nodes.iter().map(NodeState::held).sum())
     }
 
-    /// A packet has reached its end in the network.
+    /// Counts a packet that has reached its end.
     pub(super) fn consume(&mut self, packet: &Packet) {
         self.ledger.delivered += 1;
         if self.observers.is_any {
@@ -346,7 +346,7 @@ impl Network {
         self.traffic.on_end(packet);
     }
 
-    /// A corrupted packet is shown to a node's middleboxes.
+    /// Passes a corrupted packet to a node's middleboxes.
     pub(super) fn show_corrupted(&mut self, node: NodeId, packet: &Packet) {
         for position in 0..self.nodes[node].boxes.len() {
             self.call(node, position, 0, |middlebox, cx| middlebox.on_corrupted(packet, cx));
@@ -354,10 +354,10 @@ impl Network {
         self.rearm_node(node);
     }
 
-    /// Gives a message to the middleboxes of the node that it is for; returns whether it is for this one.
+    /// Passes a message to the middleboxes of its node. Returns whether this is its node.
     fn read_message(&mut self, node: NodeId, packet: &Packet) -> bool {
         let Some(Message::ToNode(recipient, words)) = self.bodies.message(packet) else { return false };
-        // Where nothing listens it goes on to the host at the end of its way, where nothing does either.
+        // A message to a node without middleboxes is lost at the host where its path ends.
         if recipient != node || self.nodes[node].boxes.is_empty() {
             return false;
         }
@@ -375,7 +375,7 @@ impl Network {
 
     pub(super) fn wake_node(&mut self, node: NodeId) {
         let state = &mut self.nodes[node];
-        // The schedule still has the instant at which they have woken up: what they want next must be put in its place.
+        // The schedule still has the instant of this wake-up: `rearm_node` must replace it.
         self.schedule.set(Source::Node(node), Time::NEVER);
         state.armed = Time::NEVER;
         state.woken = (self.now, if state.woken.0 == self.now { state.woken.1 + 1 } else { 0 });
@@ -394,7 +394,7 @@ impl Network {
         self.rearm_node(node);
     }
 
-    /// A watched link has sent a packet, if that is due.
+    /// Notifies middleboxes of the departure of a packet from a watched link, if it is due.
     fn notify_departure(&mut self, node: NodeId, watch: usize) {
         let Watch { link, due } = self.nodes[node].watches[watch];
         if due > self.now {

@@ -1,5 +1,4 @@
-//! The network as a component that lives in time: packets are given to ports from outside and taken out there, and whoever
-//! drives it says how far time goes.
+//! The network as a timed component: packets enter and leave by ports, and the caller drives the clock.
 
 use super::Network;
 use crate::dictionary::Cause;
@@ -11,19 +10,18 @@ use bentpipe_tcp::Ecn;
 use bentpipe_units::Time;
 use std::fmt;
 
-/// Where packets of strangers enter the network, and leave it: one end of a flow of kind `port`. What enters at one end leaves
-/// at the other.
+/// One end of a flow of kind `port`, for packets from outside. Packets that enter at one end leave at the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(PathId);
 
 impl PortId {
-    /// That by which the packets of a path enter.
+    /// The port where the packets of a path enter.
     #[cfg(test)]
     pub(crate) fn of(path: PathId) -> Self {
         Self(path)
     }
 
-    /// That of the packets which enter here.
+    /// The path of packets that enter here.
     #[cfg(test)]
     pub(crate) fn path(self) -> PathId {
         self.0
@@ -33,73 +31,73 @@ impl PortId {
 /// A packet that has left the network by a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivered {
-    /// When.
+    /// Arrival.
     pub at: Time,
-    /// Where.
+    /// The port where it left.
     pub port: PortId,
-    /// When it entered.
+    /// Instant of entry.
     pub entered: Time,
     /// Bytes on the wire.
     pub size: u64,
     /// Whether a queue marked it (CE).
     pub is_marked: bool,
-    /// What it was given with.
+    /// Its bytes, as given.
     pub bytes: Box<[u8]>,
 }
 
 /// A packet that entered by a port and was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// When; of a packet that was lost on a link, when it would have arrived.
+    /// Instant of the loss. For losses on a link, the arrival.
     pub at: Time,
-    /// Where it entered.
+    /// The port where it entered.
     pub port: PortId,
-    /// When it entered.
+    /// Instant of entry.
     pub entered: Time,
-    /// The link, with its direction, or the node where it was lost.
+    /// The link, with its direction, or the node of the loss.
     pub place: String,
-    /// Why.
+    /// Cause of the loss.
     pub cause: Cause,
     /// Bytes on the wire.
     pub size: u64,
-    /// What it was given with.
+    /// Its bytes, as given.
     pub bytes: Box<[u8]>,
 }
 
-/// A packet that entered by a port and has reached its end at a function of the network.
+/// A packet that entered by a port and was taken by a middlebox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// When.
+    /// Instant of its end.
     pub at: Time,
-    /// Where it entered.
+    /// The port where it entered.
     pub port: PortId,
-    /// When it entered.
+    /// Instant of entry.
     pub entered: Time,
-    /// The node of the function.
+    /// The node of the middlebox.
     pub place: String,
     /// Bytes on the wire.
     pub size: u64,
 }
 
-/// Why a packet was not taken.
+/// The reason why a packet was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The network has gone beyond that instant.
+    /// The network is past that instant.
     Past {
-        /// When it was to enter.
+        /// Requested instant of entry.
         at: Time,
-        /// Where the network is.
+        /// Present instant of the network.
         now: Time,
     },
     /// The run is over, or will be by then.
     Over,
-    /// There is no such port.
+    /// No such port.
     NoPort,
-    /// It is larger than what a link or queue on the way ever takes, or than IP packets are, or smaller than its headers.
+    /// Larger than a link or queue on the path takes, larger than an IP packet, or smaller than its headers.
     Size {
         /// Bytes on the wire.
         size: u64,
-        /// The smallest and the largest that can pass.
+        /// The smallest and the largest size that can pass.
         takes: (u64, u64),
     },
 }
@@ -122,16 +120,16 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// What has left by the ports and was not taken out yet.
+/// Packets that left at ports and were not drained yet.
 #[derive(Debug, Default)]
 pub(super) struct Ports {
     /// Flows of kind `port`, in order.
     flows: Vec<FlowId>,
     delivered: Vec<Delivered>,
-    /// Their places are named when they are asked for.
+    /// Places are named by `drain_lost`.
     lost: Vec<(LossPlace, Lost)>,
     taken: Vec<(NodeId, Taken)>,
-    /// Whether functions of the network act on real packets.
+    /// Whether middleboxes act on real packets.
     are_real: bool,
 }
 
@@ -146,7 +144,7 @@ impl Ports {
         self.flows.is_empty()
     }
 
-    /// A packet was lost; if it had entered by a port, it comes out of `drain_lost`.
+    /// Records the loss of a packet that entered by a port, for `drain_lost`.
     pub(super) fn on_loss(&mut self, now: Time, place: LossPlace, cause: Cause, packet: &Packet, bodies: &mut Bodies) {
         if self.flows.is_empty() {
             return;
@@ -159,7 +157,7 @@ impl Ports {
 }
 
 impl Ports {
-    /// A function of the network has taken a packet; if it had entered by a port, it comes out of `drain_taken`.
+    /// Records a packet that entered by a port and was taken by a middlebox, for `drain_taken`.
     pub(super) fn on_taken(&mut self, now: Time, node: NodeId, packet: &Packet, bodies: &mut Bodies) {
         if !self.are_real {
             return;
@@ -172,20 +170,21 @@ impl Ports {
 }
 
 impl Network {
-    /// The ends of a flow of kind `port`: at the node that it comes from, and at that to which it goes.
+    /// The ports of a flow of kind `port`: at its first node, and at its last.
     ///
     /// # Errors
-    /// There is no such flow, or it is of another kind.
+    /// No such flow, or it is of another kind.
     pub fn ports(&self, flow: &str) -> Result<[PortId; 2], Refused> {
         let mut named = self.ports.flows.iter().filter(|&&id| self.scenario.flows[id].name == flow);
         named.next().map(|&id| PathId::both(id).map(PortId)).ok_or(Refused::NoPort)
     }
 
-    /// A packet enters at `at`, not before [`now`](Self::now): `size` bytes with all headers, of which an IP header (and what
-    /// follows, up to 255 B) are `header_len`; `bytes` come out as they went in, and may be none where only the size matters.
+    /// Enters a packet at `at`, not before [`now`](Self::now). It has `size` bytes with all headers; the first `header_len`
+    /// of them are the IP header and up to 255 B after it. `bytes` come out unchanged, and may be empty if their content is
+    /// never read.
     ///
     /// # Errors
-    /// Where it cannot be; then nothing has changed.
+    /// The packet is refused. The network is unchanged.
     pub fn inject(
         &mut self,
         at: Time,
@@ -218,24 +217,24 @@ impl Network {
         Ok(())
     }
 
-    /// The largest packet that all queues on a path ever take.
+    /// The largest packet that all queues of a path can take.
     fn largest(&self, path: PathId) -> u64 {
         let (route, class) = (self.scenario.first_route(path), self.scenario.flows[path.flow()].class);
         let limit = |link: &LinkId| self.scenario.links[*link].queue.largest_packet(class);
         route.iter().map(limit).min().unwrap_or(u64::MAX).min(u16::MAX.into())
     }
 
-    /// The packet that is due enters at its port.
+    /// Enters the packet that is due at its port.
     pub(super) fn enter_from_port(&mut self, flow: FlowId) {
         if let Some(mut packet) = self.traffic.take_entering(self.now, flow) {
             self.ledger.sent += 1;
             packet.next = self.routes.first(packet.path());
-            self.launch(&mut packet);
+            self.launch(self.now, &mut packet);
         }
         self.rearm_flow(flow);
     }
 
-    /// A packet leaves the network.
+    /// Delivers a packet to its port.
     pub(super) fn deliver_to_port(&mut self, packet: &Packet) {
         if let Some((entered, bytes)) = self.bodies.take_bytes(packet) {
             self.ports.delivered.push(Delivered {
@@ -249,7 +248,7 @@ impl Network {
         }
     }
 
-    /// All that happens up to `until`, that instant included; the network is at `until` then, or at the end of its run.
+    /// Runs up to and including `until`, or to the end of the run.
     pub fn run_until(&mut self, until: Time) {
         let until = until.min(self.bounds.end);
         while self.stop.is_none() && self.next_wakeup() <= until {
@@ -268,7 +267,7 @@ impl Network {
         }
     }
 
-    /// When something happens next, if nothing comes from outside; [`Time::NEVER`]: nothing does.
+    /// The instant of the next event without new packets, or [`Time::NEVER`].
     pub fn next_wakeup(&self) -> Time {
         if self.stop.is_some() {
             return Time::NEVER;
@@ -276,12 +275,12 @@ impl Network {
         self.schedule.next().0.min(self.next_change())
     }
 
-    /// What has left by the ports since this was asked last, in order of time.
+    /// Packets that left by ports since the last call, in order of time.
     pub fn drain(&mut self) -> Vec<Delivered> {
         std::mem::take(&mut self.ports.delivered)
     }
 
-    /// What had entered by the ports and was lost since this was asked last.
+    /// Packets that entered by ports and were lost since the last call.
     pub fn drain_lost(&mut self) -> Vec<Lost> {
         let lost = std::mem::take(&mut self.ports.lost);
         let name = |place: LossPlace| match place {
@@ -291,8 +290,8 @@ impl Network {
         lost.into_iter().map(|(place, lost)| Lost { place: name(place), ..lost }).collect()
     }
 
-    /// What had entered by the ports and functions of the network have taken since this was asked last, where these act on
-    /// [real packets](crate::middlebox::RealPackets).
+    /// Packets that entered by ports and were taken since the last call, by middleboxes that act on [real
+    /// packets](crate::middlebox::RealPackets).
     pub fn drain_taken(&mut self) -> Vec<Taken> {
         let taken = std::mem::take(&mut self.ports.taken);
         let name = |node: NodeId| self.scenario.nodes[node].name.clone();

@@ -1,5 +1,4 @@
-//! The tables of a run that has ended, from what its components give. Definitions:
-//! [`dictionary`](crate::dictionary).
+//! Builds the tables of a run from its components. Definitions: [`dictionary`](crate::dictionary).
 
 use crate::dictionary::{CompletionRow, DatagramRow, FlowRow, LinkRow, SummaryRow, Table};
 use crate::link::LazyLink;
@@ -18,7 +17,7 @@ pub(crate) struct Ledger {
     pub(crate) in_flight: u64,
 }
 
-/// How and when a run ended.
+/// The end of a run: reason and instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunEnd {
     pub(crate) stop: StopReason,
@@ -26,7 +25,7 @@ pub(crate) struct RunEnd {
     pub(crate) ledger: Ledger,
 }
 
-/// The tables of a run of `scenario`. The links have been advanced to its end.
+/// Builds the tables of a run of `scenario`. Call `advance` on all links before.
 pub(crate) fn assemble(
     scenario: &Scenario,
     end: RunEnd,
@@ -55,7 +54,7 @@ pub(crate) fn assemble(
     }
 }
 
-/// The names in rows.
+/// Names for rows.
 pub(crate) fn names(scenario: &Scenario) -> Names<'_> {
     Names {
         flows: scenario.flows.iter().map(|flow| flow.name.as_str()).collect(),
@@ -64,7 +63,8 @@ pub(crate) fn names(scenario: &Scenario) -> Names<'_> {
     }
 }
 
-/// What proxies lost that they had acknowledged, and what other functions say, for the notes; `boxes` are those of each node.
+/// Notes of proxies about acknowledged data that they lost, and notes of other middleboxes. `boxes` are the middleboxes of
+/// each node.
 pub(crate) fn notes_of_functions<'a>(
     scenario: &'a Scenario,
     boxes: impl Iterator<Item = &'a [AnyMiddlebox]> + 'a,
@@ -109,10 +109,10 @@ fn summary(scenario: &Scenario, end: RunEnd, flows: &[FlowRow<'_>], links: &[Laz
     }])
 }
 
-/// Mean over the flows that end by themselves, and a lower bound of it. The mean is NaN if one of them did not complete:
-/// leaving that flow out would reward a failure.
+/// Mean over the flows that end by themselves, and a lower bound of it. The mean is NaN if any of them did not complete:
+/// without that flow, the mean would reward a failure.
 fn completion_s(scenario: &Scenario, end: RunEnd, flows: &[FlowRow<'_>]) -> (f64, f64) {
-    // A flow that gave up before the end of the run would not have completed until then either.
+    // A flow that gave up early would not have completed by the end of the run either.
     let last = if end.stop == StopReason::Interrupted { end.at } else { Time::ZERO + scenario.duration };
     let (mut sum, mut least, mut count) = (0.0, 0.0, 0.0);
     for (_, row) in scenario.flows.iter().zip(flows).filter(|(flow, _)| flow.app.has_end()) {
@@ -124,7 +124,7 @@ fn completion_s(scenario: &Scenario, end: RunEnd, flows: &[FlowRow<'_>]) -> (f64
     (ratio(sum, count), ratio(least, count))
 }
 
-/// Jain's index (D. Chiu and R. Jain 1989); NaN if nothing was delivered at all.
+/// Jain's index (D. Chiu and R. Jain 1989); NaN if no flow delivered data.
 fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();

@@ -1,4 +1,4 @@
-//! The routes of all paths: as packets carry them, and as nodes know them.
+//! Routes of all paths: in packets, and in the tables of nodes.
 
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::packet::{Packet, UNROUTED};
@@ -7,30 +7,29 @@ use crate::spec::{Forwarding, Scenario};
 /// The hop after the last link.
 pub(super) const HOST: u32 = u32::MAX;
 
-/// The hop of a packet that its node has not sent on yet: the first of all hops.
+/// The hop of a packet whose node decides the next hop: index zero of all hops.
 pub(super) const AT_NODE: u32 = u32::MAX - 1;
 
-/// Routes, old and new, and who knows them.
+/// All routes, old and new, and the tables of nodes.
 #[derive(Debug)]
 pub(super) struct Routes {
-    /// Routes one after the other, as links, each with [`HOST`] at its end; packets carry an index into this.
+    /// The links of each route, each route with [`HOST`] at its end. Packets carry an index.
     pub(super) hops: Vec<u32>,
-    /// Where packets of each path begin: at the first link, or at their node if that decides.
+    /// First index of each path's packets: their first link, or [`AT_NODE`] if the node decides.
     first: Vec<u32>,
-    /// Of each path, what the nodes on its routes know: where in the hops to go on. In order of the nodes; empty where no node
-    /// is ever asked.
+    /// Per path, the next hop at each node of its routes, as an index into `hops`, sorted by node. Empty if no node ever
+    /// decides.
     tables: Vec<Vec<(NodeId, u32)>>,
-    /// Whether packets on their way go by what each node knows.
+    /// Whether each node decides the next hop of packets under way.
     by_node: bool,
-    /// Where in the hops the routes of each path begin by which packets go on without that their nodes are asked: all of them, or
-    /// the newest, if it is what its nodes know.
+    /// First index in `hops` that is still valid, per path; packets before it ask their node.
     known: Vec<u32>,
-    /// Place in the hops at which the newest route of each path begins.
+    /// First index of each path's newest route.
     newest: Vec<u32>,
     ends: Vec<LinkEnds>,
 }
 
-/// The nodes that a link joins.
+/// The two nodes of a link.
 #[derive(Clone, Copy, Debug)]
 struct LinkEnds {
     from: NodeId,
@@ -38,10 +37,10 @@ struct LinkEnds {
 }
 
 impl Routes {
-    /// The routes at the start of a run. `acts` says which nodes have functions.
+    /// The routes at the start of a run. `acts` tests whether a node has middleboxes.
     pub(super) fn new(scenario: &Scenario, acts: impl Fn(NodeId) -> bool) -> Self {
         let changing = scenario.timeline.routes();
-        // A link that goes may leave packets behind, for which its node is asked, also where no route changes.
+        // An absent link may leave packets to its node, even if no route changes.
         let is_asked = !scenario.timeline.changes.is_empty() || NodeId::all(scenario.nodes.len()).any(&acts);
         let mut routes = Self {
             hops: vec![AT_NODE],
@@ -66,37 +65,37 @@ impl Routes {
         routes
     }
 
-    /// Where the packets of a path begin.
+    /// First index of a path's packets.
     pub(super) fn first(&self, path: PathId) -> u32 {
         self.first[path]
     }
 
-    /// Whether what nodes know decides where a packet goes that is on its way.
+    /// Whether the nodes decide the next hop of packets under way.
     #[inline]
     pub(super) fn is_by_node(&self) -> bool {
         self.by_node
     }
 
-    /// Whether a packet goes on by the route that it carries: its node would say the same.
+    /// Whether the route in the packet is still the route of its node.
     #[inline]
     pub(super) fn leads(&self, packet: &Packet) -> bool {
         packet.next >= self.known[packet.path()]
     }
 
-    /// The link by which a packet has come that points to its next hop.
+    /// The link before the next hop of a packet, by which it came.
     #[inline]
     pub(super) fn before(&self, packet: &Packet) -> LinkId {
         LinkId::new(self.hops[packet.next as usize - 1] as usize)
     }
 
-    /// Where in the hops a packet of `path` goes on from `node`; none: the node knows no way.
+    /// The next hop of `path` at `node`. `None`: the node knows no route.
     pub(super) fn at(&self, path: PathId, node: NodeId) -> Option<u32> {
         let table = &self.tables[path];
         let place = table.binary_search_by_key(&node, |entry| entry.0).ok()?;
         Some(table[place].1)
     }
 
-    /// The link by which a packet of `path` that goes on at `next` leaves `node`; none: it stays there, or has no way.
+    /// The link from `node` for a packet of `path` whose next hop is `next`. `None`: it stays there, or has no route.
     pub(super) fn link(&self, path: PathId, node: NodeId, next: u32) -> Option<LinkId> {
         let next = if next == UNROUTED || self.by_node { self.at(path, node)? } else { next };
         let hop = self.hops[next as usize];
@@ -110,19 +109,19 @@ impl Routes {
         ends.find(|ends| ends.to == node).map(|ends| ends.from)
     }
 
-    /// The node to which a link leads.
+    /// The node at the far end of a link.
     pub(super) fn far_end(&self, link: LinkId) -> NodeId {
         self.ends[link].to
     }
 
-    /// The nodes on a way learn it.
+    /// Installs a new route in the tables of its nodes.
     pub(super) fn install(&mut self, path: PathId, route: &[LinkId]) {
         let begin = self.append(route);
         self.newest[path] = begin;
         self.learn(path, route, begin);
     }
 
-    /// All nodes forget the way of a path, but for the one at its end.
+    /// Removes the route of a path from the tables of all nodes but the last.
     pub(super) fn withdraw(&mut self, path: PathId) {
         let hops = &self.hops;
         self.tables[path].retain(|&(_, next)| hops[next as usize] == HOST);
@@ -150,7 +149,7 @@ impl Routes {
             }
         }
         if self.by_node {
-            // A route that comes to a node twice is not what that knows.
+            // If a route visits a node twice, the node's table has only one of its next hops.
             let is_known = entries.iter().all(|&(node, next)| self.at(path, node) == Some(next));
             self.known[path] = if is_known { begin } else { u32::MAX };
         }
@@ -179,7 +178,7 @@ mod tests {
     use crate::ids::FlowId;
     use bentpipe_units::Time;
 
-    /// A packet that left on an older route, or whose route is withdrawn, is no longer sent on by what it carries.
+    /// A packet on an older or withdrawn route is no longer sent by the route in it.
     #[test]
     fn packets_on_the_newest_route_need_not_ask() {
         let ends = [(0, 1), (1, 2), (0, 2)].map(|(from, to)| LinkEnds { from: NodeId::new(from), to: NodeId::new(to) });
@@ -204,7 +203,7 @@ mod tests {
         assert_eq!(routes.node_before(path, NodeId::new(1)), None);
         let new = routes.at(path, NodeId::new(0)).expect("the route begins there");
         assert!(new > old && routes.leads(&at(new)) && !routes.leads(&at(old + 1)));
-        // The node in the middle still knows the way of the older one.
+        // The node in the middle still has the older route.
         assert_eq!(routes.at(path, NodeId::new(1)), Some(old + 1));
         routes.withdraw(path);
         assert!(!routes.leads(&at(new)) && routes.at(path, NodeId::new(0)).is_none());

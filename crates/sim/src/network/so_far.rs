@@ -1,4 +1,4 @@
-//! The tables of a run that goes on, from copies of its state: nothing of the run changes.
+//! Tables of an unfinished run, from copies of its state. The run is unchanged.
 
 use super::critical::SERIES;
 use super::inbox::Inbox;
@@ -8,10 +8,10 @@ use crate::link::{LazyLink, Losses};
 use crate::record::{LossPlace, LossSize, RunResult, StopReason};
 
 impl Network {
-    /// The results up to now: those that the run would have if it were [interrupted](Self::interrupt) here.
+    /// The results up to now, as if the run were [interrupted](Self::interrupt) here.
     ///
     /// # Errors
-    /// A middlebox has done what cannot be.
+    /// A middlebox broke its contract.
     pub fn so_far(&self) -> Result<RunResult, Failure> {
         if let Some(failure) = &self.trouble {
             return Err(failure.clone());
@@ -25,7 +25,7 @@ impl Network {
             while let Some((packet, cause)) = losses.pop() {
                 ledger.lost += 1;
                 drops.add(place, packet.flow(), cause, packet.size());
-                let offset = traffic.on_loss(packet.at, &packet, cause, self.present);
+                let offset = traffic.on_loss(packet.at, &packet, cause, self.now);
                 let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
                 recorder.on_loss(packet.at, place, packet.flow(), cause, lost);
             }

@@ -1,4 +1,4 @@
-//! What a middlebox does that cannot be, and how the run ends then.
+//! Failures of middleboxes. They end the run.
 
 use super::Network;
 use crate::ids::NodeId;
@@ -7,34 +7,34 @@ use crate::record::StopReason;
 use bentpipe_units::Time;
 use std::fmt;
 
-/// A middlebox broke its contract; the run ended there.
+/// A middlebox broke its contract, and the run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The name of its node.
     pub node: String,
-    /// Its kind, as scenario files write it.
+    /// Its kind, by its name in scenario files.
     pub middlebox: &'static str,
-    /// Its place among the middleboxes of the node, from 0.
+    /// Its position among the middleboxes of the node, from 0.
     pub position: usize,
-    /// When.
+    /// The instant of the failure.
     pub at: Time,
-    /// What it did.
+    /// The failure.
     pub what: Trouble,
 }
 
-/// What a middlebox can do wrong.
+/// The failures of a middlebox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// It was given packets, or held them, and fewer (or more) left than it has no longer.
+    /// It lost or made packets without an action for them.
     Forgot {
-        /// Packets that it was given or held.
+        /// Packets that it received or held.
         owed: i64,
-        /// Packets that it gave back or holds.
+        /// Packets that it returned or holds.
         accounted: i64,
     },
     /// It holds more than [`HELD_MAX`].
     Hoards,
-    /// Its packets or wake-ups lead to one another at one instant, without end.
+    /// Its packets or wake-ups cause each other at one instant, without end.
     Endless,
 }
 

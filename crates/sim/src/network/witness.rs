@@ -1,4 +1,4 @@
-//! Who sees packets at the hosts where they begin and end: for captures.
+//! Observers of packets at their first and last hosts, for captures.
 
 use super::Network;
 use crate::dictionary::Cause;
@@ -8,52 +8,52 @@ use crate::record::LossPlace;
 use bentpipe_tcp::Segment;
 use bentpipe_units::Time;
 
-/// A packet, as a host sees it.
+/// A packet at a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sighting {
-    /// When it was sent, arrived, or was lost.
+    /// The instant of its departure, arrival or loss.
     pub at: Time,
     /// Its flow.
     pub flow: FlowId,
-    /// The number of its connection within the flow.
+    /// The number of its connection in the flow.
     pub connection: u32,
-    /// Whether it is on the way from the node where the flow ends to that where it begins.
+    /// Whether it goes from the node where the flow ends to the node where it begins.
     pub is_back: bool,
     /// Payload bytes.
     pub len: u16,
     /// Bytes of IP and TCP or UDP header.
     pub header_len: u8,
-    /// What it carries; none: a datagram.
+    /// Its segment. `None`: a datagram.
     pub segment: Option<Segment>,
 }
 
-/// What became of a packet.
+/// The end of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate<'a> {
-    /// It reached its host.
+    /// Reached its host.
     Arrived,
-    /// A function of the network took it.
+    /// Taken by a middlebox.
     Taken,
-    /// It was lost.
+    /// Lost.
     Lost {
         /// The name of the link or node.
         place: &'a str,
-        /// Why.
+        /// Cause of the loss.
         cause: Cause,
     },
 }
 
-/// Sees each packet at its host when it is sent, and again when its way ends, in order of time. What functions of the network
-/// make, they do not send from a host: it is seen where it ends.
+/// Observes each packet when a host sends it, and at its end, in order of time. Packets that middleboxes make are observed at
+/// their end only.
 pub trait Witness: std::fmt::Debug + Send + Sync {
     /// A host sends a packet.
     fn on_sent(&mut self, packet: &Sighting);
-    /// The way of a packet has ended.
+    /// A packet reaches its end.
     fn on_end(&mut self, packet: &Sighting, fate: Fate);
 }
 
 impl Network {
-    /// From now on this one sees all packets. Nothing runs ahead of time then, and no result changes.
+    /// Sets the witness of all packets from now on. Events then occur in order of time. No result changes.
     pub fn watch(&mut self, witness: Box<dyn Witness>) {
         self.observers.witness = Some(witness);
         self.observers.is_any = true;
@@ -117,7 +117,7 @@ impl Network {
     }
 }
 
-/// The nodes at which a packet of a flow begins and ends.
+/// The first and the last node of a packet's flow.
 pub fn ends(scenario: &crate::spec::Scenario, packet: &Sighting) -> [NodeId; 2] {
     let flow = &scenario.flows[packet.flow];
     if packet.is_back {

@@ -1,5 +1,5 @@
-//! CoDel, controlled delay (K. Nichols et al., RFC 8289): when packets have waited longer than a target for a whole
-//! interval, one is dropped, and the next ones ever sooner, until they no longer do.
+//! CoDel, controlled delay (K. Nichols et al., RFC 8289): if packets have waited longer than a target for a whole interval,
+//! CoDel drops one, then more at shrinking intervals until the wait is below the target.
 
 use super::drop_tail::DropTailQueue;
 use super::{kept_in, Discipline, Marking};
@@ -45,13 +45,13 @@ impl Discipline for CodelQueue {
     }
 }
 
-/// What the queues of one link have in common.
+/// State shared by all queues of a link.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     target: Duration,
     interval: Duration,
     pub(super) marking: Marking,
-    /// Size of the largest packet so far: with so little left in the queue, nothing is dropped.
+    /// Size of the largest packet so far: with a shorter queue, nothing is dropped.
     largest: u64,
 }
 
@@ -74,7 +74,7 @@ impl Settings {
 /// The state of RFC 8289 §5.2, under the names of its pseudocode.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
-    /// When packets will have waited too long for an interval; none while they do not.
+    /// The instant when packets will have waited too long for an interval. `None` while they do not.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
@@ -113,7 +113,7 @@ impl Control {
                 (packet, _) = self.next(now, packets, settings)?;
             }
             self.dropping = true;
-            // Dropping again soon after: the rate of last time is a better start than none.
+            // After a short pause the last drop rate is a better start than none.
             let found = self.count.saturating_sub(self.last_count);
             let is_recent = now.saturating_since(self.drop_next) < settings.interval * 16;
             self.count = if found > 1 && is_recent { found } else { 1 };
@@ -123,7 +123,7 @@ impl Control {
         Some(packet)
     }
 
-    /// The head of the queue, and whether it may be dropped (RFC 8289 §5.6).
+    /// The head of the queue; whether it may be dropped (RFC 8289 §5.6).
     fn next(&mut self, now: Time, packets: &mut DropTailQueue, settings: &Settings) -> Option<(Packet, bool)> {
         let Some(packet) = packets.pop() else {
             self.first_above = None;
@@ -161,7 +161,7 @@ mod tests {
         Settings { largest: 1000, ..Settings::new(TARGET, INTERVAL, false) }
     }
 
-    /// When packets are dropped from a queue of `packets` packets that stands at `sojourn` for a second from 1 s on.
+    /// The instants of drops from a queue of `packets` packets whose wait is `sojourn` for a second from 1 s.
     fn drops(packets: u32, sojourn: f64) -> Vec<f64> {
         let (mut control, mut settings) = (Control::default(), settings());
         let drops_at = |now: Time| {
@@ -191,8 +191,7 @@ mod tests {
         assert!(drops(10, 0.004).is_empty());
     }
 
-    /// `docs/specs/aqm.md` test 2: within 16 intervals the count of the last time, less where it began, is the first
-    /// guess.
+    /// `docs/specs/aqm.md` test 2: within 16 intervals the first guess is the last count, minus the count at its start.
     #[test]
     fn rfc8289_5_5_a_queue_that_comes_back_soon_meets_the_rate_of_last_time() {
         for (away, count, next) in [(1.5, 9, 0.033_333), (1.7, 1, 0.1)] {
@@ -210,7 +209,7 @@ mod tests {
         }
     }
 
-    /// A mark takes the place of a drop, and no packet is lost.
+    /// A mark replaces a drop, and no packet is lost.
     #[test]
     fn marks_follow_the_law_of_drops() {
         let mut control = Control { first_above: Some(s(1.0)), ..Control::default() };

@@ -21,7 +21,7 @@ impl DropTailQueue {
         Self { packets: Ring::default(), bytes: 0, limit: Limit::new(limit) }
     }
 
-    /// How much may wait.
+    /// The limit of a queue.
     pub(in crate::link) fn limit(&self) -> Limit {
         self.limit
     }
@@ -31,7 +31,7 @@ impl DropTailQueue {
         self.limit.allows(self.packets.len() + 1, self.bytes + packet.size())
     }
 
-    /// Appends a packet and gives it as it is in the queue; none if there is no room.
+    /// Appends a packet. Returns its slot in the queue, or `None` if there is no room.
     #[inline]
     pub(in crate::link) fn push(&mut self, packet: &Packet) -> Option<&mut Packet> {
         if !self.has_room_for(packet) {
@@ -48,14 +48,14 @@ impl DropTailQueue {
         Some(packet)
     }
 
-    /// The packet that came last.
+    /// The last packet.
     pub(super) fn pop_last(&mut self) -> Option<Packet> {
         let packet = self.packets.pop_last()?;
         self.bytes -= packet.size();
         Some(packet)
     }
 
-    /// The packet that leaves next.
+    /// Removes the first packet.
     pub(super) fn head(&self) -> Option<&Packet> {
         self.packets.first()
     }

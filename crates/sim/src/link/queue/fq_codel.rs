@@ -1,5 +1,5 @@
-//! FQ-CoDel (T. Hoeiland-Joergensen et al., RFC 8290): flows are hashed to queues, each under CoDel; queues take turns by
-//! bytes, and those that have just become busy go first.
+//! FQ-CoDel (T. Hoeiland-Joergensen et al., RFC 8290): flows are hashed to queues, each under CoDel. Queues take turns by
+//! bytes, and newly busy queues go first.
 
 use super::codel::{Control, Settings};
 use super::drop_tail::DropTailQueue;
@@ -11,14 +11,14 @@ use crate::spec::{FqCodel as Spec, QueueLimit};
 use bentpipe_units::{Stream, Time};
 use std::collections::VecDeque;
 
-/// RFC 8290 §4.1: packets dropped at most at once.
+/// RFC 8290 §4.1: maximum packets in one batch drop.
 const BATCH: usize = 64;
 
 /// The queues of a link under FQ-CoDel.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct FqCodelQueue {
     flows: Vec<Flow>,
-    /// Queues that have just become busy, then the others: indices of `flows`, each at most once in one of them.
+    /// Newly busy queues, then the others: indices of `flows`, each at most once in one of them.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     quantum: i64,
@@ -29,7 +29,7 @@ pub(in crate::link) struct FqCodelQueue {
     bytes: u64,
 }
 
-/// A queue, and what it may send before its turn ends.
+/// One queue with its deficit.
 #[derive(Clone, Debug)]
 struct Flow {
     packets: DropTailQueue,
@@ -59,12 +59,12 @@ impl FqCodelQueue {
         }
     }
 
-    /// Each direction of each connection has a hash of its own; so have the datagrams of a flow.
+    /// Each direction of each connection has its own hash; the datagrams of a flow share one.
     fn queue_of(&mut self, packet: &Packet) -> usize {
         self.hash.below(packet.conversation(), self.flows.len() as u64) as usize
     }
 
-    /// RFC 8290 §4.1: room is made at the head of the queue with the most bytes, half of its packets at once.
+    /// RFC 8290 §4.1: drops from the head of the queue with the most bytes, half of its packets in one batch.
     #[cold]
     fn make_room(&mut self, losses: &mut Losses) {
         while !self.limit.allows(self.packets, self.bytes) {
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// RFC 8290 §4.1: from its head, 64 packets at once.
+    /// RFC 8290 §4.1: from its head, 64 packets in one batch.
     #[test]
     fn room_is_made_in_the_longest_queue() {
         let ((mut queue, bulk, thin), mut losses) = (two_flows(), Losses::new());

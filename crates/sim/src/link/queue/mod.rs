@@ -1,11 +1,10 @@
-//! Queues: which packets wait, which are dropped, which is next.
+//! Queues: order and drop waiting packets.
 //!
-//! A discipline is given each packet that arrives and asked for one whenever the server is free, in order of time; it
-//! decides from what it has seen so far, so that lazy service may ask it later than the clock says. What happens
-//! at set instants, such as PIE's update, is made up for when it is next called. The packet being sent has left the
-//! queue and counts in no limit.
+//! A discipline receives each packet that arrives and gives one whenever the server is free, in order of time. It decides
+//! from past arrivals only, so lazy service may call it later than the clock. Work due at set instants, such as PIE's update,
+//! is done at the next call. The packet in transmission has left the queue and counts in no limit.
 //!
-//! A new one is one file here and one line in [`registry!`] below; what it can be set to is declared with the scenario.
+//! A new discipline is one file here and one line in [`registry!`] below. Its keys are declared with the scenario.
 
 mod codel;
 mod drop_tail;
@@ -25,20 +24,20 @@ use drop_tail::DropTailQueue;
 use priority::PriorityQueue;
 use round_robin::RoundRobinQueue;
 
-/// What a discipline owes its link. Every packet that it is given comes out of [`dequeue`](Self::dequeue), or goes to
-/// the losses with its cause, or waits.
+/// The contract between a discipline and its link. Every packet comes out of [`dequeue`](Self::dequeue), goes to the losses
+/// with its cause, or waits.
 pub(super) trait Discipline {
-    /// A packet arrives at `now`. If it waits, it is stamped with that.
+    /// A packet arrives at `now`. A packet that waits is stamped with `now`.
     fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses);
 
-    /// The server became free at `now`: what it sends next. None, as long as nothing waits.
+    /// The server became free at `now`. Returns the next packet; `None` only if no packet waits.
     fn dequeue(&mut self, now: Time, losses: &mut Losses) -> Option<Packet>;
 
-    /// All that waits is lost: the link is down.
+    /// Drops all waiting packets: the link is down.
     fn flush(&mut self, losses: &mut Losses);
 
-    /// Those that `is_meant` says leave the queue, without having been sent: a function of the node takes them. It may change
-    /// others, but for their size.
+    /// Moves the packets that `is_meant` selects to `left`, for a middlebox of the node. It may change other packets, except
+    /// their size.
     fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>);
 
     /// Packets that wait.
@@ -75,11 +74,11 @@ macro_rules! kept_in {
 }
 use kept_in;
 
-/// Everything that follows from the list of disciplines: the type of a link's queue, how it is made, its dispatch.
+/// Generates from the list of disciplines: the queue type of a link, its construction and its dispatch.
 macro_rules! registry {
     ($link:ident, $draws:ident: $($variant:ident($queue:ty): $($kind:pat => $new:expr),+;)+) => {
-        /// A queue of any discipline, dispatched without a vtable. Drop-tail is the one that most links have: it stands
-        /// in the link itself.
+        /// A queue of any discipline, dispatched without a vtable. Drop-tail is stored in the link itself, because most links
+        /// have it.
         #[derive(Clone, Debug)]
         pub(super) enum AnyQueue {
             DropTail(DropTailQueue),
@@ -153,8 +152,8 @@ macro_rules! registry {
     };
 }
 
-// One line each: the type, and how it is made of each kind of queue that a scenario can ask for. `link` is the link as
-// the scenario has it; `draws()` are the random numbers of its queue.
+// One line each: the type, and its construction for each kind of queue in a scenario. `link` is the link of the scenario;
+// `draws()` are the random numbers of its queue.
 registry! { link, draws:
     Red(red::RedQueue): Kind::Red(spec) => red::RedQueue::new(spec, link.largest_for(spec.mean_packet.into()), draws());
     Codel(codel::CodelQueue): Kind::Codel(spec) => codel::CodelQueue::new(spec);
@@ -166,7 +165,7 @@ registry! { link, draws:
         Kind::Drr { quantum, classes } => RoundRobinQueue::new(Some(*quantum), classes);
 }
 
-/// How much may wait.
+/// The limit of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     packets: u64,
@@ -178,7 +177,7 @@ impl Limit {
         let (packets, bytes) = match limit {
             QueueLimit::Packets(n) => (n, u64::MAX),
             QueueLimit::Bytes(n) => (u64::MAX, n),
-            // Without the flows that cross the link nobody knows what a bdp is.
+            // A bdp needs the flows that cross the link: outside a scenario it is unknown.
             QueueLimit::Unlimited | QueueLimit::Bdp(_) => (u64::MAX, u64::MAX),
         };
         Self { packets, bytes }
@@ -190,8 +189,7 @@ impl Limit {
     }
 }
 
-/// Explicit congestion notification: what would be dropped early is marked CE, if that is switched on and its sender
-/// supports ECN (RFC 3168 §5).
+/// Explicit congestion notification (RFC 3168 §5): marks CE instead of an early drop, if enabled and the sender supports ECN.
 #[derive(Clone, Copy, Debug)]
 struct Marking {
     is_on: bool,
@@ -203,7 +201,7 @@ impl Marking {
         Self { is_on, marked: 0 }
     }
 
-    /// Whether a mark saves the packet.
+    /// Whether a mark replaces the drop.
     fn mark(&mut self, packet: &mut Packet) -> bool {
         let is_marked = self.is_on && packet.mark_ce();
         self.marked += u64::from(is_marked);
@@ -211,7 +209,7 @@ impl Marking {
     }
 }
 
-/// The first instant after `now` of those that follow `next` with a distance of `step`.
+/// The first instant after `now` in the series from `next` with a distance of `step`.
 fn first_after(now: Time, next: Time, step: Duration) -> Time {
     let steps = now.saturating_since(next).as_ps() / step.as_ps().max(1);
     next + step * (steps + 1)

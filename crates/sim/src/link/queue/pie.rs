@@ -1,5 +1,5 @@
-//! PIE, proportional integral controller enhanced (R. Pan et al., RFC 8033): what arrives is dropped with a probability
-//! that a controller of the waiting time sets at regular instants.
+//! PIE, proportional integral controller enhanced (R. Pan et al., RFC 8033): drops arriving packets with a probability that a
+//! controller of the waiting time sets at regular instants.
 
 use super::drop_tail::DropTailQueue;
 use super::{first_after, kept_in, Discipline, Marking};
@@ -12,9 +12,9 @@ use bentpipe_units::{Duration, Stream, Time};
 /// RFC 8033 §4.2: weight of the deviation from the target and of its change, per second.
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
-/// Beyond this, the probability grows by 2 % per update whatever the controller says (Linux, ns-3).
+/// Above this limit, the probability grows by 2 % per update, regardless of the controller (Linux, ns-3).
 const TOO_LONG: Duration = Duration::from_millis(250);
-/// RFC 8033 §5.4: bounds of what the probabilities since the last drop add up to.
+/// RFC 8033 §5.4: bounds of the sum of probabilities since the last drop.
 const TOO_SOON: f64 = 0.85;
 const TOO_LATE: f64 = 8.5;
 /// RFC 8033 §5.1: with a higher probability, packets are dropped and not marked.
@@ -25,13 +25,13 @@ const MARK_BELOW: f64 = 0.1;
 pub(in crate::link) struct PieQueue {
     packets: DropTailQueue,
     spec: Spec,
-    /// Of a drop.
+    /// Drop probability.
     probability: f64,
-    /// How long the packet that left last had waited.
+    /// Waiting time of the last departure.
     sojourn: Duration,
-    /// The same at the last update.
+    /// Waiting time of the last departure at the previous update.
     sojourn_old: Duration,
-    /// For how long packets are still let through after a quiet time.
+    /// Remaining burst allowance after a quiet period.
     burst: Duration,
     /// Sum of the probabilities since the last drop.
     accumulated: f64,
@@ -58,7 +58,7 @@ impl PieQueue {
         }
     }
 
-    /// The updates that were due since the last call: at each of those instants the queue was as it is now.
+    /// Makes up the updates due since the last call: the queue was the same at each of those instants.
     fn catch_up(&mut self, now: Time) {
         while self.updates_at <= now {
             let before = (self.probability, self.sojourn_old, self.burst);
@@ -83,7 +83,7 @@ impl PieQueue {
         self.sojourn_old = sojourn;
     }
 
-    /// Whether an arriving packet is chosen (RFC 8033 §4.1, §5.4).
+    /// Whether to drop or mark an arriving packet (RFC 8033 §4.1, §5.4).
     fn chooses(&mut self) -> bool {
         let is_short = self.sojourn_old < self.spec.target / 2 && self.probability < 0.2;
         let is_small = self.packets.bytes() <= 2 * u64::from(self.spec.mean_packet);
@@ -97,7 +97,7 @@ impl PieQueue {
             }
         }
         let is_overdue = self.spec.derandomise && self.accumulated >= TOO_LATE;
-        // A packet's draw is its own: whether others were tested changes nothing.
+        // Each packet has its own draw, independent of tests of other packets.
         let is_chosen = is_overdue || self.draws.uniform(self.arrivals) < self.probability;
         if is_chosen {
             self.accumulated = 0.0;
@@ -109,7 +109,7 @@ impl PieQueue {
 /// The probability after an update (RFC 8033 §4.2).
 fn controlled(p: f64, sojourn: Duration, sojourn_old: Duration, target: Duration) -> f64 {
     let [now, old, target] = [sojourn, sojourn_old, target].map(Duration::as_secs_f64);
-    // The less is dropped, the more a step matters.
+    // The smaller the probability, the smaller the step.
     let scale = match p {
         ..1e-6 => 2048.0,
         ..1e-5 => 512.0,
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(controlled(1.0, MS * 300, MS * 300, MS * 15), 1.0);
     }
 
-    /// Without waiting the probability decays, at last to nothing, and the next burst is let through.
+    /// Without waiting the probability decays to zero, and the next burst passes.
     #[test]
     fn rfc8033_4_4_quiet_times_allow_a_burst() {
         let mut pie = pie();
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(pie.updates_at, s(100_000.005));
     }
 
-    /// Also with a probability of 1, until the allowance is used up.
+    /// Even with a probability of 1, until the allowance is used up.
     #[test]
     fn what_comes_first_is_a_burst() {
         let (mut pie, mut losses) = (pie(), Losses::new());

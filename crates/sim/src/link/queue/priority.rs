@@ -1,8 +1,7 @@
-//! Strict priority: a class is served when all above it are empty. What is being sent is not interrupted.
+//! Strict priority: a class is served when all higher classes are empty. A transmission is not interrupted.
 //!
-//! With push-out the limit of the first class is that of all together. A packet that finds the queue full takes the
-//! place of the last one of the lowest class, if there is a class below its own, as TCP-Peach wants it for dummy
-//! segments.
+//! With push-out the limit of the first class is the limit of the whole queue. A packet that finds the queue full replaces
+//! the last packet of the lowest class, if that is below its own, as TCP-Peach requires for dummy segments.
 
 use super::drop_tail::DropTailQueue;
 use super::{Discipline, Limit};
@@ -17,7 +16,7 @@ use bentpipe_units::Time;
 pub(in crate::link) struct PriorityQueue {
     /// The highest class first.
     classes: Vec<DropTailQueue>,
-    /// Of all together, with push-out.
+    /// Limit of the whole queue, with push-out.
     shared: Option<Limit>,
 }
 
@@ -27,7 +26,7 @@ impl PriorityQueue {
         Self { classes, shared: limits.first().filter(|_| push_out).map(|&limit| Limit::new(limit)) }
     }
 
-    /// Makes room for a packet of `class` at the cost of those below it; if that is not enough: why it is lost.
+    /// Makes room for a packet of `class` by dropping lower classes. Returns the cause of loss if that is not enough.
     fn make_room(&mut self, class: usize, packet: &Packet, limit: Limit, losses: &mut Losses) -> Result<(), Cause> {
         while !limit.allows(self.len() + 1, self.bytes() + packet.size()) {
             let lower = self.classes[class + 1..].iter_mut().rev().find_map(DropTailQueue::pop_last);
@@ -120,7 +119,7 @@ mod tests {
         let (mut queue, mut losses) = (PriorityQueue::new(&limits, true), Losses::new());
         (0..3).for_each(|n| queue.enqueue(s(0.0), &packet(n, 0, 1000).in_class(1), &mut losses));
         assert_eq!((queue.len(), losses.pop().unwrap().1), (2, Cause::QueueOverflow));
-        // A large one takes the place of both.
+        // A large packet replaces both.
         queue.enqueue(s(0.0), &packet(3, 0, 9000), &mut losses);
         let lost: Vec<_> = losses.iter().map(|(packet, _)| packet.flow().index()).collect();
         assert_eq!((queue.len(), lost), (1, vec![1, 0]));

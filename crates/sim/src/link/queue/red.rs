@@ -1,5 +1,5 @@
-//! RED, random early detection (S. Floyd and V. Jacobson, "Random early detection gateways for congestion avoidance",
-//! ToN 1993): the more packets wait on average, the more of those that arrive are dropped.
+//! RED, random early detection (S. Floyd and V. Jacobson, "Random early detection gateways for congestion avoidance", ToN
+//! 1993): the share of dropped arrivals grows with the average queue.
 
 use super::drop_tail::DropTailQueue;
 use super::{first_after, kept_in, Discipline, Marking};
@@ -9,7 +9,7 @@ use crate::packet::Packet;
 use crate::spec::Red as Spec;
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
-/// S. Floyd et al., "Adaptive RED" (2001): the bounds within which `max_p` adapts, and how fast it falls.
+/// S. Floyd et al., "Adaptive RED" (2001): bounds of `max_p`, and its rate of decrease.
 const MAX_P: std::ops::RangeInclusive<f64> = 0.01..=0.5;
 const DECREASE: f64 = 0.9;
 
@@ -22,11 +22,11 @@ pub(in crate::link) struct RedQueue {
     max_th: f64,
     max_p: f64,
     average: f64,
-    /// Packets tested and let through since the last drop or mark; -1 below the thresholds.
+    /// Packets that passed the test since the last drop or mark; -1 below the thresholds.
     count: i64,
-    /// When the queue became idle: the link was free and nothing waited. None if a packet has arrived since.
+    /// Start of the idle time: the link was free and no packet waited. `None` if a packet has arrived since.
     idle_since: Option<Time>,
-    /// How long the link takes for a packet of mean size.
+    /// Transmission time of a packet of mean size.
     packet_time: Duration,
     adapts_at: Time,
     draws: Stream,
@@ -37,7 +37,7 @@ pub(in crate::link) struct RedQueue {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Decision {
     Accept,
-    /// The sender is notified: by a mark or, if it does not support ECN, by a drop.
+    /// Notifies the sender: by a mark or, if it does not support ECN, by a drop.
     Notify,
     Drop,
 }
@@ -62,7 +62,7 @@ impl RedQueue {
         }
     }
 
-    /// The moving average; while the link is idle, as if packets of mean size had found the queue empty.
+    /// The moving average. While the link is idle, it falls as if packets of mean size found the queue empty.
     fn update_average(&mut self, now: Time) {
         let kept = 1.0 - self.spec.weight;
         if let Some(since) = self.idle_since.take() {
@@ -86,7 +86,7 @@ impl RedQueue {
             } else if self.average < self.min_th + margin && self.max_p > *MAX_P.start() {
                 self.max_p *= DECREASE;
             }
-            // The average stays until a packet arrives, so what happened now happens until then.
+            // The average is constant until a packet arrives, so the decision at `now` holds until then.
             self.adapts_at = if self.max_p == before {
                 first_after(now, self.adapts_at, Spec::ADAPT_EVERY)
             } else {
@@ -95,7 +95,7 @@ impl RedQueue {
         }
     }
 
-    /// The probability of a drop as the average has it; none: certain.
+    /// The probability of a drop from the average; `None`: certain.
     fn pressure(&self) -> Option<f64> {
         if self.average < self.max_th {
             return Some(self.max_p * (self.average - self.min_th) / (self.max_th - self.min_th));
@@ -105,7 +105,7 @@ impl RedQueue {
         is_gentle.then(|| self.max_p + (1.0 - self.max_p) * (self.average - self.max_th) / self.max_th)
     }
 
-    /// Spreads drops evenly: the probability rises with each packet that was let through.
+    /// Spreads drops evenly: the probability rises with each packet that passes.
     fn spread(&self, p: f64) -> f64 {
         let expected = self.count as f64 * p;
         match (self.spec.wait, expected) {
@@ -127,7 +127,7 @@ impl RedQueue {
         };
         let scale = if self.spec.byte_mode { size as f64 / f64::from(self.spec.mean_packet) } else { 1.0 };
         self.count += 1;
-        // A packet's draw is its own: whether others were tested changes nothing.
+        // Each packet has its own draw, independent of tests of other packets.
         if self.draws.uniform(self.arrivals) >= self.spread(pressure * scale) {
             return Decision::Accept;
         }
@@ -245,7 +245,7 @@ mod tests {
         assert!((red.average - 1.348 * 0.998).abs() < 5e-4, "once");
     }
 
-    /// In byte mode a threshold is so many packets of mean size, and half a packet is dropped half as often.
+    /// In byte mode a threshold is that number of packets of mean size, and half a packet is dropped half as often.
     #[test]
     fn bytes_count_in_byte_mode() {
         let mut red = red(&Spec { byte_mode: true, weight: 1.0, ..spec() });
@@ -257,7 +257,7 @@ mod tests {
         assert_near(red.pressure().unwrap(), 0.05);
     }
 
-    /// S. Floyd et al. (2001): up by at most 0.01, down by a tenth, every half second, also while nothing arrives.
+    /// S. Floyd et al. (2001): up by at most 0.01, down by a tenth, every half second, even without arrivals.
     #[test]
     fn adaptive_red_moves_max_p() {
         let mut red = red(&Spec { adaptive: true, ..spec() });

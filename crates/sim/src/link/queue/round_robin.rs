@@ -1,5 +1,5 @@
-//! Classes that take turns: by packets (weighted round robin) or by bytes (deficit round robin, M. Shreedhar and
-//! G. Varghese, "Efficient fair queuing using deficit round robin", SIGCOMM 1995).
+//! Classes in turn: by packets (weighted round robin) or by bytes (deficit round robin, M. Shreedhar and G. Varghese,
+//! "Efficient fair queuing using deficit round robin", SIGCOMM 1995).
 
 use super::drop_tail::DropTailQueue;
 use super::Discipline;
@@ -9,13 +9,13 @@ use crate::spec::Share;
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 
-/// Classes that take turns. Weighted round robin is the same with packets of size 1.
+/// Classes in turn. Weighted round robin counts each packet as size 1.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct RoundRobinQueue {
     classes: Vec<Class>,
-    /// Indices of the classes in which packets wait; the first one's turn it is.
+    /// Indices of the classes with waiting packets. The first has its turn.
     active: VecDeque<usize>,
-    /// Whether the first one was given its quantum.
+    /// Whether the first class has received its quantum.
     has_begun: bool,
     counts_bytes: bool,
     packets: usize,
@@ -25,9 +25,9 @@ pub(in crate::link) struct RoundRobinQueue {
 #[derive(Clone, Debug)]
 struct Class {
     packets: DropTailQueue,
-    /// What it may send per turn.
+    /// Quantum: allowance for each turn.
     quantum: u64,
-    /// What it may still send, and keeps for its next turn if that is too little.
+    /// Deficit: remaining allowance, kept for the next turn if it is too small for a packet.
     deficit: u64,
 }
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::spec::QueueLimit;
 
-    /// Which class leaves, packet by packet, when class 0 sends packets of 1500 B and class 1 of 500 B.
+    /// The class of each departing packet, when class 0 sends packets of 1500 B and class 1 of 500 B.
     fn order(quantum: Option<u32>, weights: [u32; 2], packets: usize) -> Vec<u8> {
         let shares = weights.map(|weight| Share { weight, limit: QueueLimit::Unlimited });
         let (mut queue, mut losses) = (RoundRobinQueue::new(quantum, &shares), Losses::new());
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(order(None, [1, 3], 8), [0, 1, 1, 1, 0, 1, 1, 1]);
     }
 
-    /// What is left of a turn is not kept for later.
+    /// An empty class loses the rest of its turn.
     #[test]
     fn an_empty_class_saves_nothing() {
         let shares = [Share { weight: 1, limit: QueueLimit::Unlimited }; 2];

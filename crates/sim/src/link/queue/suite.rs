@@ -1,5 +1,5 @@
-//! The tests that every discipline inherits: random operations in order of time, as many as `BENTPIPE_FUZZ_OPS` says.
-//! Ten million each:
+//! The tests that every discipline inherits: random operations in order of time. `BENTPIPE_FUZZ_OPS` sets their number. Ten
+//! million each:
 //!
 //! ```text
 //! BENTPIPE_FUZZ_OPS=10000000 cargo test --release -p bentpipe-sim link::queue::suite
@@ -91,7 +91,7 @@ pub(super) fn packet(flow: usize, number: u32, size: u16) -> Packet {
     made(EndpointId::opener(flow), number, size, Ecn::NotEct)
 }
 
-/// The same from a sender that understands marks.
+/// As `packet`, from an ECN-capable sender.
 pub(super) fn capable(packet: Packet) -> Packet {
     made(packet.endpoint().peer(), packet.seq.value(), packet.size() as u16, Ecn::Ect0)
 }
@@ -150,7 +150,7 @@ impl Tally {
     }
 }
 
-/// A discipline, and all that is known of it from outside.
+/// A discipline under test, with its expected contents.
 struct Trial {
     kind: Kind,
     queue: AnyQueue,
@@ -159,7 +159,7 @@ struct Trial {
     drawn: u64,
     /// Operations so far.
     done: u64,
-    /// Packets so far; also the number of the next one.
+    /// Packets so far; also the next number.
     made: u32,
     /// Per class, or for all if classes share a limit.
     waiting: Vec<(Tally, Limit)>,
@@ -200,7 +200,7 @@ impl Trial {
         self.now += step * steps;
     }
 
-    /// Some hundred operations under one load, from idle to three times what the link carries.
+    /// Several hundred operations under one load, from idle to three times the capacity of the link.
     fn phase(&mut self) {
         let load = 1 + self.below(3);
         let busy = self.below(4);
@@ -278,7 +278,7 @@ impl Trial {
         assert_eq!((self.queue.len(), self.queue.bytes()), (0, 0));
     }
 
-    /// A function of the node takes what waits of one flow.
+    /// Extracts the waiting packets of one flow, as a middlebox of the node does.
     fn extract(&mut self) {
         let (flow, mut left) = (FlowId::new(self.below(FLOWS / 2) as usize), Vec::new());
         self.queue.extract(&mut |packet| packet.flow() == flow, &mut left);
@@ -310,7 +310,7 @@ impl Trial {
         self.check();
     }
 
-    /// What came in left, was lost, or waits; and what waits is within the limits.
+    /// Each packet that came in left, was lost, or waits; the waiting packets are within the limits.
     fn check(&self) {
         let total = |count: fn(&Tally) -> u64| self.waiting.iter().map(|(tally, _)| count(tally)).sum::<u64>();
         let known = (total(|tally| tally.packets), total(|tally| tally.bytes));

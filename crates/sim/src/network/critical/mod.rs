@@ -1,12 +1,12 @@
 //! Critical paths: the time of each transfer and datagram by its use, kept with the series `critical_path`.
 //!
-//! Each packet carries a [trail](trail::Trail), which goes back to the start of its transfer: a host that sends something does so because
-//! a packet has arrived, or because a timer expires that was set then. A packet takes over the trail, and adds its own
-//! time. The trail of the packet that completes a transfer is the critical path, and its shares add up to the transfer's time
-//! (Barford and Crovella, Critical Path Analysis of TCP Transactions, 2001).
+//! Each packet carries a [trail](trail::Trail), which goes back to the start of its transfer. A host sends because a packet
+//! arrives, or because a timer expires that was set then: the new packet takes over the trail, and adds its own time. The
+//! trail of the packet that completes a transfer is the critical path. Its shares add up to the time of the transfer (Barford
+//! and Crovella, Critical Path Analysis of TCP Transactions, 2001).
 //!
-//! No link runs ahead of time then, and no result changes. Of a packet that a middlebox makes the trail is that of the last packet of
-//! its connection that came to the node.
+//! No link runs ahead of time then, and no result changes. A packet made by a middlebox has the trail of the last packet of
+//! its connection that reached the node.
 
 mod queues;
 mod trail;
@@ -25,37 +25,37 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use trail::{PacketKey, PathShare, Spent, Story, Trail, DATAGRAM};
 
-/// The series that asks for them.
+/// The series that enables critical paths.
 pub(crate) const SERIES: &str = crate::dictionary::CRITICAL_PATH_SERIES.0;
 
 /// The trails of a run.
 #[derive(Clone, Debug)]
 pub(super) struct CriticalPaths {
-    /// The trail of the packet that has just arrived somewhere, or leaves its host.
+    /// The trail of the packet that has just arrived, or leaves its host.
     in_hand: Option<(PacketKey, Trail)>,
     links: Vec<LinkTrails>,
     /// The last arrival at each endpoint.
     ends: Vec<Option<EndTrail>>,
-    /// The last arrival of each flow whose connections work for one transfer together.
+    /// The last arrival of each flow whose connections share one transfer.
     flows: Vec<Option<Trail>>,
     /// The last trail of each connection at a node with middleboxes.
     nodes: BTreeMap<(NodeId, FlowId, u32), Trail>,
-    /// Trails of packets that left the queue of a link that is taken away.
+    /// Trails of packets that left the queue of an absent link.
     moved: Vec<(PacketKey, Trail)>,
     stories: Vec<StoryState>,
     acting: Acting,
     /// The first flow of each flow's entry.
     groups: Vec<FlowId>,
     sums: BTreeMap<(FlowId, PathShare), Spent>,
-    /// Transfers and datagrams that have been added up, by flow.
+    /// Counted transfers and datagrams, by flow.
     counts: Vec<u64>,
 }
 
-/// The last thing that has come to an end of a connection.
+/// The last arrival at an endpoint.
 #[derive(Clone, Debug)]
 struct EndTrail {
     trail: Trail,
-    /// The limit of its sender before.
+    /// The limit of its sender before the arrival.
     limit: Option<SendLimit>,
     in_slow_start: bool,
     has_data: bool,
@@ -67,7 +67,7 @@ struct StoryState {
     is_over: bool,
 }
 
-/// Why an end acts.
+/// The reason why an endpoint acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Acting {
     OnArrival,
@@ -113,7 +113,7 @@ impl CriticalPaths {
         self.ends.get(endpoint.index())?.as_ref()
     }
 
-    /// Another connection has this slot.
+    /// Clears the trails of a slot that another connection takes.
     pub(super) fn open(&mut self, slot: usize) {
         for end in EndpointId::both(slot) {
             if let Some(trail) = self.ends.get_mut(end.index()) {
@@ -122,7 +122,7 @@ impl CriticalPaths {
         }
     }
 
-    /// The trail of the packet in hand; else that of the last one of its connection at `node`.
+    /// The trail of the packet in hand; otherwise the trail of the last packet of its connection at `node`.
     fn take(&mut self, now: Time, packet: &Packet, node: NodeId) -> Option<Trail> {
         let key = PacketKey::of(packet);
         if let Some((_, trail)) = self.in_hand.take().filter(|(held, _)| *held == key) {
@@ -143,7 +143,7 @@ impl CriticalPaths {
         }
     }
 
-    /// A transfer that began at `start` is complete at this end.
+    /// Adds a transfer that began at `start` and is complete at this endpoint.
     fn complete(&mut self, now: Time, flow: FlowId, endpoint: EndpointId, start: Time) {
         let story = self.end(endpoint).map(|end| end.trail.story);
         let known = story.and_then(|story| self.stories.get_mut(story as usize)).filter(|story| !story.is_over);
@@ -173,7 +173,7 @@ impl CriticalPaths {
     }
 }
 
-/// The part of new data that had this limit.
+/// The part of the time for new data with this limit.
 fn trip_of(end: &EndTrail) -> PathPart {
     match end.limit {
         Some(SendLimit::StartUp) => PathPart::SlowStart,
@@ -187,21 +187,21 @@ fn trip_of(end: &EndTrail) -> PathPart {
 }
 
 impl Network {
-    /// An end wakes up.
+    /// Notes why an endpoint wakes up.
     #[cold]
     pub(super) fn trace_wakeup(&mut self, endpoint: EndpointId) {
         let is_application = self.traffic.hosts[endpoint].is_application_due(self.now);
         self.note_acting(if is_application { Acting::ForApplication } else { Acting::OnTimer });
     }
 
-    /// An end acts for this reason.
+    /// Notes why an endpoint acts.
     pub(super) fn note_acting(&mut self, acting: Acting) {
         if let Some(paths) = &mut self.observers.critical {
             paths.acting = acting;
         }
     }
 
-    /// The head of a link's ring reaches the next node, with its trail.
+    /// Moves the head of a link's ring to the next node, with its trail.
     #[cold]
     #[inline(never)]
     pub(super) fn deliver_traced(&mut self, index: LinkId) {
@@ -234,7 +234,7 @@ impl Network {
         self.forward(far_end.node, &mut packet);
     }
 
-    /// A packet is offered to a link, with its trail.
+    /// Offers a packet to a link, with its trail.
     #[cold]
     #[inline(never)]
     pub(super) fn enter_traced(&mut self, at: Time, index: LinkId, packet: &mut Packet) {
@@ -261,7 +261,7 @@ impl Network {
         }
     }
 
-    /// Waiting packets of a link may go another way.
+    /// Takes the trails of packets that leave the queue of an absent link.
     pub(super) fn trace_absence(&mut self, index: LinkId) {
         self.trace_services(index);
         if let Some(paths) = &mut self.observers.critical {
@@ -271,7 +271,7 @@ impl Network {
         }
     }
 
-    /// A host sends a packet: the last arrival has led to it, or a wait since then.
+    /// Starts the trail of a packet that a host sends. The last arrival caused it, or a wait since then.
     pub(super) fn trace_sent(&mut self, packet: &Packet) {
         let (now, flow) = (self.now, packet.flow());
         let Some(paths) = &mut self.observers.critical else { return };
@@ -284,7 +284,7 @@ impl Network {
         let endpoint = packet.endpoint().peer();
         let flags = packet.plain_segment().flags;
         let is_retransmission = packet.plain_segment().is_retransmission;
-        // A retransmission for a transfer that is over begins no other one.
+        // A retransmission for a finished transfer begins no other transfer.
         let begins = endpoint.is_opener() && !is_retransmission && (packet.len > 0 || flags.has(Flags::SYN));
         let is_new = paths.end(endpoint).is_none_or(|end| paths.is_over(end.trail.story));
         let of_flow = paths.flows[flow].clone().filter(|trail| !paths.is_over(trail.story));
@@ -314,7 +314,7 @@ impl Network {
             Some(end) if !end.has_data && !is_first && paths.acting != Acting::ForApplication => trip_of(end),
             _ => PathPart::Exchange,
         };
-        // It leads to the next packet that this end sends by itself, too.
+        // It also leads to the next packet that this endpoint sends without an arrival.
         if is_new {
             paths
                 .set_end(endpoint, EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true });
@@ -328,7 +328,7 @@ impl Network {
         paths.in_hand = Some((PacketKey::of(packet), trail));
     }
 
-    /// A packet has reached its host, which has not looked at it yet.
+    /// Adds the trail of a packet to its host, before the host handles it.
     pub(super) fn trace_arrival(&mut self, node: NodeId, packet: &Packet) {
         let now = self.now;
         let Some(paths) = &mut self.observers.critical else { return };
@@ -354,7 +354,7 @@ impl Network {
         paths.set_end(endpoint, EndTrail { trail, limit, in_slow_start, has_data: packet.len > 0 });
     }
 
-    /// A packet was lost.
+    /// Removes the trail of a lost packet.
     pub(super) fn trace_loss(&mut self, place: LossPlace, packet: &Packet, is_last: bool) {
         let Some(paths) = &mut self.observers.critical else { return };
         let key = PacketKey::of(packet);
@@ -363,7 +363,7 @@ impl Network {
         }
     }
 
-    /// The wait of the application at this end is over: some transfers may be complete.
+    /// Adds transfers that are complete once the wait of the application is over.
     #[cold]
     pub(super) fn trace_completions(&mut self, endpoint: EndpointId) {
         let flow = self.traffic.hosts[endpoint].flow;
@@ -382,7 +382,7 @@ impl Network {
         }
     }
 
-    /// A connection has given up.
+    /// Ends the trail of a connection that gave up.
     pub(super) fn trace_failure(&mut self, endpoint: EndpointId) {
         let flow = self.traffic.hosts[endpoint].flow;
         if let Some(paths) = &mut self.observers.critical {
@@ -390,7 +390,7 @@ impl Network {
         }
     }
 
-    /// The run is over: transfers without an end have come as far as the last packet that their receivers got.
+    /// Adds transfers without an end, up to the last packet that their receivers got.
     pub(super) fn trace_end(&mut self) {
         if let Some(paths) = &mut self.observers.critical {
             paths.end_all(&self.scenario, &self.traffic);

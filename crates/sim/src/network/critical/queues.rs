@@ -1,4 +1,4 @@
-//! Trails through a link: a packet waits for the packets that the link sends meanwhile.
+//! Trails through a link: assigns the wait of a packet to the packets sent before it.
 
 use super::trail::{PacketKey, PathShare, Story, Trail, DATAGRAM};
 use crate::dictionary::PathPart;
@@ -7,23 +7,23 @@ use crate::link::Service;
 use bentpipe_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Transfers that a link remembers before it forgets old ones.
+/// Limit of transfers that a link remembers.
 const LATEST_MAX: usize = 64;
 
 /// The packets of one link, with their trails.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinkTrails {
-    /// Offered and not served yet, each trail at the instant of the offer.
+    /// Packets in the queue, each trail at the instant of the offer.
     waiting: VecDeque<(PacketKey, Trail)>,
-    /// Served, each trail at the instant of the arrival.
+    /// Packets sent, each trail at the instant of the arrival.
     travelling: VecDeque<(PacketKey, Trail)>,
-    /// Packets that were sent, as far back as a packet waits.
+    /// Past transmissions, as far back as a packet waits.
     sent: VecDeque<Sent>,
-    /// The packet of each transfer that was sent last: when it was offered, and its trail at the instant at which it had been sent.
+    /// The last packet of each transfer: the instant of its offer, and its trail at the end of its transmission.
     latest: BTreeMap<Story, (Time, Trail)>,
 }
 
-/// A packet that was sent.
+/// A transmission.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     offered: Time,
@@ -34,21 +34,21 @@ struct Sent {
     story: Option<Story>,
 }
 
-/// Below this weight a path is not followed.
+/// Smallest weight of a path that is followed.
 const LIGHT: f64 = 1e-3;
 
 impl LinkTrails {
-    /// A packet is offered.
+    /// Adds a packet that is offered.
     pub(super) fn offer(&mut self, key: PacketKey, trail: Trail) {
         self.waiting.push_back((key, trail));
     }
 
-    /// A packet has arrived at the far end.
+    /// Removes a packet that arrives at the far end, and returns its trail.
     pub(super) fn arrive(&mut self, key: PacketKey) -> Option<Trail> {
         take(&mut self.travelling, key)
     }
 
-    /// A packet did not fit, or was lost otherwise. Of equal ones it is the last that did not fit.
+    /// Removes a packet that was lost. Of equal packets it is the last.
     pub(super) fn lose(&mut self, key: PacketKey, is_last: bool) -> Option<Trail> {
         if is_last {
             let index = self.waiting.iter().rposition(|(each, _)| *each == key)?;
@@ -57,12 +57,12 @@ impl LinkTrails {
         take(&mut self.waiting, key)
     }
 
-    /// The queue is empty.
+    /// Removes all packets of the queue.
     pub(super) fn clear(&mut self) -> impl Iterator<Item = (PacketKey, Trail)> + '_ {
         self.waiting.drain(..)
     }
 
-    /// A packet, of an entry of flows whose first is `group`, was served.
+    /// Moves a packet from the queue to the sent packets. `group` is the first flow of its entry.
     pub(super) fn serve(&mut self, link: LinkId, group: FlowId, service: &Service) {
         let key = PacketKey::of(&service.packet);
         let trail = take(&mut self.waiting, key);
@@ -89,9 +89,9 @@ impl LinkTrails {
         trail
     }
 
-    /// The trail of a packet whose sending starts now. If another packet of its transfer was sent while it waited, the trail leads to
-    /// that one. If packets of others came in between, an earlier offer would have saved their time: by that share the trail leads
-    /// back along the packet's own way.
+    /// The trail of a packet whose transmission starts now. If another packet of its transfer was sent while it waited, the
+    /// trail leads to that packet. An earlier offer would have saved the time of packets of others in between: by that share
+    /// the trail leads back along the packet's own path.
     fn waited(&self, link: LinkId, mut offered: Trail, start: Time) -> Trail {
         let own = self.latest.get(&offered.story).filter(|(_, before)| before.at > offered.at);
         let Some((before_at, before)) = own else {
@@ -116,7 +116,7 @@ impl LinkTrails {
         trail
     }
 
-    /// A packet waits until `start`: for those that were sent meanwhile, and for the link where none was.
+    /// Assigns the wait until `start` to the transmissions in that time, and the rest to the link.
     fn wait(&self, link: LinkId, trail: &mut Trail, start: Time) {
         let since = trail.at;
         let first = self.sent.iter().rposition(|sent| sent.finish <= since).map_or(0, |index| index + 1);
@@ -130,7 +130,7 @@ impl LinkTrails {
         trail.spend(start, PathShare::on(PathPart::Outage, link));
     }
 
-    /// Forgets packets that were sent before the offer of the packet that has waited longest.
+    /// Forgets transmissions before the offer of the oldest waiting packet.
     fn forget(&mut self, start: Time) {
         let oldest = self.waiting.front().map_or(start, |(_, trail)| trail.at.min(start));
         while self.sent.front().is_some_and(|sent| sent.finish <= oldest) {

@@ -1,4 +1,4 @@
-//! The way back from a packet to the start of its transfer, in parts that add up to the time.
+//! The trail from a packet back to the start of its transfer, in parts that add up to the time.
 
 use crate::dictionary::PathPart;
 use crate::ids::{FlowId, LinkId, NodeId};
@@ -11,12 +11,12 @@ use bentpipe_units::Time;
 pub(super) struct PathShare {
     pub(super) part: PathPart,
     pub(super) place: Option<LossPlace>,
-    /// Whose packets were sent meanwhile.
+    /// The flow of the packets that were sent meanwhile.
     pub(super) by: Option<FlowId>,
 }
 
 impl PathShare {
-    /// At a host, or on the whole path.
+    /// A share at a host, or on the whole path.
     pub(super) fn of(part: PathPart) -> Self {
         Self { part, place: None, by: None }
     }
@@ -34,7 +34,7 @@ impl PathShare {
     }
 }
 
-/// Time and trips of one share. Where two paths are as critical, of each a part.
+/// Time and trips of one share. Two equally critical paths contribute a part each.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spent {
     pub(super) time_s: f64,
@@ -48,7 +48,7 @@ impl Spent {
     }
 }
 
-/// The number of a transfer among all of the run.
+/// The number of a transfer in the run.
 pub(super) type Story = u32;
 
 /// The story of each datagram.
@@ -59,7 +59,7 @@ pub(super) const DATAGRAM: Story = Story::MAX;
 pub(super) struct Trail {
     pub(super) story: Story,
     pub(super) at: Time,
-    /// The part that has the packet's propagation.
+    /// The part for the packet's propagation.
     pub(super) trip: PathPart,
     spent: Vec<(PathShare, Spent)>,
 }
@@ -69,7 +69,7 @@ impl Trail {
         Self { story, at, trip: PathPart::Exchange, spent: Vec::new() }
     }
 
-    /// The time since the last instant went to this.
+    /// Adds the time since the last instant to a share.
     pub(super) fn spend(&mut self, until: Time, share: PathShare) {
         if until > self.at {
             self.add(share, Spent { time_s: (until - self.at).as_secs_f64(), trips: 0.0 }, 1.0);
@@ -77,13 +77,13 @@ impl Trail {
         }
     }
 
-    /// A packet sets out one way.
+    /// Starts a trip of a packet in one direction.
     pub(super) fn set_out(&mut self, trip: PathPart) {
         self.trip = trip;
         self.add(PathShare::of(trip), Spent { time_s: 0.0, trips: 1.0 }, 1.0);
     }
 
-    /// Both lead to the same instant: this one with a weight, 0 to 1, and the other with the rest.
+    /// Merges two trails that lead to the same instant: this trail with a weight, 0 to 1, and the other with the rest.
     pub(super) fn blend(&mut self, weight: f64, other: &Self) {
         debug_assert!(self.at == other.at, "both lead to {:?}, not {:?}", self.at, other.at);
         for (_, spent) in &mut self.spent {
