@@ -108,6 +108,27 @@ def test_the_form_writes_into_the_text_and_keeps_comments_and_order(folder):
     on_pages(folder, act)
 
 
+def test_a_search_finds_the_key_of_this_name_first(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        user.find("Form").click()
+        await until(lambda: found(user, "search"))
+        for words, first in (("cc", "tcp.cc"), ("rain", "sky.rain"), ("duration", "duration")):
+            found(user, "search")[0].value = words
+            keys = [each.replace("\u200b", "") for each in labels(user)]
+            matching = [key for key in keys if words in key.rpartition(".")[2].split()]
+            assert matching[0] == first
+        found(user, "search")[0].value = "cc"
+        field = found(user, "field-tcp.cc")[0]
+        assert field.props["display-value"] == found(user, "field-flow.bulk.tcp.cc")[0].props["display-value"]
+        field.value = "bbr3"
+        await until(lambda: 'cc = "bbr3"' in user.session.text)
+        await until(lambda: found(user, "field-tcp.cc")[0].props["display-value"] == "bbr3")
+        await until(lambda: found(user, "field-flow.bulk.tcp.cc")[0].props["display-value"] == "bbr3 (default)")
+
+    on_pages(folder, act)
+
+
 def test_a_run_shows_its_progress_and_then_its_result(folder):
     async def act(studio, user):
         await until(lambda: found(user, "valid"))
