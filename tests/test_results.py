@@ -125,6 +125,13 @@ def test_its_command_makes_it_again(result):
     assert told["statements"] == wanted["statements"]
 
 
+def test_a_command_names_each_recorded_series_once(place):
+    run = bp.run(str(place / "file.toml"), {"duration": "1 s"}, series=["cwnd_bytes", "goodput_bps"])
+    words = shlex.split(run.command())
+    assert words[-2:] == ["--series", "cwnd_bytes,goodput_bps"]
+    assert not [word for word in words if word.startswith("record.series")]
+
+
 @pytest.mark.parametrize("verb", MADE)
 def test_a_command_has_all_of_a_name_with_signs_of_a_shell(verb, place):
     (place / "a && b.toml").write_bytes((place / "file.toml").read_bytes())

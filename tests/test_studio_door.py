@@ -17,6 +17,8 @@ def studio(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scenarios")
     (folder / "short.toml").write_text(SHORT)
     (folder / "out.toml").symlink_to("/etc/passwd")
+    (folder / "mine.report").mkdir()
+    (folder / "mine.report" / "index.html").write_text("<script>alert(1)</script>")
     with server(folder, "short.toml") as (_, host, token):
         yield host, token
 
@@ -201,3 +203,21 @@ def test_the_token_is_in_no_page_and_in_no_log(tmp_path):
         process.wait(30)
         assert token not in process.stdout.read()
         assert token not in process.errors()
+
+
+def test_a_report_is_shown_without_its_scripts(studio):
+    host, token = studio
+    status, headers, body = asked(host, f"/{token}/api/report?name=mine.report/index.html")
+    assert (status, body) == (200, b"<script>alert(1)</script>")
+    assert headers["content-type"].startswith("text/html")
+    policies = policies_of(host, f"/{token}/api/report?name=mine.report/index.html")
+    assert any("sandbox" in policy and "default-src 'none'" in policy for policy in policies)
+    assert any("frame-ancestors 'none'" in policy for policy in policies)
+    assert asked(host, f"/{token}/api/report?name=short.toml")[0] == 404
+
+
+def policies_of(host, target):
+    from urllib.request import urlopen
+
+    with urlopen(f"http://{host}{target}") as answer:
+        return answer.headers.get_all("content-security-policy")

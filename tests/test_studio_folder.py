@@ -54,6 +54,19 @@ def test_scenarios_are_opened_with_a_mark_and_bundled_ones_without(folder):
     assert folder.scenarios() == ["a.toml"]
 
 
+def test_reports_are_listed_and_read_and_other_files_are_not(folder):
+    for place in ("mine.report", "mine.sweep/report", ".studio/results/0123456789ab/report"):
+        (folder.path / place).mkdir(parents=True)
+        (folder.path / place / "index.html").write_text("<p>found")
+    (folder.path / "far.report").mkdir()
+    (folder.path / "far.report" / "index.html").symlink_to(folder.path.parent / "outside.toml")
+    assert len(folder.reports()) == 3
+    assert {folder.report(name) for name in folder.reports()} == {"<p>found"}
+    for name in ("a.toml", "far.report/index.html", "../outside.toml"):
+        with pytest.raises(BentpipeError, match="is not a report of the folder"):
+            folder.report(name)
+
+
 def test_a_large_folder_is_listed_up_to_a_limit(folder, monkeypatch):
     for number in range(30):
         (folder.path / f"b{number}.toml").write_text("")

@@ -210,8 +210,24 @@ def test_j10_present_leaves_plots_sky_handle_and_reasons(page):
     page.until("!document.querySelector('.page-left').offsetParent")
     for name in ("plots", "why", "strip"):
         assert page.page.locator(f"#studio-{name}").is_visible()
+    size = "parseFloat(getComputedStyle(document.querySelector('#studio-plots .studio-head h2')).fontSize)"
+    assert page.value(size) == pytest.approx(1.6 * 13)
+    assert page.value("studio.letters") == 1.6
     page.page.keyboard.press("Escape")
     page.until("document.querySelector('.page-left').offsetParent")
+    assert page.value(size) == pytest.approx(13)
+
+
+def test_the_sky_plot_hides_nothing_of_the_globe(page):
+    found = page.value("""[1, 1.6].flatMap((letters) => {
+        studio.letters = letters;
+        return [[354, 290], [354, 150], [480, 240], [700, 700], [1100, 400]].map(([width, height]) => {
+            const { radius, middle: [x, y] } = studio.skyplot.room(width, height);
+            const [right, below] = [width - 58 * letters - x, height - 88 * letters - y];
+            return { radius, left: x - radius, gap: Math.hypot(right, below) - radius - 44 * letters };
+        });
+    })""")
+    assert all(each["radius"] >= 40 and each["left"] >= 0 and each["gap"] > 0 for each in found), found
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -245,3 +261,27 @@ def test_a_page_says_that_its_server_has_gone(browser, tmp_path):
         process.kill()
         opened.page.wait_for_selector("text=The studio has ended")
         opened.context.close()
+
+
+def test_columns_stack_on_a_narrow_page_and_the_handle_stays(page):
+    page.run()
+    page.page.set_viewport_size({"width": 800, "height": 900})
+    page.until("document.querySelector('.page-right').clientHeight > 500 && studio.ready")
+    page.page.locator("#studio-why").scroll_into_view_if_needed()
+    views = "['.page-editor', '#studio-plots', '#studio-why']"
+    heights = page.value(f"{views}.map((view) => document.querySelector(view).clientHeight)")
+    assert min(heights) > 200
+    assert page.value("document.documentElement.scrollWidth") <= 800
+    box = page.page.locator("#studio-strip").bounding_box()
+    assert box["y"] + box["height"] <= 900
+
+
+def test_a_row_of_the_transfers_is_shown_in_the_plots(page):
+    page.type(MINE.replace('app = "greedy"', 'app = { kind = "page" }\nstart = "3 s"'))
+    page.page.wait_for_selector("text=No problem")
+    page.run()
+    page.tab("Tables")
+    page.button("transfers").click()
+    page.page.locator(".ag-cell", has_text="transfer").first.click()
+    page.until("studio.time.t === 3 && studio.time.from > 2 && studio.time.to < 12 && studio.ready")
+    page.page.wait_for_selector("#studio-plots:visible")

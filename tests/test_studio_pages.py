@@ -108,6 +108,27 @@ def test_the_form_writes_into_the_text_and_keeps_comments_and_order(folder):
     on_pages(folder, act)
 
 
+def test_a_search_finds_the_key_of_this_name_first(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        user.find("Form").click()
+        await until(lambda: found(user, "search"))
+        for words, first in (("cc", "tcp.cc"), ("rain", "sky.rain"), ("duration", "duration")):
+            found(user, "search")[0].value = words
+            keys = [each.replace("\u200b", "") for each in labels(user)]
+            matching = [key for key in keys if words in key.rpartition(".")[2].split()]
+            assert matching[0] == first
+        found(user, "search")[0].value = "cc"
+        field = found(user, "field-tcp.cc")[0]
+        assert field.props["display-value"] == found(user, "field-flow.bulk.tcp.cc")[0].props["display-value"]
+        field.value = "bbr3"
+        await until(lambda: 'cc = "bbr3"' in user.session.text)
+        await until(lambda: found(user, "field-tcp.cc")[0].props["display-value"] == "bbr3")
+        await until(lambda: found(user, "field-flow.bulk.tcp.cc")[0].props["display-value"] == "bbr3 (default)")
+
+    on_pages(folder, act)
+
+
 def test_a_run_shows_its_progress_and_then_its_result(folder):
     async def act(studio, user):
         await until(lambda: found(user, "valid"))
@@ -260,20 +281,31 @@ def test_sweep_fills_a_map_and_a_cell_becomes_a_run(folder):
         await until(lambda: found(user, "valid"))
         user.find("Sweep").click()
         await until(lambda: found(user, "key-2"))
-        found(user, "key-2")[0].value = "link.sat.delay"
         found(user, "values-2")[0].value = "10 ms,20 ms,30 ms"
+        user.find("start-sweep").click()
+        await user.should_see("Key 2 has no key")
+        found(user, "key-2")[0].value = "link.sat.delay"
         user.find("start-sweep").click()
         await until(lambda: studio.jobs.listed() and studio.jobs.listed()[0].is_over)
         (job,) = studio.jobs.listed()
         assert (job.state, job.error) == ("done", "")
         chart = found(user, "chart-sweep")[0]
         assert chart.options["yAxis"]["data"] == ["10 ms", "20 ms", "30 ms"]
-        assert len(chart.options["series"][0]["data"]) == 6
+        cells = chart.options["series"][0]["data"]
+        assert len(cells) == 6
+        framed = [index for index, each in enumerate(cells) if "borderColor" in each["itemStyle"]]
+        assert [job.result["points"][index]["of"] for index in framed] == [job.result["best"]["goodput"]]
+        assert not any("decal" in each["itemStyle"] for each in cells)
         index = next(i for i, point in enumerate(job.result["points"]) if point["at"] == ["reno", "20 ms"])
         with user:
             from bentpipe.studio.page.sweep import Sweep
 
             panel = next(each for each in _panels(user.session) if isinstance(each, Sweep))
+            part = {**job.result, "missing": 1, "points": [dict(each) for each in job.result["points"]]}
+            part["points"][0] |= {"replications": 0, "mean": None, "low": None, "high": None}
+            first, *others = panel.drawing(part)["series"][0]["data"]
+            assert ("decal" in first["itemStyle"], first["visualMap"], first["text"]) == (True, False, "0 of 5")
+            assert not any("decal" in each["itemStyle"] for each in others)
             panel.clicked(index)
         await until(lambda: studio.jobs.listed()[0].kind == "run" and studio.jobs.listed()[0].is_over)
         about = studio.folder.about(user.session.run)

@@ -126,6 +126,7 @@ class RunData:
         result = self.result
         scenario = result.scenario
         happenings, notes = self._happenings()
+        trips = dict(result.flows.select("flow", "rtt_p50_s").iter_rows())
         return {
             "run": self.name,
             "title": scenario.title or self.name,
@@ -138,9 +139,10 @@ class RunData:
             "duration_s": result.simulated_s,
             "stop": result.stop,
             "hosts": result.hosts,
-            "flows": scenario.flow_names,
+            # Those with a round trip come first: datagrams have no window, and nothing to ask about.
+            "flows": sorted(scenario.flow_names, key=lambda flow: trips[flow] is None),
             "links": scenario.link_names,
-            "rtt_s": dict(result.flows.select("flow", "rtt_p50_s").iter_rows()),
+            "rtt_s": trips,
             "busiest": self.busy_links[0] if self.busy_links else None,
             "series": self.described,
             "happenings": happenings,

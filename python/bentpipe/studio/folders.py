@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe import files
+from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.scenario.scenario import SIZE_MAX, shipped, shipped_text
 
@@ -142,8 +143,24 @@ class Folder:
         return self.results_path / secrets.token_hex(6)
 
     def reports(self) -> list[str]:
-        """Names of reports in the folder."""
-        return [path.relative_to(self.path).as_posix() for path in sorted(self.path.glob("*.report/index.html"))]
+        """Names of the pages that `bentpipe report` has written: in the folder of a result, or in one of their own."""
+        places = {*self.path.glob("*.report/index.html"), *self.path.glob("*/report/index.html")}
+        places |= set(self.results_path.glob("*/report/index.html"))
+        return [self._name(path) for path in sorted(places) if path.resolve().is_relative_to(self.path)][:LISTED_MAX]
+
+    def report(self, name: str) -> str:
+        """The text of a report.
+
+        Raises
+        ------
+        BentpipeError
+            The name is none of `reports`, or the file cannot be read.
+        """
+        if name not in self.reports():
+            raise BentpipeError(unknown(name, "a report of the folder", self.reports()))
+        place = self.inside(name)
+        with files.reading(name):
+            return place.read_text(encoding="utf-8")
 
     def open(self, name: str) -> Opened:
         """Read a scenario file of the folder, or a bundled scenario.

@@ -135,6 +135,8 @@ class Door:
         async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 ours = {name for name, _ in self._headers}
+                # A further policy only forbids more.
+                ours.discard(b"content-security-policy")
                 others = [(name, value) for name, value in message.get("headers", []) if name.lower() not in ours]
                 others = [(name, value) for name, value in others if not name.lower().startswith(b"access-control-")]
                 message = {**message, "headers": [*others, *self._headers]}

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Query, Request
-from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from bentpipe.catalog import unknown
@@ -38,6 +38,8 @@ OPEN_MAX = 8
 COLUMNS_MAX = 10_000
 FORMS = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
 _DRAWING = Lock()
+OF_REPORTS = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+"""A report is a file of the folder: it runs no script, and belongs to no site."""
 NAMES_MAX = 200
 """Letters of the name of a flow, link or series."""
 
@@ -180,6 +182,12 @@ def of_folder(studio: Studio) -> APIRouter:
         folder = studio.folder
         found = [{"name": name, "title": title} for name, title in folder.stores()]
         return JSONResponse({"stores": found, "reports": folder.reports()})
+
+    @router.get("/report")
+    def report(name: str) -> Response:
+        _checked(names=(name,))
+        page = known(lambda: studio.folder.report(name))
+        return HTMLResponse(page, headers={"content-security-policy": OF_REPORTS})
 
     @router.get("/jobs")
     def jobs() -> Response:

@@ -247,10 +247,16 @@ def swept(result: Any) -> dict[str, Any]:
         "metrics": [_metric(named(name)) for name in result.metrics],
         "points": points,
         "missing": result.missing,
-        "best": {name: list(result.best(name)) for name in result.metrics},
+        "best": {name: _best(result, name) for name in result.metrics},
         "statements": list(result.statements) if not result.missing else [],
         "notes": list(result.notes) if not result.missing else [],
     }
+
+
+def _best(result: Any, metric: str) -> str | None:
+    """The name of the best point, as in the rows of the table; None if no point has the metric."""
+    order = result.ranking(metric)
+    return dict(zip(result.points["point"], result.names, strict=True))[order[0].point] if order else None
 
 
 def _metric(metric: Any) -> dict[str, Any]:

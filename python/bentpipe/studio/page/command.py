@@ -34,10 +34,12 @@ class CommandPanel:
 
     def _line(self, title: str, command: str) -> None:
         with ui.column().classes("page-command"):
-            ui.label(title).classes("page-strong")
             with ui.row():
-                ui.label(command).classes("page-code").mark("command")
-                ui.button("Copy", on_click=lambda: ui.clipboard.write(command)).props("flat dense no-caps")
+                ui.label(title).classes("page-strong")
+                ui.button("Copy", on_click=lambda: ui.clipboard.write(command)).props(
+                    f'flat dense no-caps aria-label="Copy: {title}"'
+                )
+            ui.label(command).classes("page-code").mark("command")
 
 
 def run_command(session: Session, run: str) -> str:

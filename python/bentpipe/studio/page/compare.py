@@ -86,6 +86,8 @@ class Compare(Experiment):
                     "name": "replication",
                     "data": dots,
                     "symbolSize": 7,
+                    # Below the interval, which would cover them.
+                    "symbolOffset": [0, 14],
                     "itemStyle": {"color": SOFT, "opacity": 0.7},
                 },
                 {

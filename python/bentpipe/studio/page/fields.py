@@ -58,6 +58,18 @@ class Field:
         text = f"{self.key} {self.meaning}".lower()
         return all(word in text for word in words.lower().split())
 
+    def rank(self, words: str) -> tuple[int, int]:
+        """The place among the fields that match: those of this name, those that begin so, other keys, then meanings."""
+        key, asked = self.key.lower(), words.lower().split()
+        name = key.rpartition(".")[2]
+        tests = (
+            any(word in (key, name) for word in asked),
+            any(name.startswith(word) for word in asked),
+            all(word in key for word in asked),
+            True,
+        )
+        return tests.index(True), key.count(".")
+
 
 class Group(NamedTuple):
     """The fields of a table, or of one link, flow or node."""
@@ -98,6 +110,10 @@ def groups(text: str, scenario: Scenario | None) -> list[Group]:
                 names = dict.fromkeys([*(values or {}), *(defaults or {} if key == "node" else {})])
                 for name in names:
                     inside = (defaults or {}).get(name)
+                    if key == "flow":
+                        # Without a value of its own, a flow has that of all flows.
+                        own = (inside or {}).get("tcp") or {}
+                        inside = {**(inside or {}), "tcp": {**resolved.get("tcp", {}), **own}}
                     prefix = f"{key}.{_quoted(name)}"
                     found.append(
                         Group(f"{key} {name}", tuple(_fields(entry, prefix, "", values and values.get(name), inside)))

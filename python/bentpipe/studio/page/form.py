@@ -26,6 +26,7 @@ class Form:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._rows: dict[str, Row] = {}
+        self._searched: dict[str, Row] = {}
         self._open: set[str] = {"scenario"}
         self._shape: list[str] = []
         search = ui.input(placeholder="Search keys", on_change=lambda event: self._search(str(event.value or "")))
@@ -44,8 +45,9 @@ class Form:
             self._build(found)
         for group in found:
             for field in group.fields:
-                if field.key in self._rows:
-                    self._rows[field.key].show(field)
+                for rows in (self._rows, self._searched):
+                    if field.key in rows:
+                        rows[field.key].show(field)
 
     def _build(self, found: list[Group]) -> None:
         self._rows.clear()
@@ -86,16 +88,17 @@ class Form:
 
     def _search(self, words: str) -> None:
         self._found.clear()
+        self._searched.clear()
         self._groups.set_visibility(not words.strip())
         if not words.strip():
             return
         all_ = [field for group in groups(self._session.text, self._session.scenario) for field in group.in_order]
-        found = [field for field in all_ if field.matches(words)]
+        found = sorted((field for field in all_ if field.matches(words)), key=lambda field: field.rank(words))
         with self._found:
             for field in found[:FOUND_MAX]:
-                Row(self._session, field, is_whole=True)
+                self._searched[field.key] = Row(self._session, field, is_whole=True)
             more = len(found) - FOUND_MAX
-            ui.label(f"and {more} more" if more > 0 else f"{len(found)} keys")
+            ui.label(f"and {more} more" if more > 0 else f"{len(found)} key{'s' * (len(found) != 1)}")
 
 
 class Row:
@@ -104,7 +107,7 @@ class Row:
     def __init__(self, session: Session, field: Field, *, is_whole: bool = False) -> None:
         self._session, self._key, self._is_ours = session, field.key, False
         with ui.element("div").classes("page-field"):
-            self._name = ui.label(field.key if is_whole else field.name).classes("page-key")
+            self._name = ui.label(_broken(field.key if is_whole else field.name)).classes("page-key")
             if field.choices:
                 options = {choice.value: choice.value for choice in field.choices}
                 self._input: ui.select | ui.input = ui.select(
@@ -167,6 +170,11 @@ class Row:
     def _parents(self, parent: str) -> list[str]:
         found = [field for group in groups(self._session.text, self._session.scenario) for field in group.fields]
         return [field.value or field.default for field in found if field.key == parent]
+
+
+def _broken(key: str) -> str:
+    """A key that a narrow column breaks after its dots and underscores."""
+    return key.replace(".", ".\u200b").replace("_", "_\u200b")
 
 
 def _told(field: Field) -> str:

@@ -173,7 +173,7 @@ def _middle(session: Session, scripts: view.View) -> None:
                 "Run": lambda: view.place("plots"),
                 "Compare": partial(experiment, Compare),
                 "Sweep": partial(experiment, Sweep),
-                "Tables": lambda: Tables(session),
+                "Tables": lambda: Tables(session, scripts),
                 "Library": lambda: Library(session, shown),
             },
             "Results",

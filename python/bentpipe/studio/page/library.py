@@ -6,6 +6,7 @@ import asyncio
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from nicegui import background_tasks, ui
 
@@ -50,6 +51,7 @@ class Library:
         self._own.clear()
         with self._own:
             stores, scenarios, runs = folder.stores(), folder.scenarios(), folder.runs()
+            reports = folder.reports()
             for name in scenarios:
                 with ui.row().classes("page-entry"):
                     ui.label(name)
@@ -62,16 +64,19 @@ class Library:
                     ui.button("Open", on_click=lambda name=name: self.open_store(name)).props(
                         "flat dense no-caps"
                     ).mark("open-store")
-            for name in folder.reports():
-                ui.label(f"{name}: report, opened from disk")
-            if not (scenarios or runs or stores):
+            for name in reports:
+                with ui.row().classes("page-entry"):
+                    ui.label(f"{name}: report")
+                    ui.link("Open", f"api/report?name={quote(name)}", new_tab=True).classes("page-link").mark("report")
+            if not (scenarios or runs or stores or reports):
                 ui.label("Nothing yet.")
 
     def _run(self, run: str) -> None:
         session, about = self._session, self._session.studio.folder.about(run)
         when = time.strftime("%d %b %H:%M", time.localtime(about.get("created_s", 0)))
         with ui.row().classes("page-entry").mark("run-entry"):
-            ui.label(f"{run}  {about.get('title') or about.get('scenario') or ''}, {about.get('stop', '')}, {when}")
+            title = about.get("title") or about.get("scenario") or run
+            ui.label(f"{title}, {when}").tooltip(f"{run}: {about.get('stop', '')}")
             self._button("Show", lambda: session.show(run))
             self._button("Pin", lambda: session.set_pin(run))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nicegui import ui
@@ -16,6 +17,8 @@ from bentpipe.studio.page.fields import groups
 AXES = 3
 MAP = ["#e8f1f8", "#9cc9e6", "#56a0d3", "#0072b2", "#003f66"]
 """From light to dark, so that it prints."""
+BEST = "#d55e00"
+HATCHES = {"color": "#52606d99", "dashArrayX": [1, 0], "dashArrayY": [2, 5], "rotation": -0.785}
 CELL = """(params) => params.data.text"""
 
 
@@ -31,15 +34,20 @@ class Sweep(Experiment):
         self.axes: list[tuple[ui.select, ui.input]] = []
         keys = self._keys()
         first = {"tcp.cc": "cubic,reno"}
+        rows = []
         with ui.column().classes("page-axes"):
             for number in range(AXES):
                 key, values = next(iter(first.items())) if number == 0 else (None, "")
-                with ui.row().classes("page-axis"):
+                with ui.row().classes("page-axis") as row:
+                    rows.append(row)
                     chosen = ui.select(keys, value=key, label=f"Key {number + 1}", with_input=True, clearable=True)
                     chosen.props("dense outlined options-dense").classes("page-medium").mark(f"key-{number + 1}")
                     entered = ui.input("Values", value=values, placeholder="10 ms,250 ms  or  1e-5..1e-1:5:log")
                     entered.props("dense outlined").classes("page-medium").mark(f"values-{number + 1}")
                     self.axes.append((chosen, entered))
+        # The next key has a place when the one before is chosen.
+        for (chosen, _), row in zip(self.axes, rows[1:], strict=False):
+            row.bind_visibility_from(chosen, "value", backward=bool)
         self.third = (
             ui.select({}, label="Third key", on_change=self._pick).props("dense outlined").classes("page-narrow")
         )
@@ -53,6 +61,10 @@ class Sweep(Experiment):
 
     def options(self) -> dict[str, Any]:
         """The grid; without keys, that of the scenario."""
+        for number, (chosen, entered) in enumerate(self.axes, 1):
+            if bool(chosen.value) != bool(entered.value):
+                missing = "values" if chosen.value else "key"
+                raise BentpipeError(f"Key {number} has no {missing}\n  expected a key and its values, or neither")
         texts = [f"{chosen.value}={entered.value}" for chosen, entered in self.axes if chosen.value and entered.value]
         vary, _ = varied(texts)
         scenario = self.session.scenario
@@ -96,30 +108,39 @@ class Sweep(Experiment):
         super().show(found)
 
     def drawing(self, found: dict[str, Any]) -> dict[str, Any]:
-        """A cell for each point: value and half-width. The best has a thick frame, unfinished ones a dashed frame."""
+        """A cell for each point: value and half-width. The best has a thick frame, unfinished ones are hatched."""
         points, metric = self.cells(found), found["metrics"][0]
         keys, columns, rows = found["keys"], _levels(points, 0), _levels(points, 1) or [""]
         values = [_middle(point) for point in points]
         divisor, unit = scale(values, metric["unit"])
-        best = (found["best"].get(metric["name"]) or [None])[0]
+        best = found["best"].get(metric["name"])
         data = []
         for point, value in zip(points, values, strict=True):
             at = [columns.index(setting(point["at"][0])), rows.index(setting(point["at"][1])) if len(keys) > 1 else 0]
             is_open = point["replications"] < point["wanted"] and found["missing"]
-            frame = {"borderColor": "#12202e", "borderWidth": 3} if point["of"] == best and value is not None else {}
-            if is_open:
-                frame = {"borderColor": "#52606d", "borderWidth": 2, "borderType": "dashed", "opacity": 0.6}
-            shown = None if value is None else round(value / divisor, 6)
-            data.append(
-                {"value": [*at, "-" if shown is None else shown], "text": _text(point, divisor), "itemStyle": frame}
-            )
+            look: dict[str, Any] = {"decal": HATCHES} if is_open else {}
+            if point["of"] == best and value is not None:
+                look |= {"borderColor": BEST, "borderWidth": 4}
+            cell = {"value": [*at, round((value or 0) / divisor, 6)], "text": _text(point, divisor), "itemStyle": look}
+            if value is None:
+                # Without a value the map has no colour for it.
+                cell |= {"visualMap": False, "itemStyle": {**look, "color": "transparent"}}
+            data.append(cell)
         known = [value / divisor for value in values if value is not None]
+        least, most = min(known, default=0), max(known, default=1)
+        places = _places(most - least, most)
         axis = {"type": "category", "splitArea": {"show": True}}
         return {
             "animation": False,
             "aria": {"enabled": True},
             "title": {"text": f"{metric['title']} ({unit})", "textStyle": {"fontSize": 13}},
-            "grid": {"left": 8, "right": 96, "top": 36, "bottom": 34, "containLabel": True},
+            "grid": {
+                "left": 8,
+                "right": 72 + 8 * len(f"{most:.{places}f}"),
+                "top": 36,
+                "bottom": 34,
+                "containLabel": True,
+            },
             "tooltip": {"trigger": "item", ":formatter": CELL},
             "xAxis": {
                 **axis,
@@ -131,8 +152,9 @@ class Sweep(Experiment):
             "yAxis": {**axis, "data": rows, "name": short_key(keys[1], keys) if len(keys) > 1 else ""},
             # By default the last dimension decides, which need not be the value.
             "visualMap": {
-                "min": min(known, default=0),
-                "max": max(known, default=1),
+                "min": least,
+                "max": most,
+                "precision": places,
                 "dimension": 2,
                 "calculable": True,
                 "right": 0,
@@ -164,11 +186,17 @@ def _middle(point: dict[str, Any]) -> float | None:
     return None if value is None else float(value)
 
 
+def _places(span: float, most: float) -> int:
+    """Decimal places that tell the ends of a scale apart."""
+    size = span or abs(most) or 1
+    return min(9, max(0, 1 - math.floor(math.log10(size))))
+
+
 def _text(point: dict[str, Any], divisor: float) -> str:
     """Value and half-width of a cell, and how many runs it has if they are not all."""
     value, low, high = _middle(point), point["low"], point["high"]
     count = f"\n{point['replications']} of {point['wanted']}" if point["replications"] < point["wanted"] else ""
     if value is None:
         return count.strip() or "-"
-    half = f" ± {(high - low) / 2 / divisor:.3g}" if low is not None and high is not None else ""
+    half = f" ± {(high - low) / 2 / divisor:.2g}" if low is not None and high is not None else ""
     return f"{value / divisor:.4g}{half}{count}"

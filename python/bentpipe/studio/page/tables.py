@@ -12,8 +12,13 @@ from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
     from bentpipe.studio.page.session import Session
+    from bentpipe.studio.page.view import View
 
 TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary")
+TIMED = ("transfers",)
+"""Tables whose rows have a time in the run."""
+SHORT = "({value}) => typeof value === 'number' && !Number.isInteger(value) ? String(+value.toPrecision(6)) : value"
+"""Shows six digits; the saved result has all."""
 ROWS_MAX = 2000
 """Rows of a table on the page; the saved result has all."""
 
@@ -21,8 +26,8 @@ ROWS_MAX = 2000
 class Tables:
     """One table at a time."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, view: View) -> None:
+        self._session, self._view = session, view
         with ui.element("div").classes("page-experiment"):
             self._name = ui.toggle(list(TABLES), value="flows", on_change=self._load).props("dense no-caps unelevated")
             self._said = ui.label().classes("page-hint").props('role="status"')
@@ -53,11 +58,22 @@ class Tables:
             return
         if (run, name) != (self._session.run, self._name.value):
             return
-        self._said.text = f"{count} row{'s' * (count != 1)}" + (f", {ROWS_MAX} shown" if count > ROWS_MAX else "")
+        said = [f"{count} row{'s' * (count != 1)}", *([f"{ROWS_MAX} shown"] if count > ROWS_MAX else [])]
+        self._said.text = ", ".join([*said, *(["a click on a row shows it in the plots"] if name in TIMED else [])])
         self._place.clear()
         with self._place:
             options = {"columnDefs": columns(name), "rowData": rows, "enableBrowserTooltips": True}
-            ui.aggrid(options, auto_size_columns=False).classes("page-aggrid").mark("table")
+            grid = ui.aggrid(options, auto_size_columns=False).classes("page-aggrid").mark("table")
+            if name in TIMED:
+                grid.on("cellClicked", lambda event: self.open(run, event.args["data"]), args=["data"])
+
+    def open(self, run: str, row: dict[str, Any]) -> None:
+        """Show the time of a transfer in the plots."""
+        start, long = row["start_s"], row.get("duration_s")
+        margin = 0.05 * (long or 0.0)
+        end = start + long + margin if long else None
+        self._session.tell("view-run")
+        self._view.call("moment", run, {"flow": row["flow"], "t": start, "from": max(0.0, start - margin), "to": end})
 
 
 def columns(name: str) -> list[dict[str, Any]]:
@@ -70,8 +86,9 @@ def columns(name: str) -> list[dict[str, Any]]:
             "sortable": True,
             "filter": True,
             "resizable": True,
-            "width": max(110, 14 + 9 * len(each["name"])),
+            "width": max(110, 68 + 8 * len(each["name"])),
             "cellDataType": False,
+            ":valueFormatter": SHORT,
         }
         for each in dictionary()[name]
     ]

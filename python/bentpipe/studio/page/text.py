@@ -32,7 +32,7 @@ class TextPanel:
         keymap: dict[str, Any] = {"Mod-s": self.save, "Mod-Enter": lambda: session.start_run()}
         with ui.row().classes("page-tools"):
             self._file = ui.label().classes("page-file").mark("file")
-            self._fold = ui.switch("Fold lists", value=True, on_change=self._mark).props("dense")
+            self._fold = ui.switch("Fold", value=True, on_change=self._mark).props("dense").tooltip("Fold long lists")
             ui.button("Save", on_click=self.save).props("flat dense no-caps").mark("save")
         self.editor = (
             ui.codemirror(

@@ -63,6 +63,7 @@
     return made;
   }
 
+  studio.letters = 1; // Size of letters in pictures; an audience needs larger ones.
   studio.format = { quantity, instant, scale };
   studio.palette = { colour, CURVES, DASHES, CAUSES, LINKS, onRepaint: (draw) => repaints.add(draw) };
   studio.element = element;

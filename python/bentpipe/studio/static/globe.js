@@ -8,12 +8,15 @@
   const PIECES = 12; // Of a line between two nodes, each in front of the Earth or behind it.
   const TURN_DEG = 0.35; // By pixel of a drag.
   const ZOOM_MAX = 12;
+  const LEGEND_STEPS = 5;
 
   class Globe {
     constructor(element) {
       this.element = element;
       this.view = { east: 0, north: 20, zoom: 1, mode: "path", hover: -1, isMoving: false };
       this.shown = null;
+      this.colours = new Map();
+      this.ground = null; // The land as it was drawn last, with the view that it is of.
       this.#build();
       this.#listen();
       studio.time.on((state, changed) => this.#follow(changed));
@@ -28,6 +31,7 @@
         return made;
       };
       this.element.classList.add("globe");
+      this.family = getComputedStyle(this.element).fontFamily;
       const bar = make("div", this.element, "globe-bar");
       this.about = make("span", bar, "globe-about");
       this.pick = make("select", bar, "globe-pick");
@@ -45,8 +49,8 @@
 
     #listen() {
       new ResizeObserver(() => this.#soon()).observe(this.stage);
-      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-      new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-scheme"] });
+      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#dress());
+      new MutationObserver(() => this.#dress()).observe(document.documentElement, { attributeFilter: ["data-scheme"] });
       this.pick.addEventListener("change", () => this.#choose(this.pick.value));
       this.canvas.addEventListener("pointerdown", (event) => this.#drag(event));
       this.canvas.addEventListener("pointermove", (event) => this.#hover(event));
@@ -192,6 +196,18 @@
       });
     }
 
+    // Colours are read once for each scheme: a style costs more than a satellite.
+    #dress() {
+      this.colours = new Map();
+      this.ground = null;
+      this.draw();
+    }
+
+    colour(name) {
+      if (!this.colours.has(name)) this.colours.set(name, getComputedStyle(this.element).getPropertyValue(`--globe-${name}`).trim());
+      return this.colours.get(name);
+    }
+
     draw() {
       const { clientWidth: width, clientHeight: height } = this.stage;
       if (!this.sky || !width || !height) return;
@@ -204,7 +220,7 @@
       context.clearRect(0, 0, width, height);
       const path = this.#paint(context, width, height);
       this.#tell(path);
-      studio.skyplot.draw(this.plot, this.sky, path);
+      studio.skyplot.draw(this.plot, this.sky, path, (name) => this.colour(name), this.family);
     }
 
     #paint(context, width, height) {
@@ -212,13 +228,14 @@
       this.#aim(width, height);
       this.#place();
       const path = this.sky.path(studio.time.flow, studio.time.t);
-      this.#earth(context);
+      this.#earth(context, width, height);
       this.#coverage(context);
       this.#links(context);
       this.#satellites(context, path);
       this.#footprints(context, path);
       this.#path(context, path);
       this.#names(context, width);
+      this.#legend(context, width);
       return path;
     }
 
@@ -231,28 +248,32 @@
       return context.text();
     }
 
-    // The projection of this drawing: the highest satellite is within the picture.
+    // The projection of this drawing: the highest satellite is within the picture, and the sky plot is beside the globe.
     #aim(width, height) {
       let highest = 1;
       for (let node = 0; node < this.sky.count; node += 7) highest = Math.max(highest, this.#lifted(node));
-      const scale = (this.view.zoom * (Math.min(width, height) / 2 - 6)) / highest;
+      const { radius, middle } = studio.skyplot.room(width, height);
+      // In steps: a height that changes by a metre must not draw the land again.
+      const scale = this.view.zoom * Math.round((2 * radius) / highest) * 0.5;
       const { east, north } = this.view;
-      this.projection = d3.geoOrthographic().scale(scale).translate([width / 2, height / 2]).rotate([-east, -north]).clipAngle(90);
+      this.projection = d3.geoOrthographic().scale(scale).translate(middle).rotate([-east, -north]).clipAngle(90);
       const [u, v] = [(east * Math.PI) / 180, (north * Math.PI) / 180];
       this.axes = {
         right: [-Math.sin(u), Math.cos(u), 0],
         up: [-Math.sin(v) * Math.cos(u), -Math.sin(v) * Math.sin(u), Math.cos(v)],
         front: [Math.cos(v) * Math.cos(u), Math.cos(v) * Math.sin(u), Math.sin(v)],
         scale,
-        middle: [width / 2, height / 2],
+        middle,
       };
-      const style = getComputedStyle(this.element);
-      this.colour = (name) => style.getPropertyValue(`--globe-${name}`).trim();
     }
 
     // Distance from the middle of the Earth as it is drawn, in radii of the Earth.
     #lifted(node) {
-      const height = Math.hypot(...this.sky.position(node)) - studio.EARTH_KM;
+      return this.#liftedTo(Math.hypot(...this.sky.position(node)));
+    }
+
+    #liftedTo(radius) {
+      const height = radius - studio.EARTH_KM;
       const drawn = height > NEAR_KM ? NEAR_KM + FAR_SHARE * (height - NEAR_KM) : Math.max(height, 0);
       return 1 + drawn / studio.EARTH_KM;
     }
@@ -262,14 +283,18 @@
       const nodes = this.sky.count + this.sky.facts.places.length;
       this.points ??= new Float64Array(3 * nodes);
       if (this.points.length !== 3 * nodes) this.points = new Float64Array(3 * nodes);
+      const { right, up, front, scale, middle } = this.axes;
+      const all = this.sky.positions;
       for (let node = 0; node < nodes; node++) {
-        const position = this.sky.position(node);
-        const length = Math.hypot(position[0], position[1], position[2]);
-        const share = length ? this.#lifted(node) / length : 0;
-        const [x, y, isSeen] = this.#project(position[0] * share, position[1] * share, position[2] * share);
-        this.points[3 * node] = x;
-        this.points[3 * node + 1] = y;
-        this.points[3 * node + 2] = isSeen && share ? 1 : 0;
+        const [x, y, z] = [all[3 * node], all[3 * node + 1], all[3 * node + 2]];
+        const length = Math.sqrt(x * x + y * y + z * z);
+        const share = length ? this.#liftedTo(length) / length : 0;
+        const across = share * (x * right[0] + y * right[1]);
+        const along = share * (x * up[0] + y * up[1] + z * up[2]);
+        const depth = x * front[0] + y * front[1] + z * front[2];
+        this.points[3 * node] = middle[0] + scale * across;
+        this.points[3 * node + 1] = middle[1] - scale * along;
+        this.points[3 * node + 2] = share && (depth >= 0 || across * across + along * along > 1) ? 1 : 0;
       }
     }
 
@@ -282,25 +307,41 @@
       return [middle[0] + scale * across, middle[1] - scale * along, isSeen];
     }
 
-    #earth(context) {
-      const path = d3.geoPath(this.projection, context);
-      const fill = (shape, colour) => {
-        context.beginPath();
-        path(shape);
-        context.fillStyle = this.colour(colour);
-        context.fill();
-      };
-      fill({ type: "Sphere" }, "sea");
-      fill(this.land, "land");
+    // Sea, land and graticule change with the view only; a canvas keeps them while the handle moves.
+    #earth(context, width, height) {
+      if (context.canvas) {
+        const ratio = devicePixelRatio || 1;
+        const view = [width, height, ratio, this.view.east, this.view.north, this.axes.scale, ...this.axes.middle].join();
+        if (this.ground?.view !== view) {
+          const canvas = this.ground?.canvas ?? document.createElement("canvas");
+          [canvas.width, canvas.height] = [context.canvas.width, context.canvas.height];
+          const behind = canvas.getContext("2d");
+          behind.setTransform(ratio, 0, 0, ratio, 0, 0);
+          this.#land(behind);
+          this.ground = { view, canvas };
+        }
+        context.drawImage(this.ground.canvas, 0, 0, width, height);
+      } else this.#land(context);
+      if (!this.sky.facts.has_day) return;
+      const [east, north] = this.sky.sun(studio.time.t);
+      this.#fill(context, d3.geoCircle().center([east + 180, -north]).radius(90)(), "night");
+    }
+
+    #land(context) {
+      this.#fill(context, { type: "Sphere" }, "sea");
+      this.#fill(context, this.land, "land");
       context.lineWidth = 0.5;
       context.strokeStyle = this.colour("grid");
       context.beginPath();
-      path(d3.geoGraticule10());
+      d3.geoPath(this.projection, context)(d3.geoGraticule10());
       context.stroke();
-      if (this.sky.facts.has_day) {
-        const [east, north] = this.sky.sun(studio.time.t);
-        fill(d3.geoCircle().center([east + 180, -north]).radius(90)(), "night");
-      }
+    }
+
+    #fill(context, shape, colour) {
+      context.beginPath();
+      d3.geoPath(this.projection, context)(shape);
+      context.fillStyle = this.colour(colour);
+      context.fill();
     }
 
     // Cells of the coverage, darker with more satellites in view.
@@ -322,6 +363,27 @@
         context.fill();
       });
       context.globalAlpha = 1;
+    }
+
+    // What the colours of the coverage mean.
+    #legend(context, width) {
+      if (!this.cells) return;
+      const { counts } = this.cells;
+      const most = counts.reduce((a, b) => Math.max(a, b), 1);
+      const size = 12 * studio.letters;
+      context.font = `${size}px ${this.family}`;
+      context.textBaseline = "middle";
+      context.fillStyle = this.colour("covered");
+      const text = `${most} in view`;
+      const left = width - context.measureText(text).width - (LEGEND_STEPS + 0.5) * size;
+      for (let step = 0; step < LEGEND_STEPS; step++) {
+        context.globalAlpha = 0.1 + (0.6 * (step + 1)) / LEGEND_STEPS;
+        context.fillRect(left + step * size, size / 2, size, size);
+      }
+      context.globalAlpha = 1;
+      context.fillStyle = this.colour("text");
+      context.fillText("0", left - size, size);
+      context.fillText(text, left + size * (LEGEND_STEPS + 0.5), size);
     }
 
     #links(context) {
@@ -408,7 +470,7 @@
     #names(context, width) {
       const labels = this.sky.facts.places.map((each, index) => [each.place, this.sky.count + index, true]);
       if (this.view.hover >= 0) labels.push([this.sky.name(this.view.hover), this.view.hover, false]);
-      context.font = `600 12px ${getComputedStyle(this.element).fontFamily}`;
+      context.font = `600 ${12 * studio.letters}px ${this.family}`;
       context.textBaseline = "middle";
       context.lineWidth = 3;
       for (const [text, node, isPlace] of labels) {
@@ -455,7 +517,6 @@
         `${Math.round(this.sky.length(path.nodes)).toLocaleString("en")} km`,
       ];
       const isHigh = path.nodes.some((node) => node < this.sky.count && this.sky.coordinates(node)[2] > NEAR_KM);
-      if (this.cells) parts.push(`up to ${Math.max(...this.cells.counts)} satellites in view`);
       if (isHigh) parts.push(`heights above ${NEAR_KM.toLocaleString("en")} km are drawn shortened`);
       return parts.join(" · ");
     }
@@ -470,6 +531,7 @@
   let mounted = null;
   studio.globe = {
     mount: (element) => (mounted = new Globe(element)),
+    draw: () => mounted?.draw(),
     state: () => mounted?.state() ?? null,
     svg: () => mounted?.svg() ?? null,
   };

@@ -7,13 +7,14 @@
   const ROWS = 200; // Of the table.
   const KINDS = {
     sent: ["segment", "ink"],
-    retransmitted: ["retransmission", "vermilion"],
+    retransmitted: ["retransmission", "purple"],
     acked: ["ACK", "green"],
     sacked: ["SACK", "sky"],
-    lost: ["lost", "purple"],
+    lost: ["lost", "vermilion"],
   };
   let found = null;
   let note = "";
+  let colours = {}; // Of causes of loss, as in the plot of losses.
 
   function isOn(meta) {
     const { flow, from, to } = studio.time;
@@ -31,6 +32,8 @@
   async function load(meta) {
     if (!isOn(meta)) return;
     const { run, flow, from, to } = studio.time;
+    const causes = meta.series.filter((each) => each.style === "event").map((each, index) => studio.curves.cause(each.name, index));
+    colours = Object.fromEntries(causes.map(({ label, colour }) => [label, colour]));
     note = "reading the packets of this span …";
     try {
       const rows = await studio.source.packets(run, { flow, from, to });
@@ -86,30 +89,39 @@
     for (const [t, offset, isAgain] of found.acked) if (isAgain) ctx.fillRect(at(t), up(offset), devicePixelRatio, 5 * devicePixelRatio);
   }
 
+  const causeOf = (cause) => cause.replaceAll("-", " ");
+  const colourOf = (cause) => colours[causeOf(cause)] || KINDS.lost[1];
+
   function crosses(ctx, at, up) {
     const size = 4 * devicePixelRatio;
-    ctx.strokeStyle = studio.palette.colour(KINDS.lost[1]);
     ctx.lineWidth = 1.5 * devicePixelRatio;
-    ctx.beginPath();
-    for (const [t, first, end] of found.lost) {
+    for (const [t, first, end, cause] of found.lost) {
       const [x, y] = [at(t), up((first + end) / 2)];
+      ctx.strokeStyle = studio.palette.colour(colourOf(cause));
+      ctx.beginPath();
       ctx.moveTo(x - size, y - size);
       ctx.lineTo(x + size, y + size);
       ctx.moveTo(x - size, y + size);
       ctx.lineTo(x + size, y - size);
+      ctx.stroke();
     }
-    ctx.stroke();
+  }
+
+  function chip(word, colour, count) {
+    const key = element("span", { class: "studio-key" });
+    key.style.setProperty("--key", `var(--studio-${colour})`);
+    return element("span", { class: "studio-chip" }, key, word, element("b", {}, String(count)));
   }
 
   function legend() {
     const about = element("span", { class: "studio-note" }, note);
     if (!found) return [about];
-    const causes = [...new Set(found.lost.map(([, , , cause]) => cause.replaceAll("-", " ")))];
-    const chips = Object.entries(KINDS).filter(([kind]) => found[kind].length).map(([kind, [word, colour]]) => {
-      const key = element("span", { class: "studio-key" });
-      key.style.setProperty("--key", `var(--studio-${colour})`);
-      return element("span", { class: "studio-chip" }, key, kind === "lost" ? `lost (${causes.join(", ")})` : word, element("b", {}, String(found[kind].length)));
-    });
+    const kinds = Object.entries(KINDS).filter(([kind]) => kind !== "lost" && found[kind].length);
+    const causes = [...new Set(found.lost.map(([, , , cause]) => cause))];
+    const chips = [
+      ...kinds.map(([kind, [word, colour]]) => chip(word, colour, found[kind].length)),
+      ...causes.map((cause) => chip(`lost: ${causeOf(cause)}`, colourOf(cause), found.lost.filter((each) => each[3] === cause).length)),
+    ];
     return [...chips, found.is_whole ? about : element("span", { class: "studio-note" }, "too many to draw all: zoom in")];
   }
 

@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const studio = (globalThis.studio = globalThis.studio || {});
+  const LETTERS = 1.6; // As in page.css.
   let isBegun = false;
 
   // `places`: by name of a view, the id of its element.
@@ -99,6 +100,9 @@
   // For an audience: without the panels for work, and with larger letters. Escape ends it.
   function present() {
     const isOn = document.body.classList.toggle("page-present");
+    studio.letters = isOn ? LETTERS : 1;
+    studio.plots.dress();
+    for (const name of ["globe", "topology"]) studio[name].draw();
     if (isOn) document.addEventListener("keydown", leave);
     else document.removeEventListener("keydown", leave);
   }

@@ -51,17 +51,17 @@
         stroke: () => studio.palette.colour("soft"),
         grid: { stroke: () => studio.palette.colour("grid"), width: 1 },
         ticks: { show: false },
-        font: "11px system-ui, sans-serif",
+        font: `${11 * studio.letters}px ${getComputedStyle(this.frame).fontFamily}`,
       };
       const seconds = (_, marks) => marks.map((mark) => (this.isLast ? `${Number(mark.toFixed(6))} s` : ""));
       return {
         ...this.#size(),
         legend: { show: false },
-        padding: [6, 22, 0, 0],
+        padding: [6 * studio.letters, 22 * studio.letters, 0, 0],
         scales: { x: { time: false, range: () => [studio.time.from, studio.time.to] }, y: { range: () => this.#range() } },
         axes: [
-          { ...axis, size: () => (this.isLast ? 22 : 8), values: seconds },
-          { ...axis, size: 48, values: (_, marks) => this.#scaled(marks) },
+          { ...axis, size: () => (this.isLast ? 22 * studio.letters : 8), values: seconds },
+          { ...axis, size: 48 * studio.letters, values: (_, marks) => this.#scaled(marks) },
         ],
         cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "studio" }, points: { show: false }, bind: { dblclick: () => () => null } },
         series: [{}, ...series],

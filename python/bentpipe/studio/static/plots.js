@@ -75,7 +75,8 @@
     panels = [];
     host.bar.replaceChildren();
     host.list.replaceChildren(element("p", { class: "studio-empty" }, meta ? "Not run yet: Run draws its curves." : ""));
-    if (meta) studio.time.set({ duration: meta.duration_s, flow: meta.flows[0] });
+    // Which flow is worth asking about is known after the run.
+    if (meta) studio.time.set({ duration: meta.duration_s, flow: meta.flows.includes(studio.time.flow) ? studio.time.flow : null });
     meta = null;
   }
 
@@ -248,5 +249,12 @@
     return details;
   }
 
-  studio.plots = { mount, add, choose, report: () => panels.map((panel) => panel.report()) };
+  // The letters of axes have another size.
+  function dress() {
+    for (const panel of panels) panel.set(panel.curves);
+    panels.forEach((panel) => (panel.resize(), panel.draw()));
+    move();
+  }
+
+  studio.plots = { mount, dress, add, choose, report: () => panels.map((panel) => panel.report()) };
 })();

@@ -50,12 +50,11 @@
       for (let index = 0; index < count; index++) {
         const from = each.offset + 3 * (frame * count + index);
         const to = from + 3 * count;
-        const arc = arcs[index];
+        const arc = arcs[3 * index];
+        const [before, after] = [arcs[3 * index + 1], arcs[3 * index + 2]];
         const whole = Math.sin(arc);
         const [a, b] =
           arc > 1e-6 ? [Math.sin((1 - share) * arc) / whole, Math.sin(share * arc) / whole] : [1 - share, share];
-        const before = Math.hypot(frames[from], frames[from + 1], frames[from + 2]);
-        const after = Math.hypot(frames[to], frames[to + 1], frames[to + 2]);
         const length = scale * (before + share * (after - before));
         const [p, q] = before && after ? [(a * length) / before, (b * length) / after] : [0, 0];
         const x = p * frames[from] + q * frames[to];
@@ -67,16 +66,17 @@
       }
     }
 
-    // Angles between the positions at a keyframe and at the next one. They hold for minutes of play.
+    // Of each satellite the angle between a keyframe and the next one, and both lengths. They hold for minutes of play.
     #arcs(each, frame) {
       if (each.angles?.frame === frame) return each.angles.values;
-      const values = new Float64Array(each.count);
+      const values = new Float64Array(3 * each.count);
       for (let index = 0; index < each.count; index++) {
         const from = each.offset + 3 * (frame * each.count + index);
         const to = from + 3 * each.count;
         const [a, b] = [this.frames.subarray(from, from + 3), this.frames.subarray(to, to + 3)];
-        const cos = (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) / (Math.hypot(...a) * Math.hypot(...b));
-        values[index] = Number.isFinite(cos) ? Math.acos(Math.min(1, Math.max(-1, cos))) : 0;
+        const [before, after] = [Math.hypot(...a), Math.hypot(...b)];
+        const cos = (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) / (before * after);
+        values.set([Number.isFinite(cos) ? Math.acos(Math.min(1, Math.max(-1, cos))) : 0, before, after], 3 * index);
       }
       each.angles = { frame, values };
       return values;

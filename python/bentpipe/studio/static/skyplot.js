@@ -4,9 +4,11 @@
   const studio = globalThis.studio;
   const SIZE = 116;
   const RADIUS = 44;
+  const WORDS = 30; // Height of the text below the plot.
+  const GAP = 6;
 
   // The plot of the place at which the flow begins over the sky.
-  function draw(element, sky, path) {
+  function draw(element, sky, path, colour, family) {
     const name = sky.ends(studio.time.flow)?.[0];
     const place = sky.place(name);
     let canvas = element.querySelector("canvas");
@@ -15,19 +17,33 @@
       element.appendChild(document.createElement("p"));
       canvas.setAttribute("role", "img");
     }
-    const ratio = devicePixelRatio || 1;
-    canvas.width = canvas.height = SIZE * ratio;
+    const ratio = (devicePixelRatio || 1) * studio.letters;
+    if (canvas.width !== Math.round(SIZE * ratio)) canvas.width = canvas.height = Math.round(SIZE * ratio);
     const context = canvas.getContext("2d");
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, canvas.width, canvas.height);
     context.setTransform(ratio, 0, 0, ratio, (SIZE / 2) * ratio, (SIZE / 2) * ratio);
-    const style = getComputedStyle(element);
-    const colour = (each) => style.getPropertyValue(`--globe-${each}`).trim();
-    dial(context, colour, style.fontFamily, sky);
+    dial(context, colour, family, sky);
     const serving = path?.nodes[1];
     const used = stars(context, colour, sky, place, serving);
     const least = sky.constellations[0].elevation_min_deg;
     const text = `${used} ${used === 1 ? "satellite" : "satellites"} ${least === null ? "in reach" : `above ${least}°`} in ${name}`;
-    element.querySelector("p").textContent = text;
+    const said = element.querySelector("p");
+    if (said.textContent === text) return;
+    said.textContent = text;
     canvas.setAttribute("aria-label", `Sky plot: ${text}`);
+  }
+
+  // Radius and middle of a globe in a picture of this size, so that the plot in its corner hides nothing of it.
+  function room(width, height) {
+    const dial = (RADIUS + 14) * studio.letters;
+    const [x, y] = [width - (SIZE / 2) * studio.letters, height - (SIZE / 2 + WORDS) * studio.letters];
+    const [across, down] = [x - GAP, y - height / 2];
+    // With the globe at the left edge, both circles touch.
+    const most = (across * across + down * down - dial * dial) / (2 * (across + dial));
+    const radius = Math.max(40, Math.min(Math.min(width, height) / 2 - GAP, most));
+    const away = Math.sqrt(Math.max(0, (radius + dial) ** 2 - down * down));
+    return { radius, middle: [Math.max(radius + GAP, Math.min(width / 2, x - away)), height / 2] };
   }
 
   function dial(context, colour, font, sky) {
@@ -57,7 +73,12 @@
   // Draws the satellites and returns how many can be used.
   function stars(context, colour, sky, place, serving) {
     let used = 0;
+    const all = sky.positions;
+    const [px, py, pz] = sky.position(place);
+    const ground = px * px + py * py + pz * pz;
     for (let node = 0; node < sky.count; node++) {
+      // Below the horizon, and cheap to see.
+      if (all[3 * node] * px + all[3 * node + 1] * py + all[3 * node + 2] * pz < ground) continue;
       const [azimuth, elevation] = sky.seen(place, node);
       if (!(elevation > 0)) continue;
       const isUsed = reaches(sky, place, node, elevation);
@@ -79,5 +100,5 @@
     return least !== null ? elevation >= least : sky.length([place, node]) <= reach;
   }
 
-  studio.skyplot = { draw };
+  studio.skyplot = { draw, room };
 })();

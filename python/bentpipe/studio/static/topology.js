@@ -5,8 +5,10 @@
   const SVG = "http://www.w3.org/2000/svg";
   const NODE = { width: 108, height: 28 };
   const ACROSS = { along: 246, beside: 74 }; // Between nodes of a short network, from left to right.
-  const DOWN = { along: 66, beside: 128 }; // Between those of a long one, from top to bottom.
+  const DOWN = { along: 58, beside: 128 }; // Between those of a long one, from top to bottom.
   const COLUMNS_ACROSS = 4;
+  const SCALE_MOST = 1.2;
+  const SCALE_LEAST = 0.8; // Smaller letters cannot be read; such a network is scrolled.
   const LABELS_MAX = 8; // With more links only those of the route have labels; others have them as tooltips.
   const QUEUE = 34; // Length of a full queue.
   const ROWS_MAX = 12; // Nodes in a column; more are counted in the note.
@@ -73,6 +75,14 @@
     return column;
   }
 
+  // Width and height of a network of so many columns and rows.
+  function sizeOf(isDown, long, wide) {
+    const gap = isDown ? DOWN : ACROSS;
+    const [along, beside] = [(long - 1) * gap.along, (wide - 1) * gap.beside];
+    const [width, height] = isDown ? [beside + NODE.width + 130, along] : [along + NODE.width + 8, beside];
+    return [width, height + NODE.height + 34];
+  }
+
   class Topology {
     constructor(element) {
       this.element = element;
@@ -81,6 +91,7 @@
       this.note = element.appendChild(document.createElement("p"));
       this.queues = {};
       studio.time.on((_, changed) => this.#follow(changed));
+      new ResizeObserver(() => this.draw()).observe(element);
       this.#open();
     }
 
@@ -124,6 +135,8 @@
 
     draw() {
       const { network } = this;
+      // Behind another tab it has no size. It is drawn when it gets one.
+      if (!network || !this.element.clientWidth) return;
       const t = studio.time.t;
       const flow = network.flows.find((each) => each.flow === studio.time.flow) ?? network.flows[0];
       const { there, back } = flow ? routeOf(flow, t) : { there: [], back: [] };
@@ -164,7 +177,8 @@
       }
       const long = Math.max(0, ...column.values()) + 1;
       const wide = Math.min(ROWS_MAX, Math.max(1, ...rows.values()));
-      this.isDown = long > COLUMNS_ACROSS;
+      const across = sizeOf(false, long, wide);
+      this.isDown = long > COLUMNS_ACROSS || this.#scale(across) < this.#scale(sizeOf(true, long, wide));
       const gap = this.isDown ? DOWN : ACROSS;
       for (const place of places.values()) {
         const inColumn = Math.min(ROWS_MAX, rows.get(place.column));
@@ -173,11 +187,17 @@
         place.x += NODE.width / 2 + 4;
         place.y += NODE.height / 2 + 12;
       }
-      const [along, beside] = [(long - 1) * gap.along, (wide - 1) * gap.beside];
-      const [width, height] = this.isDown ? [beside + NODE.width + 130, along] : [along + NODE.width + 8, beside];
-      this.svg.setAttribute("viewBox", `0 0 ${width} ${height + NODE.height + 34}`);
-      this.svg.style.maxWidth = `${1.4 * width}px`;
+      const [width, height] = sizeOf(this.isDown, long, wide);
+      const scale = Math.max(SCALE_LEAST, this.#scale([width, height]));
+      this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      Object.assign(this.svg.style, { width: `${scale * width}px`, height: `${scale * height}px` });
       return places;
+    }
+
+    // How large a drawing can be here.
+    #scale([width, height]) {
+      const { clientWidth, clientHeight } = this.element;
+      return Math.min(studio.letters * SCALE_MOST, (clientWidth - 16) / width, (clientHeight - 32 * studio.letters) / height);
     }
 
     #node({ node, middleboxes }, { x, y }) {
@@ -265,6 +285,7 @@
   let mounted = null;
   studio.topology = {
     mount: (element) => (mounted = new Topology(element)),
+    draw: () => mounted?.draw(),
     state: () => mounted?.state() ?? null,
   };
 })();
