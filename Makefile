@@ -21,7 +21,7 @@ LOWEST_PYTHON ?= 3.10
 LOWEST_TESTS := $(patsubst %,tests/test_%.py,cli cli_help compare lab metrics mix notebook overrides own report run sky \
     statistics sweep sweep_cluster terminal why)
 
-.PHONY: demo test test-lowest coverage check lint bench bless release wheel lock docs clean
+.PHONY: demo test test-lowest coverage check lint mutants bench bless release wheel lock docs clean
 
 demo: .venv/built
 	$(BIN)/bentpipe compare s1 --cc reno,newreno,sack,tahoe --plot demo.png
@@ -54,6 +54,10 @@ lint: .venv/built
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/typos --config tools/words/typos.toml
+
+# Small faults in the TCP crate, one by one: its tests must find each. A quarter of an hour, once per release.
+mutants: .venv/built
+	$(BIN)/python -m tools.mutants
 
 bench:
 	cargo bench --package bentpipe-sim --bench cases

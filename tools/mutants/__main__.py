@@ -1,0 +1,91 @@
+"""Tries each fault of `list.toml`: `python -m tools.mutants [NUMBER ...]`, or `make mutants` for all.
+
+The command sets the faults one by one into a copy of the crates, whose tests must then fail. It ends with status 1
+unless exactly the faults survive that the list marks so. Each fault takes about a minute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACE = ROOT / "target" / "mutants"
+COPIED = ("Cargo.toml", "Cargo.lock", "crates")
+PROFILE = {"CARGO_PROFILE_TEST_DEBUG": "0", "CARGO_TARGET_DIR": str(PLACE / "target")}
+COMMAND = ("cargo", "test", "--quiet", "--package", "bentpipe-tcp", "--lib")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault: a text of a file, and its replacement."""
+
+    number: int
+    what: str
+    file: str
+    old: str
+    new: str
+    survives: bool = False
+    """Whether no test of the crate finds it yet."""
+
+
+def mutants() -> list[Mutant]:
+    """The faults of the list."""
+    listed = tomllib.loads(Path(__file__).with_name("list.toml").read_text(encoding="utf-8"))["mutant"]
+    return [Mutant(number, **entry) for number, entry in enumerate(listed, 1)]
+
+
+def main() -> int:
+    """Try the faults, and return the exit status."""
+    parser = argparse.ArgumentParser(description="Set faults into a copy of the TCP crate and run its tests.")
+    parser.add_argument("number", nargs="*", type=int, help="numbers of the list; by default all")
+    chosen = parser.parse_args().number
+    listed = [mutant for mutant in mutants() if not chosen or mutant.number in chosen]
+    _copy()
+    if _fails():
+        sys.exit("error: the tests fail without a fault\n  mend them first: cargo test --package bentpipe-tcp")
+    wrong = 0
+    for mutant in listed:
+        path = PLACE / mutant.file
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+        found = _fails()
+        path.write_text(text, encoding="utf-8")
+        is_expected = found is not mutant.survives
+        wrong += not is_expected
+        note = "" if is_expected else ", expected the opposite"
+        print(f"{mutant.number:2} {'found' if found else 'SURVIVES':8} {mutant.what}{note}", flush=True)
+    return 1 if wrong else 0
+
+
+def _copy() -> None:
+    for name in COPIED:
+        source, target = ROOT / name, PLACE / name
+        if source.is_dir():
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(source, target)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+
+
+def _fails() -> bool:
+    """Whether a test fails. A fault that does not compile is an error of the list."""
+    built = subprocess.run([*COMMAND, "--no-run"], cwd=PLACE, env=os.environ | PROFILE, capture_output=True, text=True)
+    if built.returncode:
+        sys.exit(f"error: a fault does not compile\n{built.stderr}")
+    return subprocess.run(COMMAND, cwd=PLACE, env=os.environ | PROFILE, capture_output=True).returncode != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
