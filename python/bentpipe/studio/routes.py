@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bentpipe.studio.state import Studio
 
 HERE = Path(__file__).parent
-OPEN_MAX = 8
+OPEN_MAX = 4
 """Runs whose tables are kept in memory."""
 COLUMNS_MAX = 10_000
 FORMS = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
