@@ -111,7 +111,7 @@ def groups(text: str, scenario: Scenario | None) -> list[Group]:
                 for name in names:
                     inside = (defaults or {}).get(name)
                     if key == "flow":
-                        # Without a value of its own, a flow has that of all flows.
+                        # The table of all flows has the defaults of each flow.
                         own = (inside or {}).get("tcp") or {}
                         inside = {**(inside or {}), "tcp": {**resolved.get("tcp", {}), **own}}
                     prefix = f"{key}.{_quoted(name)}"

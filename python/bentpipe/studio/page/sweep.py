@@ -121,11 +121,10 @@ class Sweep(Experiment):
             look: dict[str, Any] = {"decal": HATCHES} if is_open else {}
             if point["of"] == best and value is not None:
                 look |= {"borderColor": BEST, "borderWidth": 4}
-            cell = {"value": [*at, round((value or 0) / divisor, 6)], "text": _text(point, divisor), "itemStyle": look}
-            if value is None:
-                # Without a value the map has no colour for it.
-                cell |= {"visualMap": False, "itemStyle": {**look, "color": "transparent"}}
-            data.append(cell)
+            # The map has no colour for a cell without a value.
+            empty = {"visualMap": False, "itemStyle": {**look, "color": "transparent"}} if value is None else {}
+            shown = round((value or 0) / divisor, 6)
+            data.append({"value": [*at, shown], "text": _text(point, divisor), "itemStyle": look, **empty})
         known = [value / divisor for value in values if value is not None]
         least, most = min(known, default=0), max(known, default=1)
         places = _places(most - least, most)
