@@ -311,7 +311,9 @@ def test_sweep_fills_a_map_and_a_cell_becomes_a_run(folder):
             panel = next(each for each in _panels(user.session) if isinstance(each, Sweep))
             part = {**job.result, "missing": 1, "points": [dict(each) for each in job.result["points"]]}
             part["points"][0] |= {"replications": 0, "mean": None, "low": None, "high": None}
+            part["points"][1] |= {"mean": 2e6, "low": 2e6 - 10, "high": 2e6 + 10}
             first, *others = panel.drawing(part)["series"][0]["data"]
+            assert others[0]["text"] == "2 ± < 0.001"
             assert ("decal" in first["itemStyle"], first["visualMap"], first["text"]) == (True, False, "0 of 5")
             assert not any("decal" in each["itemStyle"] for each in others)
             panel.clicked(index)

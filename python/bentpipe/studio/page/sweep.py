@@ -197,5 +197,11 @@ def _text(point: dict[str, Any], divisor: float) -> str:
     count = f"\n{point['replications']} of {point['wanted']}" if point["replications"] < point["wanted"] else ""
     if value is None:
         return count.strip() or "-"
-    half = f" ± {(high - low) / 2 / divisor:.2g}" if low is not None and high is not None else ""
+    half = "" if low is None or high is None else f" ± {_half((high - low) / 2 / divisor, value / divisor)}"
     return f"{value / divisor:.4g}{half}{count}"
+
+
+def _half(half: float, value: float) -> str:
+    """A half-width; one that is below the digits of its value, as a bound."""
+    least = 10.0 ** (math.floor(math.log10(abs(value))) - 3) if value else 0.0
+    return f"< {least:g}" if 0 < half < least else f"{half:.2g}"
