@@ -65,6 +65,39 @@ def ran(page, url):
         return json.load(answer)[0]["first_progress_s"], shown
 
 
+MOVES = """async () => {
+    const frame = window.requestAnimationFrame;
+    const [spent, next] = [[], () => new Promise((then) => frame(() => frame(then)))];
+    let sum = 0;
+    window.requestAnimationFrame = (work) => frame((now) => {
+        const began = performance.now();
+        work(now);
+        sum += performance.now() - began;
+    });
+    for (let move = 0; move < 240; move++) {
+        sum = 0;
+        studio.time.set({ t: 3.01 + 0.2 * move });
+        await next();
+        if (move >= 40) spent.push(sum);
+    }
+    window.requestAnimationFrame = frame;
+    return spent.sort((a, b) => a - b);
+}"""
+"""Moves the handle, and sums the time of scripts for each move."""
+
+
+def moved(folder, context, scenario="london-singapore"):
+    """Milliseconds of script from a move of the handle to the picture, over a sky of 1,584 satellites."""
+    process, url, _ = started(folder, scenario)
+    page, _ = opened(context, url)
+    ran(page, url)
+    page.wait_for_function("studio.ready && studio.globe.state().satellites > 1000")
+    spent = page.evaluate(MOVES)
+    page.close()
+    process.kill()
+    return spent
+
+
 def main():
     """Print one line for each figure."""
     scenario = sys.argv[1] if len(sys.argv) > 1 else "geo"
@@ -85,7 +118,7 @@ def main():
         server = psutil.Process(process.pid)
         few = server.memory_info().rss
         runs = [ran(page, url) for _ in range(REPEATS)]
-        before = server.memory_info().rss
+        before, private = server.memory_info().rss, server.memory_full_info().uss
         for _ in range(TABS):
             opened(context, url)
         after = server.memory_info().rss
@@ -97,7 +130,10 @@ def main():
         print(f"Run to first progress          {statistics.median(run[0] for run in runs if run[0]):.2f} s")
         print(f"Run to the run on the page     {statistics.median(run[1] for run in runs):.2f} s")
         print(f"memory of the server           {few / 1e6:.0f} MB, after runs {before / 1e6:.0f} MB")
+        print(f"without files of libraries     {private / 1e6:.0f} MB after runs")
         print(f"memory of a further tab        {(after - before) / TABS / 1e6:.1f} MB")
+        spent = moved(folder, browser.new_context())
+        print(f"handle moved to drawn          {spent[100]:.1f} ms of script, 95 % {spent[190]:.1f} ms")
         browser.close()
         process.kill()
 

@@ -251,3 +251,27 @@ def test_rates_and_delays_that_change_are_series():
     assert np.interp(3.0, times, delays) == pytest.approx(0.065)
     with pytest.raises(BentpipeError, match=r"did you mean 'sat\.forward'"):
         data.series("link_rate_bps", "sat.foward")  # spelling is part of the test
+
+
+def test_arrays_are_kept_up_to_a_size(result, monkeypatch):
+    data = RunData(result)
+    names = [(each["name"], result.scenario.flow_names[0]) for each in data.described if each["of"] == "flow"]
+    for name, of in names:
+        data.series(name, of)
+    assert data.kept_bytes == sum(16 * data.rows(name, of) for name, of in names)
+    monkeypatch.setattr("bentpipe.studio.data.ARRAYS_BYTES_MOST", 1)
+    data.series("cwnd_bytes", result.scenario.flow_names[0])
+    data.series("srtt_s", result.scenario.flow_names[0])
+    data.series("goodput_bps", result.scenario.flow_names[-1])
+    assert data.kept_bytes == 16 * data.rows("goodput_bps", result.scenario.flow_names[-1])
+
+
+def test_flows_with_a_round_trip_come_first():
+    ends = {"from": "a", "to": "b"}
+    call = {"kind": "cbr", "rate": "64 kbit/s", "size": "160 B"}
+    content = {
+        "duration": "1 s",
+        "link": {"l": {**ends, "rate": "1 Mbit/s", "delay": "1 ms"}},
+        "flow": {"a": {**ends, "app": call}, "b": ends},
+    }
+    assert RunData(bp.run(content, series=SERIES)).meta()["flows"] == ["b", "a"]

@@ -10,26 +10,14 @@ import bentpipe as bp
 from bentpipe.errors import BentpipeError, Problem, ScenarioError
 from bentpipe.scenario import editing
 from bentpipe.studio.folders import ChangedError, Folder, write_about
-
-SMALL = """\
-title = "t"
-duration = "1 s"
-[link.l]
-from = "a"
-to = "b"
-rate = "1 Mbit/s"
-delay = "1 ms"
-[flow.f]
-from = "a"
-to = "b"
-"""
+from tests.studio_pages import SHORT
 
 
 @pytest.fixture
 def folder(tmp_path):
     place = tmp_path / "mine"
     place.mkdir()
-    (place / "a.toml").write_text(SMALL)
+    (place / "a.toml").write_text(SHORT)
     (tmp_path / "outside.toml").write_text("secret = 1\n")
     return Folder(place)
 
@@ -48,7 +36,7 @@ def test_a_name_that_leads_out_is_refused(folder, name):
 
 
 def test_scenarios_are_opened_with_a_mark_and_bundled_ones_without(folder):
-    assert folder.open("a.toml")[:2] == ("a.toml", SMALL)
+    assert folder.open("a.toml")[:2] == ("a.toml", SHORT)
     assert not folder.open("a.toml").is_bundled
     assert folder.open("geo").is_bundled
     assert folder.scenarios() == ["a.toml"]
@@ -135,8 +123,8 @@ def test_a_folder_that_is_none_is_an_error(tmp_path, what):
 
 def saved(folder, number, *, is_pinned=False):
     run, place = folder.new_run()
-    bp.run(bp.loads(SMALL)).save(place)
-    write_about(place, text=SMALL, scenario="a.toml", sets=[], is_pinned=is_pinned)
+    bp.run(bp.loads(SHORT)).save(place)
+    write_about(place, text=SHORT, scenario="a.toml", sets=[], is_pinned=is_pinned)
     os.utime(place / "provenance.json", (number, number))
     return run
 
@@ -176,8 +164,8 @@ def test_what_is_written_beside_a_run_may_be_damaged(folder):
 
 
 def test_stores_and_saved_runs_are_listed_and_a_run_is_taken_over(folder):
-    bp.run(bp.loads(SMALL)).save(folder.path / "out")
-    bp.sweep(bp.loads(SMALL), {"duration": ["1 s", "2 s"]}, replications=1, store=folder.path / "store")
+    bp.run(bp.loads(SHORT)).save(folder.path / "out")
+    bp.sweep(bp.loads(SHORT), {"duration": ["1 s", "2 s"]}, replications=1, store=folder.path / "store")
     assert {name for name, _ in folder.stores()} == {"out", "store"}
     run = folder.take("out")
     assert folder.runs() == [run]
@@ -189,7 +177,7 @@ def test_a_store_of_another_version_is_an_error_with_the_reason(folder):
 
     from bentpipe.studio.page.library import opened
 
-    bp.sweep(bp.loads(SMALL), {"duration": ["1 s", "2 s"]}, replications=1).save(folder.path / "old")
+    bp.sweep(bp.loads(SHORT), {"duration": ["1 s", "2 s"]}, replications=1).save(folder.path / "old")
     facts = json.loads((folder.path / "old" / "provenance.json").read_text())
     session = SimpleNamespace(studio=SimpleNamespace(folder=folder))
     assert opened(session, "old")[0] == "sweep"
@@ -210,16 +198,20 @@ def problems_of(text):
 
 @pytest.mark.parametrize(
     ("right", "wrong"),
-    [("duration", "durration"), ("[flow.f]", "[flw.f]"), ('from = "a"\nto = "b"\nrate', 'form = "a"\nto = "b"\nrate')],
+    [
+        ("duration", "durration"),
+        ("[flow.bulk]", "[flw.bulk]"),
+        ('from = "a"\nto = "b"\nrate', 'form = "a"\nto = "b"\nrate'),
+    ],
 )
 def test_a_suggestion_of_a_key_repairs_the_text(right, wrong):
-    text = SMALL.replace(right, wrong, 1)
+    text = SHORT.replace(right, wrong, 1)
     problem = next(each for each in problems_of(text) if each.suggestion)
-    assert editing.repaired(text, problem) == SMALL
+    assert editing.repaired(text, problem) == SHORT
 
 
 def test_a_suggestion_of_a_value_keeps_its_quotes_and_letters_before_it():
-    text = "# ü \U0001f6f0\n" + SMALL + "[tcp]\ncc = 'cubc' # ü\n"
+    text = "# ü \U0001f6f0\n" + SHORT + "[tcp]\ncc = 'cubc' # ü\n"
     (problem,) = problems_of(text)
     assert editing.repaired(text, problem) == text.replace("cubc", "cubic")
     start, end = editing.offsets(text, problem)
@@ -227,22 +219,22 @@ def test_a_suggestion_of_a_value_keeps_its_quotes_and_letters_before_it():
 
 
 def test_a_problem_without_suggestion_or_place_is_not_repaired():
-    assert editing.repaired(SMALL, Problem("m")) is None
-    assert editing.repaired(SMALL, Problem("m", suggestion="x")) is None
+    assert editing.repaired(SHORT, Problem("m")) is None
+    assert editing.repaired(SHORT, Problem("m", suggestion="x")) is None
     assert editing.repaired("", Problem("m", suggestion="x", line=1, column=1, end_line=1, end_column=1)) is None
-    missing = next(each for each in problems_of(SMALL.replace('duration = "1 s"\n', "")))
-    assert editing.repaired(SMALL, missing) is None
+    missing = next(each for each in problems_of(SHORT.replace('duration = "2 s"\n', "")))
+    assert editing.repaired(SHORT, missing) is None
 
 
 def test_removed_takes_a_key_and_the_tables_that_are_empty_then():
-    text = SMALL + "# why\n[tcp]\ncc = { kind = 'cubic', beta = 0.5 } # say\n"
+    text = SHORT + "# why\n[tcp]\ncc = { kind = 'cubic', beta = 0.5 } # say\n"
     without = editing.removed(text, "tcp.cc.beta")
     assert "beta" not in without
     assert "# say" in without
-    assert bp.loads(editing.removed(text, "tcp.cc")).digest == bp.loads(SMALL).digest
+    assert bp.loads(editing.removed(text, "tcp.cc")).digest == bp.loads(SHORT).digest
     assert editing.removed(text, "tcp.ecn") == text
     assert editing.removed(text, "node.x.kind") == text
-    assert "[flow.f]" in editing.removed(editing.removed(text, "flow.f.from"), "flow.f.to")
+    assert "[flow.bulk]" in editing.removed(editing.removed(text, "flow.bulk.from"), "flow.bulk.to")
     with pytest.raises(ScenarioError):
         editing.removed(text, "a..b")
     with pytest.raises(ScenarioError):

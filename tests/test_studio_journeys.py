@@ -206,6 +206,7 @@ def test_j9_share_and_export_make_files(page, tmp_path):
 
 def test_j10_present_leaves_plots_sky_handle_and_reasons(page):
     page.run()
+    page.tab("Tables")
     page.button("Present").click()
     page.until("!document.querySelector('.page-left').offsetParent")
     for name in ("plots", "why", "strip"):

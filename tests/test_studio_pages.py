@@ -23,6 +23,12 @@ def found(user, marker):
         return list(ElementFilter(marker=marker))
 
 
+async def opened_at(user, title):
+    """A page whose text was found valid, with a panel that is shown."""
+    await until(lambda: found(user, "valid"))
+    user.find(title).click()
+
+
 def labels(user):
     from nicegui import ElementFilter, ui
 
@@ -80,8 +86,7 @@ def test_a_text_that_is_no_toml_has_a_problem_and_the_page_goes_on(folder, text)
 
 def test_the_form_writes_into_the_text_and_keeps_comments_and_order(folder):
     async def act(studio, user):
-        await until(lambda: found(user, "valid"))
-        user.find("Form").click()
+        await opened_at(user, "Form")
         await until(lambda: found(user, "field-duration"))
         from nicegui import ElementFilter, ui
 
@@ -92,6 +97,11 @@ def test_the_form_writes_into_the_text_and_keeps_comments_and_order(folder):
         assert (rate.value, rate.props["placeholder"]) == ("2 Mbit/s", "2 Mbit/s")
         queue = found(user, "field-link.sat.queue")[0]
         assert queue.value == ""
+        table = '{points = [["0 s", "3 Mbit/s"], ["1 s", "1 Mbit/s"]]}'
+        rate.value = table
+        user.find("field-link.sat.rate").trigger("blur")
+        await until(lambda: user.session.scenario is not None and "points" in user.session.scenario.written[0])
+        assert rate.value == table
         rate.value = "3 Mbit/s"
         user.find("field-link.sat.rate").trigger("blur")
         await until(lambda: user.session.text == SHORT.replace("2 Mbit/s", "3 Mbit/s"))
@@ -110,8 +120,7 @@ def test_the_form_writes_into_the_text_and_keeps_comments_and_order(folder):
 
 def test_a_search_finds_the_key_of_this_name_first(folder):
     async def act(studio, user):
-        await until(lambda: found(user, "valid"))
-        user.find("Form").click()
+        await opened_at(user, "Form")
         await until(lambda: found(user, "search"))
         for words, first in (("cc", "tcp.cc"), ("rain", "sky.rain"), ("duration", "duration")):
             found(user, "search")[0].value = words
@@ -278,8 +287,7 @@ def test_compare_shows_statements_and_says_how_many_runs_count(folder):
 
 def test_sweep_fills_a_map_and_a_cell_becomes_a_run(folder):
     async def act(studio, user):
-        await until(lambda: found(user, "valid"))
-        user.find("Sweep").click()
+        await opened_at(user, "Sweep")
         await until(lambda: found(user, "key-2"))
         found(user, "values-2")[0].value = "10 ms,20 ms,30 ms"
         user.find("start-sweep").click()
@@ -303,7 +311,9 @@ def test_sweep_fills_a_map_and_a_cell_becomes_a_run(folder):
             panel = next(each for each in _panels(user.session) if isinstance(each, Sweep))
             part = {**job.result, "missing": 1, "points": [dict(each) for each in job.result["points"]]}
             part["points"][0] |= {"replications": 0, "mean": None, "low": None, "high": None}
+            part["points"][1] |= {"mean": 2e6, "low": 2e6 - 10, "high": 2e6 + 10}
             first, *others = panel.drawing(part)["series"][0]["data"]
+            assert others[0]["text"] == "2 ± < 0.001"
             assert ("decal" in first["itemStyle"], first["visualMap"], first["text"]) == (True, False, "0 of 5")
             assert not any("decal" in each["itemStyle"] for each in others)
             panel.clicked(index)
@@ -322,8 +332,7 @@ def test_a_page_cannot_name_code(folder, tmp_path):
     (folder / "mine.py").write_text("raise SystemExit('code of a page was run')\n")
 
     async def act(studio, user):
-        await until(lambda: found(user, "valid"))
-        user.find("Sweep").click()
+        await opened_at(user, "Sweep")
         await until(lambda: found(user, "values-1"))
         found(user, "values-1")[0].value = "mine.py:Mine,reno"
         user.find("start-sweep").click()

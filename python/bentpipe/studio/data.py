@@ -50,8 +50,8 @@ HAPPENINGS_BEFORE = 20
 """Happenings before an instant that come with its sentences."""
 LOSSES = "losses:"
 """Begin of the names of series that count the losses of one cause."""
-ARRAYS_MOST = 32
-"""Series of flows and links that are kept as arrays."""
+ARRAYS_BYTES_MOST = 64_000_000
+"""Memory of the series of flows and links that are kept as arrays; the last one is kept at any size."""
 COLUMNS_MOST = 10_000
 """Columns of a plot."""
 OWN = "studio.json"
@@ -212,9 +212,14 @@ class RunData:
         if (name, of) not in self._columns:
             self._columns[name, of] = self._read(name, of)
             # The oldest one makes room: a long run has gigabytes.
-            while len(self._columns) > ARRAYS_MOST:
+            while len(self._columns) > 1 and self.kept_bytes > ARRAYS_BYTES_MOST:
                 del self._columns[next(iter(self._columns))]
         return self._columns[name, of]
+
+    @property
+    def kept_bytes(self) -> int:
+        """Memory of the arrays that are kept."""
+        return sum(times.nbytes + values.nbytes for times, values in self._columns.values())
 
     def _read(self, name: str, of: str) -> tuple[Values, Values]:
         if name.startswith(LOSSES):

@@ -143,7 +143,7 @@ class Folder:
         return self.results_path / secrets.token_hex(6)
 
     def reports(self) -> list[str]:
-        """Names of the pages that `bentpipe report` has written: in the folder of a result, or in one of their own."""
+        """Names of the pages that `bentpipe report` has written: in the folder of a result, or in a separate folder."""
         places = {*self.path.glob("*.report/index.html"), *self.path.glob("*/report/index.html")}
         places |= set(self.results_path.glob("*/report/index.html"))
         return [self._name(path) for path in sorted(places) if path.resolve().is_relative_to(self.path)][:LISTED_MAX]
@@ -154,7 +154,7 @@ class Folder:
         Raises
         ------
         BentpipeError
-            The name is none of `reports`, or the file cannot be read.
+            `reports` does not list the name, or the file cannot be read.
         """
         if name not in self.reports():
             raise BentpipeError(unknown(name, "a report of the folder", self.reports()))

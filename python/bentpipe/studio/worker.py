@@ -37,6 +37,7 @@ PARTIAL_SHARE = 0.2
 """Share of the time that partial results may take: those of a large grid take long."""
 MEMORY_SHARE = 0.75
 STOP = "stop"
+NOT_ON_DISK = "# The text has changes that are not in the file. Save it and start again: the command is then exact."
 
 
 def main() -> None:
@@ -195,7 +196,7 @@ def _experiment(
         result = interrupt.result
     if request.get("place"):
         result.save(request["place"])
-    return {**shown(result), "command": _command(result)}
+    return {**shown(result), "command": _command(result) if request["is_on_disk"] else NOT_ON_DISK}
 
 
 JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {

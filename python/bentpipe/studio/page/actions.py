@@ -30,7 +30,7 @@ class Actions:
             ui.menu_item("Globe, SVG", lambda: view.call("picture", "globe"))
             ui.separator()
             ui.menu_item("Copy the command of this run", self._copy)
-        _button("Present", "present_to_all", lambda: view.call("present")).classes("page-kept").mark("present")
+        _button("Present", "present_to_all", self._present).classes("page-kept").mark("present")
         self._colours = ui.button(icon=SCHEMES["auto"], on_click=self._next_scheme)
         self._colours.props('flat dense round aria-label="Colours: as the system"').mark("colours")
         session.on("run", self._show)
@@ -44,6 +44,10 @@ class Actions:
             button.set_enabled(bool(session.run))
         self._pin.text = "Unpin" if session.pin and session.pin in ("", session.run) else "Pin"
         self._pin.set_enabled(bool(session.run or session.pin))
+
+    def _present(self) -> None:
+        self._session.tell("view-run")
+        self._view.call("present")
 
     def _toggle_pin(self) -> None:
         session = self._session

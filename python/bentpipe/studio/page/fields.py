@@ -111,7 +111,7 @@ def groups(text: str, scenario: Scenario | None) -> list[Group]:
                 for name in names:
                     inside = (defaults or {}).get(name)
                     if key == "flow":
-                        # Without a value of its own, a flow has that of all flows.
+                        # The table of all flows has the defaults of each flow.
                         own = (inside or {}).get("tcp") or {}
                         inside = {**(inside or {}), "tcp": {**resolved.get("tcp", {}), **own}}
                     prefix = f"{key}.{_quoted(name)}"
@@ -200,7 +200,7 @@ def written_as(value: Any) -> str:
         return ""
     if isinstance(value, dict):
         kind = value.get("kind")
-        return kind if isinstance(kind, str) else "{ ... }"
+        return kind if isinstance(kind, str) else _inline(value)
     if isinstance(value, str):
         return f'"{value}"' if _is_value(value) else value
     if isinstance(value, bool):
@@ -209,6 +209,10 @@ def written_as(value: Any) -> str:
 
 
 def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        table = tomlkit.inline_table()
+        table.update(value)
+        return str(table.as_string())
     return str(tomlkit.item(value).as_string()).replace("\n", " ")
 
 

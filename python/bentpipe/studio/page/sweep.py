@@ -121,11 +121,10 @@ class Sweep(Experiment):
             look: dict[str, Any] = {"decal": HATCHES} if is_open else {}
             if point["of"] == best and value is not None:
                 look |= {"borderColor": BEST, "borderWidth": 4}
-            cell = {"value": [*at, round((value or 0) / divisor, 6)], "text": _text(point, divisor), "itemStyle": look}
-            if value is None:
-                # Without a value the map has no colour for it.
-                cell |= {"visualMap": False, "itemStyle": {**look, "color": "transparent"}}
-            data.append(cell)
+            # The map has no colour for a cell without a value.
+            empty = {"visualMap": False, "itemStyle": {**look, "color": "transparent"}} if value is None else {}
+            shown = round((value or 0) / divisor, 6)
+            data.append({"value": [*at, shown], "text": _text(point, divisor), "itemStyle": look, **empty})
         known = [value / divisor for value in values if value is not None]
         least, most = min(known, default=0), max(known, default=1)
         places = _places(most - least, most)
@@ -198,5 +197,11 @@ def _text(point: dict[str, Any], divisor: float) -> str:
     count = f"\n{point['replications']} of {point['wanted']}" if point["replications"] < point["wanted"] else ""
     if value is None:
         return count.strip() or "-"
-    half = f" ± {(high - low) / 2 / divisor:.2g}" if low is not None and high is not None else ""
+    half = "" if low is None or high is None else f" ± {_half((high - low) / 2 / divisor, value / divisor)}"
     return f"{value / divisor:.4g}{half}{count}"
+
+
+def _half(half: float, value: float) -> str:
+    """A half-width; one that is below the digits of its value, as a bound."""
+    least = 10.0 ** (math.floor(math.log10(abs(value))) - 3) if value else 0.0
+    return f"< {least:g}" if 0 < half < least else f"{half:.2g}"
