@@ -202,6 +202,6 @@ def _text(point: dict[str, Any], divisor: float) -> str:
 
 
 def _half(half: float, value: float) -> str:
-    """A half-width; one that is below the digits of its value, as a bound."""
+    """A half-width. Below the last digit of its value, it is a bound."""
     least = 10.0 ** (math.floor(math.log10(abs(value))) - 3) if value else 0.0
     return f"< {least:g}" if 0 < half < least else f"{half:.2g}"
