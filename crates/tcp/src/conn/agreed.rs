@@ -1,4 +1,4 @@
-//! What the SYNs settled, as one value.
+//! Settlement of the SYNs, as one value.
 
 use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
 use crate::scps::ScpsCapabilities;
@@ -9,8 +9,8 @@ pub(crate) const MSS_ASSUMED: u16 = 536;
 /// RFC 9768 §3.2.1: where both ends begin to count CE packets.
 pub(crate) const CEP_START: u8 = 5;
 
-/// What both ends offered.
-#[derive(Clone, Copy, Debug)]
+/// Features that both ends offered.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Agreed {
     /// Payload of a full segment.
     pub(crate) smss: u32,
@@ -32,31 +32,8 @@ pub(crate) struct Agreed {
     pub(crate) scales: bool,
     pub(crate) snd_shift: u8,
     pub(crate) rcv_shift: u8,
-    /// Segments need nothing but the basics: no ECN, slow start signal, ACK ratio, paced ACKs, polls, counts, records, early data, probe
-    /// segments, or tuning without timestamps.
+    /// Segments need only a header, timestamps, and SACK blocks for holes. False until data can be sent.
     pub(crate) is_plain: bool,
-    /// The same, and no SNACK: their options are timestamps, and those of SACK where there is anything to report.
-    pub(crate) omits_options: bool,
-}
-
-impl Default for Agreed {
-    fn default() -> Self {
-        Self {
-            smss: 0,
-            timestamps: false,
-            sack: false,
-            snack: None,
-            best_effort: false,
-            ack_ratio: false,
-            is_polled: false,
-            counts: false,
-            scales: false,
-            snd_shift: 0,
-            rcv_shift: 0,
-            is_plain: true,
-            omits_options: false,
-        }
-    }
 }
 
 impl Agreed {
@@ -64,9 +41,9 @@ impl Agreed {
     pub(crate) fn new(config: &Config, smss: u32, polls: bool, peer: &SynOptions, timestamps: bool) -> Self {
         let timestamps = config.timestamps && timestamps;
         let is_polled = polls && peer.is_polled;
-        // What has no ratio cannot be told one.
+        // Polls replace the ratio.
         let ack_ratio = config.ack.congestion_control && peer.ack_ratio && !is_polled;
-        // The ratio is told on segments that are full.
+        // Full segments carry the ratio.
         let counts = config.transactions.is_some() && peer.count != CountOption::None;
         let option_bytes = if timestamps { 12 } else { 0 }
             + if ack_ratio { ACK_RATIO_LEN } else { 0 }
@@ -100,8 +77,7 @@ impl Agreed {
             scales,
             snd_shift,
             rcv_shift,
-            is_plain: true,
-            omits_options: false,
+            is_plain: false,
         }
     }
 
@@ -116,7 +92,7 @@ impl Agreed {
     }
 }
 
-/// The flags by which a SYN asks for ECN.
+/// Returns the flags of a SYN that asks for ECN.
 pub(crate) fn ecn_request(wanted: EcnFeedback) -> Flags {
     match wanted {
         EcnFeedback::Off => Flags::default(),
@@ -125,7 +101,7 @@ pub(crate) fn ecn_request(wanted: EcnFeedback) -> Flags {
     }
 }
 
-/// What the ECN flags of a SYN or SYN-ACK agree on (RFC 3168 §6.1.1, RFC 9768 §3.1.2).
+/// Returns the feedback that the ECN flags of a SYN or SYN-ACK agree on (RFC 3168 §6.1.1, RFC 9768 §3.1.2).
 pub(crate) fn agreed_feedback(wanted: EcnFeedback, segment: &Segment) -> EcnFeedback {
     let ace = segment.flags.ace();
     let is_answer = segment.flags.has(Flags::ACK);

@@ -100,7 +100,8 @@ impl Connection {
         let start = config.auto_buffer.map(|start| start.max(1 << agreed::window_shift(buffer)));
         let start = start.map(|start| (start, config.buffer_growth));
         let life = Life::new(role, config);
-        let receiver = Receiver::new(config.ack, config.smss, buffer, start);
+        let mut receiver = Receiver::new(config.ack, config.smss, buffer, start);
+        receiver.begin_echo(config.feedback);
         Self { life, tcb: Tcb { sender: Sender::new(&cx), receiver, wire: Wire::new(iss), cx } }
     }
 
@@ -198,9 +199,7 @@ impl Connection {
     /// A packet of the peer arrived corrupted, and is not to be looked at; the IP or link layer says so. It is reported with the
     /// next ACKs, if that was agreed on.
     pub fn handle_corrupted(&mut self) {
-        if let Some(snack) = &mut self.tcb.receiver.snack {
-            snack.on_corrupted();
-        }
+        self.tcb.receiver.on_corrupted();
     }
 
     /// A function of the network notifies this end, as far as [`Config::error_reports`] and [`Config::packet_size`] heed that.
@@ -210,7 +209,7 @@ impl Connection {
         } else if let Notice::ErrorRate(rate) = notice {
             self.tcb.sender.prime_error_rate(rate);
         } else if let Notice::Explicit(header) = notice {
-            self.tcb.sender.on_explicit(now, header, false, &self.tcb.cx);
+            self.tcb.on_explicit(now, header, false);
         }
     }
 
@@ -224,7 +223,7 @@ impl Connection {
     /// [`Config::feedback`] says.
     pub fn explicit_header(&mut self, now: Time, segment: &Segment) -> Option<ExplicitHeader> {
         let asks = segment.len > 0 || segment.flags.has(Flags::SYN);
-        self.tcb.sender.explicit_header(now, asks, &self.tcb.cx)
+        self.tcb.explicit_header(now, asks)
     }
 
     /// Time has passed, perhaps to [`next_wakeup`](Self::next_wakeup).
@@ -263,10 +262,7 @@ impl Connection {
 
     /// A record ends with what has been offered so far. Its last segment says so, if best effort was agreed on.
     pub fn end_record(&mut self) {
-        let Tcb { sender, cx, .. } = &mut self.tcb;
-        if cx.config.best_effort.is_some() {
-            sender.end_record();
-        }
+        self.tcb.sender.end_record();
     }
 
     /// The application reads up to `bytes`; returns how many there were. Only needed after
@@ -408,16 +404,14 @@ impl Connection {
     #[inline(never)]
     fn poll_slow_path(&mut self, now: Time) -> Option<Segment> {
         if std::mem::take(&mut self.tcb.wire.pending.owed) {
-            return self.tcb.receiver.ecn.as_mut()?.owed.take();
+            return self.tcb.receiver.ecn_mut()?.owed.take();
         }
         let mut next = self.next_control(now);
         if let Some(segment) = next.as_mut().filter(|segment| !segment.flags.has_any(SLOW_PATH)) {
-            let Self { life, tcb } = self;
-            if !tcb.cx.agreed.is_plain {
-                let count = life.counts.as_ref().map(|counts| counts.ours());
-                tcb.add_features(life.fast_open.sent, count, segment);
+            if !self.tcb.cx.agreed.is_plain {
+                self.tcb.add_features(segment);
             }
-            tcb.pace(now, segment);
+            self.tcb.pace(now, segment);
         }
         next
     }
@@ -448,7 +442,7 @@ impl Connection {
         if tcb.sender.take_poll(now, &mut tcb.cx) | std::mem::take(&mut tcb.wire.pending.window_probe) {
             return Some(tcb.window_probe(now));
         }
-        if tcb.receiver.must_ack_now() && sender::paces_acks(&tcb.sender.cc) && tcb.must_wait(now) {
+        if tcb.receiver.must_ack_now() && tcb.sender.paces_acks() && tcb.must_wait(now) {
             return None;
         }
         tcb.next_ack(now)

@@ -2,15 +2,13 @@
 
 use super::context::Context;
 use super::events::Event;
-use super::receiver::{EcnDuty, Gap, Receiver};
-use super::sender::{paces_acks, Sender};
+use super::receiver::{EcnDuty, Gap, Receiver, ReceiverExtras};
+use super::sender::{Sender, SenderExtras};
 use super::timers::Timer;
 use super::wire::{self, Wire};
 use crate::cache::{Ended, Lesson};
 use crate::cc::CongestionControl;
-use crate::config::SlowStartAcks;
-use crate::notice::Notice;
-use crate::scps::ScpsOptions;
+use crate::notice::{ExplicitHeader, Notice};
 use crate::segment::{Arrived, Ecn, Flags, Options, PlainSegment, Segment};
 use bentpipe_units::{Seq, Time};
 
@@ -35,11 +33,11 @@ impl Tcb {
         if ack < sender.space.una {
             return;
         }
-        if segment.whole.is_some() {
-            if sender.ecn.is_some() {
+        if segment.whole.is_some() && sender.extras.is_some() {
+            if sender.has_ecn() {
                 sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
             }
-            if sender.ack_ratio.is_some() {
+            if sender.has_ack_ratio() {
                 sender.watch_acks(ack, segment.is_pure(), segment.plain.ecn == Ecn::Ce);
             }
         }
@@ -81,8 +79,23 @@ impl Tcb {
                 sender.notify_error_report(now, (0, 0), Some(rate), cx);
             }
             Notice::Survival(survival) => sender.on_survival(survival),
-            Notice::Explicit(header) => sender.on_explicit(now, header, true, cx),
+            Notice::Explicit(header) => self.on_explicit(now, header, true),
         }
+    }
+
+    /// A header of XCP or RCP has come. `has_begun`: data can be sent.
+    pub(crate) fn on_explicit(&mut self, now: Time, header: ExplicitHeader, has_begun: bool) {
+        let Some(ReceiverExtras { echo: Some(echo), .. }) = self.receiver.extras.as_deref_mut() else { return };
+        echo.read(header);
+        if !header.reverse.is_nan() {
+            self.sender.on_explicit(now, header.reverse, has_begun, &self.cx);
+        }
+    }
+
+    /// The header of a packet that leaves; `asks`: it is not an ACK alone.
+    pub(crate) fn explicit_header(&mut self, now: Time, asks: bool) -> Option<ExplicitHeader> {
+        let header = self.sender.cc.explicit_header(&self.sender.path(now, &self.cx))?;
+        Some(self.receiver.extras.as_mut()?.echo.as_mut()?.write(header, asks))
     }
 
     /// Data, a FIN, or both.
@@ -121,7 +134,7 @@ impl Tcb {
     fn inspect(&mut self, now: Time, segment: &Segment, start: u64) {
         let Self { sender, receiver, wire, cx } = self;
         let is_ce = segment.ecn == Ecn::Ce;
-        cx.counters.ce_segments += u64::from(is_ce && receiver.ecn.is_some());
+        cx.counters.ce_segments += u64::from(is_ce && receiver.ecn().is_some());
         match receiver.note_ecn(segment, start) {
             EcnDuty::Nothing => {}
             EcnDuty::Acknowledge => receiver.ack_soon(),
@@ -129,7 +142,7 @@ impl Tcb {
                 let (seq, ack) = (wire.ours(sender.space.nxt), wire.ack_field(receiver));
                 let owed = wire.bare_segment(now, seq, ack, Flags::ACK, receiver, cx);
                 wire.pending.owed = true;
-                if let Some(ecn) = &mut receiver.ecn {
+                if let Some(ecn) = receiver.ecn_mut() {
                     ecn.owed = Some(Segment { flags: ecn.stamp(&owed), ..owed });
                     ecn.turn(is_ce);
                 }
@@ -138,7 +151,7 @@ impl Tcb {
         if segment.flags.has(Flags::SLOW_START) {
             receiver.ack_soon();
         }
-        if receiver.patience.is_some() {
+        if receiver.extras.as_ref().is_some_and(|extras| extras.patience.is_some()) {
             self.skip(now, segment, start);
         }
         let Self { receiver, cx, .. } = self;
@@ -180,7 +193,8 @@ impl Tcb {
     /// Whether what leaves next has no options beside timestamps.
     #[inline(always)]
     pub(crate) fn sends_plainly(&self) -> bool {
-        self.cx.agreed.omits_options & !self.wire.pending.is_any() && !wire::has_sack(&self.receiver, &self.cx)
+        debug_assert!(!self.cx.agreed.is_plain || (self.sender.extras.is_none() && self.receiver.extras.is_none()));
+        self.cx.agreed.is_plain & !self.wire.pending.is_any() && !wire::has_sack(&self.receiver, &self.cx)
     }
 
     #[inline(always)]
@@ -216,56 +230,33 @@ impl Tcb {
     }
 
     /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, the ACK
-    /// ratio, and permission to be marked. The first `early` bytes were in the SYN. `count`: that of the connection.
+    /// ratio, and permission to be marked.
     #[inline(never)]
-    pub(crate) fn add_features(&mut self, early: u64, count: Option<u32>, segment: &mut Segment) {
+    pub(crate) fn add_features(&mut self, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
-        if let (Some(count), Options::None, true) = (count, segment.options, cx.agreed.counts) {
-            segment.options = Options::Count(count);
+        if let (Some(SenderExtras { count: Some(count), .. }), Options::None) =
+            (sender.extras.as_deref(), segment.options)
+        {
+            segment.options = Options::Count(*count);
         }
-        if let Some(ecn) = &mut receiver.ecn {
+        if let Some(ecn) = receiver.ecn_mut() {
             segment.flags = ecn.stamp(segment);
         }
         if segment.sequence_len() == 0 {
-            if cx.agreed.ack_ratio && receiver.ecn.is_some() {
+            if cx.agreed.ack_ratio && receiver.ecn().is_some() {
                 // RFC 5690 §4.2: marks slow ACKs down before queues drop them.
                 segment.ecn = Ecn::Ect0;
             }
-            return;
-        }
-        let start = wire.acked_offset(segment.seq, sender.space.una);
-        if let Some(records) = &mut sender.records {
-            if segment.len > 0 && records.has_end(start + u64::from(segment.len), sender.space.una) {
-                let said = if let Options::Scps(said) = segment.options { said } else { ScpsOptions::default() };
-                segment.options = Options::Scps(ScpsOptions { record_boundary: true, ..said });
-            }
-        }
-        if let Some(probes) = &mut sender.probes {
-            probes.on_sent(start, segment.len);
-        }
-        if !segment.is_retransmission && start < early {
-            // The data in the SYN were not accepted.
-            segment.is_retransmission = true;
-            cx.counters.retransmitted_bytes += u64::from(segment.len);
-            cx.counters.retransmitted_segments += 1;
-        }
-        if segment.len > 0 && !segment.is_retransmission {
-            let (sends_ect, says_cwr) = sender.take_ecn_of_new_data();
-            segment.ecn = if sends_ect { Ecn::Ect0 } else { segment.ecn };
-            segment.flags = if says_cwr { segment.flags.with(Flags::CWR) } else { segment.flags };
-        }
-        if cx.config.ack.slow_start == SlowStartAcks::Every && sender.cc.cwnd() < sender.cc.ssthresh() {
-            segment.flags = segment.flags.with(Flags::SLOW_START);
-        }
-        if let (Some(ratio), Options::None, false) = (&sender.ack_ratio, segment.options, segment.is_retransmission) {
-            segment.options = ratio.told().map_or(Options::None, Options::AckRatio);
+        } else if sender.extras.is_some() {
+            let start = wire.acked_offset(segment.seq, sender.space.una);
+            sender.add_to_data(start, segment, cx);
         }
     }
 
     /// The answer to a probe segment, or else one that is due.
     pub(crate) fn next_probe_segment(&mut self, now: Time, sends_data: bool) -> Option<Segment> {
         let Self { sender, receiver, wire, cx } = self;
-        let (start, len) = match sender.take_probe_answer() {
+        let (start, len) = match receiver.take_probe_answer() {
             true => (sender.space.nxt, 0),
             false => sender.next_probe_segment(now, sends_data, cx)?,
         };
@@ -327,7 +318,7 @@ impl Tcb {
     #[inline(never)]
     fn note_pace(&mut self, now: Time, has_data: bool, len: u16, header_len: u8) {
         let Self { sender, cx, .. } = self;
-        if has_data || paces_acks(&sender.cc) {
+        if has_data || sender.paces_acks() {
             sender.pace(now, u64::from(len) + u64::from(header_len), cx);
         }
     }

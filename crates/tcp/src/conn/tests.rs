@@ -13,6 +13,7 @@ mod losses;
 mod notices;
 mod opening;
 mod pacing;
+mod plain;
 mod polls;
 mod probe_segments;
 mod random;

@@ -13,7 +13,7 @@ use bentpipe_units::{Duration, Seq, Time};
 /// RFC 7323 §5.5: after this long without a segment old timestamps prove nothing.
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 86_400);
 
-/// What the headers of a connection depend on.
+/// State that the headers of a connection depend on.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     /// Initial sequence numbers, ours and the peer's.
@@ -116,7 +116,7 @@ impl Wire {
         PlainSegment { seq, ack, len: 0, window, flags, ecn: Ecn::NotEct, is_retransmission: false }
     }
 
-    /// The same with timestamps, if they were agreed on.
+    /// As `plain`, with timestamps, if they were agreed on.
     pub(crate) fn bare_segment(
         &mut self,
         now: Time,
@@ -145,18 +145,18 @@ impl Wire {
         PlainSegment { len: range.payload() as u16, is_retransmission, ..plain }
     }
 
-    /// The options of the next ACK, with or without data: to be asked for before it is made.
+    /// Returns the options of the next ACK, with or without data. Call this before the segment is made.
     #[inline(always)]
     pub(crate) fn options(&self, now: Time, receiver: &mut Receiver, cx: &Context) -> (Option<Timestamps>, Options) {
         (self.stamp(now, cx), self.reports(receiver, cx))
     }
 
-    /// What an ACK reports beside the cumulative acknowledgement.
+    /// Returns the reports of an ACK beside the cumulative acknowledgement.
     #[inline(always)]
     fn reports(&self, receiver: &mut Receiver, cx: &Context) -> Options {
         if has_sack(receiver, cx) {
             self.sack_option(receiver, cx)
-        } else if receiver.snack.is_some() {
+        } else if receiver.extras.is_some() {
             receiver.snack_options(cx.agreed.timestamps)
         } else {
             Options::None
@@ -196,7 +196,7 @@ impl Wire {
         true
     }
 
-    /// What a segment carries that leaves now.
+    /// Returns the timestamps of a segment that leaves now.
     #[inline(always)]
     pub(crate) fn stamp(&self, now: Time, cx: &Context) -> Option<Timestamps> {
         cx.agreed.timestamps.then(|| self.timestamps(now))
@@ -238,7 +238,7 @@ impl Wire {
         cx.config.duplicate_acks == DuplicateAcks::AnyWindow
     }
 
-    /// The blocks of a SACK option that lie in what is outstanding above `una`.
+    /// Returns the blocks of a SACK option that lie in the outstanding data above `una`.
     #[inline(never)]
     pub(crate) fn read_sack(&self, blocks: &[(Seq, Seq)], una: u64, nxt: u64) -> SackRanges {
         let first = self.ours(0);
@@ -266,13 +266,13 @@ impl Wire {
     }
 }
 
-/// Whether the next ACK says what lies beyond a hole, or came twice.
+/// Whether the next ACK reports data beyond a hole, or a duplicate.
 #[inline(always)]
 pub(crate) fn has_sack(receiver: &Receiver, cx: &Context) -> bool {
     cx.agreed.sack && (receiver.has_holes() || (receiver.has_duplicate() && cx.config.dsack))
 }
 
-/// What a segment acknowledges, at `offset`; `sacked` was read from its SACK option.
+/// Returns the acknowledgement of a segment, at `offset`; `sacked` was read from its SACK option.
 #[inline(always)]
 pub(crate) fn read_ack<'a>(
     segment: Arrived<'a>,
@@ -293,7 +293,7 @@ pub(crate) fn read_ack<'a>(
     }
 }
 
-/// What a segment says of marks.
+/// Returns the feedback of marks in a segment.
 pub(crate) fn read_ecn(segment: Arrived<'_>) -> EcnEcho {
     let flags = segment.plain.flags;
     EcnEcho { ace: flags.ace(), ece: flags.has(Flags::ECE), is_pure: segment.is_pure() }

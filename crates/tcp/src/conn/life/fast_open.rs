@@ -4,10 +4,10 @@
 use crate::config::FastOpen;
 use crate::segment::{CountOption, FastOpenOption, Flags, Options, Segment, SynOptions};
 
-/// What Fast Open remembers of a connection.
+/// Fast Open on a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FastOpenState {
-    /// Client: what to show. None: ask for one.
+    /// Client: the cookie to show. None: ask for one.
     pub(crate) cookie: Option<[u8; 8]>,
     /// Client: the server's MSS option, from an earlier connection or this one.
     pub(crate) mss: Option<u16>,
@@ -21,7 +21,7 @@ pub(crate) struct FastOpenState {
     pub(crate) granted: Option<[u8; 8]>,
     /// Server: the cookie was right, or the connection count was new.
     pub(crate) is_accepted: bool,
-    /// Server: what the SYN asked for.
+    /// Server: the option of the SYN.
     asked: FastOpenOption,
 }
 

@@ -36,7 +36,7 @@ const TIME_WAIT: Duration = Duration::from_secs(240);
 /// SYNs without an answer before giving up (RFC 1122 §4.2.3.5: at least three minutes).
 const SYN_RETRANSMITS_MAX: u32 = 8;
 
-/// Where a connection stands.
+/// State of a connection, and what its opening needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Life {
     pub(crate) state: State,
@@ -46,11 +46,11 @@ pub(crate) struct Life {
     pub(crate) fast_open: Box<FastOpenState>,
     /// T/TCP: the connection counts.
     pub(crate) counts: Option<Box<Counts>>,
-    /// What earlier connections to the same place taught.
+    /// Measurements of earlier connections to the same peer.
     pub(crate) learnt: Option<Box<Learnt>>,
     /// Challenge ACKs that left lately; none did so far.
     challenges: Option<Box<Challenges>>,
-    /// For what the congestion control chooses at random.
+    /// Seed of the congestion control's random choices.
     pub(crate) random_seed: u64,
 }
 
@@ -134,7 +134,7 @@ fn scps_capabilities(config: &Config, offers: bool) -> Option<ScpsCapabilities> 
     offers.then_some(ScpsCapabilities { features, connection: 0 })
 }
 
-/// The flags by which a SYN asks for ECN, or a SYN-ACK agrees to it.
+/// Returns the flags of a SYN that asks for ECN, or of a SYN-ACK that agrees to it.
 fn ecn_setup(wanted: EcnFeedback, answers: bool, agreed: Option<&EcnReceiver>) -> Flags {
     match agreed {
         _ if !answers => agreed::ecn_request(wanted),

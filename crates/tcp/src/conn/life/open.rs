@@ -3,9 +3,9 @@
 use super::state::Handshake;
 use super::{ecn_setup, settle, Life, Role, State, SYN_RETRANSMITS_MAX};
 use crate::cc::CongestionControl;
-use crate::config::{EcnFeedback, Feedback, GiveUp, Recovery, SlowStartAcks, SnackForm};
+use crate::config::{EcnFeedback, GiveUp, Recovery, SnackForm};
 use crate::conn::receiver::{EcnReceiver, Patience, SnackReports};
-use crate::conn::sender::{paces_acks, EcnSender, Sending, SeqRange};
+use crate::conn::sender::{EcnSender, Sending, SeqRange};
 use crate::conn::tcb::Tcb;
 use crate::conn::timers::Timer;
 use crate::conn::Event;
@@ -86,19 +86,19 @@ impl Life {
 
     /// A probe segment, or the answer to one, arrived on an open connection.
     fn handle_probe_segment(&mut self, now: Time, segment: &Segment, tcb: &mut Tcb) -> Option<Segment> {
-        let Some(probes) = &mut tcb.sender.probes else {
-            // A reserved bit that nobody agreed on says nothing (RFC 9293 §3.1).
+        let is_answer = segment.len == 0;
+        if !tcb.receiver.on_probe(is_answer) {
+            // A reserved bit without an agreement has no meaning (RFC 9293 §3.1).
             return Some(Segment { flags: segment.flags.without(Flags::DUMMY), ..*segment });
-        };
-        if segment.len > 0 {
-            probes.on_arrival();
+        }
+        if is_answer {
+            tcb.sender.on_probe_answer(now, &tcb.cx);
+        } else {
             let start = tcb.wire.peers_offset(segment.seq, tcb.receiver.nxt());
             if start.is_some_and(|start| tcb.receiver.lacks(start, segment.len.into())) {
                 tcb.receive_data(now, (&Segment { flags: Flags::ACK, ..*segment }).into());
                 self.advance_close(now, tcb);
             }
-        } else if probes.on_answer() {
-            tcb.sender.on_probe_answer(now, &tcb.cx);
         }
         None
     }
@@ -114,8 +114,8 @@ impl Life {
         let (ack, flags) =
             if answers { (wire.ack_field(receiver), Flags::ACK) } else { (Seq::new(0), Flags::default()) };
         let options = self.syn_options(&cx.config, sender.cc.polls().is_some(), &cx.agreed);
-        let ecn = ecn_setup(cx.config.ecn.feedback, answers, receiver.ecn.as_deref());
-        let knows_probes = if answers { sender.probes.is_some() } else { sender.wants_probes() };
+        let ecn = ecn_setup(cx.config.ecn.feedback, answers, receiver.ecn());
+        let knows_probes = if answers { sender.has_probes() } else { sender.wants_probes() };
         let probes = if knows_probes { Flags::DUMMY } else { Flags::default() };
         let window = receiver.window(0);
         let flags = Flags::SYN.with(flags).with(ecn).with(probes);
@@ -130,7 +130,7 @@ impl Life {
         } else if self.syn_retransmits == 0 && self.fast_open.add_early_data(space.offered, space.is_closing, &mut syn)
         {
             cx.counters.sent_bytes += u64::from(syn.len);
-            sender.on_early_data(now);
+            sender.on_early_data(now, self.fast_open.sent);
         }
         syn
     }
@@ -170,7 +170,7 @@ impl Life {
     fn take_early_data(&mut self, now: Time, syn: &Segment, tcb: &mut Tcb) {
         let has_fin = self.counts.is_some() && syn.flags.has(Flags::FIN);
         if let (Some(counts), Options::Syn(options)) = (&mut self.counts, &syn.options) {
-            // RFC 1644 §2.1: the TAO test. What fails it is queued.
+            // RFC 1644 §2.1: the TAO test. Other data is queued.
             let (passes, brings) = (counts.on_syn(options), syn.len > 0 || has_fin);
             counts.queued = (brings && !passes && counts.peers.is_some()).then_some((syn.len, has_fin));
             counts.holds_answer = brings && passes;
@@ -191,7 +191,7 @@ impl Life {
         }
     }
 
-    /// Server: the handshake is complete, and what the SYN brought is as good as any.
+    /// Server: the handshake is complete. Takes the data of the SYN.
     fn take_queued_data(&mut self, now: Time, tcb: &mut Tcb) {
         let Some(counts) = &mut self.counts else { return };
         counts.on_confirmed();
@@ -230,7 +230,7 @@ impl Life {
         if tcb.sender.space.is_closing {
             self.advance_close(now, tcb);
         }
-        // RFC 9293 §3.10.7.3: what else the segment brings is for the open connection.
+        // RFC 9293 §3.10.7.3: the open connection takes the other content of the segment.
         let brings = segment.len > 0 || segment.flags.has(Flags::FIN);
         let flags = segment.flags.without(Flags::SYN);
         brings.then(|| Segment { seq: segment.data_seq(), flags, options: Options::None, ..*segment })
@@ -246,7 +246,8 @@ impl Life {
         self.agree(Some(syn), tcb);
     }
 
-    /// What the SYNs settled goes to those who act on it. None: without a handshake both ends want the same.
+    /// Passes the settlement of the SYNs to the parts that act on it. None: without a handshake both ends want the
+    /// same.
     fn agree(&mut self, syn: Option<&Segment>, tcb: &mut Tcb) {
         let Tcb { sender, receiver, cx, .. } = tcb;
         let ours = self.syn_options(&cx.config, sender.cc.polls().is_some(), &cx.agreed);
@@ -255,25 +256,26 @@ impl Life {
         if agreed.smss != sender.space.smss {
             sender.set_smss(agreed.smss);
         }
-        sender.on_agreed(syn.is_none_or(|syn| syn.flags.has(Flags::DUMMY)), cx);
+        let count = self.counts.as_ref().map(|counts| counts.ours());
+        sender.on_agreed(syn.is_none_or(|syn| syn.flags.has(Flags::DUMMY)), count, cx);
         if agreed.is_polled {
             receiver.await_polls();
         }
-        receiver.snack = match (cx.config.recovery, agreed.snack) {
+        let snack = match (cx.config.recovery, agreed.snack) {
             (Recovery::Snack(settings), Some(form)) => {
-                Some(Box::new(SnackReports::new(settings, agreed.smss, form == SnackForm::Long)))
+                Some(SnackReports::new(settings, agreed.smss, form == SnackForm::Long))
             }
             _ => None,
         };
         let best_effort = cx.config.best_effort.filter(|_| agreed.best_effort);
-        receiver.patience = best_effort.map(|best_effort| Box::new(Patience::new(best_effort.wait)));
-        sender.records = best_effort.map(|_| sender.records.take().unwrap_or_default());
+        let patience = best_effort.map(|best_effort| Patience::new(best_effort.wait));
+        receiver.on_agreed(snack, patience, sender.has_probes());
         // The first SYN counts.
-        if feedback != EcnFeedback::Off && receiver.ecn.is_none() {
+        if feedback != EcnFeedback::Off && receiver.ecn().is_none() {
             let is_syn = syn.is_some_and(|syn| !syn.flags.has(Flags::ACK));
-            receiver.ecn = Some(Box::new(EcnReceiver::new(feedback, syn)));
+            receiver.extras_mut().ecn = Some(EcnReceiver::new(feedback, syn));
             let awaits_handshake = is_syn && feedback == EcnFeedback::Accurate;
-            sender.ecn = Some(Box::new(EcnSender::new(feedback, awaits_handshake)));
+            sender.begin_ecn(EcnSender::new(feedback, awaits_handshake));
         }
     }
 
@@ -290,25 +292,13 @@ impl Life {
 
     /// The window with which data transfer begins.
     fn begin_sending(&mut self, now: Time, tcb: &mut Tcb) {
-        let Tcb { sender, cx, .. } = tcb;
+        let Tcb { sender, receiver, cx, .. } = tcb;
         let learnt = self.learnt.as_deref().copied().unwrap_or_default();
         sender.begin(now, &learnt, self.random_seed, cx);
         sender.begin_explicit(now, cx);
-        let config = &cx.config;
-        cx.agreed.is_plain = sender.ecn.is_none()
-            && config.feedback == Feedback::Off
-            && !paces_acks(&sender.cc)
-            && sender.probes.is_none()
-            && config.ack.slow_start == SlowStartAcks::Delayed
-            && !cx.agreed.ack_ratio
-            && !cx.agreed.is_polled
-            && !cx.agreed.counts
-            && !cx.agreed.best_effort
-            && (cx.agreed.timestamps || config.auto_buffer.is_none())
-            && self.fast_open.sent == 0
-            // Each segment of the peer restarts its timer.
-            && config.keepalive.is_none();
-        cx.agreed.omits_options = cx.agreed.is_plain && cx.agreed.snack.is_none();
+        // Each segment of the peer restarts the keepalive timer, or is a measurement of the receive buffer.
+        let counts_arrivals = cx.config.keepalive.is_some() || (receiver.is_tuned() && !cx.agreed.timestamps);
+        cx.agreed.is_plain = sender.extras.is_none() && receiver.extras.is_none() && !counts_arrivals;
     }
 
     /// The retransmission timer expired before the handshake was complete. False: the connection is to be given up.

@@ -1,29 +1,29 @@
-//! Best-effort transport of SCPS-TP (CCSDS 714.0-B, BETS) at the receiver: what is missing for too long is skipped, and the
-//! application gets what follows, with a mark of what it does not get. The cumulative acknowledgement passes the gap, so the
-//! sender stops retransmitting it.
+//! Best-effort transport of SCPS-TP (CCSDS 714.0-B, BETS) at the receiver: data that is missing for too long is
+//! skipped. The application gets the data behind it, with a mark of the gap. The cumulative acknowledgement passes the
+//! gap, so the sender stops retransmitting it.
 //!
-//! Readings. A hole is as old as the first segment that arrived beyond it. It is skipped when a segment arrives and it is
-//! older than [`BestEffort::wait`](crate::config::BestEffort): where nothing follows, the sender repeats what is missing, and
-//! the hole is filled or skipped then. The sender has no limit of its own.
+//! Readings. A hole is as old as the first segment that arrived beyond it. It is skipped when it is older than
+//! [`BestEffort::wait`](crate::config::BestEffort): and a segment arrives. If no new data follows, a retransmission
+//! fills or skips it. The sender has no time limit.
 
-use super::Receiver;
+use super::{Receiver, ReceiverExtras};
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// How long what is missing has been missing.
+/// Ages of the holes.
 #[derive(Clone, Debug)]
 pub(crate) struct Patience {
     wait: Duration,
-    /// Where runs beyond a hole began, and when, in order.
+    /// Starts of runs beyond a hole, and their times, in order.
     began: VecDeque<(u64, Time)>,
 }
 
-/// What the application does not get.
+/// Data that the application does not get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) offset: u64,
     pub(crate) len: u64,
-    /// What it gets of what follows, bytes.
+    /// Bytes behind the gap that it gets.
     pub(crate) delivered: u64,
 }
 
@@ -44,7 +44,7 @@ impl Patience {
 impl Receiver {
     /// Best effort: data that begin at `start` arrive, and will be entered next.
     pub(crate) fn note_arrival(&mut self, now: Time, start: u64) {
-        let Some(patience) = &mut self.patience else { return };
+        let Some(ReceiverExtras { patience: Some(patience), .. }) = self.extras.as_deref_mut() else { return };
         let last = self.data.runs.back().map_or(self.data.nxt, |&(_, right)| right);
         if start > last {
             patience.began.push_back((start, now));
@@ -53,7 +53,7 @@ impl Receiver {
 
     /// Best effort: the hole that has been there too long, skipped.
     pub(crate) fn skip_overdue(&mut self, now: Time) -> Option<Gap> {
-        if !self.patience.as_mut()?.is_over(now, self.data.nxt) {
+        if !self.extras.as_mut()?.patience.as_mut()?.is_over(now, self.data.nxt) {
             return None;
         }
         let offset = self.data.nxt;
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn each_hole_is_skipped_when_it_is_too_old() {
         let mut r = Receiver::new(AckPolicy::default(), 1000, 1 << 20, None);
-        r.patience = Some(Box::new(Patience::new(Duration::from_millis(500))));
+        r.extras_mut().patience = Some(Patience::new(Duration::from_millis(500)));
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         for (segment, ms) in [(0, 0), (3, 100), (4, 200), (7, 300)] {
             r.note_arrival(at(ms), 1000 * segment);
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn what_is_repaired_in_time_is_no_gap() {
         let mut r = Receiver::new(AckPolicy::default(), 1000, 1 << 20, None);
-        r.patience = Some(Box::new(Patience::new(Duration::from_millis(500))));
+        r.extras_mut().patience = Some(Patience::new(Duration::from_millis(500)));
         for start in [1000, 0] {
             r.note_arrival(Time::ZERO, start);
             r.on_data(Time::ZERO, start, 1000, false, &mut Timers::stopped());

@@ -8,10 +8,10 @@ use crate::segment::{Arrived, Ecn, Flags, Segment};
 /// RFC 9768 §3.2.2.5.1: acknowledge at every second mark.
 const MARKS_PER_ACK: u32 = 2;
 
-/// What a receiver with ECN remembers.
+/// ECN at a receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct EcnReceiver {
-    /// As agreed; never [`EcnFeedback::Off`].
+    /// Agreed feedback; never [`EcnFeedback::Off`].
     pub(crate) feedback: EcnFeedback,
     /// The ECN field of the SYN that arrived.
     pub(crate) syn: Ecn,
@@ -23,17 +23,17 @@ pub(crate) struct EcnReceiver {
     last_was_ce: bool,
     /// Accurate: the next pure ACK reports how the SYN-ACK arrived instead (RFC 9768 §3.2.2.1).
     answers_syn_ack: bool,
-    /// An ACK for what came before the mark changed, which must not be merged with the next.
+    /// An ACK for the data before the mark changed, which must not be merged with the next.
     pub(crate) owed: Option<Segment>,
 }
 
-/// What arriving data make necessary.
+/// Duty that follows from arriving data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EcnDuty {
     Nothing,
     /// Acknowledge at once.
     Acknowledge,
-    /// What waits is to be acknowledged on its own, with the state of before; then [`EcnReceiver::turn`].
+    /// Acknowledge the waiting data separately, with the old state; then [`EcnReceiver::turn`].
     AcknowledgeBefore,
 }
 
@@ -64,7 +64,7 @@ impl EcnReceiver {
         self.unreported = 0;
         let is_first = std::mem::take(&mut self.answers_syn_ack) && Arrived::from(segment).is_pure();
         match self.feedback {
-            // RFC 9768 §3.2.2.1: the pure ACK of a SYN-ACK says how that arrived.
+            // RFC 9768 §3.2.2.1: the pure ACK of a SYN-ACK reports how that arrived.
             EcnFeedback::Accurate if is_first => flags.with_ace(handshake_code(self.syn)),
             EcnFeedback::Accurate => flags.with_ace(self.cep),
             _ if self.is_echoing => flags.with(Flags::ECE),
@@ -102,7 +102,7 @@ impl EcnReceiver {
                     EcnDuty::Nothing
                 }
             }
-            // RFC 8257 §3.2: what waits is acknowledged with the mark that it had.
+            // RFC 8257 §3.2: waiting data is acknowledged with its mark.
             EcnFeedback::PerSegment if self.is_echoing != is_ce && has_unacknowledged => EcnDuty::AcknowledgeBefore,
             EcnFeedback::PerSegment => {
                 self.turn(is_ce);
@@ -117,7 +117,7 @@ impl Receiver {
     pub(crate) fn note_ecn(&mut self, segment: &Segment, start: u64) -> EcnDuty {
         let is_in_window = self.is_in_window(start, segment.len.into());
         let has_unacknowledged = self.has_unacknowledged();
-        let Some(ecn) = &mut self.ecn else { return EcnDuty::Nothing };
+        let Some(ecn) = self.ecn_mut() else { return EcnDuty::Nothing };
         ecn.on_data(segment, is_in_window, has_unacknowledged)
     }
 }

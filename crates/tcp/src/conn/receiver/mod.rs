@@ -1,8 +1,10 @@
-//! The receiving side: reassembly, when to acknowledge, which window to advertise, and what the ACKs report.
+//! The receiving side: reassembly, acknowledgements and their reports, and the advertised window.
 
 mod ack_policy;
 mod best_effort;
 mod ecn;
+mod explicit;
+mod extras;
 mod reassembly;
 mod snack;
 mod tuning;
@@ -10,6 +12,7 @@ mod window;
 
 pub(crate) use best_effort::{Gap, Patience};
 pub(crate) use ecn::{EcnDuty, EcnReceiver};
+pub(crate) use extras::ReceiverExtras;
 pub(crate) use snack::SnackReports;
 
 use crate::config::AckPolicy;
@@ -22,21 +25,17 @@ use bentpipe_units::{Duration, Seq, Time};
 use reassembly::Reassembly;
 use window::ReceiveWindow;
 
-/// What one end makes of the peer's data. Positions are offsets from the peer's first data byte.
+/// One end's receiving. Positions are offsets from the peer's first data byte.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     data: Reassembly,
     window: ReceiveWindow,
     duty: AckDuty,
-    /// Agreed on ECN: the feedback of marks.
-    pub(crate) ecn: Option<Box<EcnReceiver>>,
-    /// Agreed on SNACK: what is missing, to be reported.
-    pub(crate) snack: Option<Box<SnackReports>>,
-    /// Agreed on best effort: how long what is missing has been missing.
-    pub(crate) patience: Option<Box<Patience>>,
+    /// Parts of few connections.
+    pub(crate) extras: Option<Box<ReceiverExtras>>,
 }
 
-/// What a segment brought.
+/// Effect of a segment with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     /// Bytes that became available in order.
@@ -46,15 +45,13 @@ pub(crate) struct Arrival {
 }
 
 impl Receiver {
-    /// A buffer of `limit` bytes; with `start`, one that begins with that and grows to the limit.
+    /// A buffer of `limit` bytes. With `start`, it begins with that size and grows to the limit.
     pub(crate) fn new(policy: AckPolicy, smss: u32, limit: u64, start: Option<(u64, BufferGrowth)>) -> Self {
         Self {
             data: Reassembly::default(),
             window: ReceiveWindow::new(smss, limit, start),
             duty: AckDuty::new(policy),
-            ecn: None,
-            snack: None,
-            patience: None,
+            extras: None,
         }
     }
 
@@ -86,7 +83,7 @@ impl Receiver {
 
     #[inline(never)]
     fn out_of_order(&mut self, start: u64, end: u64, fin: bool) -> Arrival {
-        // RFC 9293 §3.10.7.4: trim to the window; what is left may be nothing.
+        // RFC 9293 §3.10.7.4: trim to the window; nothing may be left.
         let end = end.min(self.window.edge);
         self.data.duplicate = self.data.held(start, end);
         let start = start.max(self.data.nxt);
@@ -111,7 +108,7 @@ impl Receiver {
         self.duty.set_phase(phase);
     }
 
-    /// The sender says for how many segments one ACK is to be sent.
+    /// The sender sets the number of segments per ACK.
     pub(crate) fn set_ack_ratio(&mut self, ratio: u8) {
         self.duty.every = u32::from(ratio).max(1);
     }
@@ -143,12 +140,17 @@ impl Receiver {
         self.duty.is_due = true;
     }
 
-    /// The application takes up to `bytes`; returns how many it got. An ACK follows if the window opens by two
-    /// segments or half the buffer, as in BSD; RFC 9293 §3.8.6.2.2 says only when the window may move.
+    /// The application takes up to `bytes`; returns how many it got. An ACK follows if the window opens by two segments
+    /// or half the buffer, as in BSD; RFC 9293 §3.8.6.2.2 states only when the window may move.
     pub(crate) fn read(&mut self, bytes: u64) -> u64 {
         let (taken, opens) = self.window.read(self.data.nxt, bytes);
         self.duty.is_due |= opens;
         taken
+    }
+
+    /// Whether the arrival of each segment counts for the buffer, if none has timestamps.
+    pub(crate) fn is_tuned(&self) -> bool {
+        self.window.is_tuned()
     }
 
     /// Data arrived with these `timestamps`: is the buffer as large as it should be?
@@ -185,7 +187,7 @@ impl Receiver {
         start < end && self.data.held(start, end) != Some((start, end))
     }
 
-    /// Where the run of data ends that the byte at `offset` is in; `offset` if it has not arrived.
+    /// Returns the end of the run that contains the byte at `offset`; `offset` if it has not arrived.
     pub(crate) fn reach(&self, offset: u64) -> u64 {
         self.data.reach(offset)
     }
@@ -200,15 +202,25 @@ impl Receiver {
         self.window.reads_at_once = reads_at_once;
     }
 
-    /// What the next ACK reports of runs beyond RCV.NXT.
+    /// Returns the next ACK's reports of runs beyond RCV.NXT.
     pub(crate) fn sack_blocks(&self, first_data: Seq, max: usize, with_duplicate: bool) -> SackBlocks {
         self.data.sack_blocks(first_data, max, with_duplicate)
     }
 
-    /// What the next ACK reports as missing, or as corrupted, if SNACK was agreed on.
+    /// Returns the next ACK's reports of missing or corrupted data, if SNACK was agreed on.
     #[inline(never)]
     pub(crate) fn snack_options(&mut self, has_timestamps: bool) -> Options {
-        self.snack.as_mut().map_or(Options::None, |snack| snack.options(&mut self.data, has_timestamps))
+        match self.extras.as_deref_mut() {
+            Some(ReceiverExtras { snack: Some(snack), .. }) => snack.options(&mut self.data, has_timestamps),
+            _ => Options::None,
+        }
+    }
+
+    /// A packet of the peer arrived corrupted: the next ACKs report it, if SNACK was agreed on.
+    pub(crate) fn on_corrupted(&mut self) {
+        if let Some(ReceiverExtras { snack: Some(snack), .. }) = self.extras.as_deref_mut() {
+            snack.on_corrupted();
+        }
     }
 
     /// The window to advertise now, in units of 2^`shift` bytes.
@@ -245,7 +257,7 @@ impl Receiver {
         self.data.is_finished
     }
 
-    /// What is left of the window that was advertised.
+    /// Returns the rest of the advertised window.
     pub(crate) fn room(&self) -> u64 {
         self.window.edge - self.data.nxt
     }

@@ -1,10 +1,10 @@
-//! What one acknowledgement says, and what it taught.
+//! Content of an acknowledgement, and the facts that follow from it.
 
 use super::scoreboard::Acked;
 use crate::scps::ScpsOptions;
 use crate::segment::Timestamps;
 
-/// What an acknowledgement says, in offsets.
+/// Content of an acknowledgement, in offsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack<'a> {
     /// Everything below arrived.
@@ -15,9 +15,9 @@ pub(crate) struct Ack<'a> {
     pub(crate) is_pure: bool,
     /// Two clocks of a millisecond, where that was agreed on (RFC 7323).
     pub(crate) timestamps: Option<Timestamps>,
-    /// What arrived beyond `offset`, where that was agreed on.
+    /// Data that arrived beyond `offset`, where SACK was agreed on.
     pub(crate) sacked: Option<&'a SackRanges>,
-    /// What did not, or arrived corrupted.
+    /// Options of SCPS-TP: missing data, or a report of corruption.
     pub(crate) scps: Option<&'a ScpsOptions>,
 }
 
@@ -61,7 +61,7 @@ impl SackRanges {
     }
 }
 
-/// What an acknowledgement taught, once it was entered into the scoreboard. Computed once; every part reads it.
+/// Facts that follow from an acknowledgement, after the scoreboard has entered it. Computed once; every part reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckFacts {
     /// Bytes that it acknowledged cumulatively for the first time.

@@ -1,11 +1,11 @@
 //! Congestion control for ACKs (RFC 5690): which ACKs got lost or marked on the way back, and for how many segments the receiver
 //! is to send one. How the ratio moves is that of DCCP's CCID 2 (RFC 4341 §6.1.2), which RFC 5690 §4 takes.
 //!
-//! *Reading*: a ratio is told on all new data of the round trip that follows, so that no single loss keeps it from the receiver.
-//! Losses are looked for only in ACKs that advance over data in order, outside of recovery: after a hole one ACK rightly
-//! covers much.
+//! *Reading*: all new data of the next round trip carries a ratio, so that no single loss keeps it from the receiver.
+//! Losses are looked for only in ACKs that advance over data in order, outside of recovery: after a hole one ACK
+//! rightly covers much.
 
-/// What a sender remembers of the ACKs that come back.
+/// Ratio of segments to ACKs, and the losses of ACKs.
 #[derive(Clone, Debug)]
 pub(crate) struct AckRatio {
     /// Segments that one ACK covers; no ratio is below `least`.
@@ -13,9 +13,9 @@ pub(crate) struct AckRatio {
     least: u32,
     /// Before it was changed: ACKs of then still come.
     before: u32,
-    /// Data below this offset go out with the ratio; what was sent before the receiver knew it is acknowledged at its end.
+    /// Data below this offset carries the ratio. Data that left before the receiver knew it is acknowledged at its end.
     tell_until: Option<u64>,
-    /// Where the window of data ends that is being watched, and whether an ACK was lost or marked in it.
+    /// End of the current window of data, and whether an ACK in it was lost or marked.
     window_end: u64,
     is_congested: bool,
     /// Windows since the last change in which none was.
@@ -27,13 +27,13 @@ pub(crate) struct AckRatio {
 /// An ACK as the ratio sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckSeen {
-    /// What it acknowledges, and what was acknowledged before.
+    /// Offset that it acknowledges, and the one acknowledged before.
     pub(super) offset: u64,
     pub(super) una: u64,
-    /// End of what was sent.
+    /// End of the sent data.
     pub(super) nxt: u64,
     pub(super) smss: u64,
-    /// The congestion window, or what was outstanding if that was less.
+    /// The congestion window, or the outstanding data if less.
     pub(super) cwnd: u64,
     /// Neither data nor reports, and no recovery is under way.
     pub(super) is_in_order: bool,
@@ -98,7 +98,7 @@ impl AckRatio {
     /// The largest that fits the option.
     const MAX: u32 = 255;
 
-    /// What new data tell the receiver.
+    /// Returns the ratio that new data carries.
     pub(crate) fn told(&self) -> Option<u8> {
         self.tell_until.map(|_| self.ratio.min(Self::MAX) as u8)
     }

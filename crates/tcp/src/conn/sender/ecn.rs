@@ -1,8 +1,9 @@
-//! ECN at the sender: which ACKs report marks, and what may be marked.
+//! ECN at the sender: ACKs that report marks, and segments that may be marked.
 //!
-//! New data are sent as ECT(0); SYNs, pure ACKs, retransmissions and probes are not (RFC 3168 §6.1.4 to 6.1.6), but for pure ACKs
-//! with congestion control of their own. The AccECN option of RFC 9768 §3.2.3, which counts bytes as well, is not there: RFC 9768
-//! makes it optional, and it would take the place of SACK blocks. How the window answers to marks stands in `reduce`.
+//! New data are sent as ECT(0); SYNs, retransmissions, probes and pure ACKs are not (RFC 3168 §6.1.4 to 6.1.6), except
+//! for ACKs under congestion control (RFC 5690). The AccECN option of RFC 9768 §3.2.3, which counts bytes as well, is
+//! not there: RFC 9768 makes it optional, and it would take the place of SACK blocks. `reduce` contains the reaction of
+//! the window to marks.
 
 use crate::config::EcnFeedback;
 use crate::conn::agreed::{handshake_code, CEP_START};
@@ -19,7 +20,7 @@ pub(crate) struct EcnEcho {
     pub(crate) is_pure: bool,
 }
 
-/// What a sender with ECN remembers.
+/// ECN at a sender.
 #[derive(Clone, Debug)]
 pub(crate) struct EcnSender {
     feedback: EcnFeedback,
@@ -42,7 +43,8 @@ impl EcnSender {
         self.feedback != EcnFeedback::Accurate
     }
 
-    /// An ACK of `packets` arrived: does it report marks? With `is_reduced` the window was reduced for what it acknowledges.
+    /// An ACK of `packets` arrived: does it report marks? With `is_reduced` the window was already reduced for the
+    /// acknowledged data.
     pub(crate) fn read(&mut self, echo: EcnEcho, packets: u64, is_reduced: bool) -> bool {
         self.is_echoed = match self.feedback {
             EcnFeedback::Accurate => self.decode(echo, packets, is_reduced),
@@ -67,7 +69,7 @@ impl EcnSender {
             return false;
         }
         self.cep = ace;
-        // Appendix A.2: so many packets may have brought the counter round, and then it is taken to have come round.
+        // Appendix A.2: more than seven packets may have wrapped the counter. The sender assumes that they did.
         let may_have_wrapped = packets > 7 && !is_recovery;
         self.sends_ect && (more > 0 || may_have_wrapped)
     }

@@ -1,4 +1,4 @@
-//! Loss episodes: when recovery begins, what it does with partial ACKs, when it ends. Entered and left only here.
+//! Loss episodes: begin of recovery, partial ACKs, end. Entered and left only here.
 
 use super::prr::Prr;
 use crate::config::{NewReno, NewRenoDeflate, NewRenoExit, NewRenoTimer, RtoDuplicates};
@@ -7,10 +7,10 @@ use bentpipe_units::Time;
 /// RFC 5681 §3.2: duplicate ACKs that prove a loss.
 pub(crate) const DUP_THRESH: u32 = super::scoreboard::DUP_THRESH as u32;
 
-/// Where an episode stands.
+/// Phase of an episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nothing is known to be lost.
+    /// No known losses.
     #[default]
     Open,
     /// Fast recovery by duplicate ACKs (Reno, NewReno).
@@ -19,7 +19,7 @@ pub(crate) enum Phase {
     Selective,
     /// A round trip in which losses that SNACK reports reduce the window no further.
     Snack,
-    /// After a timeout: what it declared lost is retransmitted in slow start.
+    /// After a timeout: the data that it declared lost is retransmitted in slow start.
     Loss,
 }
 
@@ -31,7 +31,7 @@ impl Phase {
     }
 }
 
-/// What is remembered of losses.
+/// State of loss recovery.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Episode {
     pub(crate) phase: Phase,
@@ -43,27 +43,27 @@ pub(crate) struct Episode {
     pub(crate) recovery_point: Option<u64>,
     /// Since when the timer had run, or the last partial ACK came, when it expired; none in other episodes.
     pub(crate) stalled_since: Option<Time>,
-    /// Where the timer expired last: a second time at the same place does not lower ssthresh again.
+    /// SND.UNA at the last expiry of the timer. A second expiry there does not lower ssthresh again.
     pub(crate) rto_at: Option<u64>,
-    /// What duplicate ACKs add to the window in fast recovery; partial ACKs may make it negative.
+    /// Bytes that duplicate ACKs add to the window in fast recovery; negative after some partial ACKs.
     pub(crate) inflation: i64,
     partial_acks: u32,
     partial_ack_at: Time,
     /// The window was reduced for this episode.
     pub(crate) is_reduced: bool,
-    /// The first hole is retransmitted next, whatever the window.
+    /// The first hole is retransmitted next, regardless of the window.
     pub(crate) retransmits_first: bool,
     /// RFC 6675: RescueRxt.
     pub(crate) rescue_rxt: Option<u64>,
     /// Sent by limited transmit: not part of the flight that is halved (RFC 3042 §2).
     pub(crate) limited_bytes: u64,
-    /// The window falls in proportion to what is delivered.
+    /// The window falls in proportion to the delivered data.
     pub(crate) prr: Option<Box<Prr>>,
     /// New segments that fast recovery may still send in answer to the last ACK.
     pub(crate) burst_left: u32,
 }
 
-/// What an advancing ACK means for window and timer.
+/// Consequences of an advancing ACK for window and timer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Advance {
     pub(crate) in_recovery: bool,
@@ -75,18 +75,18 @@ impl Advance {
     pub(crate) const OPEN: Self = Self { in_recovery: false, restarts_timer: true };
 }
 
-/// What an advancing ACK does to an episode.
+/// Effect of an advancing ACK on an episode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     /// Everything that was outstanding at the timeout is acknowledged.
     LeavesLoss,
     StaysInLoss,
-    /// A part of what was outstanding is acknowledged; the window shrinks for good by so many bytes.
+    /// A part of the outstanding data is acknowledged. The window shrinks permanently by `shrinks_by` bytes.
     Partial {
         restarts_timer: bool,
         shrinks_by: u64,
     },
-    /// All of it is; with `deflates` the window falls to what is in flight.
+    /// All of it is; with `deflates` the window falls to the data in flight.
     Full {
         deflates: bool,
     },
@@ -114,7 +114,7 @@ impl Episode {
         }
     }
 
-    /// As it goes on after a timeout that was spurious; over, if the timer did not interrupt a recovery.
+    /// Returns the episode after a spurious timeout. It is over if the timer did not interrupt a recovery.
     pub(crate) fn resumed(self) -> Self {
         if self.phase.is_recovery() {
             Self { dupacks: 0, retransmits_first: false, ..self }

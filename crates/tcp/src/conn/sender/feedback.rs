@@ -1,13 +1,13 @@
-//! What the window that the network advertises says of a loss (T. Taleb, N. Kato, Y. Nemoto, "REFWA Plus"), whatever congestion
-//! control and recovery. What follows from it is done in [`resend`](super::resend).
+//! Interpretation of a loss by the window that the network advertises (T. Taleb, N. Kato, Y. Nemoto, "REFWA Plus"),
+//! with any congestion control and recovery. The reaction is in [`resend`](super::resend).
 
 use super::reduce::Cause;
 use crate::config::{Config, Feedback, RefwaPlus, Trigger};
 use bentpipe_units::{Duration, Time};
 
-/// What the windows have been.
+/// The advertised windows so far.
 #[derive(Clone, Debug)]
-pub(super) struct WindowFeedback {
+pub(crate) struct WindowFeedback {
     pub(super) config: RefwaPlus,
     /// On the last ACK outside of recovery; none came yet.
     pub(super) normal: Option<u64>,
@@ -15,17 +15,17 @@ pub(super) struct WindowFeedback {
     pub(super) is_error: bool,
     /// After a timeout one segment is sent until an ACK comes.
     pub(super) is_probing: bool,
-    /// When everything was sent again last.
+    /// Time of the last retransmission of all data.
     pub(super) resent_at: Time,
-    /// Between segments that are sent again.
+    /// Gap between retransmissions.
     pub(super) gap: Option<Duration>,
 }
 
 impl WindowFeedback {
-    pub(super) fn of(config: &Config) -> Option<Box<Self>> {
+    pub(super) fn of(config: &Config) -> Option<Self> {
         let Feedback::RefwaPlus(config) = config.feedback else { return None };
         let (normal, resent_at) = (None, Time::ZERO);
-        Some(Box::new(Self { config, normal, is_error: false, is_probing: false, resent_at, gap: None }))
+        Some(Self { config, normal, is_error: false, is_probing: false, resent_at, gap: None })
     }
 
     /// Eq. 1 and 3 of the paper: the window has not fallen, or by no more than the tolerance.
@@ -33,7 +33,7 @@ impl WindowFeedback {
         self.normal.is_some_and(|normal| normal as f64 <= (1.0 + self.config.tolerance) * window as f64)
     }
 
-    /// What a loss that `cause` shows is taken for.
+    /// Whether a loss that `cause` shows counts as a link error.
     pub(super) fn judges_error(&self, cause: Cause, window: u64) -> bool {
         let is_asked = match cause {
             Cause::Mark => false,

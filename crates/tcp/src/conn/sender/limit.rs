@@ -1,10 +1,10 @@
-//! What keeps a sender from sending more, asked when it has sent all that it may.
+//! The limit of a sender that has sent all permitted data.
 
 use super::episode::Phase;
 use super::state::Sender;
 use crate::conn::context::Context;
 
-/// What a sender waits for (RFC 4898 §4, tcpEStatsPerfSndLim*, with the states of loss recovery kept apart).
+/// A sender's reason to wait (RFC 4898 §4, tcpEStatsPerfSndLim*, with the states of loss recovery kept apart).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendLimit {
     /// The connection opens, or is in slow start and has not lost anything yet.
@@ -15,7 +15,7 @@ pub enum SendLimit {
     ReceiveWindow,
     /// The send buffer: the application could not write more.
     SendBuffer,
-    /// The application: all that it wrote is sent.
+    /// The application: all written data is sent.
     Application,
     /// Losses are being repaired that duplicate or selective ACKs showed.
     Recovery,
@@ -24,12 +24,12 @@ pub enum SendLimit {
 }
 
 impl SendLimit {
-    /// How many there are.
+    /// The number of limits.
     pub const COUNT: usize = Self::Timeout as usize + 1;
 }
 
 impl Sender {
-    /// What keeps an open connection from sending more.
+    /// Returns the limit of an open connection.
     #[inline]
     pub(crate) fn limit(&self, cx: &Context) -> Option<SendLimit> {
         let space = &self.space;
@@ -43,7 +43,7 @@ impl Sender {
         }
     }
 
-    /// What keeps new data back, in the order in which `next_new` looks.
+    /// Returns the limit of new data, in the order of the checks in `next_new` looks.
     #[inline]
     fn limit_of_new(&self, cx: &Context) -> SendLimit {
         let space = &self.space;

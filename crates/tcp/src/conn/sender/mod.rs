@@ -22,7 +22,7 @@ mod ack_ratio;
 mod detect;
 mod ecn;
 mod episode;
-mod explicit;
+mod extras;
 mod feedback;
 mod limit;
 mod notified;
@@ -47,8 +47,8 @@ mod usage;
 
 pub(crate) use ack::{Ack, SackRanges};
 pub(crate) use ecn::{EcnEcho, EcnSender};
+pub(crate) use extras::SenderExtras;
 pub use limit::SendLimit;
-pub(crate) use pacing::paces_acks;
 pub(crate) use poll::Sending;
 pub(crate) use scoreboard::SeqRange;
 pub(crate) use space::SendSpace;
@@ -82,7 +82,8 @@ impl Sender {
     pub(crate) fn on_ecn_echo(&mut self, now: Time, ack: u64, echo: EcnEcho, cx: &mut Context) {
         let packets = (ack - self.space.una).div_ceil(self.space.smss());
         let is_reduced = self.reducer.has_reduced(ack);
-        if !self.ecn.as_mut().is_some_and(|ecn| ecn.read(echo, packets, is_reduced)) {
+        let Some(SenderExtras { ecn: Some(ecn), .. }) = self.extras.as_deref_mut() else { return };
+        if !ecn.read(echo, packets, is_reduced) {
             return;
         }
         let path = self.path(now, cx);
@@ -98,7 +99,7 @@ impl Sender {
         let is_in_order = is_pure && ack > self.space.una && self.episode.phase == Phase::Open;
         let (una, nxt, smss) = (self.space.una, self.space.nxt, self.space.smss());
         let cwnd = self.cc.cwnd().min(nxt - una);
-        if let Some(ratio) = &mut self.ack_ratio {
+        if let Some(SenderExtras { ack_ratio: Some(ratio), .. }) = self.extras.as_deref_mut() {
             ratio.on_ack(AckSeen { offset: ack, una, nxt, smss, cwnd, is_in_order, is_marked });
         }
     }
@@ -175,7 +176,9 @@ impl Sender {
             }
             advance
         };
-        let may_grow = self.may_grow(now, facts.newly_acked, cx) && !self.is_echoed();
+        // RFC 3168 §6.1.2: an ACK that reports marks does not grow the window.
+        let is_echoed = self.extras.as_ref().is_some_and(|extras| extras.is_echoed());
+        let may_grow = self.may_grow(now, facts.newly_acked, cx) && !is_echoed;
         if !advance.in_recovery {
             // Computed once more: to read back what was just stored would wait for the store.
             let rtt = facts.acked.newest().map(|sent_at| now - sent_at);
@@ -200,7 +203,7 @@ impl Sender {
     /// The rest of an ACK that advances, where more is known of what it delivered.
     #[inline(never)]
     fn answer_in_detail(&mut self, now: Time, ack: Ack<'_>, mut facts: AckFacts, cx: &mut Context) -> Advance {
-        if let Some(notified) = &mut self.notified {
+        if let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() {
             notified.forget(ack.offset);
         }
         let is_undone = self.undo_if_spurious(now, &ack, &facts, cx);
@@ -352,19 +355,16 @@ impl Sender {
             }
         }
     }
-
-    /// Whether the ACK that is being processed reports marks: it does not grow the window (RFC 3168 §6.1.2).
-    #[inline]
-    fn is_echoed(&self) -> bool {
-        self.ecn.as_ref().is_some_and(|ecn| ecn.is_echoed)
-    }
 }
 
 /// Early data, ECN, polls and probe segments: what only some connections do.
 impl Sender {
-    /// The SYN carries data.
-    pub(crate) fn on_early_data(&mut self, now: Time) {
+    /// The SYN carries data, and perhaps a FIN: as many bytes as `early`.
+    pub(crate) fn on_early_data(&mut self, now: Time, early: u64) {
         self.usage.last_sent = now;
+        if early > 0 {
+            self.extras_mut().early = early;
+        }
     }
 
     /// The handshake starts from the beginning.
@@ -373,36 +373,25 @@ impl Sender {
         self.set_smss(config.smss);
     }
 
-    /// New data leave: whether they are ECT, and whether they say that the window was reduced.
-    pub(crate) fn take_ecn_of_new_data(&mut self) -> (bool, bool) {
-        let Some(ecn) = &self.ecn else { return (false, false) };
-        (ecn.sends_ect, self.reducer.take_cwr() && ecn.sends_cwr())
-    }
-
     /// A record ends with what was offered so far.
     pub(crate) fn end_record(&mut self) {
-        let end = self.space.offered;
-        self.records.get_or_insert_with(Default::default).push(end);
+        if let Some(SenderExtras { records: Some(records), .. }) = self.extras.as_deref_mut() {
+            records.push(self.space.offered);
+        }
     }
 
     /// Payload that the next new segment has room for, if the record to which it belongs ends before it is full.
     pub(crate) fn room_in_record(&self) -> Option<u32> {
-        let (records, nxt) = (self.records.as_ref()?, self.space.nxt);
+        let (records, nxt) = (self.extras.as_ref()?.records.as_ref()?, self.space.nxt);
         let room = records.next_end(nxt)? - nxt;
         (room < self.space.smss()).then_some(room as u32)
     }
 
     /// Whether the receiver is to be polled now, when all has left that may leave.
-    #[inline]
     pub(crate) fn take_poll(&mut self, now: Time, cx: &mut Context) -> bool {
-        self.polls.is_some() && self.polls_now(now, cx)
-    }
-
-    #[inline(never)]
-    fn polls_now(&mut self, now: Time, cx: &mut Context) -> bool {
+        let Some(SenderExtras { polls: Some(polls), .. }) = self.extras.as_deref_mut() else { return false };
         let rtt = self.rtt.expected().unwrap_or(self.rtt.rto());
         let is_paced = self.pacer.must_wait(now, &mut cx.timers);
-        let Some(polls) = &mut self.polls else { return false };
         if self.board.flight_size() == 0 {
             polls.rest();
             return false;
@@ -413,14 +402,9 @@ impl Sender {
         is_due
     }
 
-    /// Whether a probe segment is to be answered; it is not after this.
-    pub(crate) fn take_probe_answer(&mut self) -> bool {
-        self.probes.as_mut().is_some_and(|probes| probes.take_owed())
-    }
-
     /// The probe segment that is due: offset and length of what it copies.
     pub(crate) fn next_probe_segment(&mut self, now: Time, sends_data: bool, cx: &mut Context) -> Option<(u64, u16)> {
-        let probes = self.probes.as_mut()?;
+        let probes = self.extras.as_mut()?.probes.as_mut()?;
         if probes.are_copies() {
             return self.next_copy(now, sends_data, cx);
         }
@@ -439,7 +423,7 @@ impl Sender {
 
     /// The copy that is due for the verdict.
     fn next_copy(&mut self, now: Time, sends_data: bool, cx: &mut Context) -> Option<(u64, u16)> {
-        let probes = self.probes.as_mut()?;
+        let probes = self.extras.as_mut()?.probes.as_mut()?;
         let copy = if sends_data && probes.take_due() { probes.next_copy(&self.board) } else { None }?;
         probes.on_probe_sent();
         let path = self.path(now, cx);
@@ -448,10 +432,15 @@ impl Sender {
         Some(copy)
     }
 
-    /// A probe segment was answered.
+    /// The answer to a probe segment arrived: it counts if one is on its way.
     pub(crate) fn on_probe_answer(&mut self, now: Time, cx: &Context) {
+        let Some(probes) = self.probes_mut() else { return };
+        let are_copies = probes.are_copies();
+        if !probes.on_answer() {
+            return;
+        }
         let path = self.path(now, cx);
-        if self.probes.as_ref().is_some_and(|probes| probes.are_copies()) {
+        if are_copies {
             self.reducer.on_copy(true, &path);
         } else {
             self.cc.on_probe_answer(&path);

@@ -1,13 +1,17 @@
-//! What notices of errors lead to (J. Govindarajan and G. Kousalya, BEEN, Algorithm 2; H. Balakrishnan and R. Katz 1998, ELN): what
-//! was reported leaves again at once, whatever the window, which stays as it is; the segment size follows the error rate.
+//! Reactions to notices of errors (J. Govindarajan and G. Kousalya, BEEN, Algorithm 2; H. Balakrishnan and R. Katz
+//! 1998, ELN). Reported data is retransmitted immediately, regardless of the window, which does not change. The segment
+//! size follows the error rate.
 //!
-//! A reported hole still has its duplicate ACKs. The third begins fast recovery that does not reduce the window, and repairs
-//! nothing: the retransmission is on its way. It is inflated and deflated as always. It ends when all is acknowledged that had been
-//! sent before the retransmission, which a report brings about long before the duplicates arrive; what was sent since may be on its
-//! way. A hole below that which was not reported, if a partial ACK shows one, reduces the window from that moment on.
+//! A reported hole still has its duplicate ACKs. The third begins fast recovery that does not reduce the window, and
+//! repairs nothing: the retransmission is on its way. It is inflated and deflated as always. It ends when all data from
+//! before the retransmission is acknowledged. The report caused the retransmission long before the duplicates arrive,
+//! and later data may still be on its way. A hole below that which was not reported, if a partial ACK shows one,
+//! reduces the window from that moment on.
 
 use super::episode::Phase;
+use super::extras::SenderExtras;
 use super::poll::Sending;
+use super::reported::Notified;
 use super::space::SendSpace;
 use super::state::Sender;
 use crate::cc::CongestionControl;
@@ -20,10 +24,22 @@ use bentpipe_units::Time;
 const OPTIONS_MAX: u32 = 40;
 
 impl Sender {
-    /// [start, end) arrived corrupted somewhere. Nothing that is not outstanding is believed.
+    fn notified(&self) -> Option<&Notified> {
+        self.extras.as_ref()?.notified.as_ref()
+    }
+
+    pub(super) fn notified_mut(&mut self) -> Option<&mut Notified> {
+        self.extras.as_mut()?.notified.as_mut()
+    }
+
+    pub(super) fn has_notified(&self) -> bool {
+        self.notified().is_some()
+    }
+
+    /// [start, end) arrived corrupted somewhere. Only reports of outstanding data count.
     pub(crate) fn on_corrupted(&mut self, now: Time, (start, end): (u64, u64), cx: &mut Context) {
         let SendSpace { una, nxt, .. } = self.space;
-        let Some(notified) = &mut self.notified else { return };
+        let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() else { return };
         if cx.config.error_reports != ErrorReports::Resend || start < una || start >= nxt {
             return;
         }
@@ -34,16 +50,17 @@ impl Sender {
         notified.add((start, end.min(nxt)), nxt);
         self.board.declare_range_corrupted(start, end);
         if start == una {
-            // RFC 6298 §5.3, as for new data acknowledged: the timer measures from what leaves now. It is not backed off.
+            // RFC 6298 §5.3, as for new data acknowledged: the timer starts with the data that leaves now. It is not
+            // backed off.
             self.rtt.arm(now, &mut cx.timers);
         }
     }
 
-    /// An ACK says that its hole is due to corruption: the oldest segment, at most once per round trip.
+    /// An ACK reports that corruption caused its hole: the oldest segment, at most once per round trip.
     pub(crate) fn on_first_corrupted(&mut self, now: Time, cx: &mut Context) {
         let Some(first) = self.board.first() else { return };
         let (una, len) = (self.space.una, self.board.len_of(first));
-        let Some(notified) = &mut self.notified else { return };
+        let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() else { return };
         let since = notified.marked_at.map(|at| now.saturating_since(at));
         if since.is_some_and(|since| self.rtt.srtt().is_some_and(|srtt| since < srtt)) {
             return;
@@ -57,7 +74,7 @@ impl Sender {
 
     /// The network estimates this error rate.
     pub(crate) fn on_error_rate(&mut self, rate: f32, cx: &Context) {
-        let Some(notified) = &mut self.notified else { return };
+        let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() else { return };
         notified.rate = Some(rate);
         let size = cx.config.packet_size.payload(rate, cx.agreed.smss, cx.agreed.header_len() as u32);
         if let Some(smss) = size.filter(|smss| *smss != self.space.smss) {
@@ -65,8 +82,8 @@ impl Sender {
         }
     }
 
-    /// [start, end) did not fit a link of the path, which takes packets of `mtu` bytes: from now on none is larger, and what was
-    /// dropped leaves again at once; that is no sign of congestion (RFC 1191 §6.4).
+    /// [start, end) did not fit a link of the path, which takes packets of `mtu` bytes: from now on no segment is
+    /// larger. The dropped data is retransmitted immediately, without a sign of congestion (RFC 1191 §6.4).
     pub(crate) fn on_too_big(&mut self, now: Time, (start, end): (u64, u64), mtu: u32, cx: &mut Context) {
         let SendSpace { una, nxt, .. } = self.space;
         if cx.config.path_mtu == PathMtu::Ignore || start < una || start >= nxt {
@@ -87,7 +104,8 @@ impl Sender {
             self.is_detailed = true;
             self.board.set_detail(self.detector.needs_detail() == Some(true));
         }
-        self.notified.get_or_insert_with(Box::default).add((start, end.min(nxt)), nxt);
+        self.extras_mut().notified.get_or_insert_with(Notified::default).add((start, end.min(nxt)), nxt);
+        cx.agreed.is_plain = false;
         self.board.declare_range_corrupted(start, end);
         if start == una {
             self.rtt.arm(now, &mut cx.timers);
@@ -112,33 +130,33 @@ impl Sender {
         self.reducer.on_survival(survival);
     }
 
-    /// What an earlier connection learnt, or what was reported before data could be sent.
+    /// Takes the error rate of an earlier connection, or one that was reported before data could be sent.
     pub(crate) fn prime_error_rate(&mut self, rate: f32) {
-        if let Some(notified) = &mut self.notified {
+        if let Some(notified) = self.notified_mut() {
             notified.rate = Some(rate);
         }
     }
 
     /// The size that data begin with.
     pub(super) fn begin_size(&mut self, cx: &Context) {
-        if let Some(rate) = self.notified.as_ref().and_then(|notified| notified.rate) {
+        if let Some(rate) = self.notified().and_then(|notified| notified.rate) {
             self.on_error_rate(rate, cx);
         }
     }
 
-    /// What was reported and has to leave again; what is to be retransmitted anyway after a timeout waits for that.
+    /// Returns the next retransmission of reported data. Data that a timeout retransmits anyway waits for that.
     pub(super) fn next_notified(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
-        if let Some((index, left)) = self.notified.as_mut()?.copies.take() {
+        if let Some((index, left)) = self.notified_mut()?.copies.take() {
             let range = self.board.range_of(index);
             if range.len > 0 && !self.board.is_sacked(index) {
-                if let Some(notified) = self.notified.as_mut().filter(|_| left > 1) {
+                if let Some(notified) = self.notified_mut().filter(|_| left > 1) {
                     notified.copies = Some((index, left - 1));
                 }
                 return Some(self.retransmit_reported(now, index, cx));
             }
         }
         loop {
-            let notified = self.notified.as_mut()?;
+            let notified = self.extras.as_mut()?.notified.as_mut()?;
             let Some(&(start, end)) = notified.due.front() else { return self.next_of_rest(now, cx) };
             let found = self.board.segment_from(start.max(self.space.una)).filter(|found| found.1.start < end);
             let Some((index, range)) = found else {
@@ -156,7 +174,7 @@ impl Sender {
     }
 
     fn resend_reported(&mut self, now: Time, index: u64, start: u64, cx: &mut Context) -> Sending {
-        if let (copies @ 2.., Some(notified)) = (cx.config.report_copies, &mut self.notified) {
+        if let (copies @ 2.., Some(notified)) = (cx.config.report_copies, self.notified_mut()) {
             notified.copies = Some((index, copies - 1));
             notified.on_the_way.push_back((start, copies));
         }
@@ -166,7 +184,7 @@ impl Sender {
     /// The first segment of a reported range leaves, and the others wait. The detectors of losses take them for segments on their way.
     #[cold]
     fn keep_rest(&mut self) {
-        let Some(notified) = &mut self.notified else { return };
+        let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() else { return };
         let Some((start, end)) = notified.due.pop_front().filter(|(start, end)| start < end) else { return };
         let mut from = start;
         while let Some((index, range)) = self.board.segment_from(from).filter(|found| found.1.start < end) {
@@ -179,7 +197,7 @@ impl Sender {
     /// The next segment that [waits](Self::keep_rest), if the window has room. After a timeout its recovery retransmits them.
     fn next_of_rest(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         let (una, window) = (self.space.una, self.cc.cwnd().saturating_add_signed(self.episode.inflation));
-        let notified = self.notified.as_mut()?;
+        let notified = self.extras.as_mut()?.notified.as_mut()?;
         if self.episode.phase == Phase::Loss {
             notified.rest.clear();
         }
@@ -219,9 +237,9 @@ impl Sender {
         self.sent_until().is_some() && !self.board.has_lost()
     }
 
-    /// What had been sent when the hole at SND.UNA was reported.
+    /// Returns the end of the data sent when the hole at SND.UNA was reported.
     pub(super) fn sent_until(&self) -> Option<u64> {
-        self.notified.as_ref()?.sent_until(self.space.una)
+        self.notified()?.sent_until(self.space.una)
     }
 
     /// Whether a segment more is within the peer's window, which counts packets if the congestion window does. The latter may be

@@ -1,4 +1,4 @@
-//! What the congestion control is notified of, and how it sees the path.
+//! Notifications of the congestion control, and its view of the path.
 
 use super::ack::Ack;
 use super::episode::Phase;
@@ -7,7 +7,6 @@ use crate::cc::{CongestionControl, Delivery, LostSegment, PathState};
 use crate::config::{SsthreshBase, SsthreshRounding};
 use crate::conn::clock::since;
 use crate::conn::context::Context;
-use crate::notice::ExplicitHeader;
 use bentpipe_units::{Duration, Time};
 
 impl Sender {
@@ -83,30 +82,21 @@ impl Sender {
         }
     }
 
-    /// A header of XCP or RCP has come. `has_begun`: data can be sent.
-    pub(crate) fn on_explicit(&mut self, now: Time, header: ExplicitHeader, has_begun: bool, cx: &Context) {
-        let Some(explicit) = &mut self.explicit else { return };
-        let word = explicit.read(header);
-        if !has_begun {
-            explicit.early = word.or(explicit.early);
-        } else if let Some(word) = word {
+    /// A router's word came back. `has_begun`: data can be sent.
+    pub(crate) fn on_explicit(&mut self, now: Time, word: f32, has_begun: bool, cx: &Context) {
+        if has_begun {
             let path = self.path(now, cx);
             self.cc.on_explicit(f64::from(word), &path);
+        } else {
+            self.extras_mut().early_word = Some(word);
         }
     }
 
-    /// Data transfer begins: what came before counts.
+    /// Data transfer begins: the word that came before counts.
     pub(crate) fn begin_explicit(&mut self, now: Time, cx: &Context) {
-        if let Some(word) = self.explicit.as_mut().and_then(|explicit| explicit.early.take()) {
-            let path = self.path(now, cx);
-            self.cc.on_explicit(f64::from(word), &path);
+        if let Some(word) = self.extras.as_mut().and_then(|extras| extras.early_word.take()) {
+            self.on_explicit(now, word, true, cx);
         }
-    }
-
-    /// The header of a packet that leaves; `asks`: it is not an ACK alone.
-    pub(crate) fn explicit_header(&mut self, now: Time, asks: bool, cx: &Context) -> Option<ExplicitHeader> {
-        let header = self.cc.explicit_header(&self.path(now, cx))?;
-        Some(self.explicit.as_mut()?.write(header, asks))
     }
 
     /// Less than a segment waits, the window has room, and nothing waits to be retransmitted: the application is the limit.
@@ -144,12 +134,12 @@ impl Sender {
         }
     }
 
-    /// FlightSize as RFC 5681 eq. (4) means it: what limited transmit added does not count (RFC 3042 §2).
+    /// FlightSize as RFC 5681 eq. (4) means it, without the data that limited transmit added (RFC 3042 §2).
     ///
     /// DEVIATION: RFC 5681 §2 counts all data not yet cumulatively acknowledged. In fast recovery most of that has left
-    /// the network (each duplicate or selective ACK says so) and new data have taken its place; a timeout there would
-    /// set ssthresh to a multiple of the path, slow start would overshoot again, and so on for ever. So it counts
-    /// at most as the window that recovery allows in the network.
+    /// the network, as each duplicate or selective ACK shows, and new data has taken its place. A timeout would set
+    /// ssthresh to a multiple of the path, and slow start would overshoot again without end. So it counts at most as
+    /// the window that recovery allows in the network.
     #[inline]
     fn flight_to_halve(&self, flight_size: u64, has_snack: bool) -> u64 {
         let flight_size = flight_size.saturating_sub(self.episode.limited_bytes);

@@ -1,6 +1,6 @@
 //! Pacing: when the next segment may leave (J. Kulik et al. 1999; the gains are those of Linux).
 //!
-//! Windows say how much may be outstanding, pacing says when. Each segment with data, retransmitted or not, moves the
+//! Windows limit the outstanding data, pacing its departures. Each segment with data, retransmitted or not, moves the
 //! instant before which no other leaves; ACKs do not wait and do not count, unless the congestion control has a token
 //! bucket for all. A pause saves up a burst and no more.
 
@@ -10,7 +10,7 @@ use crate::conn::timers::{Timer, Timers};
 use bentpipe_units::{Duration, Rate, Time};
 
 const BITS_PS_PER_BYTE_S: u128 = 8 * 1_000_000_000_000;
-/// The longest gap between two segments, however small the rate.
+/// The longest gap between two segments, at any rate.
 const GAP_MAX: Duration = Duration::from_secs(60);
 
 /// When the next segment may leave.
@@ -20,7 +20,7 @@ pub(crate) struct Pacer {
     next: Time,
 }
 
-/// What a rate follows from.
+/// Inputs of a rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paced {
     /// Payload of a full segment, and the packet that carries it, bytes.
@@ -42,7 +42,7 @@ impl Pacer {
         waits
     }
 
-    /// Nothing leaves before `at`.
+    /// Holds all data until `at`.
     pub(crate) fn hold_until(&mut self, at: Time) {
         self.next = self.next.max(at);
     }

@@ -1,6 +1,8 @@
-//! What leaves next: what recovery wants retransmitted, new data; and what the timers do to that.
+//! The next data to leave: retransmissions of recovery, then new data. The timers change this choice.
 
 use super::episode::Phase;
+use super::extras::SenderExtras;
+use super::feedback::WindowFeedback;
 use super::rate::InFlight;
 use super::scoreboard::SeqRange;
 use super::state::{view, Sender};
@@ -19,7 +21,7 @@ use bentpipe_units::{Duration, Time};
 const PERSIST_MIN: Duration = Duration::from_millis(500);
 const PERSIST_MAX: Duration = Duration::from_secs(60);
 
-/// What is to be sent now.
+/// The data to send now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
     pub(crate) range: SeqRange,
@@ -35,10 +37,10 @@ enum Room {
 }
 
 impl Sender {
-    /// False: neither new data nor something to retransmit; so it is at a receiver, always.
+    /// Whether any data is unsent or unacknowledged. Always false at a pure receiver.
     #[inline]
     pub(crate) fn has_data(&self) -> bool {
-        // What is outstanding was offered, but for a FIN.
+        // Outstanding data was offered, except for a FIN.
         self.space.una < self.space.offered || self.space.is_closing
     }
 
@@ -50,7 +52,7 @@ impl Sender {
         Some(if is_usual { self.next_new(now, Room::AsNeeded, cx)? } else { self.poll_in_recovery(now, cx)? })
     }
 
-    /// The same in recovery, and where more is known of what was delivered.
+    /// As `poll`, in recovery or in detail.
     #[inline(never)]
     fn poll_in_recovery(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         if self.episode.retransmits_first {
@@ -62,7 +64,7 @@ impl Sender {
                 return Some(self.retransmit(now, first, true, cx));
             }
         }
-        if self.notified.is_some() {
+        if self.has_notified() {
             if let Some(again) = self.next_notified(now, cx) {
                 return Some(again);
             }
@@ -128,7 +130,7 @@ impl Sender {
         Some(self.retransmit(now, doubtful, counts, cx))
     }
 
-    /// Losses first, then new data while the window has room for them; `delivered` of what is outstanding arrived.
+    /// Losses first, then new data while the window has room for them; `delivered` outstanding bytes arrived.
     #[inline(never)]
     fn next_at_once(&mut self, now: Time, delivered: u64, cx: &mut Context) -> Option<Sending> {
         if let Some(lost) = self.board.next_lost() {
@@ -142,7 +144,7 @@ impl Sender {
         self.next_new(now, Room::Taken, cx)
     }
 
-    /// The probe: a new segment, whatever the window, or else the last one again.
+    /// Returns the probe: a new segment, regardless of the window, or else a retransmission of the last one.
     fn next_probe(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         if !self.detector.take_probe() || self.episode.phase.is_recovery() {
             return None;
@@ -196,7 +198,7 @@ impl Sender {
         Some(self.depart(now, Sending { range, is_retransmission: false }, cx))
     }
 
-    /// What the SYN carried waits at the other end for the handshake: it is outstanding, as if it left now.
+    /// The data of the SYN waits at the peer for the handshake. It is outstanding, as if it left now.
     pub(crate) fn on_queued(&mut self, now: Time, range: SeqRange, cx: &mut Context) {
         if self.is_detailed {
             self.note_rate(now, self.board.next_index(), u64::from(range.len));
@@ -220,10 +222,10 @@ impl Sender {
         config.nagle && !has_fin && self.board.flight_size() > 0
     }
 
-    /// The window in the slow start after a timeout, with what limited transmit adds to it there.
+    /// Returns the window in the slow start after a timeout, with the addition of limited transmit.
     fn window_in_loss(&self, config: &Config) -> u64 {
         let dupacks = self.episode.dupacks;
-        // Later ones say what the third has said.
+        // Later ones add nothing to the third.
         let adds = config.limited_retransmit && config.limited_transmit && dupacks <= 2;
         let adding = if adds { dupacks.saturating_sub(u32::from(self.episode.dupacks_before)) } else { 0 };
         self.cc.cwnd() + u64::from(adding) * self.space.smss()
@@ -326,8 +328,9 @@ impl Sender {
         let range = self.board.retransmit(index, now, counts);
         self.rtt.on_retransmit(range.start, range.start + u64::from(range.len));
         self.first_retransmit = self.first_retransmit.min(now);
-        if let Some(gap) = self.feedback.as_ref().and_then(|feedback| feedback.gap) {
-            self.pacer.hold_until(now + gap);
+        if let Some(SenderExtras { feedback: Some(WindowFeedback { gap: Some(gap), .. }), .. }) = self.extras.as_deref()
+        {
+            self.pacer.hold_until(now + *gap);
         }
         self.depart(now, Sending { range, is_retransmission: true }, cx)
     }
@@ -353,7 +356,7 @@ impl Sender {
         sending
     }
 
-    /// What PRR and probes make of each segment with data.
+    /// Notifies PRR and probes of a segment with data.
     #[inline(never)]
     fn note_departure(&mut self, now: Time, len: u64, is_retransmission: bool, cx: &mut Context) {
         if let Some(prr) = &mut self.episode.prr {
@@ -419,8 +422,8 @@ impl Sender {
     /// It has, on a connection that is open. False: the connection is to be given up.
     pub(crate) fn on_retransmit_timer(&mut self, now: Time, cx: &mut Context) -> bool {
         if self.board.flight_size() > 0 && self.space.rwnd == 0 {
-            // RFC 9293 §3.8.6: a window that was shrunk to nothing is probed, here by what is outstanding. That nobody answers says
-            // nothing about the path.
+            // RFC 9293 §3.8.6: outstanding data probes a window that was shrunk to nothing. Missing answers are no sign
+            // of a broken path.
             self.rtt.back_off();
             self.rtt.arm(now, &mut cx.timers);
             self.episode.retransmits_first = true;
@@ -429,7 +432,7 @@ impl Sender {
         self.board.flight_size() == 0 || self.on_data_timeout(now, cx)
     }
 
-    /// A window that was closed has changed: what is outstanding is waited for as ever.
+    /// A closed window has changed: the timer runs for the outstanding data again.
     #[cold]
     pub(crate) fn on_window_change(&mut self, now: Time, cx: &mut Context) {
         if self.space.rwnd > 0 && self.board.flight_size() > 0 {
@@ -438,7 +441,7 @@ impl Sender {
         }
     }
 
-    /// The persist timer expired. True: the peer's window is to be asked for.
+    /// The persist timer expired. True: a segment must ask for the peer's window.
     pub(crate) fn on_persist_timer(&mut self, now: Time, cx: &mut Context) -> bool {
         self.space.persist_backoff = (self.space.persist_backoff * 2).min(128);
         cx.timers.set(Timer::Persist, now + self.persist_delay());

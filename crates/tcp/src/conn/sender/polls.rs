@@ -1,23 +1,23 @@
-//! Polls: a receiver that acknowledges no data by itself is asked what it has (STP, Henderson and Katz 1999).
+//! Polls: the sender asks a receiver that acknowledges no data by itself (STP, Henderson and Katz 1999).
 //!
-//! The ends agree on polls by an option of the SYN. A poll is a segment without data and with an old sequence number,
-//! which any TCP answers at once, here with all that it is to know: the cumulative acknowledgement, SACK blocks, the
-//! window. That is the STAT of STP. While data are outstanding a poll leaves so many times in a round trip; and at once
-//! when all has left that may leave, if no other is on its way since, or nothing follows that it could wait for.
+//! The ends agree on polls by an option of the SYN. A poll is a segment without data, with an old sequence number. Any
+//! TCP answers it immediately, here with the cumulative acknowledgement, SACK blocks and the window. That is the STAT
+//! of STP. While data is outstanding, `per_rtt` polls leave in a round trip. Another leaves immediately when all
+//! permitted data has left, unless a poll is on its way and more data will follow.
 
 use bentpipe_units::{Duration, Time};
 
 /// The shortest time between two polls of the timer.
 const PERIOD_MIN: Duration = Duration::from_millis(1);
 
-/// When the receiver is asked.
+/// Times of the polls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Polls {
     /// In a round trip.
     per_rtt: u32,
     /// When the next one is due by the timer; never while nothing is outstanding.
     next: Time,
-    /// What had been sent when the last one left.
+    /// End of the sent data when the last poll left.
     asked: u64,
 }
 
@@ -27,7 +27,7 @@ impl Polls {
     }
 }
 
-/// What the sender knows when all has left that may leave.
+/// The sender's data when all permitted data has left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outstanding {
     pub(super) rtt: Duration,
@@ -40,7 +40,7 @@ pub(super) struct Outstanding {
 }
 
 impl Polls {
-    /// Nothing is outstanding.
+    /// No data is outstanding: polls stop.
     pub(super) fn rest(&mut self) {
         self.next = Time::NEVER;
     }

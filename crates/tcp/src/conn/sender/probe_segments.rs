@@ -1,15 +1,15 @@
-//! Probe segments: flagged copies of data, of the lowest priority, that find out how much room a path has (the dummy segments of
-//! TCP-Peach: Akyildiz, Morabito and Palazzo 2001). When they leave and what their answers mean the controller says; or one leaves
-//! for each `every` data segments, and a verdict counts those that come back.
+//! Probe segments: flagged copies of data, of the lowest priority, that find out how much room a path has (the dummy
+//! segments of TCP-Peach: Akyildiz, Morabito and Palazzo 2001). The congestion control decides when they leave, and
+//! interprets the answers. Or one leaves for each `every` data segments, and a verdict counts the answers.
 //!
-//! A SYN with the flag says that its sender knows them; without it in the answer none are sent. The receiver answers
-//! each at once with a flagged ACK. What it copies counts if it is missing, and is then acknowledged as other data are.
-//! Neither a probe nor its answer acknowledges anything, is a duplicate, or gives a round-trip time, so both leave the
-//! receiver's duty to acknowledge as it is. Probes are in no flight and wait for no pacing.
+//! A SYN with the flag offers them; without the flag in the answer none are sent. The receiver answers each at once
+//! with a flagged ACK. The copied data counts if it is missing, and is then acknowledged like other data. Neither a
+//! probe nor its answer acknowledges anything, is a duplicate, or gives a round-trip time, so both leave the receiver's
+//! duty to acknowledge as it is. Probes are in no flight and wait for no pacing.
 
 use super::scoreboard::Scoreboard;
 
-/// What a connection with probe segments remembers.
+/// Probe segments at a sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Probes {
     /// Whether duplicate ACKs inflate the window.
@@ -17,13 +17,11 @@ pub(crate) struct Probes {
     repairs: bool,
     /// The data that left last, retransmitted or not: offset and length.
     last: Option<(u64, u16)>,
-    /// Offset after the last copy of what was not acknowledged.
+    /// Offset after the last copy of unacknowledged data.
     copied: u64,
     /// Sent and not answered; most of these are lost.
     unanswered: u64,
-    /// Arrived, and to be answered.
-    arrived: u64,
-    /// Data segments for each one that the verdict wants; none: the controller says when one is due.
+    /// Data segments per copy for the verdict; `None`: the congestion control decides.
     every: Option<u32>,
     /// Data segments since the last one.
     since: u32,
@@ -51,7 +49,7 @@ impl Probes {
         is_due
     }
 
-    /// Losses were found: what is missing is copied first.
+    /// Losses were found: missing data is copied first.
     pub(crate) fn on_loss(&mut self) {
         self.copied = 0;
     }
@@ -64,11 +62,6 @@ impl Probes {
         }
     }
 
-    /// One arrived.
-    pub(crate) fn on_arrival(&mut self) {
-        self.arrived += 1;
-    }
-
     /// The answer to one arrived: does it count?
     pub(crate) fn on_answer(&mut self) -> bool {
         let counts = self.unanswered > 0;
@@ -76,14 +69,7 @@ impl Probes {
         counts
     }
 
-    /// Whether an answer is owed; it is not after this.
-    pub(crate) fn take_owed(&mut self) -> bool {
-        let is_owed = self.arrived > 0;
-        self.arrived -= u64::from(is_owed);
-        is_owed
-    }
-
-    /// What the next one copies: offset and length. None: there was nothing yet.
+    /// Returns the offset and length of the next copy. None: there was nothing yet.
     pub(crate) fn next_copy(&mut self, board: &Scoreboard) -> Option<(u64, u16)> {
         if self.repairs {
             if let Some(range) = board.unsacked_from(self.copied) {

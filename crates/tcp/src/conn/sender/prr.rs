@@ -3,7 +3,7 @@
 
 use crate::config::Reduction;
 
-/// How much may leave in recovery; all in bytes.
+/// Limit of departures in recovery, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prr {
     bound: Reduction,
@@ -12,11 +12,11 @@ pub(crate) struct Prr {
     flight_before: u64,
     delivered: u64,
     out: u64,
-    /// What may be in the network now; recovery sends up to this.
+    /// Bytes that may be in the network now; recovery sends up to this.
     window: u64,
 }
 
-/// What an ACK in recovery says.
+/// Facts of an ACK in recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PrrAck {
     /// Bytes that it delivered, cumulatively or selectively.
@@ -72,7 +72,7 @@ impl Prr {
         self.window = ack.pipe + allowance;
     }
 
-    /// What may be in the network before the first ACK is counted.
+    /// Returns the bytes that may be in the network before the first ACK is counted.
     pub(crate) fn allow(&mut self, window: u64) {
         self.window = window;
     }

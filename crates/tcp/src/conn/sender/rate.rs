@@ -1,17 +1,17 @@
 //! Delivery-rate samples: how fast the path took what was sent (Cheng et al., draft-ietf-ccwg-bbr §4.1).
 //!
-//! Each transmission notes how much had been delivered when it left. The ACK that delivers it gives a rate: what was
-//! delivered since, over the longer of the times that sending and acknowledging took.
+//! Each transmission notes how much had been delivered when it left. The ACK that delivers it gives a rate: the bytes
+//! delivered since, divided by the longer of the times to send and to acknowledge them.
 
 use super::scoreboard::Delivered;
 use crate::facts::{LostSegment, RateSample};
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What was noted of each transmission, and what was delivered.
+/// Records of transmissions, and the delivered bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rates {
-    /// What the last ACK said.
+    /// The sample of the last ACK.
     pub(crate) last: Option<RateSample>,
     delivered: u64,
     delivered_at: Time,
@@ -20,7 +20,7 @@ pub(crate) struct Rates {
     /// Samples are bounded by the application until more than this is delivered.
     app_limited: Option<u64>,
     min_rtt: Option<Duration>,
-    /// By segment, from `base` on; none for segments of before a change of the segment size.
+    /// By segment, from `base` on; none for segments from before a change of the segment size.
     notes: VecDeque<Option<Note>>,
     base: u64,
     /// Counted for duplicate ACKs without SACK, and not yet acknowledged.
@@ -29,7 +29,7 @@ pub(crate) struct Rates {
     notified: (u64, u64),
 }
 
-/// What a transmission notes as it leaves.
+/// Record of a transmission at its departure.
 #[derive(Clone, Copy, Debug)]
 struct Note {
     delivered: u64,
@@ -40,7 +40,7 @@ struct Note {
     lost: u64,
 }
 
-/// What is in the network as a segment leaves.
+/// Data in the network when a segment leaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     /// Bytes sent, not delivered and not declared lost since; without and with the segment.
@@ -76,7 +76,8 @@ impl Rates {
         }
     }
 
-    /// What is known of the last sending of segment `index` if it is lost now, `lost_ever` bytes after the first.
+    /// Returns the record of the last transmission of segment `index` if it is lost now, `lost_ever` bytes after the
+    /// first.
     pub(crate) fn lost(&self, index: u64, lost_ever: u64) -> Option<LostSegment> {
         let note = (*self.notes.get(index.checked_sub(self.base)? as usize)?)?;
         Some(LostSegment {
@@ -152,7 +153,7 @@ impl Rates {
         self.app_limited = Some((self.delivered + in_flight).max(1));
     }
 
-    /// Segments were split: what their transmissions noted is void.
+    /// Segments were split: the records of their transmissions are void.
     pub(crate) fn forget(&mut self, base: u64) {
         self.notes.clear();
         self.base = base;

@@ -1,5 +1,5 @@
-//! Where the records of an application end (SCPS-TP, CCSDS 714.0-B, Record Boundary): no segment holds parts of two, and the last
-//! one of a record says so.
+//! Ends of an application's records (SCPS-TP, CCSDS 714.0-B, Record Boundary). No segment contains parts of two
+//! records, and the last one of a record is flagged.
 
 use std::collections::VecDeque;
 

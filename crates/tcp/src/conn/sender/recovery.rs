@@ -3,6 +3,7 @@
 use super::ack::{Ack, AckFacts, SackRanges};
 use super::detect::{holes, Finding, Repair};
 use super::episode::{Advance, Phase, Step, DUP_THRESH};
+use super::extras::SenderExtras;
 use super::prr::Prr;
 use super::reduce::{Cause, ReduceOutcome, Touched};
 use super::scoreboard::Evidence;
@@ -15,7 +16,7 @@ use crate::conn::Event;
 use bentpipe_units::Time;
 
 impl Sender {
-    /// What the detector makes of an ACK. Returns whether it showed further losses.
+    /// Passes an ACK to the detector. Returns whether it showed further losses.
     pub(super) fn find(&mut self, now: Time, facts: AckFacts, cx: &mut Context) -> bool {
         if !self.episode.phase.is_recovery() && self.detector.is_duplicate(&facts) {
             self.episode.dupacks = self.episode.dupacks.saturating_add(1);
@@ -108,7 +109,7 @@ impl Sender {
         if self.is_repaired() {
             return self.inflate_only();
         }
-        if let Some(probes) = &mut self.probes {
+        if let Some(probes) = self.probes_mut() {
             probes.on_loss();
         }
         cx.counters.fast_retransmits += 1;
@@ -147,7 +148,7 @@ impl Sender {
         self.detector.on_recovery(&mut self.board, &mut cx.timers);
     }
 
-    /// Duplicate ACKs ask for what a node of the network has reported, and is on its way again.
+    /// The hole was reported and already retransmitted: the window is inflated, not reduced.
     fn inflate_only(&mut self) {
         if self.detector.repair() != Repair::Fast {
             return;
@@ -156,7 +157,7 @@ impl Sender {
         self.episode = self.episode.begun(point, false);
         self.episode.enter_fast(self.burst(), i64::from(DUP_THRESH) * self.inflation());
         self.episode.retransmits_first = false;
-        if let Some(notified) = &mut self.notified {
+        if let Some(notified) = self.notified_mut() {
             notified.repairs_nothing = true;
         }
     }
@@ -177,11 +178,11 @@ impl Sender {
     }
 
     fn repairs_nothing(&self) -> bool {
-        self.notified.as_ref().is_some_and(|notified| notified.repairs_nothing)
+        matches!(self.extras.as_deref(), Some(SenderExtras { notified: Some(notified), .. }) if notified.repairs_nothing)
     }
 
     fn end_inflation(&mut self) {
-        if let Some(notified) = &mut self.notified {
+        if let Some(notified) = self.notified_mut() {
             notified.repairs_nothing = false;
         }
     }
@@ -225,7 +226,7 @@ impl Sender {
             Step::Partial { restarts_timer, shrinks_by } => {
                 self.notify_recovery_ack(now, true, cx);
                 // The timer may run on where one hole is repaired per round trip; here none has to be.
-                let is_repaired = self.notified.is_some() && self.check_next_hole(now, cx);
+                let is_repaired = self.has_notified() && self.check_next_hole(now, cx);
                 if shrinks_by > 0 && !is_repaired {
                     self.cc.limit_cwnd(self.cc.cwnd().saturating_sub(shrinks_by));
                 }
@@ -254,7 +255,7 @@ impl Sender {
     }
 
     pub(super) fn reduce(&mut self, now: Time, cause: Cause, cx: &mut Context) -> ReduceOutcome {
-        if self.feedback.is_some() && self.is_link_error(now, cause, cx) {
+        if self.extras.is_some() && self.is_link_error(now, cause, cx) {
             return ReduceOutcome::LinkError;
         }
         self.reduce_for_congestion(now, cause, cx)
@@ -273,7 +274,7 @@ impl Sender {
         self.reducer.reduce(cause, &path, touched, cx)
     }
 
-    /// Whether what an ACK says shows that the last episode was spurious; then it is undone.
+    /// Whether an ACK shows that the last episode was spurious. Then the episode is undone.
     pub(super) fn undo_if_spurious(&mut self, now: Time, ack: &Ack<'_>, facts: &AckFacts, cx: &mut Context) -> bool {
         let Some(undo) = &mut self.undo else { return false };
         let has_sack = cx.agreed.sack;
@@ -283,7 +284,7 @@ impl Sender {
             self.cc.limit_cwnd(3 * self.space.smss());
             self.episode.retransmits_first = true;
             if !has_sack {
-                // The duplicates do not say which of the new segments arrived: go back to the hole.
+                // The duplicates do not show which of the new segments arrived: go back to the hole.
                 self.board.mark(Evidence::Everything { forget_sacks: false });
             }
         }
@@ -292,7 +293,7 @@ impl Sender {
         }
         let response = match cx.config.spurious_response {
             // RFC 4015 §3.2 step 4: an ACK that reports marks keeps the reduction.
-            _ if self.ecn.as_ref().is_some_and(|ecn| ecn.is_echoed) => SpuriousResponse::Conservative,
+            _ if self.extras.as_ref().is_some_and(|extras| extras.is_echoed()) => SpuriousResponse::Conservative,
             response => response,
         };
         if let Some(saved) = undo.take() {
@@ -329,10 +330,10 @@ impl Sender {
         self.detector.newreno().map_or(u32::MAX, |options| options.burst())
     }
 
-    /// What a duplicate ACK adds to the window in fast recovery.
+    /// Returns the bytes that a duplicate ACK adds to the window in fast recovery.
     pub(super) fn inflation(&self) -> i64 {
-        match &self.probes {
-            Some(probes) if !probes.inflates => 0,
+        match self.extras.as_deref() {
+            Some(SenderExtras { probes: Some(probes), .. }) if !probes.inflates => 0,
             _ => i64::from(self.space.smss),
         }
     }
@@ -344,7 +345,7 @@ impl Sender {
         if self.must_give_up(now, cx.config.give_up) {
             return false;
         }
-        if let Some(probes) = &mut self.probes {
+        if let Some(probes) = self.probes_mut() {
             probes.on_loss();
         }
         let outcome = self.reduce(now, Cause::Timeout, cx);

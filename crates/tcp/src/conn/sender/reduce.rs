@@ -1,5 +1,5 @@
-//! The one place where the window is reduced: what a loss is taken for, once for a window of data, after a snapshot to undo it,
-//! with window validation, the controller's hook, the event, and CWR.
+//! The only place where the window is reduced: verdict on a loss, once per window of data, snapshot for an undo, window
+//! validation, the controller's hook, the event, and CWR.
 
 use super::episode::Episode;
 use super::rtt::Rtt;
@@ -11,7 +11,7 @@ use crate::conn::context::Context;
 use crate::conn::Event;
 use crate::verdict::{Loss, LossVerdict, Policy, Verdict};
 
-/// What asks for a reduction.
+/// Cause of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// Loss recovery begins.
@@ -26,7 +26,7 @@ pub(crate) enum Cause {
     Mark,
 }
 
-/// What a reduction touches.
+/// Parts that a reduction changes.
 pub(crate) struct Touched<'a> {
     pub(crate) cc: &'a mut Cc,
     pub(crate) usage: &'a mut Usage,
@@ -36,7 +36,7 @@ pub(crate) struct Touched<'a> {
     pub(crate) rtt: &'a Rtt,
 }
 
-/// What came of it.
+/// Outcome of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReduceOutcome {
     /// The link is to blame: nothing was reduced.
@@ -53,13 +53,13 @@ pub(crate) enum ReduceOutcome {
 #[derive(Clone, Debug)]
 pub(crate) struct Reducer {
     verdict: Policy,
-    /// For whatever reason: everything below this had been sent.
+    /// End of the data sent before the last reduction, for any reason.
     reduced_until: Option<u64>,
     /// For marks.
     marked_until: u64,
     /// For losses that probes repaired.
     probed_until: u64,
-    /// The next new segment says CWR.
+    /// The next new segment carries CWR.
     cwr_pending: bool,
 }
 
@@ -78,7 +78,7 @@ impl Reducer {
         self.verdict.covers(hole, path)
     }
 
-    /// The network says which share of packets survives.
+    /// The network reports the share of packets that survives.
     pub(crate) fn on_survival(&mut self, survival: f32) {
         self.verdict.on_survival(survival);
     }
@@ -151,7 +151,7 @@ impl Reducer {
                 let before = cc.cwnd();
                 match beta {
                     None => cc.on_congestion(Congestion::FastRetransmit, path),
-                    // As for a mark that says how much.
+                    // As for a mark that states the share.
                     Some(_) => {
                         cc.on_congestion(Congestion::Ecn { beta }, path);
                         cc.limit_cwnd(before);

@@ -1,21 +1,21 @@
-//! What nodes of the network have reported as corrupted, and is not acknowledged.
+//! Data that nodes of the network reported as corrupted, and that is not acknowledged.
 
 use crate::config::Config;
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 
-/// What was reported as corrupted.
+/// Data that was reported as corrupted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notified {
     /// Bytes that were, and are not acknowledged; in order, apart from one another.
     ranges: Vec<Reported>,
-    /// Of those, what is still to be retransmitted.
+    /// Those of them that are still to be retransmitted.
     pub(super) due: VecDeque<(u64, u64)>,
     /// Ranges whose first segment has left; the others leave as the window permits.
     pub(super) rest: VecDeque<(u64, u64)>,
     /// Copies that are still to leave, of this segment.
     pub(super) copies: Option<(u64, u32)>,
-    /// By where they begin, segments of which copies are on their way, and how many were not reported.
+    /// Segments with copies on their way: start, and copies that were not reported.
     pub(super) on_the_way: VecDeque<(u64, u32)>,
     /// When the oldest segment was last retransmitted because an ACK was marked.
     pub(super) marked_at: Option<Time>,
@@ -35,11 +35,11 @@ struct Reported {
 }
 
 impl Notified {
-    pub(crate) fn of(config: &Config) -> Option<Box<Self>> {
-        config.heeds_notices().then(Box::default)
+    pub(crate) fn of(config: &Config) -> Option<Self> {
+        config.heeds_notices().then(Self::default)
     }
 
-    /// What had been sent when the byte at `offset` was reported; none if it was not.
+    /// Returns the end of the data sent when the byte at `offset` was reported; `None` if it was not.
     pub(super) fn sent_until(&self, offset: u64) -> Option<u64> {
         let range = self.ranges[..self.ranges.partition_point(|range| range.start <= offset)].last()?;
         (offset < range.end).then_some(range.sent_until)

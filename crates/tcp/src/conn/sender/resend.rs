@@ -1,7 +1,9 @@
-//! What a sender does after a link error that [windows](super::feedback) showed: nothing is reduced, window and threshold are
-//! what is advertised, and what is missing is sent again.
+//! Reaction of a sender to a link error that [windows](super::feedback) showed: there is no reduction, window and
+//! threshold become the advertised window, and missing data is retransmitted.
 
 use super::episode::Phase;
+use super::extras::SenderExtras;
+use super::feedback::WindowFeedback;
 use super::reduce::{Cause, ReduceOutcome};
 use super::scoreboard::Evidence;
 use super::state::Sender;
@@ -12,10 +14,18 @@ use crate::conn::Event;
 use bentpipe_units::Time;
 
 impl Sender {
+    fn feedback(&self) -> Option<&WindowFeedback> {
+        self.extras.as_ref()?.feedback.as_ref()
+    }
+
+    fn feedback_mut(&mut self) -> Option<&mut WindowFeedback> {
+        self.extras.as_mut()?.feedback.as_mut()
+    }
+
     /// An ACK of everything below `ack` is about to be entered.
     pub(super) fn note_window(&mut self, ack: u64) {
         let (window, una) = (self.space.rwnd, self.space.una);
-        let Some(feedback) = &mut self.feedback else { return };
+        let Some(SenderExtras { feedback: Some(feedback), .. }) = self.extras.as_deref_mut() else { return };
         if ack <= una {
             return;
         }
@@ -31,10 +41,10 @@ impl Sender {
     /// Whether a loss is taken for a link error; then window and threshold are what is advertised.
     pub(super) fn is_link_error(&mut self, now: Time, cause: Cause, cx: &mut Context) -> bool {
         let window = self.space.rwnd;
-        let is_error = self.feedback.as_ref().is_some_and(|feedback| feedback.judges_error(cause, window));
+        let is_error = self.feedback().is_some_and(|feedback| feedback.judges_error(cause, window));
         if is_error {
             self.hold_window(now, cause, cx);
-        } else if let (Some(feedback), false) = (&mut self.feedback, cause == Cause::Timeout) {
+        } else if let (Some(feedback), false) = (self.feedback_mut(), cause == Cause::Timeout) {
             feedback.end();
         }
         is_error
@@ -42,7 +52,7 @@ impl Sender {
 
     fn hold_window(&mut self, now: Time, cause: Cause, cx: &mut Context) {
         let (window, smss) = (self.space.rwnd, self.space.smss());
-        let Some(feedback) = &mut self.feedback else { return };
+        let Some(SenderExtras { feedback: Some(feedback), .. }) = self.extras.as_deref_mut() else { return };
         let by_timeout = cause == Cause::Timeout;
         (feedback.is_error, feedback.is_probing) = (true, by_timeout);
         if by_timeout {
@@ -54,9 +64,9 @@ impl Sender {
         cx.report(Event::NoReduction(self.space.nxt));
     }
 
-    /// Recovery begins with a link error: whether all is sent again at once.
+    /// Recovery begins with a link error. Returns whether all data is retransmitted immediately.
     pub(super) fn begin_resend(&mut self, now: Time, cx: &Context) -> bool {
-        let is_bulk = self.feedback.as_ref().is_some_and(|f| f.is_error && f.config.resend == Resend::Bulk);
+        let is_bulk = self.feedback().is_some_and(|f| f.is_error && f.config.resend == Resend::Bulk);
         if is_bulk {
             let evidence = match cx.agreed.sack {
                 true => Evidence::AnySackedAbove,
@@ -73,15 +83,16 @@ impl Sender {
         self.board.mark(evidence);
         self.board.note_reduction(now);
         self.episode.enter_loss();
-        let Some(feedback) = &mut self.feedback else { return };
+        let Some(SenderExtras { feedback: Some(feedback), .. }) = self.extras.as_deref_mut() else { return };
         feedback.resent_at = now;
         feedback.gap = srtt.filter(|_| feedback.config.bulk_paced).map(|srtt| srtt / segments);
     }
 
-    /// A part of what was outstanding is acknowledged, and losses are still being repaired; `in_recovery` by fast recovery.
+    /// A part of the outstanding data is acknowledged, and losses are still being repaired; `in_recovery` by fast
+    /// recovery.
     pub(super) fn judge_partial(&mut self, now: Time, in_recovery: bool, cx: &mut Context) {
         let (window, srtt) = (self.space.rwnd, self.rtt.srtt().unwrap_or_default());
-        let Some(feedback) = &self.feedback else { return };
+        let Some(feedback) = self.feedback() else { return };
         let (was_error, config) = (feedback.is_error, feedback.config);
         if !was_error && !in_recovery {
             return;
@@ -90,7 +101,7 @@ impl Sender {
         let is_error = if is_judged { feedback.has_held(window) } else { was_error };
         let is_due = now.saturating_since(feedback.resent_at) >= srtt;
         if was_error && !is_error {
-            if let Some(feedback) = &mut self.feedback {
+            if let Some(feedback) = self.feedback_mut() {
                 feedback.end();
             }
             let outcome = self.reduce_for_congestion(now, Cause::Loss, cx);
@@ -113,7 +124,7 @@ impl Sender {
             };
             self.episode = self.episode.begun(self.space.nxt, false);
             if was_error {
-                // Of what was sent since the loss was judged, too.
+                // Also for data sent since the verdict.
                 cx.report(Event::NoReduction(self.space.nxt));
             }
             self.resend(now, evidence);
@@ -122,6 +133,6 @@ impl Sender {
 
     /// The timer expired: whether the timeout doubles.
     pub(super) fn backs_off(&self, outcome: ReduceOutcome) -> bool {
-        outcome != ReduceOutcome::LinkError && !self.feedback.as_ref().is_some_and(|feedback| feedback.is_error)
+        outcome != ReduceOutcome::LinkError && !self.feedback().is_some_and(|feedback| feedback.is_error)
     }
 }

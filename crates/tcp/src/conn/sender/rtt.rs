@@ -11,13 +11,13 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Rtt {
     config: Arc<Config>,
-    /// Where in a tick the clock of its host starts.
+    /// Offset of the host's clock in its tick.
     phase: Duration,
     srtt: Option<Duration>,
     rttvar: Duration,
-    /// What earlier connections saw; counts until there is a sample.
+    /// Measurements of earlier connections; they count until there is a sample.
     primed: Option<Duration>,
-    /// Without backoff.
+    /// The timeout without backoff.
     base: Duration,
     /// The factor of the backoff, a power of two.
     backoff: u32,
@@ -27,11 +27,11 @@ pub(crate) struct Rtt {
     least: Option<Box<(Duration, Duration)>>,
     /// When the retransmission timer was armed, and for how long.
     armed: (Time, Duration),
-    /// Where the receiver acknowledges only what it is asked for: how often it is, in a round trip.
+    /// Polls per round trip, where the receiver acknowledges only when polled.
     pub(super) polls: Option<NonZeroU32>,
     /// One segment is timed at a time: the offset that acknowledges it, and when it was sent.
     timed: Option<(u64, Time)>,
-    /// The exact round-trip time that the last ACK of new data showed, whatever the clock's granularity.
+    /// Exact round-trip time of the last ACK of new data, without the clock's granularity.
     pub(crate) last: Option<Duration>,
 }
 
@@ -55,7 +55,7 @@ impl Rtt {
         }
     }
 
-    /// The handshake starts from the beginning: all that was measured is forgotten.
+    /// The handshake starts from the beginning: all measurements are forgotten.
     pub(crate) fn restart(&mut self) {
         *self = Self { phase: self.phase, ..Self::new(Arc::clone(&self.config)) };
     }
@@ -70,7 +70,7 @@ impl Rtt {
         &self.config.rto
     }
 
-    /// A round-trip sample, if the ACK gives one: the time since the first of what it delivers was sent, so that the timer
+    /// Takes a round-trip sample, if the ACK gives one: the age of the oldest delivered segment, so that the timer
     /// waits for delayed ACKs too.
     #[inline(always)]
     pub(crate) fn on_acked(&mut self, now: Time, una: u64, acked: &Acked) {
@@ -202,7 +202,7 @@ impl Rtt {
         self.doublings = 0;
     }
 
-    /// What earlier connections saw gives the first timeout (RFC 9040 §5.2); the first sample replaces it.
+    /// Measurements of earlier connections give the first timeout (RFC 9040 §5.2). The first sample replaces them.
     pub(crate) fn prime(&mut self, srtt: Duration, rttvar: Duration) {
         self.primed = Some(srtt);
         self.base = self.timeout(srtt, rttvar);
@@ -224,7 +224,7 @@ impl Rtt {
         Duration::from_ps(ticks * tick).max(self.keys().min).min(self.keys().max)
     }
 
-    /// The answer to a poll is late by what data wait for it.
+    /// Data waits for the next poll, so its ACK is late by that time.
     fn timeout(&self, srtt: Duration, rttvar: Duration) -> Duration {
         let wait = self.polls.map_or(Duration::ZERO, |per_rtt| srtt / u64::from(per_rtt.get()));
         self.timeout_of_acks(srtt, rttvar) + wait
@@ -238,7 +238,7 @@ impl Rtt {
         }
     }
 
-    /// The timeout is this, or what was measured, without backoff.
+    /// The timeout is this, or the measured one, without backoff.
     pub(crate) fn fix(&mut self, rto: Option<Duration>) {
         self.base = rto.unwrap_or(self.base);
         self.backoff = 1;
@@ -270,14 +270,14 @@ impl Rtt {
         self.least = Some(Box::new((srtt, rttvar)));
     }
 
-    /// The smoothed round-trip time, or what earlier connections say of it.
+    /// Returns the smoothed round-trip time, or that of earlier connections.
     #[inline]
     pub(crate) fn expected(&self) -> Option<Duration> {
         self.srtt.or(self.primed)
     }
 
-    /// A timer that is armed at `now` for `rto` does not expire before this. (The exact instant is asked for only when that
-    /// comes: almost all retransmission timers are restarted before.)
+    /// A timer that is armed at `now` for `rto` does not expire before this. The exact instant is computed only at that
+    /// time, because almost all retransmission timers are restarted before.
     #[inline]
     pub(crate) fn earliest_expiry(&self, now: Time, rto: Duration) -> Time {
         let granularity = self.keys().granularity;

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 
-/// What was sent, what may be, and what is there to send.
+/// Sent data, permitted data, and data to send.
 #[derive(Clone, Debug)]
 pub(crate) struct SendSpace {
     /// First byte not acknowledged (SND.UNA) and next new one (SND.NXT).
@@ -11,7 +11,7 @@ pub(crate) struct SendSpace {
     /// Bytes offered by the application so far, and how many of them the socket holds until they are acknowledged.
     pub(crate) offered: u64,
     pub(crate) buffer: u64,
-    /// Nothing more will be offered.
+    /// The application will offer no more data.
     pub(crate) is_closing: bool,
     /// The window that the peer advertised last, and the largest so far.
     pub(crate) rwnd: u64,
@@ -44,7 +44,7 @@ impl SendSpace {
         u64::from(self.smss)
     }
 
-    /// What the application has written: all that it wants to send, as far as the send buffer holds it.
+    /// End of the data that the application has written: all data to send, up to the size of the send buffer.
     #[inline]
     pub(crate) fn data_end(&self) -> u64 {
         self.offered.min(self.una + self.buffer)
@@ -72,8 +72,8 @@ impl SendSpace {
         self.is_closing && self.nxt > self.offered
     }
 
-    /// How much to send into a window of `usable` bytes, smaller than the segment (RFC 9293 §3.8.6.2.1: avoid silly windows):
-    /// at least half the largest window seen, or anything once the persist timer says so.
+    /// Returns the bytes to send into a window of `usable` bytes, smaller than the segment (RFC 9293 §3.8.6.2.1: avoid
+    /// silly windows): at least half the largest window seen, or anything once the persist timer has expired.
     #[inline]
     pub(crate) fn squeeze(&mut self, usable: u64, nagle: bool, is_idle: bool) -> Option<u64> {
         // RFC 1122 §4.2.3.4, condition 3; with Nagle's algorithm only if nothing is outstanding.

@@ -1,12 +1,12 @@
-//! What a sender consists of, and how it comes about: at the start, by what the SYNs settle, when data transfer begins.
+//! The parts of a sender, and their creation: at the start, after the SYNs, and when data transfer begins.
 
 use super::ack_ratio::AckRatio;
 use super::detect::{Detector, View};
 use super::ecn::EcnSender;
 use super::episode::Episode;
-use super::explicit::Explicit;
+use super::extras::SenderExtras;
 use super::feedback::WindowFeedback;
-use super::pacing::Pacer;
+use super::pacing::{paces_acks, Pacer};
 use super::polls::Polls;
 use super::probe_segments::Probes;
 use super::rate::Rates;
@@ -20,7 +20,7 @@ use super::undo::Undo;
 use super::usage::Usage;
 use crate::cache::Learnt;
 use crate::cc::{Cc, CongestionControl, Init};
-use crate::config::{Config, InitialSsthresh, Pacing, Reduction, SpuriousDetection};
+use crate::config::{Config, InitialSsthresh, Pacing, Reduction, SlowStartAcks, SpuriousDetection};
 use crate::conn::context::Context;
 use crate::conn::timers::{Timer, Timers};
 use bentpipe_units::Time;
@@ -45,22 +45,8 @@ pub(crate) struct Sender {
     pub(crate) is_paced: bool,
     pub(super) undo: Option<Box<Undo>>,
     pub(super) rates: Option<Box<Rates>>,
-    /// What the network advertises is looked at.
-    pub(super) feedback: Option<Box<WindowFeedback>>,
-    /// Headers of XCP or RCP are written.
-    pub(super) explicit: Option<Box<Explicit>>,
-    /// Agreed on ECN.
-    pub(crate) ecn: Option<Box<EcnSender>>,
-    /// Agreed on congestion control for ACKs.
-    pub(crate) ack_ratio: Option<Box<AckRatio>>,
-    /// Agreed on polls.
-    pub(super) polls: Option<Box<Polls>>,
-    /// Agreed on probe segments.
-    pub(crate) probes: Option<Box<Probes>>,
-    /// Where records end.
-    pub(crate) records: Option<Box<Records>>,
-    /// Heeds notices of errors.
-    pub(super) notified: Option<Box<Notified>>,
+    /// Parts of few connections.
+    pub(crate) extras: Option<Box<SenderExtras>>,
     /// When the oldest data outstanding were first retransmitted.
     pub(super) first_retransmit: Time,
 }
@@ -82,7 +68,7 @@ impl Sender {
         if cc.takes_deliveries() {
             board.keep_lost();
         }
-        Self {
+        let mut sender = Self {
             space: SendSpace::new(config),
             board,
             cc,
@@ -96,32 +82,41 @@ impl Sender {
             is_paced: false,
             undo,
             rates,
-            feedback,
-            explicit: Explicit::of(config),
-            ecn: None,
-            ack_ratio: None,
-            polls: None,
-            probes: None,
-            records: None,
-            notified,
+            extras: None,
             first_retransmit: Time::NEVER,
+        };
+        sender.settle(feedback, |extras| &mut extras.feedback);
+        sender.settle(notified, |extras| &mut extras.notified);
+        sender.settle(config.best_effort.map(|_| Records::default()), |extras| &mut extras.records);
+        if config.ack.slow_start == SlowStartAcks::Every {
+            sender.extras_mut().signals_slow_start = true;
         }
+        sender
     }
 
-    /// What the SYNs settled: which detector can serve, and whether the peer `knows_probes`.
-    pub(crate) fn on_agreed(&mut self, knows_probes: bool, cx: &Context) {
+    /// Settlement of the SYNs: the detector, whether the peer `knows_probes`, and the `count` of the connection.
+    pub(crate) fn on_agreed(&mut self, knows_probes: bool, count: Option<u32>, cx: &Context) {
         self.detector = Detector::of(&cx.config, &cx.agreed);
         if let Some(in_order_of_time) = self.detector.needs_detail() {
             self.is_detailed = true;
             self.board.set_detail(in_order_of_time);
         }
-        self.ack_ratio = cx.agreed.ack_ratio.then(|| Box::new(AckRatio::new(cx.config.ack.every)));
-        self.polls = self.cc.polls().filter(|_| cx.agreed.is_polled).map(|per_rtt| Box::new(Polls::new(per_rtt)));
-        self.rtt.polls = self.cc.polls().filter(|_| cx.agreed.is_polled).and_then(NonZeroU32::new);
+        let polls = self.cc.polls().filter(|_| cx.agreed.is_polled);
+        self.rtt.polls = polls.and_then(NonZeroU32::new);
         let agreed = self.cc.probe_segments().filter(|probes| knows_probes && probes.answers());
         let of_cc = agreed.map(|probes| Probes::new(probes.inflates(), probes.repairs()));
         let of_verdict = self.reducer.copies_every().filter(|_| knows_probes).map(Probes::copies);
-        self.probes = of_cc.or(of_verdict).map(Box::new);
+        let records = self.extras.as_mut().and_then(|extras| extras.records.take()).unwrap_or_default();
+        self.settle(cx.agreed.ack_ratio.then(|| AckRatio::new(cx.config.ack.every)), |extras| &mut extras.ack_ratio);
+        self.settle(polls.map(Polls::new), |extras| &mut extras.polls);
+        self.settle(of_cc.or(of_verdict), |extras| &mut extras.probes);
+        self.settle(cx.agreed.best_effort.then_some(records), |extras| &mut extras.records);
+        self.settle(count.filter(|_| cx.agreed.counts), |extras| &mut extras.count);
+    }
+
+    /// ECN was agreed on.
+    pub(crate) fn begin_ecn(&mut self, ecn: EcnSender) {
+        self.extras_mut().ecn = Some(ecn);
     }
 
     /// Whether this end wants probe segments: for its congestion control, or to tell losses apart.
@@ -129,7 +124,7 @@ impl Sender {
         self.cc.probe_segments().is_some() || self.reducer.copies_every().is_some()
     }
 
-    /// Data transfer begins; `seed` is for what the congestion control chooses at random.
+    /// Data transfer begins; `seed` is for random choices of the congestion control.
     pub(crate) fn begin(&mut self, now: Time, learnt: &Learnt, seed: u64, cx: &Context) {
         self.usage.last_sent = now;
         self.begin_size(cx);
@@ -138,11 +133,14 @@ impl Sender {
             rtt: self.rtt.srtt(),
             seed,
             smss: self.space.smss(),
-            has_probe_segments: self.probes.is_some(),
+            has_probe_segments: self.has_probes(),
             ..Init::default()
         };
         self.cc = initial_cc(&cx.config, learnt, init, self.space.rwnd);
         self.is_paced = cx.config.pacing != Pacing::Off || self.cc.paces();
+        if paces_acks(&self.cc) {
+            self.extras_mut().paces_acks = true;
+        }
     }
 
     /// The handshake is complete; `syn_window`: no initial window is larger. `syn_was_lost`: RFC 5681 §3.1 wants one segment
@@ -160,7 +158,7 @@ impl Sender {
         }
     }
 
-    /// Use segments of `smss` payload bytes from now on, also for what has to be retransmitted.
+    /// Uses segments of `smss` payload bytes from now on, also for retransmissions.
     pub(crate) fn set_smss(&mut self, smss: u32) {
         self.space.smss = smss.clamp(1, Config::SMSS_MAX);
         self.board.resegment(self.space.smss);
@@ -180,7 +178,7 @@ impl Sender {
         self.board.set_detail(self.detector.needs_detail() == Some(true));
     }
 
-    /// Nothing more is sent.
+    /// Sending ends.
     pub(crate) fn stop(&mut self, timers: &mut Timers) {
         timers.stop(Timer::Retransmit);
         timers.stop(Timer::Persist);
@@ -188,7 +186,7 @@ impl Sender {
     }
 }
 
-/// What a detector sees.
+/// Returns a detector's view.
 #[inline]
 pub(super) fn view<'a>(
     now: Time,

@@ -12,7 +12,7 @@ use crate::cc::{Cc, CongestionControl, PathState};
 use crate::config::{Config, SpuriousDetection, SpuriousResponse};
 use bentpipe_units::Duration;
 
-/// What may have to be undone.
+/// State that may have to be restored.
 #[derive(Clone, Debug)]
 pub(crate) struct Undo {
     saved: Option<Saved>,
@@ -38,11 +38,11 @@ enum Frto {
     SecondAck,
 }
 
-/// What was before an episode.
+/// State before an episode.
 #[derive(Clone, Debug)]
 pub(crate) struct Saved {
     cc: Cc,
-    /// Where it stood: a timer may expire in fast recovery.
+    /// Its phase: a timer may expire in fast recovery.
     episode: Episode,
     /// RFC 4015: pipe_prev.
     flight: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Saved {
     until: Option<u64>,
 }
 
-/// What is saved.
+/// Saved state.
 pub(crate) struct Snapshot<'a> {
     pub(crate) cc: &'a Cc,
     pub(crate) episode: &'a Episode,
@@ -73,7 +73,7 @@ pub(crate) struct Snapshot<'a> {
     pub(crate) has_retransmitted: bool,
 }
 
-/// What an ACK says of the last episode.
+/// An ACK's judgement of the last episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Judgement {
     /// F-RTO: the loss was real, and the rest is retransmitted.
@@ -160,7 +160,7 @@ impl Undo {
         }
     }
 
-    /// What an ACK that was entered says about the last episode.
+    /// Returns the judgement of an entered ACK about the last episode.
     pub(crate) fn judge(
         &mut self,
         ack: &Ack<'_>,
@@ -201,10 +201,10 @@ impl Undo {
 
     /// RFC 5682 §2.1, and §3.1 where SACK is in use.
     ///
-    /// DEVIATION: RFC 5682 §3.1 waits for the ACK of the first segment before it looks at what was SACKed. Here, as in
-    /// Linux, the first report of something that was never retransmitted decides, even if it comes before. And where the timer
-    /// expires in fast recovery §3.1 does without F-RTO, as SACKs of retransmissions would mislead it; which segments were
-    /// never retransmitted is known here, so it is used, and waits for the ACK of the first segment.
+    /// DEVIATION: RFC 5682 §3.1 waits for the ACK of the first segment before it reads SACK blocks. Here, as in Linux,
+    /// the first report of something that was never retransmitted decides, even if it comes before. And where the timer
+    /// expires in fast recovery §3.1 does without F-RTO, as SACKs of retransmissions would mislead it; which segments
+    /// were never retransmitted is known here, so it is used, and waits for the ACK of the first segment.
     fn judge_by_frto(&mut self, facts: &AckFacts, space: &SendSpace, board: &Scoreboard, has_sack: bool) -> Judgement {
         let nothing = Judgement::default();
         let Self { frto, saved: Some(saved), .. } = self else { return nothing };
@@ -226,7 +226,8 @@ impl Undo {
             // Duplicates: the loss was real.
             let only_news_below = has_sack && delivery.bytes == 0;
             if !is_second && (only_news_below || has_sack && was_recovering) {
-                // A window update or an old ACK says nothing; nor do SACKs, before the first segment is acknowledged.
+                // A window update or an old ACK decides nothing, and SACKs decide nothing before the first segment is
+                // acknowledged.
                 return nothing;
             }
             *frto = Frto::Off;
@@ -239,7 +240,7 @@ impl Undo {
         nothing
     }
 
-    /// It was spurious: F-RTO is over, and what was before is given, to go back to.
+    /// The timeout was spurious: F-RTO is over. Returns the saved state.
     pub(crate) fn take(&mut self) -> Option<Saved> {
         self.frto = Frto::Off;
         self.saved.take()

@@ -1,6 +1,6 @@
-//! What becomes of a congestion window that is not used: nothing grows it, an idle time or a loss falls back to what
-//! was used (RFC 5681 §4.1, RFC 2861, RFC 7661). The default does with the rounds that every connection keeps; the
-//! two RFCs that measure more do it here.
+//! Validation of an unused congestion window: it does not grow, and an idle time or a loss returns it to the used part
+//! (RFC 5681 §4.1, RFC 2861, RFC 7661). The default does with the rounds that every connection keeps; the two RFCs that
+//! measure more do it here.
 
 use super::rtt::Rtt;
 use super::space::SendSpace;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// RFC 7661 §5: the nonvalidated period, after which the window shrinks.
 const NVP: Duration = Duration::from_secs(300);
 
-/// Whether the window was the limit, by rounds (`specs/tcp-reno.md`, cwnd-limited), and what more is measured.
+/// Whether the window was the limit, by rounds (`specs/tcp-reno.md`, cwnd-limited), and further measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct Usage {
     round_end: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Usage {
     validation: Option<Box<Validation>>,
 }
 
-/// What validation looks at beside the window.
+/// Inputs of validation, besides the window.
 #[derive(Clone, Copy)]
 pub(crate) struct Used<'a> {
     pub(crate) now: Time,
@@ -44,7 +44,7 @@ pub(crate) struct Used<'a> {
     pub(crate) retransmitted: u64,
 }
 
-/// What a connection measures beyond rounds.
+/// Measurements beyond rounds.
 #[derive(Clone, Debug)]
 enum Validation {
     Decay(Decay),
@@ -94,7 +94,7 @@ impl Validation {
         }
     }
 
-    /// RFC 7661 §4.4.1: a window that is not validated is not halved; what was used is.
+    /// RFC 7661 §4.4.1: of a window that is not validated, the used part is halved.
     fn base_to_halve(&self, base: u64, flight_size: u64) -> u64 {
         match self {
             Self::PipeAck(pipe) if pipe.unvalidated.is_some() => pipe.volume().unwrap_or(0).max(flight_size),
@@ -104,7 +104,7 @@ impl Validation {
 }
 
 impl PipeAck {
-    /// pipeACK; none: undefined. The sample being taken is a lower bound of what it will be.
+    /// pipeACK; none: undefined. The current sample is a lower bound.
     fn volume(&self) -> Option<u64> {
         let largest = self.samples.front().map_or(0, |&(_, bytes)| bytes);
         self.is_defined.then_some(largest.max(self.bytes))
@@ -196,7 +196,7 @@ impl Usage {
         cwnd < cc.ssthresh() && cwnd < 2 * self.flight_max.max(self.flight_max_before)
     }
 
-    /// An ACK of `newly` bytes: may the window grow, by what more is measured?
+    /// An ACK of `newly` bytes: may the window grow, by the further measurements?
     #[inline(never)]
     pub(crate) fn validate(&mut self, used: Used<'_>, newly: u64, cc: &mut Cc) -> bool {
         let is_used = self.is_window_used(used.space, used.flight_size, cc);
@@ -260,7 +260,7 @@ impl Usage {
         }
     }
 
-    /// What a reaction to loss takes its share of, where `base` is what it would be without validation.
+    /// Returns the base of a reaction to loss, where `base` is what it would be without validation.
     #[inline]
     pub(crate) fn base_to_halve(&self, base: u64, flight_size: u64) -> u64 {
         self.validation.as_ref().map_or(base, |validation| validation.base_to_halve(base, flight_size))
@@ -323,7 +323,7 @@ impl PipeAck {
     }
 }
 
-/// ssthresh remembers three quarters of what the window was (RFC 2861 §3.2, RFC 7661 §4.4.3).
+/// ssthresh keeps three quarters of the old window (RFC 2861 §3.2, RFC 7661 §4.4.3).
 fn shrink(cc: &mut Cc, cwnd: u64) {
     let before = cc.cwnd();
     cc.set_window(cwnd.min(before), cc.ssthresh().max(before - before / 4));

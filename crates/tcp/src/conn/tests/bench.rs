@@ -179,12 +179,14 @@ impl Pair {
             let conn = if to_b { &mut self.a } else { &mut self.b };
             loop {
                 let twin = (self.compares && conn.sends_plainly()).then(|| conn.clone());
+                let general = twin.as_ref().and_then(|twin| as_general(twin).poll_transmit(self.now));
                 let next = conn.poll_transmit(self.now);
                 if let Some(mut twin) = twin {
                     let timestamps = twin.timestamps(self.now);
                     let plain = twin.poll_plain(self.now);
                     assert_eq!(plain.map(|plain| Segment { timestamps, ..plain.into() }), next);
                     assert_eq!(format!("{twin:?}"), format!("{conn:?}"));
+                    assert_eq!(general, next);
                     self.compared += 1;
                 }
                 let Some(segment) = next else { break };
@@ -228,8 +230,9 @@ impl Pair {
                         None => twins[0].handle_plain(self.now, &segment.plain()),
                     }
                     if before.state().is_synchronised() && !segment.flags.has_any(SLOW_PATH) {
-                        twins.push(before);
+                        twins.push(as_general(&before));
                         twins[1].handle_with_options(self.now, &segment);
+                        twins[1].tcb.cx.agreed.is_plain = conn.tcb.cx.agreed.is_plain;
                     }
                     assert!(twins.iter().all(|twin| format!("{twin:?}") == format!("{conn:?}")));
                     self.compared += 1;
@@ -246,6 +249,13 @@ impl Pair {
         let is_over = |conn: &Connection| matches!(conn.state(), State::Closed | State::TimeWait);
         is_over(&self.a) && is_over(&self.b) && self.air.is_empty()
     }
+}
+
+/// The connection as if it were not plain: all that features may do to a segment is tried.
+fn as_general(conn: &Connection) -> Connection {
+    let mut general = conn.clone();
+    general.tcb.cx.agreed.is_plain = false;
+    general
 }
 
 /// Two ends on a path of 50 ms whose k-th packet meets `fate(k)`, until both are done or nothing more happens.

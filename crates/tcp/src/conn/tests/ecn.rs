@@ -131,7 +131,7 @@ fn rfc9768_3_1_2_negotiation() {
         a.offer(SMSS);
         let uses = client != Off && server != Off;
         assert_eq!(a.poll_transmit(Time::ZERO).unwrap().ecn == Ecn::Ect0, uses, "{client:?} {server:?}");
-        assert_eq!((a.tcb.sender.ecn.is_some(), b.tcb.receiver.ecn.is_some()), (uses, uses));
+        assert_eq!((a.tcb.sender.has_ecn(), b.tcb.receiver.ecn().is_some()), (uses, uses));
     }
 }
 

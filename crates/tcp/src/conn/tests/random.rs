@@ -1,6 +1,7 @@
 //! Two ends on a path that harms some of their packets, with settings drawn at random.
 
 use super::*;
+use crate::verdict::VerdictKind;
 use bentpipe_units::Rate;
 use proptest::prelude::*;
 
@@ -90,6 +91,28 @@ pub(super) fn any_ends() -> impl Strategy<Value = Config> {
     })
 }
 
+/// The same with one more feature that few connections have.
+pub(super) fn features(config: &Config) -> Vec<Config> {
+    let snack = Recovery::Snack(Snack::default());
+    let ack = AckPolicy { congestion_control: true, ..config.ack };
+    vec![
+        Config {
+            keepalive: Some(Keepalive { idle: Duration::from_secs(1), ..Keepalive::default() }),
+            ..config.clone()
+        },
+        Config { recovery: snack, best_effort: Some(BestEffort::default()), ..config.clone() },
+        Config { ack, ..config.clone() },
+        Config { feedback: Feedback::Xcp(XcpSender::default()), ..config.clone() },
+        Config { feedback: Feedback::RefwaPlus(RefwaPlus::default()), ..config.clone() },
+        Config { error_reports: ErrorReports::Resend, ..config.clone() },
+        Config { verdict: VerdictKind::LowPriorityCopies, ..config.clone() },
+    ]
+}
+
+fn any_features() -> impl Strategy<Value = Config> {
+    (any_ends(), any::<proptest::sample::Index>()).prop_map(|(config, at)| at.get(&features(&config)).clone())
+}
+
 /// Both ends send 30 kB over a path that drops one packet in `drop_every`; segments without options, which have a way of their own
 /// in and out of a connection, are compared with what that of all segments makes of them. Returns how often. Unless the ends read,
 /// their windows close.
@@ -131,7 +154,7 @@ proptest! {
     /// The same with marks, pacing, options and all else that connections may look for in a segment.
     #[test]
     fn plain_segments_do_what_whole_ones_do_whatever_is_set(
-        config in prop_oneof![any_config(), any_ends()],
+        config in prop_oneof![any_config(), any_ends(), any_features()],
         drop_every in 0u64..20,
         reads in any::<bool>(),
     ) {

@@ -453,7 +453,7 @@ fn both_ends_have_to_offer_it() {
             Options::Syn(SynOptions { scps, .. }) => scps.map(|scps| scps.features),
             _ => None,
         };
-        let vector = |conn: &mut Connection| conn.tcb.receiver.snack.is_some();
+        let vector = |conn: &mut Connection| conn.tcb.receiver.extras.is_some();
         ((offered(&syn), offered(&answer)), (vector(&mut client), vector(&mut server)))
     };
     let (short, long) = (ScpsCapabilities::SNACK_SHORT, ScpsCapabilities::SNACK_SHORT | ScpsCapabilities::SNACK_LONG);

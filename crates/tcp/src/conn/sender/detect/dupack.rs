@@ -32,7 +32,7 @@ impl Detect for ByDuplicates {
         self.repair
     }
 
-    /// RFC 6582 §3.2 step 2: duplicates of what was sent before the last episode began prove nothing. (For Reno and Tahoe this is
+    /// RFC 6582 §3.2 step 2: duplicates of data from before the last episode prove nothing. (For Reno and Tahoe this is
     /// ns-2's reading.)
     fn may_begin(&self, una: u64, recovery_point: Option<u64>) -> bool {
         match recovery_point {

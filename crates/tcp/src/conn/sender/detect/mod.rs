@@ -1,5 +1,5 @@
-//! What finds losses. A detector reads what an ACK taught and marks the scoreboard; whether an episode begins, how far the
-//! window falls and what leaves is decided elsewhere.
+//! Loss detectors. A detector reads the facts of an ACK and marks the scoreboard. Other parts decide about episodes,
+//! the window and departures.
 //!
 //! A new detector is one file here and one line in [`detectors!`] below (and the key that chooses it, in `config`).
 
@@ -31,7 +31,7 @@ use crate::conn::timers::Timers;
 use bentpipe_units::{Duration, Time};
 use std::ops::{Deref, DerefMut};
 
-/// What a detector sees beside the scoreboard and the ACK.
+/// A detector's view, besides the scoreboard and the ACK.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) now: Time,
@@ -41,20 +41,20 @@ pub(crate) struct View<'a> {
     pub(crate) config: &'a Config,
 }
 
-/// What was found.
+/// Result of a detector.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Finding {
     /// Losses that were not known.
     pub(crate) is_further: bool,
     /// They are proven, so that recovery begins, unless it is on or [must not](Detect::may_begin).
     pub(crate) is_proven: bool,
-    /// The window must hold so many bytes.
+    /// Bytes that the window must hold.
     pub(crate) window_min: u64,
     /// A hole that was never reported before.
     pub(crate) new_hole: Option<(u64, u64)>,
 }
 
-/// How what a detector finds is repaired.
+/// Repair of the losses of a detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repair {
     /// Slow start from the hole (Tahoe).
@@ -63,7 +63,7 @@ pub(crate) enum Repair {
     Fast,
     /// Recovery by SACK.
     Selective,
-    /// At once, whatever the window (SNACK).
+    /// Immediately, regardless of the window (SNACK).
     AtOnce,
 }
 
@@ -71,7 +71,7 @@ pub(crate) enum Repair {
 pub(crate) trait Detect {
     /// An ACK was entered into the scoreboard: mark what it shows to be lost.
     fn find(&mut self, view: &View<'_>, facts: &AckFacts, board: &mut Scoreboard, timers: &mut Timers) -> Finding;
-    /// How it is repaired.
+    /// Returns the repair of its losses.
     fn repair(&self) -> Repair;
 
     /// The receiver reports that [start, end) is missing.
@@ -89,8 +89,8 @@ pub(crate) trait Detect {
         let _ = (view, timers);
         board.mark(Evidence::Everything { forget_sacks });
     }
-    /// Whether losses may begin an episode after one whose recovery point was this. RFC 6675 §5: what was sent before the last
-    /// episode began cannot start another.
+    /// Whether losses may begin an episode after an episode with this recovery point. RFC 6675 §5: data from before the
+    /// last episode cannot start another.
     fn may_begin(&self, una: u64, recovery_point: Option<u64>) -> bool {
         recovery_point.is_none_or(|point| una >= point)
     }
@@ -103,11 +103,11 @@ pub(crate) trait Detect {
         let _ = timers;
     }
 
-    /// The segment that is retransmitted first, whatever the window.
+    /// The segment that is retransmitted first, regardless of the window.
     fn first(&self, board: &mut Scoreboard) -> Option<u64> {
         board.first_missing()
     }
-    /// What recovery by SACK retransmits when nothing is known to be lost and no new data can be sent; true: it counts in pipe.
+    /// Returns a retransmission for SACK recovery without known losses and without new data; true: it counts in pipe.
     fn next_doubtful(&self, episode: &mut Episode, una: u64, board: &mut Scoreboard) -> Option<(u64, bool)> {
         let _ = (episode, una, board);
         None
@@ -132,11 +132,11 @@ pub(crate) trait Detect {
     fn on_selective_sent(&mut self, len: u64) {
         let _ = len;
     }
-    /// Bytes beyond SND.UNA that duplicate ACKs showed to have arrived, where losses are repaired whatever the window.
+    /// Bytes beyond SND.UNA that arrived according to duplicate ACKs, where repair is independent of the window.
     fn delivered_beyond(&self) -> Option<u64> {
         None
     }
-    /// How fast recovery answers partial ACKs; none: it ends (RFC 5681).
+    /// Reaction of fast recovery to partial ACKs; `None`: it ends (RFC 5681).
     fn newreno(&self) -> Option<NewReno> {
         None
     }
@@ -185,12 +185,12 @@ macro_rules! detectors {
         pub(crate) enum Detector { $($(#[$doc])+ $type(Box<$type>),)+ }
 
         impl Detector {
-            /// The one that serves a recovery; what it needs of the peer is agreed on.
+            /// Returns the detector of a recovery. The peer agreed to its needs.
             pub(crate) fn of(config: &Config, agreed: &Agreed) -> Self {
                 #[allow(unreachable_patterns)]
                 match config.recovery {
                     $($recovery if $if_refused(agreed) => Self::$type(Box::new($type::new(config, agreed))),)+
-                    // What it needs was refused.
+                    // The peer refused its needs.
                     _ => Self::ByDuplicates(Box::new(ByDuplicates::new(config, agreed))),
                 }
             }
@@ -221,7 +221,7 @@ detectors! {
     ByDuplicates, Recovery::FastRetransmit | Recovery::Reno | Recovery::NewReno(_), always;
     /// SACKed data more than three segments above (FACK).
     ByDistance, Recovery::Sack { evidence: SackEvidence::Fack, .. }, with_sack;
-    /// SACKed data above, whatever the distance (STP).
+    /// SACKed data above, at any distance (STP).
     ByStatus, Recovery::Sack { evidence: SackEvidence::Status, .. }, with_sack;
     /// SACKed data above (RFC 6675).
     BySack, Recovery::Sack { .. }, with_sack;

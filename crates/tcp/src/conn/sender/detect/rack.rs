@@ -1,5 +1,5 @@
-//! RACK-TLP (RFC 8985): a segment is lost if one that was sent later has arrived and a little time has passed since;
-//! and if nothing arrives at all, a probe asks for an ACK before the retransmission timer expires (`tlp`).
+//! RACK-TLP (RFC 8985): a segment is lost if a later transmission arrived and a little time has passed since. If
+//! nothing arrives at all, a probe asks for an ACK before the retransmission timer expires (`tlp`).
 
 use super::tlp::Tlp;
 use super::{
@@ -55,8 +55,8 @@ impl ByTime {
         }
     }
 
-    /// RFC 8985 §6.2 step 4, RACK.rtt + RACK.reo_wnd: how long after its sending a segment is lost, if one that was sent later
-    /// has arrived.
+    /// RFC 8985 §6.2 step 4, RACK.rtt + RACK.reo_wnd: time from the departure of a segment until it is lost, if a later
+    /// transmission arrived.
     fn timeout(&self, srtt: Option<Duration>, in_recovery: bool, sacked_segments: u64) -> Duration {
         if !self.reordering_seen && (in_recovery || sacked_segments >= DUP_THRESH) {
             return self.rtt;
@@ -111,7 +111,7 @@ impl Detect for ByTime {
                 self.last = Some(proven);
             }
         }
-        // Step 3: something arrived after what was sent later than it.
+        // Step 3: data arrived after data that left later.
         self.reordering_seen |= original_end < self.fack;
         self.fack = self.fack.max(end);
         self.on_round(view.space.una, view.space.nxt, facts.dsack.is_some(), facts.ends_recovery);
@@ -127,7 +127,7 @@ impl Detect for ByTime {
         Finding { is_proven: found.is_further && found.is_proven, ..found }
     }
 
-    /// RFC 8985 §6.3: the first segment, and what is overdue anyway.
+    /// RFC 8985 §6.3: the first segment, and all overdue ones.
     fn on_timeout(&mut self, view: &View<'_>, forget_sacks: bool, board: &mut Scoreboard, timers: &mut Timers) {
         if forget_sacks {
             board.mark(Evidence::Everything { forget_sacks });
@@ -135,7 +135,7 @@ impl Detect for ByTime {
         }
         self.stop(timers);
         let timeout = self.timeout(view.rtt.srtt(), true, board.sacked_segments());
-        // Before the first sample nothing is known of what is on its way.
+        // Before the first sample nothing is known of the flight.
         let timeout = if self.last.is_none() { Duration::ZERO } else { timeout };
         board.mark(Evidence::SentAgo { now: view.now, timeout });
     }

@@ -7,7 +7,7 @@ use super::{
 use crate::config::{SackCounting, SackOnRto};
 use crate::conn::sender::episode::{Episode, Phase, DUP_THRESH};
 
-/// Looks at what is SACKed above a segment.
+/// Counts SACKed data above a segment.
 #[derive(Clone, Debug)]
 pub(crate) struct BySack {
     /// Anything SACKed above proves a loss, once three duplicate ACKs have begun recovery (before RFC 3517; ns-2).
@@ -165,7 +165,7 @@ impl Detect for BySack {
     }
 }
 
-/// What newly SACKed data show, of which `bytes` were marked as lost.
+/// Returns the finding from newly SACKed data, of which `bytes` were marked as lost.
 pub(super) fn finding(view: &View<'_>, board: &Scoreboard, bytes: u64) -> Finding {
     let first_is_lost = board.first().is_some_and(|first| board.is_lost(first));
     let is_proven = view.episode.dupacks >= DUP_THRESH || first_is_lost || is_early(view, board);
@@ -188,7 +188,7 @@ pub(super) fn next_doubtful(episode: &mut Episode, una: u64, board: &mut Scorebo
         return None;
     }
     let highest = board.highest_unsacked()?;
-    // Not before what is acknowledged: else the same segment would be sent again and again at this instant.
+    // Not below the acknowledged data. Otherwise the same segment would be retransmitted without end at this instant.
     episode.rescue_rxt = episode.recovery_point.max(Some(una));
     Some((highest, false))
 }

@@ -1,16 +1,16 @@
 //! SNACK, the selective negative acknowledgement of SCPS-TP (CCSDS 714.0-B): the receiver reports what is missing, and the
 //! sender retransmits it at once.
 //!
-//! What is reported leaves before anything new, whatever the window, which is raised to the hole if it is smaller. What was
-//! retransmitted is under embargo for a smoothed round-trip time. The first report of an epoch is judged as any loss is; until
-//! all is acknowledged that had been sent then, further reports only repair, and what was reported before begins no other
-//! epoch. The third duplicate ACK counts as a report of the first segment.
+//! Reported data leaves before new data, regardless of the window, which is raised to the hole if it is smaller. A
+//! retransmission is under embargo for a smoothed round-trip time. The first report of an epoch is judged like any
+//! loss. Further reports only repair until all data sent by then is acknowledged. A range reported before begins no
+//! other epoch. The third duplicate ACK counts as a report of the first segment.
 //!
 //! Readings. The standard leaves open what is in the network: here it is what was sent, less what is lost and not
 //! retransmitted, less a segment for each duplicate ACK; new data leave while that is below the window. ACKs of new data grow the
 //! window in an epoch too, unless a setting says otherwise.
 //!
-//! A timeout goes back to the first hole and sends all again in slow start, as it does without SACK.
+//! A timeout goes back to the first hole and retransmits all data in slow start, as without SACK.
 
 use super::{
     AckFacts, Agreed, Config, Detect, Evidence, Finding, InOrderOfTime, Recovery, Repair, Scoreboard, Timers, View,
@@ -23,7 +23,7 @@ use crate::scps::SnackOption;
 #[derive(Clone, Debug)]
 pub(crate) struct ByReport {
     grows: bool,
-    /// Where the highest hole that was reported ends.
+    /// End of the highest reported hole.
     highest_hole: u64,
     /// Bytes beyond SND.UNA that duplicate ACKs showed to have arrived.
     delivered: u64,
@@ -42,7 +42,7 @@ impl Detect for ByReport {
         if facts.is_duplicate {
             self.delivered = (self.delivered + smss).min(board.flight_size());
         } else if facts.newly_acked > 0 {
-            // What lay beyond the hole was counted when it arrived; the segment that filled it comes now.
+            // The data beyond the hole was counted at its arrival. The segment that filled the hole counts now.
             let counted = facts.newly_acked.saturating_sub(smss);
             let is_over = view.space.una >= self.highest_hole;
             self.delivered = if is_over { 0 } else { self.delivered.saturating_sub(counted) };
@@ -73,7 +73,7 @@ impl Detect for ByReport {
         Repair::AtOnce
     }
 
-    /// All that was sent is taken for lost.
+    /// All sent data counts as lost.
     fn on_timeout(&mut self, _: &View<'_>, forget_sacks: bool, board: &mut Scoreboard, _: &mut Timers) {
         board.mark(Evidence::Everything { forget_sacks });
         self.delivered = 0;

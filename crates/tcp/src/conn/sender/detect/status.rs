@@ -1,5 +1,5 @@
-//! The status of the receiver (STP, Henderson and Katz 1999): what it does not have below what it has is lost, at once.
-//! So is what was retransmitted, once it had the time to arrive.
+//! The status of the receiver (STP, Henderson and Katz 1999): a hole below data that arrived is lost immediately. So is
+//! a retransmission after the time to arrive.
 
 use super::sack::{finding, next_doubtful};
 use super::{AckFacts, Agreed, Config, Detect, Evidence, Finding, InOrderOfTime, Repair, Scoreboard, Timers, View};
@@ -17,7 +17,7 @@ impl ByStatus {
 
 impl Detect for ByStatus {
     fn find(&mut self, view: &View<'_>, _: &AckFacts, board: &mut Scoreboard, _: &mut Timers) -> Finding {
-        // A reading: a STAT does not say which poll it answers.
+        // A reading: a STAT does not name the poll that it answers.
         let embargo = view.rtt.srtt().map_or(view.config.rto.initial, |srtt| srtt + view.rtt.rttvar() * 4);
         let bytes = board.mark(Evidence::Missing { now: view.now, embargo }).bytes;
         finding(view, board, bytes)

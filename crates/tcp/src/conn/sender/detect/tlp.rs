@@ -9,7 +9,7 @@ use bentpipe_units::{Duration, Time};
 /// RFC 8985 §7.2: the probe timeout before the first sample.
 const PTO_INITIAL: Duration = Duration::from_secs(1);
 
-/// When to probe, and what became of the last probe.
+/// Time of the next probe, and the fate of the last one.
 #[derive(Clone, Debug)]
 pub(crate) struct Tlp {
     settings: Rack,
@@ -79,7 +79,8 @@ impl Tlp {
         timers.stop(Timer::LossProbe);
     }
 
-    /// RFC 8985 §7.4: what an ACK of everything below `ack` says of the probe. Returns where the loss was that it repaired.
+    /// RFC 8985 §7.4: what an ACK of everything below `ack` reveals about the probe. Returns where the loss was that it
+    /// repaired.
     pub(super) fn resolve(&mut self, ack: u64, facts: &AckFacts) -> Option<u64> {
         let probe = self.sent.filter(|probe| ack >= probe.end_seq)?;
         let is_repair = probe.is_retrans && facts.dsack.is_none() && ack > probe.end_seq;

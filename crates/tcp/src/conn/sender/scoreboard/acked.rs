@@ -3,14 +3,14 @@
 use super::{Sent, SACKED};
 use bentpipe_units::Time;
 
-/// What an ACK delivers, cumulatively or selectively, as far as round-trip samples are concerned. What was SACKed before
-/// is not part of it: it arrived long ago.
+/// Data that an ACK delivers, cumulatively or selectively, for round-trip samples. Data SACKed before is not part of
+/// it, because it arrived long ago.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acked {
     /// When the first and the last segment that it delivers were sent; [`Time::NEVER`]: it delivers none.
     oldest: Time,
     newest: Time,
-    /// It covers a segment that was retransmitted: whatever it acknowledges may have waited for that one.
+    /// It covers a retransmitted segment: all acknowledged data may have waited for that one.
     pub(crate) is_ambiguous: bool,
 }
 

@@ -1,9 +1,9 @@
-//! What a probe segment may copy; the scoreboard notes nothing of it.
+//! Data that a probe segment may copy. The scoreboard does not record probe segments.
 
 use super::{Scoreboard, SeqRange};
 
 impl Scoreboard {
-    /// The oldest segment that is not SACKed and begins at `offset` or above; the oldest of all if there is none.
+    /// Returns the oldest unSACKed segment that begins at `offset` or above; the oldest of all if there is none.
     pub(crate) fn unsacked_from(&self, offset: u64) -> Option<SeqRange> {
         let at = self.ring.partition_point(|sent| sent.start < offset);
         let unsacked = |from: usize| (from..self.ring.len()).find(|&i| !self.ring[i].has(super::SACKED));

@@ -1,10 +1,10 @@
-//! What one ACK delivered: the facts that RACK, PRR, F-RTO and rate samples work from.
+//! Data that one ACK delivered: the facts for RACK, PRR, F-RTO and rate samples.
 
 use super::Sent;
 use bentpipe_units::{Duration, Time};
 
-/// What one ACK delivered, cumulatively or selectively; each byte counts once. Gathered only
-/// [in detail](super::Scoreboard::set_detail).
+/// Data that one ACK delivered, cumulatively or selectively; each byte counts once. Gathered only [in
+/// detail](super::Scoreboard::set_detail).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivered {
     /// Bytes that it delivered.
@@ -13,7 +13,7 @@ pub(crate) struct Delivered {
     pub(crate) newest: Option<Transmitted>,
     /// The same among those for which the ACK cannot be that of an earlier transmission (RFC 8985 §6.2 step 2).
     pub(crate) proven: Option<Transmitted>,
-    /// Lowest start and end of what was delivered and never sent again.
+    /// Lowest start and highest end of delivered data that was never retransmitted.
     pub(crate) original_start: u64,
     pub(crate) original_end: u64,
     /// Highest end of all.

@@ -1,11 +1,11 @@
-//! What is lost: the one entrance for whatever declares segments lost.
+//! Lost segments: the only place that declares segments lost.
 
 use super::{
     is_unrepaired, LossNotice, Scoreboard, Sent, Transmitted, DUP_THRESH, LOST, PENDING, RETRANSMITTED, SACKED,
 };
 use bentpipe_units::{Duration, Time};
 
-/// What shows that segments are lost.
+/// Evidence for losses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Evidence {
     /// RFC 6675 §4, IsLost(): at least three SACKed runs, or more than two segments' worth of SACKed bytes, lie above.
@@ -17,7 +17,8 @@ pub(crate) enum Evidence {
     /// RFC 8985 §6.2 step 5: `last`, which has arrived, was sent later, and `timeout` (RACK.rtt + RACK.reo_wnd) has passed since
     /// its own sending.
     SentBefore { now: Time, last: Transmitted, timeout: Duration },
-    /// RFC 8985 §6.3: the retransmission timer expired. The oldest segment is lost, and what was sent at least `timeout` ago.
+    /// RFC 8985 §6.3: the retransmission timer expired. The oldest segment is lost, and all that left at least
+    /// `timeout` ago.
     SentAgo { now: Time, timeout: Duration },
     /// The retransmission timer expired: everything that is not SACKed is lost, retransmitted or not. With `forget_sacks` the SACK
     /// information goes too.
@@ -29,7 +30,7 @@ pub(crate) enum Evidence {
     Missing { now: Time, embargo: Duration },
 }
 
-/// What became known by some evidence.
+/// Result of evidence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marked {
     /// Bytes that were not known to be lost, or were retransmitted since.
@@ -59,7 +60,7 @@ impl Scoreboard {
         Marked { bytes: self.lost_ever - before, look_again }
     }
 
-    /// Both conditions hold for all segments below one that they hold for.
+    /// If both conditions hold for a segment, they hold for all below it.
     fn mark_sacked_above(&mut self, smss: u64) {
         loop {
             self.settle_lost_end();
@@ -147,7 +148,7 @@ impl Scoreboard {
             self.mark_lost_again(next.index);
             order.pop_front();
         }
-        // Without losses all that is left was sent later.
+        // Without losses the rest left later.
         let has_earlier = order.front().is_some_and(|first| first.xmit_ts <= last.xmit_ts);
         let earlier = if has_earlier { order.partition_point(|next| next.xmit_ts <= last.xmit_ts) } else { 0 };
         let next = order
@@ -229,7 +230,7 @@ impl Scoreboard {
         }
     }
 
-    /// Move the end of what is lost off SACKed segments.
+    /// Moves the end of the lost data off SACKed segments.
     fn settle_lost_end(&mut self) {
         while self.is_sacked(self.lost_end) {
             let len = self.len_of(self.lost_end);

@@ -1,8 +1,8 @@
-//! What was sent and is not yet acknowledged, segment by segment: the one owner of FlightSize and pipe.
+//! Segments that were sent and are not yet acknowledged: the only owner of FlightSize and pipe.
 //!
-//! Segments stand in a ring in order of sequence. Each is marked SACKed, lost and retransmitted at most once per
-//! loss episode, so that all work is O(1) amortised per segment, plus O(log n) to find a SACK block's edge;
-//! nothing is allocated once the ring has reached the size of the window.
+//! A ring contains the segments in order of sequence. Each is marked SACKed, lost and retransmitted at most once per
+//! loss episode. So all work is O(1) amortised per segment, plus O(log n) to find a SACK block's edge. Nothing is
+//! allocated once the ring has reached the size of the window.
 
 mod acked;
 mod copies;
@@ -35,11 +35,11 @@ const PENDING: u8 = 16;
 struct Sent {
     start: u64,
     xmit_ts: Time,
-    /// For a SACKed segment: an index to its right, with nothing but SACKed segments between.
+    /// For a SACKed segment: an index to its right; all segments between are SACKed.
     skip: u64,
     len: u32,
     bits: u8,
-    /// How often it was retransmitted; saturates.
+    /// Number of its retransmissions; saturates.
     retransmits: u16,
     has_fin: bool,
 }
@@ -54,7 +54,7 @@ impl Sent {
     }
 }
 
-/// What an ACK changed.
+/// Changes by an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entered {
     /// Which of the segments tell of a round trip.
@@ -79,7 +79,7 @@ impl SeqRange {
     }
 }
 
-/// All that is outstanding. Indices count segments since the start of the connection.
+/// All outstanding bytes. Indices count segments since the start of the connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     ring: VecDeque<Sent>,
@@ -104,7 +104,7 @@ pub(crate) struct Scoreboard {
     /// Declared lost at any time, each time counted.
     lost_ever: u64,
     is_detailed: bool,
-    /// What only some need; there with `is_detailed`.
+    /// Optional parts; present with `is_detailed`.
     detail: Option<Box<Detail>>,
 }
 
@@ -164,7 +164,7 @@ impl Scoreboard {
         }
     }
 
-    /// What the ACK has delivered so far.
+    /// Data that the ACK delivered so far.
     #[inline]
     pub(crate) fn delivery(&self) -> &Delivered {
         self.detail.as_ref().map_or(&Delivered::NOTHING, |detail| &detail.delivery)
@@ -247,7 +247,7 @@ impl Scoreboard {
         acked
     }
 
-    /// The receiver holds [left, right). Returns how many bytes of that were not known; what they are joins `acked`.
+    /// The receiver holds [left, right). Returns how many bytes of that were not known, and adds them to `acked`.
     fn sack(&mut self, left: u64, right: u64, acked: &mut Acked) -> u64 {
         let mut index = self.base + self.ring.partition_point(|sent| sent.start < left) as u64;
         let is_detailed = self.is_detailed;
@@ -286,7 +286,7 @@ impl Scoreboard {
         newly
     }
 
-    /// The losses were spurious: what is not SACKed is on its way, as before any was declared. Reported segments stay lost and
+    /// The losses were spurious: all unSACKed segments are on their way again. Reported segments stay lost and
     /// retransmitted.
     pub(crate) fn unmark_lost(&mut self) {
         self.lost_end = self.base;
@@ -321,7 +321,7 @@ impl Scoreboard {
         self.unmark_lost();
     }
 
-    /// What was declared lost left the order of time, and may be lost after all.
+    /// Segments that were declared lost left the order of time, and may be lost after all.
     fn restore_order(&mut self) {
         let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) else { return };
         let outstanding = (self.base..).zip(&self.ring).filter(|(_, sent)| !sent.has(SACKED));
@@ -405,7 +405,7 @@ impl Scoreboard {
         self.total_bytes
     }
 
-    /// An estimate of what is in the network (RFC 6675 SetPipe()).
+    /// An estimate of the bytes in the network (RFC 6675 SetPipe()).
     pub(crate) fn pipe(&self) -> u64 {
         self.total_bytes - self.sacked_bytes - self.lost_bytes + self.retransmitted_bytes
     }
@@ -460,12 +460,12 @@ impl Scoreboard {
         self.end()
     }
 
-    /// How often the segment at `index` was retransmitted.
+    /// Number of retransmissions of the segment at `index` was retransmitted.
     pub(crate) fn retransmits_of(&self, index: u64) -> u16 {
         self.ring.get((index - self.base) as usize).map_or(0, |sent| sent.retransmits)
     }
 
-    /// How often the oldest outstanding segment was retransmitted.
+    /// Number of retransmissions of the oldest outstanding segment.
     pub(crate) fn first_retransmits(&self) -> u32 {
         self.ring.front().map_or(0, |sent| u32::from(sent.retransmits))
     }
