@@ -4,17 +4,17 @@ use bentpipe_units::{Duration, Time};
 
 const PS_PER_MS: u64 = 1_000_000_000;
 
-/// What it shows.
+/// Returns the value of the clock.
 pub(crate) fn clock(now: Time) -> u32 {
     (now.as_ps() / PS_PER_MS) as u32
 }
 
-/// How long ago our clock showed `value`.
+/// Returns the time since our clock showed `value`.
 pub(crate) fn since(now: Time, value: u32) -> Duration {
     Duration::from_millis(u64::from(clock(now).wrapping_sub(value)))
 }
 
-/// The instant that the echo of `value` stands for: as long ago as our clock says, at the start of its millisecond.
+/// Returns the start of the millisecond that an echo of `value` refers to.
 pub(crate) fn instant_of(now: Time, value: u32) -> Time {
     let tick = now.as_ps() / PS_PER_MS * PS_PER_MS;
     Time::from_ps(tick.saturating_sub(since(now, value).as_ps()))

@@ -1,4 +1,5 @@
-//! What all parts of a connection see: how it is set and what was agreed on, to read; timers, events and counters, to write.
+//! Shared state of all parts of a connection: configuration and agreement, to read; timers, events and counters, to
+//! write.
 
 use super::agreed::Agreed;
 use super::timers::Timers;

@@ -1,15 +1,15 @@
-//! What happened on a connection so far.
+//! Counters of a connection.
 
-/// What happened so far; kept by every connection, whoever looks.
+/// Counters since the connection was made. Every connection keeps them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets sent, SYN, FIN and pure ACKs included.
     pub sent_segments: u64,
-    /// Payload bytes sent, resent ones included.
+    /// Payload bytes sent, retransmissions included.
     pub sent_bytes: u64,
-    /// Payload bytes sent again.
+    /// Payload bytes retransmitted.
     pub retransmitted_bytes: u64,
-    /// Segments with payload sent again.
+    /// Segments with payload retransmitted.
     pub retransmitted_segments: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
@@ -39,7 +39,7 @@ pub struct Counters {
     pub challenged: u64,
 }
 
-/// What two connections have done together.
+/// The sum of two connections.
 impl std::ops::AddAssign for Counters {
     fn add_assign(&mut self, other: Self) {
         // Written out, so that the compiler misses a new counter.

@@ -1,6 +1,6 @@
-//! What happens on a connection, as it happens.
+//! Events of a connection.
 
-/// What a connection reports to its driver, besides segments.
+/// Reports of a connection to its driver, besides segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Data may flow.
@@ -29,7 +29,7 @@ pub enum Event {
     ZeroWindow(u64),
     /// Best effort: the data from this offset up to that one are skipped.
     Skipped(u64, u64),
-    /// A record ends at this offset of what the peer sends.
+    /// A record of the peer ends at this offset.
     RecordEnd(u64),
     /// The peer has sent all it will send, and all of it was delivered.
     PeerFinished,

@@ -2,11 +2,11 @@
 
 use bentpipe_units::Time;
 
-/// What a connection may wait for.
+/// Timers of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
-    /// The retransmission timer (RFC 6298). The table holds an instant before which it does not expire; the exact one is
-    /// asked for when that comes, as almost all of these timers are restarted before.
+    /// The retransmission timer (RFC 6298). The table holds an instant before which it does not expire; the exact one
+    /// is computed only then, because almost all of these timers are restarted before.
     Retransmit,
     /// A closed window is probed (RFC 9293 §3.8.6.1).
     Persist,
@@ -18,7 +18,7 @@ pub(crate) enum Timer {
     LossProbe,
     /// TIME-WAIT ends.
     TimeWait,
-    /// What waits for its time to leave may leave.
+    /// A segment may leave, after a wait for pacing.
     Pace,
 }
 
@@ -32,12 +32,12 @@ impl Timer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
     expiries: [Time; Timer::COUNT],
-    /// None expires before this: most timers are restarted later, again and again, so that they need not be looked at.
+    /// None expires before this. Most timers are restarted before they expire, so that the table is rarely searched.
     bound: Time,
 }
 
 impl Timers {
-    /// None of them runs.
+    /// Returns a table without running timers.
     pub(crate) fn stopped() -> Self {
         Self { expiries: [Time::NEVER; Timer::COUNT], bound: Time::NEVER }
     }

@@ -31,14 +31,14 @@ impl Life {
         self.enter(next, tcb);
     }
 
-    /// The peer sent its FIN again: it has not seen our ACK (RFC 9293 §3.10.7.4).
+    /// The peer retransmitted its FIN: it has not seen our ACK (RFC 9293 §3.10.7.4).
     pub(crate) fn on_late_fin(&mut self, now: Time, tcb: &mut Tcb) {
         if self.state == State::TimeWait {
             tcb.cx.timers.set(Timer::TimeWait, now + self.time_wait(now, tcb));
         }
     }
 
-    /// How long TIME-WAIT lasts: with connection counts not long, after a short connection.
+    /// Returns the duration of TIME-WAIT, which is short after a short connection with counts.
     fn time_wait(&self, now: Time, tcb: &Tcb) -> Duration {
         let counts = self.counts.as_ref();
         counts.and_then(|counts| counts.time_wait(now, tcb.sender.rtt.rto())).unwrap_or(TIME_WAIT)
@@ -49,7 +49,7 @@ impl Life {
         let is_syns = [0, self.fast_open.sent].map(|sent| wire.ours(sent)).contains(&segment.ack);
         let answers_syn = segment.flags.has(Flags::ACK) && is_syns;
         let ahead = segment.seq.value().wrapping_sub(wire.ack_field(receiver).value());
-        // What has given its data to the application does not wait for another SYN.
+        // After its data went to the application, a connection does not wait for another SYN.
         let may_listen = self.role == Role::Passive && !(self.counts.is_some() && self.has_early_data());
         match Reset::of(self.state, may_listen, answers_syn, ahead, receiver.room()) {
             Reset::Ignore => {}
@@ -77,7 +77,7 @@ impl Life {
         self.state = state;
     }
 
-    /// Nothing more is tried; the peer is notified.
+    /// Gives up the connection and notifies the peer.
     pub(crate) fn abort(&mut self, tcb: &mut Tcb) {
         let is_open = self.state.is_synchronised();
         tcb.wire.pending.rst = is_open.then(|| tcb.wire.ours(tcb.sender.space.nxt));

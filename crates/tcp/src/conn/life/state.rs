@@ -1,4 +1,4 @@
-//! The states of a connection, and what leads from one to the next.
+//! The states of a connection, and their transitions.
 
 use crate::segment::Flags;
 
@@ -24,7 +24,7 @@ pub enum State {
 pub(crate) struct Fins {
     /// Ours was sent.
     pub(crate) is_sent: bool,
-    /// And acknowledged.
+    /// Our FIN was acknowledged.
     pub(crate) is_acked: bool,
     /// The peer's arrived, and everything before it.
     pub(crate) has_arrived: bool,
@@ -57,7 +57,7 @@ impl State {
     }
 }
 
-/// What a segment asks for that is not for an open connection: before both ends are synchronised, and a SYN later.
+/// Answer to a segment before both ends are synchronised, or to a later SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handshake {
     Nothing,
@@ -81,7 +81,8 @@ pub(crate) enum Handshake {
 }
 
 impl Handshake {
-    /// `is_acceptable`: its ACK acknowledges the SYN, and nothing that was not sent. `is_same_syn`: it begins where the peer's SYN did.
+    /// `is_acceptable`: its ACK acknowledges the SYN, and only data that was sent. `is_same_syn`: it begins where the
+    /// peer's SYN did.
     pub(crate) fn of(state: State, flags: Flags, is_acceptable: bool, is_same_syn: bool) -> Self {
         let (syn, ack) = (flags.has(Flags::SYN), flags.has(Flags::ACK));
         match state {
@@ -98,7 +99,7 @@ impl Handshake {
     }
 }
 
-/// What a reset does.
+/// Effect of a reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reset {
     Ignore,

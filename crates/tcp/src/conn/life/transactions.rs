@@ -1,6 +1,6 @@
-//! T/TCP (RFC 1644): each connection has a count, larger than those of all earlier ones of its host. A server that remembers
-//! the last count of a client takes a larger one for proof that the SYN is new (the TAO test), and with it data and FIN.
-//! What fails the test opens by three segments, its data queued.
+//! T/TCP (RFC 1644): each connection has a count, larger than those of all earlier ones of its host. A server that
+//! remembers the last count of a client takes a larger one for proof that the SYN is new (the TAO test), and with it
+//! data and FIN. A SYN that fails the test opens with three segments, and its data is queued.
 //!
 //! The states of RFC 1644 §3.3 in which the peer has not acknowledged our SYN yet, those with a star, are `SynSent` and
 //! `SynReceived` here: ESTABLISHED* is [`State::SynReceived`](super::State::SynReceived) with early data, CLOSE-WAIT* the same
@@ -8,8 +8,8 @@
 //!
 //! DEVIATION: RFC 1644 lets a client send a window of segments before the SYN is answered. As with Fast Open one leaves.
 //!
-//! DEVIATION: RFC 1644 §3.4 discards segments without a count on a connection that has them. Functions of the network write
-//! ACKs without, and an ACK with SACK blocks, younger than T/TCP, has no room for one.
+//! DEVIATION: RFC 1644 §3.4 discards segments without a count on a connection that has them. Middleboxes write ACKs
+//! without a count, and an ACK with SACK blocks, younger than T/TCP, has no room for one.
 
 use crate::cache::KnownCounts;
 use crate::segment::{CountOption, Options, Segment, SynOptions};
@@ -31,7 +31,7 @@ pub(crate) struct Counts {
     /// CCsend and CCrecv.
     ours: u32,
     pub(super) peers: Option<u32>,
-    /// What the host remembers of the other.
+    /// The host's memory of the other host.
     pub(super) known: KnownCounts,
     /// Server: data and FIN of a SYN that failed the test, until the handshake is complete.
     pub(super) queued: Option<(u16, bool)>,
@@ -68,7 +68,7 @@ impl Counts {
         match (answers, self.known.sent) {
             (true, _) if self.peers.is_none() => (CountOption::None, None),
             (true, _) => (CountOption::Count(self.ours), self.peers),
-            // RFC 1644 §2.1: a count that is no proof says so, and asks for a handshake.
+            // RFC 1644 §2.1: a new count asks for a handshake.
             (false, Some(sent)) if is_after(self.ours, sent) => (CountOption::Count(self.ours), None),
             (false, _) => (CountOption::New(self.ours), None),
         }
@@ -84,7 +84,7 @@ impl Counts {
         match syn.count {
             _ if passes => self.known.received = self.peers,
             CountOption::Count(_) => {}
-            // The client has lost its count, or has none: nothing that it said before holds.
+            // The client has lost its count, or has none: earlier counts are invalid.
             CountOption::New(_) | CountOption::None => self.known.received = None,
         }
         passes
@@ -115,7 +115,7 @@ impl Counts {
         self.peers.is_some_and(|peers| peers != count)
     }
 
-    /// How long TIME-WAIT lasts; none: as without counts (RFC 1644 §2.4).
+    /// Returns the duration of TIME-WAIT; `None`: as without counts (RFC 1644 §2.4).
     pub(super) fn time_wait(&self, now: Time, rto: Duration) -> Option<Duration> {
         (self.peers.is_some() && now.saturating_since(self.opened_at) < MSL).then(|| rto * TIME_WAIT_RTOS)
     }

@@ -7,7 +7,7 @@ use bentpipe_units::{Duration, Time};
 /// The ACK that is due.
 #[derive(Clone, Debug)]
 pub(crate) struct AckDuty {
-    /// How long an ACK may be delayed, and what that is counted from.
+    /// Longest delay of an ACK, and its starting point.
     delay: Duration,
     timer: DelayTimer,
     /// Segments for which one ACK is sent: as the policy has it, or as the sender told.
@@ -20,7 +20,7 @@ pub(crate) struct AckDuty {
     pub(super) is_polled: bool,
 }
 
-/// A receiver that is polled acknowledges data by itself after this long, if nobody does.
+/// Time after which a polled receiver acknowledges data without a poll.
 const UNPOLLED_MAX: Duration = Duration::from_secs(60);
 
 impl AckDuty {

@@ -1,4 +1,4 @@
-//! What arrived: in order up to RCV.NXT, and in runs beyond it.
+//! Data that arrived: in order up to RCV.NXT, and in runs beyond it.
 
 use crate::segment::SackBlocks;
 use bentpipe_units::Seq;
@@ -15,9 +15,9 @@ pub(crate) struct Reassembly {
     pub(super) beyond: u64,
     /// Left edges of the runs that changed last, the newest first.
     recent: [u64; 4],
-    /// Since it was asked last, a gap opened or was filled.
+    /// A gap opened or was filled since the last report.
     has_gap_news: bool,
-    /// What arrived twice and was not reported yet (RFC 2883).
+    /// Data that arrived twice and was not reported yet (RFC 2883).
     pub(super) duplicate: Option<(u64, u64)>,
     /// Position after the peer's last byte, once its FIN was seen.
     pub(super) fin_at: Option<u64>,
@@ -118,7 +118,7 @@ impl Reassembly {
         self.recent[0] = left;
     }
 
-    /// Runs that are to be reported, the newest first (RFC 2018 §4); before them, what arrived twice, if `with_duplicate`
+    /// Runs to report, the newest first (RFC 2018 §4); before them, data that arrived twice, if `with_duplicate`
     /// (RFC 2883 §4).
     pub(crate) fn sack_blocks(&self, first_data: Seq, max: usize, with_duplicate: bool) -> SackBlocks {
         let mut blocks = SackBlocks::default();
@@ -153,14 +153,14 @@ impl Reassembly {
         std::mem::take(&mut self.has_gap_news)
     }
 
-    /// What is missing first, before something that begins beyond `offset`.
+    /// Returns the first missing range, before data that begins beyond `offset`.
     pub(super) fn hole_after(&self, offset: u64) -> Option<(u64, u64)> {
         let at = self.runs.partition_point(|&(left, _)| left <= offset);
         let &(end, _) = self.runs.get(at)?;
         Some((at.checked_sub(1).map_or(self.nxt, |before| self.runs[before].1), end))
     }
 
-    /// Where the run ends that the byte at `offset` is in; `offset` if it has not arrived.
+    /// Returns the end of the run that contains the byte at `offset`; `offset` if it has not arrived.
     pub(super) fn reach(&self, offset: u64) -> u64 {
         if offset < self.nxt {
             return self.nxt;

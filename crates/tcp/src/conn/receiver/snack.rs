@@ -1,7 +1,8 @@
 //! SNACK at the receiver (SCPS-TP, CCSDS 714.0-B): which hole the next ACK reports.
 //!
-//! When a gap opens or is filled, the holes are reported in ascending order, one with each ACK (in the long form all that a bit
-//! vector can say): the first, at the acknowledged byte, up to three times, the others once.
+//! When a gap opens or is filled, the holes are reported in ascending order. Each ACK reports one, or as many as the
+//! bit vector of the long form holds. The first hole, at the acknowledged byte, is reported up to three times, the
+//! others once.
 //!
 //! Readings. Corruption is reported on as many ACKs as the first hole. The bits of the vector only report holes; there is no bit
 //! for data that end between two units.
@@ -11,7 +12,7 @@ use crate::config;
 use crate::scps::{BitVector, ScpsOptions, SnackOption};
 use crate::segment::Options;
 
-/// What is missing, to be reported.
+/// Reports of missing data.
 #[derive(Clone, Debug)]
 pub(crate) struct SnackReports {
     settings: config::Snack,
@@ -29,7 +30,7 @@ struct Turn {
     is_due: bool,
     /// Reports since the last gap opened or was filled.
     count: u32,
-    /// Where the last hole that was reported ends.
+    /// End of the last hole that was reported.
     next: u64,
 }
 
@@ -55,7 +56,7 @@ impl SnackReports {
         Self { settings, unit: u64::from(smss), has_vector, turn: Turn::default(), corrupted: 0 }
     }
 
-    /// A packet of the peer arrived corrupted; the next ACKs say so, if that was agreed on.
+    /// A packet of the peer arrived corrupted; the next ACKs report it, if that was agreed on.
     pub(crate) fn on_corrupted(&mut self) {
         if self.settings.corruption_experienced {
             self.corrupted = self.settings.resnacks;
@@ -76,7 +77,7 @@ impl SnackReports {
         }
     }
 
-    /// The next report, with up to so many bytes of bit vector.
+    /// Returns the next report, with a bit vector of at most `vector_max` bytes.
     fn report(&mut self, data: &mut Reassembly, vector_max: usize) -> Option<SnackOption> {
         let (start, end) = self.turn.next_hole(data, self.settings.resnacks)?;
         let (acked, unit) = (data.nxt, self.unit);

@@ -1,4 +1,4 @@
-//! The window to advertise: what the buffer allows, in worthwhile steps.
+//! The advertised window: free space of the buffer, in worthwhile steps.
 
 use super::tuning::Tuning;
 use crate::config::BufferGrowth;
@@ -20,7 +20,7 @@ pub(crate) struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// A buffer of `limit` bytes; with `start`, one that begins with that and grows to the limit.
+    /// A buffer of `limit` bytes. With `start`, it begins with that size and grows to the limit.
     pub(super) fn new(smss: u32, limit: u64, start: Option<(u64, BufferGrowth)>) -> Self {
         let buffer = start.map_or(limit, |(start, _)| start.min(limit));
         Self {
@@ -42,7 +42,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// The application takes up to `bytes`. Returns how many it got, and whether the window opens enough to say so at once.
+    /// The application takes up to `bytes`. Returns how many it got, and whether the window opens enough for an ACK.
     pub(super) fn read(&mut self, nxt: u64, bytes: u64) -> (u64, bool) {
         let taken = bytes.min(self.unread);
         self.unread -= taken;
