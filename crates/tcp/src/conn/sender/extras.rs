@@ -10,11 +10,6 @@ use super::polls::Polls;
 use super::probe_segments::Probes;
 use super::records::Records;
 use super::reported::Notified;
-use super::state::Sender;
-use crate::cc::CongestionControl;
-use crate::conn::context::Context;
-use crate::scps::ScpsOptions;
-use crate::segment::{Ecn, Flags, Options, Segment};
 
 /// Parts of a sender that few connections have.
 #[derive(Clone, Debug, Default)]
@@ -49,71 +44,5 @@ impl SenderExtras {
     /// Whether the ACK that is being processed reports marks.
     pub(super) fn is_echoed(&self) -> bool {
         self.ecn.as_ref().is_some_and(|ecn| ecn.is_echoed)
-    }
-}
-
-impl Sender {
-    /// The extras, for a part that is on.
-    pub(super) fn extras_mut(&mut self) -> &mut SenderExtras {
-        self.extras.get_or_insert_with(Box::default)
-    }
-
-    /// Sets a part, or removes that of earlier SYNs.
-    pub(super) fn settle<T>(&mut self, value: Option<T>, part: impl FnOnce(&mut SenderExtras) -> &mut Option<T>) {
-        if value.is_some() || self.extras.is_some() {
-            *part(self.extras_mut()) = value;
-        }
-    }
-
-    pub(crate) fn has_ecn(&self) -> bool {
-        self.extras.as_ref().is_some_and(|extras| extras.ecn.is_some())
-    }
-
-    pub(crate) fn has_ack_ratio(&self) -> bool {
-        self.extras.as_ref().is_some_and(|extras| extras.ack_ratio.is_some())
-    }
-
-    pub(crate) fn has_probes(&self) -> bool {
-        self.extras.as_ref().is_some_and(|extras| extras.probes.is_some())
-    }
-
-    pub(super) fn probes_mut(&mut self) -> Option<&mut Probes> {
-        self.extras.as_mut()?.probes.as_mut()
-    }
-
-    pub(crate) fn paces_acks(&self) -> bool {
-        self.extras.as_ref().is_some_and(|extras| extras.paces_acks)
-    }
-
-    /// Adds the features of a segment with data from `start` on.
-    pub(crate) fn add_to_data(&mut self, start: u64, segment: &mut Segment, cx: &mut Context) {
-        let Some(extras) = self.extras.as_deref_mut() else { return };
-        if let Some(records) = &mut extras.records {
-            if segment.len > 0 && records.has_end(start + u64::from(segment.len), self.space.una) {
-                let said = if let Options::Scps(said) = segment.options { said } else { ScpsOptions::default() };
-                segment.options = Options::Scps(ScpsOptions { record_boundary: true, ..said });
-            }
-        }
-        if let Some(probes) = &mut extras.probes {
-            probes.on_sent(start, segment.len);
-        }
-        if !segment.is_retransmission && start < extras.early {
-            // The peer did not accept the data in the SYN.
-            segment.is_retransmission = true;
-            cx.counters.retransmitted_bytes += u64::from(segment.len);
-            cx.counters.retransmitted_segments += 1;
-        }
-        if let (Some(ecn), true, false) = (&extras.ecn, segment.len > 0, segment.is_retransmission) {
-            segment.ecn = if ecn.sends_ect { Ecn::Ect0 } else { segment.ecn };
-            if self.reducer.take_cwr() && ecn.sends_cwr() {
-                segment.flags = segment.flags.with(Flags::CWR);
-            }
-        }
-        if extras.signals_slow_start && self.cc.cwnd() < self.cc.ssthresh() {
-            segment.flags = segment.flags.with(Flags::SLOW_START);
-        }
-        if let (Some(ratio), Options::None, false) = (&extras.ack_ratio, segment.options, segment.is_retransmission) {
-            segment.options = ratio.told().map_or(Options::None, Options::AckRatio);
-        }
     }
 }

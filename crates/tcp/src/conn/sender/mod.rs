@@ -1,5 +1,6 @@
-//! The sending side: what an ACK, a timer and free room in the windows lead to. All control flow of sending is here; the parts
-//! below get values and give values, and none of them knows a TCP header, so that another transport can use them.
+//! The sending side: reactions to ACKs, timers and free room in the windows. All control flow of sending is here. The
+//! parts below exchange values with it. Positions are offsets; of a header, the parts read only timestamps, the ECN
+//! field and the options of SCPS-TP, and only `features` writes to a segment.
 //!
 //! | part | decides |
 //! |---|---|
@@ -10,10 +11,10 @@
 //! | [`Episode`](episode) | when recovery begins and ends |
 //! | [`Reducer`](reduce) | how far the window falls, and whether it does |
 //! | [`WindowFeedback`](feedback) | whether windows that the network advertises show a link error |
-//! | [`Notified`](notified) | what nodes of the network report, and what leaves again for that |
-//! | [`Undo`](undo) | what was spurious, and what comes back |
+//! | [`Notified`](notified) | reports of nodes of the network, and the retransmissions for them |
+//! | [`Undo`](undo) | spurious episodes, and the state to restore |
 //! | [`AckRatio`](ack_ratio) | for how many segments the receiver sends an ACK |
-//! | [`Polls`](polls) | when the receiver is asked what it has |
+//! | [`Polls`](polls) | times of polls of the receiver |
 //! | [`Usage`](usage) | whether the window is used, so that it may grow |
 //! | [`Rtt`](rtt), [`Rates`](rate), [`Pacer`](pacing) | round-trip times and the retransmission timer, delivery rates, departures |
 
@@ -23,6 +24,7 @@ mod detect;
 mod ecn;
 mod episode;
 mod extras;
+mod features;
 mod feedback;
 mod limit;
 mod notified;
@@ -73,11 +75,11 @@ use scoreboard::{Doubt, Entered};
 use state::view;
 use usage::Used;
 
-/// What an ACK leads to, in this order (`specs/README` rule 5): marks, scoreboard, RTT sample, what was spurious, recovery,
+/// Reactions to an ACK, in this order (`specs/README` rule 5): marks, scoreboard, RTT sample, undo, recovery,
 /// congestion control, timers.
 impl Sender {
-    /// An ACK of everything below `ack` arrived, with this feedback of marks. Called before the rest of it is processed, so that
-    /// the window is reduced from what was outstanding when it came.
+    /// An ACK of everything below `ack` arrived, with this feedback of marks. Called before the scoreboard enters it,
+    /// so that the window is reduced from the data outstanding at its arrival.
     #[inline(never)]
     pub(crate) fn on_ecn_echo(&mut self, now: Time, ack: u64, echo: EcnEcho, cx: &mut Context) {
         let packets = (ack - self.space.una).div_ceil(self.space.smss());
@@ -117,8 +119,8 @@ impl Sender {
         }
     }
 
-    /// An ACK is about to be entered into the scoreboard, in detail. False: it says nothing, as those of data to an end that only
-    /// receives.
+    /// An ACK is about to be entered into the scoreboard, in detail. Returns false if the ACK carries no information,
+    /// as the ACKs on data to a pure receiver.
     #[inline(never)]
     fn begin_ack(&mut self, now: Time, ack: Ack<'_>, cx: &Context) -> bool {
         self.note_app_limited();
@@ -141,7 +143,7 @@ impl Sender {
         true
     }
 
-    /// Enter an ACK, which `advances` or not, into the scoreboard: what it taught.
+    /// Enter an ACK, which `advances` or not, into the scoreboard. Returns the facts.
     #[inline(always)]
     fn enter(&mut self, ack: &Ack<'_>, advances: bool) -> AckFacts {
         let newly_acked = ack.offset - self.space.una;
@@ -200,7 +202,7 @@ impl Sender {
         }
     }
 
-    /// The rest of an ACK that advances, where more is known of what it delivered.
+    /// The rest of an advancing ACK, in detail.
     #[inline(never)]
     fn answer_in_detail(&mut self, now: Time, ack: Ack<'_>, mut facts: AckFacts, cx: &mut Context) -> Advance {
         if let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() {
@@ -222,7 +224,7 @@ impl Sender {
         advance
     }
 
-    /// An ACK that acknowledges nothing new: duplicate or selective, or it says nothing.
+    /// An ACK that acknowledges nothing new: duplicate or selective, or without information.
     #[inline(never)]
     fn on_old_ack(&mut self, now: Time, ack: Ack<'_>, cx: &mut Context) {
         let (has_sack, has_snack) = (cx.agreed.sack, cx.agreed.snack.is_some());
@@ -309,7 +311,7 @@ impl Sender {
             return self.rtt.on_acked(now, self.space.una, &facts.acked);
         }
         // DEVIATION: RFC 7323 §4.2 lowers the gains when there are many samples in a round trip. They are those of
-        // RFC 6298 here, whatever gives the samples.
+        // RFC 6298 here, with any source of samples.
         if let Some(timestamps) = ack.timestamps {
             self.rtt.update(since(now, timestamps.echo));
         }
@@ -357,7 +359,7 @@ impl Sender {
     }
 }
 
-/// Early data, ECN, polls and probe segments: what only some connections do.
+/// Early data, records, polls and probe segments.
 impl Sender {
     /// The SYN carries data, and perhaps a FIN: as many bytes as `early`.
     pub(crate) fn on_early_data(&mut self, now: Time, early: u64) {
@@ -373,7 +375,7 @@ impl Sender {
         self.set_smss(config.smss);
     }
 
-    /// A record ends with what was offered so far.
+    /// A record ends with the data offered so far.
     pub(crate) fn end_record(&mut self) {
         if let Some(SenderExtras { records: Some(records), .. }) = self.extras.as_deref_mut() {
             records.push(self.space.offered);
@@ -402,7 +404,7 @@ impl Sender {
         is_due
     }
 
-    /// The probe segment that is due: offset and length of what it copies.
+    /// Returns the offset and length of the data that a due probe segment copies.
     pub(crate) fn next_probe_segment(&mut self, now: Time, sends_data: bool, cx: &mut Context) -> Option<(u64, u16)> {
         let probes = self.extras.as_mut()?.probes.as_mut()?;
         if probes.are_copies() {
@@ -448,7 +450,7 @@ impl Sender {
     }
 }
 
-/// What others may ask.
+/// Queries.
 impl Sender {
     /// Sequence space sent and not acknowledged (RFC 5681).
     #[inline]
@@ -490,7 +492,7 @@ impl Sender {
     }
 }
 
-/// What tests look at.
+/// Queries of tests.
 #[cfg(test)]
 impl Sender {
     /// RFC 6675, pipe.
