@@ -165,6 +165,7 @@ fn merged(old: Duration, new: Duration, share: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Sharing;
 
     const SMSS: u64 = 1000;
 
@@ -198,5 +199,22 @@ mod tests {
         assert_eq!(merged(ms(6000), ms(5000), 8), ms(5875));
         assert_eq!(merged(ms(6000), ms(7000), 8), ms(7000));
         assert_eq!(merged(ms(1000), ms(600), 4), ms(900));
+    }
+
+    #[test]
+    fn rfc9040_5_an_outdated_path_is_replaced() {
+        let config = Config { sharing: Some(Sharing::default()), ..Config::default() };
+        let lesson = |segments: u64| {
+            let (ended, cwnd) = (Ended::CongestionAvoidance, segments * SMSS);
+            Lesson { ended, cwnd, ssthresh: cwnd, rtt: None }
+        };
+        let after = |age| {
+            let mut cache = PathCache::default();
+            cache.learn(Time::ZERO, &config, u64::MAX, lesson(100));
+            cache.learn(Time::ZERO + age, &config, u64::MAX, lesson(40));
+            known(&cache).0
+        };
+        let age_max = Sharing::default().age_max;
+        assert_eq!([after(age_max), after(age_max + ms(1))], [70, 40]);
     }
 }

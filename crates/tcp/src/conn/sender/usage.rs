@@ -328,3 +328,19 @@ fn shrink(cc: &mut Cc, cwnd: u64) {
     let before = cc.cwnd();
     cc.set_window(cwnd.min(before), cc.ssthresh().max(before - before / 4));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc7661_4_2_pipe_ack_is_the_largest_sample_of_three_round_trips() {
+        let rtt = Duration::from_millis(500);
+        let mut pipe = PipeAck::default();
+        let volumes = [8000, 1000, 1000, 1000, 1000, 1000].iter().enumerate().map(|(round, &newly)| {
+            pipe.on_ack(Time::ZERO + rtt * round as u64, newly, rtt);
+            pipe.volume()
+        });
+        assert_eq!(Vec::from_iter(volumes), [None, Some(8000), Some(8000), Some(8000), Some(8000), Some(1000)]);
+    }
+}

@@ -1,4 +1,4 @@
-//! Recovery beyond the classic procedures: RACK-TLP, PRR, early retransmit, FACK, and what is undone.
+//! Recovery beyond the classic procedures: RACK-TLP, PRR, early retransmit, FACK, and undo.
 
 use super::*;
 use crate::segment::Timestamps;
@@ -286,7 +286,7 @@ fn lost_beyond_the_recovery_point(change: impl FnOnce(&mut Config)) -> Bench {
     s
 }
 
-/// As RFC 6675 §5 step 4 has it, and Linux: what is lost begins a recovery, retransmitted or not.
+/// RFC 6675 §5 step 4 and Linux: lost data begins a recovery, retransmitted or not.
 #[test]
 fn rfc8985_repaired_losses_that_are_outstanding_begin_another_recovery() {
     for (reenter, recoveries) in [(true, 2), (false, 1)] {
@@ -297,7 +297,8 @@ fn rfc8985_repaired_losses_that_are_outstanding_begin_another_recovery() {
     }
 }
 
-/// The echo of what an earlier recovery retransmitted is older than what this one did, and no sign that this one is spurious.
+/// The echo of an earlier recovery's retransmission is older than those of this one, and no sign that this one is
+/// spurious.
 #[test]
 fn rfc3522_3_2_an_echo_of_an_earlier_recovery_undoes_nothing() {
     let mut s = lost_beyond_the_recovery_point(|config| {
@@ -312,7 +313,7 @@ fn rfc3522_3_2_an_echo_of_an_earlier_recovery_undoes_nothing() {
     assert!(!s.is_undone());
 }
 
-/// A queue grows during recovery; ACKs that do not advance give a sample by what they report, if the timer is to know.
+/// A queue grows during recovery; ACKs that do not advance give a sample by their reports, if configured.
 #[test]
 fn rto_samples_are_taken_from_what_is_sacked_if_wanted() {
     for (sack_samples, expected) in [(true, 150), (false, 100)] {
@@ -423,8 +424,8 @@ fn rfc8985_7_tail_losses_are_repaired() {
     assert_eq!((s.conn.counters().timeouts, s.conn.flight_size()), (0, 0));
 }
 
-/// Test 7 and RFC 8985 §7.4: the loss that a probe repaired is answered once the ACK passes the probe; not if the receiver
-/// says that it had both.
+/// Test 7 and RFC 8985 §7.4: the loss that a probe repaired reduces the window once the ACK passes the probe, but not
+/// if the receiver reports that it had both.
 #[test]
 fn rfc8985_7_4_a_repaired_loss_reduces_the_window() {
     for (duplicate, reduced) in [(false, true), (true, false)] {
@@ -454,7 +455,7 @@ fn rfc8985_6_3_young_segments_survive_a_timeout() {
     s.at(Time::from_ps(rto.as_ps() - Duration::from_millis(10).as_ps())).send(2);
     s.at(rto).conn.handle_wakeup(rto);
     assert_eq!(s.leaving(), [1]);
-    // Two young ones and the resent one.
+    // Two young ones and the retransmitted one.
     assert_eq!(s.conn.tcb.sender.pipe(), 3 * SMSS);
 }
 
@@ -530,7 +531,7 @@ fn rfc5682_2_1_a_late_round_trip_is_no_loss() {
         assert!(!s.is_undone());
         let leaving = s.ack(2, &[]);
         assert!(s.is_undone());
-        assert!(leaving.iter().all(|&segment| segment >= 12), "nothing is resent: {leaving:?}");
+        assert!(leaving.iter().all(|&segment| segment >= 12), "no retransmission: {leaving:?}");
         assert_eq!((s.cwnd(), s.ssthresh()), (cwnd, ssthresh), "{response:?}");
     }
 }
@@ -547,7 +548,7 @@ fn rfc5682_2_1_duplicates_mean_loss() {
     assert!(s.cwnd() <= 3 && !s.is_undone());
 }
 
-/// Test 3: a SACK block of what was never resent decides at once.
+/// Test 3: a SACK block of data that was never retransmitted decides immediately.
 #[test]
 fn rfc5682_3_1_sack_decides_at_once() {
     let mut s = with_detection(CcKind::Sack, 10, SpuriousResponse::Restore);
@@ -586,7 +587,7 @@ fn rfc3522_3_an_older_echo_is_the_answer_to_the_original() {
     }
 }
 
-/// Test 5: undone when all that was resent turned out to be needless.
+/// Test 5: undone when all retransmissions turned out to be needless.
 #[test]
 fn rfc3708_3_all_retransmissions_were_duplicates() {
     let mut s = Bench::new(CcKind::Sack, 10, |config| config.spurious_detection = SpuriousDetection::Dsack);
@@ -620,8 +621,8 @@ fn rfc4015_3_3_the_timer_becomes_patient() {
     assert!(s.conn.rto() > Duration::from_secs(3), "{}", s.conn.rto());
 }
 
-/// What controllers and tables take for the round-trip time is that of what the ACK newly delivers, not of what arrived long
-/// ago; a retransmission makes it unknown.
+/// The round-trip time for controllers and tables is that of newly delivered data, not of data that arrived long ago. A
+/// retransmission makes it unknown.
 #[test]
 fn the_round_trip_of_a_hole_is_not_that_of_what_was_sacked_above_it() {
     let ms_of = |s: &mut Bench| s.conn.take_rtt().map(|rtt| rtt.as_ps() / 1_000_000_000);
@@ -647,4 +648,36 @@ fn rfc9293_3_8_6_a_window_that_shrank_to_nothing_is_probed_with_rack_too() {
     s.at(ms(100)).conn.handle_segment(ms(100), &closed);
     assert_eq!(s.leaving(), NONE);
     assert_eq!([s.wake_up(), s.wake_up()], [[1], [1]]);
+}
+
+#[test]
+fn rfc2883_5_the_first_block_is_a_duplicate_if_it_is_old_or_inside_the_second() {
+    let s = Bench::new(CcKind::Sack, 10, |_| ());
+    let wire = &s.conn.tcb.wire;
+    let duplicate = |blocks: &[(u64, u64)]| {
+        let blocks = Vec::from_iter(blocks.iter().map(|&(left, right)| (wire.ours(left), wire.ours(right))));
+        wire.read_sack(&blocks, 2000, 9000).dsack
+    };
+    assert_eq!(duplicate(&[(1000, 2000), (4000, 6000)]), Some((1000, 2000)));
+    assert_eq!(duplicate(&[(4000, 5000), (4000, 6000)]), Some((4000, 5000)));
+    assert_eq!([duplicate(&[(4000, 7000), (4000, 6000)]), duplicate(&[(4000, 5000)])], [None; 2]);
+}
+
+/// The timer expires after 1, 3, 7, 15 and 31 s.
+#[test]
+fn rfc1122_4_2_3_5_an_ack_of_new_data_restarts_the_time_to_give_up() {
+    for (is_acked, states) in [(false, [State::Closed; 2]), (true, [State::Established, State::Closed])] {
+        let mut s =
+            Bench::new(CcKind::NewReno, 4, |config| config.give_up = GiveUp::AfterTime(Duration::from_secs(10)));
+        s.send(40);
+        s.wake_up_until(Time::ZERO + Duration::from_secs(8));
+        if is_acked {
+            s.ack(1, &[]);
+        }
+        let seen = [20, 40].map(|seconds| {
+            s.wake_up_until(Time::ZERO + Duration::from_secs(seconds));
+            s.conn.state()
+        });
+        assert_eq!(seen, states, "{is_acked}");
+    }
 }

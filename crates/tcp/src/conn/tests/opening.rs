@@ -1,4 +1,4 @@
-//! Data in the SYN, and what connections leave to one another.
+//! Data in the SYN, and measurements that connections share.
 
 use super::*;
 use crate::cache::PathCache;
@@ -52,7 +52,7 @@ fn rfc7413_a_request_and_its_reply_take_one_round_trip() {
     let none = PathCache::default();
     let plain = call(&Config::default(), 500, 500, &[], &none);
     assert_eq!((plain.2, fast_open_of(&plain.3), plain.3.len), (Time::ZERO + R * 2, FastOpenOption::None, 0));
-    // First contact: a cookie is asked for, nothing is saved.
+    // First contact: the client asks for a cookie, and saves no time.
     let (a, _, at, syn) = call(&config(false), 500, 500, &[], &none);
     assert_eq!((at, fast_open_of(&syn), syn.len), (Time::ZERO + R * 2, FastOpenOption::Request, 0));
     let mut cache = PathCache::default();
@@ -65,7 +65,7 @@ fn rfc7413_a_request_and_its_reply_take_one_round_trip() {
         (a.counters().sent_bytes, b.counters().delivered_bytes, a.counters().retransmitted_bytes),
         (500, 500, 0)
     );
-    // The same for a client that is said to know it.
+    // A client that is configured to know the cookie.
     assert_eq!(call(&config(true), 500, 500, &[], &none).2, Time::ZERO + R);
 }
 
@@ -78,14 +78,15 @@ fn rfc7413_4_2_1_what_fits_a_packet_goes_along() {
     assert_eq!(u64::from(syn.len) + u64::from(syn.header_len()), 1512, "as long as a full segment with timestamps");
 }
 
-/// RFC 7413 §4.2.2: the server acknowledges the SYN alone; the data follow at once, and that is no loss.
+/// RFC 7413 §4.2.2: the server acknowledges the SYN alone; the data follows immediately, without a sign of loss.
 #[test]
 fn rfc7413_4_2_2_wrong_cookies_cost_a_round_trip() {
     let mut wrong = config(true);
     wrong.fast_open = Some(FastOpen { is_known: true, cookie: [1; 8] });
     let (a, b, at, syn) = call(&wrong, 500, 500, &[], &PathCache::default());
     assert_eq!((at, syn.len), (Time::ZERO + R * 2, 500));
-    assert_eq!((a.counters().retransmitted_bytes, a.counters().timeouts, a.counters().fast_retransmits), (500, 0, 0));
+    assert_eq!((a.counters().retransmitted_bytes, a.counters().retransmitted_segments), (500, 1));
+    assert_eq!((a.counters().timeouts, a.counters().fast_retransmits), (0, 0));
     assert_eq!((a.ssthresh(), b.counters().delivered_bytes), (None, 500));
     // The right one came with the SYN-ACK.
     let mut cache = PathCache::default();
@@ -105,7 +106,7 @@ fn rfc7413_4_1_3_1_lost_syns_are_remembered() {
     assert_eq!(next.life.fast_open_option(&next.tcb.cx.config, false), FastOpenOption::None);
     next.prime(&cache, Time::ZERO + Duration::from_secs(3600));
     assert_eq!(next.life.fast_open_option(&next.tcb.cx.config, false), FastOpenOption::Cookie(COOKIE));
-    // The SYN-ACK is lost: the server has the data, and says so to the plain SYN.
+    // The SYN-ACK is lost: the server has the data, and acknowledges it after the plain SYN.
     let (a, b, _, _) = call(&config(true), 500, 500, &[1], &PathCache::default());
     assert_eq!((b.counters().arrived_bytes, b.counters().delivered_bytes), (500, 500));
     assert_eq!((a.acked_bytes(), a.counters().sent_bytes), (500, 500), "not sent twice");
@@ -115,8 +116,8 @@ fn transactions(is_known: bool) -> Config {
     Config { transactions: Some(Transactions { is_known }), ..Config::default() }
 }
 
-/// A transaction of one connection that both ends close: who opens sends a request and its FIN, who answers a reply and its FIN.
-/// Returns both ends with when the reply was there, and what each end sent, in segments.
+/// A transaction of one connection that both ends close: who opens sends a request and its FIN, who answers a reply and
+/// its FIN. Returns both ends with the time of the reply, and the segments of each end.
 fn transact(caches: &mut [PathCache; 2], count: u32) -> (Time, [u64; 2]) {
     let end = |role, cache: &PathCache| {
         let mut end = Connection::new(transactions(false), role, Seq::new(7));
@@ -154,7 +155,7 @@ fn rfc1644_2_2_a_transaction_takes_three_segments() {
     caches[1] = PathCache::default();
     assert_eq!(transact(&mut caches, 10), (Time::ZERO + R * 2, [3, 2]));
     assert_eq!(transact(&mut caches, 11), (Time::ZERO + R, [2, 1]));
-    // The client has: its count is no proof, it says so, and the server forgets.
+    // The client has: its new count is no proof, and the server forgets the old one.
     caches[0] = PathCache::default();
     assert_eq!(transact(&mut caches, 3), (Time::ZERO + R * 2, [3, 2]));
     assert_eq!(transact(&mut caches, 4), (Time::ZERO + R, [2, 1]));
@@ -223,7 +224,7 @@ fn rfc9040_5_remembered_windows_save_rounds() {
     let (a, _, at, _) = call(&first, bytes, 1, &[], &PathCache::default());
     // Handshake, four rounds, and the reply's way back.
     assert_eq!(at, Time::ZERO + R + R * 3 + R);
-    // What such a connection leaves, had it gone on to a window of a hundred.
+    // Measurements of such a connection if it had gone on to a window of a hundred.
     let mut cache = PathCache::default();
     a.contribute(&mut cache, at);
     for _ in 0..3 {
@@ -231,6 +232,6 @@ fn rfc9040_5_remembered_windows_save_rounds() {
         a.contribute(&mut cache, at);
     }
     let (_, _, at, _) = call(&sharing(SharedCwnd::Full), bytes, 1, &[], &cache);
-    // Handshake, one way there and one back, and what pacing takes to spread the window: about a round trip.
+    // Handshake, one way there and one back, and the time to pace the window: about a round trip.
     assert!(at > Time::ZERO + R * 5 / 2 && at <= Time::ZERO + R * 13 / 4, "{at}");
 }

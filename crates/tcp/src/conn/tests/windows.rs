@@ -1,4 +1,4 @@
-//! What the receiver advertises and echoes, and what the sender makes of it.
+//! Windows and echoes of the receiver, and reactions of the sender.
 
 use super::*;
 
@@ -122,8 +122,8 @@ fn rfc9293_3_7_4_nagle() {
     }
 }
 
-/// RFC 1122 §4.2.3.4: into a window smaller than a segment only what is half of the largest window seen, or what the
-/// override timer lets go.
+/// RFC 1122 §4.2.3.4: into a window smaller than a segment, only data of half the largest window leaves, or data that
+/// the override timer releases.
 #[test]
 fn rfc1122_4_2_3_4_senders_avoid_silly_windows() {
     let mut s = Bench::new(CcKind::Reno, 10, |config| config.receive_buffer = 4 * SMSS);
@@ -149,7 +149,7 @@ fn rfc1122_4_2_3_4_senders_avoid_silly_windows() {
     assert_eq!(lens, [1000, 1000]);
 }
 
-/// RFC 2760 §3.2.3.3: nothing is delayed while the sender says that it is in slow start.
+/// RFC 2760 §3.2.3.3: no ACK is delayed while the sender signals slow start.
 #[test]
 fn rfc2760_3_2_3_3_delayed_acks_after_slow_start() {
     let mut s = Bench::new(CcKind::Reno, 4, |config| {
@@ -242,4 +242,29 @@ fn tuned_send_buffers_hold_two_windows() {
     s.time_out();
     s.ack(7, &[]);
     assert_eq!((s.cwnd(), s.conn.tcb.sender.space.buffer), (2, 15 * SMSS));
+}
+
+#[test]
+fn rfc9293_3_10_7_4_an_older_segment_does_not_change_the_window() {
+    let mut s = Bench::new(CcKind::Reno, 4, |config| config.window_scaling = false);
+    s.send(4);
+    let newer = Segment { seq: s.conn.tcb.wire.peers(1000), window: 30_000, ..s.peer_segment(2000) };
+    for segment in [newer, Segment { window: 50_000, ..s.peer_segment(2000) }] {
+        s.conn.handle_segment(s.now, &segment);
+        assert_eq!(s.conn.receive_window(), 30_000);
+    }
+}
+
+#[test]
+fn rfc9293_3_8_6_1_probes_of_a_closed_window_are_at_most_a_minute_apart() {
+    let mut s = Bench::new(CcKind::Reno, 4, |config| config.give_up = GiveUp::Never);
+    s.conn.handle_segment(s.now, &Segment { window: 0, ..s.peer_segment(0) });
+    s.send(4);
+    let gaps = [(); 10].map(|()| {
+        let before = s.now;
+        s.wake_up();
+        s.now - before
+    });
+    assert_eq!(gaps[9], Duration::from_secs(60));
+    assert!(gaps.is_sorted());
 }
