@@ -1,8 +1,8 @@
-//! `cargo bench -p bentpipe-tcp --bench acks`: what an ACK costs each sender, in instructions, counted by valgrind.
+//! `cargo bench -p bentpipe-tcp --bench acks`: cost of an ACK for each sender, in instructions, counted by valgrind.
 //!
-//! A transfer with losses by a full queue: 100 packets of queue at 12 Mbit/s behind 100 ms; the average over 40,000 ACKs, most
-//! of them for two segments. The first count is all that a sender does from the arrival of an ACK to the last segment that it lets
-//! go, the second what of that its congestion control does. The receiver and the path are not counted.
+//! A transfer with losses by a full queue: 100 packets of queue at 12 Mbit/s behind 100 ms; the average over 40,000
+//! ACKs, most of them for two segments. The first count covers the sender from the arrival of an ACK to the last
+//! segment that it sends, the second its congestion control. The receiver and the path are not counted.
 #![allow(clippy::print_stdout)]
 
 use bentpipe_tcp::cc::{
@@ -16,7 +16,8 @@ use std::process::{Command, ExitCode};
 
 /// Instructions for each ACK that no sender may exceed, in those of `sack`, which is Reno with the recovery of most.
 const ALLOWED: f64 = 3.0;
-/// Who models the path and paces each segment may cost more; and whoever has an ACK for a third of a round trip only.
+/// A controller that models the path and paces each segment may cost more, and one with an ACK for only a third of a
+/// round trip.
 const EXEMPT: &[&str] = &["bbr1", "bbr2", "bbr3", "leocc", "stp"];
 const ACKS: [u64; 2] = [20_000, 60_000];
 const SEGMENT_TIME: Duration = Duration::from_millis(1);
@@ -62,7 +63,7 @@ fn per_ack(name: &str, what: &str) -> Result<f64, String> {
     Ok((many? - few?) / (ACKS[1] - ACKS[0]) as f64)
 }
 
-/// Instructions within the function `what` and all that it calls.
+/// Instructions of the function `what` and its callees.
 fn count(name: &str, acks: u64, what: &str) -> Result<f64, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new("valgrind")
@@ -81,7 +82,7 @@ fn count(name: &str, acks: u64, what: &str) -> Result<f64, String> {
 const STEP: &str = "counted_step";
 const HOOK: &str = "counted_hook";
 
-/// A sender, its receiver and the path between them, until so many ACKs came back.
+/// A sender, its receiver and the path between them, until `acks` ACKs came back.
 fn transfer(kind: CcKind, acks: u64, is_wrapped: bool) {
     let recovery = kind.recovery();
     let mut config =
@@ -125,7 +126,7 @@ fn transfer(kind: CcKind, acks: u64, is_wrapped: bool) {
     }
 }
 
-/// What is counted: an ACK arrives, or time has passed, and what may leave then does.
+/// The counted step: an ACK arrives or time passes, and permitted data leaves.
 #[inline(never)]
 fn counted_step(sender: &mut Connection, now: Time, ack: Option<&Segment>, leaving: &mut Vec<Segment>) {
     match ack {

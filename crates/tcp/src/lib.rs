@@ -1,7 +1,7 @@
 //! A TCP connection without input or output: segments and time go in, segments and events come out.
 //!
 //! The crate cannot reach a clock, a socket or a random source, and it moves ranges, not bytes: whoever
-//! drives it owns the payload. The simulator drives it with virtual time; the wire will with real time.
+//! drives it owns the payload. The simulator drives it with virtual time, the emulator with real time.
 //!
 //! Start at [`Connection`]; its parts are listed there.
 #![forbid(unsafe_code)]

@@ -19,12 +19,12 @@ const CORRUPTION_EXPERIENCED: u8 = 23;
 /// Bytes of a SNACK without its bit vector.
 const SNACK_LEN: usize = 6;
 
-/// What an end of SCPS-TP can do. A feature is on if both ends offer it.
+/// Capabilities of an end of SCPS-TP. A feature is on if both ends offer it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScpsCapabilities {
-    /// Those of the constants of this type that are offered.
+    /// Offered features: the constants of this type.
     pub features: u8,
-    /// Of header compression.
+    /// Connection identifier of header compression.
     pub connection: u8,
 }
 
@@ -46,7 +46,8 @@ impl ScpsCapabilities {
         [CAPABILITIES, 4, self.features, self.connection]
     }
 
-    /// What the options of a SYN say; none if they do not, or make no sense. Extended bindings are skipped.
+    /// Returns the capabilities in the options of a SYN; `None` if there are none, or the options are malformed.
+    /// Extended bindings are skipped.
     pub fn decode(options: &[u8]) -> Option<Self> {
         let mut found = None;
         for option in Walk(options) {
@@ -61,11 +62,11 @@ impl ScpsCapabilities {
 /// A negative acknowledgement. Offsets and sizes are in units of the segment size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SnackOption {
-    /// From the acknowledged byte to the hole, rounded down.
+    /// Units from the acknowledged byte to the hole, rounded down.
     pub offset: u16,
-    /// Of the hole, rounded up.
+    /// Units of the hole, rounded up.
     pub size: u16,
-    /// What lies beyond this hole; empty in the short form.
+    /// Units beyond this hole; empty in the short form.
     pub beyond: BitVector,
 }
 
@@ -94,13 +95,13 @@ impl BitVector {
         self.bytes.get(at / 8).is_some_and(|byte| byte & 0x80 >> (at % 8) != 0)
     }
 
-    /// The units before the last one that has arrived, that one included: of those after it nothing is said.
+    /// The number of units up to the last unit that arrived. The vector does not cover later units.
     pub fn units(&self) -> usize {
         let last = self.as_bytes().iter().rposition(|byte| *byte != 0);
         last.map_or(0, |at| 8 * (at + 1) - self.bytes[at].trailing_zeros() as usize)
     }
 
-    /// As it stands in the option.
+    /// Returns the bytes of the option.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -116,7 +117,7 @@ impl BitVector {
 /// The options of SCPS-TP on an ACK or on data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScpsOptions {
-    /// What is missing.
+    /// The missing data.
     pub snack: Option<SnackOption>,
     /// Packets of the peer arrived corrupted.
     pub corruption_experienced: bool,
@@ -160,8 +161,8 @@ impl ScpsOptions {
         bytes
     }
 
-    /// What the options of a header say; none if they make no sense. Other options are skipped, and of a longer bit vector
-    /// what exceeds the longest.
+    /// Returns the content of the options of a header; `None` if they are malformed. Other options are skipped, and of
+    /// a longer bit vector what exceeds the longest.
     pub fn decode(options: &[u8]) -> Option<Self> {
         let mut found = Self::default();
         for option in Walk(options) {

@@ -1,19 +1,19 @@
-//! A connection: what goes in, what comes out, and which part decides what.
+//! A connection: its contract, and its parts.
 //!
 //! | part | decides |
 //! |---|---|
 //! | [`Life`](life) | the state (RFC 9293): opening, closing, resets, data in the SYN |
-//! | [`Tcb`](tcb) | what an open connection consists of: the parts below, and what data and ACKs do to them |
-//! | [`Receiver`](receiver) | reassembly, when to acknowledge, which window to advertise, what to report |
-//! | [`Sender`](sender) | what is outstanding, lost, retransmitted, sent next; its parts are listed there |
+//! | [`Tcb`](tcb) | an open connection: the parts below, and the effects of data and ACKs on them |
+//! | [`Receiver`](receiver) | reassembly, acknowledgements and their reports, the advertised window |
+//! | [`Sender`](sender) | outstanding, lost and retransmitted data, the next data to send; its parts are listed there |
 //! | [`Wire`](wire) | header fields from offsets, and offsets from header fields |
 //! | [`Timers`](timers) | when to wake up: one table |
-//! | [`Context`](context) | what all of them see: configuration, what was agreed on, timers, events, counters |
+//! | [`Context`](context) | state that all parts share: configuration, agreement, timers, events, counters |
 //!
-//! `impl Connection` stands in this file alone: the calls of its contract, and their order. The parts do not know it: they get
-//! values and what is theirs, and give values. Sender and receiver do not know each other.
+//! Only this file has `impl Connection`: the calls of its contract, and their order. The parts do not use it. Sender
+//! and receiver do not use each other: the TCB passes values between them.
 //!
-//! How an ACK travels from part to part is in `docs/develop/architecture.md`.
+//! `docs/develop/architecture.md` follows an ACK from part to part.
 
 mod agreed;
 mod clock;
@@ -88,7 +88,7 @@ pub struct Connection {
 /// Flags of segments that are not for an open connection, or do not speak of its data.
 const SLOW_PATH: Flags = Flags::SYN.with(Flags::RST).with(Flags::DUMMY);
 
-/// What goes in.
+/// Inputs.
 impl Connection {
     /// A connection that has neither sent nor received anything. `iss` is the initial sequence number. Connections that are
     /// configured alike can share a configuration.
@@ -128,7 +128,8 @@ impl Connection {
         self.handle_basics(now, segment, None);
     }
 
-    /// The same with a segment that has timestamps and no other option. Compiled here, so that callers are not longer for it.
+    /// As `handle_plain`, with a segment that has timestamps and no other option. Compiled here, so that callers are
+    /// not longer for it.
     #[inline(never)]
     pub fn handle_stamped(&mut self, now: Time, segment: &PlainSegment, timestamps: Timestamps) {
         self.handle_basics(now, segment, Some(timestamps));
@@ -155,7 +156,7 @@ impl Connection {
         life.on_heard(now, tcb);
     }
 
-    /// A segment for an open connection, one of which has more than the basics.
+    /// A segment for an open connection, if the segment or the connection is not plain.
     #[inline(never)]
     fn handle_with_options(&mut self, now: Time, segment: &Segment) {
         self.handle_open(now, segment.into());
@@ -196,13 +197,14 @@ impl Connection {
         }
     }
 
-    /// A packet of the peer arrived corrupted, and is not to be looked at; the IP or link layer says so. It is reported with the
-    /// next ACKs, if that was agreed on.
+    /// A packet of the peer arrived corrupted, and its content must not be used. The IP or link layer reports it. It is
+    /// reported with the next ACKs, if that was agreed on.
     pub fn handle_corrupted(&mut self) {
         self.tcb.receiver.on_corrupted();
     }
 
-    /// A function of the network notifies this end, as far as [`Config::error_reports`] and [`Config::packet_size`] heed that.
+    /// A middlebox notifies this end. The notice counts as far as [`Config::error_reports`] and [`Config::packet_size`]
+    /// heed that.
     pub fn handle_notice(&mut self, now: Time, notice: Notice) {
         if self.life.state.is_synchronised() {
             self.tcb.handle_notice(now, notice);
@@ -219,8 +221,8 @@ impl Connection {
         feedback.header_len().map(|_| feedback)
     }
 
-    /// What a packet with `segment` carries for the routers on its way, and back to the other end; none: nothing, as
-    /// [`Config::feedback`] says.
+    /// Returns the header of a packet with `segment` for routers and the other end; `None`: [`Config::feedback`] has
+    /// none.
     pub fn explicit_header(&mut self, now: Time, segment: &Segment) -> Option<ExplicitHeader> {
         let asks = segment.len > 0 || segment.flags.has(Flags::SYN);
         self.tcb.explicit_header(now, asks)
@@ -260,7 +262,7 @@ impl Connection {
         }
     }
 
-    /// A record ends with what has been offered so far. Its last segment says so, if best effort was agreed on.
+    /// A record ends with the data offered so far. Its last segment is flagged, if best effort was agreed on.
     pub fn end_record(&mut self) {
         self.tcb.sender.end_record();
     }
@@ -282,20 +284,20 @@ impl Connection {
         }
     }
 
-    /// Nothing more is tried, and what is not acknowledged is given up; a peer that knows of the connection gets a reset
-    /// (RFC 9293 §3.10.5).
+    /// Gives up the connection and its unacknowledged data. A peer that knows of the connection gets a reset (RFC 9293
+    /// §3.10.5).
     pub fn abort(&mut self) {
         self.life.abort_by_user(&mut self.tcb);
     }
 
-    /// What the congestion control may choose at random follows from `seed`; give each connection its own.
+    /// Seeds the random choices of the congestion control. Give each connection its own seed.
     pub fn set_random_seed(&mut self, seed: u64) {
         self.life.random_seed = seed;
     }
 
-    /// Where the clocks of this end's host start in their ticks, in place of what the configuration says: that of the
-    /// retransmission timer, and that of delayed ACKs, if it is free-running. Connections that differ in nothing else share a
-    /// configuration. To be called before [`open`](Self::open).
+    /// Sets the offsets of the host's clocks in their ticks, instead of those in the configuration: the clock of the
+    /// retransmission timer, and that of delayed ACKs, if it is free-running. So connections that differ only in these
+    /// share a configuration. Call this before [`open`](Self::open).
     pub fn set_clocks(&mut self, retransmission: Duration, delayed_ack: Duration) {
         self.tcb.sender.rtt.set_phase(retransmission);
         self.tcb.receiver.set_phase(delayed_ack);
@@ -314,7 +316,7 @@ impl Connection {
         }
     }
 
-    /// Use segments of `smss` payload bytes from now on, also for what has to be retransmitted.
+    /// Uses segments of `smss` payload bytes from now on, also for retransmissions.
     pub fn set_smss(&mut self, smss: u32) {
         self.tcb.sender.set_smss(smss);
     }
@@ -324,8 +326,8 @@ impl Connection {
         self.tcb.sender.measure_rates();
     }
 
-    /// Begin with what `cache` knows, as far as [`Config::sharing`], Fast Open and T/TCP ask for it. To be called before
-    /// [`open`](Self::open).
+    /// Begins with the measurements in `cache`, as far as [`Config::sharing`], Fast Open and T/TCP need them. Call this
+    /// before [`open`](Self::open).
     pub fn prime(&mut self, cache: &PathCache, now: Time) {
         if self.life.state != State::Closed {
             return;
@@ -350,7 +352,7 @@ impl Connection {
     }
 }
 
-/// What comes out.
+/// Outputs.
 impl Connection {
     /// The next segment to send now, or `None`. Its answer may change after any other call.
     #[must_use]
@@ -369,15 +371,17 @@ impl Connection {
         self.tcb.next_ack(now)
     }
 
-    /// Whether all segments to be sent now are plain but for [timestamps](Self::timestamps): then [`poll_plain`](Self::poll_plain) gives
-    /// what [`poll_transmit`](Self::poll_transmit) would, without them, and costs less. It stays so until something goes in.
+    /// Whether all segments to send now are plain, apart from [timestamps](Self::timestamps). Then
+    /// [`poll_plain`](Self::poll_plain) gives the segments of [`poll_transmit`](Self::poll_transmit) without them, at
+    /// less cost. The answer is valid until the next input.
     #[must_use]
     #[inline(always)]
     pub fn sends_plainly(&self) -> bool {
         self.tcb.sends_plainly() && self.life.sends_data()
     }
 
-    /// The next segment to send now, or `None`. Only to be asked while the connection [sends plainly](Self::sends_plainly).
+    /// The next segment to send now, or `None`. Call this only while the connection [sends
+    /// plainly](Self::sends_plainly).
     #[must_use]
     #[inline(always)]
     pub fn poll_plain(&mut self, now: Time) -> Option<PlainSegment> {
@@ -392,14 +396,14 @@ impl Connection {
         self.tcb.next_plain_ack()
     }
 
-    /// What all plain segments carry that leave now, if timestamps were agreed on.
+    /// Returns the timestamps of all plain segments that leave now, if agreed on.
     #[must_use]
     #[inline(always)]
     pub fn timestamps(&self, now: Time) -> Option<Timestamps> {
         self.tcb.wire.stamp(now, &self.tcb.cx)
     }
 
-    /// Of connections that are not plain, while a control segment waits, and in states in which no data are sent.
+    /// For connections that are not plain, waiting control segments, and states in which no data leaves.
     #[cold]
     #[inline(never)]
     fn poll_slow_path(&mut self, now: Time) -> Option<Segment> {
@@ -479,14 +483,14 @@ impl Connection {
     }
 }
 
-/// What may be asked at any time.
+/// Queries, at any time.
 impl Connection {
-    /// Where the connection stands (RFC 9293 §3.3.2).
+    /// Returns the state of the connection (RFC 9293 §3.3.2).
     pub fn state(&self) -> State {
         self.life.state
     }
 
-    /// What happened so far.
+    /// Returns the counters.
     pub fn counters(&self) -> &Counters {
         &self.tcb.cx.counters
     }
@@ -522,14 +526,14 @@ impl Connection {
         self.tcb.sender.rtt.rto()
     }
 
-    /// The exact round-trip time that the last ACK of new data showed, whatever the clock's granularity; taken
-    /// by the call. For measurement: the sender itself uses what its clock shows.
+    /// Takes the exact round-trip time of the last ACK of new data, without the clock's granularity. For measurement:
+    /// the sender itself uses what its clock shows.
     #[inline]
     pub fn take_rtt(&mut self) -> Option<Duration> {
         self.tcb.sender.rtt.last.take()
     }
 
-    /// What the last ACK said about the rate of delivery, if [measured](Self::measure_rates).
+    /// Returns the rate of delivery that the last ACK showed, if [measured](Self::measure_rates).
     pub fn rate_sample(&self) -> Option<RateSample> {
         self.tcb.sender.rate_sample()
     }
@@ -567,8 +571,8 @@ impl Connection {
         self.life.has_early_data()
     }
 
-    /// What keeps this end from sending more, after [`poll_transmit`](Self::poll_transmit) has given `None`; none before it
-    /// opens, and when all is acknowledged that will ever be sent.
+    /// Returns the limit of this end's sending, after [`poll_transmit`](Self::poll_transmit) has given `None`; `None`
+    /// before it opens, and after all data is acknowledged.
     #[inline]
     pub fn send_limit(&self) -> Option<SendLimit> {
         if self.life.state.is_synchronised() {

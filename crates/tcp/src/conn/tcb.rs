@@ -1,4 +1,4 @@
-//! The transmission control block (RFC 9293 §3.3.1): what an open connection consists of, and what data and ACKs do to it.
+//! The transmission control block (RFC 9293 §3.3.1): parts of an open connection, and effects of data and ACKs.
 
 use super::context::Context;
 use super::events::Event;
@@ -21,7 +21,7 @@ pub(crate) struct Tcb {
     pub(crate) cx: Context,
 }
 
-/// What arrives.
+/// Arrivals.
 impl Tcb {
     /// `ack`: offset that the segment acknowledges, not beyond what was sent.
     ///
@@ -129,7 +129,7 @@ impl Tcb {
         self.cx.counters.delivered_bytes += arrival.delivered;
     }
 
-    /// What only some connections look for in a segment with data: marks, the signal of slow start, how fast they come.
+    /// Reads the features in a segment with data: marks, the signal of slow start, the ACK ratio, records.
     #[inline(never)]
     fn inspect(&mut self, now: Time, segment: &Segment, start: u64) {
         let Self { sender, receiver, wire, cx } = self;
@@ -163,7 +163,7 @@ impl Tcb {
 
 /// Best effort.
 impl Tcb {
-    /// Data arrive that begin at `start`: what has been missing for too long is skipped, unless they fill it.
+    /// Data arrive that begin at `start`: data that has been missing for too long is skipped, unless they fill it.
     fn skip(&mut self, now: Time, segment: &Segment, start: u64) {
         let Self { receiver, cx, .. } = self;
         if matches!(segment.options, Options::Scps(options) if options.record_boundary) {
@@ -188,7 +188,7 @@ impl Tcb {
     }
 }
 
-/// What leaves.
+/// Departures.
 impl Tcb {
     /// Whether what leaves next has no options beside timestamps.
     #[inline(always)]
@@ -229,8 +229,7 @@ impl Tcb {
         Some(Segment { timestamps, options, ..plain.into() })
     }
 
-    /// What only some connections do to a segment: feedback of marks; with data also the signal of slow start, the ACK
-    /// ratio, and permission to be marked.
+    /// Adds the features to a segment: connection count, feedback of marks, and with data those of the sender.
     #[inline(never)]
     pub(crate) fn add_features(&mut self, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
@@ -253,7 +252,7 @@ impl Tcb {
         }
     }
 
-    /// The answer to a probe segment, or else one that is due.
+    /// Returns the answer to a probe segment, or else a due probe segment.
     pub(crate) fn next_probe_segment(&mut self, now: Time, sends_data: bool) -> Option<Segment> {
         let Self { sender, receiver, wire, cx } = self;
         let (start, len) = match receiver.take_probe_answer() {
@@ -297,7 +296,7 @@ impl Tcb {
         wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::RST, receiver, cx)
     }
 
-    /// What leaves is complete: the next segment may have to wait for its time.
+    /// A complete segment leaves: the next one may have to wait for its time.
     #[inline(always)]
     pub(crate) fn pace(&mut self, now: Time, segment: &Segment) {
         if self.sender.is_paced {
@@ -313,7 +312,7 @@ impl Tcb {
         }
     }
 
-    // Not rare: called so, it costs those that are not paced no registers.
+    // `cold` only to spare unpaced connections registers.
     #[cold]
     #[inline(never)]
     fn note_pace(&mut self, now: Time, has_data: bool, len: u16, header_len: u8) {
@@ -334,7 +333,7 @@ impl Tcb {
         self.sender.pacer.must_wait(now, &mut self.cx.timers)
     }
 
-    /// What later connections over this path can learn.
+    /// Returns measurements for later connections over this path.
     pub(crate) fn lesson(&self) -> Lesson {
         let Sender { cc, rtt, .. } = &self.sender;
         let (cwnd, ssthresh) = (self.sender.cwnd(), cc.ssthresh());

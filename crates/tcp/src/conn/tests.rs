@@ -77,7 +77,7 @@ fn rfc6582_3_2_impatient_restarts_the_timer_once() {
     }
 }
 
-/// Duplicates of what was sent before the last episode prove nothing (RFC 6582 §3.2 step 2).
+/// Duplicates of data from before the last episode prove nothing (RFC 6582 §3.2 step 2).
 #[test]
 fn rfc6582_3_2_no_second_episode_below_recover() {
     let mut s = Bench::new(CcKind::NewReno, 10, |_| ());
@@ -99,14 +99,14 @@ fn tcpmin_waits_for_the_timer() {
     assert_eq!((s.ack(8, &[]), s.cwnd()), (vec![8, 9], 2));
 }
 
-/// Test 3: Tahoe resends on the third duplicate.
+/// Test 3: Tahoe retransmits on the third duplicate.
 #[test]
 fn tahoe_restarts_from_the_hole() {
     let mut s = Bench::new(CcKind::Tahoe, 8, |_| ());
     s.send(30);
     assert_eq!([(); 4].map(|()| s.ack(0, &[])), [vec![], vec![], vec![0], vec![]]);
     assert_eq!((s.ssthresh(), s.cwnd()), (4, 1));
-    // Go-back-N: what was outstanding is sent again in slow start.
+    // Go-back-N: outstanding data is retransmitted in slow start.
     assert_eq!((s.ack(1, &[]), s.cwnd()), (vec![1, 2], 2));
     assert_eq!(s.ack(8, &[]), [8, 9, 10]);
 }
@@ -192,7 +192,7 @@ fn rfc6675_5_1_no_recovery_below_the_timeout() {
     assert_eq!(s.ack(1, &[]), [1, 2]);
     (4..9).for_each(|right| drop(s.ack(1, &[(3, right)])));
     assert_eq!(s.conn.counters().fast_retransmits, 0);
-    // What the receiver holds is skipped when resending.
+    // Retransmission skips the data that the receiver holds.
     assert_eq!(s.ack(2, &[(3, 9)]), [9, 10]);
 }
 
@@ -235,7 +235,7 @@ fn rfc1122_4_2_3_5_give_up_after_a_time() {
         s.conn.handle_wakeup(s.now);
         s.leaving();
     }
-    // 1 + 2 + 4 + ... + 32, then 60 s each (the upper bound): the first resend was at 1 s.
+    // 1 + 2 + 4 + ... + 32, then 60 s each (the upper bound): the first retransmission was at 1 s.
     assert_eq!(s.now, Time::ZERO + Duration::from_secs(63 + 60));
 }
 
@@ -296,7 +296,7 @@ fn segments_shrink_in_mid_connection() {
     assert_eq!((largest, s.conn.flight_size()), (500, 0));
 }
 
-/// A timeout in fast recovery halves what recovery had in the network, not all that was ever outstanding.
+/// A timeout in fast recovery halves the data of recovery in the network, not all outstanding data.
 #[test]
 fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     for cc in [CcKind::Reno, CcKind::NewReno, CcKind::Sack] {

@@ -32,7 +32,8 @@ impl Timer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
     expiries: [Time; Timer::COUNT],
-    /// None expires before this. Most timers are restarted before they expire, so that the table is rarely searched.
+    /// No timer expires before this. Most timers are restarted before they expire, so that the table is rarely
+    /// searched.
     bound: Time,
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn path(flight_size: u64) -> PathState {
     }
 }
 
-/// A delivery of nothing over a window in full use. Tests state what differs.
+/// An empty delivery over a window in full use. Tests state what differs.
 pub(crate) const DELIVERY: Delivery = Delivery {
     newly_delivered: 0,
     delivered: 0,
@@ -47,7 +47,7 @@ pub(crate) const DELIVERY: Delivery = Delivery {
     echoed_rtt: None,
 };
 
-/// A sample of nothing that took no time. Tests state what differs.
+/// An empty sample. Tests state what differs.
 pub(crate) const RATE_SAMPLE: RateSample = RateSample {
     delivered: 0,
     interval: Duration::ZERO,

@@ -48,8 +48,9 @@ impl FastOpenState {
         self.cookie.map_or(FastOpenOption::Request, FastOpenOption::Cookie)
     }
 
-    /// A first SYN with a cookie, or with a count that proves that it is new, takes as much of what is `offered` along as fits a
-    /// packet of the server's MSS; with a count also the FIN, where `closes` and all fits. Whether it does.
+    /// Adds data to a first SYN with a cookie, or with a count that proves that it is new: as many of the `offered`
+    /// bytes as fit a packet of the server's MSS. With a count it also adds the FIN, if `closes` and all data fits.
+    /// Returns whether the SYN has early data.
     pub(super) fn add_early_data(&mut self, offered: u64, closes: bool, syn: &mut Segment) -> bool {
         let has_count = match syn.options {
             Options::Syn(SynOptions { fast_open: FastOpenOption::Cookie(_), .. }) => false,

@@ -1,4 +1,4 @@
-//! Opening and closing (RFC 9293 §3.5, §3.6): the state, what the handshake settles, and what earlier connections taught.
+//! Opening and closing (RFC 9293 §3.5, §3.6): the state, the handshake, and measurements of earlier connections.
 
 mod challenge;
 mod close;
@@ -36,7 +36,7 @@ const TIME_WAIT: Duration = Duration::from_secs(240);
 /// SYNs without an answer before giving up (RFC 1122 §4.2.3.5: at least three minutes).
 const SYN_RETRANSMITS_MAX: u32 = 8;
 
-/// State of a connection, and what its opening needs.
+/// State of a connection, and data for its opening.
 #[derive(Clone, Debug)]
 pub(crate) struct Life {
     pub(crate) state: State,
@@ -68,7 +68,7 @@ impl Life {
         }
     }
 
-    /// Begin with what `cache` knows; SRTT and RTTVAR are returned.
+    /// Begins with the measurements in `cache`. Returns SRTT and RTTVAR.
     pub(crate) fn prime(&mut self, cache: &PathCache, now: Time, config: &Config) -> Option<(Duration, Duration)> {
         let opening = &mut self.fast_open;
         if let Some((cookie, mss)) = cache.cookie() {
@@ -147,8 +147,8 @@ fn ecn_setup(wanted: EcnFeedback, answers: bool, agreed: Option<&EcnReceiver>) -
     }
 }
 
-/// What a SYN or SYN-ACK settles, ECN last; `smss` and the options `ours` are what this end wants. None for `syn`: without a
-/// handshake both ends want the same, and get it.
+/// Returns the settlement of a SYN or SYN-ACK, ECN last. This end wants `smss` and the options `ours`. Without a `syn`,
+/// and so without a handshake, both ends want the same and get it.
 fn settle(config: &Config, smss: u32, ours: SynOptions, syn: Option<&Segment>) -> (Agreed, EcnFeedback) {
     let peer = match syn.map(|segment| segment.options) {
         None => ours,

@@ -203,8 +203,8 @@ impl Life {
         }
     }
 
-    /// Client: a SYN-ACK arrived. What it acknowledges beyond the SYN has arrived; the rest is sent again at once, and
-    /// that is no loss (RFC 7413 §4.2.2). Returns what it brings beside the SYN.
+    /// Client: a SYN-ACK arrived. The early data that it acknowledges has arrived. The rest is retransmitted
+    /// immediately, without a sign of loss (RFC 7413 §4.2.2). Returns the content besides the SYN.
     fn complete(&mut self, now: Time, segment: &Segment, tcb: &mut Tcb) -> Option<Segment> {
         let acked = tcb.wire.acked_offset(segment.ack, 0);
         if tcb.wire.ours(acked) != segment.ack || acked > self.fast_open.sent {

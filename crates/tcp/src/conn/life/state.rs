@@ -113,8 +113,8 @@ pub(crate) enum Reset {
 }
 
 impl Reset {
-    /// In SYN-SENT it counts if it `answers_syn`; later by how far `ahead` of what is expected it lies, with so much `room` in the
-    /// window.
+    /// In SYN-SENT it counts if it `answers_syn`; later, its distance `ahead` of the expected number decides, with
+    /// `room` bytes left in the window.
     pub(crate) fn of(state: State, may_listen: bool, answers_syn: bool, ahead: u32, room: u64) -> Self {
         match state {
             State::Closed | State::Listen => Self::Ignore,

@@ -2,9 +2,9 @@
 //! remembers the last count of a client takes a larger one for proof that the SYN is new (the TAO test), and with it
 //! data and FIN. A SYN that fails the test opens with three segments, and its data is queued.
 //!
-//! The states of RFC 1644 §3.3 in which the peer has not acknowledged our SYN yet, those with a star, are `SynSent` and
-//! `SynReceived` here: ESTABLISHED* is [`State::SynReceived`](super::State::SynReceived) with early data, CLOSE-WAIT* the same
-//! after the peer's FIN, LAST-ACK* and SYN-SENT* those in which our FIN has left too.
+//! RFC 1644 §3.3 marks the states in which the peer has not acknowledged our SYN yet with a star. They are `SynSent`
+//! and `SynReceived` here. ESTABLISHED* is [`State::SynReceived`](super::State::SynReceived) with early data, and
+//! CLOSE-WAIT* is that after the peer's FIN. In LAST-ACK* and SYN-SENT* our FIN has left too.
 //!
 //! DEVIATION: RFC 1644 lets a client send a window of segments before the SYN is answered. As with Fast Open one leaves.
 //!

@@ -125,12 +125,12 @@ impl Sender {
         }
     }
 
-    /// The network says which share of packets survives.
+    /// The network reports the share of packets that survives.
     pub(crate) fn on_survival(&mut self, survival: f32) {
         self.reducer.on_survival(survival);
     }
 
-    /// Takes the error rate of an earlier connection, or one that was reported before data could be sent.
+    /// Takes an error rate from an earlier connection, or from a report before data could be sent.
     pub(crate) fn prime_error_rate(&mut self, rate: f32) {
         if let Some(notified) = self.notified_mut() {
             notified.rate = Some(rate);

@@ -29,8 +29,8 @@ pub(crate) struct PrrAck {
 }
 
 impl Prr {
-    /// Recovery begins with `flight_size` outstanding, of which `sacked` is SACKed; the ACK that began it delivered
-    /// `delivered`, which counts as in flight (RFC 9937; RFC 6937 takes FlightSize).
+    /// Recovery begins with `flight_size` outstanding, of which `sacked` is SACKed. The `delivered` bytes of its first
+    /// ACK count as in flight (RFC 9937; RFC 6937 takes FlightSize).
     pub(crate) fn new(
         bound: Reduction,
         ssthresh: u64,

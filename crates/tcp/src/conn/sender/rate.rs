@@ -20,7 +20,7 @@ pub(crate) struct Rates {
     /// Samples are bounded by the application until more than this is delivered.
     app_limited: Option<u64>,
     min_rtt: Option<Duration>,
-    /// By segment, from `base` on; none for segments from before a change of the segment size.
+    /// Records by segment, from `base` on. Segments from before a change of the segment size have none.
     notes: VecDeque<Option<Note>>,
     base: u64,
     /// Counted for duplicate ACKs without SACK, and not yet acknowledged.

@@ -26,7 +26,7 @@ impl Sender {
         self.answer(now, finding, cx)
     }
 
-    /// What an ACK, which was entered, reports as missing.
+    /// Handles the holes that an entered ACK reports.
     pub(super) fn find_holes(&mut self, now: Time, ack: &Ack<'_>, cx: &mut Context) {
         let Some(option) = ack.scps.and_then(|scps| scps.snack) else { return };
         if cx.agreed.snack.is_none() {

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub(crate) struct Notified {
     /// Bytes that were, and are not acknowledged; in order, apart from one another.
     ranges: Vec<Reported>,
-    /// Those of them that are still to be retransmitted.
+    /// Reported ranges that must still be retransmitted.
     pub(super) due: VecDeque<(u64, u64)>,
     /// Ranges whose first segment has left; the others leave as the window permits.
     pub(super) rest: VecDeque<(u64, u64)>,

@@ -116,8 +116,8 @@ impl Undo {
             una: path.snd_una,
             nxt: path.snd_nxt,
             stamp: None,
-            // RFC 3522 §3.2 and RFC 3708 §3 compare with what this episode retransmits, and what an earlier one did would answer:
-            // its timestamps are older, its duplicates are not of this one.
+            // RFC 3522 §3.2 and RFC 3708 §3 compare with retransmissions of this episode. Those of an earlier episode
+            // would mislead: they have older timestamps, and duplicates outside this episode.
             unproven: (by_timeout || !has_retransmitted).then_some(0),
             has_duplicates: false,
             until: None,

@@ -30,7 +30,7 @@ impl Bench {
         Self { conn, now: Time::ZERO }
     }
 
-    /// Offer this many segments and say which ones leave.
+    /// Offers this many segments. Returns the segments that leave.
     pub(in crate::conn) fn send(&mut self, segments: u64) -> Vec<u64> {
         self.conn.offer(segments * SMSS);
         self.leaving()
@@ -43,12 +43,12 @@ impl Bench {
             .collect()
     }
 
-    /// An ACK for all segments below `ack`, with SACK blocks, arrives; says which segments leave.
+    /// An ACK for all segments below `ack`, with SACK blocks, arrives. Returns the segments that leave.
     pub(in crate::conn) fn ack(&mut self, ack: u64, sack: &[(u64, u64)]) -> Vec<u64> {
         self.ack_echoing(ack, sack, None)
     }
 
-    /// The same with timestamps, of which one is echoed.
+    /// As `ack`, with an echoed timestamp.
     pub(in crate::conn) fn ack_echoing(&mut self, ack: u64, sack: &[(u64, u64)], echo: Option<u32>) -> Vec<u64> {
         let first = self.conn.tcb.wire.iss.at(1);
         let mut blocks = SackBlocks::default();
@@ -90,7 +90,7 @@ impl Bench {
         self
     }
 
-    /// The next timer expires; says what leaves.
+    /// The next timer expires. Returns the segments that leave.
     pub(super) fn wake_up(&mut self) -> Vec<u64> {
         self.now = self.conn.next_wakeup();
         self.conn.handle_wakeup(self.now);
@@ -128,7 +128,7 @@ impl Bench {
     }
 }
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
     Deliver,
@@ -140,7 +140,7 @@ pub(super) enum Fate {
     Mark,
 }
 
-/// Two ends, `a` and `b`, and what is on its way between them.
+/// Two ends, `a` and `b`, and the packets between them.
 pub(super) struct Pair {
     pub(super) a: Connection,
     pub(super) b: Connection,
@@ -173,7 +173,7 @@ impl Pair {
         }
     }
 
-    /// What both have to send leaves; the k-th packet of all meets `fate(k)`.
+    /// Transmits the segments of both; the k-th packet of all meets `fate(k)`.
     pub(super) fn transmit(&mut self, fate: &impl Fn(u64) -> Fate) {
         for to_b in [true, false] {
             let conn = if to_b { &mut self.a } else { &mut self.b };

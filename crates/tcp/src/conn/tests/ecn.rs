@@ -20,7 +20,7 @@ impl Bench {
     }
 }
 
-/// `specs/ecn.md`, test 1: one reduction per window, to half or as RFC 8511 says.
+/// `specs/ecn.md`, test 1: one reduction per window, to half or by RFC 8511.
 #[test]
 fn rfc3168_6_1_2_one_reduction_per_window() {
     for (beta, left) in [(None, 10), (Some(800), 16), (Some(850), 17)] {
@@ -89,7 +89,7 @@ fn open(client: EcnFeedback, server: EcnFeedback) -> (Connection, Connection, [u
     open_acked(client, server, 1)
 }
 
-/// The same, with an ACK for so many segments.
+/// Opens a connection with an ACK for `every` segments.
 fn open_acked(client: EcnFeedback, server: EcnFeedback, every: u32) -> (Connection, Connection, [u8; 3]) {
     let config = |feedback| Config {
         smss: SMSS as u32,
@@ -135,7 +135,7 @@ fn rfc9768_3_1_2_negotiation() {
     }
 }
 
-/// What `b` answers to segment `number` of `a`.
+/// Returns the answers of `b` to segment `number` of `a`.
 fn arrive(b: &mut Connection, number: u64, ecn: Ecn, flags: Flags) -> Vec<Flags> {
     let segment = Segment {
         seq: b.tcb.wire.irs.at(1 + number * SMSS),
@@ -192,7 +192,7 @@ fn rfc9768_3_2_2_marks_are_counted() {
         seen.push(arrive(&mut b, number, ecn, Flags::default()).first().map(|flags| flags.ace()));
     }
     assert_eq!(seen, [None, Some(6), None, Some(0), None, Some(1)]);
-    // The sender reduces once, and never says CWR.
+    // The sender reduces once, and never sends CWR.
     let cwnd = a.cwnd();
     for (acked, ace) in [(2, 6), (4, 0), (6, 1)] {
         let segment = Segment {
@@ -218,7 +218,7 @@ fn rfc9768_a_2_an_unchanged_counter_proves_little() {
         s.echo(acked, Flags::default().with_ace(5));
         assert_eq!(s.conn.counters().ecn_reductions > 0, reduces);
     }
-    // An ACK that was overtaken has a smaller counter; that is no seven marks.
+    // An ACK that was overtaken has a smaller counter, which does not mean seven marks.
     let mut s = Bench::new(CcKind::Reno, 20, marking(EcnFeedback::Accurate));
     s.send(20);
     s.echo(0, Flags::default().with_ace(4));
@@ -242,7 +242,7 @@ fn rfc3168_6_1_5_only_new_data_can_be_marked() {
         });
         assert_eq!(b.counters().delivered_bytes, 300_000);
         assert!(b.counters().ce_segments > 0 && a.counters().ecn_reductions > 0, "{feedback:?}");
-        // Of what the queue would have marked ACKs were lost, data were not.
+        // The queue would have marked ACKs and data. It dropped ACKs, but no data.
         assert!(a.counters().retransmitted_segments <= 2, "{feedback:?} {:?}", a.counters());
     }
 }

@@ -1,4 +1,4 @@
-//! What the advertised window says of a loss (`specs/refwa-plus.md`).
+//! Interpretation of a loss by the advertised window (`specs/refwa-plus.md`).
 
 use super::*;
 use crate::config::{DuplicateAcks, Feedback, RefwaPlus, Resend, Trigger};
@@ -29,7 +29,7 @@ fn sender(plus: RefwaPlus, change: impl FnOnce(&mut Config)) -> Bench {
     bench
 }
 
-/// An ACK of all segments below `ack`, in which the network has written this window; says which segments leave.
+/// An ACK of all segments below `ack`, in which the network has written this window. Returns the segments that leave.
 fn told(bench: &mut Bench, ack: u64, window: u64, sack: &[(u64, u64)]) -> Vec<u64> {
     let mut segment = bench.peer_segment(ack * SMSS);
     let mut blocks = SackBlocks::default();
@@ -86,7 +86,7 @@ fn with_sack_only_holes_are_sent_again() {
     assert!(is_error(&mut bench));
 }
 
-/// Or the losses would be counted in the next reduction, as errors that it took for congestion.
+/// Otherwise the next reduction would count the losses as errors taken for congestion.
 #[test]
 fn a_link_error_is_a_decision_not_to_reduce() {
     let mut bench = sender(PLUS, |_| {});
@@ -97,7 +97,7 @@ fn a_link_error_is_a_decision_not_to_reduce() {
     };
     let until = 21 * SMSS;
     assert_eq!(decisions(&mut bench), [Event::NoReduction(until)]);
-    // What is sent again in the next round trip is of the same kind, and a window that falls is not.
+    // Retransmissions in the next round trip are of the same kind, but a falling window is not.
     bench.at(bench.now + Duration::from_millis(200));
     told(&mut bench, 5, 20_000, &[]);
     assert!(matches!(decisions(&mut bench)[..], [Event::NoReduction(_)]));
@@ -150,7 +150,7 @@ fn partial_acks_judge_alone_where_asked_to() {
     assert!(windows(&bench).1 < 20_000);
 }
 
-/// Each of them began another resend, until half of a link carried nothing else.
+/// Each of them began another retransmission, until it filled half of a link.
 #[test]
 fn duplicates_of_what_was_sent_again_needlessly_begin_no_recovery() {
     let mut bench = sender(PLUS, |_| {});

@@ -1,8 +1,8 @@
-//! How the window starts, and what becomes of one that is not used.
+//! Start of the window, and fate of an unused one.
 
 use super::*;
 
-/// All that is outstanding is acknowledged, segment by segment, half a second later.
+/// All outstanding data is acknowledged, segment by segment, half a second later.
 fn round(s: &mut Bench) {
     s.now += Duration::from_millis(500);
     for ack in s.conn.tcb.sender.space.una / SMSS + 1..=s.conn.tcb.sender.space.nxt / SMSS {
@@ -10,7 +10,7 @@ fn round(s: &mut Bench) {
     }
 }
 
-/// Sixteen segments in congestion avoidance; so many are used in each of some rounds.
+/// Sixteen segments in congestion avoidance; `segments` of them are used in each of `rounds` rounds.
 fn used(cwnd_validation: CwndValidation, segments: u64, rounds: u32) -> Bench {
     let mut s = Bench::new(CcKind::Reno, 16, |config| {
         config.cwnd_validation = cwnd_validation;
@@ -46,7 +46,7 @@ fn rfc2861_3_2_half_of_what_is_not_used_is_given_back_after_a_timeout_s_time() {
     assert_eq!((s.cwnd(), s.ssthresh()), (16, 2));
 }
 
-/// Who fills the window sees no difference.
+/// A full window makes no difference.
 #[test]
 fn rfc7661_4_3_windows_that_are_filled_grow_as_ever() {
     let windows = |cwnd_validation| {
@@ -118,7 +118,7 @@ fn rfc7661_4_4_1_a_loss_falls_back_to_what_was_used() {
     assert_eq!((s.conn.cwnd(), s.conn.ssthresh()), (halved, Some(halved)), "(LossFlightSize - R) / 2");
 }
 
-/// What was acknowledged counts if it is more than what was in flight.
+/// Acknowledged data counts if it is more than the data in flight.
 #[test]
 fn rfc7661_4_4_1_pipe_ack_counts_if_it_is_larger() {
     let mut s = used(CwndValidation::Rfc7661, 6, 3);
@@ -157,10 +157,10 @@ fn the_end_of_slow_start_is_reported() {
     assert_eq!(seen(&mut s), [4], "by a timeout");
     s.ack(4, &[]);
     round(&mut s);
-    assert_eq!(seen(&mut s), [2], "of the one that followed");
+    assert_eq!(seen(&mut s), [2], "of the connection after it");
 }
 
-/// Both ends of a handshake, after what `change` does to the SYN-ACK.
+/// Both ends of a handshake, after the change that `change` makes to the SYN-ACK.
 fn connect(client: Config, server: Config, change: impl Fn(&mut Segment)) -> (Connection, Connection) {
     let mut client = Connection::new(client, Role::Active, Seq::new(1));
     let mut server = Connection::new(server, Role::Passive, Seq::new(2));

@@ -1,4 +1,4 @@
-//! What a congestion control is notified of, and when.
+//! Notifications of a congestion control, and their times.
 
 use super::*;
 use crate::cc::{AckSample, Congestion, CongestionControl, CustomCc, Delivery, Init, LostSegment, PathState};
@@ -236,7 +236,7 @@ fn what_is_lost_again_is_notified_again() {
     let first = notes();
     assert!(first.contains(&"lost 2: of 3, 1 lost and 5 delivered since 0".into()), "{first:?}");
     s.now += Duration::from_millis(100);
-    // What left after it arrives.
+    // Data that left after it arrives.
     s.ack(2, &[(3, 12)]);
     s.now += Duration::from_millis(400);
     s.conn.handle_wakeup(s.now);
@@ -244,7 +244,7 @@ fn what_is_lost_again_is_notified_again() {
     assert!(again.iter().any(|line| line.starts_with("lost 2: of ") && line.contains(", 1 lost and ")), "{again:?}");
 }
 
-/// Nothing but the model moves the window of those that have one.
+/// Only the model moves the window of controllers that have one.
 #[test]
 fn models_are_left_alone() {
     for is_model in [true, false] {

@@ -1,10 +1,10 @@
-//! A hostile peer: whatever arrives, in whatever order and at whatever instant, the connection neither panics nor hangs.
+//! A hostile peer: no segments, in any order and at any instant, make the connection panic or hang.
 
 use super::*;
 use crate::segment::{CountOption, SynOptions, Timestamps};
 use proptest::prelude::*;
 
-/// What a connection is exposed to.
+/// Attacks on a connection.
 #[derive(Clone, Debug)]
 enum Act {
     Wait(u64),
@@ -12,7 +12,7 @@ enum Act {
     Read(u64),
     Smss(u32),
     Close,
-    /// An ACK like those of an honest receiver: of so much of what is outstanding, in percent, with these blocks.
+    /// An ACK like those of an honest receiver: of a share of the outstanding data, in percent, with these blocks.
     Ack(u64, Vec<(u64, u64)>),
     /// Anything.
     Segment(Segment),

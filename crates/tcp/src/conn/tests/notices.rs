@@ -1,4 +1,4 @@
-//! What notices of errors lead to: retransmission without reduction, and segments of the size that the error rate asks for.
+//! Reactions to notices of errors: retransmission without reduction, and a segment size that follows the error rate.
 
 use super::bench::{Bench, SMSS};
 use super::*;
@@ -29,7 +29,7 @@ fn sized(unit: CwndUnit) -> impl FnOnce(&mut Config) {
 }
 
 impl Bench {
-    /// Segment `segment` is reported as corrupted; says which leave.
+    /// Segment `segment` is reported as corrupted. Returns the segments that leave.
     fn report(&mut self, segment: u64) -> Vec<u64> {
         let seq = self.conn.tcb.wire.iss.at(1 + segment * SMSS);
         self.conn.handle_notice(self.now, Notice::Corrupted { seq, len: SMSS as u16, error_rate: None });
@@ -56,7 +56,7 @@ fn a_reported_segment_leaves_again_and_its_duplicates_inflate_and_deflate_the_wi
     assert_eq!(bench.conn.counters().retransmitted_segments, 1);
 }
 
-/// The report is there long before the duplicates: what left in between is on its way when the hole is filled.
+/// The report is there long before the duplicates: data that left in between is on its way when the hole is filled.
 #[test]
 fn what_was_sent_after_the_retransmission_is_no_hole() {
     let mut bench = heeding(CcKind::NewReno, 8);
@@ -71,7 +71,7 @@ fn what_was_sent_after_the_retransmission_is_no_hole() {
     assert_eq!(bench.cwnd(), 9);
 }
 
-/// `specs/been.md`, test 4, and what is acknowledged.
+/// `specs/been.md`, test 4, and the acknowledged data.
 #[test]
 fn reports_of_what_is_not_outstanding_are_ignored() {
     let mut bench = heeding(CcKind::NewReno, 4);
@@ -361,7 +361,7 @@ fn a_marked_duplicate_has_the_oldest_segment_leave_once_per_round_trip() {
     assert_eq!(bench.conn.ssthresh(), None);
 }
 
-/// What is outstanding is cut into pieces of the new size, and a window of packets holds as many of them.
+/// Outstanding data is cut into pieces of the new size, and a window of packets holds as many of them.
 #[test]
 fn the_window_counts_bytes_or_packets_while_the_size_changes() {
     for (unit, cwnd) in [(CwndUnit::Bytes, 10 * SMSS), (CwndUnit::Packets, 10 * 70)] {

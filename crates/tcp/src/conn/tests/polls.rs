@@ -1,5 +1,5 @@
-//! Polls instead of ACKs of data (STP, Henderson and Katz 1999): what the ends agree on, what the receiver answers,
-//! what the sender makes of it.
+//! Polls instead of ACKs of data (STP, Henderson and Katz 1999): agreement, answers of the receiver, reactions of the
+//! sender.
 
 use super::*;
 use crate::segment::SynOptions;
@@ -11,8 +11,8 @@ fn stp(cc: CcKind) -> Config {
     Config { smss: SMSS as u32, cc, recovery, receive_buffer: 100 * SMSS, ..Config::default() }
 }
 
-/// A transfer over a path of half a second there and back; the k-th packet of all is lost if `is_lost` says so. Both ends
-/// when it is over, and how long it took.
+/// A transfer over a path of half a second there and back; the k-th packet of all is lost if `is_lost`. Returns both
+/// ends at its end, and its duration.
 fn transfer(client: Config, server: Config, segments: u64, is_lost: impl Fn(u64) -> bool) -> (Pair, Duration) {
     let a = Connection::new(client, Role::Active, Seq::new(5));
     let mut pair = Pair::open(a, Connection::new(server, Role::Passive, Seq::new(77)), HALF);
@@ -124,7 +124,7 @@ fn the_receiver_speaks_when_polled_and_when_a_gap_opens() {
     r.conn.handle_segment(r.now, &poll);
     let stat = r.conn.poll_transmit(r.now).unwrap();
     assert_eq!(stat.ack, r.conn.tcb.wire.peers(SMSS));
-    // Nobody asks: after a minute it speaks by itself.
+    // Without polls, it acknowledges by itself after a minute.
     r.data(SMSS, 2 * SMSS, Flags::ACK);
     assert_eq!(r.conn.next_wakeup(), Time::ZERO + Duration::from_secs(60));
     r.now = r.conn.next_wakeup();
@@ -149,7 +149,7 @@ fn one_report_of_a_gap_is_enough() {
             s.ack(4, &[(5, 20)]);
             s.conn.counters().retransmitted_segments
         };
-        // SRTT 500 ms, RTTVAR 3/4 of 250 ms: what is missing after 1.25 s was lost again.
+        // SRTT 500 ms, RTTVAR 3/4 of 250 ms: data missing after 1.25 s was lost again.
         s.conn.tcb.sender.rtt.arm(s.now + HALF * 2, &mut s.conn.tcb.cx.timers);
         assert_eq!((again(&mut s, Duration::from_millis(1240)), s.cwnd()), (1, 8));
         assert_eq!(again(&mut s, Duration::from_millis(20)), 2);
@@ -174,8 +174,8 @@ fn polls_go_on_until_all_is_acknowledged() {
     assert_eq!((sent(&mut s), s.conn.next_wakeup()), ((vec![], 0), Time::NEVER));
 }
 
-/// Whatever single packet is lost, a transfer takes one timeout longer at most, that of a first segment included; and it
-/// ends if every third packet is lost.
+/// The loss of any single packet, the first segment included, costs a transfer at most one timeout. It also ends if
+/// every third packet is lost.
 #[test]
 fn lost_polls_and_reports_do_not_stall() {
     let config = || stp(CcKind::Stp);

@@ -1,4 +1,4 @@
-//! Dummy segments (`specs/tcp-peach.md`): what the ends agree on, what is answered, what the sender makes of it.
+//! Dummy segments (`specs/tcp-peach.md`): agreement, answers, reactions of the sender.
 
 use super::*;
 use crate::cc::{CcConfig, PeachSettings};
@@ -116,7 +116,7 @@ fn sudden_start_on_a_connection() {
     // The handshake's last ACK, with the data.
     assert_eq!((data.len(), a.counters().dummy_segments, a.flight_size()), (1, 63, SMSS));
     assert_eq!((a.counters().sent_bytes, a.counters().retransmitted_bytes), (SMSS, 0));
-    // Their answers open the window, whatever they acknowledge.
+    // Their answers open the window, with any acknowledgement.
     for answered in 1..=70 {
         a.handle_segment(
             now,
@@ -212,12 +212,12 @@ fn dummies_are_answered_at_once_and_not_delivered_again() {
     assert_eq!((r.0.conn.counters().arrived_bytes, r.0.conn.counters().duplicate_segments), (SMSS, 0));
     // The answer was not the ACK that the data still wait for.
     assert_eq!(r.arrive(1, Flags::ACK), [(2, false)]);
-    // Nor are answers duplicates: a hole is reported once for each segment of data.
+    // Answers are not duplicates either: a hole is reported once for each segment of data.
     assert_eq!(r.arrive(3, Flags::ACK), [(2, false)]);
     assert_eq!(r.arrive(3, DUMMY), [(2, true)]);
 }
 
-/// The copy stands for what it copies, if that was lost.
+/// The copy replaces the copied data, if that was lost.
 #[test]
 fn a_dummy_that_fills_a_hole_is_acknowledged_as_data_too() {
     let mut r = Receiving::new(1);
@@ -228,7 +228,7 @@ fn a_dummy_that_fills_a_hole_is_acknowledged_as_data_too() {
     assert_eq!(r.0.conn.counters().delivered_bytes, 2 * SMSS);
 }
 
-/// RFC 9293 §3.1: reserved bits are ignored where nobody agreed on them.
+/// RFC 9293 §3.1: reserved bits are ignored without an agreement.
 #[test]
 fn without_agreement_the_flag_means_nothing() {
     let mut s = Bench::new(CcKind::Reno, 10, |_| ());
@@ -237,7 +237,7 @@ fn without_agreement_the_flag_means_nothing() {
     assert_eq!(s.conn.counters().arrived_segments, 3);
 }
 
-/// One copy of low priority leaves for eight data segments, of the one that left last, and is judged by its answer.
+/// For eight data segments, one copy of the last one leaves with low priority, and its answer is counted.
 #[test]
 fn copies_tell_losses_apart() {
     for answered in [4, 0] {

@@ -1,4 +1,4 @@
-//! Two ends on a path that harms some of their packets, with settings drawn at random.
+//! Two ends with random settings, on a path that loses, doubles, delays or marks some of their packets.
 
 use super::*;
 use crate::verdict::VerdictKind;
@@ -65,7 +65,7 @@ fn any_config() -> impl Strategy<Value = Config> {
     (plain, any::<u32>()).prop_map(|(config, dice)| losses::varied(config, dice))
 }
 
-/// The same with marks, pacing, data in the SYN, Nagle's algorithm and a tuned buffer, or some of them.
+/// As `any_config`, with some of marks, pacing, data in the SYN, Nagle's algorithm and a tuned buffer.
 pub(super) fn any_ends() -> impl Strategy<Value = Config> {
     let feedback = [EcnFeedback::Off, EcnFeedback::Classic, EcnFeedback::PerSegment, EcnFeedback::Accurate];
     let burst = prop_oneof![(1u32..4).prop_map(WindowSize::Segments), (40u64..5000).prop_map(WindowSize::Bytes)];
@@ -91,7 +91,7 @@ pub(super) fn any_ends() -> impl Strategy<Value = Config> {
     })
 }
 
-/// The same with one more feature that few connections have.
+/// Returns the configuration with one further feature each.
 pub(super) fn features(config: &Config) -> Vec<Config> {
     let snack = Recovery::Snack(Snack::default());
     let ack = AckPolicy { congestion_control: true, ..config.ack };
@@ -113,9 +113,9 @@ fn any_features() -> impl Strategy<Value = Config> {
     (any_ends(), any::<proptest::sample::Index>()).prop_map(|(config, at)| at.get(&features(&config)).clone())
 }
 
-/// Both ends send 30 kB over a path that drops one packet in `drop_every`; segments without options, which have a way of their own
-/// in and out of a connection, are compared with what that of all segments makes of them. Returns how often. Unless the ends read,
-/// their windows close.
+/// Both ends send 30 kB over a path that drops one packet in `drop_every`; the path of plain segments in and out of a
+/// connection is compared with the general path. Returns the number of comparisons. Unless the ends read, their windows
+/// close.
 fn compare_layers(config: &Config, drop_every: u64, reads: bool) -> u64 {
     let ends = [(Role::Active, u32::MAX - 20_000), (Role::Passive, 77)];
     let [a, b] = ends.map(|(role, iss)| {
@@ -151,7 +151,7 @@ fn plain_segments_do_what_whole_ones_do() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The same with marks, pacing, options and all else that connections may look for in a segment.
+    /// Plain segments have the same effect with marks, pacing, options and all features of segments.
     #[test]
     fn plain_segments_do_what_whole_ones_do_whatever_is_set(
         config in prop_oneof![any_config(), any_ends(), any_features()],
@@ -165,7 +165,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the path does, every byte arrives once and in order, or a failure is reported.
+    /// On any path, every byte arrives once and in order, or a failure is reported.
     #[test]
     fn every_byte_arrives_or_failure_is_reported(
         config in any_ends(),

@@ -12,7 +12,7 @@ fn ends_record(segment: &Segment) -> bool {
     matches!(segment.options, Options::Scps(ScpsOptions { record_boundary: true, .. }))
 }
 
-/// Lengths of what leaves, and whether a record ends there.
+/// Lengths of the segments that leave, and whether a record ends there.
 fn leaving(s: &mut Bench) -> Vec<(u16, bool)> {
     std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| (segment.len, ends_record(&segment))).collect()
 }
@@ -27,12 +27,12 @@ fn segments_end_where_records_do() {
     s.conn.offer(300);
     let whole = [(1000, false), (1000, false), (500, true), (1000, false), (800, true), (1000, true), (300, false)];
     assert_eq!(leaving(&mut s), whole);
-    // A retransmission says so too.
+    // A retransmission is flagged too.
     s.ack(2, &[]);
     s.now = s.conn.next_wakeup();
     s.conn.handle_wakeup(s.now);
     assert_eq!(leaving(&mut s), [(500, true)]);
-    // Records are nobody's business where they were not agreed on.
+    // Records have no effect without an agreement.
     let mut s = Bench::new(CcKind::NewReno, 20, |_| ());
     s.conn.offer(1500);
     s.conn.end_record();

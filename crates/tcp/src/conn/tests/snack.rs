@@ -33,7 +33,7 @@ impl Receiving {
         self.0.conn.poll_transmit(self.0.now).map_or(Options::None, |ack| ack.options)
     }
 
-    /// The same for a hole: (offset, size).
+    /// Returns the report of a hole: (offset, size).
     fn hole(&mut self, start: u64, end: u64) -> Option<(u16, u16)> {
         match self.data(start, end) {
             Options::Scps(ScpsOptions { snack, .. }) => snack.map(|snack| (snack.offset, snack.size)),
@@ -66,7 +66,7 @@ fn test_3_sizes_are_rounded_up_and_offsets_down() {
 #[test]
 fn test_4_the_first_hole_thrice_and_the_others_once() {
     let mut r = Receiving::new(|_| ());
-    // Holes at 5000, 8000 and 12,000; what comes then opens no other.
+    // Holes at 5000, 8000 and 12,000; later data opens no other.
     assert_eq!(
         [(7000, 8000), (10_000, 12_000), (14_000, 15_000)].map(|(from, to)| r.hole(from, to)),
         [Some((0, 2)), Some((0, 2)), Some((0, 2))]
@@ -74,7 +74,7 @@ fn test_4_the_first_hole_thrice_and_the_others_once() {
     let quiet = |r: &mut Receiving, n: u64| [0, 1, 2].map(|i| r.hole(14_000 + n + i, 15_001 + n + i));
     assert_eq!(quiet(&mut r, 0), [Some((3, 2)), Some((7, 2)), None]);
     assert_eq!(quiet(&mut r, 3), [None; 3]);
-    // A new gap, and it begins anew; then the first is filled, and the second is first.
+    // A new gap restarts the reports; then the first is filled, and the second is first.
     assert_eq!(r.hole(17_000, 18_000), Some((0, 2)));
     assert_eq!(
         [(); 5].map(|()| r.hole(17_000, 18_000)),
@@ -122,7 +122,7 @@ fn corruption_is_reported_on_the_next_acks_if_wanted() {
 }
 
 impl Bench {
-    /// An ACK of the segments below `ack` with these options arrives; says which segments leave.
+    /// An ACK of the segments below `ack` with these options arrives. Returns the segments that leave.
     fn ack_with(&mut self, ack: u64, options: Options) -> Vec<u64> {
         let segment = Segment {
             seq: self.conn.tcb.wire.irs.at(1),
@@ -136,7 +136,7 @@ impl Bench {
         self.leaving()
     }
 
-    /// The same with a hole.
+    /// An ACK that reports a hole arrives. Returns the segments that leave.
     fn snack(&mut self, ack: u64, offset: u16, size: u16) -> Vec<u64> {
         self.ack_with(ack, snacked(offset, size))
     }
@@ -174,7 +174,7 @@ fn one_report_starts_the_repair_and_the_embargo_lasts_a_round_trip() {
     s.now += ms(400);
     assert_eq!(s.snack(1, 0, 2), [1, 2]);
     s.now += ms(100);
-    assert_eq!(s.snack(1, 1, 2), [3], "it was never sent again");
+    assert_eq!(s.snack(1, 1, 2), [3], "it was never retransmitted");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn many_holes_are_repaired_in_one_round_trip() {
     assert_eq!(resent, [vec![1], vec![4, 5], vec![9], vec![12, 13, 14, 15], vec![18]]);
     assert_eq!(s.conn.counters().fast_retransmits, 1);
     s.now += ms(540);
-    // What is left in the network leaves room for new data.
+    // The rest in the network leaves room for new data.
     let flown = s.ack(21, &[]);
     assert_eq!((flown.len(), flown[0]), (10, 21));
 }
@@ -204,7 +204,7 @@ fn test_5_one_reduction_in_an_epoch() {
     s.ack(19, &[]);
     let reductions = |s: &Bench| s.conn.counters().fast_retransmits;
     assert_eq!((reductions(&s), s.ssthresh()), (1, 10));
-    // The epoch ends with 21; a hole that was reported before starts no other, one that is new does.
+    // The epoch ends with 21; a hole that was reported before starts no other, a new hole does.
     s.snack(20, 3, 1);
     s.ack(21, &[]);
     s.now += ms(600);
@@ -249,13 +249,13 @@ fn duplicates_make_room_and_acks_beyond_the_hole_take_it_back() {
     let mut s = sender(|config| config.cc = CcConfig::Scps(ScpsSettings::default()));
     s.conn.offer(40 * SMSS);
     s.snack(1, 0, 1);
-    // Of twenty, nineteen are on their way and one that was sent again; the window is ten.
+    // Of twenty, nineteen are on their way, and one retransmission; the window is ten.
     let left: Vec<_> = (0..15).map(|_| s.ack(1, &[]).len()).collect();
     // The third duplicate finds the first segment under embargo, and the eleventh with the first one leaves room.
     assert_eq!(left, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
     let outstanding = s.conn.tcb.sender.space.nxt / SMSS;
     assert_eq!(outstanding, 27);
-    // All up to there but what duplicates seen of: 20 - 17.
+    // All up to there except the duplicates: 20 - 17.
     assert_eq!(s.ack(21, &[]).len(), 4);
 }
 
@@ -486,7 +486,7 @@ fn without_the_peers_consent_it_is_newreno() {
     assert!(s.ack(1, &[]).contains(&1), "a partial ACK");
 }
 
-/// Whatever an ACK says, it is harmless, and nothing is found in it that was not sent.
+/// Any ACK is harmless, and shows only losses of sent data.
 #[test]
 fn strange_reports_do_no_harm() {
     for (ack, offset, size) in [(1, 65_535, 65_535), (1, 0, 0), (1, 19, 1), (1, 20, 5), (1, 0, 65_535)] {
@@ -510,7 +510,7 @@ fn strange_reports_do_no_harm() {
     );
 }
 
-/// The hole at the front is lost twice: the next gap tells of it again.
+/// The hole at the front is lost twice: the next gap reports it again.
 #[test]
 fn a_lost_retransmission_is_retransmitted_when_it_is_reported_again() {
     let mut s = sender(|_| ());

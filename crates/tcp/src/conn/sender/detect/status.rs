@@ -1,5 +1,5 @@
-//! The status of the receiver (STP, Henderson and Katz 1999): a hole below data that arrived is lost immediately. So is
-//! a retransmission after the time to arrive.
+//! The status of the receiver (STP, Henderson and Katz 1999): a hole below data that arrived is lost immediately. A
+//! retransmission is also lost if it had the time to arrive.
 
 use super::sack::{finding, next_doubtful};
 use super::{AckFacts, Agreed, Config, Detect, Evidence, Finding, InOrderOfTime, Repair, Scoreboard, Timers, View};

@@ -79,8 +79,7 @@ impl Tlp {
         timers.stop(Timer::LossProbe);
     }
 
-    /// RFC 8985 §7.4: what an ACK of everything below `ack` reveals about the probe. Returns where the loss was that it
-    /// repaired.
+    /// RFC 8985 §7.4: reads an ACK of everything below `ack`. Returns the offset of the loss that the probe repaired.
     pub(super) fn resolve(&mut self, ack: u64, facts: &AckFacts) -> Option<u64> {
         let probe = self.sent.filter(|probe| ack >= probe.end_seq)?;
         let is_repair = probe.is_retrans && facts.dsack.is_none() && ack > probe.end_seq;

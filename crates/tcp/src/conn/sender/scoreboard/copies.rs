@@ -3,7 +3,7 @@
 use super::{Scoreboard, SeqRange};
 
 impl Scoreboard {
-    /// Returns the oldest unSACKed segment that begins at `offset` or above; the oldest of all if there is none.
+    /// Returns the oldest unSACKed segment from `offset` on, or else the oldest of all.
     pub(crate) fn unsacked_from(&self, offset: u64) -> Option<SeqRange> {
         let at = self.ring.partition_point(|sent| sent.start < offset);
         let unsacked = |from: usize| (from..self.ring.len()).find(|&i| !self.ring[i].has(super::SACKED));
