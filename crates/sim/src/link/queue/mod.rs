@@ -1,11 +1,11 @@
 //! Queues: which packets wait, which are dropped, which is next.
 //!
-//! A discipline is given each packet that arrives and asked for one whenever the server is free, in order of time; it
-//! decides from what it has seen so far, so that lazy service may ask it later than the clock says. What happens
-//! at set instants, such as PIE's update, is made up for when it is next called. The packet being sent has left the
-//! queue and counts in no limit.
+//! A discipline sees each arriving packet and each request of the server, in order of time. It decides by its arguments
+//! and its state only, because lazy service may call it later than the instant in its arguments. It catches up on
+//! periodic work, such as PIE's update, in its next call. The packet in transmission has left the queue and counts in no
+//! limit.
 //!
-//! A new one is one file here and one line in [`registry!`] below; what it can be set to is declared with the scenario.
+//! A new discipline is one file here and one line in [`registry!`] below. Its settings are in `spec/queue.rs`.
 
 mod codel;
 mod drop_tail;
@@ -25,29 +25,29 @@ use drop_tail::DropTailQueue;
 use priority::PriorityQueue;
 use round_robin::RoundRobinQueue;
 
-/// What a discipline owes its link. Every packet that it is given comes out of [`dequeue`](Self::dequeue), or goes to
-/// the losses with its cause, or waits.
+/// The contract of a discipline. Every packet given to it comes out of [`dequeue`](Self::dequeue), goes to the losses
+/// with its cause, or waits.
 pub(super) trait Discipline {
-    /// A packet arrives at `now`. If it waits, it is stamped with that.
+    /// Takes a packet that arrives at `now`. A waiting packet is stamped with `now`.
     fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses);
 
-    /// The server became free at `now`: what it sends next. None, as long as nothing waits.
+    /// Returns the next packet for the server, which became free at `now`. Returns `None` while the queue is empty.
     fn dequeue(&mut self, now: Time, losses: &mut Losses) -> Option<Packet>;
 
-    /// All that waits is lost: the link is down.
+    /// Loses all waiting packets: the link is down.
     fn flush(&mut self, losses: &mut Losses);
 
-    /// Those that `is_meant` says leave the queue, without having been sent: a function of the node takes them. It may change
-    /// others, but for their size.
+    /// Moves the packets for which `is_meant` returns true to `left`: a middlebox of the node takes them. `is_meant` may
+    /// change the other packets, except their size.
     fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>);
 
-    /// Packets that wait.
+    /// Returns the number of waiting packets.
     fn len(&self) -> usize;
 
-    /// Bytes that wait, headers included.
+    /// Returns the waiting bytes, headers included.
     fn bytes(&self) -> u64;
 
-    /// Packets marked instead of dropped, so far.
+    /// Returns the number of packets marked instead of dropped, so far.
     fn marked(&self) -> u64 {
         0
     }
@@ -75,11 +75,10 @@ macro_rules! kept_in {
 }
 use kept_in;
 
-/// Everything that follows from the list of disciplines: the type of a link's queue, how it is made, its dispatch.
+/// Declares all disciplines: the type of a link's queue, its construction and its dispatch.
 macro_rules! registry {
     ($link:ident, $draws:ident: $($variant:ident($queue:ty): $($kind:pat => $new:expr),+;)+) => {
-        /// A queue of any discipline, dispatched without a vtable. Drop-tail is the one that most links have: it stands
-        /// in the link itself.
+        /// A queue of any discipline, dispatched without a vtable. Drop-tail, the queue of most links, is not boxed.
         #[derive(Clone, Debug)]
         pub(super) enum AnyQueue {
             DropTail(DropTailQueue),
@@ -96,65 +95,47 @@ macro_rules! registry {
             }
         }
 
+        macro_rules! each {
+            ($of:expr, $queue_of:ident => $does:expr) => {
+                match $of {
+                    AnyQueue::DropTail($queue_of) => $does,
+                    $(AnyQueue::$variant($queue_of) => $does,)+
+                }
+            };
+        }
+
         impl Discipline for AnyQueue {
             #[inline]
             fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
-                match self {
-                    Self::DropTail(queue) => queue.enqueue(now, packet, losses),
-                    $(Self::$variant(queue) => queue.enqueue(now, packet, losses),)+
-                }
+                each!(self, queue => queue.enqueue(now, packet, losses));
             }
-
             #[inline]
             fn dequeue(&mut self, now: Time, losses: &mut Losses) -> Option<Packet> {
-                match self {
-                    Self::DropTail(queue) => queue.dequeue(now, losses),
-                    $(Self::$variant(queue) => queue.dequeue(now, losses),)+
-                }
+                each!(self, queue => queue.dequeue(now, losses))
             }
-
             fn flush(&mut self, losses: &mut Losses) {
-                match self {
-                    Self::DropTail(queue) => queue.flush(losses),
-                    $(Self::$variant(queue) => queue.flush(losses),)+
-                }
+                each!(self, queue => queue.flush(losses));
             }
-
             fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
-                match self {
-                    Self::DropTail(queue) => queue.extract(is_meant, left),
-                    $(Self::$variant(queue) => queue.extract(is_meant, left),)+
-                }
+                each!(self, queue => queue.extract(is_meant, left));
             }
-
             #[inline]
             fn len(&self) -> usize {
-                match self {
-                    Self::DropTail(queue) => queue.len(),
-                    $(Self::$variant(queue) => queue.len(),)+
-                }
+                each!(self, queue => queue.len())
             }
-
             #[inline]
             fn bytes(&self) -> u64 {
-                match self {
-                    Self::DropTail(queue) => queue.bytes(),
-                    $(Self::$variant(queue) => queue.bytes(),)+
-                }
+                each!(self, queue => queue.bytes())
             }
-
             fn marked(&self) -> u64 {
-                match self {
-                    Self::DropTail(queue) => queue.marked(),
-                    $(Self::$variant(queue) => queue.marked(),)+
-                }
+                each!(self, queue => queue.marked())
             }
         }
     };
 }
 
-// One line each: the type, and how it is made of each kind of queue that a scenario can ask for. `link` is the link as
-// the scenario has it; `draws()` are the random numbers of its queue.
+// Type of each discipline, and its construction for each kind of queue in a scenario. `link` is the link of the
+// scenario, and `draws()` returns the random numbers of its queue.
 registry! { link, draws:
     Red(red::RedQueue): Kind::Red(spec) => red::RedQueue::new(spec, link.largest_for(spec.mean_packet.into()), draws());
     Codel(codel::CodelQueue): Kind::Codel(spec) => codel::CodelQueue::new(spec);
@@ -166,7 +147,7 @@ registry! { link, draws:
         Kind::Drr { quantum, classes } => RoundRobinQueue::new(Some(*quantum), classes);
 }
 
-/// How much may wait.
+/// Limit of the waiting packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     packets: u64,
@@ -178,7 +159,7 @@ impl Limit {
         let (packets, bytes) = match limit {
             QueueLimit::Packets(n) => (n, u64::MAX),
             QueueLimit::Bytes(n) => (u64::MAX, n),
-            // Without the flows that cross the link nobody knows what a bdp is.
+            // A bdp is unknown without the flows over the link.
             QueueLimit::Unlimited | QueueLimit::Bdp(_) => (u64::MAX, u64::MAX),
         };
         Self { packets, bytes }
@@ -190,7 +171,7 @@ impl Limit {
     }
 }
 
-/// Explicit congestion notification: what would be dropped early is marked CE, if that is switched on and its sender
+/// Explicit congestion notification: marks a packet CE instead of dropping it early, if marking is on and its sender
 /// supports ECN (RFC 3168 §5).
 #[derive(Clone, Copy, Debug)]
 struct Marking {
