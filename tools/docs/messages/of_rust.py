@@ -28,6 +28,7 @@ REPORTS = {
     "say": "{key} ",
     "wrong": "",
     "positive": "{key} = {value} ",
+    "unless": "{key} = {value} ",
     "add": "",
     "new": "",
     "alone": "",
@@ -162,6 +163,8 @@ class _Reader:
             parts = parts[2 if call.owner == "Problem" or call.name in {"add", "alone"} else 1 :]
         if call.name in {"value", "suggest", "key", "say", "positive"}:
             parts = parts[1:]
+        if call.name == "unless":
+            parts = parts[2:]
         lines = [line for part in parts[:2] if (line := self._line(part))]
         if not any(" " in line or line.startswith("{") for line in lines) or "|" in lines[0][:1]:
             return

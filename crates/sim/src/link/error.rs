@@ -227,29 +227,12 @@ impl ListedErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::NodeId;
-    use crate::spec::{Effect, Framing, Interleave, Profile, Queue, QueueLimit, MILLIONTHS};
+    use crate::spec::{Interleave, Profile, MILLIONTHS};
     use bentpipe_units::{Duration, Rate};
 
     /// A link with these errors.
     fn link(error: Spec) -> Link {
-        Link {
-            name: "l.forward".to_owned(),
-            from: NodeId::new(0),
-            to: NodeId::new(1),
-            rate: Profile::Constant(Rate::from_bps(1)),
-            delay: Profile::Constant(Duration::ZERO),
-            outage: None,
-            queue: Queue::DropTail { limit: QueueLimit::Unlimited },
-            error,
-            effect: Effect::Corrupt,
-            jitter: None,
-            interleave: None,
-            framing: Framing::None,
-            mtu: None,
-            coded: None,
-            arq: None,
-        }
+        Link { error, ..Link::plain(Rate::from_bps(1), Duration::ZERO) }
     }
 
     /// The numbers of the packets with errors, among `packets` packets of `size` bytes, `gap` apart.

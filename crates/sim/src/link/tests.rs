@@ -1,11 +1,10 @@
 //! Lazy service against times computed by hand. Packets have 1000 bytes and links 8 kbit/s: a transmission takes a second.
 
 use super::*;
-use crate::ids::{EndpointId, NodeId};
+use crate::ids::EndpointId;
 use crate::packet::{Origin, NO_BODY};
 use crate::spec::{
-    Codel, Downtimes, Effect, ErrorModel as ErrorSpec, ErrorUnit, Framing, Outage, Pie, Profile, Queue, QueueLimit,
-    Share, Stay,
+    Codel, Downtimes, ErrorModel as ErrorSpec, ErrorUnit, Framing, Outage, Pie, Profile, Queue, QueueLimit, Share, Stay,
 };
 use bentpipe_tcp::{Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq};
@@ -16,23 +15,8 @@ fn s(seconds: f64) -> Time {
 
 /// A link of 8 kbit/s and 10 s.
 pub(super) fn spec(limit: QueueLimit) -> Spec {
-    Spec {
-        name: "l.forward".to_owned(),
-        from: NodeId::new(0),
-        to: NodeId::new(1),
-        rate: Profile::Constant(Rate::from_bps(8000)),
-        delay: Profile::Constant(Duration::from_secs(10)),
-        outage: None,
-        queue: Queue::DropTail { limit },
-        error: ErrorSpec::None,
-        effect: Effect::Corrupt,
-        jitter: None,
-        interleave: None,
-        framing: Framing::None,
-        mtu: None,
-        coded: None,
-        arq: None,
-    }
+    let queue = Queue::DropTail { limit };
+    Spec { queue, ..Spec::plain(Rate::from_bps(8000), Duration::from_secs(10)) }
 }
 
 fn outage(from: f64, to: f64, flush: bool) -> Option<Outage> {

@@ -282,9 +282,15 @@ macro_rules! registry {
             }
         }
 
+        macro_rules! each {
+            ($of:expr, $m:ident => $does:expr) => {
+                match $of { $(AnyMiddlebox::$kind($m) => $does,)+ }
+            };
+        }
+
         impl Middlebox for AnyMiddlebox {
             fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
-                match self { $(Self::$kind(m) => m.on_packet(packet, cx),)+ }
+                each!(self, m => m.on_packet(packet, cx));
             }
             fn meet(&mut self, node: NodeId, neighbours: &[(NodeId, &[MiddleboxConfig])]) {
                 self.inner_mut().meet(node, neighbours);
@@ -305,10 +311,10 @@ macro_rules! registry {
                 self.inner_mut().on_wakeup(cx);
             }
             fn next_wakeup(&self) -> Time {
-                match self { $(Self::$kind(m) => m.next_wakeup(),)+ }
+                each!(self, m => m.next_wakeup())
             }
             fn held(&self) -> usize {
-                match self { $(Self::$kind(m) => m.held(),)+ }
+                each!(self, m => m.held())
             }
             fn flows(&self) -> usize {
                 self.inner().flows()
@@ -340,10 +346,10 @@ macro_rules! registry {
                 }
             }
             fn inner(&self) -> &dyn Middlebox {
-                match self { $(Self::$kind(m) => m,)+ }
+                each!(self, m => m)
             }
             fn inner_mut(&mut self) -> &mut dyn Middlebox {
-                match self { $(Self::$kind(m) => m,)+ }
+                each!(self, m => m)
             }
         }
     };

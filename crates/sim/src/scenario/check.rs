@@ -129,14 +129,10 @@ impl Walk<'_> {
             }
             (Value::Table(table), Alternative::Plain(Shape::Named(of))) => self.named(of, table, path),
             (Value::List(list), Alternative::Plain(Shape::List(of, least, most))) => {
-                if self.has_length(list.len(), *least, *most, &place, path) {
-                    self.items(list, std::iter::repeat(&**of), path);
-                }
+                self.items(list, std::iter::repeat(&**of), (*least, *most), &place, path);
             }
             (Value::List(list), Alternative::Plain(Shape::Pair(of))) => {
-                if self.has_length(list.len(), 2, Some(2), &place, path) {
-                    self.items(list, of.iter(), path);
-                }
+                self.items(list, of.iter(), (2, Some(2)), &place, path);
             }
             (_, Alternative::Plain(shape)) => self.range(shape, tree, path),
             _ => {}
@@ -156,22 +152,24 @@ impl Walk<'_> {
         }
     }
 
-    /// Checks the number of entries of a list.
-    fn has_length(&mut self, length: usize, least: usize, most: Option<usize>, place: &Place, path: &str) -> bool {
-        let fits = length >= least && most.is_none_or(|most| length <= most);
-        if !fits {
+    /// Checks the number of entries of a list, and then each entry.
+    fn items<'s>(
+        &mut self,
+        list: &mut [Tree],
+        of: impl Iterator<Item = &'s Shape>,
+        (least, most): (usize, Option<usize>),
+        place: &Place,
+        path: &str,
+    ) {
+        if list.len() < least || most.is_some_and(|most| list.len() > most) {
+            let message = format!("{path} has {} entries", list.len());
             let expected = match most {
                 Some(most) if most == least => format!("expected {least}"),
                 Some(most) => format!("expected {least} to {most}"),
                 None => format!("expected at least {least}"),
             };
-            self.findings.add(place, path, format!("{path} has {length} entries"), expected, String::new());
+            return self.findings.add(place, path, message, expected, String::new());
         }
-        fits
-    }
-
-    /// Checks the entries of a list.
-    fn items<'s>(&mut self, list: &mut [Tree], of: impl Iterator<Item = &'s Shape>, path: &str) {
         for (index, (child, shape)) in list.iter_mut().zip(of).enumerate() {
             self.walk(shape, child, &format!("{path}[{index}]"));
         }

@@ -167,6 +167,30 @@ impl Link {
     }
 }
 
+#[cfg(test)]
+impl Link {
+    /// Returns a link from node 0 to node 1 with an unlimited queue and without errors.
+    pub(crate) fn plain(rate: Rate, delay: Duration) -> Self {
+        Self {
+            name: "l.forward".to_owned(),
+            from: NodeId::new(0),
+            to: NodeId::new(1),
+            rate: Profile::Constant(rate),
+            delay: Profile::Constant(delay),
+            jitter: None,
+            outage: None,
+            queue: Queue::DropTail { limit: QueueLimit::Unlimited },
+            error: ErrorModel::None,
+            effect: Effect::Corrupt,
+            interleave: None,
+            coded: None,
+            arq: None,
+            framing: Framing::None,
+            mtu: None,
+        }
+    }
+}
+
 /// An application, and the connections or datagrams that it uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {

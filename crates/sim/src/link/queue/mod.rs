@@ -1,10 +1,11 @@
 //! Queues: order and drop waiting packets.
 //!
-//! A discipline receives each packet that arrives and gives one whenever the server is free, in order of time. It decides
-//! from past arrivals only, so lazy service may call it later than the clock. Work due at set instants, such as PIE's update,
-//! is done at the next call. The packet in transmission has left the queue and counts in no limit.
+//! A discipline sees each arriving packet and each request of the server, in order of time. It decides by its arguments
+//! and its state only, because lazy service may call it later than the instant in its arguments. It catches up on
+//! periodic work, such as PIE's update, in its next call. The packet in transmission has left the queue and counts in no
+//! limit.
 //!
-//! A new discipline is one file here and one line in [`registry!`] below. Its keys are declared with the scenario.
+//! A new discipline is one file here and one line in [`registry!`] below. Its settings are in `spec/queue.rs`.
 
 mod codel;
 mod drop_tail;
@@ -24,29 +25,29 @@ use drop_tail::DropTailQueue;
 use priority::PriorityQueue;
 use round_robin::RoundRobinQueue;
 
-/// The contract between a discipline and its link. Every packet comes out of [`dequeue`](Self::dequeue), goes to the losses
+/// The contract of a discipline. Every packet given to it comes out of [`dequeue`](Self::dequeue), goes to the losses
 /// with its cause, or waits.
 pub(super) trait Discipline {
-    /// A packet arrives at `now`. A packet that waits is stamped with `now`.
+    /// Takes a packet that arrives at `now`. A waiting packet is stamped with `now`.
     fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses);
 
-    /// The server became free at `now`. Returns the next packet; `None` only if no packet waits.
+    /// Returns the next packet for the server, which became free at `now`. Returns `None` while the queue is empty.
     fn dequeue(&mut self, now: Time, losses: &mut Losses) -> Option<Packet>;
 
-    /// Drops all waiting packets: the link is down.
+    /// Loses all waiting packets: the link is down.
     fn flush(&mut self, losses: &mut Losses);
 
-    /// Moves the packets that `is_meant` selects to `left`, for a middlebox of the node. It may change other packets, except
-    /// their size.
+    /// Moves the packets for which `is_meant` returns true to `left`: a middlebox of the node takes them. `is_meant` may
+    /// change the other packets, except their size.
     fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>);
 
-    /// Packets that wait.
+    /// Returns the number of waiting packets.
     fn len(&self) -> usize;
 
-    /// Bytes that wait, headers included.
+    /// Returns the waiting bytes, headers included.
     fn bytes(&self) -> u64;
 
-    /// Packets marked instead of dropped, so far.
+    /// Returns the number of packets marked instead of dropped, so far.
     fn marked(&self) -> u64 {
         0
     }
@@ -74,11 +75,10 @@ macro_rules! kept_in {
 }
 use kept_in;
 
-/// Generates from the list of disciplines: the queue type of a link, its construction and its dispatch.
+/// Declares all disciplines: the type of a link's queue, its construction and its dispatch.
 macro_rules! registry {
     ($link:ident, $draws:ident: $($variant:ident($queue:ty): $($kind:pat => $new:expr),+;)+) => {
-        /// A queue of any discipline, dispatched without a vtable. Drop-tail is stored in the link itself, because most links
-        /// have it.
+        /// A queue of any discipline, dispatched without a vtable. Drop-tail, the queue of most links, is not boxed.
         #[derive(Clone, Debug)]
         pub(super) enum AnyQueue {
             DropTail(DropTailQueue),
@@ -95,65 +95,47 @@ macro_rules! registry {
             }
         }
 
+        macro_rules! each {
+            ($of:expr, $queue_of:ident => $does:expr) => {
+                match $of {
+                    AnyQueue::DropTail($queue_of) => $does,
+                    $(AnyQueue::$variant($queue_of) => $does,)+
+                }
+            };
+        }
+
         impl Discipline for AnyQueue {
             #[inline]
             fn enqueue(&mut self, now: Time, packet: &Packet, losses: &mut Losses) {
-                match self {
-                    Self::DropTail(queue) => queue.enqueue(now, packet, losses),
-                    $(Self::$variant(queue) => queue.enqueue(now, packet, losses),)+
-                }
+                each!(self, queue => queue.enqueue(now, packet, losses));
             }
-
             #[inline]
             fn dequeue(&mut self, now: Time, losses: &mut Losses) -> Option<Packet> {
-                match self {
-                    Self::DropTail(queue) => queue.dequeue(now, losses),
-                    $(Self::$variant(queue) => queue.dequeue(now, losses),)+
-                }
+                each!(self, queue => queue.dequeue(now, losses))
             }
-
             fn flush(&mut self, losses: &mut Losses) {
-                match self {
-                    Self::DropTail(queue) => queue.flush(losses),
-                    $(Self::$variant(queue) => queue.flush(losses),)+
-                }
+                each!(self, queue => queue.flush(losses));
             }
-
             fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
-                match self {
-                    Self::DropTail(queue) => queue.extract(is_meant, left),
-                    $(Self::$variant(queue) => queue.extract(is_meant, left),)+
-                }
+                each!(self, queue => queue.extract(is_meant, left));
             }
-
             #[inline]
             fn len(&self) -> usize {
-                match self {
-                    Self::DropTail(queue) => queue.len(),
-                    $(Self::$variant(queue) => queue.len(),)+
-                }
+                each!(self, queue => queue.len())
             }
-
             #[inline]
             fn bytes(&self) -> u64 {
-                match self {
-                    Self::DropTail(queue) => queue.bytes(),
-                    $(Self::$variant(queue) => queue.bytes(),)+
-                }
+                each!(self, queue => queue.bytes())
             }
-
             fn marked(&self) -> u64 {
-                match self {
-                    Self::DropTail(queue) => queue.marked(),
-                    $(Self::$variant(queue) => queue.marked(),)+
-                }
+                each!(self, queue => queue.marked())
             }
         }
     };
 }
 
-// One line each: the type, and its construction for each kind of queue in a scenario. `link` is the link of the scenario;
-// `draws()` are the random numbers of its queue.
+// Type of each discipline, and its construction for each kind of queue in a scenario. `link` is the link of the
+// scenario, and `draws()` returns the random numbers of its queue.
 registry! { link, draws:
     Red(red::RedQueue): Kind::Red(spec) => red::RedQueue::new(spec, link.largest_for(spec.mean_packet.into()), draws());
     Codel(codel::CodelQueue): Kind::Codel(spec) => codel::CodelQueue::new(spec);
@@ -165,7 +147,7 @@ registry! { link, draws:
         Kind::Drr { quantum, classes } => RoundRobinQueue::new(Some(*quantum), classes);
 }
 
-/// The limit of a queue.
+/// Limit of the waiting packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     packets: u64,
@@ -177,7 +159,7 @@ impl Limit {
         let (packets, bytes) = match limit {
             QueueLimit::Packets(n) => (n, u64::MAX),
             QueueLimit::Bytes(n) => (u64::MAX, n),
-            // A bdp needs the flows that cross the link: outside a scenario it is unknown.
+            // A bdp is unknown without the flows over the link.
             QueueLimit::Unlimited | QueueLimit::Bdp(_) => (u64::MAX, u64::MAX),
         };
         Self { packets, bytes }
@@ -189,7 +171,8 @@ impl Limit {
     }
 }
 
-/// Explicit congestion notification (RFC 3168 §5): marks CE instead of an early drop, if enabled and the sender supports ECN.
+/// Explicit congestion notification: marks a packet CE instead of dropping it early, if marking is on and its sender
+/// supports ECN (RFC 3168 §5).
 #[derive(Clone, Copy, Debug)]
 struct Marking {
     is_on: bool,

@@ -7,10 +7,10 @@
 
 use super::{AnyQueue, Discipline, Limit};
 use crate::dictionary::Cause;
-use crate::ids::{EndpointId, FlowId, NodeId};
+use crate::ids::{EndpointId, FlowId};
 use crate::link::Losses;
 use crate::packet::{Bodies, Origin, Packet};
-use crate::spec::{Codel, ErrorModel, FqCodel, Framing, Link, Pie, Profile, Queue as Kind, QueueLimit::*, Red, Share};
+use crate::spec::{Codel, FqCodel, Link, Pie, Queue as Kind, QueueLimit::*, Red, Share};
 use bentpipe_tcp::{Ecn, Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Stream, Time};
 
@@ -103,23 +103,7 @@ fn made(end: EndpointId, number: u32, size: u16, ecn: Ecn) -> Packet {
 
 /// A link of 8 Mbit/s: a millisecond per 1000 bytes.
 fn link(queue: Kind) -> Link {
-    Link {
-        name: "l.forward".to_owned(),
-        from: NodeId::new(0),
-        to: NodeId::new(1),
-        rate: Profile::Constant(Rate::from_bps(8_000_000)),
-        delay: Profile::Constant(Duration::ZERO),
-        outage: None,
-        queue,
-        error: ErrorModel::None,
-        effect: crate::spec::Effect::Corrupt,
-        jitter: None,
-        interleave: None,
-        framing: Framing::None,
-        mtu: None,
-        coded: None,
-        arq: None,
-    }
+    Link { queue, ..Link::plain(Rate::from_bps(8_000_000), Duration::ZERO) }
 }
 
 fn all(name: &str, kind: Kind) {

@@ -82,7 +82,7 @@ fn take_given(own: &mut OwnConfig, report: &mut Report<'_>, path: &[String]) {
     report.suggest(&below(path, "name"), "is a custom middlebox without its class", expected, suggestion);
 }
 
-/// Checks the middlebox of a node, and completes it by what its own settings do not have.
+/// Checks the middlebox of a node. Completes transports and custom classes, which need the scenario.
 pub(super) fn check_middlebox(config: &mut MiddleboxConfig, report: &mut Report<'_>, path: &[String]) {
     for Unsuitable { key, fault, expected } in config.unsuitable() {
         report.value(&below(path, key), fault, expected);
