@@ -2,11 +2,13 @@
 //! knows nothing in advance. It shares the profiles and the error model with [`LazyLink`], which it checks.
 
 use super::arq::ArqState;
+use super::counters::LinkCounters;
 use super::error::ErrorProcess;
 use super::outages::Outages;
 use super::profile::{DelayCursor, RateCursor};
 use super::queue::{AnyQueue, Discipline};
-use super::{LazyLink, LinkCounters, Losses, Processing, Wire};
+use super::wire::Wire;
+use super::{LazyLink, Losses, Processing};
 use crate::dictionary::Cause;
 use crate::middlebox::QueueView;
 use crate::packet::Packet;

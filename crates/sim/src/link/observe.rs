@@ -1,12 +1,25 @@
-//! Rows and samples of a link for the record.
+//! Rows, samples and services of a link for the record.
 
+use super::journal::{Journal, Service};
+use super::lazy::LazyLink;
 use super::queue::Discipline;
-use super::LazyLink;
 use crate::dictionary::{LinkRow, LinkSeries};
 use crate::record::{ratio, Sample};
 use bentpipe_units::Time;
 
 impl LazyLink {
+    /// Adds a journal of all services. The link is then never plain, and its packets never take the fast path.
+    pub(crate) fn with_journal(mut self) -> Self {
+        self.wire.0.get_or_insert_with(Box::default).journal = Some(Journal::default());
+        self
+    }
+
+    /// The services since the last call, in order. Empty for a link without a journal.
+    pub(crate) fn take_services(&mut self) -> Vec<Service> {
+        let journal = self.wire.0.as_mut().and_then(|apart| apart.journal.as_mut());
+        journal.map(|journal| std::mem::take(&mut journal.0)).unwrap_or_default()
+    }
+
     /// Its row in a run that ended at `at`.
     pub(crate) fn row<'a>(&self, name: &'a str, at: Time) -> LinkRow<'a> {
         let run_s = at.as_secs_f64();

@@ -1,13 +1,16 @@
 //! Lazy service against times computed by hand. Packets have 1000 bytes and links 8 kbit/s: a transmission takes a second.
 
-use super::*;
+use super::counters::LinkCounters;
+use super::{LazyLink, Losses};
+use crate::dictionary::Cause;
 use crate::ids::EndpointId;
-use crate::packet::{Origin, NO_BODY};
+use crate::packet::{Origin, Packet, NO_BODY};
 use crate::spec::{
-    Codel, Downtimes, ErrorModel as ErrorSpec, ErrorUnit, Framing, Outage, Pie, Profile, Queue, QueueLimit, Share, Stay,
+    Codel, Downtimes, ErrorModel as ErrorSpec, ErrorUnit, Framing, Link as Spec, Outage, Pie, Profile, Queue,
+    QueueLimit, Share, Stay,
 };
 use bentpipe_tcp::{Flags, Segment};
-use bentpipe_units::{Duration, Rate, Seq};
+use bentpipe_units::{Duration, Rate, Seq, Time};
 
 fn s(seconds: f64) -> Time {
     Time::ZERO + Duration::from_secs_f64(seconds)

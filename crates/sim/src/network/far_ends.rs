@@ -22,12 +22,14 @@ pub(super) struct FarEnd {
 /// The next stage of all packets of a link. It decides how far the link may run ahead of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behind {
-    /// A node. Each packet has its own event.
-    Node,
     /// Links that have no other feeder.
     Chain,
     /// One endpoint, which reacts only to these packets and its timers, and alone feeds its outgoing link.
     End,
+    /// Links that have no other feeder. The node chooses the next hop of each packet.
+    Choice,
+    /// A node. Each packet has its own event.
+    Node,
     /// A link with several feeders, all plain. Packets wait in this inbox.
     Inbox(u32),
     /// Packets with trails, for critical paths. Each has its own event.
@@ -39,9 +41,9 @@ impl FarEnd {
     #[inline(always)]
     pub(super) fn can_cross(&self, arrives: bool) -> bool {
         match self.behind {
-            Behind::Chain => !self.is_asked,
+            Behind::Chain => true,
             Behind::End => arrives,
-            Behind::Node | Behind::Inbox(_) | Behind::Traced => false,
+            Behind::Choice | Behind::Node | Behind::Inbox(_) | Behind::Traced => false,
         }
     }
 }
@@ -83,6 +85,7 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
     });
     for (far_end, (relays, ends)) in far_ends.iter_mut().zip(relays.into_iter().zip(ends)) {
         far_end.behind = match (relays, ends) {
+            (true, _) if far_end.is_asked => Behind::Choice,
             (true, _) => Behind::Chain,
             (false, true) => Behind::End,
             (false, false) => Behind::Node,

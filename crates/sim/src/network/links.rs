@@ -23,7 +23,7 @@ impl Network {
         let far_end = self.far_ends[index];
         let until = match far_end.behind {
             Behind::Inbox(inbox) => return self.merge(inbox as usize),
-            Behind::Chain => self.bounds.horizon.max(self.now),
+            Behind::Chain | Behind::Choice => self.bounds.horizon.max(self.now),
             Behind::End if self.now < self.bounds.horizon => self.bounds.horizon,
             Behind::Node | Behind::End => return self.deliver_one(index, far_end),
             Behind::Traced => return self.deliver_traced(index),
@@ -71,7 +71,7 @@ impl Network {
             if is_last {
                 self.arrive_ahead(index, far_end.node, &packet);
             } else if !(packet.is_damaged() && self.ends_at(index, &packet))
-                && (!far_end.is_asked || self.find_way(packet.at, far_end.node, &mut packet))
+                && (far_end.behind == Behind::Chain || self.find_way(packet.at, far_end.node, &mut packet))
             {
                 let next = self.next_link(&packet);
                 self.offer::<false>(packet.at, next, &mut packet);
@@ -229,7 +229,7 @@ impl Network {
         match behind {
             Behind::Inbox(inbox) => return self.enter_inbox(at, link, inbox as usize, packet),
             Behind::Traced => return self.enter_traced(at, link, packet),
-            Behind::Node | Behind::Chain | Behind::End => {}
+            Behind::Chain | Behind::End | Behind::Choice | Behind::Node => {}
         }
         if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
             self.schedule.set(Source::Link(link), at);

@@ -17,13 +17,16 @@ mod round_robin;
 #[cfg(test)]
 mod suite;
 
-use super::Losses;
+use crate::dictionary::Cause;
 use crate::packet::Packet;
 use crate::spec::{Link as Spec, Queue as Kind, QueueLimit};
 use bentpipe_units::{Duration, Stream, Time};
 use drop_tail::DropTailQueue;
 use priority::PriorityQueue;
 use round_robin::RoundRobinQueue;
+
+/// Lost packets with causes. The link sets `at` to the instant of the loss.
+pub(crate) type Losses = Vec<(Packet, Cause)>;
 
 /// The contract of a discipline. Every packet given to it comes out of [`dequeue`](Self::dequeue), goes to the losses
 /// with its cause, or waits.

@@ -1,0 +1,13 @@
+//! Counters of a link.
+
+/// Counters of a link, up to the instant of its last `advance`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LinkCounters {
+    pub(crate) offered: u64,
+    pub(crate) carried: u64,
+    pub(crate) carried_bytes: u64,
+    pub(crate) busy_ps: u64,
+    pub(crate) corrupted: u64,
+    pub(crate) dropped: u64,
+    pub(crate) backlog_bytes_max: u64,
+}
