@@ -136,7 +136,7 @@ impl Traffic {
         let goal = std::mem::replace(&mut host.awaits, AppWait::Nothing);
         if goal != AppWait::Nothing {
             let (app, mut sessions) = self.lend(now, flow);
-            app.on_wait_over(&mut sessions, endpoint, goal, recorder);
+            app.on_goal(&mut sessions, endpoint, goal, recorder);
         }
     }
 
