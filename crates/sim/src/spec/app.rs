@@ -105,18 +105,25 @@ impl App {
 
 /// Facts that follow from the keys of an application.
 trait Facts {
-    fn kind(&self) -> &'static str;
+    const KIND: &'static str;
+    const IS_TWO_WAY: bool = false;
+    const HAS_TRANSPORT: bool = true;
+    const IS_SINGLE: bool = false;
+
+    fn kind(&self) -> &'static str {
+        Self::KIND
+    }
 
     fn is_two_way(&self) -> bool {
-        false
+        Self::IS_TWO_WAY
     }
 
     fn has_transport(&self) -> bool {
-        true
+        Self::HAS_TRANSPORT
     }
 
     fn is_single(&self) -> bool {
-        false
+        Self::IS_SINGLE
     }
 
     fn has_end(&self) -> bool {
@@ -185,13 +192,8 @@ fn is_random_wait(wait: Wait) -> bool {
 struct Greedy;
 
 impl Facts for Greedy {
-    fn kind(&self) -> &'static str {
-        "greedy"
-    }
-
-    fn is_single(&self) -> bool {
-        true
-    }
+    const KIND: &'static str = "greedy";
+    const IS_SINGLE: bool = true;
 
     fn is_random(&self) -> bool {
         false
@@ -207,13 +209,8 @@ struct OneFile {
 }
 
 impl Facts for OneFile {
-    fn kind(&self) -> &'static str {
-        "file"
-    }
-
-    fn is_single(&self) -> bool {
-        true
-    }
+    const KIND: &'static str = "file";
+    const IS_SINGLE: bool = true;
 
     fn has_end(&self) -> bool {
         true
@@ -231,13 +228,8 @@ impl Facts for OneFile {
 struct Port;
 
 impl Facts for Port {
-    fn kind(&self) -> &'static str {
-        "port"
-    }
-
-    fn has_transport(&self) -> bool {
-        false
-    }
+    const KIND: &'static str = "port";
+    const HAS_TRANSPORT: bool = false;
 
     fn is_random(&self) -> bool {
         true
@@ -264,9 +256,7 @@ settings! {
 }
 
 impl Facts for Bulk {
-    fn kind(&self) -> &'static str {
-        "bulk"
-    }
+    const KIND: &'static str = "bulk";
 
     fn count(&self) -> Option<u64> {
         self.count
@@ -303,9 +293,7 @@ impl Arrivals {
 }
 
 impl Facts for Arrivals {
-    fn kind(&self) -> &'static str {
-        "arrivals"
-    }
+    const KIND: &'static str = "arrivals";
 
     fn count(&self) -> Option<u64> {
         self.count
@@ -333,9 +321,7 @@ settings! {
 }
 
 impl Facts for WrittenRecords {
-    fn kind(&self) -> &'static str {
-        "records"
-    }
+    const KIND: &'static str = "records";
 
     fn count(&self) -> Option<u64> {
         self.count
@@ -373,13 +359,8 @@ settings! {
 }
 
 impl Facts for RequestResponse {
-    fn kind(&self) -> &'static str {
-        "request-response"
-    }
-
-    fn is_two_way(&self) -> bool {
-        true
-    }
+    const KIND: &'static str = "request-response";
+    const IS_TWO_WAY: bool = true;
 
     fn count(&self) -> Option<u64> {
         self.count
@@ -462,13 +443,8 @@ impl Page {
 }
 
 impl Facts for Page {
-    fn kind(&self) -> &'static str {
-        "page"
-    }
-
-    fn is_two_way(&self) -> bool {
-        true
-    }
+    const KIND: &'static str = "page";
+    const IS_TWO_WAY: bool = true;
 
     fn count(&self) -> Option<u64> {
         self.count
@@ -551,13 +527,8 @@ impl Datagrams {
 }
 
 impl Facts for Datagrams {
-    fn kind(&self) -> &'static str {
-        "datagrams"
-    }
-
-    fn has_transport(&self) -> bool {
-        false
-    }
+    const KIND: &'static str = "datagrams";
+    const HAS_TRANSPORT: bool = false;
 
     fn is_random(&self) -> bool {
         !matches!(self.gaps, Gaps::Constant { jitter: Duration::ZERO, .. })

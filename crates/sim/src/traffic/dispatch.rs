@@ -136,7 +136,7 @@ impl Traffic {
         let goal = std::mem::replace(&mut host.awaits, AppWait::Nothing);
         if goal != AppWait::Nothing {
             let (app, mut sessions) = self.lend(now, flow);
-            app.on_wait_over(&mut sessions, endpoint, goal, recorder);
+            app.on_goal(&mut sessions, endpoint, goal, recorder);
         }
     }
 
@@ -154,7 +154,7 @@ impl Traffic {
     pub(crate) fn is_recorded(&self, endpoint: EndpointId) -> bool {
         let flow = &self.flows[self.hosts[endpoint].flow];
         let side = usize::from(flow.app.is_two_way());
-        endpoint.side() == side && flow.newest == Some(endpoint.slot())
+        endpoint.side() == side && flow.newest_slot() == Some(endpoint.slot())
     }
 
     /// Returns the tie-breaker seeds of the endpoints of a slot.

@@ -34,8 +34,8 @@ pub(crate) struct FlowState {
     pub(super) ends: [NodeId; 2],
     /// Sessions so far, count.
     pub(super) opened: u64,
-    /// Slot of the latest session. None after another session has taken the slot.
-    pub(super) newest: Option<usize>,
+    /// Opener of the latest session. None after another session has taken the slot.
+    pub(super) newest: Option<EndpointId>,
     /// Counters of datagrams, and of sessions whose slots are reused. None before the first.
     totals: Option<Box<Totals>>,
     /// Completion: the sender has the last ACK and the receiver the last byte, or the last answer was received.
@@ -120,7 +120,7 @@ impl FlowState {
 
     /// Returns the slot of its latest session. None after another session has taken the slot.
     pub(crate) fn newest_slot(&self) -> Option<usize> {
-        self.newest
+        self.newest.map(EndpointId::slot)
     }
 
     /// Whether its packets come from outside.

@@ -147,7 +147,7 @@ impl FlowSessions<'_> {
         let mut listener = end(EndpointId::listener(slot), Role::Passive);
         listener.conn.open(*now);
         flow.opened += 1;
-        flow.newest = Some(slot);
+        flow.newest = Some(EndpointId::opener(slot));
         if slot == pool.sessions.len() {
             pool.sessions.push(session);
             hosts.push([opener, listener]);
@@ -354,7 +354,7 @@ impl FlowSessions<'_> {
         let Session { flow, ordinal, .. } = self.pool.sessions[slot];
         let flow = &mut self.flows[flow];
         flow.totals_mut().add(self.now, ordinal, self.hosts.pair(slot));
-        if flow.newest == Some(slot) {
+        if flow.newest_slot() == Some(slot) {
             flow.newest = None;
         }
     }

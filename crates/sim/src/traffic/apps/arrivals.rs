@@ -57,14 +57,8 @@ impl Application for ArrivalsState {
         sessions.wait(slot, [AppWait::Acked(size), AppWait::Received(size)]);
     }
 
-    fn on_wait_over(
-        &mut self,
-        sessions: &mut FlowSessions<'_>,
-        endpoint: EndpointId,
-        goal: AppWait,
-        recorder: &mut Recorder,
-    ) {
-        let slot = endpoint.slot();
+    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, goal: AppWait, recorder: &mut Recorder) {
+        let slot = end.slot();
         if sessions.is_transfer_over(slot, goal) {
             let size = sessions.session(slot).transfer.size;
             let ideal = sessions.flow().path.ideal(true, [size, 0]);

@@ -55,14 +55,8 @@ impl Application for BulkState {
         }
     }
 
-    fn on_wait_over(
-        &mut self,
-        sessions: &mut FlowSessions<'_>,
-        endpoint: EndpointId,
-        goal: AppWait,
-        recorder: &mut Recorder,
-    ) {
-        let slot = endpoint.slot();
+    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, goal: AppWait, recorder: &mut Recorder) {
+        let slot = end.slot();
         if sessions.is_transfer_over(slot, goal) {
             let session = sessions.session(slot);
             let (size, is_new) = (session.transfer.size, session.asked == session.transfer.size);

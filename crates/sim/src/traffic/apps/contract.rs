@@ -25,10 +25,10 @@ pub(in crate::traffic) trait Application {
     fn on_timer(&mut self, _sessions: &mut FlowSessions<'_>, _slot: usize) {}
 
     /// Acts when an endpoint has reached `goal`, for which it waited.
-    fn on_wait_over(
+    fn on_goal(
         &mut self,
         _sessions: &mut FlowSessions<'_>,
-        _endpoint: EndpointId,
+        _end: EndpointId,
         _goal: AppWait,
         _recorder: &mut Recorder,
     ) {

@@ -46,14 +46,14 @@ macro_rules! registry {
                 match self { $(Self::$kind(app) => app.on_timer(sessions, slot),)+ }
             }
 
-            pub(super) fn on_wait_over(
+            pub(super) fn on_goal(
                 &mut self,
                 sessions: &mut FlowSessions<'_>,
-                endpoint: EndpointId,
+                end: EndpointId,
                 goal: AppWait,
                 recorder: &mut Recorder,
             ) {
-                match self { $(Self::$kind(app) => app.on_wait_over(sessions, endpoint, goal, recorder),)+ }
+                match self { $(Self::$kind(app) => app.on_goal(sessions, end, goal, recorder),)+ }
             }
 
             pub(super) fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {

@@ -271,17 +271,11 @@ impl Application for PageState {
         }
     }
 
-    fn on_wait_over(
-        &mut self,
-        sessions: &mut FlowSessions<'_>,
-        endpoint: EndpointId,
-        _goal: AppWait,
-        recorder: &mut Recorder,
-    ) {
-        if endpoint.is_opener() {
-            self.receive(sessions, endpoint.slot(), recorder);
+    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, _goal: AppWait, recorder: &mut Recorder) {
+        if end.is_opener() {
+            self.receive(sessions, end.slot(), recorder);
         } else {
-            self.answer(sessions, endpoint.slot());
+            self.answer(sessions, end.slot());
         }
     }
 

@@ -123,14 +123,8 @@ impl Application for RecordsState {
     }
 
     /// Ends the oldest record, and others whose bytes arrived with it.
-    fn on_wait_over(
-        &mut self,
-        sessions: &mut FlowSessions<'_>,
-        endpoint: EndpointId,
-        _goal: AppWait,
-        recorder: &mut Recorder,
-    ) {
-        let slot = endpoint.slot();
+    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, _goal: AppWait, recorder: &mut Recorder) {
+        let slot = end.slot();
         loop {
             self.end_oldest(sessions, slot, recorder);
             if !sessions.is_on_the_way(slot) || !sessions.hosts[EndpointId::listener(slot)].is_wait_over() {

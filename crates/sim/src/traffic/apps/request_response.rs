@@ -96,15 +96,9 @@ impl Application for RequestResponseState {
         Self::respond(sessions, slot);
     }
 
-    fn on_wait_over(
-        &mut self,
-        sessions: &mut FlowSessions<'_>,
-        endpoint: EndpointId,
-        _goal: AppWait,
-        recorder: &mut Recorder,
-    ) {
-        let (slot, wait) = (endpoint.slot(), self.wait());
-        if endpoint.is_opener() {
+    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, _goal: AppWait, recorder: &mut Recorder) {
+        let (slot, wait) = (end.slot(), self.wait());
+        if end.is_opener() {
             let session = sessions.session(slot);
             let (is_new, response) = (session.asked == self.request, session.transfer.size);
             let ideal = sessions.flow().path.ideal(is_new, [self.request, response]) + wait;
@@ -113,7 +107,7 @@ impl Application for RequestResponseState {
         } else if wait == Duration::ZERO {
             Self::respond(sessions, slot);
         } else {
-            sessions.hosts[endpoint].timer = sessions.now + wait;
+            sessions.hosts[end].timer = sessions.now + wait;
         }
     }
 

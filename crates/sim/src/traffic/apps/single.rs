@@ -54,20 +54,14 @@ impl Application for Single {
         sessions.connect(slot);
     }
 
-    fn on_wait_over(
-        &mut self,
-        sessions: &mut FlowSessions<'_>,
-        endpoint: EndpointId,
-        goal: AppWait,
-        recorder: &mut Recorder,
-    ) {
+    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, goal: AppWait, recorder: &mut Recorder) {
         let now = sessions.now;
         let is_over = if let AppWait::Acked(bytes) = goal {
             if recorder.wants_decisions {
                 recorder.on_event(now, sessions.id, EventKind::Completed, bytes);
             }
             sessions.flow().acked = now;
-            !sessions.is_on_the_way(endpoint.slot())
+            !sessions.is_on_the_way(end.slot())
         } else {
             sessions.flow().received = now;
             sessions.flow().acked != Time::NEVER
