@@ -1,4 +1,4 @@
-//! Packets of segments and messages: what travels in the packet itself, and what in its body.
+//! Packets of segments and messages, with parts in their bodies.
 
 use super::body::Bodies;
 use super::header::{Origin, Packet, DAMAGE, DATAGRAM_HEADERS, MESSAGE, NO_BODY, SLOTS, TO_SENDER, UNROUTED};
