@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary")
 TIMED = ("transfers",)
 """Tables whose rows have a time in the run."""
-SHORT = "({value}) => typeof value === 'number' && !Number.isInteger(value) ? String(+value.toPrecision(6)) : value"
+SHORT = "({value}) => (typeof value === 'number' && !Number.isInteger(value) && String(+value.toPrecision(6))) || value"
 """Shows six digits; the saved result has all."""
 ROWS_MAX = 2000
 """Rows of a table on the page; the saved result has all."""
