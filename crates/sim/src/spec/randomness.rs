@@ -30,6 +30,7 @@ fn is_random_middlebox(middlebox: &MiddleboxConfig) -> bool {
     match middlebox {
         MiddleboxConfig::Impair(_) | MiddleboxConfig::Erasure(_) | MiddleboxConfig::Own(_) => true,
         MiddleboxConfig::Split(split) => split.opener.is_random() || split.listener.is_random(),
+        MiddleboxConfig::SatPep(pep) => pep.terrestrial.is_random(),
         _ => false,
     }
 }
@@ -73,6 +74,25 @@ mod tests {
             ("", "", "", "[node.b]\nmiddlebox = ['impair']\n"),
         ] {
             assert!(is_random(tcp, link, flow, more), "{tcp} {link} {flow} {more}");
+        }
+    }
+
+    #[test]
+    fn transports_of_proxies_are() {
+        let is = |gateway: &str, cc: &str| {
+            let gateway = gateway.replace("CC", cc);
+            let more = format!(
+                "[link.m]\nfrom = 'b'\nto = 'c'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n\
+                 [flow.g]\nfrom = 'a'\nto = 'c'\n[node]\na.middlebox = [{gateway}]\nb.middlebox = [{gateway}]\n"
+            );
+            is_random("", "", "", &more)
+        };
+        for gateway in [
+            "{ kind = 'split', opener = { cc = 'CC' } }",
+            "{ kind = 'split', listener = { cc = 'CC' } }",
+            "{ kind = 'satpep', rate = '1 Mbit/s', terrestrial = { cc = 'CC' } }",
+        ] {
+            assert!(is(gateway, "bbr3") && !is(gateway, "cubic"), "{gateway}");
         }
     }
 }
