@@ -415,8 +415,8 @@ fn citations_of_specifications_lead_to_files() {
     for file in files().iter().filter(|file| file.has_ending(&[".rs"]) && file.name != THIS) {
         for (number, line) in (1..).zip(file.text.lines()) {
             for (start, _) in line.match_indices("specs/") {
-                let is_of = |end: char| !(end.is_ascii_alphanumeric() || "-_.".contains(end));
-                let page = line[start..].split(|c| c != '/' && is_of(c)).next().unwrap().trim_end_matches('.');
+                let is_end = |c: char| !(c.is_ascii_alphanumeric() || "-_./".contains(c));
+                let page = line[start..].split(is_end).next().unwrap().trim_end_matches('.');
                 if !line[..start].ends_with("docs/") || !root().join("docs").join(page).is_file() {
                     findings.push(format!("{}:{number}: {page}", file.name));
                 }
