@@ -38,7 +38,7 @@ OPEN_MAX = 4
 COLUMNS_MAX = 10_000
 FORMS = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
 _DRAWING = Lock()
-OF_REPORTS = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+OF_REPORTS = "; ".join(("default-src 'none'", "style-src 'unsafe-inline'", "img-src data:", "sandbox"))
 """A report is a file of the folder: it runs no script, and belongs to no site."""
 NAMES_MAX = 200
 """Letters of the name of a flow, link or series."""
