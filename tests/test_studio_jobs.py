@@ -288,6 +288,18 @@ def test_a_killed_server_leaves_no_worker(tmp_path):
     assert Folder(tmp_path).runs() == []
 
 
+def test_closing_ends_a_worker_that_begins_and_starts_no_other(studio):
+    async def act():
+        jobs = [submit(studio, LONG), submit(studio, LONG)]
+        # The first worker is being started.
+        await asyncio.sleep(0)
+        await studio.jobs.close()
+        assert [job.state for job in jobs] == ["failed", "waiting"]
+        assert studio.jobs._processes == {}
+
+    acted(studio, act)
+
+
 def test_ctrl_c_ends_the_server_without_a_traceback(tmp_path):
     (tmp_path / "short.toml").write_text(SHORT)
     with server(tmp_path, "short.toml") as (process, host, token):

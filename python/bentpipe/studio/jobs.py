@@ -98,6 +98,7 @@ class Jobs:
         self._processes: dict[int, Process] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._subscribers: dict[object, Callable[[Job], object]] = {}
+        self._is_closed = False
 
     def submit(self, kind: str, title: str, request: Mapping[str, Any], page: str = "") -> Job:
         """Put a job into the queue.
@@ -149,13 +150,16 @@ class Jobs:
             self._later(self._end(job, process))
 
     async def close(self) -> None:
-        """End all workers."""
+        """End all workers. No further job starts."""
+        self._is_closed = True
         for process in self._processes.values():
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _start_next(self) -> None:
+        if self._is_closed:
+            return
         running = sum(job.state == "running" for job in self._jobs)
         for job in [job for job in self._jobs if job.state == "waiting"][: max(0, self.most - running)]:
             job.state = "running"
@@ -190,6 +194,8 @@ class Jobs:
             *self._command, stdin=pipe, stdout=pipe, stderr=pipe, limit=LINE_MAX, start_new_session=True
         )
         self._processes[job.number] = process
+        if self._is_closed:
+            process.kill()
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
