@@ -50,6 +50,12 @@ impl Bench {
 
     /// As `ack`, with an echoed timestamp.
     pub(in crate::conn) fn ack_echoing(&mut self, ack: u64, sack: &[(u64, u64)], echo: Option<u32>) -> Vec<u64> {
+        self.hear(ack, sack, echo);
+        self.leaving()
+    }
+
+    /// As `ack_echoing`, while no segment can leave.
+    pub(super) fn hear(&mut self, ack: u64, sack: &[(u64, u64)], echo: Option<u32>) {
         let first = self.conn.tcb.wire.iss.at(1);
         let mut blocks = SackBlocks::default();
         for &(left, right) in sack {
@@ -65,7 +71,6 @@ impl Bench {
             ..Segment::default()
         };
         self.conn.handle_segment(self.now, &segment);
-        self.leaving()
     }
 
     pub(super) fn time_out(&mut self) -> Vec<u64> {

@@ -361,6 +361,18 @@ fn rto_restarts_when_the_oldest_segment_is_retransmitted_again() {
     }
 }
 
+/// The first retransmission of a segment that has become the oldest does not restart the timer: the partial ACK did.
+#[test]
+fn rto_keeps_the_time_of_a_partial_ack_when_the_next_hole_leaves_later() {
+    let mut s = rack(10, |_| ());
+    s.send(10);
+    let first = s.at(ms(100)).ack(0, &[(2, 5)]);
+    assert!(first.contains(&0) && !first.contains(&1), "{first:?}");
+    s.at(ms(200)).hear(1, &[(2, 5)], None);
+    assert!(s.at(ms(230)).leaving().contains(&1));
+    assert_eq!(s.conn.tcb.sender.rtt.armed_at(), ms(200));
+}
+
 /// Test 4: each round with a duplicate widens the window by a quarter; sixteen recoveries without narrow it again.
 #[test]
 fn rfc8985_6_2_duplicates_widen_the_window() {
