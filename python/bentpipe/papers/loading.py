@@ -50,10 +50,14 @@ def module(paper: Paper, name: str) -> ModuleType:
         spec.submodule_search_locations = [str(paper.folder.resolve())]
         sys.modules[package] = module_from_spec(spec)
         importlib.invalidate_caches()
+    # Python takes a kept module for current if its source has the same second and length as before.
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         return importlib.import_module(f"{package}.{name}")
     except (Exception, SystemExit) as error:
         raise PaperError(f"{path} cannot be imported\n\n{_traceback(paper, error)}") from error
+    finally:
+        sys.dont_write_bytecode = writes
 
 
 def check(paper: Paper) -> None:
