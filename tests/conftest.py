@@ -1,6 +1,5 @@
 """Fixtures for all tests."""
 
-import gc
 import itertools
 import json
 import os
@@ -9,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from pathlib import Path
 
 import pytest
@@ -117,11 +115,6 @@ def browser():
         opened = run.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield opened
         opened.close()
-    with warnings.catch_warnings():
-        # Playwright leaves its pipes open if its driver ends first. Their warnings would fail some later test.
-        warnings.simplefilter("ignore", ResourceWarning)
-        del run, opened
-        gc.collect()
 
 
 STARTED = []

@@ -288,6 +288,43 @@ def test_a_killed_server_leaves_no_worker(tmp_path):
     assert Folder(tmp_path).runs() == []
 
 
+BABBLES = """
+import sys, time
+print('FIRST', flush=True)
+sys.stdout.write("x" * 1000000)
+sys.stdout.flush()
+time.sleep(1000)
+"""
+
+
+class Kept(dict):
+    """Processes that a test looks at after their end."""
+
+    def pop(self, number, *_):
+        return self[number]
+
+
+@pytest.mark.parametrize("first", ["babble", json.dumps({"progress": {"share": 0.1}})])
+def test_a_worker_that_babbles_is_ended_with_its_pipes(tmp_path, studio, first):
+    (tmp_path / "babbles.py").write_text(BABBLES.replace("FIRST", first))
+    studio.jobs = Jobs(1, (sys.executable, str(tmp_path / "babbles.py")))
+    studio.jobs._processes = Kept()
+
+    async def act():
+        job = submit(studio)
+        await until(lambda: job.is_over or job.progress)
+        process = studio.jobs._processes[1]
+        if job.progress:
+            # Within the second answer.
+            process.kill()
+        await until(lambda: job.is_over)
+        assert ("killed" if job.progress else "makes no sense") in job.error
+        assert process.returncode is not None
+        assert all(process._transport.get_pipe_transport(pipe).is_closing() for pipe in range(3))
+
+    acted(studio, act)
+
+
 def test_closing_ends_a_worker_that_begins_and_starts_no_other(studio):
     async def act():
         jobs = [submit(studio, LONG), submit(studio, LONG)]

@@ -179,10 +179,7 @@ class Jobs:
         except (ValueError, asyncio.LimitOverrunError):
             job.error = "the worker gave an answer that makes no sense"
         finally:
-            process = self._processes.pop(job.number, None)
-            if process is not None and process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
+            self._processes.pop(job.number, None)
             job.state = state
             self._start_next()
             self._tell(job)
@@ -200,13 +197,18 @@ class Jobs:
         assert process.stdout is not None
         assert process.stderr is not None
         errors = asyncio.ensure_future(_tail(process.stderr))
-        with contextlib.suppress(ConnectionError):
-            process.stdin.write(json.dumps(job.request).encode() + b"\n")
-            await process.stdin.drain()
         state = ""
-        async for line in process.stdout:
-            state = self._hear(job, json.loads(line)) or state
-        code, said = await process.wait(), await errors
+        try:
+            with contextlib.suppress(ConnectionError):
+                process.stdin.write(json.dumps(job.request).encode() + b"\n")
+                await process.stdin.drain()
+            async for line in process.stdout:
+                if not line.endswith(b"\n"):
+                    break  # It was killed within an answer.
+                state = self._hear(job, json.loads(line)) or state
+            code, said = await process.wait(), await errors
+        finally:
+            await _ended(process, process.stdout, errors)
         if state:
             return state
         if job.is_told_to_stop:
@@ -252,6 +254,14 @@ class Jobs:
         ended = [job for job in self._jobs if job.is_over]
         for job in ended[: max(0, len(ended) - KEPT_MAX)]:
             self._jobs.remove(job)
+
+
+async def _ended(process: Process, answers: asyncio.StreamReader, errors: asyncio.Future[str]) -> None:
+    """End a worker by force if it still runs, and read its pipes to their ends: they stay open otherwise."""
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(asyncio.gather(answers.read(), errors, process.wait()), GRACE_S)
 
 
 async def _tail(stream: asyncio.StreamReader, most: int = 4000) -> str:
