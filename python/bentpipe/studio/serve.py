@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import tempfile
+import threading
 import webbrowser
 from contextlib import asynccontextmanager
 from html import escape
@@ -18,6 +20,7 @@ from bentpipe.studio.guard import Door, new_token
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
+    from types import FrameType
 
     from fastapi import FastAPI
 
@@ -90,12 +93,30 @@ def serve(studio: Studio, listening: socket.socket, told: Callable[[str], object
     app = application(studio)
     url = f"http://{hosts[0]}/{token}/"
     config: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "wsproto"}
-    server = uvicorn.Server(
-        uvicorn.Config(Door(app, token, hosts), timeout_graceful_shutdown=1, lifespan="on", **config)
-    )
-    told(url)
-    with _browser(url) if has_browser else contextlib.nullcontext():
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            told(url)
+            if has_browser:
+                opened.enter_context(_browser(url))
+
+    server = Server(uvicorn.Config(Door(app, token, hosts), timeout_graceful_shutdown=1, lifespan="on", **config))
+    with contextlib.ExitStack() as opened, _interrupts(server.handle_exit):
         server.run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _interrupts(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle Ctrl-C from the first instruction of the event loop.
+
+    Otherwise, asyncio handles it until the server has started: it cancels what starts, with a traceback, or waits.
+    """
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager
@@ -106,9 +127,14 @@ def _browser(url: str) -> Iterator[None]:
         target = escape(url, quote=True)
         file.write(f'<!doctype html><meta charset="utf-8"><title>{NAME}</title>')
         file.write(f'<meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={target}">')
-    try:
+
+    def show() -> None:
         with contextlib.suppress(webbrowser.Error, OSError):
             webbrowser.open(Path(name).as_uri())
+
+    try:
+        # Python may wait seconds for a browser that just starts, and the server has to answer it.
+        threading.Thread(target=show, daemon=True).start()
         yield
     finally:
         Path(name).unlink(missing_ok=True)
