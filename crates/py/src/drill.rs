@@ -1,7 +1,7 @@
 //! Runs conformance scripts directly, through the codec, and on the kernel's TCP.
 
+use bentpipe_conformance::{self as conformance, Objection, SCRIPTS};
 use bentpipe_io::wire;
-use bentpipe_sim::conformance::{self, Objection, SCRIPTS};
 use bentpipe_tcp::Segment;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -12,11 +12,9 @@
 //! | `link` | queue, rate, errors, delay |
 //! | [`middlebox`] | middleboxes |
 //! | `traffic` | flows: applications, and their connections |
-//! | [`conformance`] | scripts of the segments that a connection must send, with their instants |
 //! | [`record`] | counters, series, and the tables of a run |
 #![forbid(unsafe_code)]
 
-pub mod conformance;
 pub mod dictionary;
 mod distribution;
 mod engine;

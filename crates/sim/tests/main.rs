@@ -3,7 +3,6 @@
 mod bbr;
 mod been;
 mod cache;
-mod conformance;
 mod critical_path;
 mod defaults;
 mod determinism;

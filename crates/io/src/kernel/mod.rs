@@ -11,7 +11,7 @@ use crate::clock::clock_ns;
 use crate::host::{self, Host, NotAllowed};
 use crate::system;
 use crate::wire;
-use bentpipe_sim::conformance::{self, Case, Input, Objection, Sent, Subject, ISS};
+use bentpipe_conformance::{self as conformance, Case, Input, Objection, Sent, Subject, ISS};
 use bentpipe_tcp::{Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
 use plan::Plan;

@@ -2,7 +2,7 @@
 
 use crate::host::{congestion_controls, kernel_cc, simulated_cc};
 use crate::system;
-use bentpipe_sim::conformance::Case;
+use bentpipe_conformance::Case;
 use bentpipe_tcp::{
     AckPolicy, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, Growth, InitialSsthresh, NewReno, Rack,
     Recovery, Reduction, RtoConfig, SackCounting, SackEvidence, SackOnRto, SecondReduction, SpuriousDetection,
@@ -336,7 +336,7 @@ fn others(case: &Case) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_sim::conformance::cases;
+    use bentpipe_conformance::cases;
 
     /// Returns the first window of a transfer, with these keys.
     fn case(keys: &str, more: &str) -> Case {

@@ -1,8 +1,8 @@
-//! Runs the scripts of `src/conformance`, and checks that the page of their tests is current.
+//! Runs the scripts of `src/scripts`, and checks that the page of their tests is current.
 
 mod table;
 
-use bentpipe_sim::conformance::{cases, drill, run_on, unchanged, Input, Objection, Sent, Subject, ISS, SCRIPTS};
+use bentpipe_conformance::{cases, drill, run_on, unchanged, Input, Objection, Sent, Subject, ISS, SCRIPTS};
 use bentpipe_tcp::{Flags, Segment};
 use bentpipe_units::{Duration, Time};
 
@@ -54,7 +54,7 @@ fn the_page_of_conformance_is_current() {
     let kept = std::fs::read_to_string(table::path()).unwrap_or_default();
     assert!(
         kept == page,
-        "docs/validation/conformance.md is not current: BLESS=1 cargo test --test it conformance writes it"
+        "docs/validation/conformance.md is not current: BLESS=1 cargo test -p bentpipe-conformance writes it"
     );
 }
 
@@ -106,7 +106,7 @@ fn wrong_expectations_fail() {
 
 #[test]
 fn every_script_comes_with_the_simulator() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conformance/scripts");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/scripts");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut files: Vec<String> = files.collect();
     files.sort();

@@ -203,7 +203,7 @@ fn config(keys: &[(usize, &str)]) -> Result<Config, (Option<usize>, String)> {
         joined(&plain),
         joined(&tables),
     );
-    let resolved = crate::scenario::from_toml(&text, "script", &[]).map_err(|problems| {
+    let resolved = bentpipe_sim::scenario::from_toml(&text, "script", &[]).map_err(|problems| {
         let problem = &problems.problems[0];
         let place = problem.span.and_then(|span| span.start.0.checked_sub(before.lines().count() + 1));
         let meant = Some(&problem.suggestion).filter(|name| !name.is_empty());

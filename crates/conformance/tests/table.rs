@@ -202,7 +202,7 @@ impl Section {
 fn rows(scripts: &[(String, Vec<String>)]) -> BTreeMap<Section, Row> {
     let mut rows: BTreeMap<Section, Row> = BTreeMap::new();
     let mut files = Vec::new();
-    for part in ["tcp", "sim"] {
+    for part in ["tcp", "sim", "conformance"] {
         sources(&root().join("crates").join(part).join("src"), &mut files);
     }
     files.sort();
@@ -251,12 +251,12 @@ pub(crate) fn page(scripts: &[(String, Vec<String>)]) -> String {
          # Conformance\n\n\
          This page lists the RFC sections that the code cites: where each is implemented, the tests of it, and the\n\
          deviations with their reasons. Tests in sentences are conformance scripts\n\
-         (`crates/sim/src/conformance/scripts/`): inputs of a connection from its application and its peer, and the\n\
+         (`crates/conformance/src/scripts/`): inputs of a connection from its application and its peer, and the\n\
          segments that it must send, with their instants. `bentpipe drill` runs the scripts. Names like\n\
          `rfc5681_3_2_fast_recovery` are unit tests.\n\n\
          For the RFCs of congestion control and section 3.8 of RFC 9293, a second table lists every MUST and SHOULD in\n\
          short form, with its test, its deviation, or the reason why it does not apply\n\
-         (`crates/sim/tests/conformance/requirements.txt`). RECOMMENDED counts as SHOULD. The level `step` marks a step\n\
+         (`crates/conformance/tests/requirements.txt`). RECOMMENDED counts as SHOULD. The level `step` marks a step\n\
          without such a word.\n",
     );
     let mut last = 0;
