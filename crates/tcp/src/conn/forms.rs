@@ -4,7 +4,7 @@ use crate::config::Feedback;
 use crate::notice::ExplicitHeader;
 use crate::segment::{Options, PlainSegment, Segment, Timestamps};
 
-/// What arrived from the peer. A form with fewer parts costs less; the effect is the same.
+/// An arrival from the peer. A form with fewer parts costs less; the effect is the same.
 #[derive(Clone, Copy, Debug)]
 pub enum Arrived<'a> {
     /// A segment without options.
@@ -25,10 +25,10 @@ impl<'a> From<&'a Segment> for Arrived<'a> {
     }
 }
 
-/// What takes the segments of a connection. Only [`general`](Self::general) is needed, and a closure that takes a
+/// Receiver of the segments of a connection. Only [`general`](Self::general) is needed, and a closure that takes a
 /// [`Segment`] is that.
 pub trait Sink {
-    /// What it makes of a segment.
+    /// Its result for a segment, such as a packet.
     type Made;
 
     /// Takes a segment without options.
