@@ -7,6 +7,7 @@ use bentpipe_tcp::{
 };
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::VecDeque;
+use std::convert::identity;
 
 /// Initial sequence number near the end of the sequence space, so that every case crosses it.
 pub const ISS: Seq = Seq::new(u32::MAX - 2000);
@@ -92,7 +93,7 @@ impl Subject for Core<'_> {
             Input::Smss(smss) => self.conn.set_smss(smss),
             Input::Segment(segment) => {
                 let segment = (self.carry)(&segment)?;
-                self.conn.handle_segment(now, &segment);
+                self.conn.handle(now, &segment);
             }
         }
         Ok(())
@@ -101,10 +102,10 @@ impl Subject for Core<'_> {
     fn collect(&mut self, now: Time, sent: &mut Sent) -> Result<(), String> {
         // A script may cause more segments than any line can expect. One segment above the limit fails the case.
         while sent.len() < SEGMENTS_MAX {
-            let Some(segment) = self.conn.poll_transmit(now) else { break };
+            let Some(segment) = self.conn.transmit(now, &mut identity::<Segment>) else { break };
             sent.push_back((now, (self.carry)(&segment)?));
         }
-        while let Some(event) = self.conn.poll_event() {
+        while let Some(event) = self.conn.poll() {
             self.is_aborted |= matches!(event, Event::Aborted(_));
         }
         Ok(())

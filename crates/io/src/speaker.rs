@@ -9,6 +9,7 @@ use crate::wire::{self, Received};
 use bentpipe_tcp::{Config, Connection, Counters, Event, Flags, Options, Role, Segment, State};
 use bentpipe_units::{Duration, Rate, Seq, Stream, Time};
 use std::collections::{BTreeMap, VecDeque};
+use std::convert::identity;
 use std::fmt;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -179,7 +180,7 @@ impl Speaker {
         let Some(received) = received(packet) else {
             let about = icmp::reported(packet);
             match about.and_then(|about| Some((self.talks.get_mut(&(about.from, about.to))?, about.notice))) {
-                Some((talk, notice)) => talk.conn.handle_notice(now, notice),
+                Some((talk, notice)) => talk.conn.notify(now, notice),
                 None => self.unreadable += 1,
             }
             return;
@@ -221,7 +222,7 @@ impl Speaker {
             send(&packet);
         }
         for (&(from, to), talk) in &mut self.talks {
-            while let Some(segment) = talk.conn.poll_transmit(now) {
+            while let Some(segment) = talk.conn.transmit(now, &mut identity::<Segment>) {
                 let payload = talk.outgoing.at(talk.conn.offset_of(segment.data_seq()), segment.len);
                 if let Some(packet) = self::packet([from, to], segment, &payload, self.mtu) {
                     send(&packet);
@@ -301,7 +302,7 @@ struct Talk {
 
 impl Talk {
     fn handle(&mut self, now: Time, received: &Received<'_>, service: &mut Service) {
-        self.conn.handle_segment(now, &received.segment);
+        self.conn.handle(now, &received.segment);
         // Keeps only accepted data, not data beyond the window or of a rejected segment.
         if let Some((start, reach)) = self.conn.received_from(received.segment.data_seq()) {
             let taken = reach.saturating_sub(start).min(received.payload.len() as u64);
@@ -337,7 +338,7 @@ impl Talk {
                 _ => {}
             }
         }
-        while let Some(event) = self.conn.poll_event() {
+        while let Some(event) = self.conn.poll() {
             match event {
                 Event::PeerFinished => match service {
                     Service::Bulk => self.conn.abort(),
@@ -559,7 +560,7 @@ mod tests {
         let mut incoming = Incoming::default();
         conn.set_reads_at_once(false);
         for _ in 0..20_000 {
-            while let Some(segment) = conn.poll_transmit(now) {
+            while let Some(segment) = conn.transmit(now, &mut identity::<Segment>) {
                 let from = conn.offset_of(segment.data_seq());
                 let payload: Vec<u8> = (from..from + u64::from(segment.len)).map(|at| (at % 251) as u8).collect();
                 echo.handle(now, &wire::emit(client, server, &segment, &payload).unwrap());
@@ -569,7 +570,7 @@ mod tests {
             echo.transmit(now, |packet| back.push(packet.to_vec()));
             for packet in back.drain(..) {
                 let received = wire::parse(&packet).unwrap();
-                conn.handle_segment(now, &received.segment);
+                conn.handle(now, &received.segment);
                 if let Some((start, reach)) = conn.received_from(received.segment.data_seq()) {
                     let taken = reach.saturating_sub(start).min(received.payload.len() as u64);
                     incoming.keep(start, &received.payload[..taken as usize]);

@@ -12,6 +12,7 @@ use bentpipe_tcp::cc::{
 use bentpipe_tcp::{Config, Connection, Role, Segment};
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::VecDeque;
+use std::convert::identity;
 use std::process::{Command, ExitCode};
 
 /// Instructions for each ACK that no sender may exceed, in those of `sack`, which is Reno with the recovery of most.
@@ -112,17 +113,17 @@ fn transfer(kind: CcKind, acks: u64, is_wrapped: bool) {
             counted_step(&mut sender, now, segment.as_ref(), &mut leaving);
         } else if now == data {
             if let Some((_, segment)) = path.data.pop_front() {
-                receiver.handle_segment(now, &segment);
+                receiver.handle(now, &segment);
             }
         } else {
             receiver.handle_wakeup(now);
             counted_step(&mut sender, now, None, &mut leaving);
         }
         path.take(now, &mut leaving);
-        while let Some(segment) = receiver.poll_transmit(now) {
+        while let Some(segment) = receiver.transmit(now, &mut identity::<Segment>) {
             path.acks.push_back((now + DELAY, segment));
         }
-        while receiver.poll_event().is_some() {}
+        while receiver.poll().is_some() {}
     }
 }
 
@@ -130,13 +131,13 @@ fn transfer(kind: CcKind, acks: u64, is_wrapped: bool) {
 #[inline(never)]
 fn counted_step(sender: &mut Connection, now: Time, ack: Option<&Segment>, leaving: &mut Vec<Segment>) {
     match ack {
-        Some(segment) => sender.handle_segment(now, segment),
+        Some(segment) => sender.handle(now, segment),
         None => sender.handle_wakeup(now),
     }
-    while let Some(segment) = sender.poll_transmit(now) {
+    while let Some(segment) = sender.transmit(now, &mut identity::<Segment>) {
         leaving.push(segment);
     }
-    while sender.poll_event().is_some() {}
+    while sender.poll().is_some() {}
 }
 
 /// A queue, a link of one segment per millisecond, and the way back.

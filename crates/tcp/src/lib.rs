@@ -19,7 +19,7 @@ pub mod verdict;
 
 pub use cache::PathCache;
 pub use config::*;
-pub use conn::{Connection, Counters, Event, Role, SendLimit, State};
+pub use conn::{Arrived, Connection, Counters, Event, Role, SendLimit, Sink, State};
 pub use facts::RateSample;
 pub use notice::{ExplicitHeader, Notice};
 pub use scps::{BitVector, ScpsCapabilities, ScpsOptions, SnackOption};

@@ -361,49 +361,6 @@ impl Segment {
     }
 }
 
-/// A segment that arrived, in two layers. Code compiled for the first layer alone contains nothing for the second.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrived<'a> {
-    pub(crate) plain: PlainSegment,
-    pub(crate) timestamps: Option<Timestamps>,
-    /// The segment with its options; `None`: no options except timestamps, and the connection needs only the basics.
-    pub(crate) whole: Option<&'a Segment>,
-}
-
-impl<'a> From<&'a Segment> for Arrived<'a> {
-    #[inline(always)]
-    fn from(segment: &'a Segment) -> Self {
-        Self { plain: segment.plain(), timestamps: segment.timestamps, whole: Some(segment) }
-    }
-}
-
-impl Arrived<'_> {
-    #[inline(always)]
-    pub(crate) fn plain(plain: PlainSegment, timestamps: Option<Timestamps>) -> Self {
-        Self { plain, timestamps, whole: None }
-    }
-}
-
-impl<'a> Arrived<'a> {
-    /// Whether it is more than a plain segment without timestamps.
-    #[inline(always)]
-    pub(crate) fn has_more(self) -> bool {
-        self.whole.is_some() || self.timestamps.is_some()
-    }
-
-    /// Returns its rarer options.
-    #[inline(always)]
-    pub(crate) fn options(self) -> &'a Options {
-        self.whole.map_or(&Options::None, |whole| &whole.options)
-    }
-
-    /// Whether it has neither data nor options, except timestamps and counts.
-    #[inline(always)]
-    pub(crate) fn is_pure(self) -> bool {
-        self.plain.sequence_len() == 0 && matches!(self.options(), Options::None | Options::Count(_))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -42,6 +42,7 @@ use crate::packet::Packet;
 use bentpipe_tcp::{Config, Connection, Event, Flags, Role, Segment, State};
 use bentpipe_units::settings::{Bytes, Chance};
 use bentpipe_units::{settings, Duration, Rate, Seq, Stream, Time};
+use std::convert::identity;
 use std::sync::Arc;
 
 settings! {
@@ -180,7 +181,7 @@ impl SatPep {
         };
         let mut hop = Hop::new(manner, is_openers, self.rtt, self.window(self.users + 1, 0.0), cx.now);
         if is_openers {
-            local.handle_segment(cx.now, segment);
+            local.handle(cx.now, segment);
         } else {
             hop.on_segment(cx.now, segment);
         }
@@ -273,7 +274,7 @@ impl Session {
             if !self.is_reset {
                 self.hand_over();
             }
-            while let Some(event) = self.local.poll_event() {
+            while let Some(event) = self.local.poll() {
                 match event {
                     Event::PeerFinished => self.hop.close(),
                     Event::Aborted(_) if !self.is_reset => {
@@ -288,7 +289,7 @@ impl Session {
                 lost += self.give_up();
                 self.local.abort();
             }
-            while let Some(segment) = self.local.poll_transmit(cx.now) {
+            while let Some(segment) = self.local.transmit(cx.now, &mut identity::<Segment>) {
                 self.send(true, &segment, cx);
             }
             while let Some(segment) = if self.is_reset { None } else { self.hop.poll(cx.now) } {
@@ -376,7 +377,7 @@ impl Middlebox for SatPep {
         }
         session.last_packet = cx.now;
         if is_local {
-            session.local.handle_segment(cx.now, &segment);
+            session.local.handle(cx.now, &segment);
         } else if segment.flags.has(Flags::RST) {
             if !session.is_reset {
                 self.lost_bytes += session.give_up();

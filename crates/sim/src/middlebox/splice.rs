@@ -6,6 +6,7 @@ use super::sessions::Sessions;
 use super::{Accept, Context, SplitConfig};
 use bentpipe_tcp::{Config, Connection, Event, Flags, Notice, Role, Segment, State};
 use bentpipe_units::{Duration, Seq, Time};
+use std::convert::identity;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -162,7 +163,7 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
         let waiting = match self.config.accept {
             Accept::Late => Some(*syn),
             Accept::Early => {
-                near.handle_segment(cx.now, syn);
+                near.handle(cx.now, syn);
                 None
             }
         };
@@ -192,7 +193,7 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
             session.sides[OPENER].close();
             session.sides[LISTENER].abort();
         } else if !waits {
-            session.sides[side].handle_segment(cx.now, segment);
+            session.sides[side].handle(cx.now, segment);
             session.ends.keep(side, &session.sides[side], segment, payload);
         }
     }
@@ -200,7 +201,7 @@ impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {
     /// Notifies the connection on a side.
     pub fn notify(&mut self, key: K, side: usize, notice: Notice, cx: &mut Context<'_>) {
         if let Some(session) = self.sessions.get_mut(key) {
-            session.sides[side].handle_notice(cx.now, notice);
+            session.sides[side].notify(cx.now, notice);
         }
     }
 
@@ -296,7 +297,7 @@ impl<E: Carrier> Session<E> {
                 if self.sides.iter().any(|side| side.state() != State::Closed) {
                     self.ends.hand_over(side, &mut self.sides, &mut self.tally, common, cx);
                 }
-                while let Some(event) = self.sides[side].poll_event() {
+                while let Some(event) = self.sides[side].poll() {
                     match event {
                         Event::PeerFinished => self.sides[1 - side].close(),
                         Event::Established if side == LISTENER => self.answer_opener(cx),
@@ -311,7 +312,7 @@ impl<E: Carrier> Session<E> {
                 }
             }
             for side in [OPENER, LISTENER] {
-                while let Some(segment) = self.sides[side].poll_transmit(cx.now) {
+                while let Some(segment) = self.sides[side].transmit(cx.now, &mut identity::<Segment>) {
                     let offset = self.sides[side].offset_of(segment.data_seq());
                     self.ends.send(side, &segment, offset, cx);
                 }
@@ -325,7 +326,7 @@ impl<E: Carrier> Session<E> {
     /// Answers the opener, because the other endpoint has answered.
     fn answer_opener(&mut self, cx: &Context<'_>) {
         if let Some(syn) = self.waiting.take() {
-            self.sides[OPENER].handle_segment(cx.now, &syn);
+            self.sides[OPENER].handle(cx.now, &syn);
         }
     }
 

@@ -149,7 +149,7 @@ impl Network {
 
     #[inline(always)]
     fn transmit(&mut self, at: Time, endpoint: EndpointId) {
-        if !self.traffic.hosts[endpoint].sends_plainly() || !self.transmit_plain(at, endpoint) {
+        if !self.traffic.hosts[endpoint].conn.sends_plainly() || !self.transmit_plainly(at, endpoint) {
             self.transmit_with_options(at, endpoint);
         }
     }
@@ -162,13 +162,12 @@ impl Network {
 
     /// Sends segments without options. Returns false if options are needed: an answer may have arrived during the call.
     #[inline(always)]
-    fn transmit_plain(&mut self, at: Time, endpoint: EndpointId) -> bool {
+    fn transmit_plainly(&mut self, at: Time, endpoint: EndpointId) -> bool {
         loop {
             let host = &mut self.traffic.hosts[endpoint];
-            let Some(segment) = host.conn.poll_plain(at) else { return true };
-            let mut packet = host.send_plain(at, &segment, &mut self.bodies);
+            let Some(mut packet) = host.next_plain_packet(at, &mut self.bodies) else { return true };
             let is_on_a_link = self.depart(at, endpoint, &mut packet);
-            if !is_on_a_link && !self.traffic.hosts[endpoint].sends_plainly() {
+            if !is_on_a_link && !self.traffic.hosts[endpoint].conn.sends_plainly() {
                 return false;
             }
         }
@@ -176,10 +175,7 @@ impl Network {
 
     #[inline(never)]
     fn transmit_with_options(&mut self, at: Time, endpoint: EndpointId) {
-        loop {
-            let host = &mut self.traffic.hosts[endpoint];
-            let Some(segment) = host.conn.poll_transmit(at) else { return };
-            let mut packet = host.send(at, &segment, &mut self.bodies);
+        while let Some(mut packet) = self.traffic.hosts[endpoint].next_packet(at, &mut self.bodies) {
             self.depart(at, endpoint, &mut packet);
         }
     }
@@ -187,7 +183,7 @@ impl Network {
     /// The slow path: events, waits of the application, series.
     #[inline(never)]
     fn report(&mut self, at: Time, endpoint: EndpointId) {
-        while let Some(event) = self.traffic.hosts[endpoint].conn.poll_event() {
+        while let Some(event) = self.traffic.hosts[endpoint].conn.poll() {
             self.on_event(at, endpoint, event);
             // The application may have closed.
             self.transmit_apart(at, endpoint);

@@ -148,7 +148,7 @@ impl Network {
     fn ends_corrupted(&mut self, far_end: FarEnd, packet: &Packet) -> bool {
         let is_at_host = self.routes.hops[packet.next as usize] == HOST;
         if is_at_host {
-            self.traffic.on_corrupted(packet);
+            self.traffic.on_corrupted(packet.at, packet);
         } else if far_end.shows_corrupted {
             self.show_corrupted(far_end.node, packet);
         }

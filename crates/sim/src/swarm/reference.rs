@@ -277,7 +277,7 @@ impl<'a> Reference<'a> {
             self.lose(LossPlace::Link(link), &packet, Cause::LinkLoss);
         } else if packet.is_corrupted() && (kind != NodeKind::BentPipe || is_at_host) {
             if is_at_host {
-                self.traffic.on_corrupted(&packet);
+                self.traffic.on_corrupted(self.now, &packet);
             } else if kind == NodeKind::Processing {
                 for position in 0..self.nodes[node].len() {
                     self.call(node, position, |middlebox, cx| middlebox.on_corrupted(&packet, cx));
@@ -367,13 +367,13 @@ impl<'a> Reference<'a> {
     }
 
     fn transmit(&mut self, endpoint: EndpointId) {
-        while let Some(segment) = self.traffic.hosts[endpoint].conn.poll_transmit(self.now) {
-            let host = &mut self.traffic.hosts[endpoint];
+        while let Some(packet) = self.traffic.hosts[endpoint].next_packet(self.now, &mut self.bodies) {
+            let host = &self.traffic.hosts[endpoint];
             let (flow, is_receiver) = (host.flow, !endpoint.is_opener());
-            let packet = host.send(self.now, &segment, &mut self.bodies);
+            let segment = packet.plain_segment();
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
             if segment.len > 0 && host.sends_data {
-                self.note(flow, event_of_segment(&segment.plain()), offset);
+                self.note(flow, event_of_segment(&segment), offset);
             }
             self.ledger.sent += 1;
             let ends = &self.scenario.flows[flow];
@@ -438,7 +438,7 @@ impl<'a> Reference<'a> {
 
     fn drive(&mut self, endpoint: EndpointId) {
         self.transmit(endpoint);
-        while let Some(event) = self.traffic.hosts[endpoint].conn.poll_event() {
+        while let Some(event) = self.traffic.hosts[endpoint].conn.poll() {
             self.traffic.on_event(self.now, endpoint, event);
             let host = &self.traffic.hosts[endpoint];
             if host.sends_data {

@@ -6,7 +6,7 @@ use crate::ids::{EndpointId, FlowId};
 use crate::link::Downtime;
 use crate::packet::{Bodies, Label, Message, Origin, Packet, Recipient, NO_BODY};
 use crate::spec::Reader;
-use bentpipe_tcp::{Connection, Feedback, PlainSegment, Segment, State};
+use bentpipe_tcp::{Arrived, Connection, ExplicitHeader, Feedback, PlainSegment, Segment, Sink, State, Timestamps};
 use bentpipe_units::Time;
 use std::ops::{Index, IndexMut};
 
@@ -36,8 +36,6 @@ pub(crate) struct Host {
     pub(super) sent_packets: u64,
     /// Packets of the peer that have arrived here or were lost.
     pub(super) ended_packets: u64,
-    /// Whether it writes headers of XCP or RCP.
-    writes_headers: bool,
     /// Reads in steps. None: data is read when it arrives.
     reading: Option<Box<Reading>>,
 }
@@ -126,7 +124,6 @@ impl Host {
         reader: Option<Reader>,
     ) -> Self {
         conn.set_reads_at_once(reader.is_none());
-        let writes_headers = conn.explicit_feedback().is_some();
         Self {
             conn,
             armed: Time::NEVER,
@@ -142,7 +139,6 @@ impl Host {
             spurious: 0,
             sent_packets: 0,
             ended_packets: 0,
-            writes_headers,
             reading: reader.map(|reader| Box::new(Reading { reader, taken: 0 })),
         }
     }
@@ -154,14 +150,14 @@ impl Host {
         let before = self.conn.counters().duplicate_segments;
         let plain = packet.plain_segment();
         if packet.body == NO_BODY {
-            self.conn.handle_plain(now, &plain);
+            self.conn.handle(now, Arrived::Plain(plain));
         } else if let Some(timestamps) = packet.only_timestamps(bodies) {
             bodies.release(packet);
-            self.conn.handle_stamped(now, &plain, timestamps);
+            self.conn.handle(now, Arrived::Stamped(plain, timestamps));
         } else {
             let segment = packet.segment(bodies);
             bodies.release(packet);
-            self.conn.handle_segment(now, &segment);
+            self.conn.handle(now, &segment);
         }
         if plain.is_retransmission && self.conn.counters().duplicate_segments > before {
             self.spurious += 1;
@@ -199,36 +195,25 @@ impl Host {
     pub(crate) fn on_message(&mut self, now: Time, message: Message) {
         match message {
             Message::SegmentSize(_, bytes) => self.conn.set_smss(bytes.clamp(1, u32::from(u16::MAX))),
-            Message::Notice(_, notice) => self.conn.handle_notice(now, notice),
+            Message::Notice(_, notice) => self.conn.notify(now, notice),
             Message::ToNode(..) | Message::Repair(_) => {}
         }
     }
 
-    /// Whether its next segment has no options other than timestamps.
+    /// Returns the packet of its next segment, if one leaves now.
     #[inline(always)]
-    pub(crate) fn sends_plainly(&self) -> bool {
-        self.conn.sends_plainly() && !self.writes_headers
+    pub(crate) fn next_packet(&mut self, now: Time, bodies: &mut Bodies) -> Option<Packet> {
+        let packet = self.conn.transmit(now, &mut Packets { origin: &self.origin, bodies })?;
+        self.note_sent(now, &packet);
+        Some(packet)
     }
 
-    /// Returns the packet of a segment without options other than timestamps.
+    /// As `next_packet`, while its connection sends plainly.
     #[inline(always)]
-    pub(crate) fn send_plain(&mut self, now: Time, segment: &PlainSegment, bodies: &mut Bodies) -> Packet {
-        let mut packet = Packet::plain(segment, &self.origin);
-        if let Some(timestamps) = self.conn.timestamps(now) {
-            packet.stamp(timestamps, bodies);
-        }
+    pub(crate) fn next_plain_packet(&mut self, now: Time, bodies: &mut Bodies) -> Option<Packet> {
+        let packet = self.conn.transmit_plainly(now, &mut Packets { origin: &self.origin, bodies })?;
         self.note_sent(now, &packet);
-        packet
-    }
-
-    /// Returns the packet of a segment.
-    pub(crate) fn send(&mut self, now: Time, segment: &Segment, bodies: &mut Bodies) -> Packet {
-        let mut packet = Packet::new(segment, &self.origin, bodies);
-        if self.writes_headers {
-            self.write_header(now, segment, &mut packet, bodies);
-        }
-        self.note_sent(now, &packet);
-        packet
+        Some(packet)
     }
 
     #[inline(always)]
@@ -236,20 +221,6 @@ impl Host {
         self.first_sent.get_or_insert(now);
         self.sent_wire_bytes += packet.size();
         self.sent_packets += 1;
-    }
-
-    /// Writes the header of XCP or RCP.
-    #[cold]
-    fn write_header(&mut self, now: Time, segment: &Segment, packet: &mut Packet, bodies: &mut Bodies) {
-        let Some(header) = self.conn.explicit_header(now, segment) else { return };
-        let feedback = self.conn.explicit_feedback();
-        let label = match feedback {
-            Some(Feedback::Xcp(_)) => Label::Xcp(header),
-            Some(Feedback::Rcp(_)) => Label::Rcp(header),
-            _ => return,
-        };
-        let bytes = feedback.and_then(Feedback::header_len).unwrap_or(0);
-        bodies.set_label(packet, label, bytes);
     }
 
     #[inline]
@@ -331,5 +302,40 @@ impl Host {
     /// Whether the connection is closed here. TIME-WAIT counts as closed: it only serves packets in flight.
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.conn.state(), State::Closed | State::TimeWait)
+    }
+}
+
+/// Makes packets of segments.
+struct Packets<'a> {
+    origin: &'a Origin,
+    bodies: &'a mut Bodies,
+}
+
+impl Sink for Packets<'_> {
+    type Made = Packet;
+
+    #[inline(always)]
+    fn plain(&mut self, segment: &PlainSegment) -> Packet {
+        Packet::plain(segment, self.origin)
+    }
+
+    #[inline(always)]
+    fn stamped(&mut self, segment: &PlainSegment, timestamps: Timestamps) -> Packet {
+        let mut packet = self.plain(segment);
+        packet.stamp(timestamps, self.bodies);
+        packet
+    }
+
+    #[inline(always)]
+    fn general(&mut self, segment: &Segment) -> Packet {
+        Packet::new(segment, self.origin, self.bodies)
+    }
+
+    #[cold]
+    fn explicit(&mut self, segment: &Segment, header: ExplicitHeader, feedback: Feedback) -> Packet {
+        let mut packet = self.general(segment);
+        let label = if matches!(feedback, Feedback::Xcp(_)) { Label::Xcp(header) } else { Label::Rcp(header) };
+        self.bodies.set_label(&mut packet, label, feedback.header_len().unwrap_or(0));
+        packet
     }
 }

@@ -6,7 +6,7 @@ use super::host::AppWait;
 use crate::dictionary::Cause;
 use crate::ids::{EndpointId, FlowId};
 use crate::packet::{Label, Message, Packet, Recipient, Request, LOWEST};
-use bentpipe_tcp::Notice;
+use bentpipe_tcp::{Arrived, Notice};
 use bentpipe_units::Time;
 
 impl Traffic {
@@ -31,7 +31,7 @@ impl Traffic {
     pub(crate) fn read_label(&mut self, now: Time, endpoint: EndpointId, label: Label) {
         let Some(notice) = label.notice() else { return };
         let host = &mut self.hosts[endpoint];
-        host.conn.handle_notice(now, notice);
+        host.conn.notify(now, notice);
         if let Notice::ErrorRate(rate) = notice {
             // New connections begin with it.
             let path = self.flows[host.flow].path_from(endpoint);
@@ -66,9 +66,9 @@ impl Traffic {
     }
 
     /// Reports a corrupted packet to its host, which discards it.
-    pub(crate) fn on_corrupted(&mut self, packet: &Packet) {
+    pub(crate) fn on_corrupted(&mut self, now: Time, packet: &Packet) {
         if !packet.is_datagram() {
-            self.hosts[packet.endpoint()].conn.handle_corrupted();
+            self.hosts[packet.endpoint()].conn.handle(now, Arrived::Corrupted);
         }
     }
 

@@ -199,7 +199,7 @@ impl FlowSessions<'_> {
         let known = self.pool.caches.get(&self.flows[self.id].path_from(end));
         let conn = &mut self.hosts[end].conn;
         if let Some(rate) = known.and_then(|cache| cache.error_rate) {
-            conn.handle_notice(self.now, Notice::ErrorRate(rate));
+            conn.notify(self.now, Notice::ErrorRate(rate));
         }
         conn.open(self.now);
     }

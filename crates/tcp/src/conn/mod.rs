@@ -20,6 +20,7 @@ mod clock;
 mod context;
 mod counters;
 mod events;
+mod forms;
 mod life;
 mod receiver;
 mod sender;
@@ -29,17 +30,19 @@ mod wire;
 
 pub use counters::Counters;
 pub use events::Event;
+pub use forms::{Arrived, Sink};
 pub use life::{Role, State};
 pub use sender::SendLimit;
 
 use crate::cache::PathCache;
 use crate::cc::CongestionControl;
-use crate::config::{Config, Feedback};
+use crate::config::Config;
 use crate::facts::RateSample;
-use crate::notice::{ExplicitHeader, Notice};
-use crate::segment::{Arrived, Flags, Options, PlainSegment, Segment, Timestamps};
+use crate::notice::Notice;
+use crate::segment::{Flags, Options, PlainSegment, Segment, Timestamps};
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use context::Context;
+use forms::Layers;
 use life::Life;
 use receiver::Receiver;
 use sender::Sender;
@@ -50,13 +53,13 @@ use wire::Wire;
 
 /// One end of a TCP connection.
 ///
-/// Facts go in with [`handle_segment`](Self::handle_segment) and [`handle_wakeup`](Self::handle_wakeup) (and
-/// [`offer`](Self::offer), [`close`](Self::close), [`read`](Self::read) from the application). After each of them call
-/// [`poll_transmit`](Self::poll_transmit) and [`poll_event`](Self::poll_event) until they give `None`, then
-/// ask [`next_wakeup`](Self::next_wakeup). `now` never decreases. Early wake-ups and extra polls are harmless.
+/// Its driver makes five calls. Arrivals go to [`handle`](Self::handle), notices of the network to [`notify`](Self::notify).
+/// [`handle_wakeup`](Self::handle_wakeup) is due at [`next_wakeup`](Self::next_wakeup). After each of them, and after calls of
+/// the application, repeat [`transmit`](Self::transmit) and [`poll`](Self::poll) until they return `None`. Then ask for the
+/// next wake-up. `now` never decreases. Early wake-ups and extra calls are harmless.
 ///
 /// ```
-/// use bentpipe_tcp::{Config, Connection, Role};
+/// use bentpipe_tcp::{Config, Connection, Event, Role, Segment};
 /// use bentpipe_units::{Duration, Seq, Time};
 ///
 /// let mut client = Connection::new(Config::default(), Role::Active, Seq::new(7));
@@ -66,18 +69,16 @@ use wire::Wire;
 /// client.close();
 /// server.open(now);
 /// client.open(now);
-/// while server.counters().delivered_bytes < 100_000 {
+/// while server.poll() != Some(Event::PeerFinished) {
 ///     now += Duration::from_millis(250);
 ///     assert!(now < Time::ZERO + Duration::from_secs(4), "a handshake and four rounds take 2.5 s");
-///     while let Some(segment) = client.poll_transmit(now) {
-///         server.handle_segment(now, &segment);
-///     }
+///     client.handle_wakeup(now);
+///     while client.transmit(now, &mut |segment: Segment| server.handle(now, &segment)).is_some() {}
 ///     now += Duration::from_millis(250);
 ///     server.handle_wakeup(now);
-///     while let Some(segment) = server.poll_transmit(now) {
-///         client.handle_segment(now, &segment);
-///     }
+///     while server.transmit(now, &mut |segment: Segment| client.handle(now, &segment)).is_some() {}
 /// }
+/// assert_eq!(server.counters().delivered_bytes, 100_000);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Connection {
@@ -88,126 +89,56 @@ pub struct Connection {
 /// Flags of segments that are not for an open connection, or do not speak of its data.
 const SLOW_PATH: Flags = Flags::SYN.with(Flags::RST).with(Flags::DUMMY);
 
-/// Inputs.
+/// The contract with whoever drives it.
 impl Connection {
-    /// A connection that has neither sent nor received anything. `iss` is the initial sequence number. Connections that are
-    /// configured alike can share a configuration.
-    pub fn new(config: impl Into<Arc<Config>>, role: Role, iss: Seq) -> Self {
-        let cx = Context::new(config.into());
-        let config = &*cx.config;
-        let buffer = config.receive_buffer.min(if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { 65_535 });
-        // A window below one unit of its scale could not be advertised.
-        let start = config.auto_buffer.map(|start| start.max(1 << agreed::window_shift(buffer)));
-        let start = start.map(|start| (start, config.buffer_growth));
-        let life = Life::new(role, config);
-        let mut receiver = Receiver::new(config.ack, config.smss, buffer, start);
-        receiver.begin_echo(config.feedback);
-        Self { life, tcb: Tcb { sender: Sender::new(&cx), receiver, wire: Wire::new(iss), cx } }
-    }
-
-    /// Start: the active end sends a SYN, the passive end waits for one. Without handshake both are established
-    /// at once; the initial sequence numbers are then taken to be equal.
-    pub fn open(&mut self, now: Time) {
-        self.life.open(now, &mut self.tcb);
-    }
-
-    /// A segment arrived from the peer.
-    pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
-        if !self.life.state.is_synchronised() || segment.flags.has_any(SLOW_PATH) {
-            self.handle_control(now, segment);
-        } else if segment.is_plain() && self.tcb.cx.agreed.is_plain {
-            self.handle_open(now, Arrived::plain(segment.plain(), None));
-        } else {
-            self.handle_with_options(now, segment);
-        }
-    }
-
-    /// A segment without options arrived: the same as [`handle_segment`](Self::handle_segment), at less cost.
+    /// Something arrived from the peer: a segment, in one of its forms, or a corrupted packet.
     #[inline(always)]
-    pub fn handle_plain(&mut self, now: Time, segment: &PlainSegment) {
-        self.handle_basics(now, segment, None);
+    pub fn handle<'a>(&mut self, now: Time, arrived: impl Into<Arrived<'a>>) {
+        match arrived.into() {
+            Arrived::Plain(segment) => self.handle_plain(now, segment, None),
+            Arrived::Stamped(segment, timestamps) => self.handle_stamped(now, segment, timestamps),
+            Arrived::General(segment) => self.handle_general(now, segment),
+            Arrived::Corrupted => self.tcb.receiver.on_corrupted(),
+        }
     }
 
-    /// As `handle_plain`, with a segment that has timestamps and no other option. Compiled here, so that callers are
-    /// not longer for it.
-    #[inline(never)]
-    pub fn handle_stamped(&mut self, now: Time, segment: &PlainSegment, timestamps: Timestamps) {
-        self.handle_basics(now, segment, Some(timestamps));
-    }
-
+    /// Hands the next segment to send now to `sink`, and returns what that makes of it; `None`: none leaves before another
+    /// call.
+    #[must_use]
     #[inline(always)]
-    fn handle_basics(&mut self, now: Time, segment: &PlainSegment, timestamps: Option<Timestamps>) {
-        if self.life.state.is_synchronised() & self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH) {
-            self.handle_open(now, Arrived::plain(*segment, timestamps));
-        } else {
-            self.handle_segment(now, &Segment { timestamps, ..Segment::from(*segment) });
-        }
+    pub fn transmit<S: Sink>(&mut self, now: Time, sink: &mut S) -> Option<S::Made> {
+        let segment = self.next_segment(now)?;
+        Some(match self.tcb.explicit_header(now, &segment) {
+            Some(header) => sink.explicit(&segment, header, self.tcb.cx.config.feedback),
+            None => sink.general(&segment),
+        })
     }
 
-    /// A segment for a connection that is not open, or that does not speak of its data.
-    #[cold]
-    fn handle_control(&mut self, now: Time, segment: &Segment) {
-        let Self { life, tcb } = self;
-        tcb.cx.counters.arrived_segments += 1;
-        if let Some(rest) = life.handle_control(now, segment, tcb) {
-            self.tcb.cx.counters.arrived_segments -= 1;
-            return self.handle_segment(now, &rest);
-        }
-        life.on_heard(now, tcb);
-    }
-
-    /// A segment for an open connection, if the segment or the connection is not plain.
-    #[inline(never)]
-    fn handle_with_options(&mut self, now: Time, segment: &Segment) {
-        self.handle_open(now, segment.into());
-        self.life.on_heard(now, &mut self.tcb);
-    }
-
-    /// A segment for an open connection.
+    /// As [`transmit`](Self::transmit), in plain and stamped form only and at less cost, while the connection [sends
+    /// plainly](Self::sends_plainly).
+    #[must_use]
     #[inline(always)]
-    fn handle_open(&mut self, now: Time, segment: Arrived<'_>) {
-        let Self { life, tcb } = self;
-        tcb.cx.counters.arrived_segments += 1;
-        if let Options::Count(count) = *segment.options() {
-            if life.counts.as_ref().is_some_and(|counts| counts.is_of_another(count)) {
-                return;
-            }
-        }
-        let plain = segment.plain;
-        let Tcb { sender, receiver, wire, cx } = tcb;
-        if !plain.flags.has(Flags::ACK) || !wire.accept_timestamps(now, segment, receiver, cx) {
-            return;
-        }
-        let ack = wire.acked_offset(plain.ack, sender.space.una);
-        if (ack < sender.space.una || sender.space.nxt < ack) && life.refuses_ack(now, plain.ack, ack, tcb) {
-            return;
-        }
-        let Tcb { receiver, wire, .. } = tcb;
-        if plain.sequence_len() > 0 {
-            tcb.receive_data(now, segment);
-        } else if plain.seq != wire.ack_field(receiver) && wire.is_probe(plain.seq, receiver.ack_offset()) {
-            receiver.ack_soon();
-        }
-        tcb.handle_ack(now, segment, ack);
-        if tcb.sender.space.is_closing || tcb.receiver.is_finished() {
-            life.advance_close(now, tcb);
-            if plain.flags.has(Flags::FIN) {
-                life.on_late_fin(now, tcb);
-            }
-        }
+    pub fn transmit_plainly<S: Sink>(&mut self, now: Time, sink: &mut S) -> Option<S::Made> {
+        debug_assert!(self.sends_plainly());
+        let segment = self.next_plain(now)?;
+        Some(match self.tcb.wire.stamp(now, &self.tcb.cx) {
+            Some(timestamps) => sink.stamped(&segment, timestamps),
+            None => sink.plain(&segment),
+        })
     }
 
-    /// A packet of the peer arrived corrupted, and its content must not be used. The IP or link layer reports it. It is
-    /// reported with the next ACKs, if that was agreed on.
-    pub fn handle_corrupted(&mut self) {
-        self.tcb.receiver.on_corrupted();
+    /// Whether all segments to send now are plain or stamped. It holds until the next input.
+    #[must_use]
+    #[inline(always)]
+    pub fn sends_plainly(&self) -> bool {
+        self.tcb.sends_plainly() && self.life.sends_data()
     }
 
     /// A middlebox notifies this end. The notice counts as far as [`Config::error_reports`] and [`Config::packet_size`]
     /// heed that.
-    pub fn handle_notice(&mut self, now: Time, notice: Notice) {
+    pub fn notify(&mut self, now: Time, notice: Notice) {
         if self.life.state.is_synchronised() {
-            self.tcb.handle_notice(now, notice);
+            self.tcb.notify(now, notice);
         } else if let Notice::ErrorRate(rate) = notice {
             self.tcb.sender.prime_error_rate(rate);
         } else if let Notice::Explicit(header) = notice {
@@ -215,17 +146,10 @@ impl Connection {
         }
     }
 
-    /// [`Config::feedback`], if it writes headers for routers.
-    pub fn explicit_feedback(&self) -> Option<Feedback> {
-        let feedback = self.tcb.cx.config.feedback;
-        feedback.header_len().map(|_| feedback)
-    }
-
-    /// Returns the header of a packet with `segment` for routers and the other end; `None`: [`Config::feedback`] has
-    /// none.
-    pub fn explicit_header(&mut self, now: Time, segment: &Segment) -> Option<ExplicitHeader> {
-        let asks = segment.len > 0 || segment.flags.has(Flags::SYN);
-        self.tcb.explicit_header(now, asks)
+    /// The next thing that happened, oldest first.
+    #[must_use]
+    pub fn poll(&mut self) -> Option<Event> {
+        self.tcb.cx.events.pop_front()
     }
 
     /// Time has passed, perhaps to [`next_wakeup`](Self::next_wakeup).
@@ -253,41 +177,34 @@ impl Connection {
         }
     }
 
-    /// The application has `bytes` more to send. Nothing is taken after [`close`](Self::close).
-    pub fn offer(&mut self, bytes: u64) {
-        self.tcb.sender.note_app_limited();
-        let space = &mut self.tcb.sender.space;
-        if !space.is_closing {
-            space.offered = space.offered.saturating_add(bytes).min(u64::MAX >> 8);
-        }
+    /// The next instant at which [`handle_wakeup`](Self::handle_wakeup) is due, or [`Time::NEVER`].
+    #[inline]
+    pub fn next_wakeup(&self) -> Time {
+        self.tcb.cx.timers.next()
     }
 
-    /// A record ends with the data offered so far. Its last segment is flagged, if best effort was agreed on.
-    pub fn end_record(&mut self) {
-        self.tcb.sender.end_record();
+    /// Whether that is before `until`. Asked often, this costs less.
+    #[inline]
+    pub fn wakes_before(&mut self, until: Time) -> bool {
+        self.tcb.cx.timers.expire_before(until)
     }
+}
 
-    /// The application reads up to `bytes`; returns how many there were. Only needed after
-    /// [`set_reads_at_once`](Self::set_reads_at_once)`(false)`.
-    pub fn read(&mut self, bytes: u64) -> u64 {
-        self.tcb.receiver.read(bytes)
-    }
-
-    /// No more data will be offered; a FIN follows the last byte.
-    ///
-    /// DEVIATION: RFC 9293 §3.10.4 gives up a connection that is closed in SYN-SENT. Here what was offered before is
-    /// still sent, as after a half-close: flows are described in full before they open.
-    pub fn close(&mut self) {
-        self.tcb.sender.space.is_closing = true;
-        if matches!(self.life.state, State::Listen) {
-            self.life.enter(State::Closed, &mut self.tcb);
-        }
-    }
-
-    /// Gives up the connection and its unacknowledged data. A peer that knows of the connection gets a reset (RFC 9293
-    /// §3.10.5).
-    pub fn abort(&mut self) {
-        self.life.abort_by_user(&mut self.tcb);
+/// Settings, and measurements for later connections.
+impl Connection {
+    /// A connection that has neither sent nor received anything. `iss` is the initial sequence number. Connections that are
+    /// configured alike can share a configuration.
+    pub fn new(config: impl Into<Arc<Config>>, role: Role, iss: Seq) -> Self {
+        let cx = Context::new(config.into());
+        let config = &*cx.config;
+        let buffer = config.receive_buffer.min(if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { 65_535 });
+        // A window below one unit of its scale could not be advertised.
+        let start = config.auto_buffer.map(|start| start.max(1 << agreed::window_shift(buffer)));
+        let start = start.map(|start| (start, config.buffer_growth));
+        let life = Life::new(role, config);
+        let mut receiver = Receiver::new(config.ack, config.smss, buffer, start);
+        receiver.begin_echo(config.feedback);
+        Self { life, tcb: Tcb { sender: Sender::new(&cx), receiver, wire: Wire::new(iss), cx } }
     }
 
     /// Seeds the random choices of the congestion control. Give each connection its own seed.
@@ -352,134 +269,49 @@ impl Connection {
     }
 }
 
-/// Outputs.
+/// The application.
 impl Connection {
-    /// The next segment to send now, or `None`. Its answer may change after any other call.
-    #[must_use]
-    #[inline(always)]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if self.tcb.wire.pending.is_any() | !self.tcb.cx.agreed.is_plain || !self.life.sends_data() {
-            return self.poll_slow_path(now);
-        }
-        if self.tcb.sender.has_data() && !self.tcb.is_held_by_pace(now) {
-            if let Some(segment) = self.tcb.next_data(now) {
-                self.note_departure(now, &segment.plain());
-                self.tcb.pace(now, &segment);
-                return Some(segment);
-            }
-        }
-        self.tcb.next_ack(now)
+    /// Start: the active end sends a SYN, the passive end waits for one. Without handshake both are established
+    /// at once; the initial sequence numbers are then taken to be equal.
+    pub fn open(&mut self, now: Time) {
+        self.life.open(now, &mut self.tcb);
     }
 
-    /// Whether all segments to send now are plain, apart from [timestamps](Self::timestamps). Then
-    /// [`poll_plain`](Self::poll_plain) gives the segments of [`poll_transmit`](Self::poll_transmit) without them, at
-    /// less cost. The answer is valid until the next input.
-    #[must_use]
-    #[inline(always)]
-    pub fn sends_plainly(&self) -> bool {
-        self.tcb.sends_plainly() && self.life.sends_data()
-    }
-
-    /// The next segment to send now, or `None`. Call this only while the connection [sends
-    /// plainly](Self::sends_plainly).
-    #[must_use]
-    #[inline(always)]
-    pub fn poll_plain(&mut self, now: Time) -> Option<PlainSegment> {
-        debug_assert!(self.sends_plainly());
-        if self.tcb.sender.has_data() && !self.tcb.is_held_by_pace(now) {
-            if let Some(segment) = self.tcb.next_plain_data(now) {
-                self.note_departure(now, &segment);
-                self.tcb.pace_plain(now, &segment);
-                return Some(segment);
-            }
-        }
-        self.tcb.next_plain_ack()
-    }
-
-    /// Returns the timestamps of all plain segments that leave now, if agreed on.
-    #[must_use]
-    #[inline(always)]
-    pub fn timestamps(&self, now: Time) -> Option<Timestamps> {
-        self.tcb.wire.stamp(now, &self.tcb.cx)
-    }
-
-    /// For connections that are not plain, waiting control segments, and states in which no data leaves.
-    #[cold]
-    #[inline(never)]
-    fn poll_slow_path(&mut self, now: Time) -> Option<Segment> {
-        if std::mem::take(&mut self.tcb.wire.pending.owed) {
-            return self.tcb.receiver.ecn_mut()?.owed.take();
-        }
-        let mut next = self.next_control(now);
-        if let Some(segment) = next.as_mut().filter(|segment| !segment.flags.has_any(SLOW_PATH)) {
-            if !self.tcb.cx.agreed.is_plain {
-                self.tcb.add_features(segment);
-            }
-            self.tcb.pace(now, segment);
-        }
-        next
-    }
-
-    /// Resets, SYNs, data, probe segments, window probes and polls, ACKs; in this order.
-    fn next_control(&mut self, now: Time) -> Option<Segment> {
-        let Self { life, tcb } = self;
-        if let Some(seq) = tcb.wire.pending.rst.take() {
-            return Some(tcb.reset(now, seq));
-        }
-        if tcb.wire.pending.syn {
-            return (!life.holds_answer(tcb)).then(|| life.next_syn(now, tcb));
-        }
-        if !life.state.is_synchronised() && !life.has_early_data() {
-            return None;
-        }
-        let sends_data = life.sends_data();
-        if sends_data && !tcb.must_wait(now) {
-            if let Some(segment) = tcb.next_record_data(now) {
-                self.note_departure(now, &segment.plain());
-                return Some(segment);
-            }
-        }
-        let tcb = &mut self.tcb;
-        if let Some(segment) = tcb.next_probe_segment(now, sends_data) {
-            return Some(segment);
-        }
-        if tcb.sender.take_poll(now, &mut tcb.cx) | std::mem::take(&mut tcb.wire.pending.window_probe) {
-            return Some(tcb.window_probe(now));
-        }
-        if tcb.receiver.must_ack_now() && tcb.sender.paces_acks() && tcb.must_wait(now) {
-            return None;
-        }
-        tcb.next_ack(now)
-    }
-
-    #[inline(always)]
-    fn note_departure(&mut self, now: Time, segment: &PlainSegment) {
-        if segment.flags.has(Flags::FIN) && !segment.is_retransmission {
-            self.life.advance_close(now, &mut self.tcb);
+    /// The application has `bytes` more to send. Nothing is taken after [`close`](Self::close).
+    pub fn offer(&mut self, bytes: u64) {
+        self.tcb.sender.note_app_limited();
+        let space = &mut self.tcb.sender.space;
+        if !space.is_closing {
+            space.offered = space.offered.saturating_add(bytes).min(u64::MAX >> 8);
         }
     }
 
-    /// The next instant at which [`handle_wakeup`](Self::handle_wakeup) is due, or [`Time::NEVER`].
-    #[inline]
-    pub fn next_wakeup(&self) -> Time {
-        self.tcb.cx.timers.next()
+    /// A record ends with the data offered so far. Its last segment is flagged, if best effort was agreed on.
+    pub fn end_record(&mut self) {
+        self.tcb.sender.end_record();
     }
 
-    /// Whether that is before `until`. Asked often, this costs less.
-    #[inline]
-    pub fn wakes_before(&mut self, until: Time) -> bool {
-        self.tcb.cx.timers.expire_before(until)
+    /// The application reads up to `bytes`; returns how many there were. Only needed after
+    /// [`set_reads_at_once`](Self::set_reads_at_once)`(false)`.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        self.tcb.receiver.read(bytes)
     }
 
-    /// Whether [`poll_event`](Self::poll_event) has something to report.
-    #[inline]
-    pub fn has_events(&self) -> bool {
-        !self.tcb.cx.events.is_empty()
+    /// No more data will be offered; a FIN follows the last byte.
+    ///
+    /// DEVIATION: RFC 9293 §3.10.4 gives up a connection that is closed in SYN-SENT. Here what was offered before is
+    /// still sent, as after a half-close: flows are described in full before they open.
+    pub fn close(&mut self) {
+        self.tcb.sender.space.is_closing = true;
+        if matches!(self.life.state, State::Listen) {
+            self.life.enter(State::Closed, &mut self.tcb);
+        }
     }
 
-    /// The next thing that happened, oldest first.
-    pub fn poll_event(&mut self) -> Option<Event> {
-        self.tcb.cx.events.pop_front()
+    /// Gives up the connection and its unacknowledged data. A peer that knows of the connection gets a reset (RFC 9293
+    /// §3.10.5).
+    pub fn abort(&mut self) {
+        self.life.abort_by_user(&mut self.tcb);
     }
 }
 
@@ -493,6 +325,12 @@ impl Connection {
     /// Returns the counters.
     pub fn counters(&self) -> &Counters {
         &self.tcb.cx.counters
+    }
+
+    /// Whether [`poll`](Self::poll) has something to report.
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.tcb.cx.events.is_empty()
     }
 
     /// The congestion window, bytes, without the inflation of fast recovery; while the window falls in proportion, that.
@@ -571,7 +409,7 @@ impl Connection {
         self.life.has_early_data()
     }
 
-    /// Returns the limit of this end's sending, after [`poll_transmit`](Self::poll_transmit) has given `None`; `None`
+    /// Returns the limit of this end's sending, after [`transmit`](Self::transmit) has given `None`; `None`
     /// before it opens, and after all data is acknowledged.
     #[inline]
     pub fn send_limit(&self) -> Option<SendLimit> {
@@ -585,6 +423,175 @@ impl Connection {
     /// being repaired that it showed.
     pub fn stalled_since(&self) -> Option<Time> {
         self.tcb.sender.stalled_since()
+    }
+}
+
+/// Arrivals, by form.
+impl Connection {
+    #[inline(always)]
+    fn handle_plain(&mut self, now: Time, segment: PlainSegment, timestamps: Option<Timestamps>) {
+        if self.life.state.is_synchronised() & self.tcb.cx.agreed.is_plain && !segment.flags.has_any(SLOW_PATH) {
+            self.handle_open(now, Layers::plain(segment, timestamps));
+        } else {
+            self.handle_general(now, &Segment { timestamps, ..Segment::from(segment) });
+        }
+    }
+
+    /// Compiled here, so that callers are not longer for it.
+    #[inline(never)]
+    fn handle_stamped(&mut self, now: Time, segment: PlainSegment, timestamps: Timestamps) {
+        self.handle_plain(now, segment, Some(timestamps));
+    }
+
+    fn handle_general(&mut self, now: Time, segment: &Segment) {
+        if !self.life.state.is_synchronised() || segment.flags.has_any(SLOW_PATH) {
+            self.handle_control(now, segment);
+        } else if segment.is_plain() && self.tcb.cx.agreed.is_plain {
+            self.handle_open(now, Layers::plain(segment.plain(), None));
+        } else {
+            self.handle_with_options(now, segment);
+        }
+    }
+
+    /// A segment for a connection that is not open, or that does not speak of its data.
+    #[cold]
+    fn handle_control(&mut self, now: Time, segment: &Segment) {
+        let Self { life, tcb } = self;
+        tcb.cx.counters.arrived_segments += 1;
+        if let Some(rest) = life.handle_control(now, segment, tcb) {
+            self.tcb.cx.counters.arrived_segments -= 1;
+            return self.handle_general(now, &rest);
+        }
+        life.on_heard(now, tcb);
+    }
+
+    /// A segment for an open connection, if the segment or the connection is not plain.
+    #[inline(never)]
+    fn handle_with_options(&mut self, now: Time, segment: &Segment) {
+        self.handle_open(now, segment.into());
+        self.life.on_heard(now, &mut self.tcb);
+    }
+
+    /// A segment for an open connection.
+    #[inline(always)]
+    fn handle_open(&mut self, now: Time, segment: Layers<'_>) {
+        let Self { life, tcb } = self;
+        tcb.cx.counters.arrived_segments += 1;
+        if let Options::Count(count) = *segment.options() {
+            if life.counts.as_ref().is_some_and(|counts| counts.is_of_another(count)) {
+                return;
+            }
+        }
+        let plain = segment.plain;
+        let Tcb { sender, receiver, wire, cx } = tcb;
+        if !plain.flags.has(Flags::ACK) || !wire.accept_timestamps(now, segment, receiver, cx) {
+            return;
+        }
+        let ack = wire.acked_offset(plain.ack, sender.space.una);
+        if (ack < sender.space.una || sender.space.nxt < ack) && life.refuses_ack(now, plain.ack, ack, tcb) {
+            return;
+        }
+        let Tcb { receiver, wire, .. } = tcb;
+        if plain.sequence_len() > 0 {
+            tcb.receive_data(now, segment);
+        } else if plain.seq != wire.ack_field(receiver) && wire.is_probe(plain.seq, receiver.ack_offset()) {
+            receiver.ack_soon();
+        }
+        tcb.handle_ack(now, segment, ack);
+        if tcb.sender.space.is_closing || tcb.receiver.is_finished() {
+            life.advance_close(now, tcb);
+            if plain.flags.has(Flags::FIN) {
+                life.on_late_fin(now, tcb);
+            }
+        }
+    }
+}
+
+/// Departures, by form.
+impl Connection {
+    /// The next segment, without its timestamps, while the connection sends plainly.
+    #[inline(always)]
+    fn next_plain(&mut self, now: Time) -> Option<PlainSegment> {
+        if self.tcb.sender.has_data() && !self.tcb.is_held_by_pace(now) {
+            if let Some(segment) = self.tcb.next_plain_data(now) {
+                self.note_departure(now, &segment);
+                self.tcb.pace_plain(now, &segment);
+                return Some(segment);
+            }
+        }
+        self.tcb.next_plain_ack()
+    }
+
+    /// The next segment, with all its options.
+    #[inline(always)]
+    fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.tcb.wire.pending.is_any() | !self.tcb.cx.agreed.is_plain || !self.life.sends_data() {
+            return self.next_on_slow_path(now);
+        }
+        if self.tcb.sender.has_data() && !self.tcb.is_held_by_pace(now) {
+            if let Some(segment) = self.tcb.next_data(now) {
+                self.note_departure(now, &segment.plain());
+                self.tcb.pace(now, &segment);
+                return Some(segment);
+            }
+        }
+        self.tcb.next_ack(now)
+    }
+
+    /// For connections that are not plain, waiting control segments, and states in which no data leaves.
+    #[cold]
+    #[inline(never)]
+    fn next_on_slow_path(&mut self, now: Time) -> Option<Segment> {
+        if std::mem::take(&mut self.tcb.wire.pending.owed) {
+            return self.tcb.receiver.ecn_mut()?.owed.take();
+        }
+        let mut next = self.next_control(now);
+        if let Some(segment) = next.as_mut().filter(|segment| !segment.flags.has_any(SLOW_PATH)) {
+            if !self.tcb.cx.agreed.is_plain {
+                self.tcb.add_features(segment);
+            }
+            self.tcb.pace(now, segment);
+        }
+        next
+    }
+
+    /// Resets, SYNs, data, probe segments, window probes and polls, ACKs; in this order.
+    fn next_control(&mut self, now: Time) -> Option<Segment> {
+        let Self { life, tcb } = self;
+        if let Some(seq) = tcb.wire.pending.rst.take() {
+            return Some(tcb.reset(now, seq));
+        }
+        if tcb.wire.pending.syn {
+            return (!life.holds_answer(tcb)).then(|| life.next_syn(now, tcb));
+        }
+        if !life.state.is_synchronised() && !life.has_early_data() {
+            return None;
+        }
+        let sends_data = life.sends_data();
+        if sends_data && !tcb.must_wait(now) {
+            if let Some(segment) = tcb.next_record_data(now) {
+                self.note_departure(now, &segment.plain());
+                return Some(segment);
+            }
+        }
+        let tcb = &mut self.tcb;
+        if let Some(segment) = tcb.next_probe_segment(now, sends_data) {
+            return Some(segment);
+        }
+        if tcb.sender.take_poll(now, &mut tcb.cx) | std::mem::take(&mut tcb.wire.pending.window_probe) {
+            return Some(tcb.window_probe(now));
+        }
+        if tcb.receiver.must_ack_now() && tcb.sender.paces_acks() && tcb.must_wait(now) {
+            return None;
+        }
+        tcb.next_ack(now)
+    }
+
+    #[inline(always)]
+    fn note_departure(&mut self, now: Time, segment: &PlainSegment) {
+        if segment.flags.has(Flags::FIN) && !segment.is_retransmission {
+            self.life.advance_close(now, &mut self.tcb);
+        }
     }
 }
 

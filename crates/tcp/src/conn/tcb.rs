@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::events::Event;
+use super::forms::Layers;
 use super::receiver::{EcnDuty, Gap, Receiver, ReceiverExtras};
 use super::sender::{Sender, SenderExtras};
 use super::timers::Timer;
@@ -9,7 +10,7 @@ use super::wire::{self, Wire};
 use crate::cache::{Ended, Lesson};
 use crate::cc::CongestionControl;
 use crate::notice::{ExplicitHeader, Notice};
-use crate::segment::{Arrived, Ecn, Flags, Options, PlainSegment, Segment};
+use crate::segment::{Ecn, Flags, Options, PlainSegment, Segment};
 use bentpipe_units::{Seq, Time};
 
 /// The parts of an open connection.
@@ -28,7 +29,7 @@ impl Tcb {
     /// DEVIATION: RFC 9293 §3.10.7.4 drops segments that are not acceptable, with their ACK. Here, as in BSD, the ACK of a
     /// segment whose data are old counts: its acknowledgement is still valid.
     #[inline(always)]
-    pub(crate) fn handle_ack(&mut self, now: Time, segment: Arrived<'_>, ack: u64) {
+    pub(crate) fn handle_ack(&mut self, now: Time, segment: Layers<'_>, ack: u64) {
         let Self { sender, wire, cx, .. } = self;
         if ack < sender.space.una {
             return;
@@ -57,7 +58,7 @@ impl Tcb {
     }
 
     /// The network notifies this end.
-    pub(crate) fn handle_notice(&mut self, now: Time, notice: Notice) {
+    pub(crate) fn notify(&mut self, now: Time, notice: Notice) {
         let Self { sender, wire, cx, .. } = self;
         match notice {
             Notice::Corrupted { seq, len, error_rate } => {
@@ -92,15 +93,17 @@ impl Tcb {
         }
     }
 
-    /// The header of a packet that leaves; `asks`: it is not an ACK alone.
-    pub(crate) fn explicit_header(&mut self, now: Time, asks: bool) -> Option<ExplicitHeader> {
+    /// Returns the header for routers of a segment that leaves. `None`: [`feedback`](crate::Config::feedback) has none.
+    pub(crate) fn explicit_header(&mut self, now: Time, segment: &Segment) -> Option<ExplicitHeader> {
+        let echo = self.receiver.extras.as_mut()?.echo.as_mut()?;
         let header = self.sender.cc.explicit_header(&self.sender.path(now, &self.cx))?;
-        Some(self.receiver.extras.as_mut()?.echo.as_mut()?.write(header, asks))
+        let asks = segment.len > 0 || segment.flags.has(Flags::SYN);
+        Some(echo.write(header, asks))
     }
 
     /// Data, a FIN, or both.
     #[inline(always)]
-    pub(crate) fn receive_data(&mut self, now: Time, segment: Arrived<'_>) {
+    pub(crate) fn receive_data(&mut self, now: Time, segment: Layers<'_>) {
         let Some(start) = self.wire.peers_offset(segment.plain.seq, self.receiver.nxt()) else {
             // From before the first byte.
             return self.receiver.ack_soon();

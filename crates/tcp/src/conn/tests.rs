@@ -26,7 +26,7 @@ use super::*;
 use crate::cc::CcKind;
 use crate::config::*;
 use crate::segment::{Options, SackBlocks};
-use bench::{exchange, Bench, Fate, Pair, SMSS};
+use bench::{exchange, leave, Bench, Fate, Pair, SMSS};
 
 const NONE: [u64; 0] = [];
 
@@ -223,7 +223,7 @@ fn give_up_after_six_retransmissions() {
     }
     // The reset is the last segment.
     assert_eq!((s.now, sent), (Time::ZERO + Duration::from_millis(50_800), 1 + 6 + 1));
-    assert_eq!(std::iter::from_fn(|| s.conn.poll_event()).last(), Some(Event::Aborted(0)));
+    assert_eq!(std::iter::from_fn(|| s.conn.poll()).last(), Some(Event::Aborted(0)));
 }
 
 #[test]
@@ -287,8 +287,8 @@ fn segments_shrink_in_mid_connection() {
     let (mut data, mut largest) = (Vec::new(), 0);
     for half in 1..=20 {
         let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + half * 500), ..s.peer_segment(0) };
-        s.conn.handle_segment(s.now, &segment);
-        while let Some(segment) = s.conn.poll_transmit(s.now) {
+        s.conn.handle(s.now, &segment);
+        while let Some(segment) = leave(&mut s.conn, s.now) {
             largest = largest.max(segment.len);
             data.push(segment);
         }

@@ -3,11 +3,12 @@
 use super::clock::clock;
 use super::context::Context;
 use super::events::Event;
+use super::forms::Layers;
 use super::receiver::Receiver;
 use super::sender::{Ack, EcnEcho, SackRanges, SendSpace, Sending};
 use super::timers::Timer;
 use crate::config::DuplicateAcks;
-use crate::segment::{Arrived, Ecn, Flags, Options, PlainSegment, Segment, Timestamps};
+use crate::segment::{Ecn, Flags, Options, PlainSegment, Segment, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
 
 /// RFC 7323 §5.5: after this long without a segment old timestamps prove nothing.
@@ -175,7 +176,7 @@ impl Wire {
     pub(crate) fn accept_timestamps(
         &mut self,
         now: Time,
-        segment: Arrived<'_>,
+        segment: Layers<'_>,
         receiver: &mut Receiver,
         cx: &Context,
     ) -> bool {
@@ -275,7 +276,7 @@ pub(crate) fn has_sack(receiver: &Receiver, cx: &Context) -> bool {
 /// Returns the acknowledgement of a segment, at `offset`; `sacked` was read from its SACK option.
 #[inline(always)]
 pub(crate) fn read_ack<'a>(
-    segment: Arrived<'a>,
+    segment: Layers<'a>,
     offset: u64,
     is_same_window: bool,
     sacked: Option<&'a SackRanges>,
@@ -294,7 +295,7 @@ pub(crate) fn read_ack<'a>(
 }
 
 /// Returns the feedback of marks in a segment.
-pub(crate) fn read_ecn(segment: Arrived<'_>) -> EcnEcho {
+pub(crate) fn read_ecn(segment: Layers<'_>) -> EcnEcho {
     let flags = segment.plain.flags;
     EcnEcho { ace: flags.ace(), ece: flags.has(Flags::ECE), is_pure: segment.is_pure() }
 }

@@ -6,6 +6,7 @@ use crate::conn::{Connection, Role};
 use crate::segment::Segment;
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use std::collections::BTreeMap;
+use std::convert::identity;
 
 /// Forward path, as functions of the time in seconds. The return path has the same delay and any rate.
 pub(crate) struct ChangingPath {
@@ -66,7 +67,7 @@ impl ChangingPath {
         ends.iter_mut().for_each(|end| end.open(now));
         loop {
             for from in 0..2 {
-                while let Some(segment) = ends[from].poll_transmit(now) {
+                while let Some(segment) = ends[from].transmit(now, &mut identity::<Segment>) {
                     k += 1;
                     let mut leaves = now;
                     if from == 0 {
@@ -90,7 +91,7 @@ impl ChangingPath {
                     last[from] = arrives;
                     air.insert((arrives, k), (1 - from, segment));
                 }
-                while ends[from].poll_event().is_some() {}
+                while ends[from].poll().is_some() {}
             }
             let wakeup = ends[0].next_wakeup().min(ends[1].next_wakeup());
             let arrival = air.first_key_value().map_or(Time::NEVER, |(key, _)| key.0);
@@ -105,7 +106,7 @@ impl ChangingPath {
             }
             while air.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
                 let (_, (to, segment)) = air.pop_first().unwrap();
-                ends[to].handle_segment(now, &segment);
+                ends[to].handle(now, &segment);
             }
             ends.iter_mut().filter(|end| end.next_wakeup() <= now).for_each(|end| end.handle_wakeup(now));
         }

@@ -3,7 +3,8 @@
 use super::Receiver;
 use crate::config::EcnFeedback;
 use crate::conn::agreed::{handshake_code, CEP_START};
-use crate::segment::{Arrived, Ecn, Flags, Segment};
+use crate::conn::forms::Layers;
+use crate::segment::{Ecn, Flags, Segment};
 
 /// RFC 9768 §3.2.2.5.1: acknowledge at every second mark.
 const MARKS_PER_ACK: u32 = 2;
@@ -62,7 +63,7 @@ impl EcnReceiver {
     pub(crate) fn stamp(&mut self, segment: &Segment) -> Flags {
         let flags = segment.flags;
         self.unreported = 0;
-        let is_first = std::mem::take(&mut self.answers_syn_ack) && Arrived::from(segment).is_pure();
+        let is_first = std::mem::take(&mut self.answers_syn_ack) && Layers::from(segment).is_pure();
         match self.feedback {
             // RFC 9768 §3.2.2.1: the pure ACK of a SYN-ACK reports how that arrived.
             EcnFeedback::Accurate if is_first => flags.with_ace(handshake_code(self.syn)),

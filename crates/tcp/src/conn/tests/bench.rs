@@ -3,8 +3,14 @@
 use super::*;
 use crate::segment::{Ecn, Timestamps};
 use std::collections::BTreeMap;
+use std::convert::identity;
 
 pub(super) const SMSS: u64 = 1000;
+
+/// The next segment that leaves now, in whole.
+pub(in crate::conn) fn leave(conn: &mut Connection, now: Time) -> Option<Segment> {
+    conn.transmit(now, &mut identity::<Segment>)
+}
 
 /// One end, without handshake, whose peer is written out by the test: everything in segments.
 pub(in crate::conn) struct Bench {
@@ -38,7 +44,7 @@ impl Bench {
 
     pub(super) fn leaving(&mut self) -> Vec<u64> {
         let first = self.conn.tcb.wire.iss.at(1);
-        std::iter::from_fn(|| self.conn.poll_transmit(self.now))
+        std::iter::from_fn(|| leave(&mut self.conn, self.now))
             .map(|segment| u64::from(segment.seq.value().wrapping_sub(first.value())) / SMSS)
             .collect()
     }
@@ -70,7 +76,7 @@ impl Bench {
             timestamps: echo.map(|echo| Timestamps { value: 0, echo }),
             ..Segment::default()
         };
-        self.conn.handle_segment(self.now, &segment);
+        self.conn.handle(self.now, &segment);
     }
 
     pub(super) fn time_out(&mut self) -> Vec<u64> {
@@ -112,7 +118,7 @@ impl Bench {
     }
 
     pub(super) fn events(&mut self) -> Vec<Event> {
-        std::iter::from_fn(|| self.conn.poll_event()).collect()
+        std::iter::from_fn(|| self.conn.poll()).collect()
     }
 
     pub(super) fn is_undone(&mut self) -> bool {
@@ -129,7 +135,7 @@ impl Bench {
     pub(super) fn data(&mut self, start: u64, end: u64, flags: Flags) {
         let (seq, len) = (self.conn.tcb.wire.peers(start), (end - start) as u16);
         let segment = Segment { seq, len, window: 1000, flags, ..self.peer_segment(0) };
-        self.conn.handle_segment(self.now, &segment);
+        self.conn.handle(self.now, &segment);
     }
 }
 
@@ -184,14 +190,11 @@ impl Pair {
             let conn = if to_b { &mut self.a } else { &mut self.b };
             loop {
                 let twin = (self.compares && conn.sends_plainly()).then(|| conn.clone());
-                let general = twin.as_ref().and_then(|twin| as_general(twin).poll_transmit(self.now));
-                let next = conn.poll_transmit(self.now);
+                let next = leave(conn, self.now);
                 if let Some(mut twin) = twin {
-                    let timestamps = twin.timestamps(self.now);
-                    let plain = twin.poll_plain(self.now);
-                    assert_eq!(plain.map(|plain| Segment { timestamps, ..plain.into() }), next);
+                    assert_eq!(leave(&mut as_general(&twin), self.now), next);
+                    assert_eq!(twin.transmit_plainly(self.now, &mut identity::<Segment>), next);
                     assert_eq!(format!("{twin:?}"), format!("{conn:?}"));
-                    assert_eq!(general, next);
                     self.compared += 1;
                 }
                 let Some(segment) = next else { break };
@@ -227,13 +230,12 @@ impl Pair {
             if let Some((_, (to_b, segment))) = self.air.pop_first() {
                 let conn = if to_b { &mut self.b } else { &mut self.a };
                 let before = (self.compares && segment.options == Options::None).then(|| conn.clone());
-                conn.handle_segment(self.now, &segment);
+                conn.handle(self.now, &segment);
                 if let Some(before) = before {
                     let mut twins = vec![before.clone()];
-                    match segment.timestamps {
-                        Some(timestamps) => twins[0].handle_stamped(self.now, &segment.plain(), timestamps),
-                        None => twins[0].handle_plain(self.now, &segment.plain()),
-                    }
+                    let plain = segment.plain();
+                    let form = segment.timestamps.map(|timestamps| Arrived::Stamped(plain, timestamps));
+                    twins[0].handle(self.now, form.unwrap_or(Arrived::Plain(plain)));
                     if before.state().is_synchronised() && !segment.flags.has_any(SLOW_PATH) {
                         twins.push(as_general(&before));
                         twins[1].handle_with_options(self.now, &segment);
@@ -278,7 +280,7 @@ pub(super) fn exchange(
     for _ in 0..200_000 {
         pair.transmit(&fate);
         for conn in [&mut pair.a, &mut pair.b] {
-            while let Some(event) = conn.poll_event() {
+            while let Some(event) = conn.poll() {
                 if event == Event::PeerFinished {
                     conn.close();
                 }

@@ -15,7 +15,7 @@ impl Bench {
             flags: Flags::ACK.with(flags),
             ..self.peer_segment(0)
         };
-        self.conn.handle_segment(self.now, &segment);
+        self.conn.handle(self.now, &segment);
         self.leaving()
     }
 }
@@ -42,12 +42,12 @@ fn rfc3168_6_1_2_one_reduction_per_window() {
 fn rfc3168_6_1_2_the_next_new_segment_says_cwr() {
     let mut s = Bench::new(CcKind::Reno, 4, marking(EcnFeedback::Classic));
     s.conn.offer(100 * SMSS);
-    let data = |s: &mut Bench| std::iter::from_fn(|| s.conn.poll_transmit(s.now)).collect::<Vec<_>>();
+    let data = |s: &mut Bench| std::iter::from_fn(|| leave(&mut s.conn, s.now)).collect::<Vec<_>>();
     assert!(data(&mut s).iter().all(|segment| segment.ecn == Ecn::Ect0 && segment.flags == Flags::ACK));
     for ack in 1..=4 {
         let flags = Flags::ACK.with(Flags::ECE);
         let segment = Segment { ack: s.conn.tcb.wire.iss.at(1 + ack * SMSS), flags, ..s.peer_segment(0) };
-        s.conn.handle_segment(s.now, &segment);
+        s.conn.handle(s.now, &segment);
     }
     let says: Vec<bool> = data(&mut s).iter().map(|segment| segment.flags.has(Flags::CWR)).collect();
     assert_eq!(says, [true, false]);
@@ -102,12 +102,12 @@ fn open_acked(client: EcnFeedback, server: EcnFeedback, every: u32) -> (Connecti
     let now = Time::ZERO;
     b.open(now);
     a.open(now);
-    let syn = a.poll_transmit(now).unwrap();
-    b.handle_segment(now, &syn);
-    let syn_ack = b.poll_transmit(now).unwrap();
-    a.handle_segment(now, &syn_ack);
-    let ack = a.poll_transmit(now).unwrap();
-    b.handle_segment(now, &ack);
+    let syn = leave(&mut a, now).unwrap();
+    b.handle(now, &syn);
+    let syn_ack = leave(&mut b, now).unwrap();
+    a.handle(now, &syn_ack);
+    let ack = leave(&mut a, now).unwrap();
+    b.handle(now, &ack);
     assert!([&syn, &syn_ack, &ack].iter().all(|segment| segment.ecn == Ecn::NotEct));
     (a, b, [&syn, &syn_ack, &ack].map(|segment| segment.flags.ace()))
 }
@@ -130,7 +130,7 @@ fn rfc9768_3_1_2_negotiation() {
         assert_eq!(seen, flags, "{client:?} {server:?}");
         a.offer(SMSS);
         let uses = client != Off && server != Off;
-        assert_eq!(a.poll_transmit(Time::ZERO).unwrap().ecn == Ecn::Ect0, uses, "{client:?} {server:?}");
+        assert_eq!(leave(&mut a, Time::ZERO).unwrap().ecn == Ecn::Ect0, uses, "{client:?} {server:?}");
         assert_eq!((a.tcb.sender.has_ecn(), b.tcb.receiver.ecn().is_some()), (uses, uses));
     }
 }
@@ -146,8 +146,8 @@ fn arrive(b: &mut Connection, number: u64, ecn: Ecn, flags: Flags) -> Vec<Flags>
         ecn,
         ..Segment::default()
     };
-    b.handle_segment(Time::ZERO, &segment);
-    std::iter::from_fn(|| b.poll_transmit(Time::ZERO)).map(|ack| ack.flags).collect()
+    b.handle(Time::ZERO, &segment);
+    std::iter::from_fn(|| leave(b, Time::ZERO)).map(|ack| ack.flags).collect()
 }
 
 /// Test 2: CE on segment 5, CWR with segment 12.
@@ -186,7 +186,7 @@ fn rfc8257_3_2_the_mark_of_each_segment_is_reported() {
 fn rfc9768_3_2_2_marks_are_counted() {
     let (mut a, mut b, _) = open_acked(EcnFeedback::Accurate, EcnFeedback::Accurate, 100);
     a.offer(100 * SMSS);
-    while a.poll_transmit(Time::ZERO).is_some() {}
+    while leave(&mut a, Time::ZERO).is_some() {}
     let mut seen = Vec::new();
     for (number, ecn) in (0..).zip([Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ce]) {
         seen.push(arrive(&mut b, number, ecn, Flags::default()).first().map(|flags| flags.ace()));
@@ -202,10 +202,10 @@ fn rfc9768_3_2_2_marks_are_counted() {
             flags: Flags::ACK.with_ace(ace),
             ..Segment::default()
         };
-        a.handle_segment(Time::ZERO, &segment);
+        a.handle(Time::ZERO, &segment);
     }
     assert_eq!((a.counters().ecn_reductions, a.cwnd() < cwnd), (1, true));
-    let next = std::iter::from_fn(|| a.poll_transmit(Time::ZERO)).all(|data| data.flags.ace() == 5);
+    let next = std::iter::from_fn(|| leave(&mut a, Time::ZERO)).all(|data| data.flags.ace() == 5);
     assert!(next, "the client has counted nothing");
 }
 

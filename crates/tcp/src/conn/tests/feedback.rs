@@ -40,7 +40,7 @@ fn told(bench: &mut Bench, ack: u64, window: u64, sack: &[(u64, u64)]) -> Vec<u6
     segment.options = if sack.is_empty() { Options::None } else { Options::Sack(blocks) };
     let shift = bench.conn.tcb.cx.agreed.snd_shift;
     segment.window = (window >> shift) as u16;
-    bench.conn.handle_segment(bench.now, &segment);
+    bench.conn.handle(bench.now, &segment);
     bench.leaving()
 }
 

@@ -135,7 +135,7 @@ fn rfc7661_4_4_1_pipe_ack_counts_if_it_is_larger() {
 #[test]
 fn the_end_of_slow_start_is_reported() {
     let seen = |s: &mut Bench| {
-        std::iter::from_fn(|| s.conn.poll_event())
+        std::iter::from_fn(|| s.conn.poll())
             .filter_map(|event| if let Event::SlowStartExit(cwnd) = event { Some(cwnd / SMSS) } else { None })
             .collect::<Vec<_>>()
     };
@@ -167,11 +167,11 @@ fn connect(client: Config, server: Config, change: impl Fn(&mut Segment)) -> (Co
     let now = Time::ZERO;
     server.open(now);
     client.open(now);
-    server.handle_segment(now, &client.poll_transmit(now).unwrap());
-    let mut syn_ack = server.poll_transmit(now).unwrap();
+    server.handle(now, &leave(&mut client, now).unwrap());
+    let mut syn_ack = leave(&mut server, now).unwrap();
     change(&mut syn_ack);
-    client.handle_segment(now, &syn_ack);
-    server.handle_segment(now, &client.poll_transmit(now).unwrap());
+    client.handle(now, &syn_ack);
+    server.handle(now, &leave(&mut client, now).unwrap());
     (client, server)
 }
 

@@ -172,14 +172,14 @@ fn reports_of_errors_are_notified_as_far_as_they_are_about_what_is_outstanding()
         let first = s.conn.tcb.wire.iss.at(1);
         let mut report = |at: u64, error_rate| {
             let notice = Notice::Corrupted { seq: first.at(at * SMSS), len: SMSS as u16, error_rate };
-            s.conn.handle_notice(s.now, notice);
+            s.conn.notify(s.now, notice);
         };
         report(2, Some(0.5));
         report(3, None);
         report(0, None);
         report(10, None);
         report(0, Some(0.25));
-        s.conn.handle_notice(s.now, Notice::ErrorRate(0.125));
+        s.conn.notify(s.now, Notice::ErrorRate(0.125));
         let expected = [
             "report Some((2000, 3000)) Some(0.5)",
             "report Some((3000, 4000)) None",
@@ -293,7 +293,7 @@ fn an_ack_on_data_counts() {
         let wire = &s.conn.tcb.wire;
         let (seq, ack) = (wire.irs.at(1 + number * SMSS), wire.iss.at(1 + acked * SMSS));
         let segment = Segment { seq, ack, len: SMSS as u16, window: 65_535, flags: Flags::ACK, ..Segment::default() };
-        s.conn.handle_segment(s.now, &segment);
+        s.conn.handle(s.now, &segment);
     };
     arrive(&mut s, 0, 0);
     assert!(notes().is_empty());

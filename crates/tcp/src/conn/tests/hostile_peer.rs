@@ -74,13 +74,13 @@ fn any_segment() -> impl Strategy<Value = Segment> {
 impl Bench {
     fn settle(&mut self) -> Result<(), TestCaseError> {
         for _ in 0..1_000_000 {
-            while self.conn.poll_transmit(self.now).is_some() {}
-            while self.conn.poll_event().is_some() {}
+            while leave(&mut self.conn, self.now).is_some() {}
+            while self.conn.poll().is_some() {}
             if self.conn.next_wakeup() > self.now {
                 return self.check();
             }
             self.conn.handle_wakeup(self.now);
-            while self.conn.poll_transmit(self.now).is_some() {}
+            while leave(&mut self.conn, self.now).is_some() {}
             prop_assert!(self.conn.next_wakeup() > self.now, "wakes up for ever: {:?}", self.conn);
         }
         Ok(())
@@ -141,7 +141,7 @@ impl Bench {
                     options: if blocks.is_empty() { Options::None } else { Options::Sack(sack) },
                     ..Segment::default()
                 };
-                self.conn.handle_segment(self.now, &segment);
+                self.conn.handle(self.now, &segment);
             }
             Act::Segment(segment) => {
                 let near = |at: Seq, origin: Seq| origin.at(u64::from(at.value()));
@@ -153,7 +153,7 @@ impl Bench {
                     blocks.as_slice().iter().for_each(|block| moved.push(near(block.0, first), near(block.1, first)));
                     segment.options = Options::Sack(moved);
                 }
-                self.conn.handle_segment(self.now, &segment);
+                self.conn.handle(self.now, &segment);
             }
         }
         self.settle()

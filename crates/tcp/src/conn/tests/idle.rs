@@ -24,7 +24,7 @@ fn idle(keepalive: Keepalive) -> Bench {
 fn next(s: &mut Bench) -> (f64, Vec<Segment>) {
     s.now = s.conn.next_wakeup();
     s.conn.handle_wakeup(s.now);
-    let left = std::iter::from_fn(|| s.conn.poll_transmit(s.now)).collect();
+    let left = std::iter::from_fn(|| leave(&mut s.conn, s.now)).collect();
     (s.now.as_secs_f64(), left)
 }
 
@@ -149,8 +149,8 @@ fn sender(iss: Seq, una: u64, nxt: u64, window: u64, change: impl FnOnce(&mut Co
 /// A segment with 1000 B at `start`, and this in its ACK field. Returns the ACKs that leave.
 fn arrives(s: &mut Bench, start: u64, ack: Seq) -> usize {
     let data = Segment { seq: s.conn.tcb.wire.peers(start), ack, window: 100, len: 1000, ..s.peer_segment(0) };
-    s.conn.handle_segment(s.now, &data);
-    std::iter::from_fn(|| s.conn.poll_transmit(s.now)).count()
+    s.conn.handle(s.now, &data);
+    std::iter::from_fn(|| leave(&mut s.conn, s.now)).count()
 }
 
 #[test]
@@ -208,8 +208,8 @@ fn rfc5961_7_all_challenge_acks_count() {
     let reset = Segment { seq: irs.at(5000), flags: Flags::RST, ..Segment::default() };
     let syn = Segment { seq: irs.at(9000), flags: Flags::SYN, ..Segment::default() };
     let left = [reset, syn, reset, syn].map(|segment| {
-        s.conn.handle_segment(s.now, &segment);
-        std::iter::from_fn(|| s.conn.poll_transmit(s.now)).count()
+        s.conn.handle(s.now, &segment);
+        std::iter::from_fn(|| leave(&mut s.conn, s.now)).count()
     });
     assert_eq!((left, s.conn.counters().challenged), ([1, 1, 0, 0], 4));
 }

@@ -596,7 +596,7 @@ fn rfc3522_3_an_older_echo_is_the_answer_to_the_original() {
         let (seq, ack) = (s.conn.tcb.wire.irs.at(1), s.conn.tcb.wire.iss.at(1 + SMSS));
         let timestamps = Some(Timestamps { value: 0, echo: stamp - early });
         let segment = Segment { seq, ack, window: 60_000, flags: Flags::ACK, timestamps, ..Segment::default() };
-        s.conn.handle_segment(s.now, &segment);
+        s.conn.handle(s.now, &segment);
         assert_eq!(s.is_undone(), expected);
     }
 }
@@ -659,7 +659,7 @@ fn rfc9293_3_8_6_a_window_that_shrank_to_nothing_is_probed_with_rack_too() {
     let mut s = rack(10, |config| config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() }));
     s.send(10);
     let closed = Segment { window: 0, ..s.peer_segment(SMSS) };
-    s.at(ms(100)).conn.handle_segment(ms(100), &closed);
+    s.at(ms(100)).conn.handle(ms(100), &closed);
     assert_eq!(s.leaving(), NONE);
     assert_eq!([s.wake_up(), s.wake_up()], [[1], [1]]);
 }

@@ -32,7 +32,7 @@ impl Bench {
     /// Segment `segment` is reported as corrupted. Returns the segments that leave.
     fn report(&mut self, segment: u64) -> Vec<u64> {
         let seq = self.conn.tcb.wire.iss.at(1 + segment * SMSS);
-        self.conn.handle_notice(self.now, Notice::Corrupted { seq, len: SMSS as u16, error_rate: None });
+        self.conn.notify(self.now, Notice::Corrupted { seq, len: SMSS as u16, error_rate: None });
         self.leaving()
     }
 }
@@ -117,7 +117,7 @@ fn cut(cc: CcKind, resend: ReportResend, window: u32) -> Bench {
         (config.error_reports, config.report_resend) = (ErrorReports::Resend, resend);
     });
     bench.send(100);
-    bench.conn.handle_notice(bench.now, Notice::ErrorRate(1e-3));
+    bench.conn.notify(bench.now, Notice::ErrorRate(1e-3));
     bench
 }
 
@@ -125,21 +125,21 @@ impl Bench {
     /// Offset and length of each segment that leaves.
     fn bytes_leaving(&mut self) -> Vec<(u64, u16)> {
         let first = self.conn.tcb.wire.iss.at(1);
-        std::iter::from_fn(|| self.conn.poll_transmit(self.now))
+        std::iter::from_fn(|| leave(&mut self.conn, self.now))
             .map(|segment| (segment.seq.value().wrapping_sub(first.value()).into(), segment.len))
             .collect()
     }
 
     fn report_bytes(&mut self, offset: u64, len: u16) -> Vec<(u64, u16)> {
         let seq = self.conn.tcb.wire.iss.at(1 + offset);
-        self.conn.handle_notice(self.now, Notice::Corrupted { seq, len, error_rate: None });
+        self.conn.notify(self.now, Notice::Corrupted { seq, len, error_rate: None });
         self.bytes_leaving()
     }
 
     fn ack_bytes(&mut self, offset: u64) -> Vec<(u64, u16)> {
         let (seq, ack) = (self.conn.tcb.wire.irs.at(1), self.conn.tcb.wire.iss.at(1 + offset));
         let segment = Segment { seq, ack, flags: Flags::ACK, window: u16::MAX, ..Segment::default() };
-        self.conn.handle_segment(self.now, &segment);
+        self.conn.handle(self.now, &segment);
         self.bytes_leaving()
     }
 }
@@ -273,13 +273,13 @@ fn a_report_that_comes_with_the_ack_of_the_hole_is_in_time() {
         bench.send(100);
         bench.at(ms(100));
         let seq = bench.conn.tcb.wire.iss.at(1);
-        bench.conn.handle_notice(bench.now, Notice::Corrupted { seq, len: SMSS as u16, error_rate: None });
+        bench.conn.notify(bench.now, Notice::Corrupted { seq, len: SMSS as u16, error_rate: None });
         let first = bench.conn.tcb.wire.iss.at(1);
         for above in 2..=8 {
             let mut blocks = SackBlocks::default();
             blocks.push(first.at(SMSS), first.at(above * SMSS));
             let segment = Segment { options: Options::Sack(blocks), ..bench.peer_segment(0) };
-            bench.conn.handle_segment(bench.now, &segment);
+            bench.conn.handle(bench.now, &segment);
         }
         assert_eq!(bench.leaving()[0], 0, "{recovery:?}");
         assert_eq!((bench.conn.ssthresh(), bench.conn.counters().fast_retransmits), (None, 0), "{recovery:?}");
@@ -336,8 +336,8 @@ fn a_sender_that_ignores_reports_does_nothing() {
     let mut bench = Bench::new(CcKind::NewReno, 8, |_| {});
     bench.send(100);
     assert_eq!(bench.report(0), []);
-    bench.conn.handle_notice(bench.now, Notice::ErrorRate(1e-2));
-    bench.conn.handle_notice(bench.now, Notice::FirstCorrupted);
+    bench.conn.notify(bench.now, Notice::ErrorRate(1e-2));
+    bench.conn.notify(bench.now, Notice::FirstCorrupted);
     assert_eq!((bench.leaving(), bench.conn.tcb.sender.space.smss()), (vec![], SMSS));
 }
 
@@ -350,7 +350,7 @@ fn a_marked_duplicate_has_the_oldest_segment_leave_once_per_round_trip() {
     bench.ack(1, &[]);
     let mark = |bench: &mut Bench, ms| {
         bench.now = Time::ZERO + Duration::from_millis(ms);
-        bench.conn.handle_notice(bench.now, Notice::FirstCorrupted);
+        bench.conn.notify(bench.now, Notice::FirstCorrupted);
         bench.ack(1, &[])
     };
     assert_eq!(mark(&mut bench, 110)[0], 1);
@@ -369,15 +369,15 @@ fn the_window_counts_bytes_or_packets_while_the_size_changes() {
         bench.conn.offer(2 * SMSS);
         let sent = bench.leaving().len();
         assert_eq!(sent, 2);
-        bench.conn.handle_notice(bench.now, Notice::ErrorRate(1e-3));
+        bench.conn.notify(bench.now, Notice::ErrorRate(1e-3));
         let smss = bench.conn.tcb.sender.space.smss();
         assert_eq!((smss, bench.conn.cwnd()), (70, cwnd));
         bench.ack(2, &[]);
         bench.conn.offer(100 * SMSS);
         let lens: Vec<u16> =
-            std::iter::from_fn(|| bench.conn.poll_transmit(bench.now)).map(|segment| segment.len).collect();
+            std::iter::from_fn(|| leave(&mut bench.conn, bench.now)).map(|segment| segment.len).collect();
         assert!(lens.iter().all(|len| *len == 70), "{lens:?}");
-        bench.conn.handle_notice(bench.now, Notice::ErrorRate(0.0));
+        bench.conn.notify(bench.now, Notice::ErrorRate(0.0));
         assert_eq!(bench.conn.tcb.sender.space.smss(), SMSS, "no error, no smaller segments");
     }
 }
@@ -389,7 +389,7 @@ fn a_window_of_packets_is_no_larger_than_the_receivers() {
         sized(CwndUnit::Packets)(config);
         config.receive_buffer = 4 * SMSS;
     });
-    bench.conn.handle_notice(bench.now, Notice::ErrorRate(1e-3));
+    bench.conn.notify(bench.now, Notice::ErrorRate(1e-3));
     bench.conn.offer(100 * SMSS);
     assert_eq!(bench.leaving().len(), 4);
     // The congestion window is not cut to it: a change of size would reduce the window.
@@ -406,5 +406,5 @@ fn a_rate_that_is_known_before_sizes_the_first_segment() {
     conn.prime(&cache, Time::ZERO);
     conn.open(Time::ZERO);
     conn.offer(10_000);
-    assert_eq!(conn.poll_transmit(Time::ZERO).map(|segment| segment.len), Some(40));
+    assert_eq!(leave(&mut conn, Time::ZERO).map(|segment| segment.len), Some(40));
 }

@@ -16,7 +16,7 @@ fn paced(window: u32, pacing: Pacing) -> Bench {
 fn departures(s: &mut Bench, count: usize) -> Vec<u64> {
     let mut seen = Vec::new();
     while seen.len() < count {
-        if let Some(segment) = s.conn.poll_transmit(s.now) {
+        if let Some(segment) = leave(&mut s.conn, s.now) {
             assert!(segment.len > 0);
             seen.push(s.now.as_ps() / 1_000_000);
         } else {
@@ -57,7 +57,7 @@ fn a_window_is_spread_over_a_round_trip() {
         s.now = Time::ZERO + Duration::from_millis(500);
         let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 3 * 1460), ..s.peer_segment(0) };
         s.conn.tcb.sender.space.rwnd = 1 << 30;
-        s.conn.handle_segment(s.now, &Segment { window: u16::MAX, ..ack });
+        s.conn.handle(s.now, &Segment { window: u16::MAX, ..ack });
         let seen = departures(&mut s, 3);
         assert!(seen.windows(2).all(|pair| (pair[1] - pair[0]).abs_diff(gap_us) <= 10), "{seen:?}");
     }
@@ -78,15 +78,15 @@ fn retransmissions_are_paced_and_acks_are_not() {
         let mut blocks = SackBlocks::default();
         blocks.push(first.at(left * 1460), first.at(10 * 1460));
         let ack = Segment { options: Options::Sack(blocks), ..s.peer_segment(0) };
-        s.conn.handle_segment(s.now, &ack);
+        s.conn.handle(s.now, &ack);
     }
     let seen = departures(&mut s, 2);
     assert_eq!(seen[1] - seen[0], 10_000, "{seen:?}");
     // Data arrive while the next one waits.
     let data = Segment { len: 1000, ..s.peer_segment(0) };
-    s.conn.handle_segment(s.now, &data);
-    s.conn.handle_segment(s.now, &Segment { seq: data.seq.at(1000), ..data });
-    assert_eq!(s.conn.poll_transmit(s.now).map(|ack| ack.len), Some(0));
+    s.conn.handle(s.now, &data);
+    s.conn.handle(s.now, &Segment { seq: data.seq.at(1000), ..data });
+    assert_eq!(leave(&mut s.conn, s.now).map(|ack| ack.len), Some(0));
 }
 
 /// Eight losses at a round-trip time of 160 ms: one each 20 ms.
@@ -104,7 +104,7 @@ fn waiting_for_the_pacer_needs_one_wakeup() {
     let mut s = paced(100, Pacing::Rate { rate: Rate::from_bps(12_000), burst: WindowSize::Segments(1) });
     s.conn.offer(1 << 20);
     assert_eq!(departures(&mut s, 1), [0]);
-    assert_eq!(s.conn.poll_transmit(s.now), None);
+    assert_eq!(leave(&mut s.conn, s.now), None);
     // The retransmission timer comes no earlier than a second.
     assert_eq!(s.conn.next_wakeup(), Time::from_ps(1000 * MS));
 }

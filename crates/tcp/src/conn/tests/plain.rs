@@ -5,7 +5,8 @@ use super::*;
 use crate::cc::{CcConfig, ScpsSettings};
 use crate::conn::receiver::ReceiverExtras;
 use crate::conn::sender::SenderExtras;
-use crate::notice::Notice;
+use crate::notice::{ExplicitHeader, Notice};
+use crate::segment::Timestamps;
 use std::collections::BTreeSet;
 
 /// The extras that a connection has. A part does not compile before it is named here, and fails before a case below has it.
@@ -101,6 +102,48 @@ fn a_report_of_a_segment_that_is_too_large_makes_a_connection_other_than_plain()
     s.send(10);
     assert!(s.conn.tcb.cx.agreed.is_plain);
     let seq = s.conn.tcb.wire.ours(0);
-    s.conn.handle_notice(s.now, Notice::TooBig { seq, len: SMSS as u16, mtu: 600 });
+    s.conn.notify(s.now, Notice::TooBig { seq, len: SMSS as u16, mtu: 600 });
     assert!(!s.conn.tcb.cx.agreed.is_plain);
+}
+
+/// The form in which a segment leaves.
+struct FormOf;
+
+impl Sink for FormOf {
+    type Made = &'static str;
+
+    fn plain(&mut self, _: &PlainSegment) -> &'static str {
+        "plain"
+    }
+
+    fn stamped(&mut self, _: &PlainSegment, _: Timestamps) -> &'static str {
+        "stamped"
+    }
+
+    fn general(&mut self, _: &Segment) -> &'static str {
+        "general"
+    }
+
+    fn explicit(&mut self, _: &Segment, _: ExplicitHeader, _: Feedback) -> &'static str {
+        "explicit"
+    }
+}
+
+#[test]
+fn segments_leave_in_the_form_that_they_need() {
+    let form = |config: &Config| {
+        let mut conn = opened(config);
+        let now = Time::ZERO + Duration::from_secs(1);
+        if conn.sends_plainly() {
+            conn.transmit_plainly(now, &mut FormOf)
+        } else {
+            conn.transmit(now, &mut FormOf)
+        }
+    };
+    let tcp = Config::default();
+    assert_eq!(form(&tcp), Some("plain"));
+    assert_eq!(form(&Config { timestamps: true, ..tcp.clone() }), Some("stamped"));
+    assert_eq!(form(&Config { transactions: Some(Transactions { is_known: true }), ..tcp.clone() }), Some("general"));
+    let xcp = features(&tcp).into_iter().find(|config| matches!(config.feedback, Feedback::Xcp(_)));
+    assert_eq!(form(&xcp.unwrap()), Some("explicit"));
 }

@@ -36,7 +36,7 @@ fn sent(s: &mut Bench) -> (Vec<u64>, usize) {
     let first = s.conn.tcb.wire.iss.at(1);
     let mut polls = 0;
     let mut data = Vec::new();
-    while let Some(segment) = s.conn.poll_transmit(s.now) {
+    while let Some(segment) = leave(&mut s.conn, s.now) {
         if segment.len == 0 {
             polls += 1;
         } else {
@@ -99,7 +99,7 @@ fn the_receiver_speaks_when_polled_and_when_a_gap_opens() {
     let mut r = Bench::new(CcKind::Stp, 4, |_| ());
     let mut arrive = |start: u64, end: u64, flags: Flags| {
         r.data(start * SMSS, end * SMSS, Flags::ACK.with(flags));
-        let answers = std::iter::from_fn(|| r.conn.poll_transmit(r.now));
+        let answers = std::iter::from_fn(|| leave(&mut r.conn, r.now));
         let blocks = |segment: Segment| match segment.options {
             Options::Sack(blocks) => blocks.as_slice().len(),
             _ => 0,
@@ -121,8 +121,8 @@ fn the_receiver_speaks_when_polled_and_when_a_gap_opens() {
     r.data(0, SMSS, Flags::ACK);
     assert_eq!(sent(&mut r), (vec![], 0));
     let poll = Segment { seq: r.conn.tcb.wire.irs, ..r.peer_segment(0) };
-    r.conn.handle_segment(r.now, &poll);
-    let stat = r.conn.poll_transmit(r.now).unwrap();
+    r.conn.handle(r.now, &poll);
+    let stat = leave(&mut r.conn, r.now).unwrap();
     assert_eq!(stat.ack, r.conn.tcb.wire.peers(SMSS));
     // Without polls, it acknowledges by itself after a minute.
     r.data(SMSS, 2 * SMSS, Flags::ACK);

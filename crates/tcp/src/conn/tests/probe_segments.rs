@@ -29,7 +29,7 @@ fn steady(cc: CcKind) -> Bench {
         s.leaving();
     }
     for _ in 0..63 {
-        s.conn.handle_segment(s.now, &Segment { flags: DUMMY, ..s.peer_segment(0) });
+        s.conn.handle(s.now, &Segment { flags: DUMMY, ..s.peer_segment(0) });
     }
     assert_eq!(s.cwnd(), 64);
     s.conn.tcb.sender.cc.set_window(20 * SMSS, SMSS);
@@ -41,7 +41,7 @@ fn steady(cc: CcKind) -> Bench {
 fn sent(s: &mut Bench) -> (Vec<u64>, usize) {
     let first = s.conn.tcb.wire.iss.at(1);
     let mut dummies = 0;
-    let data = std::iter::from_fn(|| s.conn.poll_transmit(s.now))
+    let data = std::iter::from_fn(|| leave(&mut s.conn, s.now))
         .filter(|segment| {
             dummies += usize::from(segment.is_dummy());
             !segment.is_dummy()
@@ -59,7 +59,7 @@ fn duplicate(s: &mut Bench, flags: Flags) -> (Vec<u64>, usize) {
         flags,
         ..Segment::default()
     };
-    s.conn.handle_segment(s.now, &ack);
+    s.conn.handle(s.now, &ack);
     sent(s)
 }
 
@@ -71,12 +71,12 @@ fn opened(client: Config, server: Config) -> (Connection, Connection, [bool; 2])
     let mut now = Time::ZERO;
     a.open(now);
     b.open(now);
-    let syn = a.poll_transmit(now).unwrap();
+    let syn = leave(&mut a, now).unwrap();
     now += half;
-    b.handle_segment(now, &syn);
-    let answer = b.poll_transmit(now).unwrap();
+    b.handle(now, &syn);
+    let answer = leave(&mut b, now).unwrap();
     now += half;
-    a.handle_segment(now, &answer);
+    a.handle(now, &answer);
     (a, b, [syn, answer].map(|segment| segment.flags.has(Flags::DUMMY)))
 }
 
@@ -104,7 +104,7 @@ fn sudden_start_on_a_connection() {
     let mut data = Vec::new();
     while now < begin + Duration::from_millis(990) {
         a.handle_wakeup(now);
-        while let Some(segment) = a.poll_transmit(now) {
+        while let Some(segment) = leave(&mut a, now) {
             assert_eq!(segment.seq, a.tcb.wire.iss.at(1));
             if segment.is_dummy() { &mut dummies } else { &mut data }.push((now, segment.len));
         }
@@ -118,7 +118,7 @@ fn sudden_start_on_a_connection() {
     assert_eq!((a.counters().sent_bytes, a.counters().retransmitted_bytes), (SMSS, 0));
     // Their answers open the window, with any acknowledgement.
     for answered in 1..=70 {
-        a.handle_segment(
+        a.handle(
             now,
             &Segment { flags: DUMMY, ack: a.tcb.wire.iss.at(500), seq: a.tcb.wire.irs.at(1), ..Segment::default() },
         );
@@ -169,8 +169,8 @@ fn peach_plus_copies_what_is_missing_and_nothing_that_was_sacked() {
         let mut blocks = SackBlocks::default();
         blocks.push(first.at(3 * SMSS), first.at(right * SMSS));
         let ack = Segment { options: Options::Sack(blocks), ..s.peer_segment(0) };
-        s.conn.handle_segment(s.now, &Segment { ack: first.at(SMSS), ..ack });
-        while let Some(segment) = s.conn.poll_transmit(s.now) {
+        s.conn.handle(s.now, &Segment { ack: first.at(SMSS), ..ack });
+        while let Some(segment) = leave(&mut s.conn, s.now) {
             if segment.is_dummy() {
                 copied.push(u64::from(segment.seq.value().wrapping_sub(first.value())) / SMSS);
             }
@@ -197,7 +197,7 @@ impl Receiving {
         self.0.data(number * SMSS, (number + 1) * SMSS, flags);
         let conn = &mut self.0.conn;
         let first = conn.tcb.wire.peers(0);
-        std::iter::from_fn(|| conn.poll_transmit(self.0.now))
+        std::iter::from_fn(|| leave(conn, self.0.now))
             .map(|ack| (u64::from(ack.ack.value().wrapping_sub(first.value())) / SMSS, ack.is_dummy()))
             .collect()
     }
@@ -248,7 +248,7 @@ fn copies_tell_losses_apart() {
         // The first of them gives the round trip; with it come the answers, or do not.
         s.now += Duration::from_millis(500);
         for _ in 0..answered {
-            s.conn.handle_segment(s.now, &Segment { flags: DUMMY, ..s.peer_segment(0) });
+            s.conn.handle(s.now, &Segment { flags: DUMMY, ..s.peer_segment(0) });
         }
         s.ack(1, &[]);
         let cwnd = s.cwnd();

@@ -14,7 +14,7 @@ fn ends_record(segment: &Segment) -> bool {
 
 /// Lengths of the segments that leave, and whether a record ends there.
 fn leaving(s: &mut Bench) -> Vec<(u16, bool)> {
-    std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| (segment.len, ends_record(&segment))).collect()
+    std::iter::from_fn(|| leave(&mut s.conn, s.now)).map(|segment| (segment.len, ends_record(&segment))).collect()
 }
 
 #[test]
@@ -49,14 +49,14 @@ fn what_is_missing_for_too_long_is_skipped() {
     for segment in (0..10).filter(|&segment| segment != 1) {
         s.now = start + Duration::from_millis(200 * segment);
         s.data(segment * SMSS, (segment + 1) * SMSS, Flags::ACK);
-        events.extend(std::iter::from_fn(|| s.conn.poll_event()).filter(|event| matches!(event, Event::Skipped(..))));
+        events.extend(std::iter::from_fn(|| s.conn.poll()).filter(|event| matches!(event, Event::Skipped(..))));
         // Segment 2 came at 0.4 s.
         let delivered = if segment < 7 { 1 } else { segment };
         assert_eq!(s.conn.counters().delivered_bytes, delivered * SMSS, "{segment}");
     }
     assert_eq!(events, [Event::Skipped(SMSS, 2 * SMSS)]);
     assert_eq!((s.conn.counters().skipped_bytes, s.conn.counters().delivered_bytes), (SMSS, 9 * SMSS));
-    let ack = std::iter::from_fn(|| s.conn.poll_transmit(s.now)).last().unwrap();
+    let ack = std::iter::from_fn(|| leave(&mut s.conn, s.now)).last().unwrap();
     assert_eq!(ack.ack, s.conn.tcb.wire.irs.at(1 + 10 * SMSS));
     // It is repaired after all: nothing is delivered twice.
     s.data(SMSS, 2 * SMSS, Flags::ACK);

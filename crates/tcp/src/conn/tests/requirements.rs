@@ -26,7 +26,7 @@ fn rfc5681_3_1_the_window_may_fall_with_the_segment() {
         let mut s = Bench::new(CcKind::Reno, 10, |config| config.cwnd_unit = cwnd_unit);
         assert_eq!(s.send(20), Vec::from_iter(0..10));
         let seq = s.conn.tcb.wire.ours(0);
-        s.conn.handle_notice(s.now, Notice::TooBig { seq, len: 1000, mtu: 540 });
+        s.conn.notify(s.now, Notice::TooBig { seq, len: 1000, mtu: 540 });
         assert_eq!((s.conn.tcb.sender.space.smss(), s.conn.cwnd()), (500, window), "{cwnd_unit:?}");
     }
 }

@@ -30,7 +30,7 @@ impl Receiving {
     /// Data [start, end) arrive; gives the options of the ACK.
     fn data(&mut self, start: u64, end: u64) -> Options {
         self.0.data(start, end, Flags::ACK);
-        self.0.conn.poll_transmit(self.0.now).map_or(Options::None, |ack| ack.options)
+        leave(&mut self.0.conn, self.0.now).map_or(Options::None, |ack| ack.options)
     }
 
     /// Returns the report of a hole: (offset, size).
@@ -111,7 +111,7 @@ fn the_long_form_reports_all_holes_at_once() {
 fn corruption_is_reported_on_the_next_acks_if_wanted() {
     for wanted in [true, false] {
         let mut r = Receiving::new(|snack| snack.corruption_experienced = wanted);
-        r.0.conn.handle_corrupted();
+        r.0.conn.handle(r.0.now, Arrived::Corrupted);
         // Each is out of order, so that each is acknowledged at once.
         let seen = [(); 5].map(|()| match r.data(8000, 9000) {
             Options::Scps(options) => options.corruption_experienced,
@@ -132,7 +132,7 @@ impl Bench {
             options,
             ..Segment::default()
         };
-        self.conn.handle_segment(self.now, &segment);
+        self.conn.handle(self.now, &segment);
         self.leaving()
     }
 
@@ -371,7 +371,7 @@ fn marks_override_reports_of_corruption() {
         flags: Flags::ACK.with(Flags::ECE),
         ..Segment::default()
     };
-    s.conn.handle_segment(s.now, &echo);
+    s.conn.handle(s.now, &echo);
     s.ack_with(1, corrupted());
     let marked = s.conn.cwnd();
     s.conn.offer(60 * SMSS);
@@ -392,7 +392,7 @@ fn test_7_rate_control() {
     });
     s.now += ms(1000);
     s.conn.offer(15_000);
-    assert_eq!(std::iter::from_fn(|| s.conn.poll_transmit(s.now)).count(), 4);
+    assert_eq!(std::iter::from_fn(|| leave(&mut s.conn, s.now)).count(), 4);
     let waits = s.conn.next_wakeup() - s.now;
     assert_eq!(waits, Duration::from_micros(11_600));
     // Data arrive: the ACK waits too.
@@ -404,12 +404,12 @@ fn test_7_rate_control() {
         flags: Flags::ACK.with(Flags::FIN),
         ..Segment::default()
     };
-    s.conn.handle_segment(s.now, &data);
-    let segment = s.conn.poll_transmit(s.now);
+    s.conn.handle(s.now, &data);
+    let segment = leave(&mut s.conn, s.now);
     assert_eq!(segment, None);
     s.now += waits;
     s.conn.handle_wakeup(s.now);
-    let next = s.conn.poll_transmit(s.now).unwrap();
+    let next = leave(&mut s.conn, s.now).unwrap();
     assert_eq!((next.len, next.ack), (1500, s.conn.tcb.wire.irs.at(1002)));
 }
 
@@ -426,15 +426,15 @@ fn a_pure_ack_waits_for_the_bucket() {
             window: 9,
             ..Segment::default()
         };
-        s.conn.handle_segment(s.now, &Segment { flags: Flags::ACK, ..data });
-        s.conn.poll_transmit(s.now).is_some()
+        s.conn.handle(s.now, &Segment { flags: Flags::ACK, ..data });
+        leave(&mut s.conn, s.now).is_some()
     };
     // The bucket holds 40 B, one ACK; 1 B comes in each millisecond.
     assert_eq!([10, 20, 30].map(|at| arrive(&mut s, at)), [true, false, false]);
     assert_eq!(s.conn.next_wakeup(), s.now + ms(40));
     s.now += ms(40);
     s.conn.handle_wakeup(s.now);
-    assert!(s.conn.poll_transmit(s.now).is_some());
+    assert!(leave(&mut s.conn, s.now).is_some());
 }
 
 #[test]
@@ -445,10 +445,10 @@ fn both_ends_have_to_offer_it() {
         let mut server = Connection::new(config(theirs), Role::Passive, Seq::new(2));
         server.open(Time::ZERO);
         client.open(Time::ZERO);
-        let syn = client.poll_transmit(Time::ZERO).unwrap();
-        server.handle_segment(Time::ZERO, &syn);
-        let answer = server.poll_transmit(Time::ZERO).unwrap();
-        client.handle_segment(Time::ZERO, &answer);
+        let syn = leave(&mut client, Time::ZERO).unwrap();
+        server.handle(Time::ZERO, &syn);
+        let answer = leave(&mut server, Time::ZERO).unwrap();
+        client.handle(Time::ZERO, &answer);
         let offered = |segment: &Segment| match segment.options {
             Options::Syn(SynOptions { scps, .. }) => scps.map(|scps| scps.features),
             _ => None,
@@ -471,7 +471,7 @@ fn without_the_peers_consent_it_is_newreno() {
         config.recovery = snack(|_| ());
         config.handshake = true;
     });
-    let syn = s.conn.poll_transmit(s.now).unwrap();
+    let syn = leave(&mut s.conn, s.now).unwrap();
     let answer = Segment {
         seq: Seq::new(7),
         ack: syn.seq.at(1),
@@ -480,7 +480,7 @@ fn without_the_peers_consent_it_is_newreno() {
         options: Options::Syn(SynOptions { mss: 1000, ..SynOptions::default() }),
         ..Segment::default()
     };
-    s.conn.handle_segment(s.now, &answer);
+    s.conn.handle(s.now, &answer);
     s.send(30);
     assert_eq!([(); 3].map(|()| s.ack(0, &[])), [vec![], vec![], vec![0]]);
     assert!(s.ack(1, &[]).contains(&1), "a partial ACK");

@@ -20,23 +20,23 @@ fn rfc9293_3_8_6_1_zero_windows_are_probed() {
         let before = now;
         now += Duration::from_millis(100);
         let (mut from_a, mut from_b) = (Vec::new(), Vec::new());
-        while let Some(segment) = a.poll_transmit(before) {
+        while let Some(segment) = leave(&mut a, before) {
             probes += u32::from(segment.len == 0 && segment.flags == Flags::ACK && a.receive_window() == 0);
             from_a.push(segment);
         }
-        from_a.iter().for_each(|segment| b.handle_segment(now, segment));
+        from_a.iter().for_each(|segment| b.handle(now, segment));
         b.handle_wakeup(now);
         // Every ten seconds the reader wakes up.
         if now.as_ps() % 10_000_000_000_000 == 0 {
             b.read(3000);
         }
-        while let Some(segment) = b.poll_transmit(now) {
+        while let Some(segment) = leave(&mut b, now) {
             // The window update itself is lost: only a probe can learn of it.
             if segment.window == 0 || b.counters().arrived_segments % 2 == 0 {
                 from_b.push(segment);
             }
         }
-        from_b.iter().for_each(|segment| a.handle_segment(now, segment));
+        from_b.iter().for_each(|segment| a.handle(now, segment));
         a.handle_wakeup(now);
     }
     assert!(probes > 0);
@@ -65,8 +65,8 @@ fn rfc7323_4_3_echo_rule() {
             timestamps: Some(crate::Timestamps { value, echo: 0 }),
             ..Segment::default()
         };
-        r.handle_segment(now, &segment);
-        let ack = r.poll_transmit(now).unwrap();
+        r.handle(now, &segment);
+        let ack = leave(&mut r, now).unwrap();
         (u64::from(ack.ack.value() - 1) / 1000, ack.timestamps.unwrap().echo)
     };
     // A C B E D.
@@ -92,9 +92,9 @@ fn rfc7323_5_3_paws() {
         ..Segment::default()
     };
     r.tcb.wire.ts_recent = 0x10;
-    r.handle_segment(Time::ZERO, &data(0xFFFF_FFF0));
+    r.handle(Time::ZERO, &data(0xFFFF_FFF0));
     assert_eq!((r.counters().delivered_bytes, r.tcb.receiver.must_ack_now()), (0, true));
-    r.handle_segment(Time::ZERO + Duration::from_secs(25 * 86_400), &data(0xFFFF_FFF0));
+    r.handle(Time::ZERO + Duration::from_secs(25 * 86_400), &data(0xFFFF_FFF0));
     assert_eq!(r.counters().delivered_bytes, 100);
 }
 
@@ -105,7 +105,7 @@ fn rfc9293_3_7_4_nagle() {
         let mut s = Bench::new(CcKind::Reno, 10, |config| config.nagle = nagle);
         let lens = |s: &mut Bench, bytes| -> Vec<u16> {
             s.conn.offer(bytes);
-            std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect()
+            std::iter::from_fn(|| leave(&mut s.conn, s.now)).map(|segment| segment.len).collect()
         };
         assert_eq!(lens(&mut s, 100), [100]);
         assert_eq!(lens(&mut s, 100), second);
@@ -113,7 +113,7 @@ fn rfc9293_3_7_4_nagle() {
             // With the 100 that wait, 1100.
             assert_eq!(lens(&mut s, 1000), [1000]);
             let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 1100), ..s.peer_segment(0) };
-            s.conn.handle_segment(s.now, &ack);
+            s.conn.handle(s.now, &ack);
             assert_eq!(lens(&mut s, 0), [100], "everything before is acknowledged");
             s.conn.offer(50);
             s.conn.close();
@@ -135,17 +135,17 @@ fn rfc1122_4_2_3_4_senders_avoid_silly_windows() {
             window: bytes as u16,
             ..s.peer_segment(0)
         };
-        s.conn.handle_segment(s.now, &segment);
-        std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect::<Vec<_>>()
+        s.conn.handle(s.now, &segment);
+        std::iter::from_fn(|| leave(&mut s.conn, s.now)).map(|segment| segment.len).collect::<Vec<_>>()
     };
     assert_eq!(window(&mut s, 4, 400), [0; 0]);
     s.now = s.conn.next_wakeup();
     s.conn.handle_wakeup(s.now);
-    assert_eq!(s.conn.poll_transmit(s.now).map(|segment| segment.len), Some(400));
+    assert_eq!(leave(&mut s.conn, s.now).map(|segment| segment.len), Some(400));
     // Half of 4000 would do, but a full segment fits.
     let ack = Segment { ack: s.conn.tcb.wire.iss.at(1 + 4400), window: 2000, ..s.peer_segment(0) };
-    s.conn.handle_segment(s.now, &ack);
-    let lens: Vec<u16> = std::iter::from_fn(|| s.conn.poll_transmit(s.now)).map(|segment| segment.len).collect();
+    s.conn.handle(s.now, &ack);
+    let lens: Vec<u16> = std::iter::from_fn(|| leave(&mut s.conn, s.now)).map(|segment| segment.len).collect();
     assert_eq!(lens, [1000, 1000]);
 }
 
@@ -158,11 +158,11 @@ fn rfc2760_3_2_3_3_delayed_acks_after_slow_start() {
     });
     s.conn.offer(100 * SMSS);
     let signals = |s: &mut Bench| -> Vec<bool> {
-        let sent = std::iter::from_fn(|| s.conn.poll_transmit(s.now));
+        let sent = std::iter::from_fn(|| leave(&mut s.conn, s.now));
         sent.map(|segment| segment.flags.has(Flags::SLOW_START)).collect()
     };
     assert_eq!(signals(&mut s), [true; 4]);
-    s.conn.handle_segment(s.now, &Segment { ack: s.conn.tcb.wire.iss.at(1 + SMSS), ..s.peer_segment(0) });
+    s.conn.handle(s.now, &Segment { ack: s.conn.tcb.wire.iss.at(1 + SMSS), ..s.peer_segment(0) });
     assert_eq!(signals(&mut s), [false; 2]);
     let mut r = Bench::new(CcKind::Reno, 4, |config| config.ack.slow_start = SlowStartAcks::Every).conn;
     let mut answers = |number: u64, flags: Flags| {
@@ -175,8 +175,8 @@ fn rfc2760_3_2_3_3_delayed_acks_after_slow_start() {
             flags: Flags::ACK.with(flags),
             ..Segment::default()
         };
-        r.handle_segment(Time::ZERO, &segment);
-        r.poll_transmit(Time::ZERO).is_some()
+        r.handle(Time::ZERO, &segment);
+        leave(&mut r, Time::ZERO).is_some()
     };
     let plain = Flags::default();
     assert_eq!([0, 1, 2].map(|number| answers(number, Flags::SLOW_START)), [true; 3]);
@@ -250,7 +250,7 @@ fn rfc9293_3_10_7_4_an_older_segment_does_not_change_the_window() {
     s.send(4);
     let newer = Segment { seq: s.conn.tcb.wire.peers(1000), window: 30_000, ..s.peer_segment(2000) };
     for segment in [newer, Segment { window: 50_000, ..s.peer_segment(2000) }] {
-        s.conn.handle_segment(s.now, &segment);
+        s.conn.handle(s.now, &segment);
         assert_eq!(s.conn.receive_window(), 30_000);
     }
 }
@@ -258,7 +258,7 @@ fn rfc9293_3_10_7_4_an_older_segment_does_not_change_the_window() {
 #[test]
 fn rfc9293_3_8_6_1_probes_of_a_closed_window_are_at_most_a_minute_apart() {
     let mut s = Bench::new(CcKind::Reno, 4, |config| config.give_up = GiveUp::Never);
-    s.conn.handle_segment(s.now, &Segment { window: 0, ..s.peer_segment(0) });
+    s.conn.handle(s.now, &Segment { window: 0, ..s.peer_segment(0) });
     s.send(4);
     let gaps = [(); 10].map(|()| {
         let before = s.now;
