@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 const PAGE: &str = "docs/develop/architecture.md";
 
+/// Folders that have no drawing, each with the reason.
+const UNDRAWN: [(&str, &str); 0] = [];
+
 /// By room, the rooms of the same folder that it imports.
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 
@@ -216,6 +219,35 @@ fn the_drawings_are_what_the_rooms_import() {
         let drawing: Arrows = rooms.iter().cloned().collect();
         assert!(drawing == arrows, "{PAGE} draws {folder} otherwise than it is:\n{}", drawn(&arrows));
     }
+}
+
+/// Folders of sources with several rooms, in all crates, except those of tests and of [`UNDRAWN`].
+fn folders() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for krate in std::fs::read_dir(root().join("crates")).unwrap() {
+        let krate = krate.unwrap().file_name().into_string().unwrap();
+        let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for module in modules(&root().join("crates").join(&krate).join("src")) {
+            for at in 0..module.path.len() {
+                let inner: String = module.path[..at].iter().map(|part| format!("/{part}")).collect();
+                rooms.entry(format!("crates/{krate}/src{inner}")).or_default().insert(module.path[at].clone());
+            }
+        }
+        found.extend(rooms.into_iter().filter(|(_, rooms)| rooms.len() > 1).map(|(folder, _)| folder));
+    }
+    found
+}
+
+#[test]
+fn each_folder_of_sources_is_drawn() {
+    let drawn: BTreeSet<String> = drawings().into_iter().map(|(folder, _)| folder).collect();
+    for (folder, reason) in UNDRAWN {
+        assert!(folders().contains(folder) && !drawn.contains(folder), "{folder} is not to be drawn: {reason}");
+    }
+    let missing = folders().into_iter().filter(|folder| !drawn.contains(folder));
+    let missing: Vec<String> = missing.filter(|folder| !UNDRAWN.iter().any(|(known, _)| known == folder)).collect();
+    let drawings: String = missing.iter().map(|folder| format!("{folder}\n{}\n", self::drawn(&arrows(folder)))).collect();
+    assert!(missing.is_empty(), "{PAGE} does not draw\n{drawings}");
 }
 
 #[test]

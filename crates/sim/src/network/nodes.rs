@@ -69,12 +69,12 @@ impl NodeState {
     }
 }
 
-/// Gives middleboxes their node and neighbours. Of two paired middleboxes, the first gets the path and stream of the second,
+/// Gives middleboxes their node and the satellites beside it. Of two paired middleboxes, the first gets the path and stream of the second,
 /// and the second the stream.
 pub(crate) fn introduce(scenario: &Scenario, boxes: &mut [Vec<AnyMiddlebox>]) {
     for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
-        let neighbours = scenario.neighbours(node);
-        boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
+        let satellites = scenario.satellites_beside(node);
+        boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &satellites));
     }
     for pair in scenario.function_pairs() {
         boxes[pair.first.0][pair.first.1].serve(pair.path, pair.stream);

@@ -291,7 +291,7 @@ impl Network {
     }
 
     /// Packets that entered by ports and were taken since the last call, by middleboxes that act on [real
-    /// packets](crate::middlebox::RealPackets).
+    /// packets](crate::RealPackets).
     pub fn drain_taken(&mut self) -> Vec<Taken> {
         let taken = std::mem::take(&mut self.ports.taken);
         let name = |node: NodeId| self.scenario.nodes[node].name.clone();
