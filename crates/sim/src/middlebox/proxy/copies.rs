@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A segment with data, a FIN, or both.
 #[derive(Clone, Debug)]
-pub struct Copy {
+pub(super) struct Copy {
     pub(super) segment: Segment,
     /// Time when it left last; `None`: it did not leave yet, or is to be retransmitted.
     pub(super) sent: Option<Time>,
