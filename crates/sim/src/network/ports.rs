@@ -272,7 +272,7 @@ impl Network {
         if self.stop.is_some() {
             return Time::NEVER;
         }
-        self.schedule.next().0.min(self.next_change())
+        self.schedule.next().0.min(self.changes.next_at())
     }
 
     /// Packets that left by ports since the last call, in order of time.
