@@ -48,11 +48,11 @@ settings! {
 }
 
 /// The cache of a node.
-pub type Snoop = Copying<Cache>;
+pub type Snoop = Copying<Watched>;
 
 /// State of one direction of a connection.
 #[derive(Clone, Debug)]
-pub struct Cache {
+pub struct Watched {
     copies: Copies,
     /// End of the data that has passed.
     end: u64,
@@ -63,7 +63,7 @@ pub struct Cache {
 /// Timeouts in a row after which it leaves the repair to the sender.
 const TIMEOUTS_MAX: u32 = 5;
 
-impl Direction for Cache {
+impl Direction for Watched {
     type Config = SnoopConfig;
     const TIMEOUTS_MAX: u32 = TIMEOUTS_MAX;
 
