@@ -9,10 +9,9 @@ use crate::icmp;
 use crate::speaker::{cc_of, on_the_wire, packet, received, Incoming, Report};
 use bentpipe_sim::dictionary::Cause;
 use bentpipe_sim::ids::NodeId;
-use bentpipe_sim::middlebox::{
-    Carrier, Context, Middlebox, MiddleboxConfig, RealPackets, Splicer, SplitConfig, LISTENER, OPENER,
-};
+use bentpipe_sim::middlebox::{Carrier, Context, Middlebox, MiddleboxConfig, Splicer, SplitConfig, LISTENER, OPENER};
 use bentpipe_sim::Packet;
+use bentpipe_sim::RealPackets;
 use bentpipe_tcp::{Config, Connection, Flags, Segment};
 use bentpipe_units::{Stream, Time};
 use std::net::SocketAddr;

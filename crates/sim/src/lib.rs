@@ -31,7 +31,9 @@ pub mod spec;
 mod swarm;
 mod traffic;
 
-pub use network::{ends, Delivered, Failure, Fate, Lost, Network, PortId, Refused, Sighting, Taken, Trouble, Witness};
+pub use network::{
+    ends, Delivered, Failure, Fate, Lost, Network, PortId, RealPackets, Refused, Sighting, Taken, Trouble, Witness,
+};
 pub use packet::{Bodies, Packet};
 
 /// Number of the results of this simulator. Equal numbers, scenarios and seeds give equal results.

@@ -1,4 +1,4 @@
-//! What keeps the house clean: rules over the whole repository that need no reviewer. Each failure names the file and
+//! Rules over the whole repository that need no reviewer. Each failure names the file and
 //! the line, and all of them at once.
 
 use bentpipe_sim::dictionary::{
@@ -8,7 +8,7 @@ use bentpipe_sim::dictionary::{
 use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::verdict::VerdictKind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Lines that a file may have without its tests.
@@ -17,7 +17,7 @@ const LINES_MAX: usize = 600;
 /// Files that may be longer, each with the reason.
 const LONGER: [(&str, &str); 0] = [];
 
-/// Fields that a type may have: one that has more is several.
+/// Largest number of fields of a type. A type with more is several types.
 const FIELDS_MAX: usize = 24;
 
 /// Types that may have more, each with the reason.
@@ -26,7 +26,22 @@ const WIDER: [(&str, &str, &str); 2] = [
     ("crates/tcp/src/config.rs", "Config", "one field is one key of the scenario"),
 ];
 
-/// Crates, each with names that two of its types have, to be told apart.
+/// Largest number of files with inherent `impl` blocks of a type.
+const IMPLS_MAX: usize = 3;
+
+/// Crates and types with more, with the number of files and the reason. A number may only fall.
+const SPREAD: [(&str, &str, usize, &str); 8] = [
+    ("sim", "Network", 7, "one file is one step of a packet; parts own the state that only they change"),
+    ("sim", "Scenario", 6, "plain values; each file answers one kind of question about them"),
+    ("sim", "Sketch", 4, "a random network is drawn by topic"),
+    ("tcp", "Bbr3", 5, "one file is one state of the paper"),
+    ("tcp", "Life", 5, "one file is one section of RFC 9293"),
+    ("tcp", "Receiver", 4, "extras act on the data and the window that they share with it"),
+    ("tcp", "Scoreboard", 5, "one file is one kind of evidence, over the same runs"),
+    ("tcp", "Sender", 9, "one file is one step of an ACK or of a departure"),
+];
+
+/// Crates, each with names that two of its types may have.
 const TWICE: [(&str, &[&str]); 2] = [("sim", &[]), ("tcp", &[])];
 
 /// This file, which names what it refuses.
@@ -43,7 +58,7 @@ const CORE: [&str; 4] = ["crates/units/src", "crates/tcp/src", "crates/sim/src",
 
 /// A text file of the repository.
 struct File {
-    /// From the root of the repository, with `/`.
+    /// Path from the root of the repository, with `/`.
     name: String,
     text: String,
 }
@@ -72,7 +87,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Every file under the root, sorted; hidden ones and what tools make left out.
+/// Returns all files under the root, sorted, without hidden files and the output of tools.
 fn paths() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root()];
@@ -97,7 +112,7 @@ fn name(path: &Path) -> String {
     path.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/")
 }
 
-/// All that people write: sources, documents, scenarios.
+/// Returns the files that people write: sources, documents, scenarios.
 fn files() -> Vec<File> {
     let endings = [".rs", ".py", ".pyi", ".toml", ".md", ".yml", ".cff"];
     let paths = paths().into_iter().filter(|path| endings.iter().any(|ending| name(path).ends_with(ending)));
@@ -110,7 +125,7 @@ fn none(findings: impl IntoIterator<Item = String>) {
     assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
 }
 
-/// Places where one of `words` stands as a whole word.
+/// Returns the places of `words` as whole words.
 fn mentions(file: &File, words: &[&str]) -> Vec<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let has = |line: &str, word: &str| {
@@ -139,12 +154,71 @@ fn sources_are_short() {
     none(files().iter().filter_map(too_long));
 }
 
-/// The calls of a connection and their order are in one file; all else are parts that get values and give values.
+/// The type of a line that begins an inherent `impl`.
+fn implemented(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("impl")?;
+    let rest = match rest.strip_prefix('<') {
+        Some(generics) => {
+            let mut depth = 1;
+            let end = generics.find(|c| {
+                depth += i32::from(c == '<') - i32::from(c == '>');
+                depth == 0
+            })?;
+            &generics[end + 1..]
+        }
+        None => rest,
+    };
+    let path = rest.strip_prefix(' ')?;
+    let end = path.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).unwrap_or(path.len());
+    (!line.contains(" for ")).then(|| path[..end].rsplit("::").next().unwrap())
+}
+
+/// By crate and type, the files with an inherent `impl` of it.
+fn implementations(files: &[File]) -> BTreeMap<(&str, &str), BTreeSet<&str>> {
+    let mut found: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for file in files.iter().filter(|file| file.has_ending(&[".rs"]) && !file.is_test()) {
+        let Some((krate, _)) = file.name.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/")) else {
+            continue;
+        };
+        let mut is_for_tests = false;
+        for (_, line) in file.lines() {
+            if let (Some(name), false) = (implemented(line), is_for_tests) {
+                found.entry((krate, name)).or_default().insert(file.name.as_str());
+            }
+            is_for_tests = line == "#[cfg(test)]";
+        }
+    }
+    found
+}
+
+/// A type whose methods are spread over many files is several types.
 #[test]
-fn a_connection_is_implemented_in_one_file() {
-    let findings = files().into_iter().filter(|file| file.has_ending(&[".rs"]) && !file.is_test());
-    let findings = findings.filter(|file| file.name != "crates/tcp/src/conn/mod.rs" && !file.name.ends_with("tidy.rs"));
-    none(findings.flat_map(|file| mentions(&file, &["impl Connection"])));
+fn a_type_is_implemented_in_few_files() {
+    let files = files();
+    let found = implementations(&files);
+    let allowed = |of: &(&str, &str)| {
+        let spread = SPREAD.iter().find(|(krate, name, ..)| (*krate, *name) == *of);
+        spread.map(|(.., count, _)| *count)
+    };
+    let findings = found.iter().filter_map(|(of, places)| {
+        let (count, allowed) = (places.len(), allowed(of));
+        (count > allowed.unwrap_or(IMPLS_MAX) || allowed.is_some_and(|allowed| count < allowed)).then(|| {
+            let places: Vec<&str> = places.iter().copied().collect();
+            let allowed = allowed.unwrap_or(IMPLS_MAX);
+            format!("{}: {} is implemented in {count} files; listed are {allowed}: {}", of.0, of.1, places.join(", "))
+        })
+    });
+    let gone = SPREAD.iter().filter(|(krate, name, ..)| !found.contains_key(&(*krate, *name)));
+    none(findings.chain(gone.map(|(krate, name, ..)| format!("{krate}: {name} is not found: take it off the list"))));
+}
+
+#[test]
+fn implementations_are_recognised() {
+    assert_eq!(implemented("impl Network {"), Some("Network"));
+    assert_eq!(implemented("impl<E: Carrier, K: Ord + Copy> Splicer<E, K> {"), Some("Splicer"));
+    assert_eq!(implemented("impl<T: Iterator<Item = u8>> super::Bytes<T>"), Some("Bytes"));
+    assert_eq!(implemented("impl Middlebox for Split {"), None);
+    assert_eq!(implemented("    impl Network {"), None);
 }
 
 /// Types that a source declares, with the visibility that others see.
@@ -287,7 +361,7 @@ fn starts_section(part: &str) -> bool {
     part.bytes().all(|b| b.is_ascii_digit()) || (part.len() == 1 && part.bytes().all(|b| b.is_ascii_uppercase()))
 }
 
-/// What a registry offers is explained in one sentence and appears in the reference.
+/// Each choice of a registry is explained in one sentence and appears in the reference.
 #[test]
 fn each_registered_name_is_documented() {
     let pages = std::fs::read_dir(root().join("docs/reference/scenario")).unwrap();
@@ -365,7 +439,7 @@ fn files_are_clean_and_small() {
     none(findings);
 }
 
-/// What `main.rs` does not name is not compiled, and its tests pass by not being there.
+/// A file that `main.rs` does not name is not compiled, so its tests cannot fail.
 #[test]
 fn every_file_of_tests_belongs_to_a_binary() {
     let folder = "crates/sim/tests/";

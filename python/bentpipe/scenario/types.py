@@ -400,7 +400,7 @@ class CcEnhancedHswa(_CcEnhancedHswaRequired, total=False):
         TD at which the increment becomes 0, as a multiple of BaseTD. Default: 2.0.
 
     epsilon :
-        Largest excess of TD over BaseTD that counts as equal, as a share of BaseTD. Default: 0.01.
+        Largest excess of TD over BaseTD that counts as equal, as a share of BaseTD. A large value removes the delay from the rule. Default: 0.01.
 
     avg_rtt :
         Mean of the round-trip times. Default: "all".

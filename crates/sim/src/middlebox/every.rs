@@ -12,8 +12,8 @@
 //!
 //! Each loss costs a sender as much as any other loss.
 
-use super::{Context, Middlebox};
 use crate::dictionary::Cause;
+use crate::middlebox::{Context, Middlebox};
 use crate::packet::Packet;
 use bentpipe_units::settings;
 

@@ -1,7 +1,7 @@
 //! Custom middleboxes, which are not in the registry and may be written in another language. A scenario names one, and
 //! the program that runs the scenario provides it. They cost an indirect call per packet.
 
-use super::{Context, Middlebox, MiddleboxConfig, QueueView};
+use super::{Context, Middlebox, QueueView};
 use crate::ids::{LinkId, NodeId};
 use crate::packet::Packet;
 use bentpipe_units::{settings, Stream, Time};
@@ -61,8 +61,8 @@ impl Middlebox for Own {
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
         self.0.on_packet(packet, cx);
     }
-    fn meet(&mut self, node: NodeId, neighbours: &[(NodeId, &[MiddleboxConfig])]) {
-        self.0.meet(node, neighbours);
+    fn meet(&mut self, node: NodeId, satellites: &[NodeId]) {
+        self.0.meet(node, satellites);
     }
     fn on_corrupted(&mut self, packet: &Packet, cx: &mut Context<'_>) {
         self.0.on_corrupted(packet, cx);

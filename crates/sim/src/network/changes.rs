@@ -1,60 +1,37 @@
 //! Changes of the timeline. They are the first events of their instant.
 
-use super::Network;
-use crate::ids::LinkId;
-use crate::packet::{Packet, UNROUTED};
-use crate::spec::{Change, Waiting};
+use crate::spec::{Change, Scenario};
 use bentpipe_units::Time;
 
-impl Network {
+/// The changes that are still due, in order.
+#[derive(Debug)]
+pub(super) struct Changes(std::vec::IntoIter<(Time, Change)>);
+
+impl Changes {
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        Self(scenario.timeline.changes.clone().into_iter())
+    }
+
     /// The instant of the next change.
-    pub(super) fn next_change(&self) -> Time {
-        self.changes.as_slice().first().map_or(Time::NEVER, |change| change.0)
+    pub(super) fn next_at(&self) -> Time {
+        self.0.as_slice().first().map_or(Time::NEVER, |change| change.0)
     }
 
     /// The last instant before the next change.
-    pub(super) fn before_next_change(&self) -> Time {
-        match self.next_change() {
+    pub(super) fn before_next(&self) -> Time {
+        match self.next_at() {
             Time::NEVER => Time::NEVER,
             at => Time::from_ps(at.as_ps().saturating_sub(1)),
         }
     }
 
-    /// Carries out all changes that are due.
-    #[cold]
-    pub(super) fn change(&mut self) {
-        while self.next_change() <= self.now {
-            match self.changes.next() {
-                Some((_, Change::Install { path, route })) => self.routes.install(path, &route),
-                Some((_, Change::Withdraw(path))) => self.routes.withdraw(path),
-                Some((_, Change::Down { link, waiting, .. })) => {
-                    let mut left = Vec::new();
-                    self.links[link].take_away(self.now, waiting, &mut self.losses, &mut left);
-                    if waiting != Waiting::Kept {
-                        self.trace_absence(link);
-                    }
-                    self.count_losses(link);
-                    self.reroute(link, waiting, left);
-                }
-                // The link knew its absences from the start.
-                Some((_, Change::Up(_))) | None => {}
-            }
+    /// Takes the next change, if it is due.
+    pub(super) fn take_due(&mut self, now: Time) -> Option<Change> {
+        if self.next_at() <= now {
+            self.0.next().map(|(_, change)| change)
+        } else {
+            None
         }
-        self.update_horizon();
-    }
-
-    /// Sends packets of an absent link's queue from its node, or from the node that replaced it, by the present route of that
-    /// node.
-    fn reroute(&mut self, link: LinkId, waiting: Waiting, packets: Vec<Packet>) {
-        let (from, to) = (self.scenario.links[link].from, self.scenario.links[link].to);
-        for mut packet in packets {
-            let successor = self.routes.node_before(packet.path(), to).filter(|_| waiting == Waiting::Moved);
-            let node = successor.unwrap_or(from);
-            packet.next = UNROUTED;
-            self.leave_node(node, packet);
-            self.rearm_node(node);
-        }
-        self.rearm_node(from);
     }
 }
 
@@ -63,8 +40,9 @@ mod tests {
     use super::*;
     use crate::dictionary::Cause;
     use crate::ids::LinkId;
+    use crate::network::Network;
     use crate::scenario::from_toml;
-    use crate::spec::InFlight;
+    use crate::spec::{InFlight, Waiting};
     use bentpipe_units::Duration;
 
     /// Regression: it panicked, since tables of routes were empty where no route ever changes.

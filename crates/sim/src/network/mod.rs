@@ -10,6 +10,7 @@ mod links;
 mod mtu;
 mod nodes;
 mod ports;
+mod real;
 mod results;
 mod routes;
 mod so_far;
@@ -20,12 +21,13 @@ use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::link::{processing, LazyLink, Losses, Processing};
-use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox, Own, RealPackets};
-use crate::packet::{Bodies, Packet};
+use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox, Own};
+use crate::packet::{Bodies, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
-use crate::spec::{Change, Scenario};
+use crate::spec::{Change, Scenario, Waiting};
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
+use changes::Changes;
 use critical::CriticalPaths;
 use far_ends::{far_ends, inboxes, Behind, FarEnd};
 use inbox::Inbox;
@@ -33,6 +35,7 @@ pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
 use nodes::{NodeState, Turns};
 pub use ports::{Delivered, Lost, PortId, Refused, Taken};
+pub use real::RealPackets;
 pub(crate) use results::{assemble, names, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
 use std::sync::Arc;
@@ -57,7 +60,7 @@ pub struct Network {
     nodes: Vec<NodeState>,
     routes: Routes,
     /// Changes that are still due.
-    changes: std::vec::IntoIter<(Time, Change)>,
+    changes: Changes,
     traffic: Traffic,
 
     bodies: Bodies,
@@ -156,7 +159,7 @@ impl Network {
             inboxes,
             nodes: node_states(scenario, boxes),
             routes,
-            changes: scenario.timeline.changes.clone().into_iter(),
+            changes: Changes::of(scenario),
             traffic,
             bodies: Bodies::default(),
             losses: Losses::new(),
@@ -199,7 +202,7 @@ impl Network {
     /// Advances to the next change and carries it out; or advances to `until`, and ends the run if that is its end.
     #[cold]
     fn pass_gate(&mut self, until: Time) {
-        let change = self.next_change();
+        let change = self.changes.next_at();
         if change <= until {
             self.come_to(change);
             self.change();
@@ -209,6 +212,43 @@ impl Network {
                 self.stop.get_or_insert(StopReason::TimeLimit);
             }
         }
+    }
+
+    /// Carries out all changes that are due.
+    #[cold]
+    fn change(&mut self) {
+        while let Some(change) = self.changes.take_due(self.now) {
+            match change {
+                Change::Install { path, route } => self.routes.install(path, &route),
+                Change::Withdraw(path) => self.routes.withdraw(path),
+                Change::Down { link, waiting, .. } => {
+                    let mut left = Vec::new();
+                    self.links[link].take_away(self.now, waiting, &mut self.losses, &mut left);
+                    if waiting != Waiting::Kept {
+                        self.trace_absence(link);
+                    }
+                    self.count_losses(link);
+                    self.reroute(link, waiting, left);
+                }
+                // The link knew its absences from the start.
+                Change::Up(_) => {}
+            }
+        }
+        self.update_horizon();
+    }
+
+    /// Sends packets of an absent link's queue from its node, or from the node that replaced it, by the present route of that
+    /// node.
+    fn reroute(&mut self, link: LinkId, waiting: Waiting, packets: Vec<Packet>) {
+        let (from, to) = (self.scenario.links[link].from, self.scenario.links[link].to);
+        for mut packet in packets {
+            let successor = self.routes.node_before(packet.path(), to).filter(|_| waiting == Waiting::Moved);
+            let node = successor.unwrap_or(from);
+            packet.next = UNROUTED;
+            self.leave_node(node, packet);
+            self.rearm_node(node);
+        }
+        self.rearm_node(from);
     }
 
     /// Stops the run. [`finish`](Self::finish) returns the results so far.
@@ -265,6 +305,14 @@ impl Network {
         Ok(result)
     }
 
+    /// The results up to now, as if the run were [interrupted](Self::interrupt) here.
+    ///
+    /// # Errors
+    /// A middlebox broke its contract.
+    pub fn so_far(&self) -> Result<RunResult, Failure> {
+        so_far::so_far(self)
+    }
+
     #[inline(always)]
     fn come_to(&mut self, at: Time) {
         self.now = at;
@@ -285,7 +333,7 @@ impl Network {
     /// Sets the horizon: links may run ahead up to the next sample, change, or the end of the run. That end is known once a
     /// flow is established that neither completes nor gives up. With ports or observers, nothing runs ahead.
     fn update_horizon(&mut self) {
-        self.bounds.gate = self.bounds.end.min(self.before_next_change());
+        self.bounds.gate = self.bounds.end.min(self.changes.before_next());
         let is_known = self.traffic.is_endless && self.ports.is_empty() && !self.observers.is_any;
         self.bounds.horizon = if is_known { self.bounds.gate.min(self.recorder.next_wakeup()) } else { Time::ZERO };
     }

@@ -1,9 +1,10 @@
 //! Links with an MTU: drops larger packets at their node, and reports them to senders if the link has reports (RFC 1191 §4).
 //! The middlebox is not in the scenario: it is added at the node of each such link, after the others.
 
+use super::real::RealPackets;
 use crate::dictionary::Cause;
 use crate::ids::{LinkId, NodeId};
-use crate::middlebox::{Context, Middlebox, RealPackets};
+use crate::middlebox::{Context, Middlebox};
 use crate::packet::Packet;
 use crate::spec::{Mtu, Oversize, Scenario};
 use bentpipe_tcp::Notice;

@@ -1,14 +1,14 @@
 //! Middleboxes of a node, and its choice of the next hop.
 
 use super::routes::Routes;
-use super::{Network, Trouble};
+use super::{Failure, Network, Trouble};
 use crate::dictionary::Cause;
 use crate::engine::Source;
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outlook, QueueView, HELD_MAX};
 use crate::packet::{Message, Packet, Request, UNROUTED};
-use crate::record::LossPlace;
+use crate::record::{LossPlace, StopReason};
 use crate::spec::Scenario;
 use crate::traffic::Traffic;
 use bentpipe_units::{Duration, Time};
@@ -69,12 +69,12 @@ impl NodeState {
     }
 }
 
-/// Gives middleboxes their node and neighbours. Of two paired middleboxes, the first gets the path and stream of the second,
+/// Gives middleboxes their node and the satellites beside it. Of two paired middleboxes, the first gets the path and stream of the second,
 /// and the second the stream.
 pub(crate) fn introduce(scenario: &Scenario, boxes: &mut [Vec<AnyMiddlebox>]) {
     for node in NodeId::all(boxes.len()).filter(|&node| !scenario.nodes[node].middleboxes.is_empty()) {
-        let neighbours = scenario.neighbours(node);
-        boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &neighbours));
+        let satellites = scenario.satellites_beside(node);
+        boxes[node].iter_mut().for_each(|middlebox| middlebox.meet(node, &satellites));
     }
     for pair in scenario.function_pairs() {
         boxes[pair.first.0][pair.first.1].serve(pair.path, pair.stream);
@@ -275,6 +275,20 @@ impl Network {
         self.carry_out(node, position);
         self.take_steps(None);
         Some(answer)
+    }
+
+    /// Ends the run; the first failure counts.
+    #[cold]
+    fn fail(&mut self, node: NodeId, position: usize, what: Trouble) {
+        self.stop.get_or_insert(StopReason::Interrupted);
+        let failure = Failure {
+            node: self.scenario.nodes[node].name.clone(),
+            middlebox: self.nodes[node].boxes[position].name(),
+            position,
+            at: self.now,
+            what,
+        };
+        self.trouble.get_or_insert(failure);
     }
 
     fn carry_out(&mut self, node: NodeId, position: usize) {

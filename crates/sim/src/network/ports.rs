@@ -272,7 +272,7 @@ impl Network {
         if self.stop.is_some() {
             return Time::NEVER;
         }
-        self.schedule.next().0.min(self.next_change())
+        self.schedule.next().0.min(self.changes.next_at())
     }
 
     /// Packets that left by ports since the last call, in order of time.
@@ -291,7 +291,7 @@ impl Network {
     }
 
     /// Packets that entered by ports and were taken since the last call, by middleboxes that act on [real
-    /// packets](crate::middlebox::RealPackets).
+    /// packets](crate::RealPackets).
     pub fn drain_taken(&mut self) -> Vec<Taken> {
         let taken = std::mem::take(&mut self.ports.taken);
         let name = |node: NodeId| self.scenario.nodes[node].name.clone();

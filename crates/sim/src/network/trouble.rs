@@ -1,9 +1,6 @@
 //! Failures of middleboxes. They end the run.
 
-use super::Network;
-use crate::ids::NodeId;
 use crate::middlebox::HELD_MAX;
-use crate::record::StopReason;
 use bentpipe_units::Time;
 use std::fmt;
 
@@ -57,19 +54,3 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
-
-impl Network {
-    /// Ends the run; the first failure counts.
-    #[cold]
-    pub(super) fn fail(&mut self, node: NodeId, position: usize, what: Trouble) {
-        self.stop.get_or_insert(StopReason::Interrupted);
-        let failure = Failure {
-            node: self.scenario.nodes[node].name.clone(),
-            middlebox: self.nodes[node].boxes[position].name(),
-            position,
-            at: self.now,
-            what,
-        };
-        self.trouble.get_or_insert(failure);
-    }
-}

@@ -2,7 +2,7 @@
 
 use super::report::{below, path, Report};
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
-use crate::middlebox::{BeenConfig, MiddleboxConfig, Need, Role, Side, Way};
+use crate::middlebox::{MiddleboxConfig, Need, Role, Side, Way};
 use crate::spec::{App, FunctionId, FunctionPair, HalfOfPair, Mtu, Node, NodeKind, Oversize, Scenario};
 use bentpipe_tcp::Feedback;
 use std::collections::BTreeSet;
@@ -331,7 +331,7 @@ fn check_been_gateway(scenario: &Scenario, id: NodeId, key: &[String], report: &
     let first = PathId::all(2 * scenario.flows.len()).map(|path| scenario.first_route(path));
     let all = first.chain(scenario.timeline.installs().map(|(_, _, route)| route));
     let links = all.flatten().map(|&link| &scenario.links[link]);
-    let is_up = |node: NodeId| BeenConfig::is_at(&scenario.nodes[node].middleboxes, Role::Satellite);
+    let is_up = |node: NodeId| scenario.has_been(node, Role::Satellite);
     let possible: BTreeSet<NodeId> = links.filter(|link| is_up(link.to)).map(|link| link.from).collect();
     if possible.contains(&id) {
         return;

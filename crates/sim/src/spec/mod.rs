@@ -27,10 +27,11 @@ pub use crate::framing::{Frames, Framing};
 
 use crate::dictionary;
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
-use crate::middlebox::MiddleboxConfig;
+use crate::middlebox::{MiddleboxConfig, Role};
 use bentpipe_tcp::Config;
 use bentpipe_units::settings::{Settings, Shape, Title, Typed, Unfit, Value, Written};
 use bentpipe_units::{settings, words, Duration, Rate, Stream, Time};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Longest run: time is 64 bits of picoseconds, 213 days.
@@ -60,12 +61,16 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns the nodes at the far ends of the links of `node`, in order, with their middleboxes.
-    pub(crate) fn neighbours(&self, node: NodeId) -> Vec<(NodeId, &[MiddleboxConfig])> {
-        let mut neighbours: Vec<_> = self.links.iter().filter(|link| link.from == node).map(|link| link.to).collect();
-        neighbours.sort_unstable();
-        neighbours.dedup();
-        neighbours.into_iter().map(|node| (node, &*self.nodes[node].middleboxes)).collect()
+    /// Whether a node has this part of BEEN.
+    pub(crate) fn has_been(&self, node: NodeId, part: Role) -> bool {
+        self.nodes[node].middleboxes.iter().any(|middlebox| middlebox.is_been(part))
+    }
+
+    /// Returns the nodes at the far ends of the links of `node` that have the satellite's part of BEEN, in order.
+    pub(crate) fn satellites_beside(&self, node: NodeId) -> Vec<NodeId> {
+        let ends = self.links.iter().filter(|link| link.from == node).map(|link| link.to);
+        let satellites: BTreeSet<NodeId> = ends.filter(|&end| self.has_been(end, Role::Satellite)).collect();
+        satellites.into_iter().collect()
     }
 
     /// Returns the route of a path at the start of the run.

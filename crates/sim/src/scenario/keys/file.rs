@@ -1,12 +1,9 @@
-//! Tables of a scenario file with names: links, nodes, flows, cases, sweeps.
+//! Tables of a scenario file with names, except links: nodes, flows, cases, sweeps.
 
 use super::sweep::{Case, Sweep};
-use super::{App, At, DelayProfile, Errors, Jitters, OutageKeys, RateProfile, Sky, Tcp};
+use super::{App, At, Link, Sky, Tcp};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::{
-    Arq, Coding, Forwarding, Framing, Interleave, LimitOrKind, Mtu, NodeKind, Queue, QueueLimit, Reader, Record, Start,
-};
-use bentpipe_units::settings::{Include, Overrides};
+use crate::spec::{Forwarding, NodeKind, Reader, Record, Start};
 use bentpipe_units::{settings, Duration, Time};
 use std::collections::BTreeMap;
 
@@ -52,71 +49,6 @@ settings! {
         kind: NodeKind = NodeKind::Router;
         /// Middleboxes at the node, in order. Each sees every packet that passes through.
         "middlebox" middleboxes: Vec<MiddleboxConfig> = Vec::new();
-    }
-}
-
-settings! {
-    /// Link between two nodes. The forward direction leads from `from` to `to`, the reverse direction back.
-    #[derive(Clone, Debug)]
-    pub(crate) struct Link {
-        /// Node at one end. May contain `{n}` if `count` is set.
-        from: String;
-        /// Node at the other end. May contain `{n}` if `count` is set.
-        to: String;
-        /// Number of links that the entry creates, with 1, 2, ... for `{n}` in `from`, `to` and the name. Names without
-        /// `{n}` get the number as a suffix. Default: one link without a number.
-        count: Option<u32>, [1, 1_000_000];
-        /// Bit rate, constant or variable. Required here or in both directions.
-        rate: Option<RateProfile>;
-        /// Propagation delay of one direction, constant or variable. Required here or in both directions.
-        delay: Option<DelayProfile>;
-        /// Keys that a direction may override.
-        keys: LinkKeys as Include = LinkKeys::default();
-        /// Keys of the direction from `from` to `to`.
-        forward: Direction = Direction::default();
-        /// Keys of the direction from `to` to `from`.
-        reverse: Direction = Direction::default();
-    }
-}
-
-settings! {
-    /// One direction of a link. Its keys override those of the link.
-    #[derive(Clone, Debug, PartialEq)]
-    pub(crate) struct Direction {
-        /// Bit rate of this direction.
-        rate: Option<RateProfile> = None;
-        /// Propagation delay of this direction.
-        delay: Option<DelayProfile> = None;
-        /// Other keys.
-        keys: LinkKeys as Overrides = LinkKeys::default();
-    }
-}
-
-settings! {
-    /// Keys of a link, of its directions and of the links of a sky.
-    #[derive(Clone, Debug, PartialEq)]
-    pub(crate) struct LinkKeys {
-        /// Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
-        jitter: Option<Jitters> = None;
-        /// Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's
-        /// largest rate without the framing of full packets, times the largest propagation round trip of the flows over
-        /// the link, and at least one full packet.
-        queue: Queue as LimitOrKind = Queue::DropTail { limit: QueueLimit::ONE_BDP }, "rule of thumb, Villamizar and Song 1994";
-        /// Error model, which corrupts packets.
-        error: Errors = Errors::None;
-        /// Interleaving, which spreads errors over time and corrects some. Default: none.
-        interleave: Option<Interleave> = None;
-        /// Forward error correction, which protects bits and takes a part of the rate. Default: none.
-        coding: Option<Coding> = None;
-        /// Link-layer retransmission of damaged packets. Default: none.
-        arq: Option<Arq> = None;
-        /// Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`,
-        /// the code protects these bytes, too.
-        framing: Framing = Framing::None;
-        /// Largest packet that the link carries. Default: no limit.
-        mtu: Option<Mtu> = None;
-        /// Times when the link is down. Default: none.
-        outage: Option<OutageKeys> = None;
     }
 }
 

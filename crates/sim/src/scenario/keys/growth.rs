@@ -1,9 +1,11 @@
 //! Start and growth of the window: checks of conflicting keys, and conversion of windows to bytes.
 
-use super::tcp::WINDOW_MAX;
 use crate::scenario::report::Report;
 use bentpipe_tcp::{Config, CwndValidation, Increase, SlowStart, SsthreshRounding, WindowSize};
 use bentpipe_units::Duration;
+
+/// Largest window (1 TB). Larger thresholds are the same as none.
+pub(super) const WINDOW_MAX: u64 = 1 << 40;
 
 /// Checks the keys of growth and converts windows to bytes. `path` returns the path of keys in the transport's table.
 pub(super) fn settle(config: &mut Config, report: &mut Report<'_>, path: &dyn Fn(&[&'static str]) -> Vec<String>) {

@@ -1,6 +1,6 @@
 //! Transport of flows: conversion to a path, and checks of conflicting keys.
 
-use super::growth::{idle_restart, settle};
+use super::growth::{idle_restart, settle, WINDOW_MAX};
 use super::product;
 use crate::scenario::report::Report;
 use crate::scenario::tree::Tree;
@@ -69,8 +69,6 @@ impl Transport {
 
 /// Largest window without scaling in bytes.
 const WINDOW_UNSCALED: u64 = 65_535;
-/// Largest window (1 TB). Larger thresholds are the same as none.
-pub(super) const WINDOW_MAX: u64 = 1 << 40;
 /// Shortest timeout. A shorter one is taken for a typing error.
 const TIMEOUT_MIN: Duration = Duration::from_millis(1);
 const KEEPALIVE_MIN: Duration = Duration::from_secs(1);

@@ -1,8 +1,8 @@
 //! Computes the changes of links and routes: handovers between satellites, and failures.
 
+use super::drawn::{Drawn, Ends, WrittenSky};
 use super::ground::OverSky;
 use super::several::Uses;
-use super::written::{Drawn, Ends, WrittenSky};
 use crate::spec::Waiting;
 use bentpipe_orbit::sky::scene::{Failed, Failure};
 use bentpipe_units::Duration;

@@ -9,11 +9,13 @@
 //! - `scene`, `failing`: the sky of the keys, and its failures
 //! - `gaps`: times without a path, with reasons
 //! - `radio`, `gauge`: attenuation by air and rain, and rain from files
+//! - `drawn`: a constellation that is written, with the names of its links
 //! - `written`, `changes`: links and changes in the form of a file
 //! - `look`: the sky for views beside a run
 
 mod changes;
 pub(super) mod day;
+mod drawn;
 mod failing;
 mod gaps;
 mod gauge;
@@ -58,7 +60,7 @@ pub(super) fn expand(tree: &mut Tree, files: &dyn Files, findings: &mut Findings
     table.entry("link".into()).or_insert_with(Tree::empty);
     let before = findings.found.len();
     let Some(Skies { parts, uses, duration }) = found(written, tree, files, findings) else { return };
-    let drawn: Vec<written::Drawn> = parts.iter().map(|part| part.drawn(duration)).collect();
+    let drawn: Vec<drawn::Drawn> = parts.iter().map(|part| part.drawn(duration)).collect();
     if let Err((number, wrong)) = written::write(tree, &drawn, &uses) {
         let of = &parts[number].of;
         say(&of.raw, findings, &["sky", wrong.hop, wrong.side], &wrong.message, wrong.expected);
@@ -148,8 +150,8 @@ impl Part {
         Some(Self { of, ground, sky, gauges, routing, span, paths })
     }
 
-    fn drawn(&self, duration: Duration) -> written::Drawn<'_> {
-        written::Drawn {
+    fn drawn(&self, duration: Duration) -> drawn::Drawn<'_> {
+        drawn::Drawn {
             constellation: &self.of.name,
             keys: &self.of.keys,
             raw: &self.of.raw,

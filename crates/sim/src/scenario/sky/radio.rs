@@ -5,7 +5,7 @@
 //! they are on the link up.
 
 use super::day;
-use super::written::{made, seconds, Drawn, Ends};
+use super::drawn::{made, seconds, Drawn, Ends};
 use crate::scenario::keys::{Hop, Modem, Modulation, Payload, Radio, Rain, Recommendation};
 use crate::scenario::tree::{Tree, Value};
 use crate::spec::Acm;

@@ -55,11 +55,11 @@
 //! - On low orbits the round trip is above its mean for minutes while a satellite moves away. Then the window does not
 //!   grow at all.
 
-use super::hswa::{HswaMean, HswaPer, HswaSettings, Rule};
+use super::hswa::{HswaSettings, Rule};
 use crate::cc::parts::bandwidth_filter::Tustin;
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::round::Round;
-use crate::cc::settings::settings;
+use crate::cc::settings::{settings, Include};
 use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathState, Window, HALF};
 use bentpipe_units::Duration;
 
@@ -76,24 +76,8 @@ bentpipe_units::words! {
 settings! {
     /// Settings of Enhanced HSWA.
     pub struct EnhancedHswaSettings {
-        /// p: error rate of the satellite link.
-        error_rate: f64 = 1e-6, [0.0, 1.0], "reading: it is of the link and must be set; the paper has 1e-8 to 1e-1";
-        /// Smallest error rate that counts, so that the increment is finite.
-        least_error_rate: f64 = 1e-10, [1e-300, 1.0], "reading: 332 segments at most";
-        /// A: segments per halving of the error rate.
-        a: f64 = 10.0, [0.0, 1000.0], "Pandya and Shaikh";
-        /// Unit of time or data per increment.
-        per: enum HswaPer = HswaPer::Rtt, "reading: the paper does not say";
-        /// cwnd_lim: the largest window, segments; 0: the window that the receiver advertises.
-        cwnd_lim: u64 = 0, [0, 1_000_000_000], "reading: the paper does not say";
-        /// TD at which the increment becomes 0, as a multiple of BaseTD.
-        third_case_from: f64 = 2.0, [1.0, 2.0], "Pandya and Shaikh, text below eq. 3.1; as printed 1";
-        /// Largest excess of TD over BaseTD that counts as equal, as a share of BaseTD.
-        epsilon: f64 = 0.01, [0.0, 0.5], "reading: means are never quite equal";
-        /// Mean of the round-trip times.
-        avg_rtt: enum HswaMean = HswaMean::All, "Pandya and Shaikh";
-        /// Whether the rule replaces the first slow start.
-        from_start: bool = false, "reading: only congestion avoidance is HSWA's";
+        /// Keys of HSWA.
+        hswa: HswaSettings as Include = HswaSettings::default();
         /// δ: largest excess of a round trip over the mean, as a share of the mean.
         delta: f64 = 0.05, [0.0, 10.0], "reading; the paper has 0";
         /// Window after a timeout.
@@ -112,22 +96,6 @@ settings! {
         measures_errors: bool = false, "reading of the paper's future work";
         /// Virtual samples m: while nothing arrives, a sample of zero is taken every τ / m; 0: no virtual samples.
         virtual_samples: u64 = 2, [0, 1000], "Mascolo 2001";
-    }
-}
-
-impl EnhancedHswaSettings {
-    fn hswa(&self) -> HswaSettings {
-        HswaSettings {
-            error_rate: self.error_rate,
-            least_error_rate: self.least_error_rate,
-            a: self.a,
-            per: self.per,
-            cwnd_lim: self.cwnd_lim,
-            third_case_from: self.third_case_from,
-            epsilon: self.epsilon,
-            avg_rtt: self.avg_rtt,
-            from_start: self.from_start,
-        }
     }
 }
 
@@ -165,12 +133,12 @@ impl EnhancedHswa {
     pub fn new(init: Init, settings: EnhancedHswaSettings) -> Self {
         Self {
             window: Window::new(init),
-            rule: Rule::new(settings.hswa()),
+            rule: Rule::new(settings.hswa),
             filter: Tustin::new(settings.tau, settings.virtual_samples),
             settings,
             round: Round::default(),
             rounds: 0,
-            is_avoiding: settings.from_start,
+            is_avoiding: settings.hswa.from_start,
             is_armed: false,
             is_long: false,
             queueing_s: 0.0,
@@ -336,7 +304,8 @@ mod tests {
     }
 
     fn settings() -> EnhancedHswaSettings {
-        EnhancedHswaSettings { error_rate: 1e-3, ..EnhancedHswaSettings::default() }
+        let hswa = HswaSettings { error_rate: 1e-3, ..HswaSettings::default() };
+        EnhancedHswaSettings { hswa, ..EnhancedHswaSettings::default() }
     }
 
     /// `docs/specs/enhanced-hswa-tcp.md`, test 1.

@@ -6,7 +6,7 @@
 //! [`BestEffort::wait`](crate::config::BestEffort): and a segment arrives. If no new data follows, a retransmission
 //! fills or skips it. The sender has no time limit.
 
-use super::{Receiver, ReceiverExtras};
+use super::Receiver;
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -44,7 +44,7 @@ impl Patience {
 impl Receiver {
     /// Best effort: data that begin at `start` arrive, and will be entered next.
     pub(crate) fn note_arrival(&mut self, now: Time, start: u64) {
-        let Some(ReceiverExtras { patience: Some(patience), .. }) = self.extras.as_deref_mut() else { return };
+        let Some(patience) = self.extras.as_mut().and_then(|extras| extras.patience.as_mut()) else { return };
         let last = self.data.runs.back().map_or(self.data.nxt, |&(_, right)| right);
         if start > last {
             patience.began.push_back((start, now));

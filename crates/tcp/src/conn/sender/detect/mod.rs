@@ -196,19 +196,25 @@ macro_rules! detectors {
             }
         }
 
+        macro_rules! each {
+            ($of:expr, $detector:ident => $does:expr) => {
+                match $of { $(Detector::$type($detector) => $does,)+ }
+            };
+        }
+
         impl Deref for Detector {
             type Target = dyn Detect;
 
             #[inline]
             fn deref(&self) -> &Self::Target {
-                match self { $(Self::$type(detector) => &**detector,)+ }
+                each!(self, detector => &**detector)
             }
         }
 
         impl DerefMut for Detector {
             #[inline]
             fn deref_mut(&mut self) -> &mut Self::Target {
-                match self { $(Self::$type(detector) => &mut **detector,)+ }
+                each!(self, detector => &mut **detector)
             }
         }
     };

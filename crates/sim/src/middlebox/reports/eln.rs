@@ -21,7 +21,7 @@
 //! It does nothing for a window too small for duplicates. If errors last, the retransmissions are corrupted as well.
 
 use super::flows::Flows;
-use super::{Context, Middlebox};
+use crate::middlebox::{Context, Middlebox};
 use crate::packet::{Label, Packet};
 use bentpipe_units::{settings, Seq};
 use std::collections::VecDeque;

@@ -32,10 +32,10 @@
 //!
 //! Source not available: interval, bounds and steps are readings.
 
-use super::{Context, LinkView, Middlebox};
-use crate::ids::LinkId;
+use super::seen::{origin, port, Port, Scales, FORGET};
+use crate::middlebox::{Context, LinkView, Middlebox};
 use crate::packet::Packet;
-use bentpipe_tcp::{Flags, Options};
+use bentpipe_tcp::Flags;
 use bentpipe_units::settings::Chance;
 use bentpipe_units::{settings, Duration, Time};
 use std::collections::BTreeMap;
@@ -58,9 +58,6 @@ settings! {
     }
 }
 
-/// Time of silence after which a connection is forgotten.
-const FORGET: Duration = Duration::from_secs(300);
-
 /// Shortest interval.
 const SHORTEST: Duration = Duration::from_millis(1);
 
@@ -70,7 +67,7 @@ pub struct Ewa {
     config: EwaConfig,
     /// Connections by conversation, both directions together.
     connections: BTreeMap<u64, Conversation>,
-    ports: Vec<Port>,
+    ports: Vec<Port<Control>>,
     next: Time,
     /// Time of the next search for silent connections.
     sweep_at: Time,
@@ -79,26 +76,22 @@ pub struct Ewa {
 /// A connection; `[0]` is its opener's.
 #[derive(Clone, Copy, Debug)]
 struct Conversation {
-    /// Window scales that the SYNs offered; `None`: not seen.
-    scales: [Option<Option<u8>>; 2],
+    scales: Scales,
     is_closed: [bool; 2],
     /// Port through which the data of an endpoint leaves, and its largest payload.
     data: [Option<(usize, u16)>; 2],
     seen_at: Time,
 }
 
-/// A link out of the node.
+/// Control of a link.
 #[derive(Clone, Copy, Debug)]
-struct Port {
-    link: LinkId,
+struct Control {
     alpha: f64,
     /// Mean queue, packets.
     mean: f64,
-    /// Largest packet, bytes.
-    largest: u64,
 }
 
-impl Port {
+impl Port<Control> {
     /// Returns room and queue in packets, by the nearer bound.
     fn room(&self, link: &LinkView) -> (f64, f64) {
         let of_bytes = link.room.1 / self.largest.max(1);
@@ -108,7 +101,9 @@ impl Port {
             (of_bytes as f64, link.queue.bytes as f64 / self.largest as f64)
         }
     }
+}
 
+impl Control {
     fn adapt(&mut self, config: &EwaConfig, room: f64, queue: f64) {
         self.mean = 7.0 / 8.0 * self.mean + queue / 8.0;
         if self.mean < config.low * room {
@@ -135,35 +130,28 @@ impl Ewa {
         Self { config: *config, connections, ports, next: Time::NEVER, sweep_at: Time::NEVER }
     }
 
-    fn port(&mut self, link: LinkId) -> usize {
-        self.ports.iter().position(|port| port.link == link).unwrap_or_else(|| {
-            self.ports.push(Port { link, alpha: 1.0, mean: 0.0, largest: 0 });
-            self.ports.len() - 1
-        })
-    }
-
     /// Learns the state of a connection from a packet, and writes the window into it.
     fn read(&mut self, packet: &mut Packet, cx: &mut Context<'_>) {
         let (now, flags) = (cx.now, packet.header_flags());
-        let (key, side) = (packet.conversation() >> 1, usize::from(packet.is_to_sender()));
+        let (key, side) = origin(packet);
         if flags.has(Flags::RST) {
             self.connections.remove(&key);
             return;
         }
         let is_syn = flags.has(Flags::SYN);
         if is_syn && !self.connections.contains_key(&key) && self.connections.len() < self.config.flows as usize {
-            let (scales, is_closed, data) = ([None; 2], [false; 2], [None; 2]);
+            let (scales, is_closed, data) = (Scales::default(), [false; 2], [None; 2]);
             self.connections.insert(key, Conversation { scales, is_closed, data, seen_at: now });
             if self.next == Time::NEVER {
                 (self.next, self.sweep_at) = (now + self.config.interval.max(SHORTEST), now + FORGET);
             }
         }
-        let leaves_by = (packet.len > 0).then(|| cx.link_of(packet)).flatten().map(|link| self.port(link));
+        let leaves_by = (packet.len > 0).then(|| cx.link_of(packet)).flatten();
+        let leaves_by = leaves_by.map(|link| port(&mut self.ports, link, Control { alpha: 1.0, mean: 0.0 }));
         let Some(connection) = self.connections.get_mut(&key) else { return };
         connection.seen_at = now;
         if is_syn {
-            let options = cx.segment(packet).map(|segment| segment.options);
-            connection.scales[side] = Some(if let Some(Options::Syn(syn)) = options { syn.window_scale } else { None });
+            connection.scales.read(side, packet, cx);
             return;
         }
         if let Some(port) = leaves_by {
@@ -171,18 +159,13 @@ impl Ewa {
             connection.data[side] = Some((port, packet.len.max(largest)));
             self.ports[port].largest = self.ports[port].largest.max(packet.size());
         }
-        // RFC 7323 §2.2: both ends must offer it. §2.3: larger shifts count as 14.
-        let shift = match connection.scales {
-            [Some(Some(_)), Some(Some(_))] => connection.scales[side].flatten().map(|shift| shift.min(14)),
-            [Some(_), Some(_)] => Some(0),
-            _ => None,
-        };
+        let shift = connection.scales.shift(side);
         if let (Some((port, mss)), Some(shift), true) = (connection.data[1 - side], shift, flags.has(Flags::ACK)) {
             let port = &self.ports[port];
             let link = cx.link(port.link);
             if link.room != (u64::MAX, u64::MAX) {
                 let (room, queue) = port.room(&link);
-                let window = (segments(port.alpha, room - queue) * f64::from(mss)) as u64 >> shift;
+                let window = (segments(port.control.alpha, room - queue) * f64::from(mss)) as u64 >> shift;
                 // Never 0, which would stop the sender.
                 packet.window = packet.window.min(window.clamp(1, u64::from(u16::MAX)) as u16);
             }
@@ -210,7 +193,7 @@ impl Middlebox for Ewa {
             let link = cx.link(port.link);
             if link.room != (u64::MAX, u64::MAX) {
                 let (room, queue) = port.room(&link);
-                port.adapt(&self.config, room, queue);
+                port.control.adapt(&self.config, room, queue);
             }
         }
         if cx.now >= self.sweep_at {
@@ -237,7 +220,7 @@ mod tests {
     use crate::ids::EndpointId;
     use crate::middlebox::{Action, Bench, QueueView};
     use crate::packet::Origin;
-    use bentpipe_tcp::{Segment, SynOptions};
+    use bentpipe_tcp::{Options, Segment, SynOptions};
     use bentpipe_units::Rate;
 
     /// The window that an ACK leaves with, in segments, where `free` of 100 packets of room are free.
@@ -269,7 +252,7 @@ mod tests {
             }
         }
         pass(&mut ewa, false, Segment { len: MSS, flags: Flags::ACK, ..Segment::default() });
-        ewa.ports[0].alpha = alpha;
+        ewa.ports[0].control.alpha = alpha;
         pass(&mut ewa, true, Segment { window: field * MSS, flags: Flags::ACK, ..Segment::default() }) / MSS
     }
 
@@ -286,7 +269,7 @@ mod tests {
 
     #[test]
     fn alpha_rises_below_a_fifth_of_the_room_and_falls_above_three_fifths() {
-        let mut port = Port { link: LinkId::new(0), alpha: 1.0, mean: 0.0, largest: 1000 };
+        let mut port = Control { alpha: 1.0, mean: 0.0 };
         let config = EwaConfig::default();
         port.adapt(&config, 100.0, 80.0);
         assert_eq!((port.mean, port.alpha), (10.0, 1.125));

@@ -28,8 +28,8 @@
 //! Cumulative notices follow the error rate slowly. If errors last, retransmissions are corrupted as well.
 
 use super::flows::Flows;
-use super::needs::Need;
-use super::{Context, Middlebox, Side};
+use crate::middlebox::needs::Need;
+use crate::middlebox::{Context, Middlebox, Side};
 use crate::packet::{Label, Packet};
 use bentpipe_tcp::Notice;
 use bentpipe_units::{settings, words};
@@ -76,7 +76,7 @@ words! {
 }
 
 impl EtenConfig {
-    pub(super) fn needs(&self) -> Vec<Need> {
+    pub(in crate::middlebox) fn needs(&self) -> Vec<Need> {
         match self.role {
             EtenRole::Hop => vec![Need::Corrupted("kind")],
             EtenRole::Receiver => vec![Need::FlowEnd],

@@ -25,11 +25,11 @@
 //! As with `split`, an acknowledgement no longer guarantees that the other endpoint has the data (`pep_lost_bytes`).
 //! Objects do not expire here, so the cache never fetches an object again, as a real cache would.
 
-use super::needs::{positive, unless, Unsuitable};
-use super::splice::{Carrier, Tally, LISTENER, OPENER};
-use super::split::{Accept, Simulated, SimulatedEnds, Split, SplitConfig};
-use super::{Context, Middlebox};
+use super::splice::{Accept, Carrier, SplitConfig, Tally, LISTENER, OPENER};
+use super::split::{Simulated, SimulatedEnds, Split};
 use crate::ids::NodeId;
+use crate::middlebox::needs::{positive, unless, Unsuitable};
+use crate::middlebox::{Context, Middlebox};
 use crate::packet::{Packet, Request};
 use bentpipe_tcp::{Config, Connection, Segment};
 use bentpipe_units::settings::Bytes;
@@ -56,7 +56,7 @@ settings! {
 }
 
 impl CacheConfig {
-    pub(super) fn unsuitable(&self) -> Vec<Unsuitable> {
+    pub(in crate::middlebox) fn unsuitable(&self) -> Vec<Unsuitable> {
         let room = unless(self.room > 0, "room", "is too small", "expected more than 0 B, or { kind = \"split\" }");
         [positive("idle", self.idle), room].concat()
     }

@@ -32,12 +32,12 @@
 //! Only the abstract was available. Where it is silent, the rules are readings.
 
 use super::hop::{Hop, Manner, MARK};
-use super::needs::{positive, unless, Unsuitable};
-use super::sessions::Sessions;
 use super::splice::{closes, CLOSING_IDLE};
-use super::{Context, Middlebox};
 use crate::dictionary::Cause;
 use crate::distribution::{clocks, with_clocks};
+use crate::middlebox::needs::{positive, unless, Unsuitable};
+use crate::middlebox::sessions::Sessions;
+use crate::middlebox::{Context, Middlebox};
 use crate::packet::Packet;
 use bentpipe_tcp::{Config, Connection, Event, Flags, Role, Segment, State};
 use bentpipe_units::settings::{Bytes, Chance};
@@ -74,7 +74,7 @@ settings! {
 }
 
 impl SatPepConfig {
-    pub(super) fn unsuitable(&self) -> Vec<Unsuitable> {
+    pub(in crate::middlebox) fn unsuitable(&self) -> Vec<Unsuitable> {
         let rate = unless(self.rate.as_bps() > 0, "rate", "is too small", "expected more than 0 bit/s");
         let times = [("rtt", self.rtt), ("interval", self.interval), ("idle", self.idle)];
         times.into_iter().fold(rate, |all, (key, time)| [all, positive(key, time)].concat())

@@ -1,14 +1,49 @@
 //! Core of a proxy that splits connections, for any carrier of segments. Each session has two back-to-back connections,
-//! and owes the data of one to the other. [`Split`](super::Split) uses it for simulated packets. Drivers of real
+//! and owes the data of one to the other. `split.rs` uses it for simulated packets. Drivers of real
 //! packets use it for theirs.
 
-use super::sessions::Sessions;
-use super::{Accept, Context, SplitConfig};
+use crate::middlebox::sessions::Sessions;
+use crate::middlebox::Context;
 use bentpipe_tcp::{Config, Connection, Event, Flags, Notice, Role, Segment, State};
-use bentpipe_units::{Duration, Seq, Time};
+use bentpipe_units::settings::Bytes;
+use bentpipe_units::{settings, words, Duration, Seq, Time};
 use std::convert::identity;
 use std::fmt::Debug;
 use std::sync::Arc;
+
+settings! {
+    /// Proxy that splits connections.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct SplitConfig {
+        /// Time when the opener is answered.
+        accept: Accept = Accept::Early, "PEPsal";
+        /// Buffer for each direction of a connection until the other endpoint has acknowledged the data.
+        buffer: u64 as Bytes = 6_291_456, "Linux: the largest tcp_rmem";
+        /// Connections at the same time. The SYN of a further connection is dropped.
+        sessions: u32 = 100_000, [1, 1_000_000];
+        /// Connections among them that may be not yet open on both sides.
+        half_open: u32 = 4096, [1, 1_000_000], "Linux: tcp_max_syn_backlog";
+        /// Time without a packet after which state is discarded.
+        idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
+        /// Instant when all state is lost, as when the proxy restarts. Default: never.
+        fails_at: Option<Time>;
+        /// Transport towards the opener. Missing keys are those of `[tcp]`.
+        opener: Config = Config::default();
+        /// Transport towards the other endpoint. Missing keys are those of `[tcp]`.
+        listener: Config = Config::default();
+    }
+}
+
+words! {
+    /// Time when a proxy answers the opener of a connection.
+    pub enum Accept {
+        /// Immediately. If the other endpoint refuses, the opener is reset although its connection was established.
+        "early" => Early,
+        /// After the other endpoint has answered. Refusals are passed on exactly, at the price of a round trip to that
+        /// endpoint.
+        "late" => Late,
+    }
+}
 
 /// Side of a connection's opener. [`LISTENER`] is the side of the other endpoint.
 pub const OPENER: usize = 0;

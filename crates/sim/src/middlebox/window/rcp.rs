@@ -37,8 +37,8 @@
 //!
 //! Source not available: the equations are a reading.
 
-use super::{Context, Middlebox};
 use crate::ids::LinkId;
+use crate::middlebox::{Context, Middlebox};
 use crate::packet::{Label, Packet};
 use bentpipe_units::settings::Chance;
 use bentpipe_units::{settings, Duration, Time};

@@ -25,7 +25,7 @@
 //! Readings: all numbers. Known is an adaptive factor that raises and lowers the size by feedback of the base station.
 
 use super::flows::Flows;
-use super::{Context, Middlebox};
+use crate::middlebox::{Context, Middlebox};
 use crate::packet::Packet;
 use bentpipe_units::settings;
 use bentpipe_units::settings::{Bytes, Thousandths};

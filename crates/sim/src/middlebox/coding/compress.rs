@@ -61,11 +61,11 @@
 //!   compressor.
 //! - Labels of other middleboxes, which are IP options, are not compressed, except labels written between the two.
 
-use super::needs::{unless, Unsuitable};
 use super::served::Served;
-use super::{Context, Middlebox, Side, Way};
 use crate::dictionary::Cause;
 use crate::ids::{NodeId, PathId};
+use crate::middlebox::needs::{unless, Unsuitable};
+use crate::middlebox::{Context, Middlebox, Side, Way};
 use crate::packet::{Compressed, Fields, Packet};
 use bentpipe_tcp::{Ecn, Flags};
 use bentpipe_units::settings::{Bytes, Maybe};
@@ -221,7 +221,7 @@ impl Compress {
 }
 
 impl CompressConfig {
-    pub(super) fn unsuitable(&self) -> Vec<Unsuitable> {
+    pub(in crate::middlebox) fn unsuitable(&self) -> Vec<Unsuitable> {
         unless((1..=40).contains(&self.header_len()), "header", "is out of range", "expected 1 B to 40 B")
     }
 
@@ -415,7 +415,7 @@ impl Decompressor {
 }
 
 impl Middlebox for Compress {
-    fn meet(&mut self, node: NodeId, _: &[(NodeId, &[super::MiddleboxConfig])]) {
+    fn meet(&mut self, node: NodeId, _: &[NodeId]) {
         match self {
             Self::Compressor(part) => part.node = node,
             Self::Decompressor(part) => part.node = node,

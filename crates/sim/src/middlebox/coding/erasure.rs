@@ -47,12 +47,12 @@
 //! - A block that closes before it is full has the same share of repair packets, rounded up: one for a single packet.
 //! - Repair packets take the route and the class of the block's last packet, and queue behind it.
 
-use super::needs::{unless, Unsuitable};
 use super::served::Served;
-use super::sessions::Sessions;
-use super::{Context, Middlebox, Way};
 use crate::dictionary::Cause;
 use crate::ids::PathId;
+use crate::middlebox::needs::{unless, Unsuitable};
+use crate::middlebox::sessions::Sessions;
+use crate::middlebox::{Context, Middlebox, Side, Way};
 use crate::packet::{Member, Packet, Repair};
 use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, words, Duration, Stream, Time};
@@ -118,7 +118,7 @@ words! {
 }
 
 impl ErasureConfig {
-    pub(super) fn unsuitable(&self) -> Vec<Unsuitable> {
+    pub(in crate::middlebox) fn unsuitable(&self) -> Vec<Unsuitable> {
         unless(self.overhead <= 1000, "overhead", "is too large", "expected at most 1000 B")
     }
 }
@@ -333,7 +333,7 @@ impl Encoder {
 
 impl Decoder {
     fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
-        if !self.config.direction.is_from(super::Side::origin_of(&packet)) || packet.is_damaged() {
+        if !self.config.direction.is_from(Side::origin_of(&packet)) || packet.is_damaged() {
             return cx.forward(packet);
         }
         if let Some(repair) = cx.bodies.repair(&packet).filter(|repair| self.expects(repair.member)) {

@@ -40,10 +40,10 @@
 //!
 //! The formulas are a reading: the papers state the sums and the proportion.
 
-use super::{Context, Middlebox};
-use crate::ids::LinkId;
+use super::seen::{origin, port, Port, Scales, FORGET};
+use crate::middlebox::{Context, Middlebox};
 use crate::packet::Packet;
-use bentpipe_tcp::{Flags, Options};
+use bentpipe_tcp::Flags;
 use bentpipe_units::settings::{Chance, Thousandths};
 use bentpipe_units::{settings, words, Duration, Time};
 use std::collections::BTreeMap;
@@ -90,16 +90,13 @@ words! {
     }
 }
 
-/// Time of silence after which a connection is forgotten.
-const FORGET: Duration = Duration::from_secs(300);
-
 /// The middlebox, with its connections and links.
 #[derive(Clone, Debug)]
 pub struct Refwa {
     config: RefwaConfig,
     /// Connections by conversation, both directions together.
     connections: BTreeMap<u64, Conversation>,
-    ports: Vec<Port>,
+    ports: Vec<Port<Level>>,
     next: Time,
     last: Time,
     /// Reused at each interval.
@@ -109,8 +106,7 @@ pub struct Refwa {
 /// A connection; `[0]` is its opener's.
 #[derive(Clone, Copy, Debug)]
 struct Conversation {
-    /// Window scales that the SYNs offered; `None`: not seen.
-    scales: [Option<Option<u8>>; 2],
+    scales: Scales,
     syn_at: Option<Time>,
     /// Time from the SYN to the ACK of the SYN-ACK.
     measured: Option<Duration>,
@@ -135,15 +131,8 @@ struct Flow {
     carried: f64,
 }
 
-/// A link out of the node.
-#[derive(Clone, Copy, Debug)]
-struct Port {
-    link: LinkId,
-    /// Window per round-trip time, bytes/s; infinite: no flow is reduced.
-    level: f64,
-    /// Largest packet, bytes.
-    largest: u64,
-}
+/// Window per round-trip time of the flows on a link, bytes/s; infinite: no flow is reduced.
+type Level = f64;
 
 /// Demand of a flow on a link.
 #[derive(Clone, Copy, Debug)]
@@ -156,15 +145,8 @@ pub(super) struct Share {
 
 impl Conversation {
     fn new(now: Time) -> Self {
-        let (scales, flows) = ([None; 2], [None; 2]);
+        let (scales, flows) = (Scales::default(), [None; 2]);
         Self { scales, syn_at: None, measured: None, is_closed: [false; 2], flows, seen_at: now }
-    }
-
-    /// Returns the shift of the windows that an endpoint advertises; `None`: unknown.
-    fn shift(&self, side: usize) -> Option<u8> {
-        // RFC 7323 §2.2: both ends must offer it. §2.3: larger shifts count as 14.
-        let [Some(one), Some(other)] = self.scales else { return None };
-        Some(if one.is_some() && other.is_some() { self.scales[side]?.unwrap_or(0).min(14) } else { 0 })
     }
 }
 
@@ -186,23 +168,17 @@ impl Refwa {
         }
     }
 
-    fn port(&mut self, link: LinkId) -> usize {
-        self.ports.iter().position(|port| port.link == link).unwrap_or_else(|| {
-            self.ports.push(Port { link, level: f64::INFINITY, largest: 0 });
-            self.ports.len() - 1
-        })
-    }
-
     /// Learns the state of a connection from a packet, and writes the window into it.
     fn read(&mut self, packet: &mut Packet, cx: &mut Context<'_>) {
         let (now, flags) = (cx.now, packet.header_flags());
-        let (key, side) = (packet.conversation() >> 1, usize::from(packet.is_to_sender()));
+        let (key, side) = origin(packet);
         if flags.has(Flags::RST) {
             self.connections.remove(&key);
             return;
         }
         let (is_syn, has_data) = (flags.has(Flags::SYN), packet.len > 0);
-        let port = if has_data { cx.link_of(packet).map(|link| self.port(link)) } else { None };
+        let link = if has_data { cx.link_of(packet) } else { None };
+        let port = link.map(|link| port(&mut self.ports, link, f64::INFINITY));
         let most = self.config.flows as usize;
         if !self.connections.contains_key(&key) {
             if !(is_syn || port.is_some()) || self.connections.len() >= most {
@@ -214,9 +190,7 @@ impl Refwa {
         connection.seen_at = now;
         connection.is_closed[side] |= flags.has(Flags::FIN);
         if is_syn {
-            let options = cx.segment(packet).map(|segment| segment.options);
-            let scale = if let Some(Options::Syn(syn)) = options { syn.window_scale } else { None };
-            connection.scales[side] = Some(scale);
+            connection.scales.read(side, packet, cx);
             connection.syn_at = if side == 0 { Some(now) } else { connection.syn_at };
             return;
         }
@@ -238,10 +212,10 @@ impl Refwa {
                 self.next = now;
             }
         }
-        let shift = connection.shift(side);
+        let shift = connection.scales.shift(side);
         if let (Some(flow), Some(shift), true) = (&mut connection.flows[1 - side], shift, flags.has(Flags::ACK)) {
             flow.carried = f64::from(u32::from(packet.window) << shift);
-            let window = flow.window(self.ports[flow.port].level);
+            let window = flow.window(self.ports[flow.port].control);
             if window < flow.carried {
                 // Never 0, which would stop the sender.
                 packet.window = ((window as u64 >> shift) as u16).max(1);
@@ -285,8 +259,8 @@ impl Refwa {
             };
             let free = f64::from(config.gamma) / 1000.0 * (used - link.queue.bytes as f64);
             let level = level(link.bytes_per_s(port.largest), free, of_port.iter().map(|(_, share)| *share));
-            let is_rise = level > port.level;
-            port.level = if is_rise { port.level + config.rise * (level - port.level) } else { level };
+            let is_rise = level > port.control;
+            port.control = if is_rise { port.control + config.rise * (level - port.control) } else { level };
         }
         self.next = match (shares.is_empty(), self.connections.is_empty()) {
             (false, _) => now + config.interval.max(Duration::from_secs_f64(longest)),
@@ -294,7 +268,7 @@ impl Refwa {
             (true, true) => Time::NEVER,
         };
         if shares.is_empty() {
-            self.ports.iter_mut().for_each(|port| port.level = f64::INFINITY);
+            self.ports.iter_mut().for_each(|port| port.control = f64::INFINITY);
         }
         (self.last, self.shares) = (now, shares);
     }
@@ -356,7 +330,7 @@ mod tests {
     use crate::ids::EndpointId;
     use crate::middlebox::{Action, Bench, LinkView, QueueView};
     use crate::packet::Origin;
-    use bentpipe_tcp::{Segment, SynOptions};
+    use bentpipe_tcp::{Options, Segment, SynOptions};
     use bentpipe_units::Rate;
 
     const SHIFT: u8 = 4;

@@ -7,7 +7,7 @@
 //! third of that, and lags by 4.5 windows.
 
 use super::{BeenConfig, Cold, EwmaStart, MleUnit, Scope};
-use crate::middlebox::flows::Flows;
+use crate::middlebox::reports::flows::Flows;
 use crate::packet::Packet;
 
 /// Estimators of a gateway: of its uplink, or of each connection.

@@ -25,8 +25,8 @@
 //! Fewer acknowledgements are left, each for more data. Senders that count acknowledgements grow their windows slowly
 //! and send in bursts. `ack-reconstruct` behind the link repairs both.
 
-use super::{Context, Middlebox, Side, Way};
 use crate::dictionary::Cause;
+use crate::middlebox::{Context, Middlebox, Side, Way};
 use crate::packet::{Bodies, Packet};
 use bentpipe_units::{settings, words};
 

@@ -26,8 +26,8 @@
 //! longer sees the hop behind the proxy. Only `window` keeps the hop's queue from overflowing.
 
 use super::copies::Copies;
-use super::sessions::Sessions;
-use super::{Context, Middlebox, Side, Way};
+use super::copying::{Copying, Direction};
+use crate::middlebox::{Context, Side, Way};
 use crate::packet::Packet;
 use bentpipe_tcp::{Flags, Options, SackBlocks, Segment, SynOptions, Timestamps};
 use bentpipe_units::settings::Bytes;
@@ -50,16 +50,11 @@ settings! {
 }
 
 /// The proxy at a node.
-#[derive(Clone, Debug)]
-pub struct Spoof {
-    config: SpoofConfig,
-    sessions: Sessions<Half>,
-    lost_bytes: u64,
-}
+pub type Spoof = Copying<Half>;
 
 /// One direction of a connection.
 #[derive(Clone, Debug)]
-struct Half {
+pub struct Half {
     copies: Copies,
     /// End of the data acknowledged early.
     next: u64,
@@ -80,13 +75,9 @@ struct Half {
     awaits_handshake: bool,
     /// Right edge of the receiver's own window.
     receiver_edge: u64,
-    /// Place of its FIN.
-    fin_at: Option<u64>,
     duplicates: u32,
     /// End of local recovery.
     recover: u64,
-    backoff: u32,
-    last_packet: Time,
     /// Time until which segments without data get no answer.
     answers_from: Time,
 }
@@ -102,23 +93,24 @@ struct Agreed {
 /// and so on. Linux has 500 ms for that (`tcp_invalid_ratelimit`), and sends probes of a closed window at least 200 ms
 /// apart.
 const ANSWERS_APART: Duration = Duration::from_millis(200);
-/// Timeouts in a row after which a receiver counts as gone.
-const TIMEOUTS_MAX: u32 = 10;
 
-impl Spoof {
-    pub(crate) fn new(config: &SpoofConfig, _seed: u64, _component: &str) -> Self {
-        Self { config: *config, sessions: Sessions::default(), lost_bytes: 0 }
+impl Direction for Half {
+    type Config = SpoofConfig;
+    /// After these the receiver counts as gone.
+    const TIMEOUTS_MAX: u32 = 10;
+
+    fn idle(config: &SpoofConfig) -> Duration {
+        config.idle
     }
 
-    /// Processes a passing SYN or SYN-ACK.
-    fn on_syn(&mut self, packet: &Packet, segment: &Segment, cx: &mut Context<'_>) {
+    fn on_syn(spoof: &mut Spoof, packet: &Packet, segment: &Segment, cx: &mut Context<'_>) {
         let Options::Syn(options) = segment.options else { return };
         let is_answer = segment.flags.has(Flags::ACK);
         // RFC 9768 §3.1.1: a SYN-ACK that agrees on counting marks. Both counters start at 5 (§3.2.1).
         let counts_marks = is_answer && matches!(segment.flags.ace(), 2 | 3 | 4 | 6);
         let marks = if counts_marks { 5 } else { 0 };
         let mut offer = options;
-        if let (Some(half), true) = (self.sessions.get_mut(packet.conversation() ^ 1), is_answer) {
+        if let (Some(half), true) = (spoof.sessions.get_mut(packet.conversation() ^ 1), is_answer) {
             // RFC 7323 §2.2: scaled only if both ends offer it.
             half.agreed.get_or_insert(Agreed {
                 shift: half.offer.window_scale.and(options.window_scale).unwrap_or(0),
@@ -129,10 +121,9 @@ impl Spoof {
             (half.receiver_edge, half.marks) = (u64::from(segment.window), marks);
             offer = half.offer;
         }
-        let is_touched = self.config.direction.is_from(Side::origin_of(packet));
-        let key = packet.conversation();
-        let is_known = self.sessions.get_mut(key).is_some_and(|half| half.agreed.is_some());
-        if !is_touched || is_known || self.sessions.len() >= self.config.sessions as usize {
+        let is_touched = spoof.config.direction.is_from(Side::origin_of(packet));
+        let is_known = spoof.sessions.get_mut(packet.conversation()).is_some_and(|half| half.agreed.is_some());
+        if !is_touched || is_known || spoof.sessions.len() >= spoof.config.sessions as usize {
             return;
         }
         // The listener's data is acknowledged as the opener would: with the scale of its SYN.
@@ -140,12 +131,8 @@ impl Spoof {
             shift: offer.window_scale.and(options.window_scale).unwrap_or(0),
             sack: offer.sack_permitted && options.sack_permitted,
         });
-        if let Some(old) = self.sessions.remove(key) {
-            cx.let_go(&old.copies.from_sender);
-        }
-        cx.keep(packet);
-        let half = Half {
-            copies: Copies::new(packet, segment),
+        let half = Self {
+            copies: Copies::new(packet, segment, cx.now),
             next: 0,
             edge: 0,
             unkept: 0,
@@ -157,35 +144,22 @@ impl Spoof {
             marks,
             awaits_handshake: counts_marks,
             receiver_edge: if is_answer { 65_535 } else { 0 },
-            fin_at: None,
             duplicates: 0,
             recover: 0,
-            backoff: 0,
-            last_packet: cx.now,
             answers_from: Time::ZERO,
         };
-        self.sessions.insert(key, half);
+        spoof.begin(packet, half, cx);
     }
 
-    fn remove(&mut self, key: u64, cx: &mut Context<'_>) {
-        if let Some(half) = self.sessions.remove(key) {
-            self.lost_bytes += half.next.saturating_sub(half.copies.acked);
-            cx.let_go(&half.copies.from_sender);
-        }
+    fn copies(&mut self) -> &mut Copies {
+        &mut self.copies
     }
 
-    fn arm(&mut self, key: u64) {
-        if let Some(half) = self.sessions.get_mut(key) {
-            let due = half.timeout().unwrap_or(Time::NEVER).min(half.last_packet + self.config.idle);
-            self.sessions.arm(key, due);
-        }
+    fn is_open(&self) -> bool {
+        self.agreed.is_some()
     }
-}
 
-impl Half {
-    /// Processes data or a FIN of the sender. Returns whether the packet is forwarded.
     fn on_data(&mut self, segment: &Segment, config: &SpoofConfig, cx: &mut Context<'_>) -> bool {
-        self.copies.note(segment);
         let start = self.copies.offset(segment.data_seq());
         let end = start + u64::from(segment.len);
         let has_fin = segment.flags.has(Flags::FIN);
@@ -195,7 +169,7 @@ impl Half {
             return false;
         }
         if has_fin {
-            self.fin_at = Some(end);
+            self.copies.fin_at = Some(end);
         }
         if self.unkept > self.next || self.copies.bytes() + u64::from(segment.len) > config.buffer {
             self.unkept = self.unkept.max(end);
@@ -217,32 +191,15 @@ impl Half {
         may_leave
     }
 
-    /// Acknowledges the kept data; `beyond`: data that arrived beyond it.
-    fn acknowledge(&mut self, beyond: Option<(u64, u64)>, config: &SpoofConfig, cx: &mut Context<'_>) {
-        let Some(Agreed { shift, sack }) = self.agreed else { return };
-        let room = config.buffer.saturating_sub(self.copies.bytes()).max(self.edge.saturating_sub(self.next));
-        let window = (room >> shift).min(65_535) as u16;
-        self.edge = self.next + (u64::from(window) << shift);
-        let mut blocks = SackBlocks::default();
-        if let Some((start, mut end)) = beyond.filter(|_| sack) {
-            while let Some(copy) = self.copies.get(end).filter(|copy| copy.segment.len > 0) {
-                end += u64::from(copy.segment.len);
-            }
-            blocks.push(self.copies.seq(start), self.copies.seq(end));
-        }
-        let timestamps =
-            self.receiver_clock.zip(self.copies.timestamp()).map(|(value, echo)| Timestamps { value, echo });
-        let options = if blocks.as_slice().is_empty() { Options::None } else { Options::Sack(blocks) };
-        let (seq, ack) = (self.receiver_seq, self.copies.seq(self.next));
-        let flags = Flags::ACK.with_ace(self.marks);
-        let segment = Segment { seq, ack, window, flags, timestamps, options, ..Segment::default() };
-        if let Some(packet) = cx.answer(&self.copies.from_sender, &segment) {
-            cx.emit(packet);
+    fn on_empty(&mut self, segment: &Segment, config: &SpoofConfig, cx: &mut Context<'_>) {
+        if self.copies.offset(segment.seq) < self.next && self.answers_from <= cx.now {
+            // A probe of a closed window (RFC 9293 §3.8.6.1).
+            self.answers_from = cx.now + ANSWERS_APART;
+            self.acknowledge(None, config, cx);
         }
     }
 
-    /// Processes an acknowledgement of the receiver. Returns whether the packet is forwarded.
-    fn on_ack(&mut self, packet: &Packet, segment: &Segment, config: &SpoofConfig, cx: &mut Context<'_>) -> bool {
+    fn on_ack(&mut self, packet: &mut Packet, segment: &Segment, config: &SpoofConfig, cx: &mut Context<'_>) -> bool {
         let ack = self.copies.offset(segment.ack);
         // RFC 9293 §3.10.7.4: segments without ACK are ignored. An acknowledgement of more than was sent is not the
         // receiver's.
@@ -262,8 +219,8 @@ impl Half {
         let rtt = self.copies.srtt.unwrap_or(Duration::ZERO);
         if ack > self.copies.acked {
             self.copies.free_to(cx.now, ack, self.duplicates == 0 && self.copies.acked >= self.recover);
-            (self.duplicates, self.backoff) = (0, 0);
-            self.next = self.next.max(ack.min(self.fin_at.unwrap_or(ack)));
+            (self.duplicates, self.copies.backoff) = (0, 0);
+            self.next = self.next.max(ack.min(self.copies.fin_at.unwrap_or(ack)));
             if ack < self.recover {
                 for hole in self.copies.holes(cx.now, ack + 1, rtt) {
                     self.copies.send(hole, cx);
@@ -294,6 +251,52 @@ impl Half {
         is_news
     }
 
+    fn timeout(&self, _: &SpoofConfig) -> Option<Time> {
+        let sent = self.copies.oldest()?.sent?;
+        let span = (self.copies.srtt.unwrap_or(Duration::ZERO) * 2).max(Duration::from_secs(1));
+        Some(sent + span * (1 << self.copies.backoff.min(6)))
+    }
+
+    fn on_timeout(&mut self, config: &SpoofConfig, cx: &mut Context<'_>) {
+        self.copies.restart();
+        self.recover = self.copies.end();
+        self.send_waiting(config, cx);
+        if self.copies.oldest().is_some_and(|copy| copy.sent.is_none()) {
+            // A closed window is probed by the data that waits for it (RFC 9293 §3.8.6.1).
+            self.copies.send(self.copies.acked, cx);
+        }
+    }
+
+    fn owed(&self) -> u64 {
+        self.next.saturating_sub(self.copies.acked)
+    }
+}
+
+impl Half {
+    /// Acknowledges the kept data; `beyond`: data that arrived beyond it.
+    fn acknowledge(&mut self, beyond: Option<(u64, u64)>, config: &SpoofConfig, cx: &mut Context<'_>) {
+        let Some(Agreed { shift, sack }) = self.agreed else { return };
+        let room = config.buffer.saturating_sub(self.copies.bytes()).max(self.edge.saturating_sub(self.next));
+        let window = (room >> shift).min(65_535) as u16;
+        self.edge = self.next + (u64::from(window) << shift);
+        let mut blocks = SackBlocks::default();
+        if let Some((start, mut end)) = beyond.filter(|_| sack) {
+            while let Some(copy) = self.copies.get(end).filter(|copy| copy.segment.len > 0) {
+                end += u64::from(copy.segment.len);
+            }
+            blocks.push(self.copies.seq(start), self.copies.seq(end));
+        }
+        let timestamps =
+            self.receiver_clock.zip(self.copies.timestamp()).map(|(value, echo)| Timestamps { value, echo });
+        let options = if blocks.as_slice().is_empty() { Options::None } else { Options::Sack(blocks) };
+        let (seq, ack) = (self.receiver_seq, self.copies.seq(self.next));
+        let flags = Flags::ACK.with_ace(self.marks);
+        let segment = Segment { seq, ack, window, flags, timestamps, options, ..Segment::default() };
+        if let Some(packet) = cx.answer(&self.copies.from_sender, &segment) {
+            cx.emit(packet);
+        }
+    }
+
     /// Sends the data that waits for the hop.
     fn send_waiting(&mut self, config: &SpoofConfig, cx: &mut Context<'_>) {
         for offset in self.copies.unsent(self.copies.acked, self.limit(config)) {
@@ -303,89 +306,7 @@ impl Half {
 
     /// Returns the end of the data that may leave, by the hop's window and the receiver's.
     fn limit(&self, config: &SpoofConfig) -> u64 {
-        (self.copies.acked + config.window).min(self.receiver_edge + u64::from(self.fin_at == Some(self.receiver_edge)))
-    }
-
-    /// Returns the time when the oldest copy counts as lost.
-    fn timeout(&self) -> Option<Time> {
-        let sent = self.copies.oldest()?.sent?;
-        let span = (self.copies.srtt.unwrap_or(Duration::ZERO) * 2).max(Duration::from_secs(1));
-        Some(sent + span * (1 << self.backoff.min(6)))
-    }
-}
-
-impl Middlebox for Spoof {
-    fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        let Some(segment) = cx.segment(&packet).filter(|_| !packet.is_damaged()) else { return cx.forward(packet) };
-        let (key, back) = (packet.conversation(), packet.conversation() ^ 1);
-        if segment.flags.has(Flags::SYN) {
-            self.on_syn(&packet, &segment, cx);
-            return cx.forward(packet);
-        }
-        let mut goes_on = true;
-        if let Some(half) = self.sessions.get_mut(back).filter(|half| half.agreed.is_some()) {
-            half.last_packet = cx.now;
-            goes_on &= half.on_ack(&packet, &segment, &self.config, cx);
-            if half.fin_at.is_some_and(|fin| half.copies.acked > fin) {
-                self.remove(back, cx);
-            }
-        }
-        if let Some(half) = self.sessions.get_mut(key).filter(|half| half.agreed.is_some()) {
-            half.last_packet = cx.now;
-            if segment.sequence_len() > 0 && !segment.is_dummy() {
-                goes_on = half.on_data(&segment, &self.config, cx);
-            } else {
-                half.copies.note(&segment);
-                if half.copies.offset(segment.seq) < half.next && half.answers_from <= cx.now {
-                    // A probe of a closed window (RFC 9293 §3.8.6.1).
-                    half.answers_from = cx.now + ANSWERS_APART;
-                    half.acknowledge(None, &self.config, cx);
-                }
-            }
-        }
-        if segment.flags.has(Flags::RST) {
-            self.remove(key, cx);
-            self.remove(back, cx);
-        }
-        if goes_on {
-            cx.forward(packet);
-        } else {
-            cx.consume(packet);
-        }
-        self.arm(key);
-        self.arm(back);
-    }
-
-    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
-        while let Some(key) = self.sessions.pop_due(cx.now) {
-            let Some(half) = self.sessions.get_mut(key) else { continue };
-            if half.timeout().is_some_and(|due| due <= cx.now) {
-                half.backoff += 1;
-                half.copies.restart();
-                half.recover = half.copies.end();
-                half.send_waiting(&self.config, cx);
-                if half.copies.oldest().is_some_and(|copy| copy.sent.is_none()) {
-                    // A closed window is probed by the data that waits for it (RFC 9293 §3.8.6.1).
-                    half.copies.send(half.copies.acked, cx);
-                }
-            }
-            if half.backoff > TIMEOUTS_MAX || half.last_packet + self.config.idle <= cx.now {
-                self.remove(key, cx);
-            } else {
-                self.arm(key);
-            }
-        }
-    }
-
-    fn flows(&self) -> usize {
-        self.sessions.len()
-    }
-
-    fn next_wakeup(&self) -> Time {
-        self.sessions.next_wakeup()
-    }
-
-    fn lost_bytes(&self) -> u64 {
-        self.lost_bytes
+        (self.copies.acked + config.window)
+            .min(self.receiver_edge + u64::from(self.copies.fin_at == Some(self.receiver_edge)))
     }
 }

@@ -40,8 +40,8 @@
 //! Source not available: the equations are a reading. Feedback is written as a packet enters the queue, not as it
 //! leaves. The first d is a tenth of a second.
 
-use super::{Context, Middlebox, QueueView};
 use crate::ids::LinkId;
+use crate::middlebox::{Context, Middlebox, QueueView};
 use crate::packet::{Label, Packet};
 use bentpipe_units::{settings, Duration, Time};
 

@@ -24,8 +24,8 @@
 //!   Linux sender 0.055 of the goodput. On the satellite, behind that queue, it left 0.91 (0.81 to 1.02).
 
 use super::copies::Copies;
-use super::sessions::Sessions;
-use super::{Context, Middlebox, Side, Way};
+use super::copying::{Copying, Direction};
+use crate::middlebox::{Context, Side, Way};
 use crate::packet::Packet;
 use bentpipe_tcp::{Flags, Options, Segment};
 use bentpipe_units::settings::Bytes;
@@ -48,88 +48,68 @@ settings! {
 }
 
 /// The cache of a node.
-#[derive(Clone, Debug)]
-pub struct Snoop {
-    config: SnoopConfig,
-    sessions: Sessions<Cache>,
-}
+pub type Snoop = Copying<Watched>;
 
 /// State of one direction of a connection.
 #[derive(Clone, Debug)]
-struct Cache {
+pub struct Watched {
     copies: Copies,
     /// End of the data that has passed.
     end: u64,
     /// Place of the last retransmission for a duplicate acknowledgement.
     repaired: Option<u64>,
-    backoff: u32,
-    fin_at: Option<u64>,
-    last_packet: Time,
 }
 
 /// Timeouts in a row after which it leaves the repair to the sender.
 const TIMEOUTS_MAX: u32 = 5;
 
-impl Snoop {
-    pub(crate) fn new(config: &SnoopConfig, _seed: u64, _component: &str) -> Self {
-        Self { config: *config, sessions: Sessions::default() }
+impl Direction for Watched {
+    type Config = SnoopConfig;
+    const TIMEOUTS_MAX: u32 = TIMEOUTS_MAX;
+
+    fn idle(config: &SnoopConfig) -> Duration {
+        config.idle
     }
 
-    fn on_syn(&mut self, packet: &Packet, segment: &Segment, cx: &mut Context<'_>) {
-        let is_touched = self.config.direction.is_from(Side::origin_of(packet));
-        if !is_touched || self.sessions.len() >= self.config.sessions as usize {
-            return;
-        }
-        self.remove(packet.conversation(), cx);
-        cx.keep(packet);
-        let copies = Copies::new(packet, segment);
-        let cache = Cache { copies, end: 0, repaired: None, backoff: 0, fin_at: None, last_packet: cx.now };
-        self.sessions.insert(packet.conversation(), cache);
-    }
-
-    fn remove(&mut self, key: u64, cx: &mut Context<'_>) {
-        if let Some(cache) = self.sessions.remove(key) {
-            cx.let_go(&cache.copies.from_sender);
+    fn on_syn(snoop: &mut Snoop, packet: &Packet, segment: &Segment, cx: &mut Context<'_>) {
+        let is_touched = snoop.config.direction.is_from(Side::origin_of(packet));
+        if is_touched && snoop.sessions.len() < snoop.config.sessions as usize {
+            let copies = Copies::new(packet, segment, cx.now);
+            snoop.begin(packet, Self { copies, end: 0, repaired: None }, cx);
+            snoop.arm(packet.conversation());
         }
     }
 
-    fn arm(&mut self, key: u64) {
-        if let Some(cache) = self.sessions.get_mut(key) {
-            let idle = cache.last_packet + self.config.idle;
-            let due = cache.timeout(self.config.timeout_min).map_or(idle, |due| due.min(idle));
-            self.sessions.arm(key, due);
-        }
+    fn copies(&mut self) -> &mut Copies {
+        &mut self.copies
     }
-}
 
-impl Cache {
-    fn on_data(&mut self, segment: &Segment, buffer: u64, now: Time) {
-        self.copies.note(segment);
+    fn on_data(&mut self, segment: &Segment, config: &SnoopConfig, cx: &mut Context<'_>) -> bool {
         let start = self.copies.offset(segment.data_seq());
         let end = start + segment.sequence_len();
         if segment.flags.has(Flags::FIN) {
-            self.fin_at = Some(end - 1);
+            self.copies.fin_at = Some(end - 1);
         }
         let is_new = start >= self.end;
         self.end = self.end.max(end);
         if !is_new {
             // The sender has found a loss itself: its retransmission gives no sample, and this node leaves it alone.
-            self.copies.forget_sample(start, now);
-        } else if self.copies.bytes() + u64::from(segment.len) <= buffer {
-            self.copies.insert(segment, Some(now));
+            self.copies.forget_sample(start, cx.now);
+        } else if self.copies.bytes() + u64::from(segment.len) <= config.buffer {
+            self.copies.insert(segment, Some(cx.now));
         }
+        true
     }
 
-    /// Processes an acknowledgement. Returns whether it is forwarded.
-    fn on_ack(&mut self, packet: &mut Packet, segment: &Segment, cx: &mut Context<'_>) -> bool {
+    fn on_ack(&mut self, packet: &mut Packet, segment: &Segment, _: &SnoopConfig, cx: &mut Context<'_>) -> bool {
         // RFC 9293 §3.10.7.4: segments without ACK are ignored.
         if !segment.flags.has(Flags::ACK) {
             return true;
         }
         let ack = self.copies.offset(segment.ack);
         if ack > self.copies.acked {
-            self.copies.free_to(cx.now, ack, self.repaired.is_none() && self.backoff == 0);
-            (self.backoff, self.repaired) = (0, None);
+            self.copies.free_to(cx.now, ack, self.repaired.is_none() && self.copies.backoff == 0);
+            (self.copies.backoff, self.repaired) = (0, None);
             if matches!(segment.options, Options::Sack(_)) && self.copies.get(ack).is_some() {
                 // The next hole, visible to the sender by the blocks.
                 self.repaired = Some(ack);
@@ -148,71 +128,14 @@ impl Cache {
         false
     }
 
-    fn timeout(&self, least: Duration) -> Option<Time> {
+    fn timeout(&self, config: &SnoopConfig) -> Option<Time> {
         let srtt = self.copies.srtt?;
         let sent = self.copies.oldest()?.sent?;
-        Some(sent + (srtt * 3 / 2).max(least) * (1 << self.backoff.min(TIMEOUTS_MAX)))
-    }
-}
-
-impl Middlebox for Snoop {
-    fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
-        let Some(segment) = cx.segment(&packet).filter(|_| !packet.is_damaged()) else { return cx.forward(packet) };
-        let (key, back) = (packet.conversation(), packet.conversation() ^ 1);
-        let mut goes_on = true;
-        if segment.flags.has(Flags::SYN) {
-            self.on_syn(&packet, &segment, cx);
-        } else {
-            if let Some(cache) = self.sessions.get_mut(back) {
-                cache.last_packet = cx.now;
-                goes_on = cache.on_ack(&mut packet, &segment, cx);
-                if cache.fin_at.is_some_and(|fin| cache.copies.acked > fin) {
-                    self.remove(back, cx);
-                }
-            }
-            if let Some(cache) = self.sessions.get_mut(key) {
-                cache.last_packet = cx.now;
-                if segment.sequence_len() > 0 && !segment.is_dummy() {
-                    cache.on_data(&segment, self.config.buffer, cx.now);
-                } else {
-                    cache.copies.note(&segment);
-                }
-            }
-        }
-        if segment.flags.has(Flags::RST) {
-            self.remove(key, cx);
-            self.remove(back, cx);
-        }
-        if goes_on {
-            cx.forward(packet);
-        } else {
-            cx.consume(packet);
-        }
-        self.arm(key);
-        self.arm(back);
+        Some(sent + (srtt * 3 / 2).max(config.timeout_min) * (1 << self.copies.backoff.min(TIMEOUTS_MAX)))
     }
 
-    fn on_wakeup(&mut self, cx: &mut Context<'_>) {
-        while let Some(key) = self.sessions.pop_due(cx.now) {
-            let Some(cache) = self.sessions.get_mut(key) else { continue };
-            if cache.timeout(self.config.timeout_min).is_some_and(|due| due <= cx.now) {
-                cache.backoff += 1;
-                cache.copies.send(cache.copies.acked, cx);
-            }
-            if cache.backoff > TIMEOUTS_MAX || cache.last_packet + self.config.idle <= cx.now {
-                self.remove(key, cx);
-            } else {
-                self.arm(key);
-            }
-        }
-    }
-
-    fn flows(&self) -> usize {
-        self.sessions.len()
-    }
-
-    fn next_wakeup(&self) -> Time {
-        self.sessions.next_wakeup()
+    fn on_timeout(&mut self, _: &SnoopConfig, cx: &mut Context<'_>) {
+        self.copies.send(self.copies.acked, cx);
     }
 }
 
@@ -220,7 +143,7 @@ impl Middlebox for Snoop {
 mod tests {
     use super::*;
     use crate::ids::EndpointId;
-    use crate::middlebox::{Action, Bench};
+    use crate::middlebox::{Action, Bench, Middlebox};
     use crate::packet::Origin;
     use bentpipe_units::Seq;
 

@@ -21,8 +21,8 @@
 //!
 //! The acknowledgement of the last segments arrives later, because those before it are spread.
 
-use super::sessions::Sessions;
-use super::{Context, Middlebox, Side, Way};
+use crate::middlebox::sessions::Sessions;
+use crate::middlebox::{Context, Middlebox, Side, Way};
 use crate::packet::Packet;
 use bentpipe_tcp::Flags;
 use bentpipe_units::{settings, Duration, Seq, Time};

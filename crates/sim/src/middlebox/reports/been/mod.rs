@@ -44,8 +44,8 @@ mod satellite;
 pub(crate) use gateway::Gateway;
 pub(crate) use satellite::Satellite;
 
-use super::{Context, Middlebox, MiddleboxConfig, Need, QueueView};
 use crate::ids::{LinkId, NodeId};
+use crate::middlebox::{Context, Middlebox, Need, QueueView};
 use crate::packet::{Packet, Records};
 use bentpipe_units::settings::Chance;
 use bentpipe_units::{settings, words, Duration, Time};
@@ -141,7 +141,7 @@ words! {
 const OPTION: u8 = 8;
 
 impl BeenConfig {
-    pub(super) fn needs(&self) -> Vec<Need> {
+    pub(in crate::middlebox) fn needs(&self) -> Vec<Need> {
         match self.role {
             Role::Satellite => vec![Need::Corrupted("role")],
             Role::Gateway => vec![Need::BeenSatellite],
@@ -155,18 +155,6 @@ impl BeenConfig {
             0
         }
     }
-
-    /// Whether a node next to another one has this part of BEEN.
-    pub(crate) fn is_at(middleboxes: &[MiddleboxConfig], role: Role) -> bool {
-        middleboxes.iter().any(|middlebox| matches!(middlebox, MiddleboxConfig::Been(been) if been.role == role))
-    }
-}
-
-/// Returns the positions of satellites among the neighbours of a node.
-fn satellites(neighbours: &[(NodeId, &[MiddleboxConfig])]) -> Vec<NodeId> {
-    let satellite =
-        |(node, boxes): &(NodeId, &[MiddleboxConfig])| BeenConfig::is_at(boxes, Role::Satellite).then_some(*node);
-    neighbours.iter().filter_map(satellite).collect()
 }
 
 /// Marks a message with records, to distinguish it from those of other middleboxes.
@@ -201,8 +189,8 @@ impl Been {
 }
 
 impl Middlebox for Been {
-    fn meet(&mut self, node: NodeId, neighbours: &[(NodeId, &[MiddleboxConfig])]) {
-        let satellites = satellites(neighbours);
+    fn meet(&mut self, node: NodeId, satellites: &[NodeId]) {
+        let satellites = satellites.to_vec();
         match self {
             Self::Satellite(part) => part.next_satellites = satellites,
             Self::Gateway(part) => (part.node, part.satellites) = (node, satellites),

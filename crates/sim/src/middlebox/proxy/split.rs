@@ -30,50 +30,15 @@
 //! An acknowledgement no longer guarantees that the other endpoint has the data. If the proxy loses its state, or one
 //! side is reset, the data is lost and counted as `pep_lost_bytes`.
 
-use super::sessions::Sessions;
-use super::splice::{Carrier, Splicer, LISTENER, OPENER};
-use super::{Context, Middlebox};
+use super::splice::{Carrier, Splicer, SplitConfig, LISTENER, OPENER};
 use crate::dictionary::Cause;
 use crate::distribution::{clocks, with_clocks};
+use crate::middlebox::sessions::Sessions;
+use crate::middlebox::{Context, Middlebox};
 use crate::packet::Packet;
 use bentpipe_tcp::{Config, Flags, Segment};
-use bentpipe_units::settings::Bytes;
-use bentpipe_units::{settings, words, Duration, Stream, Time};
+use bentpipe_units::{Stream, Time};
 use std::sync::Arc;
-
-settings! {
-    /// Proxy that splits connections.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct SplitConfig {
-        /// Time when the opener is answered.
-        accept: Accept = Accept::Early, "PEPsal";
-        /// Buffer for each direction of a connection until the other endpoint has acknowledged the data.
-        buffer: u64 as Bytes = 6_291_456, "Linux: the largest tcp_rmem";
-        /// Connections at the same time. The SYN of a further connection is dropped.
-        sessions: u32 = 100_000, [1, 1_000_000];
-        /// Connections among them that may be not yet open on both sides.
-        half_open: u32 = 4096, [1, 1_000_000], "Linux: tcp_max_syn_backlog";
-        /// Time without a packet after which state is discarded.
-        idle: Duration = Duration::from_secs(7440), "RFC 5382 §5";
-        /// Instant when all state is lost, as when the proxy restarts. Default: never.
-        fails_at: Option<Time>;
-        /// Transport towards the opener. Missing keys are those of `[tcp]`.
-        opener: Config = Config::default();
-        /// Transport towards the other endpoint. Missing keys are those of `[tcp]`.
-        listener: Config = Config::default();
-    }
-}
-
-words! {
-    /// Time when a proxy answers the opener of a connection.
-    pub enum Accept {
-        /// Immediately. If the other endpoint refuses, the opener is reset although its connection was established.
-        "early" => Early,
-        /// After the other endpoint has answered. Refusals are passed on exactly, at the price of a round trip to that
-        /// endpoint.
-        "late" => Late,
-    }
-}
 
 impl SplitConfig {
     /// Returns the connections towards the opener and the other endpoint, with their random draws.

@@ -1,11 +1,10 @@
 //! Keeps copies of a sender's segments at a node until the receiver acknowledges them.
 
+use crate::middlebox::Context;
 use crate::packet::Packet;
 use bentpipe_tcp::{Ecn, Options, SackBlocks, Segment, Timestamps};
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::{BTreeMap, BTreeSet};
-
-use super::Context;
 
 /// A segment with data, a FIN, or both.
 #[derive(Clone, Debug)]
@@ -21,7 +20,7 @@ pub(super) struct Copy {
 
 /// Copies of one direction of a connection. Positions are offsets from the sender's first byte of data.
 #[derive(Clone, Debug)]
-pub(super) struct Copies {
+pub struct Copies {
     first: Seq,
     all: BTreeMap<u64, Copy>,
     /// Copies that have not left or are to be retransmitted, so that an ACK need not visit the others.
@@ -32,6 +31,12 @@ pub(super) struct Copies {
     /// Offset that the receiver has acknowledged.
     pub(super) acked: u64,
     pub(super) srtt: Option<Duration>,
+    /// Place of the sender's FIN.
+    pub(super) fin_at: Option<u64>,
+    /// Timeouts since the last acknowledgement of a copy.
+    pub(super) backoff: u32,
+    /// Time of the last packet of the connection.
+    pub(super) last_packet: Time,
     /// A packet of the sender, for addresses.
     pub(super) from_sender: Packet,
     /// Latest fields of the sender: acknowledgement, window, timestamps.
@@ -40,7 +45,7 @@ pub(super) struct Copies {
 
 impl Copies {
     /// Creates the direction that `packet`, with this SYN, opens.
-    pub(super) fn new(packet: &Packet, syn: &Segment) -> Self {
+    pub(super) fn new(packet: &Packet, syn: &Segment, now: Time) -> Self {
         Self {
             first: syn.seq.at(1),
             all: BTreeMap::new(),
@@ -49,6 +54,9 @@ impl Copies {
             bytes: 0,
             acked: 0,
             srtt: None,
+            fin_at: None,
+            backoff: 0,
+            last_packet: now,
             from_sender: *packet,
             latest: (syn.ack, syn.window, syn.timestamps),
         }

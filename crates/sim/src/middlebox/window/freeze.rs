@@ -25,9 +25,9 @@
 //! A sender that undoes needless reductions, such as Linux, gains little: see the measurements. Packets under way when
 //! the link went down stay lost, unless the link keeps them. The held packets enter the link's queue all together.
 
-use super::sessions::Sessions;
-use super::{Context, Middlebox, Side, Way};
 use crate::dictionary::Cause;
+use crate::middlebox::sessions::Sessions;
+use crate::middlebox::{Context, Middlebox, Side, Way};
 use crate::packet::Packet;
 use bentpipe_tcp::{Ecn, Flags, Options, Segment};
 use bentpipe_units::settings::Bytes;

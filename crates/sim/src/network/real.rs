@@ -1,8 +1,8 @@
 //! Actions of middleboxes on packets that came with bytes from outside. The driver, which knows their format, provides
 //! them. The simulator does not know it.
 
-use super::{Middlebox, MiddleboxConfig};
 use crate::ids::NodeId;
+use crate::middlebox::{Middlebox, MiddleboxConfig};
 use std::fmt::Debug;
 
 /// Knowledge of packets that came with bytes.
