@@ -89,7 +89,7 @@ fn losses_are_those_that_the_links_count() {
     let errors = "error = { kind = \"packet\", rate = 0.1 }";
     let text = probing("100 s", r#"interval = "20 ms", count = 4000"#, errors).replace(
         "delay = \"30 ms\" }",
-        "delay = \"30 ms\", error = { kind = \"packet\", rate = 0.05, effect = \"lost\" } }",
+        "delay = \"30 ms\", error = { kind = \"packet\", rate = 0.05, effect = \"lose\" } }",
     );
     let result = run_with(&text, "");
     let probes = &result.probes;

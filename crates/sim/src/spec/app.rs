@@ -2,7 +2,7 @@
 
 mod probe;
 
-pub use probe::{Probe, ProbeTimes};
+pub use probe::{ProbeTimes, Probing};
 
 use super::{Size, Wait};
 use bentpipe_units::settings::Bytes;
@@ -31,7 +31,7 @@ pub enum App {
     /// Datagrams, sent without regard to losses.
     Datagrams(Datagrams),
     /// Datagrams that the other end answers.
-    Probe(Probe),
+    Probe(Probing),
     /// No data: packets are given to its two ends from outside, and taken out there (`Network`).
     Port,
 }

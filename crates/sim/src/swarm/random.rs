@@ -8,7 +8,7 @@ use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig,
 use crate::spec::{
     App, Arq, Arrivals, Bulk, Catalogue, Coded, Coding, Combining, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit,
     Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize,
-    Page, Probe, ProbeTimes, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Signal, Size,
+    Page, ProbeTimes, Probing, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Signal, Size,
     Spread, Start, Stay, Wait, WrittenRecords, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
@@ -349,7 +349,7 @@ impl Dice {
                     true => ProbeTimes::Every(self.ms(&[3, 100])),
                     false => ProbeTimes::Listed([0, 1, 40, 41, 900].map(Duration::from_millis).into()),
                 };
-                App::Probe(Probe { size: *self.pick(&[1, 56, 1472]), times, count })
+                App::Probe(Probing { size: *self.pick(&[1, 56, 1472]), times, count })
             }
             6 => {
                 let interval = Wait::Exponential { mean: self.ms(&[5, 100, 700]) };

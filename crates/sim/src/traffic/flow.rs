@@ -6,7 +6,7 @@ use super::send_times::SendTimes;
 use crate::distribution::clocks;
 use crate::ids::{EndpointId, NodeId};
 use crate::link::Downtime;
-use crate::record::{Arrived, Completions, Histogram, Probes};
+use crate::record::{Arrived, Completions, Histogram};
 use crate::spec::{App, Flow, Reader};
 use bentpipe_tcp::{Config, Counters};
 use bentpipe_units::{Duration, Rate, Stream, Time};
@@ -51,8 +51,6 @@ pub(crate) struct FlowState {
     completions: Option<Box<Completions>>,
     /// Statistics of its datagrams. None if it uses connections.
     pub(super) arrived: Option<Box<Arrived>>,
-    /// Its probes. None before the first.
-    pub(super) probes: Option<Box<Probes>>,
     /// Stream keys of the tie-breakers of its endpoints.
     ties: [[u64; 2]; 2],
     /// Stream key of the random choices of its congestion controls.
@@ -95,7 +93,6 @@ impl FlowState {
             rtts: Histogram::default(),
             completions: (!flow.app.is_single() && flow.app.has_transport()).then(Box::default),
             arrived: (!flow.app.has_transport()).then(Box::default),
-            probes: None,
             seeds: Stream::new(seed, component, "cc").key(),
             ties: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose).key()),
         }

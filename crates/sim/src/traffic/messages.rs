@@ -55,9 +55,9 @@ impl Traffic {
             let flow = &mut self.flows[packet.flow()];
             if let Some(arrived) = &mut flow.arrived {
                 arrived.lost += 1;
-            }
-            if let Some(probes) = &mut flow.probes {
-                probes.on_loss(packet.sent_at(), at, cause);
+                if let Some(probes) = &mut arrived.probes {
+                    probes.on_loss(packet.sent_at(), at, cause);
+                }
             }
         }
         None
@@ -105,7 +105,7 @@ impl Traffic {
     /// Counts a datagram that has arrived. The other end answers a probe, and each copy of it.
     pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet, sent_at: Time) {
         let flow = &mut self.flows[packet.flow()];
-        if let Some(probes) = &mut flow.probes {
+        if let Some(probes) = flow.arrived.as_mut().and_then(|arrived| arrived.probes.as_mut()) {
             if packet.is_to_sender() {
                 let rtt = probes.on_answer(sent_at, now);
                 return rtt.into_iter().for_each(|rtt| flow.rtts.record_span(rtt));

@@ -40,7 +40,7 @@ impl Traffic {
     /// Returns the rows of each flow of probes: one for each probe.
     pub(crate) fn probe_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = ProbeRow<'a>> {
         let flows = scenario.flows.iter().zip(&self.flows);
-        let flows = flows.filter_map(|(flow, state)| Some((&flow.name, state.probes.as_deref()?)));
+        let flows = flows.filter_map(|(flow, state)| Some((&flow.name, state.arrived.as_ref()?.probes.as_ref()?)));
         flows.flat_map(|(name, probes)| probes.rows(name))
     }
 

@@ -3,7 +3,7 @@
 use crate::scenario::report::{below, Report};
 use crate::scenario::trace;
 use crate::spec::{
-    App as Spec, Arrivals, Bulk, Datagrams, Gaps, Page, Probe, ProbeTimes, Reader, RequestResponse, Size, Wait,
+    App as Spec, Arrivals, Bulk, Datagrams, Gaps, Page, ProbeTimes, Probing, Reader, RequestResponse, Size, Wait,
     WrittenRecords,
 };
 use bentpipe_units::settings::{Bytes, Fields, Share, Typed, Value};
@@ -143,7 +143,7 @@ impl App {
             Self::Probe { interval, ref times, size, count } => {
                 check_datagram(size, report, &key("size"));
                 let times = probe_times(interval, times.as_ref(), report, path);
-                Spec::Probe(Probe { size, times, count })
+                Spec::Probe(Probing { size, times, count })
             }
             Self::Greedy => Spec::Greedy,
             Self::Port => Spec::Port,
@@ -233,7 +233,7 @@ impl App {
             Spec::Records(records) => (Self::Records(records), None),
             Spec::RequestResponse(exchanges) => (Self::RequestResponse(exchanges), None),
             Spec::Page(page) => (Self::Page(page), page.multiplexed.then_some("connections")),
-            Spec::Probe(Probe { size, ref times, count }) => match times {
+            Spec::Probe(Probing { size, ref times, count }) => match times {
                 &ProbeTimes::Every(interval) => (Self::Probe { interval, times: None, size, count }, None),
                 ProbeTimes::Listed(times) => {
                     let times = Some(ProbeTimesKeys::Listed(times.to_vec()));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Datagrams that the other end answers, sent without regard to the answers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Probe {
+pub struct Probing {
     /// Payload bytes of each, and of its answer.
     pub size: u16,
     /// When they are sent.
@@ -24,7 +24,7 @@ pub enum ProbeTimes {
     Listed(Arc<[Duration]>),
 }
 
-impl Probe {
+impl Probing {
     /// Returns the time of the probe `index`, if there is one.
     pub(crate) fn time(&self, index: u64) -> Option<Duration> {
         if self.count.is_some_and(|count| index >= count) {
@@ -48,7 +48,7 @@ impl Probe {
     }
 }
 
-impl Facts for Probe {
+impl Facts for Probing {
     const KIND: &'static str = "probe";
     const HAS_TRANSPORT: bool = false;
 

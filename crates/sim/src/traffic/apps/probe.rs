@@ -3,14 +3,15 @@
 use super::contract::{Application, Draws};
 use crate::ids::PathId;
 use crate::packet::DATAGRAM_HEADERS;
-use crate::spec::Probe;
+use crate::record::Probes;
+use crate::spec::Probing;
 use crate::traffic::sessions::{FlowSessions, Task};
 use bentpipe_units::Time;
 
 /// Progress of the application.
 #[derive(Clone, Debug)]
 pub(in crate::traffic) struct ProbeState {
-    spec: Probe,
+    spec: Probing,
     index: u64,
 }
 
@@ -23,9 +24,9 @@ impl ProbeState {
 }
 
 impl Application for ProbeState {
-    type Spec = Probe;
+    type Spec = Probing;
 
-    fn new(spec: Probe, _draws: &Draws<'_>) -> Self {
+    fn new(spec: Probing, _draws: &Draws<'_>) -> Self {
         Self { spec, index: 0 }
     }
 
@@ -38,7 +39,9 @@ impl Application for ProbeState {
         let (now, size, id) = (sessions.now, self.spec.size, sessions.id);
         let flow = sessions.flow();
         flow.totals_mut().on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
-        flow.probes.get_or_insert_with(Box::default).on_sent(now);
+        if let Some(arrived) = &mut flow.arrived {
+            arrived.probes.get_or_insert_with(Probes::default).on_sent(now);
+        }
         self.index += 1;
         self.wait(sessions);
         sessions.pool.tasks.push_back(Task::Send(PathId::there(id), size, now));
