@@ -52,8 +52,62 @@ def test_they_are_saved_and_read(result, tmp_path):
     assert result.to_dict()["transfers"]["flow"][0] in ("files", "pages")
 
 
+PING = {
+    "title": "ping",
+    "duration": "10.5 s",
+    "link": {
+        "l": {"from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "20 ms", "outage": {"spans": [["5 s", "6 s"]]}}
+    },
+    "flow": {"ping": {"from": "a", "to": "b", "app": {"kind": "probe", "interval": "500 ms", "size": "97 B"}}},
+}
+
+
+def test_each_probe_has_a_row_with_its_round_trip_or_the_cause_of_its_loss(tmp_path):
+    result = bp.run(PING)
+    assert result.probes.columns == [column["name"] for column in catalog.dictionary()["probes"]]
+    assert result.probes["sent_s"].to_list() == [k / 2 for k in range(22)]
+    lost = result.probes.filter(pl.col("outcome") == "lost")
+    assert lost["rtt_s"].null_count() == lost.height == 2
+    assert set(lost["cause"]) == {"outage"}
+    # 125 B take 1 ms each way.
+    assert result.probes["rtt_s"].drop_nulls().to_list() == pytest.approx([0.042] * 20)
+    assert result.flows["rtt_mean_s"][0] == pytest.approx(0.042)
+    assert result.estimate("run", "loss").mean == pytest.approx(100 * 2 / 22)
+    result.save(tmp_path / "r")
+    assert RunResult.load(tmp_path / "r").probes.equals(result.probes)
+
+
+def test_a_folder_of_a_version_without_probes_has_none(tmp_path):
+    bp.run(PING).save(tmp_path / "r")
+    (tmp_path / "r" / "probes.parquet").unlink()
+    loaded = RunResult.load(tmp_path / "r")
+    assert loaded.probes.columns == [column["name"] for column in catalog.dictionary()["probes"]]
+    assert loaded.probes.is_empty()
+    assert loaded.tables.scan("probes").collect().is_empty()
+
+
+def test_probes_leave_at_the_instants_of_a_measurement(tmp_path):
+    (tmp_path / "ping.csv").write_text("sent_s,rtt_ms\n1700000000.25,30\n1700000000.5,31\n1700000001.125,29\n")
+    (tmp_path / "path.toml").write_text(
+        """
+        duration = "5 s"
+        [link.l]
+        from = "a"
+        to = "b"
+        rate = "1 Mbit/s"
+        delay = "20 ms"
+        [flow.ping]
+        from = "a"
+        to = "b"
+        app = { kind = "probe", times = { file = "ping.csv", column = "sent_s" } }
+        """
+    )
+    assert bp.run(tmp_path / "path.toml").probes["sent_s"].to_list() == [0.0, 0.25, 0.875]
+
+
 def test_without_them_the_tables_are_empty(small):
     result = bp.run(small)
+    assert result.probes.is_empty()
     assert result.completions.is_empty()
     assert result.transfers.is_empty()
     assert result.datagrams.is_empty()

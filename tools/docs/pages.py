@@ -43,6 +43,7 @@ TABLES = {
     "completions": "A row per flow that makes several transfers, and class of sizes.",
     "transfers": "A row per transfer that is complete.",
     "datagrams": "A row per flow of datagrams.",
+    "probes": "A row per probe.",
     "losses": "A row per packet that is lost; the series `losses`.",
     "critical_path": "A row per flow and part of its time; the series `critical_path`.",
     "path_parts": "The parts of the time in the table `critical_path`.",

@@ -23,6 +23,7 @@ pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound
     tables.set_item("completions", table(py, &result.completions)?)?;
     tables.set_item("transfers", table(py, &result.transfers)?)?;
     tables.set_item("datagrams", table(py, &result.datagrams)?)?;
+    tables.set_item("probes", table(py, &result.probes)?)?;
     tables.set_item("summary", table(py, &result.summary)?)?;
     tables.set_item("series", series)?;
     tables.set_item("events", table(py, &result.events)?)?;
@@ -195,6 +196,7 @@ pub(crate) fn dictionary() -> Value {
         "completions": columns(dictionary::COMPLETIONS),
         "transfers": columns(dictionary::TRANSFERS),
         "datagrams": columns(dictionary::DATAGRAMS),
+        "probes": columns(dictionary::PROBES),
         "summary": columns(dictionary::SUMMARY),
         "series": Value::Array(series.collect()),
         "events": columns(dictionary::EVENTS),

@@ -14,6 +14,7 @@ mod notices;
 mod ns2;
 mod peach;
 mod ports;
+mod probes;
 mod processing;
 mod proxies;
 mod recorded;

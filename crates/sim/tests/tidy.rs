@@ -2,8 +2,8 @@
 //! the line, and all of them at once.
 
 use bentpipe_sim::dictionary::{
-    Column, CAUSES, COMPLETIONS, CRITICAL_PATH, DATAGRAMS, DROPS, EVENTS, FLOWS, LINKS, LOSSES, PATH_PARTS, SERIES,
-    SUMMARY, TRANSFERS,
+    Column, CAUSES, COMPLETIONS, CRITICAL_PATH, DATAGRAMS, DROPS, EVENTS, FLOWS, LINKS, LOSSES, PATH_PARTS, PROBES,
+    SERIES, SUMMARY, TRANSFERS,
 };
 use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_tcp::cc::CcKind;
@@ -390,6 +390,7 @@ fn each_column_has_a_unit_and_a_meaning() {
     let tables = tables.chain([
         ("transfers", TRANSFERS),
         ("datagrams", DATAGRAMS),
+        ("probes", PROBES),
         ("losses", LOSSES),
         ("critical_path", CRITICAL_PATH),
         ("path_parts", PATH_PARTS),

@@ -74,10 +74,10 @@ table! {
         challenged: whole, "1", "Segments that asked the sender for a challenge ACK (RFC 5961), whether one was sent or not.";
         tcp_efficiency_pct: real, "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2).";
         information_efficiency: real, "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005).";
-        rtt_to: text, "", "Far end of the round trips measured at the sender: the flow's other end, or the first proxy on its way that acknowledges in its place (`split`, `satpep`, `cache`, `spoof`); empty for datagrams.";
+        rtt_to: text, "", "Far end of the round trips measured at the sender: the flow's other end, or the first proxy on its way that acknowledges in its place (`split`, `satpep`, `cache`, `spoof`); empty for datagrams except probes.";
         rtt_min_s: real, "s", "Smallest round-trip time seen, never from retransmitted segments.";
-        rtt_mean_s: real, "s", "Mean round-trip time over ACKs of new data.";
-        rtt_p50_s: real, "s", "Median round-trip time over ACKs of new data (upper edge of a bin of at most 1.6 %).";
+        rtt_mean_s: real, "s", "Mean round-trip time over ACKs of new data, or over the answers to probes.";
+        rtt_p50_s: real, "s", "Median of the same (upper edge of a bin of at most 1.6 %).";
         rtt_p95_s: real, "s", "95 % quantile of the same.";
         rtt_p99_s: real, "s", "99 % quantile of the same.";
         cwnd_end_bytes: real, "B", "Congestion window at the end of the flow's latest connection, at the end that answers where both send data; missing without a connection.";
@@ -163,8 +163,8 @@ table! {
     DATAGRAMS, DatagramRow {
         flow: text, "", "Name of the flow.";
         sent_packets: whole, "1", "Datagrams sent.";
-        arrived_packets: whole, "1", "Datagrams that arrived, copies included.";
-        lost_packets: whole, "1", "Datagrams lost. Other missing datagrams were under way when the run ended.";
+        arrived_packets: whole, "1", "Datagrams that arrived, copies included; answers to probes not.";
+        lost_packets: whole, "1", "Datagrams lost, answers to probes included. Other missing datagrams were under way when the run ended.";
         loss_pct: real, "%", "100 x lost / sent.";
         delay_min_s: real, "s", "Shortest one-way delay, from sending to arrival (RFC 7679).";
         delay_mean_s: real, "s", "Mean one-way delay.";
@@ -172,6 +172,20 @@ table! {
         delay_p95_s: real, "s", "95 % quantile of the same.";
         delay_p99_s: real, "s", "99 % quantile of the same.";
         jitter_s: real, "s", "Mean absolute difference of the delays of datagrams that arrived one after the other (RFC 3393 §1.1).";
+    }
+}
+
+table! {
+    /// One row per probe, by flow in the order of sending.
+    PROBES, ProbeRow {
+        flow: text, "", "Name of the flow.";
+        number: whole, "1", "Number among those of the flow, from 0.";
+        outcome: text, "", "`answered`, `lost` (the probe or its answer), or `under-way` when the run ended.";
+        sent_s: real, "s", "Instant at which it was sent.";
+        rtt_s: real, "s", "Round-trip time: from sending the probe to the arrival of its first answer (RFC 2681); missing without one.";
+        forward_s: real, "s", "One-way delay to the other end, which answers at once (RFC 7679); missing if the probe did not arrive there.";
+        reverse_s: real, "s", "One-way delay of the answer; missing without one from the other end. `rtt_s` is the sum of both.";
+        cause: text, "", "Why the probe or its answer was lost: see the list of causes; empty unless `lost`.";
     }
 }
 

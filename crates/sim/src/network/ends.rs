@@ -4,7 +4,7 @@ use super::critical::Acting;
 use super::Network;
 use crate::dictionary::{Cause, EventKind};
 use crate::engine::Source;
-use crate::ids::{EndpointId, FlowId, NodeId, PathId};
+use crate::ids::{EndpointId, FlowId, NodeId};
 use crate::packet::{Packet, NO_BODY};
 use crate::record::{LossPlace, StopReason};
 use crate::traffic::{event_kind, event_of_segment, Task};
@@ -112,9 +112,10 @@ impl Network {
                     self.drive_apart(at, endpoint);
                 }
                 Task::Rearm(flow) => self.rearm_flow(flow),
-                Task::Send(flow, size) => {
-                    let mut packet = Packet::datagram(at, flow, size, self.routes.first(PathId::there(flow)))
-                        .in_class(self.scenario.flows[flow].class);
+                Task::Send(path, size, of) => {
+                    let mut packet = Packet::datagram(of, path.flow(), size, self.routes.first(path))
+                        .towards(path)
+                        .in_class(self.scenario.flows[path.flow()].class);
                     self.ledger.sent += 1;
                     if self.observers.is_any {
                         self.see_sent(&packet);
@@ -269,6 +270,8 @@ impl Network {
             self.deliver_to_port(packet);
         }
         self.bodies.release(packet);
+        // The answer to a probe.
+        self.carry_out_tasks(at);
     }
 
     /// A message to an end of a connection, if that is still there.

@@ -1,6 +1,6 @@
 //! Builds the tables of a run from its components. Definitions: [`dictionary`](crate::dictionary).
 
-use crate::dictionary::{CompletionRow, DatagramRow, FlowRow, LinkRow, SummaryRow, Table};
+use crate::dictionary::{CompletionRow, DatagramRow, FlowRow, LinkRow, ProbeRow, SummaryRow, Table};
 use crate::link::LazyLink;
 use crate::middlebox::{AnyMiddlebox, Middlebox};
 use crate::record::{ratio, Drops, Names, Recorded, Recorder, RunResult, StopReason};
@@ -47,6 +47,7 @@ pub(crate) fn assemble(
         completions: CompletionRow::table(traffic.completion_rows(scenario)),
         transfers,
         datagrams: DatagramRow::table(traffic.datagram_rows(scenario)),
+        probes: ProbeRow::table(traffic.probe_rows(scenario)),
         summary,
         series,
         events,

@@ -132,7 +132,8 @@ impl Packet {
         }
     }
 
-    /// A datagram of `flow`. It remembers when it was sent, where segments have their sequence numbers.
+    /// A datagram of `flow`. It remembers when it was sent, where segments have their sequence numbers. An answer remembers
+    /// when its probe was sent.
     pub(crate) fn datagram(now: Time, flow: FlowId, len: u16, first_hop: u32) -> Self {
         Self {
             at: Time::ZERO,
@@ -164,8 +165,14 @@ impl Packet {
 
     /// A packet of a stranger on this path, of which `header_len` bytes are its header.
     pub(crate) fn foreign(path: PathId, len: u16, header_len: u8, body: u32) -> Self {
-        let datagram = Self::datagram(Time::ZERO, path.flow(), len, UNROUTED);
-        Self { body, header_len, flags: if path.is_back() { TO_SENDER } else { 0 }, ..datagram }
+        Self { body, header_len, ..Self::datagram(Time::ZERO, path.flow(), len, UNROUTED).towards(path) }
+    }
+
+    /// The same packet in the direction of `path`.
+    #[must_use]
+    pub(crate) fn towards(self, path: PathId) -> Self {
+        let flags = if path.is_back() { self.flags | TO_SENDER } else { self.flags & !TO_SENDER };
+        Self { flags, ..self }
     }
 
     /// Its flow.

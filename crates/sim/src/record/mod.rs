@@ -5,11 +5,13 @@
 
 mod drops;
 mod histogram;
+mod probes;
 mod recorder;
 mod transfers;
 
 pub(crate) use drops::{Drops, LossPlace};
 pub(crate) use histogram::Histogram;
+pub(crate) use probes::Probes;
 pub(crate) use recorder::{LossSize, Recorded, Recorder, Sample};
 pub(crate) use transfers::{Arrived, Completions, Transfer};
 
@@ -52,6 +54,8 @@ pub struct RunResult {
     pub transfers: Table,
     /// One row per flow of datagrams.
     pub datagrams: Table,
+    /// One row per probe.
+    pub probes: Table,
     /// One row.
     pub summary: Table,
     /// (name, rows of `time_s`, `flow` or `link`, value) for each recorded series.

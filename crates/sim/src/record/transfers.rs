@@ -1,6 +1,6 @@
 //! Records of transfers: statistics of all, by flow and by size, and the first ones individually.
 
-use super::Histogram;
+use super::{Histogram, Probes};
 use crate::dictionary::{Table, TransferRow};
 use crate::ids::FlowId;
 use bentpipe_units::{Duration, Time};
@@ -148,6 +148,8 @@ pub(crate) struct Arrived {
     variation: Duration,
     /// Datagrams lost on the path.
     pub(crate) lost: u64,
+    /// None before the first probe.
+    pub(crate) probes: Option<Probes>,
 }
 
 impl Arrived {

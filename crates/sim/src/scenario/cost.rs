@@ -12,6 +12,8 @@ const HOPS_MAX: f64 = 1e11;
 const CHANGES_MAX: f64 = 1e9;
 /// Largest number of arrivals. Each may still be open at the end of the run and takes some kilobytes.
 const TRANSFERS_MAX: f64 = 1e6;
+/// Largest number of probes. Each has a row of the result, and takes up to a hundred bytes.
+const PROBES_MAX: f64 = 1e7;
 /// Largest number of waiting packets: half a gigabyte or more.
 const WAITING_MAX: f64 = 1e7;
 /// Bytes of headers in a data packet, without options.
@@ -64,6 +66,13 @@ pub(super) fn refuse(scenario: &Scenario, routes: &RoutesOverTime) -> Option<Too
     if total > TRANSFERS_MAX {
         let message = format!("makes about {total:.1e} transfers arrive");
         let expected = format!("expected at most {TRANSFERS_MAX:.0e}; lower the load or the duration");
+        return TooMuch::new(["duration"], message, expected);
+    }
+    let probing = |flow: &Flow| if let App::Probe(probe) = &*flow.app { probe.probes(seconds) } else { 0.0 };
+    let total: f64 = scenario.flows.iter().map(probing).sum();
+    if total > PROBES_MAX {
+        let message = format!("makes about {total:.1e} probes");
+        let expected = format!("expected at most {PROBES_MAX:.0e}; lengthen their interval or shorten the duration");
         return TooMuch::new(["duration"], message, expected);
     }
     let changes = scenario
@@ -125,10 +134,7 @@ fn waiting(scenario: &Scenario, routes: &RoutesOverTime) -> Vec<f64> {
     let carried = |link: LinkId, size: f64| scenario.links[link].largest_for(size as u64).as_bps() as f64 / 8.0;
     // Offered load of each link in bytes and packets per second.
     let offered = routes.peaks(&scenario.flows, scenario.links.len(), |flow| {
-        let (mut bytes, size) = match &*scenario.flows[flow].app {
-            App::Datagrams(datagrams) => (datagrams.bytes_per_second(), f64::from(datagrams.size)),
-            _ => (0.0, 1.0),
-        };
+        let (mut bytes, size) = scenario.flows[flow].app.datagrams().unwrap_or((0.0, 1.0));
         move |link| {
             let comes = bytes;
             bytes = bytes.min(carried(link, size));

@@ -58,10 +58,7 @@ fn packets_of_transfer(flow: &Flow, arrivals: &Arrivals) -> (f64, f64) {
 
 /// Returns the largest packet that the flow sends towards its receiver, in bytes.
 pub(super) fn largest_packet(flow: &Flow) -> u64 {
-    match *flow.app {
-        App::Datagrams(datagrams) => u64::from(datagrams.size) + DATAGRAM_HEADERS,
-        _ => full_packet(&flow.tcp),
-    }
+    flow.app.datagrams().map_or_else(|| full_packet(&flow.tcp), |(_, size)| size as u64 + DATAGRAM_HEADERS)
 }
 
 /// Returns the bytes of a full segment with its headers.
@@ -77,15 +74,14 @@ fn header_len(tcp: &Config) -> u64 {
 /// Returns the mean bytes, with headers, and packets per second that a flow offers to links, if it does not adapt to
 /// them.
 fn offered(flow: &Flow) -> (f64, f64) {
+    if let Some((bytes, size)) = flow.app.datagrams() {
+        return (bytes * (size + DATAGRAM_HEADERS as f64) / size, bytes / size);
+    }
     match &*flow.app {
         App::Arrivals(arrivals) => {
             let (bytes, packets) = packets_of_transfer(flow, arrivals);
             let seconds = arrivals.interval.as_secs_f64();
             (bytes / seconds, packets / seconds)
-        }
-        App::Datagrams(datagrams) => {
-            let (bytes, size) = (datagrams.bytes_per_second(), f64::from(datagrams.size));
-            (bytes * (size + DATAGRAM_HEADERS as f64) / size, bytes / size)
         }
         _ => (0.0, 0.0),
     }

@@ -124,7 +124,7 @@ fn a_minimal_scenario_with_hosts_as_in_the_rfcs_has_the_defaults_of_the_standard
     let scenario = read(&format!("{MINIMAL}[tcp]\nlike = \"rfc\"\n"));
     assert_eq!(*scenario.flows[0].tcp, Config::default());
     assert_eq!(scenario.flows[0].tcp.rto.phase, ClockPhase::Random);
-    assert_eq!((*scenario.flows[0].app, scenario.flows[0].start), (App::Greedy, Start::At(Time::ZERO)));
+    assert_eq!((&*scenario.flows[0].app, scenario.flows[0].start), (&App::Greedy, Start::At(Time::ZERO)));
     assert_eq!((scenario.seed, scenario.title.as_str()), (1, ""));
     assert_eq!(scenario.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(scenario.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>(), ["up.forward", "up.reverse"]);
@@ -845,6 +845,8 @@ fn app() -> impl Strategy<Value = Json> {
         r#"{"kind": "page", "connections": 2, "page_scale": 0.37, "tls_rtts": 2, "count": 7}"#,
         r#"{"kind": "cbr", "rate": "10 kbit/s", "jitter": "100 ms"}"#,
         r#"{"kind": "poisson", "rate": "10 kbit/s", "size": "100 B"}"#,
+        r#"{"kind": "probe", "interval": "20 ms", "size": "100 B", "count": 5}"#,
+        r#"{"kind": "probe", "times": ["0 s", "1.5 ms", "2 s"]}"#,
         r#"{"kind": "on-off", "peak": "10 kbit/s", "on": "1 s", "off": {"kind": "exponential", "mean": "2 s"}}"#,
     ];
     prop::sample::select(apps.map(|text| serde_json::from_str::<Json>(text).unwrap()).to_vec())
@@ -898,7 +900,7 @@ fn scenario() -> impl Strategy<Value = Json> {
                 .into_iter()
                 .enumerate()
                 .map(|(n, ((from, step, app), tcp, count))| {
-                    let is_datagrams = ["cbr", "poisson", "on-off"].contains(&app["kind"].as_str().unwrap_or(""));
+                    let is_datagrams = ["cbr", "poisson", "on-off", "probe"].contains(&app["kind"].as_str().unwrap_or(""));
                     let mut flow = serde_json::json!({
                         "from": format!("n{from}"), "to": format!("n{}", (from + step) % 4), "count": count, "app": app,
                     });

@@ -73,6 +73,35 @@ pub(super) fn chances(file: &str, column: Option<&str>, report: &mut Report<'_>,
     })
 }
 
+/// Reads the instants of a column, by default the first, as times since the first of them. They increase.
+pub(super) fn instants(file: &str, column: Option<&str>, report: &mut Report<'_>, path: &[String]) -> Vec<Duration> {
+    read(file, report, path, |text| {
+        let table = Table::of(text)?;
+        let chosen = column.map_or(Some(0), |column| table.names.iter().position(|name| *name == column));
+        let Some(chosen) = chosen else {
+            let message = format!("has no column \"{}\"", column.unwrap_or_default());
+            let expected = format!("expected column to be one of: {}", table.names.join(", "));
+            return Err(Fault::new(table.line, message, expected));
+        };
+        let name = table.names[chosen];
+        let mut clock = Clock::of(name).ok_or_else(|| unnamed(table.line, name, "_s, _ms, _us or _ns"))?;
+        let mut times: Vec<Duration> = Vec::new();
+        for (line, cells) in table.rows() {
+            let cell = cells?[chosen];
+            let time = clock.read(line, cell)? - Time::ZERO;
+            if times.last().is_some_and(|last| *last == time) {
+                let message = format!("\"{}\" is the instant of the previous line", shown(cell));
+                return Err(Fault::new(line, message, "expected instants that increase"));
+            }
+            times.push(time);
+            if times.len() > POINTS_MAX {
+                return Err(too_many(line));
+            }
+        }
+        Ok(times)
+    })
+}
+
 /// Reads starts and ends from the first two columns. Their times are those of the run.
 pub(super) fn spans(file: &str, report: &mut Report<'_>, path: &[String]) -> Vec<(Time, Time)> {
     read(file, report, path, |text| {
@@ -216,8 +245,8 @@ fn columns<T, R: Fn(&str) -> Result<T, String>>(
     reader: impl FnOnce(&str) -> Result<R, &'static str>,
 ) -> Result<Vec<(Time, T)>, Fault> {
     let table = Table::of(text)?;
-    let tick =
-        unit_of(table.names[0], TIMES).ok_or_else(|| unnamed(table.line, table.names[0], "_s, _ms, _us or _ns"))?;
+    let mut clock =
+        Clock::of(table.names[0]).ok_or_else(|| unnamed(table.line, table.names[0], "_s, _ms, _us or _ns"))?;
     let chosen = match column {
         Some(column) => table.names.iter().position(|name| *name == column).filter(|&at| at > 0),
         None => Some(1).filter(|_| table.names.len() == 2),
@@ -232,26 +261,42 @@ fn columns<T, R: Fn(&str) -> Result<T, String>>(
     };
     let name = table.names[chosen];
     let value = reader(name).map_err(|units| unnamed(table.line, name, units))?;
-    let (mut points, mut first): (Vec<(Time, T)>, Option<u128>) = (Vec::new(), None);
+    let mut points: Vec<(Time, T)> = Vec::new();
     for (line, cells) in table.rows() {
         let cells = cells?;
-        let ticks =
-            quantity::nearest(cells[0], tick).map_err(|why| wrong(line, cells[0], &is_not("an instant", why)))?;
-        let since = ticks.checked_sub(*first.get_or_insert(ticks)).and_then(|since| u64::try_from(since).ok());
-        let last = points.last().map_or(Time::ZERO, |point| point.0);
-        let Some(at) = since.map(Time::from_ps).filter(|at| *at >= last) else {
-            return Err(Fault::new(
-                line,
-                format!("\"{}\" is before the previous line, or centuries after it", shown(cells[0])),
-                "expected instants in order",
-            ));
-        };
+        let at = clock.read(line, cells[0])?;
         put(&mut points, at, value(cells[chosen]).map_err(|why| wrong(line, cells[chosen], &why))?);
         if points.len() > POINTS_MAX {
             return Err(too_many(line));
         }
     }
     Ok(points)
+}
+
+/// A column of instants. They count from the first.
+struct Clock {
+    tick: u64,
+    first: Option<u128>,
+    last: Time,
+}
+
+impl Clock {
+    /// The column `name`, if its name ends in a unit of time.
+    fn of(name: &str) -> Option<Self> {
+        Some(Self { tick: unit_of(name, TIMES)?, first: None, last: Time::ZERO })
+    }
+
+    /// Returns the instant of the next row.
+    fn read(&mut self, line: usize, cell: &str) -> Result<Time, Fault> {
+        let ticks = quantity::nearest(cell, self.tick).map_err(|why| wrong(line, cell, &is_not("an instant", why)))?;
+        let since = ticks.checked_sub(*self.first.get_or_insert(ticks)).and_then(|since| u64::try_from(since).ok());
+        let Some(at) = since.map(Time::from_ps).filter(|at| *at >= self.last) else {
+            let message = format!("\"{}\" is before the previous line, or centuries after it", shown(cell));
+            return Err(Fault::new(line, message, "expected instants in order"));
+        };
+        self.last = at;
+        Ok(at)
+    }
 }
 
 /// Rain as a gauge or a beacon measures it.

@@ -1,11 +1,15 @@
 //! Applications of flows.
 
+mod probe;
+
+pub use probe::{ProbeTimes, Probing};
+
 use super::{Size, Wait};
 use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, Duration, Rate};
 
 /// Application of a flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum App {
     /// Unlimited data, as the window allows, until the run ends.
     Greedy,
@@ -26,6 +30,8 @@ pub enum App {
     Page(Page),
     /// Datagrams, sent without regard to losses.
     Datagrams(Datagrams),
+    /// Datagrams that the other end answers.
+    Probe(Probing),
     /// No data: packets are given to its two ends from outside, and taken out there (`Network`).
     Port,
 }
@@ -48,6 +54,7 @@ macro_rules! each {
             App::RequestResponse($keys) => $value,
             App::Page($keys) => $value,
             App::Datagrams($keys) => $value,
+            App::Probe(ref $keys) => $value,
             App::Port => {
                 let $keys = Port;
                 $value
@@ -97,6 +104,11 @@ impl App {
         each!(self, keys => keys.catalogue())
     }
 
+    /// Returns the mean payload per second and the payload of each datagram, bytes, if it sends datagrams.
+    pub(crate) fn datagrams(&self) -> Option<(f64, f64)> {
+        each!(self, keys => keys.datagrams())
+    }
+
     /// Estimates its packets in a run, at most.
     pub(crate) fn packets(&self, capacity: &Capacity) -> f64 {
         each!(self, keys => keys.packets(capacity))
@@ -137,6 +149,10 @@ trait Facts {
     fn is_random(&self) -> bool;
 
     fn catalogue(&self) -> Option<Catalogue> {
+        None
+    }
+
+    fn datagrams(&self) -> Option<(f64, f64)> {
         None
     }
 
@@ -532,6 +548,10 @@ impl Facts for Datagrams {
 
     fn is_random(&self) -> bool {
         !matches!(self.gaps, Gaps::Constant { jitter: Duration::ZERO, .. })
+    }
+
+    fn datagrams(&self) -> Option<(f64, f64)> {
+        Some((self.bytes_per_second(), self.size.into()))
     }
 
     fn packets(&self, capacity: &Capacity) -> f64 {

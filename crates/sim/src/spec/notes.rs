@@ -1,7 +1,7 @@
 //! Notes on a scenario that need no run: those of its reader, and congestion controls without the bounded window that
 //! they need.
 
-use super::{App, Flow, Queue, Scenario};
+use super::{Flow, Queue, Scenario};
 use bentpipe_tcp::cc::Unbounded;
 
 /// Names that a note gives before it counts.
@@ -50,7 +50,7 @@ impl Scenario {
     }
 
     fn unbounded(&self, flow: &Flow) -> Option<Unbounded> {
-        if matches!(&*flow.app, App::Datagrams(_) | App::Port) {
+        if !flow.app.has_transport() {
             return None;
         }
         let serves_probes_last = || {

@@ -63,7 +63,7 @@ fn outcomes<'a>(scenario: &'a Scenario, result: &'a RunResult) -> impl Iterator<
     let outcomes = result.flows.text("outcome");
     (0..outcomes.len()).map(move |row| {
         let [delivered, acked] = columns.map(|column| column[row] as u64);
-        (*scenario.flows[row].app, outcomes[row].as_str(), delivered, acked)
+        ((*scenario.flows[row].app).clone(), outcomes[row].as_str(), delivered, acked)
     })
 }
 
@@ -85,6 +85,7 @@ proptest! {
         prop_assert_eq!(&result.flows, &expected.flows);
         prop_assert_eq!(&result.transfers, &expected.transfers);
         prop_assert_eq!(&result.datagrams, &expected.datagrams);
+        prop_assert_eq!(&result.probes, &expected.probes);
         prop_assert_eq!(&result.events, &expected.events);
         for (series, expected) in result.series.iter().zip(&expected.series) {
             prop_assert_eq!(series, expected);
@@ -145,7 +146,7 @@ proptest! {
         for (app, outcome, delivered, acked) in outcomes(&scenario, &result) {
             prop_assert!(acked <= delivered, "{} of {} acknowledged", acked, delivered);
             match (app, outcome) {
-                (App::Datagrams(_) | App::Port, "running" | "waiting") => {}
+                (App::Datagrams(_) | App::Probe(_) | App::Port, "running" | "waiting") => {}
                 (app, "completed") if app.count().is_some() => {}
                 (app, "running" | "aborted" | "waiting") if !app.is_single() && app.has_transport() => {}
                 (App::File { size }, "completed") => prop_assert_eq!((delivered, acked), (size, size)),

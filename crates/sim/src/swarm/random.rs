@@ -8,8 +8,8 @@ use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig,
 use crate::spec::{
     App, Arq, Arrivals, Bulk, Catalogue, Coded, Coding, Combining, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit,
     Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize,
-    Page, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Signal, Size, Spread, Start, Stay,
-    Wait, WrittenRecords, MILLIONTHS,
+    Page, ProbeTimes, Probing, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Signal, Size,
+    Spread, Start, Stay, Wait, WrittenRecords, MILLIONTHS,
 };
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, Feedback, SsthreshRounding};
@@ -343,7 +343,14 @@ impl Dice {
     /// Everything is frequent and small, so that connections come and go.
     fn app(&mut self) -> App {
         let count = self.coin().then(|| 1 + self.below(4));
-        match self.below(8) {
+        match self.below(9) {
+            8 => {
+                let times = match self.coin() {
+                    true => ProbeTimes::Every(self.ms(&[3, 100])),
+                    false => ProbeTimes::Listed([0, 1, 40, 41, 900].map(Duration::from_millis).into()),
+                };
+                App::Probe(Probing { size: *self.pick(&[1, 56, 1472]), times, count })
+            }
             6 => {
                 let interval = Wait::Exponential { mean: self.ms(&[5, 100, 700]) };
                 App::Records(WrittenRecords { size: self.size(), interval, count })

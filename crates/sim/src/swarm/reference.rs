@@ -343,7 +343,8 @@ impl<'a> Reference<'a> {
             if self.traffic.flows[packet.flow()].is_port() {
                 self.left.push((self.now, packet.path(), packet.size()));
             }
-            return self.bodies.release(&packet);
+            self.bodies.release(&packet);
+            return self.carry_out_tasks();
         }
         let endpoint = packet.endpoint();
         if let Some(label) = self.bodies.label(&packet) {
@@ -409,11 +410,11 @@ impl<'a> Reference<'a> {
                 }
                 Task::Drive(endpoint) => self.drive(endpoint),
                 Task::Rearm(flow) => self.enter_flow(flow),
-                Task::Send(flow, size) => {
+                Task::Send(path, size, of) => {
                     self.ledger.sent += 1;
-                    let ends = &self.scenario.flows[flow];
-                    let packet = Packet::datagram(self.now, flow, size, 0).in_class(ends.class);
-                    self.launch(ends.from, packet);
+                    let ends = &self.scenario.flows[path.flow()];
+                    let packet = Packet::datagram(of, path.flow(), size, 0).towards(path).in_class(ends.class);
+                    self.launch(if path.is_back() { ends.to } else { ends.from }, packet);
                 }
                 Task::Enter(flow) => {
                     if let Some(packet) = self.traffic.take_entering(self.now, flow) {

@@ -3,6 +3,7 @@
 use super::apps::AnyApp;
 use super::dispatch::Traffic;
 use super::host::AppWait;
+use super::sessions::Task;
 use crate::dictionary::Cause;
 use crate::ids::{EndpointId, FlowId};
 use crate::packet::{Label, Message, Packet, Recipient, Request, LOWEST};
@@ -51,8 +52,12 @@ impl Traffic {
                 return Some(offset);
             }
         } else if !packet.is_message() {
-            if let Some(arrived) = &mut self.flows[packet.flow()].arrived {
+            let flow = &mut self.flows[packet.flow()];
+            if let Some(arrived) = &mut flow.arrived {
                 arrived.lost += 1;
+                if let Some(probes) = &mut arrived.probes {
+                    probes.on_loss(packet.sent_at(), at, cause);
+                }
             }
         }
         None
@@ -97,9 +102,17 @@ impl Traffic {
         }
     }
 
-    /// Counts a datagram that has arrived.
+    /// Counts a datagram that has arrived. The other end answers a probe, and each copy of it.
     pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet, sent_at: Time) {
         let flow = &mut self.flows[packet.flow()];
+        if let Some(probes) = flow.arrived.as_mut().and_then(|arrived| arrived.probes.as_mut()) {
+            if packet.is_to_sender() {
+                let rtt = probes.on_answer(sent_at, now);
+                return rtt.into_iter().for_each(|rtt| flow.rtts.record_span(rtt));
+            }
+            probes.on_arrival(sent_at, now);
+            self.pool.tasks.push_back(Task::Send(packet.path().reverse(), packet.len, sent_at));
+        }
         if let Some(arrived) = &mut flow.arrived {
             arrived.add(now - sent_at);
         }

@@ -4,10 +4,10 @@ use super::dispatch::Traffic;
 use super::flow::{FlowState, Totals};
 use super::host::Host;
 use super::send_times::SendTimes;
-use crate::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, SenderSeries};
+use crate::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, ProbeRow, SenderSeries};
 use crate::ids::FlowId;
 use crate::record::{ratio, Completions, Sample};
-use crate::spec::{Flow, Scenario};
+use crate::spec::{App, Flow, Scenario};
 use bentpipe_tcp::{Event, PlainSegment, SendLimit};
 use bentpipe_units::{Duration, Time};
 
@@ -35,6 +35,13 @@ impl Traffic {
     /// Returns a row for each flow of datagrams.
     pub(crate) fn datagram_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = DatagramRow<'a>> {
         scenario.flows.iter().zip(&self.flows).filter_map(|(flow, state)| datagram_row(flow, state))
+    }
+
+    /// Returns the rows of each flow of probes: one for each probe.
+    pub(crate) fn probe_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = ProbeRow<'a>> {
+        let flows = scenario.flows.iter().zip(&self.flows);
+        let flows = flows.filter_map(|(flow, state)| Some((&flow.name, state.arrived.as_ref()?.probes.as_ref()?)));
+        flows.flat_map(|(name, probes)| probes.rows(name))
     }
 
     /// Returns the counters of each flow at `now`, present sessions included.
@@ -176,7 +183,11 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
         tcp_efficiency_pct: 100.0 * ratio((sent.sent_bytes - sent.retransmitted_bytes) as f64, sent.sent_bytes as f64),
         information_efficiency: ratio(sent.sent_bytes as f64, totals.sent_wire_bytes as f64)
             * ratio(received.arrived_segments as f64, sent.sent_segments as f64),
-        rtt_to: if flow.app.has_transport() { &scenario.nodes[scenario.answers_for(id)].name } else { "" },
+        rtt_to: match &*flow.app {
+            App::Probe(_) => &scenario.nodes[flow.to].name,
+            app if app.has_transport() => &scenario.nodes[scenario.answers_for(id)].name,
+            _ => "",
+        },
         rtt_min_s: state.rtts.min_s(),
         rtt_mean_s: state.rtts.mean_s(),
         rtt_p50_s: state.rtts.quantile_s(0.50),

@@ -5,7 +5,7 @@
 
 use super::flow::FlowState;
 use super::host::{AppWait, Host, Hosts};
-use crate::ids::{EndpointId, FlowId, NodeId};
+use crate::ids::{EndpointId, FlowId, NodeId, PathId};
 use crate::packet::{Origin, Packet, Request};
 use crate::record::{Recorder, Transfer};
 use bentpipe_tcp::{Connection, Notice, PathCache, Role};
@@ -25,8 +25,8 @@ pub(crate) enum Task {
     Drive(EndpointId),
     /// The timer of this flow has changed.
     Rearm(FlowId),
-    /// This flow sends a datagram with this many payload bytes.
-    Send(FlowId, u16),
+    /// A datagram with this many payload bytes leaves on this path. It is of this instant: an answer is of its probe's.
+    Send(PathId, u16, Time),
     /// A packet that was given to this flow's port enters.
     Enter(FlowId),
 }

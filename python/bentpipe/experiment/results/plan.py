@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bentpipe.own.loading import Own, Sender
 
 
-DATAGRAMS = ("cbr", "poisson", "on-off")
+DATAGRAMS = ("cbr", "poisson", "on-off", "probe")
 """Applications without a choice of transport."""
 
 

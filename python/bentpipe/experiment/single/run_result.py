@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from bentpipe.studio.share import Explored
 
 FORM = "bentpipe run"
-TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "summary", "events")
+TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "probes", "summary", "events")
 
 
 class _Table:
@@ -80,9 +80,10 @@ class RunResult(Recorded, Result):
     ----------
     flows, links, drops : polars.DataFrame
         Tables with a row per flow, a row per link and direction, and a row per place, flow and cause of loss.
-    completions, transfers, datagrams : polars.DataFrame
-        Flows with several transfers: one row per flow and class of sizes, and one per transfer, up to a limit. Flows of
-        datagrams: one row each.
+    completions, transfers : polars.DataFrame
+        Flows with several transfers: one row per flow and class of sizes, and one per transfer, up to a limit.
+    datagrams, probes : polars.DataFrame
+        Flows of datagrams: one row each. Flows of probes: one row per probe.
     summary : polars.DataFrame
         One row: the run as a whole.
     events : polars.DataFrame
@@ -109,6 +110,7 @@ class RunResult(Recorded, Result):
     completions = _Table()
     transfers = _Table()
     datagrams = _Table()
+    probes = _Table()
     summary = _Table()
     events = _Table()
 
@@ -494,6 +496,7 @@ class RunResult(Recorded, Result):
             "completions": self.completions.to_dicts(),
             "transfers": self.transfers.to_dict(as_series=False),
             "datagrams": self.datagrams.to_dicts(),
+            "probes": self.probes.to_dict(as_series=False),
             "events": self.events.to_dict(as_series=False),
             "series": {name: table.to_dict(as_series=False) for name, table in self.recorded.items()},
         }

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[str] | tuple[str, bytes]]
 """Text, or (NumPy dtype, bytes); NaN is a missing value."""
+LATER = ("probes",)
+"""Tables that folders saved by older versions do not have."""
 
 
 class Tables(TypedDict):
@@ -32,6 +34,7 @@ class Tables(TypedDict):
     completions: Columns
     transfers: Columns
     datagrams: Columns
+    probes: Columns
     summary: Columns
     series: dict[str, Columns]
     events: Columns
@@ -106,7 +109,13 @@ class SavedTables(LazyTables):
         super().__init__(files_of)
         self._folder, self._files = folder, files_of
 
+    def _is_older(self, name: str) -> bool:
+        """Return whether the version that saved the folder had no such table."""
+        return name in LATER and not (self._folder / f"{self._files[name]}.parquet").exists()
+
     def _make(self, name: str) -> pl.DataFrame:
+        if self._is_older(name):
+            return _empty(name)
         table = files.table(self._folder, self._files[name])
         # The dictionary has the kinds of `events`, not the columns.
         columns = dictionary().get(name) if name != "events" else None
@@ -118,7 +127,17 @@ class SavedTables(LazyTables):
     def scan(self, name: str) -> pl.LazyFrame:
         import polars as pl
 
+        if self._is_older(name):
+            return super().scan(name)
         return pl.scan_parquet(self._folder / f"{self._files[name]}.parquet")
+
+
+def _empty(name: str) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(
+        schema={column["name"]: pl.Float64 if column["unit"] else pl.String for column in dictionary()[name]}
+    )
 
 
 def columns_frame(columns: Columns) -> pl.DataFrame:

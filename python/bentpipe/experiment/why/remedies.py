@@ -35,7 +35,7 @@ NAMED = 0.1
 """Least change, as a share, for another kind of flow to be named."""
 HELPS = 0.02
 """Least change of the metric, as a share, for a remedy to help."""
-DATAGRAMS = ("cbr", "poisson", "on-off", "port")
+DATAGRAMS = ("cbr", "poisson", "on-off", "probe", "port")
 """Applications without a congestion control."""
 FAIR = ("fq-codel", "fq", "drr", "priority")
 """Queues that separate flows."""

@@ -1,11 +1,13 @@
 //! Applications of flows: their keys, and the checks of their values.
 
 use crate::scenario::report::{below, Report};
+use crate::scenario::trace;
 use crate::spec::{
-    App as Spec, Arrivals, Bulk, Datagrams, Gaps, Page, Reader, RequestResponse, Size, Wait, WrittenRecords,
+    App as Spec, Arrivals, Bulk, Datagrams, Gaps, Page, ProbeTimes, Probing, Reader, RequestResponse, Size, Wait,
+    WrittenRecords,
 };
 use bentpipe_units::settings::{Bytes, Fields, Share, Typed, Value};
-use bentpipe_units::{kinds, settings, Duration, Rate};
+use bentpipe_units::{either, kinds, settings, Duration, Rate};
 
 kinds! {
     /// Application of a flow, in every notation.
@@ -64,6 +66,18 @@ kinds! {
             /// Payload of each datagram in bytes, 1 B to 65507 B.
             size: u16 as Bytes = 1200;
         };
+        /// Datagrams that the other end answers at once with a datagram of the same size, as of `ping` and `irtt`. They
+        /// are sent at their times, without regard to answers and losses. The table `probes` has a row for each.
+        "probe" => Probe {
+            /// Time from one probe to the next. The first leaves at the start of the flow.
+            interval: Duration = Duration::from_secs(1);
+            /// Times of the probes after the start of the flow, in place of `interval`: a list, or a column of a file.
+            times: Option<ProbeTimesKeys>;
+            /// Payload of each probe and of each answer in bytes, 1 B to 65507 B.
+            size: u16 as Bytes = 56;
+            /// Number of probes. Default: no limit until the run ends.
+            count: Option<u64>, [1, 1_000_000_000];
+        };
         /// Packets from outside the simulator: a program passes them to the two ends and takes them out there
         /// (`Network`).
         "port" => Port;
@@ -71,7 +85,30 @@ kinds! {
 }
 
 /// Kinds of applications that send datagrams.
-pub(in crate::scenario) const DATAGRAMS: [&str; 3] = ["cbr", "poisson", "on-off"];
+pub(in crate::scenario) const DATAGRAMS: [&str; 4] = ["cbr", "poisson", "on-off", "probe"];
+
+either! {
+    /// Times of probes.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) enum ProbeTimesKeys {
+        /// Times after the start of the flow, increasing.
+        Listed(Vec<Duration>);
+        /// Times from a file.
+        Trace(ProbeTrace);
+    }
+}
+
+settings! {
+    /// Times of a measurement.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct ProbeTrace {
+        /// CSV file beside the scenario or in a folder there. Its first row is the start of the flow. The resolved
+        /// scenario contains its times as a list.
+        file: String;
+        /// Name of the column with the times; it ends in `_s`, `_ms`, `_us` or `_ns`. Default: the first column.
+        column: Option<String>;
+    }
+}
 
 settings! {
     /// Transfers that arrive as a Poisson process.
@@ -103,6 +140,11 @@ impl App {
     pub(crate) fn meaning(&self, report: &mut Report<'_>, path: &[String]) -> Spec {
         let key = |key| below(path, key);
         match *self {
+            Self::Probe { interval, ref times, size, count } => {
+                check_datagram(size, report, &key("size"));
+                let times = probe_times(interval, times.as_ref(), report, path);
+                Spec::Probe(Probing { size, times, count })
+            }
             Self::Greedy => Spec::Greedy,
             Self::Port => Spec::Port,
             Self::File { size } => {
@@ -191,6 +233,13 @@ impl App {
             Spec::Records(records) => (Self::Records(records), None),
             Spec::RequestResponse(exchanges) => (Self::RequestResponse(exchanges), None),
             Spec::Page(page) => (Self::Page(page), page.multiplexed.then_some("connections")),
+            Spec::Probe(Probing { size, ref times, count }) => match times {
+                &ProbeTimes::Every(interval) => (Self::Probe { interval, times: None, size, count }, None),
+                ProbeTimes::Listed(times) => {
+                    let times = Some(ProbeTimesKeys::Listed(times.to_vec()));
+                    (Self::Probe { interval: Duration::ZERO, times, size, count }, Some("interval"))
+                }
+            },
             Spec::Datagrams(Datagrams { size, gaps }) => match gaps {
                 Gaps::Constant { rate, jitter } => (Self::Cbr { rate, jitter, size }, None),
                 Gaps::Poisson { rate } => (Self::Poisson { rate, size }, None),
@@ -201,6 +250,39 @@ impl App {
         unwritten.and_then(|key| table.take(key));
         Value::Table(table)
     }
+}
+
+/// Returns the times of probes.
+fn probe_times(
+    interval: Duration,
+    times: Option<&ProbeTimesKeys>,
+    report: &mut Report<'_>,
+    path: &[String],
+) -> ProbeTimes {
+    let key = |key| below(path, key);
+    let Some(times) = times else {
+        positive(interval, report, &key("interval"), "is too small");
+        return ProbeTimes::Every(interval.max(Duration::from_ps(1)));
+    };
+    if !report.is_default(&key("interval")) {
+        report.key(path, "has both interval and times", "expected one of the two");
+    }
+    let listed = match times {
+        ProbeTimesKeys::Trace(ProbeTrace { file, column }) => {
+            trace::instants(file, column.as_deref(), report, &key("times"))
+        }
+        ProbeTimesKeys::Listed(times) => {
+            if times.is_empty() {
+                report.value(&key("times"), "is empty", "expected at least one time");
+            }
+            if let Some(pair) = times.windows(2).find(|pair| pair[0] >= pair[1]) {
+                let message = format!("is not in order: {} does not come after {}", pair[1], pair[0]);
+                report.value(&key("times"), &message, "expected times that increase");
+            }
+            times.clone()
+        }
+    };
+    ProbeTimes::Listed(listed.into())
 }
 
 /// Checks that exactly one notation defines the rate of arrivals.

@@ -18,6 +18,8 @@ words! {
         "transfers" => Transfers,
         /// One row per flow of datagrams.
         "datagrams" => Datagrams,
+        /// One row per probe.
+        "probes" => Probes,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Datagrams without congestion control: at a constant rate, as a Poisson process, or in bursts.
 
 use super::contract::{Application, Draws};
+use crate::ids::PathId;
 use crate::packet::DATAGRAM_HEADERS;
 use crate::spec::{Datagrams, Gaps, Wait};
 use crate::traffic::sessions::{FlowSessions, Task};
@@ -91,11 +92,11 @@ impl Application for DatagramsState {
     }
 
     fn wake(&mut self, sessions: &mut FlowSessions<'_>) {
-        let (now, size) = (sessions.now, self.spec.size);
+        let (now, size, id) = (sessions.now, self.spec.size, sessions.id);
         let flow = sessions.flow();
         flow.timer = self.next(now);
         flow.totals_mut().on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
-        sessions.pool.tasks.push_back(Task::Send(sessions.id, size));
+        sessions.pool.tasks.push_back(Task::Send(PathId::there(id), size, now));
     }
 }
 

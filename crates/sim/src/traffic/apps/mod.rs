@@ -7,6 +7,7 @@ mod contract;
 mod datagrams;
 mod page;
 mod port;
+mod probe;
 mod records;
 mod request_response;
 mod single;
@@ -79,5 +80,6 @@ registry! {
     App::RequestResponse(exchanges) => RequestResponse(request_response::RequestResponseState) of exchanges;
     App::Page(page) => Page(page::PageState) of page;
     App::Datagrams(datagrams) => Datagrams(datagrams::DatagramsState) of datagrams;
+    App::Probe(ref probe) => Probe(probe::ProbeState) of probe.clone();
     App::Port => Port(port::PortState) of ();
 }
