@@ -231,6 +231,24 @@ def test_the_sky_plot_hides_nothing_of_the_globe(page):
     assert all(each["radius"] >= 40 and each["left"] >= 0 and each["gap"] > 0 for each in found), found
 
 
+def test_the_globe_shows_delays_with_their_range(page):
+    sky = '[sky]\nover = { geo = 57 }\n[flow.transfer]\nfrom = "London"\nto = "Singapore"\n'
+    page.type(f'duration = "3 s"\n{sky}')
+    page.page.wait_for_selector("text=No problem")
+    page.run()
+    pick = page.page.get_by_label("What the globe shows")
+    pick.select_option("Satellites in view")
+    page.until("studio.globe.state().layer.legend?.join() === '0,1 in view'")
+    (geo,) = bp.loads(f'duration = "3 s"\n{sky}').sky().constellations
+    for choice, to in (("Delay to a satellite", None), ("Delay to Singapore", "Singapore")):
+        delays = 1000 * geo.coverage(0, 1, 1, to=to, cell=2).cells["delay_s"]
+        pick.select_option(choice)
+        page.until(f"studio.globe.state().layer.legend?.join() === '{delays.min():.0f},{delays.max():.0f} ms'")
+    page.run()
+    page.until("studio.globe.state().layer.text === 'Delay to Singapore' && studio.globe.state().layer.legend")
+    assert pick.locator("option:checked").inner_text() == "Delay to Singapore"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(browser, studio, scheme):
     axe = pytest.importorskip(
