@@ -8,6 +8,7 @@
   const PIECES = 12; // Of a line between two nodes, each in front of the Earth or behind it.
   const TURN_DEG = 0.35; // By pixel of a drag.
   const ZOOM_MAX = 12;
+  const MARGIN = 6; // Around the globe.
   const LEGEND_STEPS = 5;
   const FAINT = 0.1; // Opacity of the least value in a layer of cells, and what the largest has more.
   const DEEP = 0.6;
@@ -110,6 +111,7 @@
     #choose(layer) {
       this.view.layer = layer;
       this.passes.hidden = !layer.isPasses;
+      this.plot.hidden = layer.isPasses;
       if (layer.isPasses) studio.passes.mount(this.passes, this.sky);
       this.cells = null;
       this.#follow(new Set(["t"]));
@@ -223,6 +225,7 @@
     #dress() {
       this.colours = new Map();
       this.ground = null;
+      if (this.view.layer.isPasses) studio.passes.mount(this.passes, this.sky).draw();
       this.draw();
     }
 
@@ -243,7 +246,7 @@
       context.clearRect(0, 0, width, height);
       const path = this.#paint(context, width, height);
       this.#tell(path);
-      studio.skyplot.draw(this.plot, this.sky, path, (name) => this.colour(name), this.family);
+      if (!this.plot.hidden) studio.skyplot.draw(this.plot, this.sky, path, (name) => this.colour(name), this.family);
     }
 
     #paint(context, width, height) {
@@ -258,7 +261,7 @@
       this.#footprints(context, path);
       this.#path(context, path);
       this.#names(context, width);
-      this.#legend(context, width);
+      this.#legend(context, width, height);
       return path;
     }
 
@@ -275,7 +278,9 @@
     #aim(width, height) {
       let highest = 1;
       for (let node = 0; node < this.sky.count; node += 7) highest = Math.max(highest, this.#lifted(node));
-      const { radius, middle } = studio.skyplot.room(width, height);
+      const { radius, middle } = this.plot.hidden
+        ? { radius: Math.min(width, height) / 2 - MARGIN, middle: [width / 2, height / 2] }
+        : studio.skyplot.room(width, height);
       // In steps: a height that changes by a metre must not draw the land again.
       const scale = this.view.zoom * Math.round((2 * radius) / highest) * 0.5;
       const { east, north } = this.view;
@@ -388,27 +393,26 @@
     }
 
     // What the colours of the cells mean.
-    #legend(context, width) {
+    #legend(context, width, height) {
       if (!this.cells) return;
       const size = 12 * studio.letters;
+      const step = 0.75 * size;
       context.font = `${size}px ${this.family}`;
       context.textBaseline = "middle";
-      if (!this.cells.ends) {
-        context.fillStyle = this.colour("text");
-        context.fillText("no path", width - context.measureText("no path").width, size);
-        return;
-      }
-      const [first, last] = this.cells.ends;
-      const left = width - context.measureText(last).width - (LEGEND_STEPS + 0.5) * size;
+      const [first, last] = this.cells.ends ?? ["no path", ""];
+      const wide = (text) => context.measureText(text).width + 0.4 * size;
+      // At the right, unless the sky plot is there.
+      const isLeft = height < studio.skyplot.height * studio.letters + 2 * size;
+      const left = isLeft ? wide(first) : width - wide(last) - LEGEND_STEPS * step;
       context.fillStyle = this.colour("covered");
-      for (let step = 0; step < LEGEND_STEPS; step++) {
-        context.globalAlpha = FAINT + (DEEP * (step + 1)) / LEGEND_STEPS;
-        context.fillRect(left + step * size, size / 2, size, size);
+      for (let number = 0; number < LEGEND_STEPS && last; number++) {
+        context.globalAlpha = FAINT + (DEEP * (number + 1)) / LEGEND_STEPS;
+        context.fillRect(left + number * step, size / 2, step, size);
       }
       context.globalAlpha = 1;
       context.fillStyle = this.colour("text");
-      context.fillText(first, left - 0.4 * size - context.measureText(first).width, size);
-      context.fillText(last, left + size * (LEGEND_STEPS + 0.5), size);
+      context.fillText(first, left - wide(first), size);
+      context.fillText(last, left + LEGEND_STEPS * step + 0.4 * size, size);
     }
 
     #links(context) {
