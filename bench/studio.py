@@ -118,7 +118,8 @@ def main():
         server = psutil.Process(process.pid)
         few = server.memory_info().rss
         runs = [ran(page, url) for _ in range(REPEATS)]
-        before, private = server.memory_info().rss, server.memory_full_info().uss
+        ran_memory = server.memory_info()
+        before, private = ran_memory.rss, ran_memory.rss - ran_memory.shared
         for _ in range(TABS):
             opened(context, url)
         after = server.memory_info().rss

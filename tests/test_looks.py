@@ -22,6 +22,7 @@ LOOKS = {
     "lean": lambda: bp.sky.paths(["London", "Tokyo"], **SHORT, series=False),
     "passes": lambda: bp.sky.passes("Nairobi", over="iridium", duration="30 min", elevation_min=20),
     "coverage": lambda: bp.sky.coverage(over="iridium", duration="2 min", cell=20.0),
+    "delays": lambda: bp.sky.coverage(over="oneweb", to="London", gateway=["Bern"], duration="1 min", cell=20.0),
     "map": lambda: bp.sky.map(over="iridium", ends=("London", "Tokyo"), at="5 s"),
     "bare": lambda: bp.sky.map(over="iridium"),
     "budget": lambda: bp.sky.budget("London", over="geo:19.2E", clouds=True, **RADIO),

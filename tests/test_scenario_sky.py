@@ -147,6 +147,11 @@ def test_passes_and_coverage_of_the_scenario(sky):
     assert passes.statements == alone.statements
     cover = shell.coverage(step_s=60, cell=10)
     assert cover.table.equals(bp.sky.coverage(over="starlink-shell-1", duration="2 min", step=60, cell=10).table)
+    to = shell.coverage(step_s=60, to="London", cell=10)
+    known = bp.sky.coverage(over="starlink-shell-1", to="London", duration="2 min", step=60, cell=10)
+    assert to.cells.equals(known.cells)
+    with pytest.raises(SkyError, match="Atlantis"):
+        shell.coverage(to="Atlantis")
 
 
 def test_several_constellations_are_used_in_turn(ship):

@@ -451,6 +451,82 @@ def test_a_geostationary_satellite_covers_the_cap_of_the_closed_form():
     assert centre["latitude_deg"].max() == pytest.approx(math.degrees(reach), abs=2)
 
 
+def test_the_delay_below_a_geostationary_satellite_is_its_height_over_the_speed_of_light():
+    for to, ways in ((None, 1), ((0, 30), 2)):
+        found = bp.sky.coverage(over="geo:30E", duration="1 s", step="1 s", cell=4, to=to)
+        below = found.cells.filter(pl.col("latitude_deg").abs() < 1e-9, (pl.col("longitude_deg") - 30).abs() < 1e-9)
+        assert below["delay_s"].item() == pytest.approx(ways * GEO_KM / LIGHT_KM_S, rel=1e-5)
+        assert below["delay_s"].item() == found.cells["delay_s"].min()
+        # The farthest place sees the satellite at the least elevation.
+        low = math.radians(5)
+        farthest = math.sqrt((EQUATOR_KM + GEO_KM) ** 2 - (EQUATOR_KM * math.cos(low)) ** 2) - EQUATOR_KM * math.sin(
+            low
+        )
+        longest = (farthest + (ways - 1) * GEO_KM) / LIGHT_KM_S
+        assert found.cells["delay_s"].max() == pytest.approx(longest, rel=2e-3)
+        assert found.cells.filter(pl.col("min") == 0)["delay_s"].is_null().all()
+
+
+def on_ellipsoid(latitude_deg, longitude_deg):
+    """Position (km) and zenith of a place, WGS 84."""
+    north, east = np.radians(latitude_deg), np.radians(longitude_deg)
+    squared = 1 - (POLE_KM / EQUATOR_KM) ** 2
+    normal = EQUATOR_KM / np.sqrt(1 - squared * np.sin(north) ** 2)
+    up = np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=-1)
+    return normal[..., None] * up * [1, 1, 1 - squared], up
+
+
+def test_delays_over_links_between_satellites_are_those_of_a_graph():
+    """The shortest paths of SciPy over positions of satellites, from a grid of cells to London."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    found = bp.sky.coverage(over="iridium", to="London", duration="1 s", step="1 s", cell=12)
+    moment = bp.sky.map(over="iridium")
+    # Latitude and height are those of the ellipsoid.
+    latitude, longitude, height = moment.satellites.select("latitude_deg", "longitude_deg", "height_km").to_numpy().T
+    surface, zenith = on_ellipsoid(latitude, longitude)
+    satellites = surface + height[:, None] * zenith
+    names = moment.satellites["satellite"].to_list()
+    a, b = (np.array([names.index(name) for name in moment.links[:, side]]) for side in (0, 1))
+    london = next(each for each in bp.sky.cities() if each["name"] == "London")
+    places = [
+        [london["latitude_deg"], *found.cells["latitude_deg"]],
+        [london["longitude_deg"], *found.cells["longitude_deg"]],
+    ]
+    grounds, ups = on_ellipsoid(*map(np.array, places))
+    sight = satellites[None] - grounds[:, None]
+    ranges = np.linalg.norm(sight, axis=-1)
+    is_seen = (sight * ups[:, None]).sum(-1) / ranges >= math.sin(math.radians(8.2))
+    lengths = np.linalg.norm(satellites[a] - satellites[b], axis=-1)
+    graph = coo_array((lengths, (a, b)), shape=(len(names), len(names)))
+    between = dijkstra(graph, directed=False)
+    from_london = np.where(is_seen[0, :, None], ranges[0, :, None] + between, np.inf).min(0)
+    shortest = np.where(is_seen[1:], ranges[1:] + from_london, np.inf).min(1)
+    assert found.cells["delay_s"].to_numpy() == pytest.approx(shortest / LIGHT_KM_S, rel=1e-6)
+
+
+@pytest.mark.parametrize("relay", ["fibre", "ground"])
+def test_delays_of_cells_over_gateways_are_those_of_paths(relay):
+    about = {"over": "oneweb", "gateway": ["Bern", "Madrid"], "relay": relay, "duration": "1 s", "step": "1 s"}
+    found = bp.sky.coverage(to="Oslo", cell=10, **about)
+    reached = found.cells.drop_nulls("delay_s")
+    assert 10 < len(reached) < 120
+    for row in reached[::7].iter_rows(named=True):
+        path = bp.sky.path((row["latitude_deg"], row["longitude_deg"]), "Oslo", **about)
+        assert row["delay_s"] == pytest.approx(path.instants["delay_s"].item(), rel=1e-12)
+    far = found.cells.filter(pl.col("latitude_deg") < -40)
+    assert far["delay_s"].is_null().all()
+    assert found.bands().filter(pl.col("north_deg") < -40)["delay_s"].is_null().all()
+
+
+def test_coverage_without_a_path_says_so():
+    found = bp.sky.coverage(over="o3b", to="Oslo", duration="1 s", step="1 s", cell=30)
+    assert found.statements[1] == "There is no path to Oslo"
+    with pytest.raises(SkyError, match="no path from any cell to Oslo"):
+        found.plot("delay")
+
+
 def test_bands_of_coverage_are_all_of_its_table():
     found = bp.sky.coverage(over="iridium", duration="2 min", cell=5)
     bands = found.bands()
@@ -561,7 +637,13 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
         ([*PATH, "--plot", "x.jpg"], ["x.jpg", ".png, .svg, .pdf"]),
         ([*PATH, "--title", "x"], ["--title needs a figure"]),
         (["coverage", "--over", "iridium", "--cell", "0"], ["size of a cell", "0.25 to 90"]),
-        (["coverage", "--over", "iridium", "--chart", "max"], ["'max'", "mean, min, covered"]),
+        (["coverage", "--over", "iridium", "--chart", "max"], ["'max'", "mean, min, covered, delay"]),
+        (["coverage", "--over", "iridium", "--to", "Atlantis"], ["Atlantis"]),
+        (["coverage", "--over", "oneweb", "--gateway", "Bern"], ["--gateway has no effect without --to"]),
+        (
+            ["coverage", "--over", "iridium", "--between-satellites", "grid"],
+            ["--between-satellites has no effect without --to"],
+        ),
         (["map", "--over", "iridium", "--from", "London"], ["--from needs the other end"]),
         (["matrix", "London", "--over", "iridium"], ["1 place: expected two or more"]),
         (["matrix", "London", "Rome", "london", "--over", "iridium"], ["London is named twice"]),
@@ -684,8 +766,8 @@ def test_equal_figures_are_equal_files(tmp_path, atlantic):
 def test_a_map_of_coverage_shows_its_table(chart):
     found = bp.sky.coverage(over="iridium", duration="1 s", step="1 s", cell=10)
     image = found.plot(chart).axes[0].images[0].get_array()
-    scale = 100 if chart == "covered" else 1
-    assert np.ravel(image.filled()) == pytest.approx(found.cells[chart].to_numpy() * scale)
+    column, scale = {"covered": ("covered", 100), "delay": ("delay_s", 1000)}.get(chart, (chart, 1))
+    assert np.ravel(image.filled()) == pytest.approx(found.cells[column].to_numpy() * scale)
 
 
 # The command line.

@@ -214,6 +214,16 @@ def test_j10_present_leaves_plots_sky_handle_and_reasons(page):
     size = "parseFloat(getComputedStyle(document.querySelector('#studio-plots .studio-head h2')).fontSize)"
     assert page.value(size) == pytest.approx(1.6 * 13)
     assert page.value("studio.letters") == 1.6
+    page.until("document.querySelector('.topology-label')?.getScreenCTM().a > 1.2")
+    letters = """['.topology-name', '.topology-label'].map((each) => {
+        const text = document.querySelector(each);
+        return text.getScreenCTM().a * parseFloat(getComputedStyle(text).fontSize);
+    })"""
+    assert min(page.value(letters)) >= 14
+    # All of it is visible.
+    heights = "['scrollHeight', 'clientHeight'].map((name) => document.querySelector('#studio-topology')[name])"
+    whole, shown = page.value(heights)
+    assert whole <= shown
     page.page.keyboard.press("Escape")
     page.until("document.querySelector('.page-left').offsetParent")
     assert page.value(size) == pytest.approx(13)
@@ -229,6 +239,27 @@ def test_the_sky_plot_hides_nothing_of_the_globe(page):
         });
     })""")
     assert all(each["radius"] >= 40 and each["left"] >= 0 and each["gap"] > 0 for each in found), found
+
+
+def test_the_globe_shows_delays_with_their_range(page):
+    sky = '[sky]\nover = { geo = 57 }\n[flow.transfer]\nfrom = "London"\nto = "Singapore"\n'
+    page.type(f'duration = "3 s"\n{sky}')
+    page.page.wait_for_selector("text=No problem")
+    page.run()
+    pick = page.page.get_by_label("What the globe shows")
+    pick.select_option("Satellites in view")
+    page.until("studio.globe.state().layer.legend?.join() === '0,1 in view'")
+    (geo,) = bp.loads(f'duration = "3 s"\n{sky}').sky().constellations
+    for choice, to in (("Delay to a satellite", None), ("Delay to Singapore", "Singapore")):
+        delays = 1000 * geo.coverage(0, 1, 1, to=to, cell=2).cells["delay_s"]
+        pick.select_option(choice)
+        page.until(f"studio.globe.state().layer.legend?.join() === '{delays.min():.0f},{delays.max():.0f} ms'")
+    page.run()
+    page.until("studio.globe.state().layer.text === 'Delay to Singapore' && studio.globe.state().layer.legend")
+    assert pick.locator("option:checked").inner_text() == "Delay to Singapore"
+    pick.select_option("Passes")
+    page.page.wait_for_selector(".globe-passes >> text=1 pass, 1 at")
+    assert not page.page.locator(".globe-skyplot").is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

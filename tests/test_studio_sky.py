@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
-from bentpipe.errors import ScenarioError
+from bentpipe.errors import ScenarioError, SkyError
 from bentpipe.studio import sky as studio_sky
 from bentpipe.studio.sky import SkyData
 
@@ -99,6 +99,20 @@ def test_coverage_is_that_of_a_moment(both):
         known = each.coverage(40.0, 41.0, 1.0, cell=found["cell_deg"])
         assert found["counts"] == known.cells["min"].to_list()
         assert max(found["counts"]) > 0
+
+
+def test_delays_are_those_of_a_moment(both):
+    sky, data = both
+    for each, facts in zip(sky.constellations, data.facts["constellations"], strict=True):
+        assert facts["places"] == [place.name for place in each.scene.places]
+        for to in (None, facts["places"][0]):
+            found = data.delays(each.name, 40.0, to)
+            known = each.coverage(40.0, 41.0, 1.0, to=to, cell=found["cell_deg"]).cells["delay_s"]
+            given = np.array(found["delays_ms"], dtype=float)
+            assert given == pytest.approx(1000 * known.to_numpy(), abs=0.0051, nan_ok=True)
+            assert np.isfinite(given).any()
+        with pytest.raises(SkyError, match="Atlantis"):
+            data.delays(each.name, 40.0, "Atlantis")
 
 
 def test_a_place_that_moves_has_its_way():

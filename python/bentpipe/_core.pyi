@@ -761,7 +761,11 @@ class Sky:
         self, span: tuple[float, float, float], progress: Callable[[float], object] | None = None
     ) -> tuple[str, bytes]: ...
     def coverage(
-        self, cell_deg: float, span: tuple[float, float, float], progress: Callable[[float], object] | None = None
+        self,
+        cell_deg: float,
+        span: tuple[float, float, float],
+        to: int | None = None,
+        progress: Callable[[float], object] | None = None,
     ) -> tuple[dict[str, tuple[str, bytes]], float]: ...
     def moment(self, at_s: float, has_path: bool) -> dict[str, Any]: ...
 

@@ -160,7 +160,7 @@ def passes(found: Passes, *, every: bool) -> Iterator[RenderableType | str]:
 
 
 def coverage(found: Coverage) -> Iterator[RenderableType | str]:
-    """Renders satellites in view by latitude."""
+    """Renders satellites in view and delays by latitude."""
     yield _head(f"Coverage by {found.scene.over}", found.scene, found.span)
     yield from map(Text, found.statements)
     bands = found.bands()
@@ -172,6 +172,7 @@ def coverage(found: Coverage) -> Iterator[RenderableType | str]:
         Shown("in view", bands["mean"].to_list(), "1"),
         Shown("at least", bands["min"].to_list(), "1"),
         Shown("of the time", [100 * value for value in bands["covered"]], "%"),
+        Shown("delay", bands["delay_s"].to_list(), "s"),
     ]
     yield make_rows("By latitude", "latitude", names, [], columns)
 

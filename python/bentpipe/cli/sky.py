@@ -250,6 +250,7 @@ def passes(
     examples=(
         "sky coverage --over starlink-shell-1 --plot coverage.png",
         "sky coverage --over o3b --chart covered --plot covered.png",
+        "sky coverage --over iridium --to London --chart delay --plot delay.png",
     ),
 )
 @sky_options.over
@@ -257,10 +258,18 @@ def passes(
 @sky_options.times("10 min", "1 min")
 @sky_options.reach
 @sky_options.orbits
+@click.option(
+    "--to",
+    metavar="PLACE",
+    shell_complete=complete.places,
+    help="Show the delay of the shortest path to this place. Default: the delay to the nearest satellite.",
+)
+@sky_options.between
+@sky_options.gateways
 @click.option("--cell", type=float, default=3.0, show_default=True, metavar="DEGREES", help="Size of the cells.")
 @sky_options.bad
 @sky_options.age_max
-@options.chart("mean", "min", "covered", default="mean")
+@options.chart("mean", "min", "covered", "delay", default="mean")
 @sky_options.output
 def coverage(
     chart: str,
@@ -271,10 +280,10 @@ def coverage(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Show how many satellites are in view where.
+    """Show satellites in view and delays by place.
 
     Print a table by latitude. With --plot, draw a map of the satellites in view on average (mean), at least (min),
-    or of the time with a satellite (covered).
+    of the time with a satellite (covered), or of the one-way delay (delay).
     """
     from bentpipe.sky.covering import checked
 

@@ -96,24 +96,27 @@ def _told(found: Map) -> str:
     return f"\n{_ends(found.scene)}: no path" if found.has_path else ""
 
 
-def coverage_figure(found: Coverage, chart: str, meaning: str) -> Figure:
-    """Draw a map of the number of satellites in view."""
+def coverage_figure(found: Coverage, column: str, meaning: str) -> Figure:
+    """Draw a map of a column of the cells: satellites in view, or delays."""
     from matplotlib import colormaps
     from matplotlib.colors import BoundaryNorm, Normalize
 
     with style():
         figure, axes = _world(is_filled=False, height=3.5)
         rows = found.cells["latitude_deg"].n_unique()
-        values = found.cells[chart].to_numpy().astype(np.float64).reshape(rows, -1)
-        divisor = 0.01 if chart == "covered" else 1.0
-        norm: Any = Normalize(0, 100 if chart == "covered" else max(float(values.max()), 1.0))
-        colours: Any = colormaps["viridis"]
-        top = int(values.max())
-        if chart == "min":
+        factor, unit = {"covered": (100, "%"), "delay_s": (1e3, "ms")}.get(column, (1, ""))
+        values = factor * found.cells[column].to_numpy().astype(np.float64).reshape(rows, -1)
+        least, top = float(np.nanmin(values)), float(np.nanmax(values))
+        norm: Any = Normalize(0, 100 if column == "covered" else max(top, 1.0))
+        # Cells without a path have no delay.
+        colours: Any = colormaps["viridis"].with_extremes(bad="0.85")
+        if column == "min":
             norm = BoundaryNorm(np.arange(-0.5, top + 1), 256)
+        elif column == "delay_s":
+            norm = Normalize(least, top)
         extent = (-180, 180, -90, 90)
         image = axes.imshow(
-            values / divisor,
+            values,
             origin="lower",
             extent=extent,
             aspect="auto",
@@ -126,9 +129,9 @@ def coverage_figure(found: Coverage, chart: str, meaning: str) -> Figure:
         axes.set_aspect("equal")
         bar = figure.colorbar(image, ax=axes, location="right", fraction=0.025, pad=0.02)
         bar.outline.set_visible(False)
-        if chart == "min":
-            bar.set_ticks(range(0, top + 1, 1 + top // 10))
-        bar.set_label(label(meaning, "%" if chart == "covered" else ""))
+        if column == "min":
+            bar.set_ticks(range(0, int(top) + 1, 1 + int(top) // 10))
+        bar.set_label(label(meaning, unit))
         figure.suptitle(plain(f"{found.scene.over}: {meaning}{_above(found.scene)}"), x=0.02, ha="left")
         return figure
 

@@ -125,10 +125,7 @@ class SkyConstellation:
         progress: Wish = None,
     ) -> Passes:
         """The satellites that pass over one of the places."""
-        names = [each.name for each in self.scene.places]
-        if place not in names:
-            raise SkyError(unknown(place, "a place of this sky", names))
-        return passes_in(self.scene, self._span(start_s, end_s, step_s), names.index(place), progress)
+        return passes_in(self.scene, self._span(start_s, end_s, step_s), self._place(place), progress)
 
     def coverage(
         self,
@@ -136,11 +133,23 @@ class SkyConstellation:
         end_s: Time | None = None,
         step_s: Time = 60.0,
         *,
+        to: str | None = None,
         cell: float = 3.0,
         progress: Wish = None,
     ) -> Coverage:
-        """Count the satellites in view, all over the Earth."""
-        return coverage_in(self.scene, self._span(start_s, end_s, step_s), cell, progress)
+        """Count the satellites in view and measure delays, all over the Earth.
+
+        Delays are those of the shortest paths to one of the places, or those to the nearest satellite.
+        """
+        place = None if to is None else self._place(to)
+        return coverage_in(self.scene, self._span(start_s, end_s, step_s), cell, progress, place=place)
+
+    def _place(self, name: str) -> int:
+        """The number of a place."""
+        names = [each.name for each in self.scene.places]
+        if name not in names:
+            raise SkyError(unknown(name, "a place of this sky", names))
+        return names.index(name)
 
     def _span(self, start_s: Time, end_s: Time | None, step_s: Time) -> Span:
         """Checks a window of the run, or beyond it. A step is at most as long as the window."""

@@ -156,6 +156,11 @@ def of_runs(studio: Studio) -> APIRouter:
         _checked(names=(constellation,), times=(t,))
         return JSONResponse(sky(run).coverage(constellation, t))
 
+    @router.get("/delays")
+    def delays(run: str, constellation: str, t: float, to: str | None = None) -> Response:
+        _checked(names=(constellation, to or ""), times=(t,))
+        return JSONResponse(sky(run).delays(constellation, t, to))
+
     return router
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
     from bentpipe.scenario.scenario import Scenario
@@ -75,6 +76,7 @@ class SkyData:
                     "keyframes": len(positions),
                     "scale_km": scale_km,
                     "links": _links(each),
+                    "places": [place.name for place in each.scene.places],
                 }
             )
         numbers = _numbers(sky)
@@ -98,8 +100,21 @@ class SkyData:
         dict
             `cell_deg`, and `counts` by cell from the south-west, row by row.
         """
-        found = self._sky[constellation].coverage(time_s, time_s + 1.0, 1.0, cell=CELL_DEG)
-        return {"cell_deg": CELL_DEG, "counts": found.cells["min"].to_list()}
+        return {"cell_deg": CELL_DEG, "counts": self._cells(constellation, time_s, None)["min"].to_list()}
+
+    def delays(self, constellation: str, time_s: float, to: str | None) -> dict[str, Any]:
+        """The one-way delay from all over the Earth to a place, or to the nearest satellite, at an instant.
+
+        Returns
+        -------
+        dict
+            `cell_deg`, and `delays_ms` by cell from the south-west, row by row; None without a path.
+        """
+        delays = self._cells(constellation, time_s, to)["delay_s"]
+        return {"cell_deg": CELL_DEG, "delays_ms": (1000 * delays).round(2).to_list()}
+
+    def _cells(self, constellation: str, time_s: float, to: str | None) -> pl.DataFrame:
+        return self._sky[constellation].coverage(time_s, time_s + 1.0, 1.0, to=to, cell=CELL_DEG).cells
 
 
 def _keyframes(of: SkyConstellation) -> tuple[float, Values]:

@@ -1,9 +1,10 @@
 //! Tables of a sky: passes over a place, and the coverage of the Earth.
 
-use super::earth::{Geodetic, RAD};
+use super::earth::{Geodetic, LIGHT_KM_S, RAD};
 use super::error::SkyError;
 use super::motion::Motion;
 use super::places::Site;
+use super::route::{Over, Routing, Toward};
 use super::scene::Sky;
 use super::span::{GoOn, Span};
 use super::view::{Sighting, Watch};
@@ -149,14 +150,17 @@ pub struct Cell {
     pub mean: f64,
     /// Least number of satellites in view.
     pub min: u32,
+    /// Mean one-way delay over the instants with a path, s. NaN without a path.
+    pub delay_s: f64,
 }
 
-/// Finds the coverage of the cells of a grid over a span, from south-west row by row.
+/// Finds the coverage of the cells of a grid over a span, from south-west row by row. Delays are those to the nearest
+/// satellite, or those of the shortest paths `to` a place.
 ///
 /// # Errors
-/// A cell size outside 0.25 to 90 degrees, or an invalid sky.
-pub fn coverage(sky: &Sky, cell_deg: f64, span: Span) -> Result<Vec<Cell>, SkyError> {
-    coverage_while(sky, cell_deg, span, &mut |_| true)
+/// A cell size outside 0.25 to 90 degrees, an unknown place, or an invalid sky.
+pub fn coverage(sky: &Sky, cell_deg: f64, to: Option<(usize, Over)>, span: Span) -> Result<Vec<Cell>, SkyError> {
+    coverage_while(sky, cell_deg, to, span, &mut |_| true)
 }
 
 /// Finds the coverage as [`coverage`] does, and reports progress.
@@ -164,8 +168,50 @@ pub fn coverage(sky: &Sky, cell_deg: f64, span: Span) -> Result<Vec<Cell>, SkyEr
 /// # Errors
 ///
 /// As [`coverage`]; the caller cancelled.
-pub fn coverage_while(sky: &Sky, cell_deg: f64, span: Span, go_on: GoOn) -> Result<Vec<Cell>, SkyError> {
+pub fn coverage_while(
+    sky: &Sky,
+    cell_deg: f64,
+    to: Option<(usize, Over)>,
+    span: Span,
+    go_on: GoOn,
+) -> Result<Vec<Cell>, SkyError> {
     sky.check()?;
+    let (mut cells, mut watches) = grid(sky, cell_deg, span.step_s)?;
+    let routing = Routing { over: to.map_or(Over::Satellites, |(_, over)| over), ..Routing::default() };
+    let mut toward = to.map(|(place, _)| Toward::new(sky, place, &routing, span.step_s)).transpose()?;
+    let mut motion = Motion::new(span.step_s);
+    let mut connected = vec![0_u32; cells.len()];
+    for t in span.times() {
+        span.reach(t, go_on)?;
+        let positions = motion.at(&sky.constellation, &sky.earth, t);
+        let beyond_s = toward.as_mut().map(|toward| toward.at(t));
+        for ((cell, watch), connected) in cells.iter_mut().zip(&mut watches).zip(&mut connected) {
+            let seen = watch.at(&sky.earth, positions, t);
+            let count = seen.len() as u32;
+            cell.covered += f64::from(count.min(1));
+            cell.mean += f64::from(count);
+            cell.min = cell.min.min(count);
+            let delay_s = |s: &Sighting| s.range_km / LIGHT_KM_S + beyond_s.map_or(0.0, |to| to[s.satellite as usize]);
+            let least_s = seen.iter().map(delay_s).fold(f64::INFINITY, f64::min);
+            if least_s.is_finite() {
+                cell.delay_s += least_s;
+                *connected += 1;
+            }
+        }
+    }
+    let instants = span.count().max(1) as f64;
+    for (cell, connected) in cells.iter_mut().zip(connected) {
+        cell.covered /= instants;
+        cell.mean /= instants;
+        cell.min = if span.count() == 0 { 0 } else { cell.min };
+        // 0/0 is NaN: there was no path.
+        cell.delay_s /= f64::from(connected);
+    }
+    Ok(cells)
+}
+
+/// Returns the cells of a grid, from south-west row by row, with the views of their centres.
+fn grid(sky: &Sky, cell_deg: f64, step_s: f64) -> Result<(Vec<Cell>, Vec<Watch>), SkyError> {
     SkyError::within("size of a cell (degrees)", cell_deg, 0.25, 90.0)?;
     let rows = (180.0 / cell_deg).ceil() as u32;
     let columns = (360.0 / cell_deg).ceil() as u32;
@@ -179,29 +225,12 @@ pub fn coverage_while(sky: &Sky, cell_deg: f64, span: Span, go_on: GoOn) -> Resu
                 longitude_deg: middle(column, columns, 360.0),
                 height_km: 0.0,
             };
-            watches.push(Watch::new(Site::Fixed(at), sky.access, &sky.earth, span.step_s));
+            watches.push(Watch::new(Site::Fixed(at), sky.access, &sky.earth, step_s));
             let (latitude_deg, longitude_deg) = (at.latitude_deg, at.longitude_deg);
-            cells.push(Cell { latitude_deg, longitude_deg, covered: 0.0, mean: 0.0, min: u32::MAX });
+            cells.push(Cell { latitude_deg, longitude_deg, covered: 0.0, mean: 0.0, min: u32::MAX, delay_s: 0.0 });
         }
     }
-    let mut motion = Motion::new(span.step_s);
-    for t in span.times() {
-        span.reach(t, go_on)?;
-        let positions = motion.at(&sky.constellation, &sky.earth, t);
-        for (cell, watch) in cells.iter_mut().zip(&mut watches) {
-            let seen = watch.at(&sky.earth, positions, t).len() as u32;
-            cell.covered += f64::from(seen.min(1));
-            cell.mean += f64::from(seen);
-            cell.min = cell.min.min(seen);
-        }
-    }
-    let instants = span.count().max(1) as f64;
-    for cell in &mut cells {
-        cell.covered /= instants;
-        cell.mean /= instants;
-        cell.min = if span.count() == 0 { 0 } else { cell.min };
-    }
-    Ok(cells)
+    Ok((cells, watches))
 }
 
 /// Returns the covered share of the Earth's surface, over the span of the cells.

@@ -454,18 +454,21 @@ impl PySky {
     }
 
     /// Returns the coverage of cells of the Earth, from south-west row by row, and the covered share of its surface.
-    #[pyo3(signature = (cell_deg, span, progress=None))]
+    /// Delays are those to a place, by number, or without it to the nearest satellite.
+    #[pyo3(signature = (cell_deg, span, to=None, progress=None))]
     fn coverage<'py>(
         &self,
         py: Python<'py>,
         cell_deg: f64,
         span: (f64, f64, f64),
+        to: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyDict>, f64)> {
         // Every cell samples the satellites near it.
         let cells = (64_800.0 / (cell_deg * cell_deg).max(0.01)) as usize;
         let found = watched(py, progress, self.sky.satellites() + 20 * cells, |go_on| {
-            coverage_while(&self.sky, cell_deg, Span::new(span.0, span.1, span.2)?, go_on)
+            let to = to.map(|place| (place, self.routing().over));
+            coverage_while(&self.sky, cell_deg, to, Span::new(span.0, span.1, span.2)?, go_on)
         })?;
         let table = PyDict::new(py);
         let put = |name: &str, pick: fn(&bentpipe_orbit::sky::survey::Cell) -> f64| {
@@ -475,6 +478,7 @@ impl PySky {
         put("longitude_deg", |cell| cell.longitude_deg)?;
         put("covered", |cell| cell.covered)?;
         put("mean", |cell| cell.mean)?;
+        put("delay_s", |cell| cell.delay_s)?;
         let least: Vec<i64> = found.iter().map(|cell| i64::from(cell.min)).collect();
         table.set_item("min", wholes(py, &least)?)?;
         Ok((table, covered_area(&found)))

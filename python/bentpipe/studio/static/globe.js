@@ -8,12 +8,16 @@
   const PIECES = 12; // Of a line between two nodes, each in front of the Earth or behind it.
   const TURN_DEG = 0.35; // By pixel of a drag.
   const ZOOM_MAX = 12;
+  const MARGIN = 6; // Around the globe.
   const LEGEND_STEPS = 5;
+  const FAINT = 0.1; // Opacity of the least value in a layer of cells, and what the largest has more.
+  const DEEP = 0.6;
+  const LAYERS = [{ text: "Path" }, { text: "Passes", isPasses: true }];
 
   class Globe {
     constructor(element) {
       this.element = element;
-      this.view = { east: 0, north: 20, zoom: 1, mode: "path", hover: -1, isMoving: false };
+      this.view = { east: 0, north: 20, zoom: 1, layer: LAYERS[0], hover: -1, isMoving: false };
       this.shown = null;
       this.colours = new Map();
       this.ground = null; // The land as it was drawn last, with the view that it is of.
@@ -51,7 +55,7 @@
       new ResizeObserver(() => this.#soon()).observe(this.stage);
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#dress());
       new MutationObserver(() => this.#dress()).observe(document.documentElement, { attributeFilter: ["data-scheme"] });
-      this.pick.addEventListener("change", () => this.#choose(this.pick.value));
+      this.pick.addEventListener("change", () => this.#choose(this.layers[this.pick.value]));
       this.canvas.addEventListener("pointerdown", (event) => this.#drag(event));
       this.canvas.addEventListener("pointermove", (event) => this.#hover(event));
       this.canvas.addEventListener("wheel", (event) => this.#zoom(event), { passive: false });
@@ -83,22 +87,32 @@
       }
     }
 
-    // The choices of what is shown; only live pages can ask for the coverage of a moment.
+    // The choices of what is shown; only live pages can ask for the cells of a moment.
     #offer() {
-      const options = [["path", "Path"], ["passes", "Passes"]];
+      this.layers = [...LAYERS];
       if (studio.source.isLive) {
-        for (const each of this.sky.constellations) options.push([`coverage ${each.name}`, `Coverage: ${each.name}`]);
+        const isOnly = this.sky.constellations.length === 1;
+        for (const { name: constellation, places } of this.sky.constellations) {
+          const add = (text, cells) => this.layers.push({ text: isOnly ? text : `${text}: ${constellation}`, cells });
+          add("Satellites in view", { constellation });
+          add("Delay to a satellite", { constellation, isDelay: true });
+          for (const to of places) add(`Delay to ${to}`, { constellation, isDelay: true, to });
+        }
       }
-      this.pick.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
+      this.pick.replaceChildren(...this.layers.map(({ text }, index) => new Option(text, index)));
+      const kept = Math.max(0, this.layers.findIndex(({ text }) => text === this.view.layer.text));
+      this.pick.value = kept;
+      this.#choose(this.layers[kept]);
       this.about.textContent = this.sky.constellations
         .map((each) => `${each.name}: ${each.count.toLocaleString("en")} ${each.count === 1 ? "satellite" : "satellites"}`)
         .join(" · ");
     }
 
-    #choose(mode) {
-      this.view.mode = mode;
-      this.passes.hidden = mode !== "passes";
-      if (mode === "passes") studio.passes.mount(this.passes, this.sky);
+    #choose(layer) {
+      this.view.layer = layer;
+      this.passes.hidden = !layer.isPasses;
+      this.plot.hidden = layer.isPasses;
+      if (layer.isPasses) studio.passes.mount(this.passes, this.sky);
       this.cells = null;
       this.#follow(new Set(["t"]));
     }
@@ -108,19 +122,30 @@
       if (!this.sky || !(changed.has("t") || changed.has("flow") || changed.has("playing"))) return;
       this.draw();
       clearTimeout(this.later);
-      if (this.view.mode.startsWith("coverage")) this.later = setTimeout(() => this.#cover(), 250);
+      if (this.view.layer.cells) this.later = setTimeout(() => this.#cover(this.view.layer), 250);
     }
 
-    // The coverage of the moment at which the handle rests.
-    async #cover() {
-      const [t, constellation] = [studio.time.t, this.view.mode.slice("coverage ".length)];
+    // The cells of the moment at which the handle rests.
+    async #cover(layer) {
+      const { constellation, isDelay, to } = layer.cells;
+      const asked = { constellation, t: studio.time.t, ...(to && { to }) };
       try {
-        const found = await studio.source.coverage(this.shown, { constellation, t });
-        if (this.view.mode.endsWith(constellation)) this.cells = found;
+        const found = await (isDelay ? studio.source.delays : studio.source.coverage)(this.shown, asked);
+        if (this.view.layer === layer) this.cells = this.#measured(found, isDelay);
       } catch (error) {
         this.line.textContent = String(error.message ?? error);
       }
       this.draw();
+    }
+
+    // Values with the range of their colours. A cell without a satellite or path has none.
+    #measured({ cell_deg: size, counts, delays_ms: delays }, isDelay) {
+      const values = isDelay ? delays : counts.map((count) => count || null);
+      const given = values.filter((value) => value !== null);
+      const most = given.reduce((a, b) => Math.max(a, b), isDelay ? 0 : 1);
+      const least = isDelay ? given.reduce((a, b) => Math.min(a, b), most) : 0;
+      const ends = isDelay ? [least.toFixed(0), `${most.toFixed(0)} ms`] : ["0", `${most} in view`];
+      return { size, values, least, most, ends: given.length || !isDelay ? ends : null };
     }
 
     // Turns the middle of the flow's path to the front.
@@ -200,6 +225,7 @@
     #dress() {
       this.colours = new Map();
       this.ground = null;
+      if (this.view.layer.isPasses) studio.passes.mount(this.passes, this.sky).draw();
       this.draw();
     }
 
@@ -220,7 +246,7 @@
       context.clearRect(0, 0, width, height);
       const path = this.#paint(context, width, height);
       this.#tell(path);
-      studio.skyplot.draw(this.plot, this.sky, path, (name) => this.colour(name), this.family);
+      if (!this.plot.hidden) studio.skyplot.draw(this.plot, this.sky, path, (name) => this.colour(name), this.family);
     }
 
     #paint(context, width, height) {
@@ -235,7 +261,7 @@
       this.#footprints(context, path);
       this.#path(context, path);
       this.#names(context, width);
-      this.#legend(context, width);
+      this.#legend(context, width, height);
       return path;
     }
 
@@ -252,7 +278,9 @@
     #aim(width, height) {
       let highest = 1;
       for (let node = 0; node < this.sky.count; node += 7) highest = Math.max(highest, this.#lifted(node));
-      const { radius, middle } = studio.skyplot.room(width, height);
+      const { radius, middle } = this.plot.hidden
+        ? { radius: Math.min(width, height) / 2 - MARGIN, middle: [width / 2, height / 2] }
+        : studio.skyplot.room(width, height);
       // In steps: a height that changes by a metre must not draw the land again.
       const scale = this.view.zoom * Math.round((2 * radius) / highest) * 0.5;
       const { east, north } = this.view;
@@ -344,19 +372,18 @@
       context.fill();
     }
 
-    // Cells of the coverage, darker with more satellites in view.
+    // Cells, darker with more satellites in view or with a longer delay.
     #coverage(context) {
       if (!this.cells) return;
-      const { cell_deg: size, counts } = this.cells;
+      const { size, values, least, most } = this.cells;
       const across = Math.round(360 / size);
-      const most = counts.reduce((a, b) => Math.max(a, b), 1);
       const path = d3.geoPath(this.projection, context);
       context.fillStyle = this.colour("covered");
-      counts.forEach((count, index) => {
-        if (!count) return;
+      values.forEach((value, index) => {
+        if (value === null) return;
         const [south, west] = [Math.floor(index / across) * size - 90, (index % across) * size - 180];
         const [east, north] = [west + size, south + size];
-        context.globalAlpha = 0.1 + 0.6 * (count / most);
+        context.globalAlpha = FAINT + DEEP * (most > least ? (value - least) / (most - least) : 1);
         context.beginPath();
         const ring = [[west, south], [west, north], [east, north], [east, south], [west, south]];
         path({ type: "Polygon", coordinates: [ring] });
@@ -365,25 +392,27 @@
       context.globalAlpha = 1;
     }
 
-    // What the colours of the coverage mean.
-    #legend(context, width) {
+    // What the colours of the cells mean.
+    #legend(context, width, height) {
       if (!this.cells) return;
-      const { counts } = this.cells;
-      const most = counts.reduce((a, b) => Math.max(a, b), 1);
       const size = 12 * studio.letters;
+      const step = 0.75 * size;
       context.font = `${size}px ${this.family}`;
       context.textBaseline = "middle";
+      const [first, last] = this.cells.ends ?? ["no path", ""];
+      const wide = (text) => context.measureText(text).width + 0.4 * size;
+      // At the right, unless the sky plot is there.
+      const isLeft = height < studio.skyplot.height * studio.letters + 2 * size;
+      const left = isLeft ? wide(first) : width - wide(last) - LEGEND_STEPS * step;
       context.fillStyle = this.colour("covered");
-      const text = `${most} in view`;
-      const left = width - context.measureText(text).width - (LEGEND_STEPS + 0.5) * size;
-      for (let step = 0; step < LEGEND_STEPS; step++) {
-        context.globalAlpha = 0.1 + (0.6 * (step + 1)) / LEGEND_STEPS;
-        context.fillRect(left + step * size, size / 2, size, size);
+      for (let number = 0; number < LEGEND_STEPS && last; number++) {
+        context.globalAlpha = FAINT + (DEEP * (number + 1)) / LEGEND_STEPS;
+        context.fillRect(left + number * step, size / 2, step, size);
       }
       context.globalAlpha = 1;
       context.fillStyle = this.colour("text");
-      context.fillText("0", left - size, size);
-      context.fillText(text, left + size * (LEGEND_STEPS + 0.5), size);
+      context.fillText(first, left - wide(first), size);
+      context.fillText(last, left + LEGEND_STEPS * step + 0.4 * size, size);
     }
 
     #links(context) {
@@ -524,7 +553,8 @@
     // Numbers for tests.
     state() {
       const path = this.sky && this.sky.path(studio.time.flow, studio.time.t);
-      return { mode: this.view.mode, nodes: path?.nodes.length ?? 0, satellites: this.sky?.count ?? 0, line: this.line.textContent };
+      const layer = { text: this.view.layer.text, legend: this.cells?.ends ?? null };
+      return { layer, nodes: path?.nodes.length ?? 0, satellites: this.sky?.count ?? 0, line: this.line.textContent };
     }
   }
 

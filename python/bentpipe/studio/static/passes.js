@@ -4,7 +4,7 @@
   const studio = globalThis.studio;
   const LANE = 9;
   const LANES_MAX = 40;
-  const AXIS = 16;
+  const AXIS = 16; // Height of the times below the lanes, by the size of letters.
 
   class Passes {
     constructor(element, sky) {
@@ -51,7 +51,8 @@
       const place = this.pick.value;
       this.shown = this.#lanes(place);
       const lanes = Math.min(LANES_MAX, 1 + this.shown.reduce((most, each) => Math.max(most, each.lane), 0));
-      const [height, ratio] = [LANE * lanes + AXIS, devicePixelRatio || 1];
+      const axis = AXIS * studio.letters;
+      const [height, ratio] = [LANE * lanes + axis, devicePixelRatio || 1];
       this.canvas.style.height = `${height}px`;
       [this.canvas.width, this.canvas.height] = [width * ratio, height * ratio];
       const context = this.canvas.getContext("2d");
@@ -69,8 +70,8 @@
         for (const [begin, end] of this.#serving(place, each)) context.fillRect(x(begin), top, Math.max(1, x(end) - x(begin)), LANE - 2);
       }
       context.fillStyle = colour("text");
-      context.fillRect(x(t) - 0.5, 0, 1.5, height - AXIS);
-      context.font = `11px ${style.fontFamily}`;
+      context.fillRect(x(t) - 0.5, 0, 1.5, height - axis);
+      context.font = `${11 * studio.letters}px ${style.fontFamily}`;
       context.textBaseline = "bottom";
       [[from, "left"], [(from + to) / 2, "center"], [to, "right"]].forEach(([time, align]) => {
         context.textAlign = align;
@@ -91,9 +92,9 @@
     #tell(place) {
       const now = this.shown.filter((each) => each.rise_s <= studio.time.t && studio.time.t <= each.set_s).length;
       const more = this.shown.some((each) => each.lane >= LANES_MAX) ? ` The first ${LANES_MAX} lanes are shown.` : "";
-      const text = `${this.shown.length} passes over ${place}, ${now} at the handle. Solid: the satellite serves.${more}`;
+      const text = `${this.shown.length} ${this.shown.length === 1 ? "pass" : "passes"}, ${now} at the handle. Solid: the satellite serves.${more}`;
       this.note.textContent = text;
-      this.canvas.setAttribute("aria-label", text);
+      this.canvas.setAttribute("aria-label", `${place}: ${text}`);
     }
 
     #hover(event) {

@@ -100,5 +100,5 @@
     return least !== null ? elevation >= least : sky.length([place, node]) <= reach;
   }
 
-  studio.skyplot = { draw, room };
+  studio.skyplot = { draw, room, height: SIZE + WORDS };
 })();

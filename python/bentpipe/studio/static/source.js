@@ -39,6 +39,7 @@
       land: async () => (await fetch(`${root}vendor/world-atlas/land-110m.json`)).json(),
       keyframes: async (run) => (await get(run, "keyframes")).arrayBuffer(),
       coverage: (run, asked) => json(run, "coverage", asked),
+      delays: (run, asked) => json(run, "delays", asked),
       async series(run, asked) {
         const points = unpacked(await (await get(run, "series", asked)).arrayBuffer());
         // Without thinning there are at most four points of a level in a column, or one of a rate.
@@ -104,6 +105,7 @@
       land: () => once("land"),
       keyframes: (run) => content(`${run}/keyframes`),
       coverage: () => absent("coverage"),
+      delays: () => absent("delays"),
       async series(run, { name, of, from, to, columns }) {
         const { times, values } = unpacked(await content(`${run}/series/${name}/${of}`));
         // Of a level or rate, the rows beside the visible part reach into it; events do not.

@@ -5,10 +5,11 @@
   const SVG = "http://www.w3.org/2000/svg";
   const NODE = { width: 108, height: 28 };
   const ACROSS = { along: 246, beside: 74 }; // Between nodes of a short network, from left to right.
-  const DOWN = { along: 58, beside: 128 }; // Between those of a long one, from top to bottom.
+  const DOWN = { along: 48, beside: 128 }; // Between those of a long one, from top to bottom.
   const COLUMNS_ACROSS = 4;
   const SCALE_MOST = 1.2;
-  const SCALE_LEAST = 0.8; // Smaller letters cannot be read; such a network is scrolled.
+  const SCALE_LEAST = 0.8; // By the size of letters. Smaller ones cannot be read; such a network is scrolled.
+  const LABEL = 130; // Width of a label beside a node of a network from top to bottom.
   const LABELS_MAX = 8; // With more links only those of the route have labels; others have them as tooltips.
   const QUEUE = 34; // Length of a full queue.
   const ROWS_MAX = 12; // Nodes in a column; more are counted in the note.
@@ -76,11 +77,13 @@
   }
 
   // Width and height of a network of so many columns and rows.
-  function sizeOf(isDown, long, wide) {
+  function sizeOf(isDown, long, wide, hasAllLabels) {
     const gap = isDown ? DOWN : ACROSS;
     const [along, beside] = [(long - 1) * gap.along, (wide - 1) * gap.beside];
-    const [width, height] = isDown ? [beside + NODE.width + 130, along] : [along + NODE.width + 8, beside];
-    return [width, height + NODE.height + 34];
+    // Labels of a route alone are near the middle.
+    const label = hasAllLabels ? LABEL : Math.max(8, LABEL - beside / 2);
+    const [width, height] = isDown ? [beside + NODE.width + label, along] : [along + NODE.width + 8, beside];
+    return [width, height + NODE.height + 26];
   }
 
   class Topology {
@@ -177,8 +180,10 @@
       }
       const long = Math.max(0, ...column.values()) + 1;
       const wide = Math.min(ROWS_MAX, Math.max(1, ...rows.values()));
-      const across = sizeOf(false, long, wide);
-      this.isDown = long > COLUMNS_ACROSS || this.#scale(across) < this.#scale(sizeOf(true, long, wide));
+      // Both directions of a link have one label.
+      const hasAllLabels = links.length <= 2 * LABELS_MAX;
+      const [across, down] = [false, true].map((isDown) => sizeOf(isDown, long, wide, hasAllLabels));
+      this.isDown = long > COLUMNS_ACROSS || this.#scale(across) < this.#scale(down);
       const gap = this.isDown ? DOWN : ACROSS;
       for (const place of places.values()) {
         const inColumn = Math.min(ROWS_MAX, rows.get(place.column));
@@ -187,8 +192,8 @@
         place.x += NODE.width / 2 + 4;
         place.y += NODE.height / 2 + 12;
       }
-      const [width, height] = sizeOf(this.isDown, long, wide);
-      const scale = Math.max(SCALE_LEAST, this.#scale([width, height]));
+      const [width, height] = this.isDown ? down : across;
+      const scale = Math.max(studio.letters * SCALE_LEAST, this.#scale([width, height]));
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       Object.assign(this.svg.style, { width: `${scale * width}px`, height: `${scale * height}px` });
       return places;

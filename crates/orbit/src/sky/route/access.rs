@@ -89,6 +89,11 @@ impl Access {
         self.of_place[place].map_or(&[], |station| &self.stations[station].entries)
     }
 
+    /// Returns the node of each gateway, and the satellites in view that it may use.
+    pub(super) fn relays(&self) -> impl Iterator<Item = (u32, &[Sighting])> {
+        self.stations.iter().filter(|station| station.relay).map(|station| (station.node, station.seen.as_slice()))
+    }
+
     /// Returns the present cost of an entry that was used before.
     pub(super) fn cost(&self, place: usize, entry: Entry) -> Option<f64> {
         self.entries(place).iter().find(|now| now.is_like(&entry)).map(|now| now.cost)

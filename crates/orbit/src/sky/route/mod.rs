@@ -9,6 +9,7 @@ mod disjoint;
 mod gaps;
 mod reach;
 mod serving;
+mod toward;
 mod walk;
 
 use super::earth::LIGHT_KM_S;
@@ -23,6 +24,7 @@ use access::{Access, Entry};
 pub use disjoint::{disjoint_routes_while, Alternative, Disjoint, MOST_PATHS};
 pub use gaps::{gaps, Gap};
 pub use serving::servings_while;
+pub(crate) use toward::Toward;
 use walk::Walk;
 
 /// Cost of every hop if hops are counted, km: more than any path is long.

@@ -6,7 +6,8 @@ use crate::sky::orbit::{Kepler, Orbit};
 use crate::sky::places::Access;
 use crate::sky::places::Place;
 use crate::sky::presets::{preset, KEPLER};
-use crate::sky::route::{routes_while, Routing};
+use crate::sky::route::{routes_while, Over, Routing};
+use crate::sky::scene::Cable;
 use crate::sky::selection::{handovers_while, Rule, Slots};
 
 /// One satellite over the equator that passes overhead at longitude 0 at t = 0.
@@ -72,7 +73,7 @@ fn a_geostationary_satellite_covers_its_cap() {
     let mut constellation = Constellation::new(Epoch::Y2000);
     constellation.add("geo", Orbit::geo(30.0, 0.0, 0.0).unwrap()).unwrap();
     let sky = Sky::new(constellation, Earth::AT_REST, Access::MinElevation(0.0));
-    let cells = coverage(&sky, 2.0, Span::new(0.0, 1.0, 1.0).unwrap()).unwrap();
+    let cells = coverage(&sky, 2.0, None, Span::new(0.0, 1.0, 1.0).unwrap()).unwrap();
     assert_eq!(cells.len(), 90 * 180);
     let expected = 0.5 * (1.0 - RADIUS_KM / (RADIUS_KM + 35_786.0));
     assert!((covered_area(&cells) - expected).abs() < 2e-3, "{} {expected}", covered_area(&cells));
@@ -80,11 +81,68 @@ fn a_geostationary_satellite_covers_its_cap() {
     assert_eq!((seen(1.0, 31.0).min, seen(1.0, -149.0).min), (1, 0));
 }
 
+/// Below a geostationary satellite the delay is its height over the speed of light. A place there doubles it.
+#[test]
+fn the_delay_below_a_geostationary_satellite_is_its_height_over_c() {
+    let mut constellation = Constellation::new(Epoch::Y2000);
+    constellation.add("geo", Orbit::geo(30.0, 0.0, 0.0).unwrap()).unwrap();
+    let mut sky = Sky::new(constellation, Earth::WGS84, Access::MinElevation(5.0));
+    sky.places.push(Place::fixed("below", Geodetic::new(0.0, 30.0, 0.0).unwrap()));
+    let span = Span::new(0.0, 3.0, 1.0).unwrap();
+    for (to, hops) in [(None, 1.0), (Some((0, Over::Satellites)), 2.0)] {
+        let cells = coverage(&sky, 4.0, to, span).unwrap();
+        let delay = |lat, lon| cells.iter().find(|c| (c.latitude_deg, c.longitude_deg) == (lat, lon)).unwrap().delay_s;
+        let expected = hops * 35_786.03 / 299_792.458;
+        assert!((delay(0.0, 30.0) / expected - 1.0).abs() < 1e-6, "{} {expected}", delay(0.0, 30.0));
+        assert!(delay(0.0, -150.0).is_nan());
+    }
+    assert!(coverage(&sky, 4.0, Some((1, Over::Satellites)), span).is_err());
+}
+
+/// Delays to a place are those of the routes from the centres of cells, over links between satellites and over bent
+/// pipes with fibre between gateways.
+#[test]
+fn delays_to_a_place_are_those_of_routes() {
+    for (name, relays) in [("iridium", [false; 3]), ("iridium", [false, true, false]), ("oneweb", [false, true, true])]
+    {
+        let mut sky = preset(name).unwrap().sky(Epoch::Y2000).unwrap();
+        for (city, relay) in ["Oslo", "Lima", "Paris"].into_iter().zip(relays) {
+            sky.places.push(Place { relay, ..Place::city(city).unwrap() });
+        }
+        if relays[2] {
+            sky.cables.push(Cable::fibre(&sky.places, 1, 2, 1.5).unwrap());
+        }
+        let span = Span::new(100.0, 160.0, 20.0).unwrap();
+        for to in [0, 1] {
+            let routing = Routing { over: Over::of(&sky), ..Routing::default() };
+            let cells = coverage(&sky, 30.0, Some((to, routing.over)), span).unwrap();
+            let mut from_cells = sky.clone();
+            for cell in &cells {
+                let at = Geodetic::new(cell.latitude_deg, cell.longitude_deg, 0.0).unwrap();
+                from_cells.places.push(Place::fixed("cell", at));
+            }
+            let pairs: Vec<(usize, usize)> = (0..cells.len()).map(|k| (3 + k, to)).collect();
+            let routes = routes_while(&from_cells, &pairs, &routing, span, None, &mut |_| true).unwrap();
+            let mut reached = 0;
+            for (cell, route) in cells.iter().zip(routes) {
+                let delays: Vec<f64> = route.delays_s.into_iter().filter(|s| s.is_finite()).collect();
+                let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+                assert!(
+                    (cell.delay_s - mean).abs() < 1e-12 || cell.delay_s.is_nan() && mean.is_nan(),
+                    "{name} {cell:?}"
+                );
+                reached += delays.len();
+            }
+            assert!(reached > 10, "{name} {relays:?} {to}");
+        }
+    }
+}
+
 /// Iridium covers the whole Earth above its 8.2°; the average number in view is that of the caps: T (1 - cos ψ)/2.
 #[test]
 fn iridium_covers_the_earth() {
     let sky = preset("iridium").unwrap().sky_with(Epoch::Y2000, &KEPLER, Earth::AT_REST).unwrap();
-    let cells = coverage(&sky, 6.0, Span::new(0.0, 6027.0, 60.0).unwrap()).unwrap();
+    let cells = coverage(&sky, 6.0, None, Span::new(0.0, 6027.0, 60.0).unwrap()).unwrap();
     assert!(cells.iter().all(|cell| cell.covered == 1.0 && cell.min >= 1));
     let area = |cell: &Cell| libm::cos(cell.latitude_deg * RAD);
     let mean = cells.iter().map(|c| area(c) * c.mean).sum::<f64>() / cells.iter().map(area).sum::<f64>();
@@ -101,7 +159,7 @@ fn long_work_says_how_far_it_is_and_can_be_ended() {
     type Work<'a> = &'a dyn Fn(GoOn) -> Result<(), SkyError>;
     let works: [Work; 5] = [
         &|go_on| passes_while(&sky, 0, span, go_on).map(drop),
-        &|go_on| coverage_while(&sky, 30.0, span, go_on).map(drop),
+        &|go_on| coverage_while(&sky, 30.0, None, span, go_on).map(drop),
         &|go_on| routes_while(&sky, &[(0, 1)], &Routing::default(), span, None, go_on).map(drop),
         &|go_on| handovers_while(&sky, 0, Rule::Highest, span, go_on).map(drop),
         &|go_on| handovers_while(&sky, 0, Rule::Slots(Slots::starlink(1)), span, go_on).map(drop),
