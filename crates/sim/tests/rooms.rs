@@ -23,7 +23,8 @@ struct Module {
     text: String,
 }
 
-fn modules(source: &Path) -> Vec<Module> {
+/// The modules of a crate, without those that exist only for tests. The folder `here` may be one of these.
+fn modules(source: &Path, here: &[String]) -> Vec<Module> {
     let mut found = Vec::new();
     let mut folders = vec![source.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -51,7 +52,8 @@ fn modules(source: &Path) -> Vec<Module> {
             marked.map(|name| [module.path.as_slice(), &[name.to_owned()]].concat()).collect::<Vec<_>>()
         })
         .collect();
-    found.retain(|module| !of_tests.iter().any(|path| module.path.starts_with(path)));
+    let is_drawn = |path: &[String]| here.starts_with(path);
+    found.retain(|module| !of_tests.iter().any(|path| module.path.starts_with(path) && !is_drawn(path)));
     found
 }
 
@@ -59,7 +61,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Without comments, and without tests at the end.
+/// Returns the text without comments, and without tests at the end.
 fn code(text: &str) -> String {
     let end = text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(text.len());
     text[..end].lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
@@ -120,7 +122,7 @@ fn follow(base: &[String], text: &str, found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// What the folder's own module exports, by name: the room that it is from, or nothing if it is from elsewhere.
+/// The exports of the folder's own module, by name: the room of each, or nothing if it is from elsewhere.
 fn exported(module: &Module) -> BTreeMap<String, Option<String>> {
     let mut names = BTreeMap::new();
     for statement in module.text.split(';').map(str::trim) {
@@ -140,12 +142,12 @@ fn exported(module: &Module) -> BTreeMap<String, Option<String>> {
     names
 }
 
-/// The arrows between the rooms of `folder`, a path such as `crates/tcp/src` or `crates/tcp/src/conn`. What a room takes from
-/// the folder's own module counts as taken from the room that it is from; what that module defines itself is `mod`.
+/// The arrows between the rooms of `folder`, a path such as `crates/tcp/src` or `crates/tcp/src/conn`. An export of the
+/// folder's own module counts as taken from its room. A definition of that module itself is `mod`.
 fn arrows(folder: &str) -> Arrows {
     let (krate, inner) = folder.split_once("/src").unwrap_or_else(|| panic!("{folder} is no folder of sources"));
     let here: Vec<String> = inner.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
-    let all = modules(&root().join(krate).join("src"));
+    let all = modules(&root().join(krate).join("src"), &here);
     let exported = all.iter().find(|module| module.path == here).map(exported).unwrap_or_default();
     let inside = |path: &[String]| path.starts_with(&here) && path.len() > here.len();
     let rooms: BTreeSet<&String> = all.iter().filter(|m| inside(&m.path)).map(|m| &m.path[here.len()]).collect();
@@ -187,7 +189,7 @@ fn drawings() -> Vec<Drawing> {
     found
 }
 
-/// As it would have to be drawn: rooms after those that they import, as far as that can be.
+/// Returns the correct drawing: rooms after the rooms that they import, except in a circle.
 fn drawn(arrows: &Arrows) -> String {
     let mut left = arrows.clone();
     let mut lines = String::new();
@@ -224,7 +226,7 @@ fn no_arrow_runs_back() {
         for (index, (room, imports)) in rooms.iter().enumerate() {
             let above: Vec<&String> = rooms[..index].iter().map(|(room, _)| room).collect();
             for import in imports {
-                assert!(above.contains(&import), "{folder}: {room} imports {import}, which does not stand above it");
+                assert!(above.contains(&import), "{folder}: {room} imports {import}, which is not above it");
             }
         }
     }
