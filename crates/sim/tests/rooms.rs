@@ -24,7 +24,8 @@ struct Module {
     text: String,
 }
 
-fn modules(source: &Path) -> Vec<Module> {
+/// The modules of a crate, without those that exist only for tests. The folder `here` may be one of these.
+fn modules(source: &Path, here: &[String]) -> Vec<Module> {
     let mut found = Vec::new();
     let mut folders = vec![source.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -52,7 +53,8 @@ fn modules(source: &Path) -> Vec<Module> {
             marked.map(|name| [module.path.as_slice(), &[name.to_owned()]].concat()).collect::<Vec<_>>()
         })
         .collect();
-    found.retain(|module| !of_tests.iter().any(|path| module.path.starts_with(path)));
+    let is_drawn = |path: &[String]| here.starts_with(path);
+    found.retain(|module| !of_tests.iter().any(|path| module.path.starts_with(path) && !is_drawn(path)));
     found
 }
 
@@ -147,7 +149,7 @@ fn exported(module: &Module) -> BTreeMap<String, Option<String>> {
 fn arrows(folder: &str) -> Arrows {
     let (krate, inner) = folder.split_once("/src").unwrap_or_else(|| panic!("{folder} is no folder of sources"));
     let here: Vec<String> = inner.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
-    let all = modules(&root().join(krate).join("src"));
+    let all = modules(&root().join(krate).join("src"), &here);
     let exported = all.iter().find(|module| module.path == here).map(exported).unwrap_or_default();
     let inside = |path: &[String]| path.starts_with(&here) && path.len() > here.len();
     let rooms: BTreeSet<&String> = all.iter().filter(|m| inside(&m.path)).map(|m| &m.path[here.len()]).collect();

@@ -18,9 +18,12 @@ use std::collections::VecDeque;
 pub(super) struct ArqState {
     rounds: Vec<Round>,
     hybrid: Option<Box<Hybrid>>,
-    /// Booked times of copies, in order, that end after the last transmission.
+    /// Booked times of copies, in order. Those that ended before the last packet began are removed.
     booked: VecDeque<Booking>,
-    /// Total time in which only copies were sent.
+    /// Begin and end of the last packet's transmission, and the end of the one before it.
+    sending: (Time, Time),
+    free_since: Time,
+    /// Total time up to `free_since` in which only copies were sent.
     alone: Duration,
     pub(super) resent: u64,
     pub(super) resent_bytes: u64,
@@ -38,8 +41,6 @@ struct Round {
 struct Booking {
     from: Time,
     to: Time,
-    /// The part of it that delayed a packet.
-    within: Duration,
 }
 
 impl ArqState {
@@ -48,25 +49,37 @@ impl ArqState {
         let round = |n| Round { error: ErrorProcess::of_round(n, spec, seed, end), sent: 0, last: Time::ZERO };
         let rounds = (1..=arq.retransmissions).map(round).collect();
         let hybrid = Hybrid::of(spec, arq, seed, end).map(Box::new);
-        Some(Self { rounds, hybrid, booked: VecDeque::new(), alone: Duration::ZERO, resent: 0, resent_bytes: 0 })
+        Some(Self {
+            rounds,
+            hybrid,
+            booked: VecDeque::new(),
+            sending: (Time::ZERO, Time::ZERO),
+            free_since: Time::ZERO,
+            alone: Duration::ZERO,
+            resent: 0,
+            resent_bytes: 0,
+        })
     }
 
     /// The end of a transmission that begins at `begin`, and would end at `finish` without copies.
-    pub(super) fn postpone(&mut self, begin: Time, mut finish: Time) -> Time {
-        while self.booked.front().is_some_and(|booking| booking.to <= begin) {
-            if let Some(Booking { from, to, within }) = self.booked.pop_front() {
-                self.alone += (to - from).saturating_sub(within);
-            }
-        }
-        for booking in &mut self.booked {
+    pub(super) fn postpone(&self, begin: Time, mut finish: Time) -> Time {
+        for booking in self.booked.iter().filter(|booking| booking.to > begin) {
             if booking.from >= finish {
                 break;
             }
-            let within = booking.to - booking.from.max(begin);
-            booking.within += within;
-            finish += within;
+            finish += booking.to - booking.from.max(begin);
         }
         finish
+    }
+
+    /// Notes the transmission of a packet. It takes the time of the copies that it meets.
+    pub(super) fn note_packet(&mut self, begin: Time, finish: Time) {
+        self.alone += self.copies_between(self.free_since, self.sending.0);
+        self.free_since = self.sending.1;
+        self.sending = (begin, finish);
+        while self.booked.front().is_some_and(|booking| booking.to <= self.free_since) {
+            self.booked.pop_front();
+        }
     }
 
     /// Repairs a packet that was damaged and whose transmission ended at `sent`. Returns the end of the first undamaged copy,
@@ -103,9 +116,14 @@ impl ArqState {
 
     /// The time in which only copies were sent up to `now`, in picoseconds.
     pub(super) fn busy_ps(&self, now: Time) -> u64 {
-        let booked =
-            |booking: &Booking| (now.min(booking.to)).saturating_since(booking.from).saturating_sub(booking.within);
-        self.alone.as_ps() + self.booked.iter().map(|booking| booked(booking).as_ps()).sum::<u64>()
+        let (begin, finish) = self.sending;
+        let before = self.copies_between(self.free_since, now.min(begin));
+        (self.alone + before + self.copies_between(finish, now)).as_ps()
+    }
+
+    fn copies_between(&self, from: Time, to: Time) -> Duration {
+        let parts = self.booked.iter().map(|booking| booking.to.min(to).saturating_since(booking.from.max(from)));
+        parts.fold(Duration::ZERO, |sum, part| sum + part)
     }
 }
 
@@ -120,7 +138,7 @@ fn book(booked: &mut VecDeque<Booking>, due: Time, mut finish: impl FnMut(Time) 
         place += 1;
     }
     if to != Time::NEVER {
-        booked.insert(place, Booking { from, to, within: Duration::ZERO });
+        booked.insert(place, Booking { from, to });
     }
     to
 }
@@ -196,6 +214,18 @@ mod tests {
         let (arrivals, link) = arrivals(&link(first, 1), 30);
         assert_eq!(arrivals[20..23], [(32.0, false), (33.0, false), (34.0, false)]);
         assert_eq!(link.busy_ps(Time::ZERO + Duration::from_secs(99)), Duration::from_secs(31).as_ps());
+    }
+
+    /// The second packet begins at 21.25 s, in the copy of the first from 21 s to 22 s, and ends at 23 s.
+    #[test]
+    fn a_link_is_busy_once_while_a_packet_waits_for_a_copy() {
+        let first = ErrorModel::Arrivals { list: vec![0], period: None };
+        let (mut link, mut losses) = (LazyLink::new(&link(first, 1), 7, Time::NEVER), Losses::new());
+        let ms = |ms| Time::ZERO + Duration::from_millis(ms);
+        link.accept(ms(0), &packet(0, 1000), &mut losses);
+        link.accept(ms(21_250), &packet(1, 1000), &mut losses);
+        let busy = [21_250, 21_750, 22_500, 30_000].map(|at| link.busy_ps(ms(at)) / 1_000_000_000);
+        assert_eq!(busy, [1250, 1750, 2500, 3000]);
     }
 
     /// In cells a transmission takes 1.166 s, for a copy too; its bytes are those of the packet.

@@ -292,13 +292,16 @@ impl LazyLink {
         let (begin, down_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
         let wire = self.wire.size(size);
         let full = self.rate.finish(begin, wire);
-        let full = self.arq.as_mut().map_or(full, |arq| arq.postpone(begin, full));
+        let full = self.arq.as_ref().map_or(full, |arq| arq.postpone(begin, full));
         let finish = full.min(down_at);
         // A link whose rate is zero for good keeps its packet until the end, and is not busy with it.
         self.sending_since = if finish == Time::NEVER { finish } else { begin };
         self.counters.busy_ps += (finish - self.sending_since).as_ps();
         let mut has_error = self.error.has_error(finish, self.counters.carried - 1, wire);
         let mut sent = finish;
+        if let Some(arq) = &mut self.arq {
+            arq.note_packet(self.sending_since, finish);
+        }
         if let (Some(arq), true) = (&mut self.arq, has_error) {
             (sent, has_error) = arq.repair(finish, [size, wire], &mut self.rate, &mut self.delay);
         }

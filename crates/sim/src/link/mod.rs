@@ -18,8 +18,6 @@ mod interleave;
 mod jitter;
 mod journal;
 mod lazy;
-#[cfg(test)]
-pub(crate) mod naive;
 mod observe;
 mod outages;
 mod plain;

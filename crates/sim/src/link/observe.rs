@@ -54,6 +54,15 @@ impl LazyLink {
         }
     }
 
+    /// An idle link that has carried this many packets.
+    #[cfg(test)]
+    pub(crate) fn that_carried(packets: u64) -> Self {
+        let spec = crate::spec::Link::plain(bentpipe_units::Rate::from_bps(1), bentpipe_units::Duration::ZERO);
+        let mut link = Self::new(&spec, 0, Time::ZERO);
+        link.counters.carried = packets;
+        link
+    }
+
     /// Packets whose transmission has begun.
     pub(crate) fn carried_packets(&self) -> u64 {
         self.counters().carried

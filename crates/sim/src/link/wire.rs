@@ -38,3 +38,17 @@ impl Wire {
         full * framed(largest) + framed(last)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bentpipe_units::{Duration, Rate};
+
+    /// Fragments of 400 B have 376 B of data, a multiple of 8. A rest of 380 B with its header fits into 400 B.
+    #[test]
+    fn rfc791_3_2_the_last_fragment_may_be_as_large_as_the_mtu() {
+        let mtu = Some(Mtu { size: 400, oversize: Oversize::Fragment });
+        let wire = Wire::of(&Spec { mtu, ..Spec::plain(Rate::from_bps(1), Duration::ZERO) });
+        assert_eq!([400, 401, 776, 777].map(|size| wire.size(size) - size), [0, 20, 20, 40]);
+    }
+}

@@ -218,7 +218,8 @@ impl Mtu {
             return (0, 0, size);
         }
         let data = (self.size - IP_HEADER) / 8 * 8;
-        let full = (size - IP_HEADER - 1) / data;
+        // The rest is the last fragment as soon as it fits, which need not be a multiple of 8 B.
+        let full = (size - self.size).div_ceil(data);
         (full, data + IP_HEADER, size - full * data)
     }
 }

@@ -1,7 +1,9 @@
-//! Checks properties of all networks on swarms of random networks. `PROPTEST_CASES` makes the swarms larger.
+//! Checks properties of all networks on swarms of random networks. `PROPTEST_CASES` makes the swarms larger, and
+//! `BENTPIPE_SWARM` draws others.
 
 mod changes;
 mod draw;
+mod link;
 mod outlook;
 mod ports;
 mod probe;
@@ -20,12 +22,12 @@ use proptest::test_runner::RngSeed;
 use random::Sketch;
 use std::sync::Arc;
 
-/// Returns the same swarm in every run, of `cases` networks unless the environment sets the number.
+/// Returns the same swarm in every run, of `cases` networks unless the environment sets its number and its size.
 fn swarm(cases: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let asked = |name| std::env::var(name).ok()?.parse::<u64>().ok();
     ProptestConfig {
-        cases: asked.unwrap_or(cases),
-        rng_seed: RngSeed::Fixed(1),
+        cases: asked("PROPTEST_CASES").map_or(cases, |cases| cases as u32),
+        rng_seed: RngSeed::Fixed(asked("BENTPIPE_SWARM").unwrap_or(1)),
         failure_persistence: None,
         ..ProptestConfig::default()
     }

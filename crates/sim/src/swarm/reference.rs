@@ -2,14 +2,15 @@
 //! change of a timer.
 //!
 //! It is slow and plain. It shares connections, applications, middleboxes and the recorder with
-//! [`Network`](crate::Network), but neither the schedule nor the links.
+//! [`Network`](crate::Network), but neither the schedule nor any part of a link.
 
-use super::outlook::{Away, NaiveOutlook};
+use super::link::NaiveLink;
+use super::outlook::NaiveOutlook;
 use super::ports::{Entering, Left, HEADER_LEN};
 use super::routes::{end_of, NaiveRoutes};
-use crate::dictionary::{Cause, EventKind};
+use crate::dictionary::{Cause, EventKind, LinkRow};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
-use crate::link::{naive::NaiveLink, processing, LazyLink, Losses, Processing};
+use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
 use crate::network::{assemble, guards, introduce, notes_of_functions, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
@@ -89,22 +90,22 @@ pub(crate) fn run(
     reference.finish(stop)
 }
 
-pub(super) struct Reference<'a> {
-    pub(super) scenario: &'a Scenario,
+struct Reference<'a> {
+    scenario: &'a Scenario,
     heap: BinaryHeap<Entry>,
     entered: u64,
-    pub(super) now: Time,
-    pub(super) links: Vec<NaiveLink>,
+    now: Time,
+    links: Vec<NaiveLink>,
     nodes: Vec<Vec<AnyMiddlebox>>,
     /// Links that have sent a packet, until the middleboxes that observe them are notified.
     departed: BTreeSet<LinkId>,
-    pub(super) routes: NaiveRoutes,
+    routes: NaiveRoutes,
     left: Vec<Left>,
     steps: Vec<(NodeId, usize, Packet)>,
     takes_steps: bool,
     /// Next wake-up of each node.
     armed: Vec<Time>,
-    pub(super) traffic: Traffic,
+    traffic: Traffic,
     bodies: Bodies,
     drops: Drops,
     ledger: Ledger,
@@ -116,23 +117,12 @@ impl<'a> Reference<'a> {
         let build_node = |node: &crate::spec::Node| {
             (0..).zip(&node.middleboxes).map(|(i, config)| config.build(seed, &node.name, i)).collect()
         };
-        let absences = scenario.timeline.absences();
         let mut reference = Self {
             scenario,
             heap: BinaryHeap::new(),
             entered: 0,
             now: Time::ZERO,
-            links: scenario
-                .links
-                .iter()
-                .zip(processing(scenario))
-                .zip(LinkId::all(scenario.links.len()))
-                .map(|((link, time), id)| {
-                    let (processing, end) = (Processing::new(time, seed, &link.name), Time::ZERO + scenario.duration);
-                    let absences = absences.get(&id).map_or(&[][..], Vec::as_slice);
-                    NaiveLink::new(link, seed, end).with_absences(link, absences, seed, end).toward_host(processing)
-                })
-                .collect(),
+            links: LinkId::all(scenario.links.len()).map(|id| NaiveLink::of(scenario, id, seed)).collect(),
             nodes: scenario.nodes.iter().map(build_node).collect::<Vec<Vec<AnyMiddlebox>>>(),
             departed: BTreeSet::new(),
             routes: NaiveRoutes::of(scenario),
@@ -229,8 +219,7 @@ impl<'a> Reference<'a> {
             }
             Happening::Flow(_) | Happening::End(_) => {}
             Happening::Sample => {
-                let links = faces(&self.links, self.now);
-                let links = |series| links.iter().map(move |link| link.sample(series));
+                let links = |series| self.links.iter().map(move |link| link.sample(series));
                 self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
                 self.enter(self.recorder.next_wakeup(), Happening::Sample);
             }
@@ -495,15 +484,10 @@ impl<'a> Reference<'a> {
         act: impl FnOnce(&mut AnyMiddlebox, &mut Context<'_>) -> T,
     ) -> T {
         let mut out = Outbox::default();
-        // Taken out during its call, because it may inspect everything else.
-        let mut middlebox = std::mem::replace(&mut self.nodes[node][position], AnyMiddlebox::Own(Own(Box::new(Away))));
-        let mut bodies = std::mem::take(&mut self.bodies);
-        let now = self.now;
-        let mut outlook = NaiveOutlook { node, reference: self };
-        let answer =
-            act(&mut middlebox, &mut Context { now, bodies: &mut bodies, outlook: &mut outlook, out: &mut out });
-        self.bodies = bodies;
-        self.nodes[node][position] = middlebox;
+        let Self { now, nodes, links, routes, scenario, traffic, bodies, .. } = self;
+        let mut outlook = NaiveOutlook { now: *now, node, links, routes, scenario, traffic };
+        let mut context = Context { now: *now, bodies, outlook: &mut outlook, out: &mut out };
+        let answer = act(&mut nodes[node][position], &mut context);
         self.carry_out(node, position, out);
         answer
     }
@@ -574,15 +558,15 @@ impl<'a> Reference<'a> {
         let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
         self.ledger.in_flight = (self.links.iter().map(NaiveLink::len).sum::<usize>() + held) as u64;
         let end = RunEnd { stop, at: self.now, ledger: self.ledger };
-        let (links, boxes) = (faces(&self.links, self.now), self.nodes.iter().map(|boxes| &boxes[..]));
-        let mut result = assemble(self.scenario, end, &self.traffic, &links, &self.drops, self.recorder);
+        // The summary reads only their numbers of packets.
+        let carried = |link: &NaiveLink| LazyLink::that_carried(link.carried_packets());
+        let idle: Vec<LazyLink> = self.links.iter().map(carried).collect();
+        let mut result = assemble(self.scenario, end, &self.traffic, &idle, &self.drops, self.recorder);
+        result.links = LinkRow::table(self.links.iter().map(|link| link.row(self.now)));
+        let boxes = self.nodes.iter().map(|boxes| &boxes[..]);
         result.notes.extend(notes_of_functions(self.scenario, boxes));
         (result, self.left)
     }
-}
-
-fn faces(links: &[NaiveLink], now: Time) -> Vec<LazyLink> {
-    links.iter().map(|link| link.face(now)).collect()
 }
 
 /// Returns the tie-breaker of sources of one rank at one instant, as `engine` and `traffic` define it.

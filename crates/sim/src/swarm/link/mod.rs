@@ -1,0 +1,317 @@
+//! A link in the most obvious form: an event at each end of transmission and at each arrival, lists instead of rings, and
+//! values that are looked up at each use.
+//!
+//! It draws the same numbers of the same streams as [`LazyLink`](crate::link::LazyLink), but shares only the scenario, the
+//! packets and the histogram with it.
+
+mod aqm;
+mod copies;
+mod errors;
+mod queue;
+mod rule;
+mod times;
+
+use crate::dictionary::{Cause, LinkRow, LinkSeries};
+use crate::ids::LinkId;
+use crate::link::Losses;
+use crate::middlebox::QueueView;
+use crate::packet::Packet;
+use crate::record::{ratio, Histogram, Sample};
+use crate::spec::{Effect, InFlight, Link, Order, Oversize, Queue, Scenario, Waiting};
+use bentpipe_units::{Duration, Rate, Stream, Time};
+use copies::Copies;
+use errors::NaiveErrors;
+use queue::NaiveQueue;
+use times::{NaiveJitter, NaiveOutages};
+
+/// A link with an event for each end of transmission and each arrival.
+#[derive(Debug)]
+pub(super) struct NaiveLink {
+    spec: Link,
+    outages: NaiveOutages,
+    queue: NaiveQueue,
+    errors: NaiveErrors,
+    copies: Option<Copies>,
+    jitter: NaiveJitter,
+    /// Shortest and longest processing time of the host at the far end, and its draws.
+    host: (Duration, Duration, Stream),
+    in_service: Option<Transmission>,
+    on_the_way: Vec<Packet>,
+    last_arrival: Time,
+    /// Begin and end of each transmission so far.
+    transmissions: Vec<(Time, Time)>,
+    waits: Histogram,
+    offered: u64,
+    carried_bytes: u64,
+    corrupted: u64,
+    dropped: u64,
+    backlog_bytes_max: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    packet: Packet,
+    /// The end of the copy that counts, if the packet was damaged.
+    sent: Time,
+}
+
+impl NaiveLink {
+    pub(super) fn of(scenario: &Scenario, id: LinkId, seed: u64) -> Self {
+        let (spec, end) = (scenario.links[id].clone(), Time::ZERO + scenario.duration);
+        // Of flows with different times the slowest counts.
+        let mut host = (Duration::ZERO, Duration::ZERO);
+        for flow in &scenario.flows {
+            let ends_here = [&flow.route, &flow.reverse_route].iter().any(|route| route.last() == Some(&id));
+            if ends_here && flow.processing.1 > host.1 {
+                host = flow.processing;
+            }
+        }
+        Self {
+            outages: NaiveOutages::of(scenario, id, end),
+            queue: NaiveQueue::of(&spec, seed),
+            errors: NaiveErrors::of(&spec, 0, seed, end),
+            copies: spec.arq.map(|arq| Copies::of(&spec, arq, seed, end)),
+            jitter: NaiveJitter::of(&spec, seed, end),
+            host: (host.0, host.1, Stream::new(seed, &format!("link/{}", spec.name), "processing")),
+            in_service: None,
+            on_the_way: Vec::new(),
+            last_arrival: Time::ZERO,
+            transmissions: Vec::new(),
+            waits: Histogram::default(),
+            offered: 0,
+            carried_bytes: 0,
+            corrupted: 0,
+            dropped: 0,
+            backlog_bytes_max: 0,
+            spec,
+        }
+    }
+
+    /// Offers a packet. Returns the end of its transmission if that begins now.
+    pub(super) fn offer(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
+        self.offered += 1;
+        let is_free = self.in_service.is_none();
+        let closed = if self.rests(now) { Some(Cause::Handover) } else { None };
+        if let Some(cause) = closed.or(self.outages.flushes(now).then_some(Cause::Outage)) {
+            self.lose([(packet, cause)], losses);
+        } else if is_free && matches!(self.spec.queue, Queue::DropTail { .. }) {
+            // A packet that finds the link free needs no room.
+            packet.at = now;
+            return Some(self.serve(now, packet));
+        } else {
+            let mut lost = Losses::new();
+            self.queue.enqueue(now, packet, &mut lost);
+            self.lose(lost, losses);
+            if is_free {
+                return self.next(now, losses);
+            }
+            self.backlog_bytes_max = self.backlog_bytes_max.max(self.queue.bytes());
+        }
+        None
+    }
+
+    /// Ends a transmission. Returns the packet's arrival, and the end of the next transmission if a packet waits.
+    pub(super) fn finish_sending(&mut self, now: Time, losses: &mut Losses) -> (Time, Option<Time>) {
+        let Transmission { mut packet, sent } = self.in_service.take().expect("a packet is being sent");
+        let (least, most, draws) = &mut self.host;
+        let number = self.transmissions.len() as u64 - 1;
+        let processing = *least + Duration::from_ps(draws.below(number, most.saturating_sub(*least).as_ps()));
+        let mut arrival = sent + times::delay(&self.spec, sent) + self.jitter.at(now) + processing;
+        let is_free = self.spec.arq.is_some_and(|arq| arq.order == Order::Free);
+        if !(is_free && sent > now) {
+            // Packets do not overtake.
+            arrival = arrival.max(self.last_arrival);
+            self.last_arrival = arrival;
+        }
+        packet.at = arrival;
+        self.on_the_way.push(packet);
+        self.on_the_way.sort_by_key(|packet| packet.at);
+        if self.rests(now) {
+            return (arrival, None);
+        }
+        if self.outages.flushes(now) {
+            let mut lost = Losses::new();
+            self.queue.flush(&mut lost);
+            self.lose(lost, losses);
+        }
+        (arrival, self.next(now, losses))
+    }
+
+    /// Whether the link is absent and its queue is not kept.
+    fn rests(&self, now: Time) -> bool {
+        self.outages.absent(now).is_some_and(|waiting| waiting != Waiting::Kept)
+    }
+
+    /// Takes a packet from the queue. Returns the end of its transmission, if there is one.
+    fn next(&mut self, now: Time, losses: &mut Losses) -> Option<Time> {
+        let mut lost = Losses::new();
+        let packet = self.queue.dequeue(now, &mut lost);
+        self.lose(lost, losses);
+        packet.map(|packet| self.serve(now, packet))
+    }
+
+    /// Begins to send a packet, and decides its fate. Returns the end of its transmission.
+    fn serve(&mut self, now: Time, mut packet: Packet) -> Time {
+        let (begin, down_at) = self.outages.uptime(now);
+        let (size, wire) = (packet.size(), self.wire_size(packet.size()));
+        let mut full = times::finish(&self.spec.rate, begin, wire);
+        if let Some(copies) = &self.copies {
+            full = copies.delayed(begin, full);
+        }
+        let end = full.min(down_at);
+        if end < full {
+            packet.truncate();
+            if self.outages.absent(end).is_some() {
+                packet.cut_off();
+            }
+        }
+        let number = self.transmissions.len() as u64;
+        let (mut sent, mut is_damaged) = (end, self.errors.hits(end, number, wire));
+        if let (Some(copies), true) = (&mut self.copies, is_damaged) {
+            (sent, is_damaged) = copies.repair(&self.spec, end, size, wire);
+        }
+        match (is_damaged, self.spec.effect) {
+            (false, _) => {}
+            (true, Effect::Lose) => packet.erase(),
+            (true, Effect::Corrupt) => {
+                packet.corrupt();
+                self.corrupted += 1;
+            }
+        }
+        self.waits.record_span(now - packet.at);
+        self.carried_bytes += size;
+        self.transmissions.push((begin, end));
+        self.in_service = Some(Transmission { packet, sent });
+        end
+    }
+
+    /// Returns the bytes of a packet on the link: of all its fragments (RFC 791 §3.2), each in its frame.
+    fn wire_size(&self, size: u64) -> u64 {
+        const HEADER: u64 = 20;
+        let frames = self.spec.framing.frames();
+        let framed = |bytes: u64| {
+            let Some(frames) = frames else { return bytes };
+            let framed = bytes.max(frames.minimum) + frames.overhead;
+            let stuffed = framed + (framed * u64::from(frames.stuffed)).div_ceil(256);
+            stuffed.div_ceil(frames.payload) * frames.cell
+        };
+        let mtu = self.spec.mtu.filter(|mtu| mtu.oversize == Oversize::Fragment).map_or(u64::MAX, |mtu| mtu.size);
+        let (mut left, mut sum) = (size, 0);
+        while left > mtu {
+            let data = (mtu - HEADER) / 8 * 8;
+            sum += framed(data + HEADER);
+            left -= data;
+        }
+        sum + framed(left)
+    }
+
+    fn lose(&mut self, lost: impl IntoIterator<Item = (Packet, Cause)>, losses: &mut Losses) {
+        let before = losses.len();
+        losses.extend(lost);
+        self.dropped += (losses.len() - before) as u64;
+    }
+
+    pub(super) fn deliver(&mut self) -> Packet {
+        let packet = self.on_the_way.remove(0);
+        self.dropped += u64::from(packet.is_truncated() || packet.is_erased());
+        packet
+    }
+
+    /// Removes the link.
+    pub(super) fn take_away(
+        &mut self,
+        (waiting, in_flight): (Waiting, InFlight),
+        losses: &mut Losses,
+        left: &mut Vec<Packet>,
+    ) {
+        if in_flight == InFlight::Lost {
+            self.on_the_way.iter_mut().for_each(Packet::cut_off);
+        }
+        match waiting {
+            Waiting::Kept => {}
+            Waiting::Rerouted | Waiting::Moved => self.queue.extract(&mut |_| true, left),
+            Waiting::Lost => {
+                let mut lost = Vec::new();
+                self.queue.extract(&mut |_| true, &mut lost);
+                self.lose(lost.into_iter().map(|packet| (packet, Cause::Handover)), losses);
+            }
+        }
+    }
+
+    pub(super) fn queue_view(&self) -> QueueView {
+        let is_sending = self.in_service.is_some();
+        QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending }
+    }
+
+    pub(super) fn rate_at(&self, now: Time) -> Rate {
+        times::piece_at(&self.spec.rate, now).value
+    }
+
+    /// Returns the first instant from `now` when the link is present and up.
+    pub(super) fn up_at(&self, now: Time) -> Time {
+        self.outages.uptime(now).0
+    }
+
+    pub(super) fn delay_at(&self, now: Time) -> Duration {
+        times::delay(&self.spec, now)
+    }
+
+    pub(super) fn extract(&mut self, is_meant: &mut dyn FnMut(&mut Packet) -> bool, left: &mut Vec<Packet>) {
+        self.queue.extract(is_meant, left);
+    }
+
+    /// Returns the number of packets on the link or waiting for it.
+    pub(super) fn len(&self) -> usize {
+        self.queue.len() + usize::from(self.in_service.is_some()) + self.on_the_way.len()
+    }
+
+    pub(super) fn carried_packets(&self) -> u64 {
+        self.transmissions.len() as u64
+    }
+
+    pub(super) fn sample(&self, series: LinkSeries) -> Sample {
+        match series {
+            LinkSeries::QueueBytes => Sample::Value(self.queue.bytes() as f64),
+            LinkSeries::QueuePackets => Sample::Value(self.queue.len() as f64),
+            LinkSeries::Carried => Sample::Bytes(self.carried_bytes),
+        }
+    }
+
+    pub(super) fn row(&self, at: Time) -> LinkRow<'_> {
+        let (resent_packets, resent_bytes) =
+            self.copies.as_ref().map_or((0, 0), |copies| (copies.packets, copies.bytes));
+        let run_s = at.as_secs_f64();
+        LinkRow {
+            link: &self.spec.name,
+            utilisation: ratio(self.busy(at).as_ps() as f64 / 1e12, run_s),
+            carried_bps: ratio((self.carried_bytes + resent_bytes) as f64 * 8.0, run_s),
+            offered_packets: self.offered,
+            carried_packets: self.carried_packets(),
+            carried_bytes: self.carried_bytes,
+            resent_packets,
+            corrupted_packets: self.corrupted,
+            dropped_packets: self.dropped,
+            marked_packets: self.queue.marked(),
+            queue_mean_s: self.waits.mean_s(),
+            queue_p50_s: self.waits.quantile_s(0.50),
+            queue_p95_s: self.waits.quantile_s(0.95),
+            queue_p99_s: self.waits.quantile_s(0.99),
+            queue_max_bytes: self.backlog_bytes_max,
+            queue_end_packets: self.len() as u64,
+        }
+    }
+
+    /// Returns the time up to `now` in which packets or copies were sent.
+    fn busy(&self, now: Time) -> Duration {
+        let mut times: Vec<(Time, Time)> = self.copies.iter().flat_map(|copies| copies.sent.iter().copied()).collect();
+        // A link whose rate stays zero is not busy with its packet.
+        times.extend(self.transmissions.iter().filter(|times| times.1 != Time::NEVER));
+        times.sort();
+        let (mut busy, mut until) = (Duration::ZERO, Time::ZERO);
+        for (from, to) in times {
+            busy += to.min(now).saturating_since(from.max(until));
+            until = until.max(to);
+        }
+        busy
+    }
+}
