@@ -228,7 +228,7 @@ fn folders() -> BTreeSet<String> {
     for krate in std::fs::read_dir(root().join("crates")).unwrap() {
         let krate = krate.unwrap().file_name().into_string().unwrap();
         let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for module in modules(&root().join("crates").join(&krate).join("src")) {
+        for module in modules(&root().join("crates").join(&krate).join("src"), &[]) {
             for at in 0..module.path.len() {
                 let inner: String = module.path[..at].iter().map(|part| format!("/{part}")).collect();
                 rooms.entry(format!("crates/{krate}/src{inner}")).or_default().insert(module.path[at].clone());

@@ -7,7 +7,7 @@ use bentpipe_units::{Stream, Time};
 
 /// The copies of a link.
 #[derive(Debug)]
-pub(super) struct Copies {
+pub(super) struct NaiveCopies {
     rounds: Vec<CopyRound>,
     decoder: Option<Decoder>,
     /// The transmission times of all copies.
@@ -16,7 +16,7 @@ pub(super) struct Copies {
     pub(super) bytes: u64,
 }
 
-/// First copies, second copies, and so on. Copies of a round leave in order.
+/// First copies, second copies, and so on. NaiveCopies of a round leave in order.
 #[derive(Debug)]
 struct CopyRound {
     errors: NaiveErrors,
@@ -33,7 +33,7 @@ struct Decoder {
     end: Time,
 }
 
-impl Copies {
+impl NaiveCopies {
     pub(super) fn of(link: &Link, arq: Arq, seed: u64, end: Time) -> Self {
         let name = format!("link/{}", link.name);
         let round = |number: u32| CopyRound {

@@ -19,7 +19,7 @@ use crate::packet::Packet;
 use crate::record::{ratio, Histogram, Sample};
 use crate::spec::{Effect, InFlight, Link, Order, Oversize, Queue, Scenario, Waiting};
 use bentpipe_units::{Duration, Rate, Stream, Time};
-use copies::Copies;
+use copies::NaiveCopies;
 use errors::NaiveErrors;
 use queue::NaiveQueue;
 use times::{NaiveJitter, NaiveOutages};
@@ -31,7 +31,7 @@ pub(super) struct NaiveLink {
     outages: NaiveOutages,
     queue: NaiveQueue,
     errors: NaiveErrors,
-    copies: Option<Copies>,
+    copies: Option<NaiveCopies>,
     jitter: NaiveJitter,
     /// Shortest and longest processing time of the host at the far end, and its draws.
     host: (Duration, Duration, Stream),
@@ -70,7 +70,7 @@ impl NaiveLink {
             outages: NaiveOutages::of(scenario, id, end),
             queue: NaiveQueue::of(&spec, seed),
             errors: NaiveErrors::of(&spec, 0, seed, end),
-            copies: spec.arq.map(|arq| Copies::of(&spec, arq, seed, end)),
+            copies: spec.arq.map(|arq| NaiveCopies::of(&spec, arq, seed, end)),
             jitter: NaiveJitter::of(&spec, seed, end),
             host: (host.0, host.1, Stream::new(seed, &format!("link/{}", spec.name), "processing")),
             in_service: None,
