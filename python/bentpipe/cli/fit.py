@@ -61,7 +61,7 @@ DIFFERS = 3
     type=click.Choice(("forward", "reverse")),
     default="forward",
     show_default=True,
-    help="Direction of transfers whose file does not tell it; forward is towards the terminal.",
+    help="Direction of transfers in files without one; forward is towards the terminal.",
 )
 @click.option(
     "--network",

@@ -36,7 +36,7 @@ HEADERS = 52
 UDP_HEADERS = 28
 MSS = 1448
 UDP_LOSS = 0.01
-"""Share of lost datagrams from which UDP has filled the path."""
+"""Least share of lost datagrams if UDP has filled the path."""
 OVERSHOOT_S = 4.0
 """Time at the start whose window reductions tell little: slow start overshoots."""
 FALL = 0.85
@@ -112,7 +112,7 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
 
 
 def _coarse(load: Load) -> Load:
-    """Join short intervals: a sender counts whole writes, which may be larger than what it sends in an interval."""
+    """Join short intervals: a sender counts whole writes, which may be larger than its data of an interval."""
     step_s = float(np.median(load.interval_s))
     width = max(1, round(JOINED_S / step_s))
     count = len(load.bytes) // width

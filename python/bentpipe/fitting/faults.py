@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from bentpipe.errors import SHOWN_MAX, FitError
+from collections import Counter
+
+from bentpipe.errors import FitError
 
 VALUE_MAX = 60
 """Largest number of shown letters of a wrong value."""
+PER_FILE = 10
+"""Largest number of shown faults of a file. The rest are counted."""
 
 
 class Faults:
@@ -13,19 +17,27 @@ class Faults:
 
     def __init__(self) -> None:
         self.found: list[str] = []
-        self.count = 0
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def count(self) -> int:
+        """Number of all faults."""
+        return self._counts.total()
 
     def wrong(self, place: str, message: str, expected: str) -> None:
-        """Add a fault. Faults above the number that an error shows are only counted."""
-        self.count += 1
-        if len(self.found) < SHOWN_MAX:
+        """Add a fault at `FILE:LINE`, or at `FILE: PART`."""
+        file = place.partition(":")[0]
+        self._counts[file] += 1
+        if self._counts[file] <= PER_FILE:
             self.found.append(f"{place}: {message}\n  {expected}")
 
     def refuse(self) -> None:
         """Raise an error with all faults, if there are any."""
         if not self.count:
             return
-        more = [f"... and {self.count - SHOWN_MAX} more"] if self.count > SHOWN_MAX else []
+        more = [
+            f"... and {count - PER_FILE} more in {file}" for file, count in self._counts.items() if count > PER_FILE
+        ]
         total = [f"{self.count} problems; nothing was written"] if self.count > 1 else []
         raise FitError("\n".join([*self.found, *more, *total]))
 

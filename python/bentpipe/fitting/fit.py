@@ -66,7 +66,7 @@ def fit(
     interval : str or float, optional
         Time between pings without time stamps, in seconds or with a unit.
     direction : str
-        Direction of transfers whose file does not tell it: `forward` (towards the terminal) or `reverse`.
+        Direction of transfers in files without a direction: `forward` (towards the terminal) or `reverse`.
     network : str, optional
         `starlink` expects slots of 15 s; `none` searches no slots. Default: periods from 5 to 60 s are searched.
     period : str or float, optional
@@ -78,7 +78,7 @@ def fit(
     partial : bool
         Whether the readable part of a truncated compressed file is enough.
     progress : callable or bool, optional
-        As for `bentpipe.run`.
+        Whether to show a bar, or a callable, as in `bentpipe.run`.
 
     Returns
     -------
@@ -232,7 +232,6 @@ def _assumed(capacities: Mapping[str, Capacity]) -> list[Number]:
             continue
         known = capacities.get(other)
         value = known.rate_bps.value if known else None
-        # A slow upload says little about the download.
         found.append(numbers.assumed(direction, value))
     return found
 

@@ -32,7 +32,7 @@ WELL: Any = {"gtol": 1e-3, "maxiter": 100}
 QUICK: Any = {"gtol": 0.05, "maxiter": 15}
 """Ends of the search. Replicas need no more digits than their spread has."""
 LOSSES_MIN = 5
-"""Losses from which models with states are tried."""
+"""Least number of losses for models with states."""
 
 
 @dataclass(frozen=True)

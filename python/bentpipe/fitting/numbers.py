@@ -31,7 +31,7 @@ class Number:
     ----------
     name, unit : str
     value : float or None
-        None if it is unknown.
+        Value; None if it is unknown.
     low, high : float or None
         Ends of its 95 % interval, or of its range over slots; None without one.
     how : str

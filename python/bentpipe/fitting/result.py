@@ -58,7 +58,7 @@ class Fit(Result):
     notes : tuple of str
         Remarks on the files, and on parts that were left out.
     probes : Probes or None
-        All probes. None if only transfers were measured.
+        All probes; None without any.
     loads : tuple of Load
         All transfers.
     """
@@ -184,8 +184,8 @@ class Fit(Result):
 
     def parts(self) -> writing.Parts:
         """Return what the text of the scenario needs."""
-        loaded = [each.direction for each in self.loads]
-        return writing.Parts(self.by_name, self.losses, loaded, self.slots, self.trace)
+        shares = writing.shares_of(self.probes, [each.direction for each in self.loads])
+        return writing.Parts(self.by_name, self.losses, shares, self.slots, self.trace)
 
     def _about(self, source: str) -> str:
         """Describe a file: its probes or its intervals."""

@@ -49,7 +49,7 @@ class Slots:
         Period of the slots, and the first boundary after time 0, if they have one. With Unix time and a period that
         divides a minute, the phase is in seconds of the minute.
     statistic, threshold : float
-        Largest statistic T of a period, and the value from which a period counts as found.
+        Largest statistic T of a period, and the least value of a found period.
     how : str
         Sentence about the search.
     """

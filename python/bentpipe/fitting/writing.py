@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from bentpipe.fitting.draws import Trace
     from bentpipe.fitting.losses import Losses
+    from bentpipe.fitting.measured import Probes
     from bentpipe.fitting.numbers import Number
     from bentpipe.fitting.slots import Slots
 
@@ -28,12 +29,12 @@ WIDTH = 118
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """All that the text of a scenario needs."""
+    """Parts of the text of a scenario."""
 
     numbers: Mapping[str, Number]
     losses: Losses | None
-    loaded: Sequence[str]
-    """Directions with measured load."""
+    shares: Mapping[str, float]
+    """Share of the round trip's losses, by direction."""
     slots: Slots
     trace: Trace
 
@@ -110,14 +111,14 @@ def _direction(parts: Parts, direction: str, folder: str) -> list[tuple[str, str
 def _error(parts: Parts, direction: str) -> tuple[str, str] | None:
     """Return the comment and the text of the error model of a direction."""
     losses = parts.losses
-    share = _share(parts.loaded, direction)
+    share = parts.shares[direction]
     if losses is None:
         return _of_transfer(parts, direction)
     if losses.kind == "none" or losses.ratio.value < SMALLEST_LOSS or share == 0:
         return None
     said = f"Loss of {parts.numbers['loss'].text}: {parts.numbers['loss'].how}."
     if share < 1:
-        said += " Half of the round trip's losses in each direction."
+        said += f" {share:.0%} of the round trip's losses are in this direction."
     numbers = {name: value.value for name, value in losses.numbers.items()}
     if losses.kind == "independent":
         return said, f'error = {{ kind = "packet", rate = {_number(_part(losses.ratio.value, share))} }}'
@@ -146,11 +147,18 @@ def _of_transfer(parts: Parts, direction: str) -> tuple[str, str] | None:
     return said, f'error = {{ kind = "packet", rate = {_number(found.value)} }}'
 
 
-def _share(loaded: Sequence[str], direction: str) -> float:
-    """Return the share of the round trip's losses that a direction has."""
+def shares_of(probes: Probes | None, loaded: Sequence[str]) -> dict[str, float]:
+    """Return the share of the round trip's losses of each direction.
+
+    Without stamps of both ends, all are in the loaded direction, or half in each if none or both were loaded.
+    """
+    forward = 0.5
     if len(set(loaded)) == 1:
-        return 1.0 if direction in loaded else 0.0
-    return 0.5
+        forward = float("forward" in loaded)
+    if probes is not None and probes.lost_forward is not None and probes.lost_reverse is not None:
+        known = int(probes.lost_forward.sum()), int(probes.lost_reverse.sum())
+        forward = known[0] / sum(known) if sum(known) else forward
+    return {"forward": forward, "reverse": 1 - forward}
 
 
 def _part(rate: float, share: float) -> float:

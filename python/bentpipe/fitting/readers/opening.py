@@ -24,7 +24,7 @@ SIZE_MAX = 1 << 30
 RATIO_MAX = 200
 """Largest ratio of compression. Records of measurements stay below 50."""
 RATIO_FROM = 1 << 20
-"""Size in bytes from which the ratio counts."""
+"""Least size in bytes for the limit of the ratio."""
 CHUNK = 1 << 16
 LZMA_MEMORY = 256 << 20
 DEPTH_MAX = 64
@@ -33,7 +33,7 @@ GZ, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user has said about the files."""
+    """Options of a user about the files."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     """`UNIT`, or `MEANING:UNIT`, by the name of a column."""
@@ -42,7 +42,7 @@ class Asked:
     interval_s: float | None = None
     """Time between pings without time stamps."""
     direction: str = "forward"
-    """Direction of transfers whose file does not tell it."""
+    """Direction of transfers in files without a direction."""
     is_partial: bool = False
     """Whether the readable part of a truncated file is enough."""
     seen: set[str] = field(default_factory=set)

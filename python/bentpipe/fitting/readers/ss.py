@@ -24,7 +24,7 @@ FIELDS = {
     "retransmitted": re.compile(r"\bretrans:\d{1,9}/(\d{1,12})\b"),
 }
 NEEDED = ("cwnd", "mss", "rtt")
-HOW = "expected the output of: while sleep 0.1; do date +%s.%N; ss -tin dst HOST; done"
+HOW = "expected the output of date +%s.%N and of ss -tin, in turn"
 
 
 def recognises(source: Source) -> bool:

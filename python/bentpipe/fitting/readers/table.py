@@ -180,7 +180,7 @@ def _column(
         values = np.array([cell or "nan" for cell in cells], dtype=np.float64)
     except ValueError:
         values = np.array([_number(cell) for cell in cells])
-    is_empty = np.array([not cell for cell in cells])
+    is_empty = np.array([not cell for cell in cells], dtype=np.bool_)
     bad = ~np.isfinite(values) & ~is_empty
     if meaning in STAMPS:
         bad |= is_empty
