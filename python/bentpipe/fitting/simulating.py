@@ -52,7 +52,7 @@ def probing(times_s: Array) -> tuple[str, dict[str, str]]:
     flow = (
         '[flow.probes]\nfrom = "server"\nto = "terminal"\n'
         f'start = "{times_s[0]:.6f} s"\n'
-        f'app = {{ kind = "probe", times = {{ file = "{FOLDER}/times.csv", column = "time_s" }}, size = 56 }}\n'
+        f'app = {{ kind = "probe", times = {{ file = "{FOLDER}/times.csv", column = "time_s" }}, size = "56 B" }}\n'
     )
     return flow, {"times.csv": f"time_s\n{rows}\n"}
 
