@@ -183,6 +183,7 @@ def test_the_written_scenario_runs_and_has_a_comment_per_number(fitted):
     text = (folder / "path.toml").read_text()
     scenario = bp.load(folder / "path.toml")
     assert scenario.digest == found.scenario.digest
+    assert bp.run(found.scenario, sets={"duration": "2 s"}).flows["goodput_bps"][0] > 0
     assert bp.run(scenario, sets={"duration": "5 s"}).flows["goodput_bps"][0] > 0
     assert "base 50.0 ms" in text
     assert "ASSUMED" in text

@@ -11,6 +11,8 @@ from bentpipe.fitting import draws
 from bentpipe.fitting.slots import PLAIN_S
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bentpipe.fitting.losses import Value
     from bentpipe.fitting.measured import Array, Probes
     from bentpipe.fitting.slots import Slots
@@ -108,10 +110,12 @@ def loss(ratio: Value, simulated: float) -> Checked:
     return Checked("loss", "1", ratio.value, simulated, _verdict(ratio.low <= simulated <= ratio.high))
 
 
-def goodput(direction: str, measured_bps: float, simulated_bps: float) -> Checked:
-    """Compare the goodput of a transfer."""
-    is_close = abs(simulated_bps - measured_bps) <= GOODPUT_MARGIN * measured_bps
-    return Checked(f"goodput {direction}", "bit/s", measured_bps, simulated_bps, _verdict(is_close))
+def goodput(direction: str, measured_bps: float, simulated_bps: Sequence[float]) -> Checked:
+    """Compare the goodput of a transfer with that of several runs, whose random losses differ."""
+    mean = sum(simulated_bps) / len(simulated_bps)
+    is_close = abs(mean - measured_bps) <= GOODPUT_MARGIN * measured_bps
+    is_among = min(simulated_bps) <= measured_bps <= max(simulated_bps)
+    return Checked(f"goodput {direction}", "bit/s", measured_bps, mean, _verdict(is_close or is_among))
 
 
 def _verdict(agrees: bool) -> str:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from bentpipe.fitting.measured import Array, Probes
     from bentpipe.fitting.slots import Slots
 
+PROBE_BYTES = 84
+"""Size of a probe on the link: that of `ping` by default, with headers."""
+Sending = tuple[float, float]
+"""Transmission time of a probe in both directions. The engine adds it, so traces are without it."""
 POINTS_MAX = 250_000
 """Points of the traces of a scenario; the engine's limit is 300,000."""
 
@@ -49,13 +53,13 @@ class Trace:
         return frame.write_csv(float_precision=6)
 
 
-def replay(probes: Probes, slots: Slots, rates_bps: Array | None = None) -> Trace:
+def replay(probes: Probes, slots: Slots, sending_s: Sending, rates_bps: Array | None = None) -> Trace:
     """Return the measured delays, each at the send time of its probe, from the first boundary of slots on."""
     answered = ~probes.is_lost
     begin = float(slots.edges_s[1]) if slots.period_s and len(slots.edges_s) > 2 else float(probes.send_s[0])
     kept = answered & (probes.send_s >= begin)
     times = probes.send_s[kept]
-    forward_s, reverse_s = _ways(probes)
+    forward_s, reverse_s = _ways(probes, sending_s)
     rates = None if rates_bps is None else _filled(rates_bps)[slots.of(times)]
     forward_s, reverse_s, times = forward_s[kept], reverse_s[kept], times - times[0]
     step = -(-len(times) // POINTS_MAX)
@@ -64,11 +68,16 @@ def replay(probes: Probes, slots: Slots, rates_bps: Array | None = None) -> Trac
 
 
 def draw(
-    probes: Probes, slots: Slots, duration_s: float, random: np.random.Generator, rates_bps: Array | None = None
+    probes: Probes,
+    slots: Slots,
+    duration_s: float,
+    random: np.random.Generator,
+    sending_s: Sending = (0.0, 0.0),
+    rates_bps: Array | None = None,
 ) -> Trace:
     """Put whole slots behind one another, drawn with replacement. A slot keeps its delays and its rate."""
     answered = ~probes.is_lost
-    forward_s, reverse_s = (each[answered] for each in _ways(probes))
+    forward_s, reverse_s = (each[answered] for each in _ways(probes, sending_s))
     times = probes.send_s[answered]
     edges = slots.edges_s if slots.period_s else np.arange(times[0], times[-1], PLAIN_S)
     if slots.period_s and len(edges) > 3:
@@ -97,14 +106,16 @@ def draw(
     return Trace(time_s - time_s[0], forward_s, reverse_s, None if known is None else rate_bps)
 
 
-def _ways(probes: Probes) -> tuple[Array, Array]:
+def _ways(probes: Probes, sending_s: Sending) -> tuple[Array, Array]:
     """Return both one-way delays. An unknown split gives all variation to the forward direction."""
+    half = float(np.nanmin(probes.rtt_s)) / 2
+    ways = probes.rtt_s - half, np.full(len(probes.rtt_s), half)
     if probes.forward_s is not None and probes.reverse_s is not None:
         answered = ~probes.is_lost
         if np.isfinite(probes.forward_s[answered]).all() and np.isfinite(probes.reverse_s[answered]).all():
-            return np.maximum(probes.forward_s, 0.0), np.maximum(probes.reverse_s, 0.0)
-    half = float(np.nanmin(probes.rtt_s)) / 2
-    return probes.rtt_s - half, np.full(len(probes.rtt_s), half)
+            ways = probes.forward_s, probes.reverse_s
+    forward_s, reverse_s = (np.maximum(way - each, 0.0) for way, each in zip(ways, sending_s, strict=True))
+    return forward_s, reverse_s
 
 
 def _filled(rates_bps: Array) -> Array:

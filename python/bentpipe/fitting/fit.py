@@ -207,15 +207,28 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
     listed += _assumed(capacities)
     forward = capacities.get("forward")
     rates = forward.slots if forward is not None else None
+    rated = {each.name: each.value for each in listed}
+    forward_s, reverse_s = (8 * draws.PROBE_BYTES / (rated[f"rate {way}"] or 1.0) for way in ("forward", "reverse"))
     if probes is None:
         assert base_s is not None, "a load has round trips"
         trace = draws.Trace(np.zeros(1), np.array([base_s / 2]), np.array([base_s / 2]))
     else:
-        trace = draws.replay(probes, cut, rates)
-    loads = tuple(measured.loads)
-    names = tuple(dict.fromkeys(sources))
-    given = (names, tuple(listed), (), None, tuple(notes), probes, loads, cut, found_losses, rates, trace, np.zeros(0))
-    return Fit(*given)
+        trace = draws.replay(probes, cut, (forward_s, reverse_s), rates)
+    return Fit(
+        sources=tuple(dict.fromkeys(sources)),
+        numbers=tuple(listed),
+        check=(),
+        held_out=None,
+        notes=tuple(notes),
+        probes=probes,
+        loads=tuple(measured.loads),
+        slots=cut,
+        losses=found_losses,
+        sending_s=(forward_s, reverse_s),
+        rates_bps=rates,
+        trace=trace,
+        simulated_s=np.zeros(0),
+    )
 
 
 def _is_better(one: Capacity, other: Capacity) -> bool:

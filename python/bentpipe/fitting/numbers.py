@@ -71,7 +71,8 @@ def of_delay(probes: Probes, slots: Slots, levels: Levels) -> list[Number]:
     source = probes.source
     known = levels.bases_s[np.isfinite(levels.bases_s)]
     low, high = (float(known.min()), float(known.max())) if len(known) > 1 else (None, None)
-    found = [Number("base", levels.base_s, "s", low, high, "5 % quantile of the round trips; range over slots", source)]
+    how = "5 % quantile of the round trips" + ("" if low is None else "; range over slots")
+    found = [Number("base", levels.base_s, "s", low, high, how, source)]
     found.append(Number("period", slots.period_s, "s", how=slots.how, source=source))
     if slots.phase_s is not None:
         found.append(Number("phase", slots.phase_s, "s", how="first boundary after a full minute", source=source))
@@ -98,7 +99,8 @@ def of_losses(losses: Losses, source: str) -> list[Number]:
     ratio = losses.ratio
     found = [Number("loss", ratio.value, "1", ratio.low, ratio.high, how, source)]
     for name, value in losses.numbers.items():
-        if losses.kind == "bursts" and name.startswith("rate"):
+        # Rates that the model fixes are no estimates.
+        if (name == "rate_good" and value.value == 0) or (losses.kind == "bursts" and name == "rate_bad"):
             continue
         found.append(Number(name, value.value, BY_MODEL.get(name, "1"), value.low, value.high, losses.kind, source))
     return found

@@ -75,6 +75,7 @@ class Fit(Result):
     loads: tuple[Load, ...] = field(repr=False)
     slots: Slots = field(repr=False)
     losses: Losses | None = field(repr=False)
+    sending_s: draws.Sending = field(repr=False)
     rates_bps: Array | None = field(repr=False)
     trace: draws.Trace = field(repr=False)
     simulated_s: Array = field(repr=False)
@@ -83,9 +84,11 @@ class Fit(Result):
 
     @cached_property
     def scenario(self) -> Scenario:
-        """The fitted scenario, as `save` writes it."""
+        """The fitted scenario, as `save` writes it, but with its traces as points."""
         with simulating.placed(writing.files_of(self.trace)) as folder:
-            return Scenario(self.text(simulating.FOLDER), source="path.toml", folder=folder)
+            written = Scenario(self.text(simulating.FOLDER), source="path.toml", folder=folder)
+            # The temporary folder ends here, and later runs read the text again.
+            return Scenario(written.resolved(), source="path.toml")
 
     @property
     def by_name(self) -> dict[str, Number]:
@@ -160,7 +163,14 @@ class Fit(Result):
         length = self.duration_s if duration is None else arguments.number("duration", duration, 1.0)
         return [
             writing.draw_file(
-                draws.draw(self.probes, self.slots, length, np.random.default_rng([seed, number]), self.rates_bps)
+                draws.draw(
+                    self.probes,
+                    self.slots,
+                    length,
+                    np.random.default_rng([seed, number]),
+                    self.sending_s,
+                    self.rates_bps,
+                )
             )
             for number in range(int(count))
         ]
@@ -206,8 +216,9 @@ class Fit(Result):
         """
         place = place_of(folder)
         data = place.with_suffix(".data")
-        drawn = self._drawn(draws, None, 1) if draws and self.probes is not None else []
         content = writing.files_of(self.trace)
+        # A scenario without traces has no place for a draw.
+        drawn = self._drawn(draws, None, 1) if draws and content else []
 
         def fill(inside: Path) -> None:
             for name, text in content.items():

@@ -45,11 +45,10 @@ def is_constant(values: Any) -> bool:
 
 
 def files_of(trace: Trace) -> dict[str, str]:
-    """Return the content of the traces by name: delays, and rates where they change."""
-    delays = {"fwd_ms": 1e3 * trace.forward_s}
-    if not is_constant(trace.reverse_s):
-        delays["rev_ms"] = 1e3 * trace.reverse_s
-    found = {"delay.csv": trace.csv(delays)}
+    """Return the content of the traces by name: delays and rates, if they change."""
+    ways = {"fwd_ms": trace.forward_s, "rev_ms": trace.reverse_s}
+    delays = {name: 1e3 * way for name, way in ways.items() if not is_constant(way)}
+    found = {"delay.csv": trace.csv(delays)} if delays else {}
     if trace.rate_bps is not None:
         changes = np.concatenate([[True], np.diff(trace.rate_bps) != 0])
         rows = [
