@@ -5878,6 +5878,55 @@ class AppOnOff(_AppOnOffRequired, total=False):
 
     size: str
 
+_AppProbeTimesTableRequired = TypedDict(
+    "_AppProbeTimesTableRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class AppProbeTimesTable(_AppProbeTimesTableRequired, total=False):
+    """Times of a measurement.
+
+    file :
+        CSV file beside the scenario or in a folder there. Its first row is the start of the flow. The resolved scenario contains its times as a list.
+
+    column :
+        Name of the column with the times; it ends in `_s`, `_ms`, `_us` or `_ns`. Default: the first column.
+    """
+
+    column: str
+
+_AppProbeRequired = TypedDict(
+    "_AppProbeRequired",
+    {
+        "kind": Literal["probe"],
+    },
+)
+
+
+class AppProbe(_AppProbeRequired, total=False):
+    """Datagrams that the other end answers at once with a datagram of the same size, as of `ping` and `irtt`. They are sent at their times, without regard to answers and losses. The table `probes` has a row for each.
+
+    interval :
+        Time from one probe to the next. The first leaves at the start of the flow. Default: "1 s".
+
+    times :
+        Times of the probes after the start of the flow, in place of `interval`: a list, or a column of a file.
+
+    size :
+        Payload of each probe and of each answer in bytes, 1 B to 65507 B. Default: "56 B".
+
+    count :
+        Number of probes. Default: no limit until the run ends.
+    """
+
+    interval: str
+    times: Union[List[str], AppProbeTimesTable]
+    size: str
+    count: int
+
 
 class AppKind(TypedDict):
     """A choice by its kind alone."""
@@ -5966,7 +6015,7 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
     """
 
     count: int
-    app: Union[AppFile, AppBulk, AppArrivals, AppRecords, AppRequestResponse, AppPage, AppCbr, AppPoisson, AppOnOff, AppKind, Literal["greedy", "page", "port"]]
+    app: Union[AppFile, AppBulk, AppArrivals, AppRecords, AppRequestResponse, AppPage, AppCbr, AppPoisson, AppOnOff, AppProbe, AppKind, Literal["greedy", "page", "probe", "port"]]
     reader: Reader
     start: Union[str, FlowStartTable]
     route: List[str]
@@ -6139,7 +6188,7 @@ class Sweep(TypedDict, total=False):
     until: Until
     metrics: List[str]
     against: str
-    tables: List[Literal["flows", "links", "drops", "completions", "transfers", "datagrams"]]
+    tables: List[Literal["flows", "links", "drops", "completions", "transfers", "datagrams", "probes"]]
     vary: Dict[str, object]
     together: List[Dict[str, object]]
 
