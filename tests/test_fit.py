@@ -241,3 +241,53 @@ def test_files_of_one_time_and_two_paths_are_refused(tmp_path):
     (tmp_path / "b.txt").write_text(measurements.ping(rtt=90.0))
     with pytest.raises(FitError, match=r"overlap in time: medians 53\.0 and 93\.0 ms"):
         bp.fit([tmp_path / "a.txt", tmp_path / "b.txt"])
+
+
+def test_rates_that_change_from_slot_to_slot_are_a_trace(tmp_path):
+    """A ping during the whole transfer: slots have their rates, and draws keep both together."""
+    made, _ = stepped(15.0, 12.0, duration=330)
+    rows = zip(made.send_s, 1e3 * made.rtt_s, strict=True)
+    (tmp_path / "ping.csv").write_text("t_send_s,rtt_ms\n" + "".join(f"{at:.3f},{rtt:.3f}\n" for at, rtt in rows))
+    begins = made.send_s[0] + np.arange(330)
+    slot = np.floor((begins - 12.0) / 15.0).astype(int)
+    rates = np.where(slot % 2, 40e6, 20e6)
+    windows = np.tile(np.linspace(200_000, 400_000, 15), 22)
+    lines = [
+        f"{at:.3f},1,{rate / 8:.0f},{window:.0f},{1e6 * (0.06 + window / 1e7):.0f}"
+        for at, rate, window in zip(begins, rates, windows, strict=True)
+    ]
+    (tmp_path / "load.csv").write_text("t_s,interval_s,bytes,snd_cwnd_bytes,srtt_us\n" + "\n".join(lines) + "\n")
+    found = bp.fit([tmp_path / "ping.csv", tmp_path / "load.csv"], check=False)
+    assert any("have its queue" in note for note in found.notes)
+    found.save(tmp_path / "path.toml", draws=2)
+    rate = bp.load(tmp_path / "path.toml").to_dict()["link"]["path"]["forward"]["rate"]
+    overhead = 1500 / 1448
+    sizes = {"bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0}
+    written = [value.split() for _, value in rate["points"]]
+    assert {round(float(value) * sizes[unit] / overhead) for value, unit in written} == {20, 40}
+    drawn = found.draw(1, duration=120)[0]
+    assert set((drawn["rate_mbps"] / overhead).round()) == {20, 40}
+    content = (tmp_path / "path.data" / "draws" / "draw-001.csv").read_text()
+    assert content.startswith("time_s,fwd_ms,rev_ms,rate_mbps\n")
+    sets = {f"link.path.forward.{key}.file": "path.data/draws/draw-001.csv" for key in ("delay", "rate")}
+    assert bp.load(tmp_path / "path.toml", sets).link_names
+
+
+def test_a_delay_is_not_held_over_a_gap(tmp_path):
+    """The last answer before a long outage is often late. Its delay must not stay for the whole outage."""
+    rtt_s = np.full(4000, 0.050)
+    rtt_s[999] = 0.400
+    lost = np.zeros(4000, dtype=bool)
+    lost[1000:2000] = True
+    made = probes(rtt_s, lost)
+    found = draws.replay(made, slots.find(made), (0.0, 0.0))
+    during = found.rtt_s[np.searchsorted(found.time_s, 15.0) - 1]
+    assert during == pytest.approx(0.050)
+
+
+@pytest.mark.parametrize(
+    ("simulated", "verdict"),
+    [([10.5], "agrees"), ([12.0], "differs"), ([8.0, 16.0], "cannot tell"), ([12.0, 16.0], "differs")],
+)
+def test_a_transfer_among_runs_that_differ_a_lot_is_not_judged(simulated, verdict):
+    assert checking.goodput("forward", 10.0, simulated).verdict == verdict

@@ -11,6 +11,8 @@ import polars as pl
 from bentpipe.fitting.slots import PLAIN_S, SAMPLES_MIN
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bentpipe.fitting.measured import Array, Probes
     from bentpipe.fitting.slots import Slots
 
@@ -18,6 +20,10 @@ PROBE_BYTES = 84
 """Size of a probe on the link: that of `ping` by default, with headers."""
 Sending = tuple[float, float]
 """Transmission time of a probe in both directions. The engine adds it, so traces are without it."""
+GAP_S = 3.0
+"""Shortest time without answers over which the delay before it is not held."""
+AROUND = 100
+"""Answers whose median is the delay of a gap."""
 POINTS_MAX = 250_000
 """Points of the traces of a scenario; the engine's limit is 300,000."""
 
@@ -62,9 +68,21 @@ def replay(probes: Probes, slots: Slots, sending_s: Sending, rates_bps: Array | 
     forward_s, reverse_s = _ways(probes, sending_s)
     rates = None if rates_bps is None else _filled(rates_bps)[slots.of(times)]
     forward_s, reverse_s, times = forward_s[kept], reverse_s[kept], times - times[0]
+    gaps = _gaps(times, probes.spacing_s)
+    # The median, as the last answer before an outage is often late.
+    bridges = [float(np.median(forward_s[max(at - AROUND, 0) : at])) for at in gaps]
+    forward_s = np.insert(forward_s, gaps, bridges)
+    reverse_s = np.insert(reverse_s, gaps, reverse_s[gaps - 1])
+    rates = None if rates is None else np.insert(rates, gaps, rates[gaps - 1])
+    times = np.insert(times, gaps, times[gaps - 1] + probes.spacing_s)
     step = -(-len(times) // POINTS_MAX)
     thin = slice(None, None, step)
     return Trace(times[thin], forward_s[thin], reverse_s[thin], None if rates is None else rates[thin])
+
+
+def _gaps(times: Array, spacing_s: float) -> NDArray[np.intp]:
+    """Return the places after which answers are missing for long."""
+    return np.flatnonzero(np.diff(times) > max(GAP_S, 10 * spacing_s)) + 1
 
 
 def draw(

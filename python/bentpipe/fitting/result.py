@@ -97,11 +97,13 @@ class Fit(Result):
 
     @property
     def verdict(self) -> str:
-        """`agrees`, or `differs` with the quantities; `not checked` without the check."""
+        """`agrees`, `differs` or `cannot tell` with the quantities, or `not checked`."""
         if not self.check:
             return "not checked"
-        apart = [each.quantity for each in self.check if each.verdict == "differs"]
-        return f"differs: {', '.join(apart)}" if apart else "agrees"
+        for verdict in ("differs", "cannot tell"):
+            if found := [each.quantity for each in self.check if each.verdict == verdict]:
+                return f"{verdict}: {', '.join(found)}"
+        return "agrees"
 
     @property
     def hosts(self) -> str:
@@ -132,7 +134,8 @@ class Fit(Result):
         for each in self.check:
             theirs, ours = (formatting.quantity(value, each.unit) for value in (each.simulated, each.measured))
             beside = f"W1 {theirs}" if each.quantity == "rtt W1" else f"simulated {theirs}, measured {ours}"
-            said.append(f"{each.quantity} {each.verdict}: {beside}")
+            verdict = each.verdict if each.verdict != "cannot tell" else "cannot be told"
+            said.append(f"{each.quantity} {verdict}: {beside}")
         return [*said, *([self.held_out.statement] if self.held_out else [])]
 
     def draw(self, count: int = DRAWS, *, duration: float | None = None, seed: int = 1) -> list[pl.DataFrame]:
