@@ -2,11 +2,14 @@
 
 import json
 import math
+import shlex
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import bentpipe as bp
+from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, FitError
 from bentpipe.fitting import capacity, checking, draws, losses, slots
 from bentpipe.fitting.measured import Load, Probes
@@ -278,7 +281,7 @@ def test_a_delay_is_not_held_over_a_gap(tmp_path):
     rtt_s = np.full(4000, 0.050)
     rtt_s[999] = 0.400
     lost = np.zeros(4000, dtype=bool)
-    lost[1000:2000] = True
+    lost[1000:2500] = True
     made = probes(rtt_s, lost)
     found = draws.replay(made, slots.find(made), (0.0, 0.0))
     during = found.rtt_s[np.searchsorted(found.time_s, 15.0) - 1]
@@ -291,3 +294,25 @@ def test_a_delay_is_not_held_over_a_gap(tmp_path):
 )
 def test_a_transfer_among_runs_that_differ_a_lot_is_not_judged(simulated, verdict):
     assert checking.goodput("forward", 10.0, simulated).verdict == verdict
+
+
+def test_the_command_prints_json_and_strict_fails_if_the_simulation_differs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ping.txt").write_text(measurements.ping())
+    # 9 Mbit/s with a window that allows 90.
+    (tmp_path / "iperf3.json").write_text(measurements.iperf3(cwnd=1_000_000))
+    asked = ["fit", "ping.txt", "iperf3.json", "--json", "--strict"]
+    monkeypatch.setattr(checking, "GOODPUT_MARGIN", 1e-6)
+    done = CliRunner().invoke(app, asked)
+    assert json.loads(done.output)["verdict"].startswith("differs")
+    assert done.exit_code == 3
+    assert CliRunner().invoke(app, asked[:-1]).exit_code == 0
+    assert not list(tmp_path.glob("*.toml"))
+
+
+def test_the_command_of_a_result_repeats_it(tmp_path):
+    path = tmp_path / "lags.csv"
+    path.write_text(measurements.csv().replace("rtt_ms", "lag"))
+    found = bp.fit(path, columns={"lag": "rtt:ms"}, stamps="send", network="none", held_out=False, check=False)
+    done = CliRunner().invoke(app, [*shlex.split(found.command())[1:], "--json"])
+    assert json.loads(done.output)["numbers"] == found.to_dict()["numbers"]

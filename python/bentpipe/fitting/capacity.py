@@ -30,7 +30,7 @@ VARIES = 0.05
 POINTS_MAX = 400
 """Largest number of points of the slope, which looks at all pairs."""
 BEST = 5
-"""Intervals of the largest mean that is a lower bound."""
+"""Joined intervals of the largest mean that is a lower bound: data behind a repaired hole arrives at one time."""
 HEADERS = 52
 """Bytes of IPv4 and TCP headers with timestamps."""
 UDP_HEADERS = 28
@@ -151,6 +151,7 @@ def _elasticity(windows: Array, rates: Array) -> float | None:
 
 
 def _bound(load: Load, overhead: float, elasticity: float | None, why: str, loss: Value | None = None) -> Capacity:
+    load = _coarse(load)
     width = min(BEST, len(load.bytes))
     sums = [np.convolve(each, np.ones(width), "valid") for each in (8 * load.bytes, load.interval_s)]
     most = float((overhead * sums[0] / sums[1]).max())

@@ -11,8 +11,6 @@ import polars as pl
 from bentpipe.fitting.slots import PLAIN_S, SAMPLES_MIN
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from bentpipe.fitting.measured import Array, Probes
     from bentpipe.fitting.slots import Slots
 
@@ -20,8 +18,10 @@ PROBE_BYTES = 84
 """Size of a probe on the link: that of `ping` by default, with headers."""
 Sending = tuple[float, float]
 """Transmission time of a probe in both directions. The engine adds it, so traces are without it."""
-GAP_S = 3.0
-"""Shortest time without answers over which the delay before it is not held."""
+OUTAGE_S = 10.0
+"""Longest time without answers for which the delay before it is held."""
+HELD_S = 1.0
+"""Time for which a delay is held in longer times without answers."""
 AROUND = 100
 """Answers whose median is the delay of a gap."""
 POINTS_MAX = 250_000
@@ -68,21 +68,16 @@ def replay(probes: Probes, slots: Slots, sending_s: Sending, rates_bps: Array | 
     forward_s, reverse_s = _ways(probes, sending_s)
     rates = None if rates_bps is None else _filled(rates_bps)[slots.of(times)]
     forward_s, reverse_s, times = forward_s[kept], reverse_s[kept], times - times[0]
-    gaps = _gaps(times, probes.spacing_s)
+    gaps = np.flatnonzero(np.diff(times) > OUTAGE_S) + 1
     # The median, as the last answer before an outage is often late.
     bridges = [float(np.median(forward_s[max(at - AROUND, 0) : at])) for at in gaps]
     forward_s = np.insert(forward_s, gaps, bridges)
     reverse_s = np.insert(reverse_s, gaps, reverse_s[gaps - 1])
     rates = None if rates is None else np.insert(rates, gaps, rates[gaps - 1])
-    times = np.insert(times, gaps, times[gaps - 1] + probes.spacing_s)
+    times = np.insert(times, gaps, times[gaps - 1] + HELD_S)
     step = -(-len(times) // POINTS_MAX)
     thin = slice(None, None, step)
     return Trace(times[thin], forward_s[thin], reverse_s[thin], None if rates is None else rates[thin])
-
-
-def _gaps(times: Array, spacing_s: float) -> NDArray[np.intp]:
-    """Return the places after which answers are missing for long."""
-    return np.flatnonzero(np.diff(times) > max(GAP_S, 10 * spacing_s)) + 1
 
 
 def draw(
