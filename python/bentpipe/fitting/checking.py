@@ -41,7 +41,7 @@ class Checked:
     quantity, unit : str
     measured, simulated : float
     verdict : str
-        `agrees`, `differs`, or `cannot tell`: random losses decide more than the margin.
+        `agrees`, `differs`, or `undecided`: random losses decide more than the margin.
     """
 
     quantity: str
@@ -115,7 +115,7 @@ def goodput(direction: str, measured_bps: float, simulated_bps: Sequence[float])
     mean = sum(simulated_bps) / len(simulated_bps)
     is_close = abs(mean - measured_bps) <= GOODPUT_MARGIN * measured_bps
     is_among = min(simulated_bps) <= measured_bps <= max(simulated_bps)
-    verdict = "cannot tell" if is_among and not is_close else _verdict(is_close)
+    verdict = "undecided" if is_among and not is_close else _verdict(is_close)
     return Checked(f"goodput {direction}", "bit/s", measured_bps, mean, verdict)
 
 

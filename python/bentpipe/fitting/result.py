@@ -97,10 +97,10 @@ class Fit(Result):
 
     @property
     def verdict(self) -> str:
-        """`agrees`, `differs` or `cannot tell` with the quantities, or `not checked`."""
+        """`agrees`, `differs` or `undecided` with the quantities, or `not checked`."""
         if not self.check:
             return "not checked"
-        for verdict in ("differs", "cannot tell"):
+        for verdict in ("differs", "undecided"):
             if found := [each.quantity for each in self.check if each.verdict == verdict]:
                 return f"{verdict}: {', '.join(found)}"
         return "agrees"
@@ -134,8 +134,7 @@ class Fit(Result):
         for each in self.check:
             theirs, ours = (formatting.quantity(value, each.unit) for value in (each.simulated, each.measured))
             beside = f"W1 {theirs}" if each.quantity == "rtt W1" else f"simulated {theirs}, measured {ours}"
-            verdict = each.verdict if each.verdict != "cannot tell" else "cannot be told"
-            said.append(f"{each.quantity} {verdict}: {beside}")
+            said.append(f"{each.quantity} {each.verdict}: {beside}")
         return [*said, *([self.held_out.statement] if self.held_out else [])]
 
     def draw(self, count: int = DRAWS, *, duration: float | None = None, seed: int = 1) -> list[pl.DataFrame]:

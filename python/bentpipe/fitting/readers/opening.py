@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from bentpipe.fitting.faults import Faults
 
-SIZE_MAX = 1 << 30
-"""Largest size of a measurement in bytes, after decompression."""
+SIZE_MAX = 128 << 20
+"""Largest size of a measurement in bytes, after decompression: hours of probes at 1 ms."""
+LINE_MAX = 4096
+"""Letters of a line that are read. Longer lines are of no tool, and would take long to search."""
 RATIO_MAX = 200
 """Largest ratio of compression. Records of measurements stay below 50."""
 RATIO_FROM = 1 << 20
@@ -64,11 +66,11 @@ class Source:
         """Yield the number and the text of each line that is not empty."""
         for number, line in enumerate(self.text.splitlines(), 1):
             if line.strip():
-                yield number, line
+                yield number, line[:LINE_MAX]
 
     def head(self, count: int = 50) -> list[str]:
         """Return the first lines."""
-        return self.text[: CHUNK * 4].splitlines()[:count]
+        return [line[:LINE_MAX] for line in self.text[: CHUNK * 4].splitlines()[:count]]
 
     @property
     def is_json(self) -> bool:
