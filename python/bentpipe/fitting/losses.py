@@ -87,10 +87,6 @@ class _Chain:
     def share_bad(self) -> float:
         return self.worse / (self.worse + self.better)
 
-    @property
-    def ratio(self) -> float:
-        return (1 - self.share_bad) * self.rate_good + self.share_bad * self.rate_bad
-
 
 def fit(probes: Probes, slots: Slots, seed: int = 1) -> Losses:
     """Fit all models, and take the one with the least BIC."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe import formatting
 from bentpipe.fitting.losses import NEAR_S
 from bentpipe.terminal import visible
 
@@ -196,8 +195,3 @@ def transfer(direction: str, cc: str | None = None) -> str:
     ends = ('"server"', '"terminal"') if direction == "forward" else ('"terminal"', '"server"')
     sender = f'tcp.cc = "{cc}"\n' if cc else ""
     return f'[flow.transfer]\nfrom = {ends[0]}\nto = {ends[1]}\napp = "greedy"\n{sender}'
-
-
-def amount(value: float | None, unit: str) -> str:
-    """Write a value for people."""
-    return formatting.quantity(value, unit)

@@ -46,8 +46,7 @@ def read(path: str | os.PathLike[str], kind: str | None, asked: Asked, faults: F
         faults.wrong(
             source.name,
             "a packet capture",
-            "expected a record of probes or transfers; convert it first: tshark -r FILE -T fields -E header=y"
-            " -E separator=, -e frame.time_epoch -e tcp.analysis.ack_rtt",
+            "expected the record of a tool: ping -D, irtt client -o, iperf3 -J or ss -tin",
         )
         return Measured()
     module = KINDS[kind] if kind else next((each for each in KINDS.values() if each.recognises(source)), None)
