@@ -1,5 +1,6 @@
 """The help of the command line: everything explained, in lines that fit, with examples that run."""
 
+import lzma
 import re
 import shlex
 
@@ -13,6 +14,7 @@ from bentpipe.metric import METRICS
 from bentpipe.papers.claims import paper
 from bentpipe.scenario.scenario import shipped_text
 from bentpipe.statistics.judgement import CORRECTIONS, STATISTICS
+from tests import measurements
 
 LETTERS = 45
 """Of the first line of a command's help at most, so that no list of commands cuts it."""
@@ -83,6 +85,11 @@ def test_examples_run(name, tmp_path, monkeypatch, shortened):
         monkeypatch.chdir(place)
         if name == "check":
             (place / "mine.toml").write_text(shipped_text("geo"))
+        if name == "fit":
+            (place / "ping.txt").write_text(measurements.ping())
+            (place / "iperf.json").write_text(measurements.iperf3())
+            (place / "ping.csv.xz").write_bytes(lzma.compress(measurements.csv().encode()))
+            (place / "lags.csv").write_text(measurements.csv().replace("t_s,rtt_ms", "when,lag"))
         (place / "myidea.py").write_text("import bentpipe as bp\n\n\nclass MyIdea(bp.CongestionControl):\n    pass\n")
         words = shlex.split(example.partition(" >")[0])[1:]
         most = ["--replications-max", "2"] if "--until" in words else []

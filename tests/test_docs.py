@@ -12,6 +12,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.__main__ import main
+from tests import measurements
 from tools.docs import live
 from tools.docs import pages as site
 
@@ -41,6 +42,8 @@ SHORT = {
     "mix": ["--set", "duration=3 s", "--replications", "2"],
     "sweep": ["--set", "duration=3 s", "--replications", "2"],
 }
+TRANSFERS = ("iperf.json", "down.json", "up.json")
+"""Records of iperf3 that pages name."""
 
 
 @cache
@@ -64,7 +67,8 @@ def save_files(page: Path, folder: Path) -> None:
     first = [("geo.toml", block) for language, block in blocks(page) if language == "toml"]
     # Later steps of a tutorial change the file: the last of them has all the keys that its commands set.
     whole = [("geo.toml", block) for _, block in first if "[link.feeder]" in block]
-    for name, block in [*first[:1], *saved, *whole]:
+    measured = {"ping.txt": measurements.ping(), **dict.fromkeys(TRANSFERS, measurements.iperf3())}
+    for name, block in [*first[:1], *saved, *whole, *measured.items()]:
         (folder / name).write_text(block)
 
 

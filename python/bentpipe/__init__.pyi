@@ -21,6 +21,8 @@ from .experiment.single.pcap import pcap as pcap
 from .experiment.single.run import run as run
 from .experiment.single.run_result import RunResult as RunResult
 from .experiment.sweep import sweep as sweep
+from .fitting.fit import fit as fit
+from .fitting.result import Fit as Fit
 from .listing import metrics as metrics
 from .listing import scenarios as scenarios
 from .listing import series as series
@@ -44,6 +46,7 @@ __all__ = [
     "CongestionControl",
     "Cubic",
     "Emulation",
+    "Fit",
     "Middlebox",
     "Mix",
     "Network",
@@ -61,6 +64,7 @@ __all__ = [
     "compare",
     "emulate",
     "errors",
+    "fit",
     "load",
     "loads",
     "metrics",

@@ -212,6 +212,10 @@ class SkyError(BentpipeError, ValueError):
     """
 
 
+class FitError(BentpipeError, ValueError):
+    """An invalid measurement, or an invalid request about one. The text lists all problems with their places."""
+
+
 class NetworkError(BentpipeError, ValueError):
     """An impossible request to an open network, such as a packet in its past. The network has not changed."""
 

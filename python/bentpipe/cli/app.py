@@ -18,7 +18,7 @@ from bentpipe.version import __version__
 
 COMMANDS = (
     *("init", "run", "compare", "mix", "sweep", "report", "reproduce", "emulate", "speak", "twin"),
-    "drill",
+    *("drill", "fit"),
     "studio",
     *("why", "sky", "check", "list", "show", "schema"),
 )

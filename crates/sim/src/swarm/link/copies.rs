@@ -16,7 +16,7 @@ pub(super) struct NaiveCopies {
     pub(super) bytes: u64,
 }
 
-/// First copies, second copies, and so on. NaiveCopies of a round leave in order.
+/// First copies, second copies, and so on. Copies of a round leave in order.
 #[derive(Debug)]
 struct CopyRound {
     errors: NaiveErrors,

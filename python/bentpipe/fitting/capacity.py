@@ -1,0 +1,221 @@
+"""Estimates the rate of a path from transfers that load it, or a lower bound if no transfer filled the queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe.fitting.losses import Value, binomial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from bentpipe.fitting.measured import Array, Load
+    from bentpipe.fitting.slots import Slots
+
+WAITING_S, WAITING_SHARE = 3e-3, 0.05
+"""An interval is a candidate if its round trip is above the base by both, in seconds and as a share."""
+JOINED_S = 1.0
+"""Shorter intervals of TCP are joined to this length."""
+ELASTICITY = 0.4
+"""Slope of goodput over the window, both as logarithms, below which the queue was full."""
+CANDIDATES_MIN = 10
+PER_SLOT_MIN = 3
+VARIES = 0.05
+"""Least relative range of the window for a slope."""
+POINTS_MAX = 400
+"""Largest number of points of the slope, which looks at all pairs."""
+BEST = 5
+"""Joined intervals of the largest mean that is a lower bound: data behind a repaired hole arrives at one time."""
+HEADERS = 52
+"""Bytes of IPv4 and TCP headers with timestamps."""
+UDP_HEADERS = 28
+MSS = 1448
+UDP_LOSS = 0.01
+"""Least share of lost datagrams if UDP has filled the path."""
+OVERSHOOT_S = 4.0
+"""Time at the start whose window reductions tell little: slow start overshoots."""
+FALL = 0.85
+"""Share of the window that a reduction leaves at most."""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Rate and queue of one direction.
+
+    Attributes
+    ----------
+    rate_bps : Value
+        Rate with headers; for a lower bound, `high` is infinite.
+    is_bound : bool
+        Whether the rate is only a lower bound.
+    elasticity : float or None
+        Slope of goodput over the window; None if too few intervals were candidates.
+    how : str
+        Sentence about the estimate.
+    slots : array or None
+        Rate of each slot of the measurement; NaN for unknown rates.
+    queue_bytes : Value or None
+        Limit of the queue, if it was full.
+    queue_how : str
+        Sentence about the queue.
+    loss : Value or None
+        Share of segments that TCP retransmitted without a full queue.
+    """
+
+    rate_bps: Value
+    is_bound: bool
+    elasticity: float | None
+    how: str
+    slots: Array | None = None
+    queue_bytes: Value | None = None
+    queue_how: str = ""
+    loss: Value | None = None
+
+
+def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
+    """Estimate the rate and the queue from one transfer. Without probes, its least round trip is the base."""
+    if load.transport == "udp":
+        return _of_datagrams(load, slots)
+    overhead = _overhead(load)
+    if load.srtt_s is None or load.cwnd_bytes is None:
+        return _bound(load, overhead, None, "no window and no round trip in the file")
+    fine, load = load, _coarse(load)
+    assert load.srtt_s is not None, "kept"
+    assert load.cwnd_bytes is not None, "kept"
+    known = np.isfinite(load.srtt_s) & np.isfinite(load.cwnd_bytes) & (load.cwnd_bytes > 0) & (load.srtt_s > 0)
+    known &= load.bytes > 0
+    if not known.any():
+        return _bound(load, overhead, None, "no window and no round trip in the file")
+    # A transfer during other hours may have had a shorter path.
+    least_s = float(load.srtt_s[known].min())
+    base_s = least_s if base_s is None else min(base_s, least_s)
+    waiting = known & (load.srtt_s - base_s > max(WAITING_S, WAITING_SHARE * base_s))
+    elasticity = _elasticity(load.cwnd_bytes[waiting], load.rate_bps[waiting])
+    if elasticity is None:
+        few = f"{int(waiting.sum())} intervals with a queue"
+        return _bound(load, overhead, None, f"{few}, or a constant window", _retransmitted(load))
+    if elasticity >= ELASTICITY:
+        why = f"goodput grows with the window (elasticity {elasticity:.2f})"
+        return _bound(load, overhead, elasticity, why, _retransmitted(load))
+    rates = overhead * load.rate_bps[waiting]
+    low, middle, high = (float(each) for each in np.quantile(rates, (0.025, 0.5, 0.975)))
+    width = 1.2533 * 1.96 * float(np.std(rates)) / np.sqrt(len(rates))
+    value = Value(middle, max(low, middle - width), min(high, middle + width))
+    queue, queue_how = _queue(fine, value.value, base_s, overhead)
+    how = f"the queue was full (elasticity {elasticity:.2f})"
+    return Capacity(value, False, elasticity, how, _by_slot(load, waiting, overhead, slots), queue, queue_how)
+
+
+def _coarse(load: Load) -> Load:
+    """Join short intervals: a sender counts whole writes, which may be larger than its data of an interval."""
+    step_s = float(np.median(load.interval_s))
+    width = max(1, round(JOINED_S / step_s))
+    count = len(load.bytes) // width
+    if width == 1 or count == 0:
+        return load
+
+    def joined(values: Array | None, how: Callable[..., Any]) -> Any:
+        return None if values is None else how(values[: count * width].reshape(count, width), axis=1)
+
+    return replace(
+        load,
+        begin_s=load.begin_s[: count * width : width],
+        interval_s=joined(load.interval_s, np.sum),
+        bytes=joined(load.bytes, np.sum),
+        srtt_s=joined(load.srtt_s, np.mean),
+        cwnd_bytes=joined(load.cwnd_bytes, np.mean),
+        retransmits=joined(load.retransmits, np.sum),
+    )
+
+
+def _overhead(load: Load) -> float:
+    mss = load.mss or MSS
+    return (mss + HEADERS) / mss
+
+
+def _elasticity(windows: Array, rates: Array) -> float | None:
+    """Return the median slope over all pairs of intervals (Theil 1950, Sen 1968)."""
+    if len(windows) < CANDIDATES_MIN or windows.max() < (1 + VARIES) * windows.min():
+        return None
+    taken = np.unique(np.linspace(0, len(windows) - 1, POINTS_MAX).astype(np.int64))
+    windows, rates = np.log(windows[taken]), np.log(rates[taken])
+    first, second = np.triu_indices(len(windows), 1)
+    steps = windows[second] - windows[first]
+    apart = np.abs(steps) > 1e-9
+    return float(np.median((rates[second] - rates[first])[apart] / steps[apart]))
+
+
+def _bound(load: Load, overhead: float, elasticity: float | None, why: str, loss: Value | None = None) -> Capacity:
+    load = _coarse(load)
+    width = min(BEST, len(load.bytes))
+    sums = [np.convolve(each, np.ones(width), "valid") for each in (8 * load.bytes, load.interval_s)]
+    most = float((overhead * sums[0] / sums[1]).max())
+    how = f"lower bound: {why}; measure with iperf3 -u -b above the rate, or -C bbr"
+    return Capacity(Value(most, most, np.inf), True, elasticity, how, loss=loss)
+
+
+def _retransmitted(load: Load) -> Value | None:
+    if load.retransmits is None:
+        return None
+    segments = int(load.bytes.sum() / (load.mss or MSS))
+    again = int(np.nansum(load.retransmits))
+    return binomial(min(again, segments + again), segments + again) if segments else None
+
+
+def _by_slot(load: Load, chosen: NDArray[np.bool_], overhead: float, slots: Slots | None) -> Array | None:
+    """Return the median rate of each slot with enough intervals."""
+    if slots is None or slots.period_s is None:
+        return None
+    middles = load.begin_s + load.interval_s / 2
+    inside = (middles >= slots.edges_s[0]) & (middles <= slots.edges_s[-1])
+    places = slots.of(middles)
+    rates = np.full(len(slots.edges_s) - 1, np.nan)
+    for slot in range(len(rates)):
+        here = chosen & inside & (places == slot)
+        if here.sum() >= PER_SLOT_MIN:
+            rates[slot] = overhead * float(np.median(load.rate_bps[here]))
+    return rates if np.isfinite(rates).any() else None
+
+
+def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple[Value | None, str]:
+    """Return the limit of the queue: the window before reductions less what the path holds, or the longest wait."""
+    assert load.cwnd_bytes is not None, "a full queue has windows"
+    assert load.srtt_s is not None, "a full queue has round trips"
+    windows = load.cwnd_bytes
+    late = load.begin_s[:-1] - load.begin_s[0] >= OVERSHOOT_S
+    falls = late & (windows[1:] < FALL * windows[:-1])
+    held = rate_bps * base_s / 8
+    before = windows[:-1][falls] * overhead - held
+    waits = (load.srtt_s - base_s) * rate_bps / 8
+    settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
+    waited = float(np.nanmax(waits[settled])) if settled.any() else float(np.nanmax(waits))
+    best = max(float(before.max()) if len(before) else 0.0, waited)
+    if best <= 0:
+        return None, ""
+    points = [max(float(each), 0.0) for each in before] or [waited]
+    how = f"window at {len(before)} reductions" if len(before) else "longest round trip; no reduction"
+    return Value(best, min(*points, best), max(*points, best)), how
+
+
+def _of_datagrams(load: Load, slots: Slots | None) -> Capacity:
+    """Return the rate at which datagrams arrived, if the path could not carry all."""
+    assert load.packets is not None, "UDP has counts of packets"
+    lost = np.zeros(len(load.packets)) if load.lost is None else np.nan_to_num(load.lost)
+    arrived = np.maximum(load.packets - lost, 1)
+    payload = float(np.median(load.bytes / arrived))
+    overhead = (payload + UDP_HEADERS) / payload if payload > 0 else 1.0
+    if lost.sum() < UDP_LOSS * load.packets.sum():
+        return _bound(load, overhead, None, "fewer than 1 % of the datagrams were lost")
+    full = lost > 0
+    rates = overhead * load.rate_bps[full]
+    middle = float(np.median(rates))
+    width = 1.2533 * 1.96 * float(np.std(rates)) / np.sqrt(len(rates))
+    how = f"UDP above the rate: {lost.sum() / load.packets.sum():.1%} lost"
+    return Capacity(
+        Value(middle, middle - width, middle + width), False, None, how, _by_slot(load, full, overhead, slots)
+    )

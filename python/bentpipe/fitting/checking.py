@@ -1,0 +1,144 @@
+"""Checks a fit: simulates the same measurement on the scenario, and draws the second half from the first."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe.fitting import draws
+from bentpipe.fitting.slots import PLAIN_S
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bentpipe.fitting.losses import Value
+    from bentpipe.fitting.measured import Array, Probes
+    from bentpipe.fitting.slots import Slots
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+MIDDLE_MARGIN, TAIL_MARGIN = 0.05, 0.10
+"""Relative differences that agree: of the 5 % and 50 % quantiles, and of the 95 % quantile."""
+DISTANCE_MARGIN = 0.05
+"""Largest W1 distance relative to the median."""
+GOODPUT_MARGIN = 0.10
+DRAWN = 100
+"""Draws of the held-out half."""
+BAND = (0.025, 0.975)
+CHANGED = 2
+"""Number of quantiles inside the band at or below which the path has changed."""
+SLOTS_MIN = 4
+"""Slots of the first half that draws need."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One quantity of the measurement and of its simulation.
+
+    Attributes
+    ----------
+    quantity, unit : str
+    measured, simulated : float
+    verdict : str
+        `agrees`, `differs`, or `undecided`: random losses decide more than the margin.
+    """
+
+    quantity: str
+    unit: str
+    measured: float
+    simulated: float
+    verdict: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Quantiles of the second half, beside draws from the first half.
+
+    Attributes
+    ----------
+    share, measured, drawn, low, high : tuple of float
+        Quantile, its value in the second half, the median of the draws, and the 95 % band of the draws.
+    """
+
+    share: tuple[float, ...]
+    measured: tuple[float, ...]
+    drawn: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    @property
+    def inside(self) -> int:
+        return sum(low <= value <= high for value, low, high in zip(self.measured, self.low, self.high, strict=True))
+
+    @property
+    def statement(self) -> str:
+        """The result in words."""
+        said = f"held-out half: {self.inside} of {len(self.share)} quantiles are inside the 95 % band"
+        return said + ("; this path changed during the measurement: measure longer" if self.inside <= CHANGED else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes as plain data."""
+        return {**asdict(self), "inside": self.inside}
+
+
+def distance(one: Array, other: Array) -> float:
+    """Return the W1 distance of two samples: the area between their distribution functions."""
+    one, other = np.sort(one), np.sort(other)
+    every = np.sort(np.concatenate([one, other]))
+    below = [np.searchsorted(each, every[:-1], side="right") / len(each) for each in (one, other)]
+    return float(np.sum(np.abs(below[0] - below[1]) * np.diff(every)))
+
+
+def round_trips(measured_s: Array, simulated_s: Array) -> list[Checked]:
+    """Compare the round trips of answered probes."""
+    found = []
+    for share, margin in ((0.05, MIDDLE_MARGIN), (0.5, MIDDLE_MARGIN), (0.95, TAIL_MARGIN)):
+        ours, theirs = float(np.quantile(measured_s, share)), float(np.quantile(simulated_s, share))
+        verdict = _verdict(abs(theirs - ours) <= margin * ours)
+        found.append(Checked(f"rtt p{100 * share:g}", "s", ours, theirs, verdict))
+    apart, middle = distance(measured_s, simulated_s), float(np.median(measured_s))
+    return [*found, Checked("rtt W1", "s", 0.0, apart, _verdict(apart <= DISTANCE_MARGIN * middle))]
+
+
+def loss(ratio: Value, simulated: float) -> Checked:
+    """Compare the loss ratio with the interval of the measured one."""
+    return Checked("loss", "1", ratio.value, simulated, _verdict(ratio.low <= simulated <= ratio.high))
+
+
+def goodput(direction: str, measured_bps: float, simulated_bps: Sequence[float]) -> Checked:
+    """Compare the goodput of a transfer with that of several runs, whose random losses differ."""
+    mean = sum(simulated_bps) / len(simulated_bps)
+    is_close = abs(mean - measured_bps) <= GOODPUT_MARGIN * measured_bps
+    is_among = min(simulated_bps) <= measured_bps <= max(simulated_bps)
+    verdict = "undecided" if is_among and not is_close else _verdict(is_close)
+    return Checked(f"goodput {direction}", "bit/s", measured_bps, mean, verdict)
+
+
+def _verdict(agrees: bool) -> str:
+    return "agrees" if agrees else "differs"
+
+
+def held_out(probes: Probes, slots: Slots, seed: int = 1) -> HeldOut | None:
+    """Compare the second half with draws from the first; None if the first half has too few slots."""
+    middle = probes.send_s[0] + probes.duration_s / 2
+    first, second = probes.cut(probes.send_s <= middle), probes.cut(probes.send_s > middle)
+    length = slots.period_s or PLAIN_S
+    if first.duration_s < (SLOTS_MIN + 2) * length or (~second.is_lost).sum() < 100 or (~first.is_lost).sum() < 100:
+        return None
+    edges = slots.edges_s[slots.edges_s <= first.send_s[-1]]
+    halves = type(slots)(
+        np.append(edges, first.send_s[-1]), slots.period_s, slots.phase_s, slots.statistic, slots.threshold, slots.how
+    )
+    random = np.random.default_rng(seed)
+    drawn = np.array(
+        [np.quantile(draws.draw(first, halves, second.duration_s, random).rtt_s, QUANTILES) for _ in range(DRAWN)]
+    )
+    ours = np.quantile(second.rtt_s[~second.is_lost], QUANTILES)
+    low, middles, high = np.quantile(drawn, (BAND[0], 0.5, BAND[1]), axis=0)
+    values = (tuple(map(float, each)) for each in (ours, middles, low, high))
+    return HeldOut(QUANTILES, *values)

@@ -1,0 +1,354 @@
+"""`bentpipe.fit`: from measurements to a scenario."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe import _core, arguments
+from bentpipe.errors import FitError
+from bentpipe.fitting import capacity, checking, draws, losses, numbers, readers, simulating, slots, writing
+from bentpipe.fitting.faults import Faults, shown
+from bentpipe.fitting.measured import PROBES_MIN, Measured, Probes
+from bentpipe.fitting.readers.opening import Asked
+from bentpipe.fitting.result import Fit
+from bentpipe.progress import Progress, watched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from bentpipe.fitting.capacity import Capacity
+    from bentpipe.fitting.measured import Load
+    from bentpipe.fitting.numbers import Number
+    from bentpipe.progress import Wish
+
+NETWORKS = ("starlink", "none")
+APART = 0.2
+"""Relative difference of the medians of two records of the same time that cannot be of one path."""
+QUIET_S = 60.0
+"""Shortest record without load that is enough for delays."""
+PROBES_OF_LOAD = "{0}: probes during a transfer have its queue in their round trips"
+
+
+def fit(
+    data: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    kind: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    stamps: str = "arrival",
+    interval: str | float | None = None,
+    direction: str = "forward",
+    network: str | None = None,
+    period: str | float | None = None,
+    held_out: bool = True,
+    check: bool = True,
+    partial: bool = False,
+    progress: Wish = None,
+) -> Fit:
+    """Fit a path to measurements.
+
+    Parameters
+    ----------
+    data : path or paths
+        Records of one path: ping (best with `-D`), irtt, Flent, iperf3 (`-J`), repeated `ss -tin`, CSV, histories of a
+        Starlink dish; as they are, or compressed by gz or xz.
+    kind : str, optional
+        `ping`, `irtt`, `flent`, `iperf3`, `ss`, `dish` or `csv`. Default: by the content of each file.
+    columns : mapping, optional
+        Unit of a CSV column without one, `{"rtt": "ms"}`, or meaning and unit, `{"lag": "rtt:ms"}`.
+    stamps : str
+        Meaning of a CSV column with times beside round trips: `arrival` of the answer, as of `ping -D`, or `send`.
+    interval : str or float, optional
+        Time between pings without time stamps, in seconds or with a unit.
+    direction : str
+        Direction of transfers in files without a direction: `forward` (towards the terminal) or `reverse`.
+    network : str, optional
+        `starlink` expects slots of 15 s; `none` searches no slots. Default: periods from 5 to 60 s are searched.
+    period : str or float, optional
+        Known length of slots, in seconds or with a unit.
+    held_out : bool
+        Whether the second half is compared with draws from the first.
+    check : bool
+        Whether the measurement is simulated on the fitted scenario.
+    partial : bool
+        Whether the readable part of a truncated compressed file is enough.
+    progress : callable or bool, optional
+        Whether to show a bar, or a callable, as in `bentpipe.run`.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    FitError
+        A file is not valid, or an argument. The text lists all problems of all files.
+    """
+    paths = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+    asked = _asked(columns, stamps, interval, direction, partial)
+    if network is not None and network not in NETWORKS:
+        raise FitError(f"network = {network!r}\n  expected starlink or none")
+    period_s = _seconds("period", period)
+    if period_s is not None and period_s < 4 * slots.BIN_S:
+        raise FitError(f"period = {period!r}\n  expected at least {4 * slots.BIN_S:g} s")
+    if not paths:
+        raise FitError("no measurement\n  expected one file or more")
+    state = Progress(total=len(paths) + 4)
+    with watched(progress) as watch:
+
+        def say(what: str) -> None:
+            state.done += bool(state.doing)
+            state.doing = what
+            if watch is not None:
+                watch(state)
+
+        measured = _read(paths, kind, asked, say)
+        found = _fitted(measured, network, period_s, say)
+        if held_out and found.probes is not None:
+            say("the held-out half")
+            found = replace(found, held_out=checking.held_out(found.probes, found.slots))
+        if check:
+            found = _checked(found, say)
+        options = {
+            "kind": kind,
+            "columns": [f"{name}={value}" for name, value in asked.columns.items()],
+            "stamps": None if stamps == "arrival" else stamps,
+            "interval": interval,
+            "direction": None if direction == "forward" else direction,
+            "network": network,
+            "period": period,
+            "held-out": None if held_out else "none",
+        }
+        facts = {"data": [os.fspath(path) for path in paths], "options": _listed(options, check=check, partial=partial)}
+        return replace(found, asked=facts)
+
+
+def _asked(
+    columns: Mapping[str, str] | None, stamps: str, interval: str | float | None, direction: str, is_partial: bool
+) -> Asked:
+    given = {} if columns is None else dict(arguments.mapping("columns", columns, "a dict of texts by column"))
+    if stamps not in ("arrival", "send"):
+        raise FitError(f"stamps = {stamps!r}\n  expected arrival or send")
+    if direction not in ("forward", "reverse"):
+        raise FitError(f"direction = {direction!r}\n  expected forward (towards the terminal) or reverse")
+    for name, value in given.items():
+        arguments.text(f"columns[{name!r}]", value)
+    return Asked(given, stamps, _seconds("interval", interval), direction, is_partial)
+
+
+def _seconds(name: str, given: str | float | None) -> float | None:
+    """Return a duration above 0 in seconds."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        found = _core.quantity(given)
+        if found is None or found[1] != "s":
+            raise FitError(f"{name} = {given!r}\n  expected a duration, such as '15 s'")
+        given = found[0]
+    return arguments.number(name, given, 1e-6, 1e6, of="seconds")
+
+
+def _listed(options: Mapping[str, Any], *, check: bool, partial: bool) -> list[tuple[str, str]]:
+    """List the options of the command line that repeat the call; a flag has an empty value."""
+    found = []
+    for name, value in options.items():
+        values = value if isinstance(value, list) else [value] if value is not None else []
+        found += [(name, str(each)) for each in values]
+    return [*found, *([] if check else [("no-check", "")]), *([("partial", "")] if partial else [])]
+
+
+def _read(paths: Sequence[Any], kind: str | None, asked: Asked, say: Callable[[str], object]) -> Measured:
+    """Read all files; raise one error with all their faults."""
+    faults, measured = Faults(), Measured()
+    for path in paths:
+        say(f"reading {Path(path).name}")
+        measured.add(readers.read(path, kind, asked, faults))
+    for name in asked.columns:
+        if name not in asked.seen and not faults.count:
+            faults.wrong("columns", f"no file has a column {shown(name)}", f"known: {shown(', '.join(asked.seen))}")
+    faults.refuse()
+    if not measured.probes and not any(load.srtt_s is not None for load in measured.loads):
+        raise FitError("no file has round trips\n  expected a ping or irtt beside the transfer")
+    return measured
+
+
+def _fitted(measured: Measured, network: str | None, period_s: float | None, say: Callable[[str], object]) -> Fit:
+    """Estimate everything, without the check."""
+    notes = list(measured.notes)
+    say("slots and losses")
+    probes = _joined(measured.probes, notes)
+    sources = [each.source for each in measured.probes] + [each.source for each in measured.loads]
+    found_losses = None
+    if probes is not None:
+        probes = _without_load(probes, measured.loads, notes)
+        cut = slots.find(probes, network, period_s)
+        levels = slots.measure(probes, cut)
+        listed = numbers.of_delay(probes, cut, levels)
+        base_s: float | None = levels.base_s
+        if probes.has_losses:
+            found_losses = losses.fit(probes, cut)
+            listed += numbers.of_losses(found_losses, probes.source)
+    else:
+        load = next(each for each in measured.loads if each.srtt_s is not None)
+        base_s, cut, listed = _of_load(load)
+    say("capacity")
+    capacities: dict[str, Capacity] = {}
+    for load in measured.loads:
+        estimate = capacity.estimate(load, base_s, cut if probes is not None else None)
+        if load.direction not in capacities or _is_better(estimate, capacities[load.direction]):
+            capacities[load.direction] = estimate
+            listed = [each for each in listed if not each.name.endswith(f" {load.direction}")]
+            listed += numbers.of_capacity(load.direction, estimate, load.source)
+    listed += _assumed(capacities)
+    forward = capacities.get("forward")
+    rates = forward.slots if forward is not None else None
+    rated = {each.name: each.value for each in listed}
+    forward_s, reverse_s = (8 * draws.PROBE_BYTES / (rated[f"rate {way}"] or 1.0) for way in ("forward", "reverse"))
+    if probes is None:
+        assert base_s is not None, "a load has round trips"
+        trace = draws.Trace(np.zeros(1), np.array([base_s / 2]), np.array([base_s / 2]))
+    else:
+        trace = draws.replay(probes, cut, (forward_s, reverse_s), rates)
+    return Fit(
+        sources=tuple(dict.fromkeys(sources)),
+        numbers=tuple(listed),
+        check=(),
+        held_out=None,
+        notes=tuple(notes),
+        probes=probes,
+        loads=tuple(measured.loads),
+        slots=cut,
+        losses=found_losses,
+        sending_s=(forward_s, reverse_s),
+        rates_bps=rates,
+        trace=trace,
+        simulated_s=np.zeros(0),
+    )
+
+
+def _is_better(one: Capacity, other: Capacity) -> bool:
+    """Whether an estimate replaces another of the same direction: a rate replaces a bound, a bound a lower bound."""
+    if one.is_bound != other.is_bound:
+        return other.is_bound
+    return one.is_bound and one.rate_bps.value > other.rate_bps.value
+
+
+def _assumed(capacities: Mapping[str, Capacity]) -> list[Number]:
+    found = []
+    for direction, other in (("forward", "reverse"), ("reverse", "forward")):
+        if direction in capacities:
+            continue
+        known = capacities.get(other)
+        value = known.rate_bps.value if known else None
+        found.append(numbers.assumed(direction, value))
+    return found
+
+
+def _of_load(load: Load) -> tuple[float, slots.Slots, list[Number]]:
+    """Return base delay, slots and numbers of a transfer without probes."""
+    assert load.srtt_s is not None, "chosen"
+    base_s = float(np.nanmin(load.srtt_s[load.srtt_s > 0]))
+    how = "no probes were measured"
+    ends = np.array([load.begin_s[0], load.begin_s[-1] + load.interval_s[-1]])
+    listed = [
+        numbers.Number("base", base_s, "s", how="least smoothed round trip of the transfer", source=load.source),
+        numbers.Number("period", None, "s", how=how, source=load.source),
+    ]
+    return base_s, slots.Slots(ends, None, None, 0.0, 0.0, how), listed
+
+
+def _joined(records: Sequence[Probes], notes: list[str]) -> Probes | None:
+    """Join the records of probes, in the order of time."""
+    if not records:
+        return None
+    ordered = sorted(records, key=lambda each: float(each.send_s[0]))
+    first, *rest = ordered
+    if rest and not all(each.is_absolute for each in ordered):
+        longest = max(records, key=lambda each: each.duration_s)
+        notes.append(f"{longest.source}: the only record of probes that is used; the others have no common clock")
+        return longest
+    for before, after in pairwise(ordered):
+        _refuse_if_apart(before, after)
+    if not rest:
+        return first
+    has_ways = all(each.forward_s is not None for each in ordered)
+    names = ["send_s", "rtt_s", *(["forward_s", "reverse_s"] if has_ways else [])]
+    values = {name: np.concatenate([getattr(each, name) for each in ordered]) for name in names}
+    order = np.argsort(values["send_s"], kind="stable")
+    source = ", ".join(each.source for each in ordered)
+    sorted_values: dict[str, Any] = {name: value[order] for name, value in values.items()}
+    return Probes(source=source, has_losses=all(each.has_losses for each in ordered), **sorted_values)
+
+
+def _refuse_if_apart(one: Probes, other: Probes) -> None:
+    """Refuse two records of the same time whose medians are far apart."""
+    if other.send_s[0] >= one.send_s[-1]:
+        return
+    medians = [1e3 * float(np.nanmedian(each.rtt_s)) for each in (one, other)]
+    if max(medians) > (1 + APART) * min(medians):
+        raise FitError(
+            f"{one.source} and {other.source} overlap in time: medians {medians[0]:.1f} and {medians[1]:.1f} ms\n"
+            "  expected records of one path; fit different paths one by one"
+        )
+
+
+def _without_load(probes: Probes, loads: Sequence[Load], notes: list[str]) -> Probes:
+    """Leave out probes during a transfer, whose queue they have seen, if enough are left."""
+    during = np.zeros(len(probes.send_s), dtype=np.bool_)
+    for load in loads:
+        end = load.begin_s[-1] + load.interval_s[-1]
+        if (load.begin_s[0] >= probes.send_s[0] or end <= probes.send_s[-1]) and probes.is_absolute:
+            during |= (probes.send_s >= load.begin_s[0]) & (probes.send_s <= end + 1.0)
+    if not during.any():
+        return probes
+    quiet = probes.cut(~during)
+    answered = quiet.rtt_s[~quiet.is_lost]
+    if len(answered) >= PROBES_MIN and len(quiet.send_s) * probes.spacing_s >= QUIET_S:
+        notes.append(f"{probes.source}: {during.sum():,} probes during a transfer were left out")
+        return quiet
+    notes.append(PROBES_OF_LOAD.format(probes.source))
+    return probes
+
+
+def _checked(found: Fit, say: Callable[[str], object]) -> Fit:
+    """Simulate the measurement, and compare."""
+    content = writing.files_of(found.trace)
+    compared: list[checking.Checked] = []
+    simulated_s = np.zeros(0)
+    parts = found.parts()
+    if found.probes is not None:
+        say("the check of the probes")
+        times = simulating.instants(found.probes, _begin(found))
+        flow, more = simulating.probing(times)
+        length = float(times[-1]) + simulating.SPARE_S
+        text = writing.text_of(parts, simulating.FOLDER, [], flow, "Check", length)
+        simulated_s, ratio = simulating.probes(text, {**content, **more})
+        inside = found.probes.send_s >= _begin(found)
+        compared += checking.round_trips(found.probes.rtt_s[inside & ~found.probes.is_lost], simulated_s)
+        if found.losses is not None:
+            compared.append(checking.loss(found.losses.ratio, ratio))
+    for load in found.loads:
+        if load.transport == "tcp":
+            say(f"the check of {load.source}")
+            length = min(float(load.interval_s.sum()), simulating.TRANSFER_MAX_S)
+            flow = writing.transfer(load.direction, simulating.cc_of(load))
+            text = writing.text_of(parts, simulating.FOLDER, [], flow, "Check", length)
+            theirs = simulating.goodput(text, content)
+            within = np.cumsum(load.interval_s) <= length + 1e-6
+            ours = float(8 * load.bytes[within].sum() / load.interval_s[within].sum())
+            compared.append(checking.goodput(load.direction, ours, theirs))
+    return replace(found, check=tuple(compared), simulated_s=simulated_s)
+
+
+def _begin(found: Fit) -> float:
+    """Return the time of the first probe of the trace."""
+    assert found.probes is not None, "asked with probes only"
+    answered = found.probes.send_s[~found.probes.is_lost]
+    edges = found.slots.edges_s
+    begin = float(edges[1]) if found.slots.period_s and len(edges) > 2 else float(found.probes.send_s[0])
+    return float(answered[answered >= begin][0])

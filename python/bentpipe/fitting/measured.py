@@ -1,0 +1,198 @@
+"""Plain values that all readers return: probes, intervals of load, and notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bentpipe.fitting.faults import Faults
+
+    Array = NDArray[np.float64]
+
+RECORDS_MAX = 50_000_000
+"""Largest number of probes or intervals in a measurement."""
+PROBES_MIN = 100
+INTERVALS_MIN = 20
+BACK_MAX = 0.01
+"""Largest share of times that go back. Above it, the file is no record of one measurement."""
+UNIX_S = 1e9
+"""Times above this value are Unix time: September 2001 and later."""
+SEQUENCE = 1 << 16
+"""Numbers of echo requests repeat after this many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Probes:
+    """Round trips of probes, in the order of their send times.
+
+    Attributes
+    ----------
+    send_s, rtt_s : array
+        Send time and round trip; NaN if the probe was lost.
+    source : str
+        Name of the file.
+    has_losses : bool
+        Whether the measurement would show a lost probe.
+    forward_s, reverse_s : array or None
+        One-way delays, if both ends have stamped the probes.
+    lost_forward, lost_reverse : array or None
+        Whether the direction of the loss is known, and is this one.
+    """
+
+    send_s: Array
+    rtt_s: Array
+    source: str
+    has_losses: bool = True
+    forward_s: Array | None = None
+    reverse_s: Array | None = None
+    lost_forward: NDArray[np.bool_] | None = None
+    lost_reverse: NDArray[np.bool_] | None = None
+
+    @property
+    def is_lost(self) -> NDArray[np.bool_]:
+        return np.isnan(self.rtt_s)
+
+    @property
+    def is_absolute(self) -> bool:
+        """Whether the times are Unix time."""
+        return bool(self.send_s[0] >= UNIX_S)
+
+    @property
+    def duration_s(self) -> float:
+        return float(self.send_s[-1] - self.send_s[0])
+
+    @property
+    def spacing_s(self) -> float:
+        """Median time between probes."""
+        return float(np.median(np.diff(self.send_s)))
+
+    def cut(self, kept: NDArray[Any]) -> Probes:
+        """Return the probes that a mask keeps."""
+        per_probe = ("send_s", "rtt_s", "forward_s", "reverse_s", "lost_forward", "lost_reverse")
+        values = {name: getattr(self, name) for name in per_probe}
+        taken: dict[str, Any] = {name: value if value is None else value[kept] for name, value in values.items()}
+        return Probes(source=self.source, has_losses=self.has_losses, **taken)
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """Intervals of a transfer that loads the path.
+
+    Attributes
+    ----------
+    begin_s, interval_s, bytes : array
+        Start and length of each interval, and its delivered bytes.
+    source : str
+        Name of the file.
+    direction : str
+        `forward`: towards the terminal. `reverse`: from it.
+    transport : str
+        `tcp` or `udp`.
+    srtt_s, cwnd_bytes, retransmits : array or None
+        State of the TCP sender at the end of each interval; retransmissions during it.
+    lost, packets : array or None
+        Datagrams of each interval.
+    mss : int or None
+        Payload of a full segment in bytes.
+    cc : str or None
+        Congestion control, if the file names it.
+    """
+
+    begin_s: Array
+    interval_s: Array
+    bytes: Array
+    source: str
+    direction: str = "forward"
+    transport: str = "tcp"
+    srtt_s: Array | None = None
+    cwnd_bytes: Array | None = None
+    retransmits: Array | None = None
+    lost: Array | None = None
+    packets: Array | None = None
+    mss: int | None = None
+    cc: str | None = None
+
+    @property
+    def rate_bps(self) -> Array:
+        """Goodput of each interval."""
+        rates: Array = 8 * self.bytes / self.interval_s
+        return rates
+
+
+@dataclass
+class Measured:
+    """Content of one file or several."""
+
+    probes: list[Probes] = field(default_factory=list)
+    loads: list[Load] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, other: Measured) -> None:
+        """Add the content of another file."""
+        self.probes += other.probes
+        self.loads += other.loads
+        self.notes += other.notes
+
+
+def in_order(times: Array, source: str, faults: Faults, notes: list[str]) -> NDArray[np.intp]:
+    """Return the order of these times, and refuse a file in which many go back."""
+    back = int(np.count_nonzero(np.diff(times) < 0))
+    if back > BACK_MAX * len(times):
+        faults.wrong(
+            source,
+            f"{back:,} of {len(times):,} times go back",
+            f"expected the record of one measurement, in the order of its times; at most {BACK_MAX:.0%} may go back",
+        )
+    elif back:
+        notes.append(f"{source}: {back:,} of {len(times):,} times go back; the rows were sorted")
+    return np.argsort(times, kind="stable")
+
+
+def probes_of(
+    source: str, stamps_s: Array, rtt_s: Array, faults: Faults, *, are_arrivals: bool, notes: list[str], **more: Any
+) -> list[Probes]:
+    """Make probes from stamps. A stamp of an arrival is moved back by the round trip."""
+    if len(stamps_s) < PROBES_MIN:
+        faults.wrong(source, f"{len(stamps_s)} probes", f"expected at least {PROBES_MIN}; measure longer")
+        return []
+    if np.isnan(rtt_s).all():
+        faults.wrong(source, "all probes are lost", "expected some answers; check the address that was measured")
+        return []
+    in_order(stamps_s, source, faults, notes)
+    send_s = stamps_s - np.where(np.isnan(rtt_s), 0.0, rtt_s) if are_arrivals else stamps_s
+    order = np.argsort(send_s, kind="stable")
+    if send_s[order[-1]] <= send_s[order[0]]:
+        faults.wrong(source, "all probes have the same time", "expected increasing times")
+        return []
+    return [Probes(send_s, rtt_s, source, **more).cut(order)]
+
+
+def by_number(
+    source: str, numbers: NDArray[np.int64], send_s: Array, rtt_s: Array, trailing: int, faults: Faults
+) -> tuple[Array, Array]:
+    """Add lost probes where numbers are missing, with times between those of their neighbours."""
+    # Answers may change places, so only large falls are a restart at 0.
+    falls = np.diff(numbers) < -SEQUENCE // 2
+    whole = numbers + SEQUENCE * np.concatenate([[0], np.cumsum(falls)])
+    whole, first = np.unique(whole, return_index=True)
+    count = int(whole[-1] - whole[0]) + 1 + trailing
+    if count > min(RECORDS_MAX, 1000 * len(whole) + SEQUENCE):
+        faults.wrong(
+            source,
+            f"numbers of probes reach from {whole[0]} to {whole[-1]}",
+            f"expected the numbers of {len(whole):,} answers; most of these probes would be lost",
+        )
+        return send_s, rtt_s
+    every = np.arange(count) + whole[0]
+    rtts = np.full(count, np.nan)
+    rtts[whole - whole[0]] = rtt_s[first]
+    times = np.interp(every, whole, send_s[first])
+    if trailing and len(whole) > 1:
+        spacing = (times[count - trailing - 1] - times[0]) / max(count - trailing - 1, 1)
+        times[count - trailing :] = times[count - trailing - 1] + spacing * np.arange(1, trailing + 1)
+    return times, rtts

@@ -1,0 +1,61 @@
+"""Readers of measurements, one module per kind of file, and the choice between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.catalog import unknown
+from bentpipe.errors import FitError
+from bentpipe.fitting.faults import shown
+from bentpipe.fitting.measured import Measured
+from bentpipe.fitting.readers import dish, flent, iperf3, irtt, ping, ss, table
+from bentpipe.fitting.readers.opening import Source, opened
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from bentpipe.fitting.faults import Faults
+    from bentpipe.fitting.readers.opening import Asked
+
+    Reader = Callable[[Source, Asked, Faults], Measured]
+
+KINDS: dict[str, Any] = {
+    "ping": ping,
+    "irtt": irtt,
+    "flent": flent,
+    "iperf3": iperf3,
+    "ss": ss,
+    "dish": dish,
+    "csv": table,
+}
+"""Modules by kind, in the order in which they look at a file. Each has `recognises` and `read`."""
+CAPTURES = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a")
+"""First bytes of packet captures."""
+
+
+def read(path: str | os.PathLike[str], kind: str | None, asked: Asked, faults: Faults) -> Measured:
+    """Read one file. Faults of its content are added to `faults`."""
+    if kind is not None and kind not in KINDS:
+        raise FitError(unknown(kind, "a kind of measurement", KINDS))
+    source = opened(Path(path), asked, faults)
+    if source is None:
+        return Measured()
+    if source.content.startswith(CAPTURES):
+        faults.wrong(
+            source.name,
+            "a packet capture",
+            "expected the record of a tool: ping -D, irtt client -o, iperf3 -J or ss -tin",
+        )
+        return Measured()
+    module = KINDS[kind] if kind else next((each for each in KINDS.values() if each.recognises(source)), None)
+    if module is None:
+        faults.wrong(
+            source.name,
+            f"unknown format, begins with {shown(repr(source.content[:24]))}",
+            f"expected one of: {', '.join(KINDS)}",
+        )
+        return Measured()
+    found: Measured = module.read(source, asked, faults)
+    return found

@@ -1,0 +1,110 @@
+"""Reads data files of Flent: series on a common time axis. A missing value is missing, not a loss."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe.fitting.faults import shown
+from bentpipe.fitting.measured import INTERVALS_MIN, Load, Measured, probes_of
+from bentpipe.fitting.readers.opening import number
+
+if TYPE_CHECKING:
+    from bentpipe.fitting.faults import Faults
+    from bentpipe.fitting.measured import Array
+    from bentpipe.fitting.readers.opening import Asked, Source
+
+UNITS = {"ms": 1e-3, "s": 1.0, "Mbits/s": 1e6, "Mbit/s": 1e6, "Kbits/s": 1e3, "bits/s": 1.0}
+TRIPS, RATES = ("ms", "s"), ("Mbits/s", "Mbit/s", "Kbits/s", "bits/s")
+
+
+def recognises(source: Source) -> bool:
+    """Whether it is JSON with the parts of a data file."""
+    return source.has("x_values", "results", "metadata")
+
+
+def read(source: Source, asked: Asked, faults: Faults) -> Measured:
+    """Read the first series of round trips, and the sums of each direction."""
+    content = source.json(faults)
+    if content is None:
+        return Measured()
+    axis, results, about = content["x_values"], content["results"], content["metadata"]
+    if not isinstance(axis, list) or not isinstance(results, dict) or not isinstance(about, dict):
+        faults.wrong(source.name, "x_values, results or metadata has another form", "expected a data file of Flent")
+        return Measured()
+    before = faults.count
+    times = np.array([number(each) for each in axis], dtype=np.float64)
+    if not np.isfinite(times).all():
+        faults.wrong(source.name, "x_values has a value that is not a number", "expected seconds")
+    times = times + _start(about)
+    chosen = {
+        "rtt": _chosen(results, ("ping",), ("icmp",)),
+        "forward": _chosen(results, ("download",), ("sum", "totals")),
+        "reverse": _chosen(results, ("upload",), ("sum", "totals")),
+    }
+    if not any(chosen.values()):
+        known = f"expected a series of ping, download or upload; known: {shown(', '.join(results))}"
+        faults.wrong(source.name, "no series is known", known)
+    series = {
+        meaning: _values(source.name, name, results[name], len(times), about, meaning, faults)
+        for meaning, name in chosen.items()
+        if name is not None
+    }
+    if faults.count > before:
+        return Measured()
+    found = Measured(notes=[f"{source.name}: missing values of Flent are not losses; the loss ratio is unknown"])
+    for meaning, values in series.items():
+        present = np.isfinite(values)
+        if meaning == "rtt":
+            given = (source.name, times[present], values[present], faults)
+            found.probes = probes_of(*given, are_arrivals=False, notes=found.notes, has_losses=False)
+        elif present.sum() < INTERVALS_MIN:
+            faults.wrong(source.name, f"{present.sum()} intervals of {meaning}", f"expected at least {INTERVALS_MIN}")
+        else:
+            step_s = float(np.median(np.diff(times[present])))
+            lengths = np.full(int(present.sum()), step_s)
+            found.loads.append(Load(times[present], lengths, values[present] * step_s / 8, source.name, meaning))
+    return found
+
+
+def _start(about: dict[str, Any]) -> float:
+    """Return the Unix time of the start; 0 if the file does not have it."""
+    text = about.get("T0") or about.get("TIME")
+    try:
+        moment = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+    except ValueError:
+        return 0.0
+    return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+
+
+def _chosen(results: dict[str, Any], words: tuple[str, ...], first: tuple[str, ...]) -> str | None:
+    """Choose the series with a word in its name, and one of the preferred words if there is one."""
+    names = [name for name in results if any(word in name.lower() for word in words)]
+    names.sort(key=lambda name: not any(word in name.lower() for word in first))
+    return names[0] if names else None
+
+
+def _values(
+    source: str, name: str, given: Any, count: int, about: dict[str, Any], meaning: str, faults: Faults
+) -> Array:
+    """Return a series in seconds or bit/s; NaN for null."""
+    place = f"{source}: {shown(name)}"
+    units = TRIPS if meaning == "rtt" else RATES
+    described = about.get("SERIES_META")
+    described = described.get(name) if isinstance(described, dict) else None
+    unit = described.get("UNITS") if isinstance(described, dict) else None
+    unit = unit or next((each for each in UNITS if f"({each})" in name), None)
+    if unit not in units:
+        faults.wrong(place, f"the unit is {shown(unit)}", f"expected metadata with UNITS: {' or '.join(units)}")
+        return np.array([])
+    if not isinstance(given, list) or len(given) != count:
+        faults.wrong(place, "another number of values than x_values", f"expected a list of {count:,}")
+        return np.array([])
+    values = np.array([np.nan if each is None else number(each) for each in given], dtype=np.float64)
+    bad = [at for at, each in enumerate(given) if each is not None and not values[at] >= 0]
+    for at in bad:
+        faults.wrong(f"{place}[{at}]", shown(given[at]), "expected a number from 0, or null")
+    scaled: Array = values * UNITS[str(unit)]
+    return scaled

@@ -1,0 +1,86 @@
+"""Reads the JSON of `irtt client -o`: delays and losses of each direction, in nanoseconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe.fitting.faults import shown
+from bentpipe.fitting.measured import Measured, probes_of
+from bentpipe.fitting.readers.opening import number
+
+if TYPE_CHECKING:
+    from bentpipe.fitting.faults import Faults
+    from bentpipe.fitting.readers.opening import Asked, Source
+
+FATES = {"false": "", "true": "?", "true_up": "up", "true_down": "down", False: "", True: "?"}
+
+
+def recognises(source: Source) -> bool:
+    """Whether it is JSON with round trips."""
+    return source.has("round_trips")
+
+
+def read(source: Source, asked: Asked, faults: Faults) -> Measured:
+    """Read round trips. The upstream direction is the reverse one of the path."""
+    content = source.json(faults)
+    if content is None:
+        return Measured()
+    trips = content.get("round_trips")
+    if not isinstance(trips, list):
+        faults.wrong(source.name, f"round_trips is {shown(trips)}", "expected a list")
+        return Measured()
+    before = faults.count
+    notes: list[str] = []
+    rows = [_row(f"{source.name}: round_trips[{place}]", trip, faults) for place, trip in enumerate(trips)]
+    if faults.count > before or not rows:
+        if not rows:
+            faults.wrong(source.name, "round_trips is empty", "expected at least 100 round trips")
+        return Measured()
+    send_s, rtt_s, up_s, down_s = np.array([row[:4] for row in rows]).T
+    fates = np.array([row[4] for row in rows])
+    # A lost probe without a stamp was sent between its neighbours.
+    known = np.isfinite(send_s)
+    if known.sum() < 2:
+        faults.wrong(source.name, "no round trip has the time of sending", "expected timestamps.client.send.wall")
+        return Measured()
+    places = np.arange(len(send_s))
+    send_s = np.where(known, send_s, np.interp(places, places[known], send_s[known]))
+    more: dict[str, Any] = {}
+    if set(fates) & {"up", "down"}:
+        more |= {"lost_forward": fates == "down", "lost_reverse": fates == "up"}
+    if np.isfinite(up_s).any() and np.isfinite(down_s).any():
+        offset_s = (np.nanmin(up_s) - np.nanmin(down_s)) / 2
+        notes.append(
+            f"{source.name}: clocks differ by {1e3 * offset_s:.3g} ms if both directions have the same minimum"
+        )
+        more |= {"reverse_s": up_s - offset_s, "forward_s": down_s + offset_s}
+    probes = probes_of(source.name, send_s, rtt_s, faults, are_arrivals=False, notes=notes, **more)
+    return Measured(probes=probes, notes=notes)
+
+
+def _row(place: str, trip: Any, faults: Faults) -> tuple[float, float, float, float, str]:
+    """Return send time, round trip, both one-way delays in seconds, and the fate."""
+    if not isinstance(trip, dict):
+        faults.wrong(place, shown(trip), "expected an object")
+        return (np.nan,) * 4 + ("",)
+    lost = trip.get("lost")
+    fate = FATES.get(lost) if isinstance(lost, (str, bool)) else None
+    if fate is None:
+        faults.wrong(place, f"lost is {shown(lost)}", "expected true, false, true_up or true_down")
+        return (np.nan,) * 4 + ("",)
+    send_s = number(_at(trip, "timestamps", "client", "send", "wall")) / 1e9
+    if fate:
+        return send_s, np.nan, np.nan, np.nan, fate
+    rtt = number(_at(trip, "delay", "rtt"))
+    if not rtt > 0:
+        faults.wrong(place, f"delay.rtt is {shown(_at(trip, 'delay', 'rtt'))}", "expected nanoseconds above 0")
+    up, down = number(_at(trip, "delay", "send")), number(_at(trip, "delay", "receive"))
+    return send_s, rtt / 1e9, up / 1e9, down / 1e9, ""
+
+
+def _at(content: Any, *keys: str) -> Any:
+    for key in keys:
+        content = content.get(key) if isinstance(content, dict) else None
+    return content

@@ -1,0 +1,88 @@
+"""Simulates the measurement on the fitted scenario: the same probes, and the same transfers."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bentpipe import _core
+from bentpipe.experiment.single.run import run
+from bentpipe.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bentpipe.fitting.measured import Array, Load, Probes
+
+FOLDER = "path.data"
+SPARE_S = 2.0
+TRANSFER_MAX_S = 120.0
+"""Longest simulated transfer. Longer ones are compared over this time."""
+SEEDS = (1, 2, 3, 4, 5)
+"""Runs of a transfer over random losses."""
+TIMES_MAX = 40_000
+"""Largest number of simulated probes; of more, equally spaced ones are taken."""
+CC = {"bbr": "bbr1", "westwood": "westwood-plus"}
+"""Names in the kernel that differ."""
+
+
+@contextmanager
+def placed(content: Mapping[str, str]) -> Iterator[Path]:
+    """Write the traces into a temporary folder, where the scenario reads them."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / FOLDER).mkdir()
+        for name, text in content.items():
+            (Path(folder) / FOLDER / name).write_text(text, encoding="utf-8")
+        yield Path(folder)
+
+
+def instants(probes: Probes, begin_s: float) -> Array:
+    """Return the times of probes that are simulated, from the begin of the trace on."""
+    times = probes.send_s[probes.send_s >= begin_s] - begin_s
+    step = -(-len(times) // TIMES_MAX)
+    chosen: Array = np.unique(np.round(times[::step], 6))
+    return chosen
+
+
+def probing(times_s: Array) -> tuple[str, dict[str, str]]:
+    """Return a flow with probes at these times, and its file."""
+    rows = "\n".join(f"{each:.6f}" for each in times_s - times_s[0])
+    flow = (
+        '[flow.probes]\nfrom = "server"\nto = "terminal"\n'
+        f'start = "{times_s[0]:.6f} s"\n'
+        f'app = {{ kind = "probe", times = {{ file = "{FOLDER}/times.csv", column = "time_s" }}, size = "56 B" }}\n'
+    )
+    return flow, {"times.csv": f"time_s\n{rows}\n"}
+
+
+def probes(text: str, content: Mapping[str, str]) -> tuple[Array, float]:
+    """Run the scenario. Return the round trips of answered probes, and the share of lost ones."""
+    with placed(content) as folder:
+        result = run(Scenario(text, source="path.toml", folder=folder), progress=False)
+    table = result.tables["probes"]
+    ended = table.filter(table["outcome"] != "under-way")
+    answered = ended.filter(ended["outcome"] == "answered")["rtt_s"].to_numpy()
+    return answered, 1 - len(answered) / max(ended.height, 1)
+
+
+def cc_of(load: Load) -> str | None:
+    """Return the engine's name of the congestion control of a transfer; None if it has none."""
+    if load.cc is None:
+        return None
+    name = CC.get(load.cc, load.cc)
+    try:
+        return _core.simulated_cc(name)
+    except ValueError:
+        return None
+
+
+def goodput(text: str, content: Mapping[str, str]) -> list[float]:
+    """Run the scenario. Return the goodput of its transfer with each seed; one if nothing is random."""
+    with placed(content) as folder:
+        scenario = Scenario(text, source="path.toml", folder=folder)
+        seeds = SEEDS if "error = " in text else SEEDS[:1]
+        return [float(run(scenario, seed=seed, progress=False).flows["goodput_bps"][0]) for seed in seeds]

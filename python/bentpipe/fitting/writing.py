@@ -1,0 +1,197 @@
+"""Writes the fitted path as a scenario with a comment per number, and its traces as CSV."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe.fitting.losses import NEAR_S
+from bentpipe.terminal import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bentpipe.fitting.draws import Trace
+    from bentpipe.fitting.losses import Losses
+    from bentpipe.fitting.measured import Probes
+    from bentpipe.fitting.numbers import Number
+    from bentpipe.fitting.slots import Slots
+
+DURATION_MAX_S = 120.0
+SMALLEST_LOSS = 1e-5
+"""Loss ratios below this are left out."""
+WIDTH = 118
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Parts of the text of a scenario."""
+
+    numbers: Mapping[str, Number]
+    losses: Losses | None
+    shares: Mapping[str, float]
+    """Share of the round trip's losses, by direction."""
+    slots: Slots
+    trace: Trace
+
+
+def is_constant(values: Any) -> bool:
+    """Whether a delay does not change."""
+    return bool(np.ptp(values) < 1e-9)
+
+
+def files_of(trace: Trace) -> dict[str, str]:
+    """Return the content of the traces by name: delays and rates, if they change."""
+    ways = {"fwd_ms": trace.forward_s, "rev_ms": trace.reverse_s}
+    delays = {name: 1e3 * way for name, way in ways.items() if not is_constant(way)}
+    found = {"delay.csv": trace.csv(delays)} if delays else {}
+    if trace.rate_bps is not None:
+        changes = np.concatenate([[True], np.diff(trace.rate_bps) != 0])
+        rows = [
+            f"{at:.6f},{rate / 1e6:.6f}"
+            for at, rate in zip(trace.time_s[changes], trace.rate_bps[changes], strict=True)
+        ]
+        found["rate.csv"] = "\n".join(["time_s,rate_mbps", *rows]) + "\n"
+    return found
+
+
+def draw_file(trace: Trace) -> str:
+    """Return a draw as one file, with the columns of all traces of the scenario."""
+    columns = {"fwd_ms": 1e3 * trace.forward_s, "rev_ms": 1e3 * trace.reverse_s}
+    if trace.rate_bps is not None:
+        columns["rate_mbps"] = trace.rate_bps / 1e6
+    return trace.csv(columns)
+
+
+def text_of(parts: Parts, folder: str, head: Sequence[str], flows: str, title: str, duration_s: float) -> str:
+    """Write the scenario. `folder` has the traces, `flows` is TOML text."""
+    lines = [f"# {_plain(line)}" for line in head]
+    lines += ["", f'title = "{_quoted(title)}"', f'duration = "{duration_s:g} s"', ""]
+    lines += ["[link.path]", 'from = "server"', 'to = "terminal"', ""]
+    for direction in ("forward", "reverse"):
+        lines += [f"[link.path.{direction}]"]
+        for said, value in _direction(parts, direction, folder):
+            lines += [f"# {each}" for each in _wrapped(said)] + [value]
+        lines.append("")
+    return "\n".join([*lines, flows])
+
+
+def _direction(parts: Parts, direction: str, folder: str) -> list[tuple[str, str]]:
+    """Return the comment and the text of each key of a direction."""
+    numbers, trace = parts.numbers, parts.trace
+    found = []
+    delays = trace.forward_s if direction == "forward" else trace.reverse_s
+    base, column = numbers["base"], "fwd_ms" if direction == "forward" else "rev_ms"
+    said = f"Round trip: base {base.text}, {base.how}; {numbers['period'].how}."
+    if is_constant(delays):
+        said = said if direction == "forward" else "Half of the least round trip; the other half is forward."
+        found.append((said, f'delay = "{1e3 * float(delays[0]):.6g} ms"'))
+    else:
+        found.append((said, f'delay = {{ file = "{folder}/delay.csv", column = "{column}" }}'))
+    rate = numbers[f"rate {direction}"]
+    word = {"assumed": "ASSUMED: ", "lower bound": "LOWER BOUND: ", "fitted": f"{rate.text}; "}[rate.kind]
+    value = f'rate = "{_number((rate.value or 0) / 1e6)} Mbit/s"'
+    if direction == "forward" and trace.rate_bps is not None:
+        value = f'rate = {{ file = "{folder}/rate.csv", column = "rate_mbps" }}'
+    found.append((f"{word}{rate.how.removeprefix('lower bound: ')}.", value))
+    queue = numbers.get(f"queue {direction}")
+    if queue is None or not queue.value:
+        found.append(("ASSUMED: no full queue was measured.", 'queue = "1 bdp"'))
+    else:
+        found.append((f"{queue.text}; {queue.how}.", f'queue = "{math.ceil(queue.value)} B"'))
+    error = _error(parts, direction)
+    return [*found, error] if error else found
+
+
+def _error(parts: Parts, direction: str) -> tuple[str, str] | None:
+    """Return the comment and the text of the error model of a direction."""
+    losses = parts.losses
+    share = parts.shares[direction]
+    if losses is None:
+        return _of_transfer(parts, direction)
+    if losses.kind == "none" or losses.ratio.value < SMALLEST_LOSS or share == 0:
+        return None
+    said = f"Loss of {parts.numbers['loss'].text}: {parts.numbers['loss'].how}."
+    if share < 1:
+        said += f" {share:.0%} of the round trip's losses are in this direction."
+    numbers = {name: value.value for name, value in losses.numbers.items()}
+    if losses.kind == "independent":
+        return said, f'error = {{ kind = "packet", rate = {_number(_part(losses.ratio.value, share))} }}'
+    if losses.kind == "boundaries":
+        period = parts.slots.period_s or 0.0
+        near, rest = (_number(_part(numbers[name], share)) for name in ("rate_near", "rate_else"))
+        points = f'["0 s", {near}], ["{NEAR_S:g} s", {rest}], ["{period - NEAR_S:g} s", {near}]'
+        return said, f'error = {{ kind = "profile", points = [{points}], every = "{period:g} s" }}'
+    # Two directions that are bad half as often are together as bad as measured.
+    good = numbers["mean_good"] / share
+    values = [f'mean_good = "{_number(good)} s"', f'mean_bad = "{_number(numbers["mean_bad"])} s"']
+    values += [f"rate_good = {_number(_part(numbers['rate_good'], share))}"] if numbers["rate_good"] > 0 else []
+    values += [f"rate_bad = {_number(numbers['rate_bad'])}"]
+    for name in ("mean_good", "mean_bad", "rate_good", "rate_bad"):
+        if name in parts.numbers:
+            said += f" {name} {parts.numbers[name].text}."
+    return said, f'error = {{ kind = "gilbert-elliott", {", ".join(values)} }}'
+
+
+def _of_transfer(parts: Parts, direction: str) -> tuple[str, str] | None:
+    """Return the losses that TCP repaired without a full queue."""
+    found = parts.numbers.get(f"retransmitted {direction}")
+    if found is None or found.value is None or found.value < SMALLEST_LOSS:
+        return None
+    said = f"Loss of {found.text}: {found.how}. Spurious retransmissions count, too."
+    return said, f'error = {{ kind = "packet", rate = {_number(found.value)} }}'
+
+
+def shares_of(probes: Probes | None, loaded: Sequence[str]) -> dict[str, float]:
+    """Return the share of the round trip's losses of each direction.
+
+    Without stamps of both ends, all are in the loaded direction, or half in each if none or both were loaded.
+    """
+    forward = 0.5
+    if len(set(loaded)) == 1:
+        forward = float("forward" in loaded)
+    if probes is not None and probes.lost_forward is not None and probes.lost_reverse is not None:
+        known = int(probes.lost_forward.sum()), int(probes.lost_reverse.sum())
+        forward = known[0] / sum(known) if sum(known) else forward
+    return {"forward": forward, "reverse": 1 - forward}
+
+
+def _part(rate: float, share: float) -> float:
+    """Return the rate of one direction, if the rates of both make the rate of the round trip."""
+    return float(1 - (1 - rate) ** share)
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _plain(text: str) -> str:
+    return visible(" ".join(text.split()))
+
+
+def _quoted(text: str) -> str:
+    return _plain(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _wrapped(text: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(_plain(text), WIDTH)
+
+
+def head_of(sources: Sequence[str], version: str, said: Sequence[str]) -> list[str]:
+    """Return the first comment: files, check, held-out half."""
+    return [
+        *_wrapped(f"Fitted by bentpipe {version} from {' and '.join(sources)}."),
+        *(line for each in said for line in _wrapped(each)),
+    ]
+
+
+def transfer(direction: str, cc: str | None = None) -> str:
+    """Return a flow that loads a direction."""
+    ends = ('"server"', '"terminal"') if direction == "forward" else ('"terminal"', '"server"')
+    sender = f'tcp.cc = "{cc}"\n' if cc else ""
+    return f'[flow.transfer]\nfrom = {ends[0]}\nto = {ends[1]}\napp = "greedy"\n{sender}'

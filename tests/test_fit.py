@@ -1,0 +1,318 @@
+"""Fits of paths with known parameters: slots, losses, rate, queue, the scenario, and its check."""
+
+import json
+import math
+import shlex
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import bentpipe as bp
+from bentpipe.cli.app import app
+from bentpipe.errors import BentpipeError, FitError
+from bentpipe.fitting import capacity, checking, draws, losses, slots
+from bentpipe.fitting.measured import Load, Probes
+from tests import measurements
+
+
+def probes(rtt_s, lost=None, spacing=0.01, begin=0.0):
+    rtt_s = np.array(rtt_s, dtype=float)
+    if lost is not None:
+        rtt_s[np.array(lost)] = np.nan
+    return Probes(begin + spacing * np.arange(len(rtt_s)), rtt_s, "made")
+
+
+def stepped(period, phase, duration=420.0, spacing=0.02, seed=1, begin=1.7e9):
+    """Round trips of slots: a level drawn per slot, and a gamma distribution above it."""
+    draw = np.random.default_rng(seed)
+    times = begin + np.arange(0, duration, spacing)
+    places = np.floor((times - phase) / period).astype(int)
+    levels = draw.uniform(0.025, 0.045, places.max() - places.min() + 2)[places - places.min()]
+    made = Probes(times, levels + draw.gamma(2.0, 0.002, len(times)), "made")
+    return made, levels
+
+
+@pytest.mark.parametrize(("period", "phase"), [(15.0, 12.0), (15.0, 3.5), (10.0, 7.0), (23.5, 11.0)])
+def test_a_period_is_found_with_its_phase_among_all_from_5_to_60_s(period, phase):
+    made, levels = stepped(period, phase)
+    found = slots.find(made)
+    assert found.period_s == period
+    assert (found.phase_s - phase) % period == pytest.approx(0, abs=0.5)
+    assert found.statistic > found.threshold == pytest.approx(4.35, abs=0.01)
+    bases = slots.measure(made, found).bases_s
+    truth = levels[np.searchsorted(made.send_s, (found.edges_s[:-1] + found.edges_s[1:]) / 2)]
+    assert bases == pytest.approx(truth, abs=0.0015)
+
+
+def test_a_known_network_needs_less_evidence():
+    found = slots.find(stepped(15.0, 12.0, duration=200)[0], network="starlink")
+    assert (found.period_s, found.phase_s) == (15.0, 12.0)
+    assert found.threshold == pytest.approx(2.93, abs=0.01)
+
+
+def test_a_short_measurement_is_not_searched_unless_the_period_is_given():
+    made = stepped(15.0, 12.0, duration=200)[0]
+    assert "too short" in slots.find(made).how
+    assert slots.find(made, period_s=15.0).phase_s == 12.0
+
+
+def test_steps_at_irregular_times_are_change_points():
+    draw = np.random.default_rng(4)
+    levels = np.repeat([0.05, 0.07, 0.055], [9000, 14_000, 12_000])
+    found = slots.find(probes(levels + draw.gamma(2.0, 0.001, len(levels))))
+    assert found.period_s is None
+    assert found.edges_s == pytest.approx([0, 90, 230, 349.99], abs=0.5)
+
+
+def test_white_noise_has_no_slots():
+    draw = np.random.default_rng(5)
+    found = [slots.find(probes(0.05 + draw.gamma(2.0, 0.002, 40_000))) for _ in range(5)]
+    assert [each.period_s for each in found] == [None] * 5
+    assert sum(each.has_steps for each in found) <= 1
+
+
+def slow_likelihood(chain, lost):
+    """The chance of a sequence, probe by probe."""
+    state = np.array([1 - chain.share_bad, chain.share_bad])
+    moves = np.array([[1 - chain.worse, chain.worse], [chain.better, 1 - chain.better]])
+    rates = np.array([chain.rate_good, chain.rate_bad])
+    total = 0.0
+    for each in lost:
+        state = (state * (rates if each else 1 - rates)) @ moves
+        total += math.log(state.sum())
+        state /= state.sum()
+    return total
+
+
+@pytest.mark.parametrize(
+    "numbers", [(0.01, 0.2, 0.0, 0.5), (0.3, 0.1, 0.02, 0.9), (0.5, 0.5, 0.1, 0.1), (0.8, 0.9, 0.0, 0.7)]
+)
+def test_closed_powers_have_the_likelihood_of_the_recursion(numbers):
+    chain = losses._Chain(*numbers)
+    lost = np.random.default_rng(2).random(500) < 0.1
+    assert losses.likelihood(chain, *losses.runs_of(lost)) == pytest.approx(slow_likelihood(chain, lost), rel=1e-9)
+
+
+def test_bursts_are_found_and_their_intervals_hold_the_truth():
+    holds = {"mean_good": 0, "mean_bad": 0, "rate_bad": 0, "ratio": 0}
+    for seed in range(6):
+        lost = measurements.bursts(40_000, 10.0, 0.1, 0.5, seed)
+        found = losses.fit(probes(np.full(40_000, 0.05), lost), no_slots())
+        assert found.kind == "gilbert-elliott"
+        truth = {"mean_good": 10.0, "mean_bad": 0.1, "rate_bad": 0.5, "ratio": 0.5 * 0.1 / 10.1}
+        for name, value in truth.items():
+            ends = found.ratio if name == "ratio" else found.numbers[name]
+            holds[name] += ends.low <= value <= ends.high
+    assert min(holds.values()) >= 4
+
+
+def no_slots():
+    return slots.Slots(np.array([0.0, 1e9]), None, None, 0.0, 0.0, "")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_independent_losses_stay_independent(seed):
+    lost = np.random.default_rng(seed).random(40_000) < 0.01
+    found = losses.fit(probes(np.full(40_000, 0.05), lost), no_slots())
+    assert found.kind == "independent"
+    assert found.ratio.low <= 0.01 <= found.ratio.high
+
+
+def test_losses_at_boundaries_are_told_from_bursts():
+    made = stepped(15.0, 12.0)[0]
+    near = np.abs((made.send_s - 12 + 7.5) % 15 - 7.5) <= 0.5
+    lost = np.random.default_rng(1).random(len(near)) < np.where(near, 0.2, 0.001)
+    made.rtt_s[lost] = np.nan
+    found = losses.fit(made, slots.find(made))
+    assert found.kind == "boundaries"
+    assert found.numbers["rate_near"].value == pytest.approx(0.2, rel=0.2)
+
+
+def load(windows, rates, srtt_s, step=1.0):
+    rates = np.array(rates, dtype=float)
+    given = (step * np.arange(len(rates)), np.full(len(rates), step), rates * step / 8, "made")
+    return Load(*given, srtt_s=np.array(srtt_s), cwnd_bytes=np.array(windows, dtype=float), mss=1448)
+
+
+def test_a_full_queue_gives_the_rate_and_the_queue():
+    # The window grows while the rate stays: 10 Mbit/s, 50 ms, and a queue of 60 kB.
+    windows = np.tile(np.linspace(70_000, 120_000, 10), 4)
+    srtt_s = windows * 1500 / 1448 * 8 / 10e6
+    found = capacity.estimate(load(windows, np.full(40, 10e6 * 1448 / 1500), srtt_s), 0.050, None)
+    assert not found.is_bound
+    assert found.rate_bps.value == pytest.approx(10e6, rel=1e-3)
+    assert found.queue_bytes.value == pytest.approx(120_000 * 1500 / 1448 - 10e6 * 0.05 / 8, rel=0.05)
+
+
+def test_goodput_that_grows_with_the_window_is_a_lower_bound():
+    windows = np.tile(np.linspace(20_000, 60_000, 10), 4)
+    found = capacity.estimate(load(windows, windows * 8 / 0.06, np.full(40, 0.06)), 0.050, None)
+    assert found.is_bound
+    assert found.elasticity == pytest.approx(1.0, abs=0.01)
+    assert "measure with iperf3 -u" in found.how
+
+
+def test_draws_keep_whole_slots():
+    made = stepped(15.0, 12.0)[0]
+    found = slots.find(made)
+    drawn = draws.draw(made, found, 60.0, np.random.default_rng(1))
+    assert drawn.time_s[0] == 0
+    assert np.all(np.diff(drawn.time_s) > 0)
+    assert 59 < drawn.time_s[-1] <= 60
+    whole = np.round(made.rtt_s, 9)
+    for at in range(4):
+        inside = np.round(drawn.rtt_s[(drawn.time_s > 15 * at + 1) & (drawn.time_s < 15 * at + 14)], 9)
+        start = np.flatnonzero(whole == inside[0])[0]
+        assert np.array_equal(whole[start : start + len(inside)], inside)
+
+
+def test_the_distance_of_samples_is_the_area_between_them():
+    assert checking.distance(np.array([1.0, 2.0]), np.array([1.5, 2.5])) == pytest.approx(0.5)
+    assert checking.distance(np.array([1.0]), np.array([1.0, 2.0])) == pytest.approx(0.5)
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fit")
+    (folder / "ping.txt").write_text(measurements.ping(1500, {3, 700, 701}))
+    (folder / "iperf3.json").write_text(measurements.iperf3(seconds=40, step=1.0))
+    return folder, bp.fit([folder / "ping.txt", folder / "iperf3.json"])
+
+
+def test_the_written_scenario_runs_and_has_a_comment_per_number(fitted):
+    folder, found = fitted
+    found.save(folder / "path.toml", draws=3)
+    text = (folder / "path.toml").read_text()
+    scenario = bp.load(folder / "path.toml")
+    assert scenario.digest == found.scenario.digest
+    assert bp.run(found.scenario, sets={"duration": "2 s"}).flows["goodput_bps"][0] > 0
+    assert bp.run(scenario, sets={"duration": "5 s"}).flows["goodput_bps"][0] > 0
+    assert "base 50.0 ms" in text
+    assert "ASSUMED" in text
+    drawn = sorted((folder / "path.data" / "draws").iterdir())
+    assert [path.name for path in drawn] == ["draw-001.csv", "draw-002.csv", "draw-003.csv"]
+    assert drawn[0].read_text().splitlines()[0] == "time_s,fwd_ms,rev_ms"
+    # A draw takes the place of the measured trace.
+    sets = {"link.path.forward.delay.file": "path.data/draws/draw-002.csv"}
+    assert bp.load(folder / "path.toml", sets).digest != scenario.digest
+
+
+def test_an_older_fit_is_replaced_and_another_file_is_not(fitted):
+    folder, found = fitted
+    found.save(folder / "twice.toml", draws=0)
+    found.save(folder / "twice.toml", draws=1)
+    assert (folder / "twice.data" / "draws").is_dir()
+    (folder / "mine.toml").write_text("title = 'mine'")
+    with pytest.raises(FitError, match="was not written by fit"):
+        found.save(folder / "mine.toml")
+    assert (folder / "mine.toml").read_text() == "title = 'mine'"
+
+
+def test_the_check_simulates_the_same_probes(fitted):
+    _, found = fitted
+    verdicts = {each.quantity: each for each in found.check}
+    assert verdicts["rtt p50"].verdict == "agrees"
+    assert verdicts["rtt W1"].simulated < 1e-4
+    assert {"loss", "goodput forward"} <= set(verdicts)
+
+
+def test_the_result_follows_the_contract(fitted, tmp_path):
+    _, found = fitted
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert found.estimate("base").value == pytest.approx(0.050)
+    assert set(found.table["kind"]) <= {"fitted", "lower bound", "assumed"}
+    assert found.command().startswith("bentpipe fit ")
+    assert found.plot("quantiles").axes
+    assert found.report(tmp_path / "report").page.is_file()
+    assert "<table" in found._repr_html_()
+    assert len(found.draw(2, duration=20)) == 2
+    with pytest.raises(BentpipeError, match="known: "):
+        found.estimate("bas")
+
+
+def test_losses_of_a_known_direction_stay_there(tmp_path):
+    (tmp_path / "irtt.json").write_text(measurements.irtt(1000))
+    text = bp.fit(tmp_path / "irtt.json", check=False).text("path.data")
+    forward, reverse = text.split("[link.path.reverse]")
+    assert "error = {" in forward
+    assert "error = {" not in reverse
+
+
+def test_files_of_one_time_and_two_paths_are_refused(tmp_path):
+    (tmp_path / "a.txt").write_text(measurements.ping())
+    (tmp_path / "b.txt").write_text(measurements.ping(rtt=90.0))
+    with pytest.raises(FitError, match=r"overlap in time: medians 53\.0 and 93\.0 ms"):
+        bp.fit([tmp_path / "a.txt", tmp_path / "b.txt"])
+
+
+def test_rates_that_change_from_slot_to_slot_are_a_trace(tmp_path):
+    """A ping during the whole transfer: slots have their rates, and draws keep both together."""
+    made, _ = stepped(15.0, 12.0, duration=330)
+    rows = zip(made.send_s, 1e3 * made.rtt_s, strict=True)
+    (tmp_path / "ping.csv").write_text("t_send_s,rtt_ms\n" + "".join(f"{at:.3f},{rtt:.3f}\n" for at, rtt in rows))
+    begins = made.send_s[0] + np.arange(330)
+    slot = np.floor((begins - 12.0) / 15.0).astype(int)
+    rates = np.where(slot % 2, 40e6, 20e6)
+    windows = np.tile(np.linspace(200_000, 400_000, 15), 22)
+    lines = [
+        f"{at:.3f},1,{rate / 8:.0f},{window:.0f},{1e6 * (0.06 + window / 1e7):.0f}"
+        for at, rate, window in zip(begins, rates, windows, strict=True)
+    ]
+    (tmp_path / "load.csv").write_text("t_s,interval_s,bytes,snd_cwnd_bytes,srtt_us\n" + "\n".join(lines) + "\n")
+    found = bp.fit([tmp_path / "ping.csv", tmp_path / "load.csv"], check=False)
+    assert any("have its queue" in note for note in found.notes)
+    found.save(tmp_path / "path.toml", draws=2)
+    rate = bp.load(tmp_path / "path.toml").to_dict()["link"]["path"]["forward"]["rate"]
+    overhead = 1500 / 1448
+    sizes = {"bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0}
+    written = [value.split() for _, value in rate["points"]]
+    assert {round(float(value) * sizes[unit] / overhead) for value, unit in written} == {20, 40}
+    drawn = found.draw(1, duration=120)[0]
+    assert set((drawn["rate_mbps"] / overhead).round()) == {20, 40}
+    content = (tmp_path / "path.data" / "draws" / "draw-001.csv").read_text()
+    assert content.startswith("time_s,fwd_ms,rev_ms,rate_mbps\n")
+    sets = {f"link.path.forward.{key}.file": "path.data/draws/draw-001.csv" for key in ("delay", "rate")}
+    assert bp.load(tmp_path / "path.toml", sets).link_names
+
+
+def test_a_delay_is_not_held_over_a_gap(tmp_path):
+    """The last answer before a long outage is often late. Its delay must not stay for the whole outage."""
+    rtt_s = np.full(4000, 0.050)
+    rtt_s[999] = 0.400
+    lost = np.zeros(4000, dtype=bool)
+    lost[1000:2500] = True
+    made = probes(rtt_s, lost)
+    found = draws.replay(made, slots.find(made), (0.0, 0.0))
+    during = found.rtt_s[np.searchsorted(found.time_s, 15.0) - 1]
+    assert during == pytest.approx(0.050)
+
+
+@pytest.mark.parametrize(
+    ("simulated", "verdict"),
+    [([10.5], "agrees"), ([12.0], "differs"), ([8.0, 16.0], "undecided"), ([12.0, 16.0], "differs")],
+)
+def test_a_transfer_among_runs_that_differ_a_lot_is_not_judged(simulated, verdict):
+    assert checking.goodput("forward", 10.0, simulated).verdict == verdict
+
+
+def test_the_command_prints_json_and_strict_fails_if_the_simulation_differs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ping.txt").write_text(measurements.ping())
+    # 9 Mbit/s with a window that allows 90.
+    (tmp_path / "iperf3.json").write_text(measurements.iperf3(cwnd=1_000_000))
+    asked = ["fit", "ping.txt", "iperf3.json", "--json", "--strict"]
+    monkeypatch.setattr(checking, "GOODPUT_MARGIN", 1e-6)
+    done = CliRunner().invoke(app, asked)
+    assert json.loads(done.output)["verdict"].startswith("differs")
+    assert done.exit_code == 3
+    assert CliRunner().invoke(app, asked[:-1]).exit_code == 0
+    assert not list(tmp_path.glob("*.toml"))
+
+
+def test_the_command_of_a_result_repeats_it(tmp_path):
+    path = tmp_path / "lags.csv"
+    path.write_text(measurements.csv().replace("rtt_ms", "lag"))
+    found = bp.fit(path, columns={"lag": "rtt:ms"}, stamps="send", network="none", held_out=False, check=False)
+    done = CliRunner().invoke(app, [*shlex.split(found.command())[1:], "--json"])
+    assert json.loads(done.output)["numbers"] == found.to_dict()["numbers"]

@@ -1,0 +1,286 @@
+"""Readers of measurements: right numbers from right files, and an error with a place from all others."""
+
+import gzip
+import json
+import lzma
+import random
+
+import numpy as np
+import pytest
+
+import bentpipe as bp
+from bentpipe.errors import FitError
+from bentpipe.fitting import readers
+from bentpipe.fitting.faults import Faults
+from bentpipe.fitting.readers.opening import Asked
+from tests import measurements
+
+
+def read(path, kind=None, **asked):
+    faults = Faults()
+    found = readers.read(path, kind, Asked(**asked), faults)
+    faults.refuse()
+    return found
+
+
+def put(folder, name, text):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_a_stamp_of_ping_is_the_arrival_and_a_missing_number_is_a_loss(tmp_path):
+    (probes,) = read(put(tmp_path, "ping.txt", measurements.ping())).probes
+    assert len(probes.send_s) == measurements.TRIPS
+    assert set(np.flatnonzero(probes.is_lost) + 1) == measurements.LOST
+    # The interval is constant at the sender, and the round trips are not.
+    assert np.diff(probes.send_s) == pytest.approx(0.1, abs=2e-6)
+    assert np.nanmin(probes.rtt_s) == pytest.approx(0.050)
+
+
+def test_numbers_of_ping_go_on_after_65535(tmp_path):
+    lines = [
+        f"[{1e9 + number * 0.01 + 0.05:.3f}] 64 bytes from a: icmp_seq={number % 65536} ttl=1 time=50 ms"
+        for number in range(65_400, 65_700)
+        if number != 65_550
+    ]
+    (probes,) = read(put(tmp_path, "ping.txt", "\n".join(lines))).probes
+    assert (len(probes.send_s), probes.is_lost.sum()) == (300, 1)
+
+
+def test_probes_at_the_end_without_an_answer_are_lost(tmp_path):
+    (probes,) = read(put(tmp_path, "ping.txt", measurements.ping(lost={198, 199, 200}))).probes
+    assert list(np.flatnonzero(probes.is_lost)) == [197, 198, 199]
+
+
+def test_a_ping_without_stamps_needs_its_interval(tmp_path):
+    text = "\n".join(line.partition("] ")[2] or line for line in measurements.ping().splitlines())
+    path = put(tmp_path, "ping.txt", text)
+    with pytest.raises(FitError, match=r"no time stamps\n  expected the output of ping -D, or the interval"):
+        read(path)
+    (probes,) = read(path, interval_s=0.1).probes
+    assert np.diff(probes.send_s) == pytest.approx(0.1)
+
+
+def test_irtt_tells_the_direction_of_losses_and_delays(tmp_path):
+    found = read(put(tmp_path, "irtt.json", measurements.irtt()))
+    (probes,) = found.probes
+    assert set(np.flatnonzero(probes.lost_forward)) == measurements.LOST
+    assert not probes.lost_reverse.any()
+    assert np.nanmin(probes.forward_s) == pytest.approx(np.nanmin(probes.reverse_s))
+    assert "clocks differ by -5 ms" in found.notes[0]
+
+
+def test_iperf3_in_reverse_goes_towards_the_terminal(tmp_path):
+    (load,) = read(put(tmp_path, "iperf3.json", measurements.iperf3())).loads
+    assert (load.direction, load.mss, load.cc) == ("forward", 1448, "cubic")
+    assert load.rate_bps == pytest.approx(9e6)
+    assert load.srtt_s[0] == pytest.approx(0.050)
+
+
+def test_missing_values_of_flent_are_no_losses(tmp_path):
+    found = read(put(tmp_path, "flent.json", measurements.flent()))
+    (probes,), (load,) = found.probes, found.loads
+    assert not probes.is_lost.any()
+    assert not probes.has_losses
+    assert len(probes.rtt_s) == measurements.TRIPS - 1
+    assert load.rate_bps == pytest.approx(9e6)
+
+
+def test_ss_gives_windows_in_bytes_and_round_trips_in_seconds(tmp_path):
+    (load,) = read(put(tmp_path, "ss.txt", measurements.ss())).loads
+    assert load.rate_bps == pytest.approx(9e6)
+    assert load.cwnd_bytes[0] == 71 * 1448
+    assert load.srtt_s[0] == pytest.approx(0.0515)
+    assert load.retransmits.sum() == 5
+
+
+def test_rates_of_a_dish_are_no_capacity(tmp_path):
+    found = read(put(tmp_path, "dish.csv", measurements.dish()))
+    assert len(found.probes) == 1
+    assert not found.loads
+    assert any("used rates, not the capacity" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("packed", [gzip.compress, lzma.compress])
+def test_compressed_files_are_as_good(tmp_path, packed):
+    plain = read(put(tmp_path, "plain.csv", measurements.csv())).probes[0]
+    (probes,) = read(put(tmp_path, "packed", packed(measurements.csv().encode()))).probes
+    assert np.array_equal(probes.rtt_s, plain.rtt_s, equal_nan=True)
+
+
+def test_a_truncated_compressed_file_is_refused_and_its_start_can_be_asked_for(tmp_path):
+    draw = random.Random(1)
+    rows = [f"{number / 10},{draw.uniform(10, 90):.3f}" for number in range(5000)]
+    content = gzip.compress("\n".join(["t_s,rtt_ms", *rows]).encode())
+    path = put(tmp_path, "cut.csv.gz", content[: len(content) // 2])
+    with pytest.raises(FitError, match=r"truncated\n  expected a whole file; the first .* bytes are readable"):
+        read(path)
+    (probes,) = read(path, is_partial=True).probes
+    assert 1000 < len(probes.rtt_s) < 5000
+
+
+def test_a_file_that_grows_beyond_the_ratio_is_refused_before_it_is_whole(tmp_path):
+    path = put(tmp_path, "bomb.csv.xz", lzma.compress(b"t_s,rtt_ms\n" + b"0" * (100 << 20)))
+    with pytest.raises(FitError, match=r"become more than .*\n  expected .* a ratio of at most 200"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["rtt", "latency", "Delay", "rtt_min"])
+def test_a_column_without_a_unit_is_asked_for_and_never_guessed(tmp_path, name):
+    path = put(tmp_path, "a.csv", measurements.csv().replace("rtt_ms", name))
+    with pytest.raises(FitError) as refused:
+        read(path)
+    assert "a.csv:1" in str(refused.value)
+    assert "unit" in str(refused.value) or "no column" in str(refused.value)
+    (probes,) = read(path, columns={name: "rtt:us"}).probes
+    assert np.nanmin(probes.rtt_s) == pytest.approx(50e-6)
+
+
+@pytest.mark.parametrize(("unit", "size"), [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])
+def test_units_are_taken_as_written(tmp_path, unit, size):
+    (probes,) = read(put(tmp_path, "a.csv", measurements.csv().replace("rtt_ms", f"rtt_{unit}"))).probes
+    assert np.nanmin(probes.rtt_s) == pytest.approx(50 * size)
+
+
+def test_all_faults_of_all_files_come_at_one_time(tmp_path):
+    one = put(tmp_path, "one.csv", measurements.csv().replace(",50\n", ",0\n").replace(",51\n", ",fast\n"))
+    two = put(tmp_path, "two.txt", measurements.ping().replace("time=53.0 ms", "time=53.0 lightyears"))
+    with pytest.raises(FitError) as refused:
+        bp.fit([one, two, tmp_path / "none.txt"])
+    text = str(refused.value)
+    for part in (
+        "one.csv:2: rtt_ms is 0\n",
+        "one.csv:3: rtt_ms is fast\n",
+        "two.txt:",
+        "none.txt",
+        "nothing was written",
+    ):
+        assert part in text
+
+
+def test_column_names_that_no_file_has_are_refused(tmp_path):
+    with pytest.raises(FitError, match="no file has a column lag\n  known: "):
+        bp.fit(put(tmp_path, "a.csv", measurements.csv()), columns={"lag": "rtt:ms"}, check=False)
+
+
+JSON_DEEP = '{"round_trips": ' + "[" * 100 + "]" * 100 + "}"
+MALFORMED = {
+    "empty": b"",
+    "spaces": b" \n\n",
+    "zeros": bytes(1000),
+    "binary": bytes(range(256)) * 40,
+    "no format": b"hello world\n" * 200,
+    "pcap": b"\xd4\xc3\xb2\xa1" + bytes(100),
+    "pcapng": b"\x0a\x0d\x0d\x0a" + bytes(100),
+    "gz head only": b"\x1f\x8b",
+    "gz damaged": gzip.compress(measurements.csv().encode())[:60] + bytes(100),
+    "xz head only": b"\xfd7zXZ\x00",
+    "xz damaged": lzma.compress(measurements.csv().encode())[:60] + bytes(100),
+    "json deep": JSON_DEEP,
+    "json very deep": '{"round_trips": ' + "[" * 200_000,
+    "json cut": measurements.irtt()[:5000],
+    "json number": "17",
+    "json list": "[1, 2]",
+    "json nan": measurements.irtt().replace("20000000", "NaN", 1),
+    "json infinite": measurements.irtt().replace("50000000", "1e999"),
+    "json large": measurements.irtt().replace("50000000", "9" * 5000),
+    "irtt text": json.dumps({"round_trips": "many"}),
+    "irtt empty": json.dumps({"round_trips": []}),
+    "irtt numbers": json.dumps({"round_trips": list(range(200))}),
+    "irtt without rtt": measurements.irtt().replace('"rtt"', '"ttr"'),
+    "irtt negative": measurements.irtt().replace('"rtt": 50', '"rtt": -50'),
+    "irtt lost": measurements.irtt().replace('"false"', '"perhaps"'),
+    "irtt without times": measurements.irtt().replace('"wall"', '"clock"'),
+    "irtt short": measurements.irtt(50),
+    "ping short": measurements.ping(50, set()),
+    "ping lost": measurements.ping(lost=set(range(3, 201))),
+    "ping without unit": measurements.ping().replace(" ms", ""),
+    "ping negative": measurements.ping().replace("time=5", "time=-5"),
+    "ping zero": measurements.ping().replace("time=53.0", "time=0"),
+    "ping words": measurements.ping().replace("time=53.0", "time=soon"),
+    "ping comma": measurements.ping().replace("time=53.0", "time=53,0"),
+    "ping stamps": measurements.ping().replace("[17345464", "[yesterday"),
+    "ping half stamped": measurements.ping().replace("[1734546420", "", 1),
+    "ping backwards": "\n".join(reversed(measurements.ping().splitlines())),
+    "ping numbers": measurements.ping().replace("icmp_seq=150", "icmp_seq=900000000"),
+    "ping long line": "icmp_seq=1 " * 1_000_000,
+    "csv short": measurements.csv(50),
+    "csv head only": "t_s,rtt_ms\n",
+    "csv no unit": measurements.csv().replace("rtt_ms", "rtt"),
+    "csv time without unit": measurements.csv().replace("t_s", "time"),
+    "csv unknown unit": measurements.csv().replace("rtt_ms", "rtt_min"),
+    "csv twice": measurements.csv().replace("t_s,rtt_ms", "rtt_ms,rtt_ms"),
+    "csv no time": measurements.csv().replace("t_s", "speed"),
+    "csv ragged": measurements.csv().replace("\n", ",1\n", 5).replace("rtt_ms,1", "rtt_ms"),
+    "csv words": measurements.csv().replace(",50\n", ",slow\n"),
+    "csv nan": measurements.csv().replace(",50\n", ",nan\n"),
+    "csv infinite": measurements.csv().replace(",50\n", ",inf\n"),
+    "csv negative": measurements.csv().replace(",50\n", ",-50\n"),
+    "csv lost": measurements.csv(lost=set(range(measurements.TRIPS))),
+    "csv backwards": "t_s,rtt_ms\n" + "\n".join(reversed(measurements.csv().splitlines()[1:])),
+    "csv no times": "t_s,rtt_ms\n" + "5,50\n" * 300,
+    "csv semicolons": measurements.csv().replace(",", ";"),
+    "csv quote": measurements.csv().replace(",50\n", ',"50\n', 1),
+    "csv huge cell": "t_s,rtt_ms\n1," + "9" * 200_000 + "\n",
+    "csv rates without unit": "t_s,download\n" + "\n".join(f"{number},5" for number in range(100)),
+    "csv seq": "t_s,seq,rtt_ms\n" + "\n".join(f"{number},{number / 2},5" for number in range(200)),
+    "csv seq far": "t_s,seq,rtt_ms\n" + "\n".join(f"{number},{number * 10**9},5" for number in range(200)),
+    "iperf3 error": json.dumps({"start": {}, "intervals": [], "end": {}, "error": "unable to connect"}),
+    "iperf3 short": measurements.iperf3(5),
+    "iperf3 text": json.dumps({"start": {}, "intervals": "all", "end": {}}),
+    "iperf3 no sums": json.dumps({"start": {}, "intervals": [{}] * 30, "end": {}}),
+    "iperf3 seconds": measurements.iperf3().replace('"seconds": 0.5', '"seconds": 0'),
+    "iperf3 protocol": measurements.iperf3().replace('"TCP"', '"SCTP"'),
+    "iperf3 udp": measurements.iperf3().replace('"TCP"', '"UDP"'),
+    "flent no unit": measurements.flent().replace("ms", "min").replace("(min)", ""),
+    "flent other length": measurements.flent().replace("9.0, ", "", 1),
+    "flent words": measurements.flent().replace("54.0", '"slow"'),
+    "flent other series": measurements.flent().replace("Ping", "Pong").replace("download", "sideways"),
+    "flent axis": measurements.flent().replace('"x_values": [0.0', '"x_values": ["a"'),
+    "ss without times": "\n".join(
+        line for line in measurements.ss().splitlines() if "." in line and not line[:3].isdigit()
+    ),
+    "ss without rtt": measurements.ss().replace("rtt:", "rrt:"),
+    "ss short": measurements.ss(10),
+    "ss without bytes": measurements.ss().replace("bytes_acked", "bytes_lacked"),
+    "dish no unit": measurements.dish().replace("latency_ms", "latency"),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_file_is_an_error_with_a_place_and_a_remedy(tmp_path, name):
+    path = put(tmp_path, "given.data", MALFORMED[name])
+    with pytest.raises(FitError) as refused:
+        bp.fit(path, check=False)
+    first, second = str(refused.value).splitlines()[:2]
+    assert first.startswith("given.data") or "no file has round trips" in first
+    assert second.startswith("  ")
+    assert len(MALFORMED) >= 60
+
+
+@pytest.mark.parametrize("name", measurements.EVERY)
+def test_a_cut_or_changed_file_is_an_error_or_has_the_same_units(tmp_path, name):
+    """Cut at 20 places, and with 60 random changes of a byte: no other exception, and no number of another size."""
+    whole = measurements.EVERY[name]().encode()
+    draw = random.Random(name)
+    variants = [whole[: len(whole) * part // 20] for part in range(20)]
+    for _ in range(60):
+        place = draw.randrange(len(whole))
+        variants.append(whole[:place] + bytes([draw.randrange(256)]) + whole[place + 1 :])
+    for variant in variants:
+        try:
+            found = read(put(tmp_path, name, variant))
+        except FitError:
+            continue
+        for probes in found.probes:
+            assert 0.03 < np.nanmedian(probes.rtt_s) < 0.07
+        for load in found.loads:
+            assert 5e6 < np.median(load.rate_bps) < 20e6
+
+
+def test_addresses_appear_in_no_output(tmp_path):
+    paths = [put(tmp_path, "ping.txt", measurements.ping()), put(tmp_path, "ss.txt", measurements.ss())]
+    found = bp.fit(paths, check=False)
+    for address in ("192.0.2.1", "198.51.100.9"):
+        assert address not in json.dumps(found.to_dict())
