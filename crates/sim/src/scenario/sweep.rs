@@ -10,6 +10,7 @@ use super::problem::{Expected, Problem, Problems};
 use super::report::Findings;
 use super::schema::formats;
 use super::tree::{join, split_path, Place, Tree, Value};
+use super::tune::Tune;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +34,8 @@ pub struct Sweep {
     /// Scenario as written, without its cases and its sweep.
     base: Tree,
     cases: Vec<(String, Tree)>,
+    /// Search of the scenario.
+    pub tune: Tune,
     pub(super) source: String,
 }
 
@@ -68,6 +71,7 @@ impl Sweep {
         axes: Vec<Axis>,
         base: Tree,
         cases: Vec<(String, Tree)>,
+        tune: Tune,
         source: &str,
     ) -> Self {
         Self {
@@ -80,6 +84,7 @@ impl Sweep {
             axes,
             base,
             cases,
+            tune,
             source: source.to_owned(),
         }
     }
@@ -122,6 +127,14 @@ impl Sweep {
         Ok((tree, overrides))
     }
 
+    /// Returns the written scenario in a condition of the search, with overrides. None if there is no such condition.
+    pub(super) fn written_under(&self, condition: &str, sets: &[(String, String)]) -> Option<(Tree, Overrides)> {
+        let (mut tree, mut overrides) = (self.base.clone(), Overrides::default());
+        overrides.case(&mut tree, self.tune.part(condition)?.clone(), &self.source);
+        overrides.sets(&mut tree, sets);
+        Some((tree, overrides))
+    }
+
     /// Returns the keys that replace a key of the scenario, if it has no effect.
     pub(super) fn acting(&self, key: &str) -> Vec<String> {
         let path = split_path(key).unwrap_or_default();
@@ -153,8 +166,7 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Fi
     let (vary, together) = (sweep.remove("vary"), sweep.remove("together"));
     let mut axes = Vec::new();
     if let Some(vary) = vary {
-        let entries = entries(&vary, "sweep.vary", findings);
-        axes.extend(entries.into_iter().map(|entry| axis(vec![entry])));
+        axes.extend(single(&vary, "sweep.vary", findings));
     }
     match together.map(|tree| (tree.place.clone(), tree.value)) {
         Some((_, Value::List(list))) => {
@@ -178,13 +190,22 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Fi
         }
         None => {}
     }
-    let argument =
-        |axis: &Axis| sets.iter().position(|(key, _)| key.strip_prefix("sweep.vary.") == Some(&axis.keys[0]));
-    axes.sort_by_cached_key(|(place, axis)| (argument(axis), place.clone()));
-    let axes: Vec<Axis> = axes.into_iter().map(|(_, axis)| axis).collect();
+    let axes = in_order(axes, sets, "sweep.vary.");
     refuse_twice(&axes, findings);
     refuse_too_many(&axes, findings);
     axes
+}
+
+/// Returns an axis for each key of a table, with its place.
+pub(super) fn single(vary: &Tree, path: &str, findings: &mut Findings) -> Vec<(Place, Axis)> {
+    entries(vary, path, findings).into_iter().map(|entry| axis(vec![entry])).collect()
+}
+
+/// Sorts axes: first those of the file, then those of `sets` whose keys have this prefix, each in their order.
+pub(super) fn in_order(mut axes: Vec<(Place, Axis)>, sets: &[(String, String)], prefix: &str) -> Vec<Axis> {
+    let argument = |axis: &Axis| sets.iter().position(|(key, _)| key.strip_prefix(prefix) == Some(&axis.keys[0]));
+    axes.sort_by_cached_key(|(place, axis)| (argument(axis), place.clone()));
+    axes.into_iter().map(|(_, axis)| axis).collect()
 }
 
 /// Key with its values.
