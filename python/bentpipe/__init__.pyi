@@ -36,6 +36,8 @@ from .scenario.scenario import check as check
 from .scenario.scenario import load as load
 from .scenario.scenario import loads as loads
 from .scenario.types import ScenarioDict as ScenarioDict
+from .tuning.result import Tuning as Tuning
+from .tuning.tune import tune as tune
 from .version import __version__ as __version__
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "Scenario",
     "ScenarioDict",
     "Sweep",
+    "Tuning",
     "Twin",
     "__version__",
     "catalog",
@@ -77,5 +80,6 @@ __all__ = [
     "speak",
     "statistics",
     "sweep",
+    "tune",
     "twin",
 ]

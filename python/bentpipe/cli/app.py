@@ -17,7 +17,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.version import __version__
 
 COMMANDS = (
-    *("init", "run", "compare", "mix", "sweep", "report", "reproduce", "emulate", "speak", "twin"),
+    *("init", "run", "compare", "mix", "sweep", "tune", "report", "reproduce", "emulate", "speak", "twin"),
     "drill",
     "studio",
     *("why", "sky", "check", "list", "show", "schema"),
