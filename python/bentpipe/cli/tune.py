@@ -50,7 +50,8 @@ CHARTS = ("worth", "front", "map")
     metavar="KEY=VALUES",
     multiple=True,
     shell_complete=complete.settings,
-    help="A key and the values to try: tcp.cc=cubic,bbr1. Repeatable. Default: [tune.vary], else a stock space.",
+    help="A key and the values to try, besides [tune.vary] in the file: tcp.cc=cubic,bbr1. Repeatable."
+    " Default: a stock space.",
 )
 @click.option("--budget", metavar="N|TIME", help="Runs of the search, or a time for them: 2000, 10min.")
 @click.option("--robust", metavar="mean|worst|q90", help="How conditions are joined. Default: mean.")

@@ -19,7 +19,7 @@ from bentpipe.tuning.sentences import settings, statements
 from bentpipe.tuning.stock import LINUX, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from bentpipe.scenario.scenario import Scenario
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SHAPED = 0.97
 """Share of a link's rate that a gateway sends, so that the queue is in the gateway and not in the modem."""
 FORM = "bentpipe settings"
+ROUTE = 'ip route change "$PREFIX" via "$GW" dev "$DEV"'
 _PACKET = 1514
 
 
@@ -39,6 +40,11 @@ class Line:
     why: str
     do: str
     undo: str
+
+    @property
+    def is_route(self) -> bool:
+        """Whether it changes a route."""
+        return self.do.startswith(ROUTE)
 
 
 @dataclass
@@ -120,7 +126,22 @@ def script_of(scenario: Scenario, changes: dict[str, Any]) -> Script:
             script.notes.append(
                 f"`{key} = {choice(value)}`: no command of Linux sets it; set it at the node that has it."
             )
+    script.lines = _with_one_route(script.lines)
     return script
+
+
+def _with_one_route(lines: Sequence[Line]) -> list[Line]:
+    """Join the lines that change the route of a node: each change replaces all settings of the route."""
+    found: list[Line] = []
+    for line in lines:
+        at = next((at for at, each in enumerate(found) if each.node == line.node and each.is_route), None)
+        if at is None or not line.is_route:
+            found.append(line)
+            continue
+        first = found[at]
+        do, undo = (f"{one}{two.removeprefix(ROUTE)}" for one, two in ((first.do, line.do), (first.undo, line.undo)))
+        found[at] = Line(line.node, f"{first.why}; {line.why}", do, undo)
+    return found
 
 
 def _hosts(scenario: Scenario, key: str) -> list[str]:
@@ -182,8 +203,7 @@ def _lines(script: Script, host: str, key: str, what: str, value: Any, before: A
 
 
 def _route(host: str, why: str, do: str, undo: str) -> Line:
-    begin = 'ip route change "$PREFIX" via "$GW" dev "$DEV"'
-    return Line(host, why, f"{begin} {do}", f"{begin} {undo}")
+    return Line(host, why, f"{ROUTE} {do}", f"{ROUTE} {undo}")
 
 
 def _queue(script: Script, scenario: Scenario, key: str, value: Any) -> None:

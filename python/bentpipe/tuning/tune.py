@@ -74,7 +74,7 @@ def tune(
     scenario : Scenario, dict, path or name
         Its values are the default, which every setting is compared with.
     vary : mapping, optional
-        Values by dotted key, as in `sweep`. The default is a stock space, taken from what the scenario has.
+        Values by dotted key, as in `sweep`, besides those of the file. Without any, a stock space for this scenario.
     objective : str or mapping, optional
         The metric to improve, such as `fct:pages`; several metrics with their weights; or `{"pareto": [...]}`.
     guard : str, sequence or mapping, optional
