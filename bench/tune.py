@@ -1,7 +1,7 @@
 """Measures the search of `bentpipe tune`: false claims under a true null, and regret against full enumeration.
 
-    python bench/tune.py null 500
-    python bench/tune.py regret geo-home 20 --blocks 24
+    python -m bench.tune null 500
+    python -m bench.tune regret geo-home 20 --blocks 24
 
 `null`: searches over settings that are all equal, without simulation. A verdict `better` is false.
 
@@ -12,14 +12,9 @@ more runs. The truth of a setting is its mean over all blocks.
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
+from contextlib import closing
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from contextlib import closing
 
 from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.store.store import Store

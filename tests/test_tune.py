@@ -66,7 +66,7 @@ def test_seeds_of_search_and_confirmation_are_disjoint():
     each.searched(stub)
     assert stub.seeds["search"] & stub.seeds["confirm"] == set()
     assert min(stub.seeds["confirm"]) - max(stub.seeds["search"]) > 2**31
-    assert len(stub.asked) == len(set(stub.asked)), "a run was asked for twice"
+    assert len(stub.asked) == len(set(stub.asked)), "a run is requested twice"
 
 
 def test_a_guard_that_holds_in_the_mean_but_not_in_a_condition_is_refused():

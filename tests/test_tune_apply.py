@@ -78,14 +78,18 @@ def test_a_setting_without_a_command_is_a_note():
 
 
 NAMESPACE = ["unshare", "--map-root-user", "--net", "sh", "-c"]
-DEVICE = (
-    "set -e; ip link add d0 type veth peer name d1; ip link set d0 up; ip addr add 10.0.0.1/24 dev d0;"
-    " ip route add 10.9.0.0/16 via 10.0.0.2 dev d0; DEV=d0; PREFIX=10.9.0.0/16; GW=10.0.0.2; "
-)
+DEVICE = [
+    "set -e",
+    "ip link add d0 type veth peer name d1",
+    "ip link set d0 up",
+    "ip addr add 10.0.0.1/24 dev d0",
+    "ip route add 10.9.0.0/16 via 10.0.0.2 dev d0",
+    "DEV=d0 PREFIX=10.9.0.0/16 GW=10.0.0.2",
+]
 
 
 def in_namespace(commands):
-    return subprocess.run([*NAMESPACE, DEVICE + "; ".join(commands)], capture_output=True, text=True, check=False)
+    return subprocess.run([*NAMESPACE, "\n".join([*DEVICE, *commands])], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.skipif(

@@ -260,13 +260,13 @@ impl Scenario {
 
     /// Returns the search as JSON, or none for a case or a point.
     fn tune(&self) -> Option<String> {
-        self.resolved.sweep.as_ref().map(|sweep| tables::tune(&sweep.tune).to_string())
+        self.resolved.tune.as_ref().map(|tune| tables::tune(tune).to_string())
     }
 
     /// Returns the scenario in a condition of its search, with overrides.
     fn under(&self, py: Python<'_>, condition: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
-        let sweep = self.resolved.sweep.as_ref();
-        let read = py.detach(|| sweep.and_then(|sweep| sweep.under(condition, &sets, &self.outside)));
+        let tune = self.resolved.tune.as_ref();
+        let read = py.detach(|| tune.and_then(|tune| tune.under(condition, &sets, &self.outside)));
         let read = read.ok_or_else(|| PyKeyError::new_err("unknown condition; expected one of the search"))?;
         Self::new(py, read, self.outside.clone())
     }

@@ -38,7 +38,7 @@ def plan(found: Plan) -> Iterator[RenderableType]:
 
 
 def tuning(result: Tuning, written: Applied | None = None) -> Iterator[RenderableType]:
-    """Show the verdict, what each change is worth, and the limits of both."""
+    """Show the verdict, the worth of each change, and the limits of both."""
     content = result.content
     yield f"{result.title}: {headline(content)}"
     yield ""

@@ -54,7 +54,7 @@ CHARTS = ("worth", "front", "map")
     " Default: a stock space.",
 )
 @click.option("--budget", metavar="N|TIME", help="Runs of the search, or a time for them: 2000, 10min.")
-@click.option("--robust", metavar="mean|worst|q90", help="How conditions are joined. Default: mean.")
+@click.option("--robust", metavar="mean|worst|q90", help="Score over all conditions. Default: mean.")
 @click.option(
     "--space", metavar="linux|all", help="Try only what a stock system has, or also research. Default: linux."
 )

@@ -6154,7 +6154,7 @@ class Tune(TypedDict, total=False):
         Metrics that must hold in every condition, each with its bound. A share is relative to the default: `{ "goodput:film" = "-15 %", unfinished = 0 }`.
 
     robust :
-        How conditions are joined. Default: "mean".
+        Score of a setting over all conditions. Default: "mean".
 
     margin :
         Smallest improvement that matters, as a share of the default's value. Default: 0.02.
@@ -6163,7 +6163,7 @@ class Tune(TypedDict, total=False):
         Settings that may be recommended. Default: "linux".
 
     vary :
-        Keys of the scenario with the values to try, as in `[sweep.vary]`. Default: a stock space, taken from what the scenario has.
+        Keys of the scenario with the values to try, as in `[sweep.vary]`. Default: a stock space for this scenario.
 
     condition :
         Conditions, by name, besides the scenario as it is written. Each overrides parts of the scenario, like a case. `weight` is its share of time; without it, all conditions have the same share. `draws` names files of traces, such as `"path.data/draws/*.csv"`: each replication takes the next file.

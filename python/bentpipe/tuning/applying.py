@@ -1,7 +1,7 @@
 """Files with which an engineer applies recommended settings: `tuned.toml`, `apply.sh`, `undo.sh`, `NOTES.md`.
 
-Nothing is executed. Each line names its node, key and reason. Names of devices and addresses are variables of the
-shell, because a scenario does not know them.
+The files are never executed here. Each line names its node, key and reason. Names of devices and addresses are
+variables of the shell, because a scenario does not know them.
 """
 
 from __future__ import annotations

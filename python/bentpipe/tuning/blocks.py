@@ -43,7 +43,7 @@ class Runner(Protocol):
 
 
 class Outcomes:
-    """Metrics of points so far. Missing blocks run when they are asked for."""
+    """Metrics of points so far. Missing blocks run on request."""
 
     def __init__(self, runner: Runner, conditions: int) -> None:
         self._runner, self._conditions = runner, conditions

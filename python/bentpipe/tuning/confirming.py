@@ -70,7 +70,7 @@ class Worth:
     key: str
     value: Any
     alone: dict[str, Effect]
-    """Effect on each metric if only this changes."""
+    """Effect on each metric of this change alone."""
     back: dict[str, Effect]
     """Effect on each metric if this change is taken back."""
     is_for_guard: bool = False
@@ -160,7 +160,7 @@ class Confirmation:
         return point
 
     def _upper(self, values: Values, of: Values) -> float:
-        """Return the upper limit of what a setting costs compared with another."""
+        """Return the upper limit of the cost of a setting compared with another."""
         return max(high for _, high in self._intervals(values, of, 2 * TOLERATED - 1))
 
     def _intervals(self, values: Values, of: Values, level: float) -> list[tuple[float, float]]:
@@ -186,18 +186,22 @@ class Confirmation:
 
     def _judged(self, point: Point, alpha: float) -> Confirmed:
         each = alpha / len(LOOKS)
-        for blocks in LOOKS:
-            self.told(f"confirming on {blocks} seeds that the search did not use")
-            default, mine = self.outcomes.of("confirm", [self.default, point], blocks)
-            found = self._looked_at(point, mine, default, each, blocks)
-            is_last = blocks == LOOKS[-1] or not found.is_random
-            if found.verdict in (BETTER, AS_GOOD) or is_last:
-                return found
-            if found.verdict == GUARD and breaks(self.goal, mine, default):
-                return found
-        raise AssertionError("the last look decides")
+        found = self._looked_at(point, each, LOOKS[0])
+        for blocks in LOOKS[1:]:
+            is_broken = found.verdict == GUARD and self._breaks(point, LOOKS[0])
+            if found.verdict in (BETTER, AS_GOOD) or is_broken or not found.is_random:
+                break
+            found = self._looked_at(point, each, blocks)
+        return found
 
-    def _looked_at(self, point: Point, mine: Values, default: Values, alpha: float, blocks: int) -> Confirmed:
+    def _breaks(self, point: Point, blocks: int) -> bool:
+        """Whether a guard is broken for certain."""
+        default, mine = self.outcomes.of("confirm", [self.default, point], blocks)
+        return breaks(self.goal, mine, default)
+
+    def _looked_at(self, point: Point, alpha: float, blocks: int) -> Confirmed:
+        self.told(f"confirming on {blocks} seeds that the search did not use")
+        default, mine = self.outcomes.of("confirm", [self.default, point], blocks)
         guards = held(self.goal, mine, default)
         score = self._score(mine, default)
         delta = np.log1p(self.goal.margin)
@@ -239,7 +243,7 @@ class Confirmation:
         point, blocks = found.point, LOOKS[0]
         if not point.changes:
             return
-        self.told("what each change is worth")
+        self.told("worth of each change")
         alone = [self.space.alone(key, value) or self.default for key, value in point.changes]
         back = [self.space.without(point, key) or self.default for key, _ in point.changes]
         unique = {each.digest: each for each in (self.default, point, *alone, *back)}

@@ -80,13 +80,13 @@ def verdict(content: Mapping[str, Any]) -> str:
     if score is None:
         return f"No better setting can be shown: no tried setting changed {what}."
     return (
-        f"No better setting can be shown: the best one found ({tried}) changes {what} by {change(score)}. "
+        f"No better setting can be shown: {tried} changes {what} by {change(score)}. "
         f"These runs would have shown a change of {100 * content['smallest']:.1f} % or more."
     )
 
 
 def statements(content: Mapping[str, Any]) -> list[str]:
-    """List the verdict and what limits it."""
+    """List the verdict and its limits."""
     said = [verdict(content)]
     if content["blocks"]:
         seeds = content["seeds"]["confirm"]

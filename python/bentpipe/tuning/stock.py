@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import choices
-from bentpipe.metric import matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,17 +75,17 @@ def _names(topic: str) -> list[str]:
 
 
 def stock_space(scenario: Scenario, *, is_all: bool) -> list[Axis]:
-    """Make the space of a scenario from what it has, with a reason for each entry.
+    """Make the space of a scenario from its hosts, queues and links, with a reason for each entry.
 
     `is_all` adds what exists only in research.
     """
     network = scenario.network()
+    # The links of a sky exist in each run only.
+    flows = [] if scenario.has_sky else network["flows"]
     links = {link["link"]: link for link in network["links"]}
-    resolved = scenario.to_dict()
     return [
         *_of_hosts(scenario, links, is_all=is_all),
-        *_of_queues(network["flows"], links),
-        *_of_errors(resolved, links),
+        *_of_queues(flows, links),
     ]
 
 
@@ -95,7 +94,7 @@ def _of_hosts(scenario: Scenario, links: dict[str, Any], *, is_all: bool) -> Ite
         return
     is_periodic = any(link["delay_s"]["period_s"] is not None for link in links.values())
     research = PERIODIC_CC if is_all and is_periodic else ()
-    why = "the sender decides how the window grows and what a loss means"
+    why = "the sender decides the growth of the window and the meaning of a loss"
     cc = (*STOCK_CC, *(("bbr3",) if is_all else ()), *research)
     yield Axis("tcp.cc", cc, why + ("; the delay has periodic steps" if research else ""))
     rtt = _longest_rtt(scenario, links)
@@ -106,7 +105,7 @@ def _of_hosts(scenario: Scenario, links: dict[str, Any], *, is_all: bool) -> Ite
     )
     yield Axis("tcp.slow_start", ("standard", "hystart"), "an early end of slow start costs many long round trips")
     yield Axis("tcp.pacing", ("off", "window"), "bursts overflow short queues")
-    if any("link" in place for place in _markers(scenario)):
+    if _markers(scenario):
         yield Axis("tcp.ecn", ("off", "classic"), "a queue of the path marks packets")
 
 
@@ -156,12 +155,3 @@ def _queues(rtt: float) -> tuple[Any, ...]:
         {"kind": "fq-codel", **marking},
         {"kind": "pie", "target": target},
     )
-
-
-def _of_errors(resolved: dict[str, Any], links: dict[str, Any]) -> Iterator[Axis]:
-    for name in links:
-        entry, _, direction = name.rpartition(".")
-        link = resolved["link"].get(entry, {})
-        own = link.get(direction, link)
-        if kind_of(own.get("error", "none")) != "none" and "coding" in own and matching(entry, links):
-            yield Axis(f"link.{name}.coding", ("none",), "the link has errors, and coding costs rate")

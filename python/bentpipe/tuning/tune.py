@@ -76,13 +76,14 @@ def tune(
     vary : mapping, optional
         Values by dotted key, as in `sweep`, besides those of the file. Without any, a stock space for this scenario.
     objective : str or mapping, optional
-        The metric to improve, such as `fct:pages`; several metrics with their weights; or `{"pareto": [...]}`.
+        The metric to improve, such as `fct:pages`, or several metrics with their weights. For a front of compromises:
+        `{"pareto": [...]}`.
     guard : str, sequence or mapping, optional
         Metrics that must hold in every condition: `{"goodput:film": "-15 %"}`, or `"goodput:film >= -15 %"`.
     conditions : mapping, optional
         Overrides by name of the condition, each with an optional `weight` and `draws`.
     robust : "mean", "worst" or "q90", optional
-        How conditions are joined.
+        Score of a setting over all conditions.
     margin : str or float, optional
         Smallest improvement that matters.
     space : "linux" or "all", optional

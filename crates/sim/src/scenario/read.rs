@@ -7,7 +7,8 @@ use super::report::{Findings, Found, Report};
 use super::resolved::Resolved;
 use super::sweep::{self, Sweep};
 use super::tree::{Place, Tree};
-use super::{acting, cases, check, custom_sender, inherit, keys, like, resolve, schema, sky, tune};
+use super::tune::{self, Tune};
+use super::{acting, cases, check, custom_sender, inherit, keys, like, resolve, schema, sky};
 use bentpipe_units::settings::Typed;
 
 /// Reads a tree: its cases, its sweep, its search, and the rest.
@@ -34,12 +35,11 @@ pub(super) fn from_tree(
         overrides.case(&mut own, case.clone(), source);
         whole.cases.push((name.clone(), read(own, source, overrides, files)?.0));
     }
-    search.set(&settings);
-    let sweep = Sweep::new(sweep, axes, tree, cases, search, source);
-    for condition in sweep.tune.conditions.iter().filter(|condition| condition.is_written()) {
-        sweep.under(&condition.name, &[], files).transpose()?;
+    search.set(&settings, tree.clone(), source);
+    for condition in search.conditions.iter().filter(|condition| condition.is_written()) {
+        search.under(&condition.name, &[], files).transpose()?;
     }
-    whole.sweep = Some(sweep);
+    (whole.sweep, whole.tune) = (Some(Sweep::new(sweep, axes, tree, cases, source)), Some(search));
     Ok(whole)
 }
 
@@ -67,7 +67,9 @@ impl Sweep {
         let (tree, overrides) = self.written_in(name, sets)?;
         Ok(read(tree, &self.source, overrides, files)?.0)
     }
+}
 
+impl Tune {
     /// Reads the scenario in a condition of its search, with overrides. Returns `None` if there is no such condition.
     pub fn under(
         &self,

@@ -10,7 +10,6 @@ use super::problem::{Expected, Problem, Problems};
 use super::report::Findings;
 use super::schema::formats;
 use super::tree::{join, split_path, Place, Tree, Value};
-use super::tune::Tune;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,8 +33,6 @@ pub struct Sweep {
     /// Scenario as written, without its cases and its sweep.
     base: Tree,
     cases: Vec<(String, Tree)>,
-    /// Search of the scenario.
-    pub tune: Tune,
     pub(super) source: String,
 }
 
@@ -71,7 +68,6 @@ impl Sweep {
         axes: Vec<Axis>,
         base: Tree,
         cases: Vec<(String, Tree)>,
-        tune: Tune,
         source: &str,
     ) -> Self {
         Self {
@@ -84,7 +80,6 @@ impl Sweep {
             axes,
             base,
             cases,
-            tune,
             source: source.to_owned(),
         }
     }
@@ -125,14 +120,6 @@ impl Sweep {
         overrides.case(&mut tree, case.clone(), &self.source);
         overrides.sets(&mut tree, sets);
         Ok((tree, overrides))
-    }
-
-    /// Returns the written scenario in a condition of the search, with overrides. None if there is no such condition.
-    pub(super) fn written_under(&self, condition: &str, sets: &[(String, String)]) -> Option<(Tree, Overrides)> {
-        let (mut tree, mut overrides) = (self.base.clone(), Overrides::default());
-        overrides.case(&mut tree, self.tune.part(condition)?.clone(), &self.source);
-        overrides.sets(&mut tree, sets);
-        Some((tree, overrides))
     }
 
     /// Returns the keys that replace a key of the scenario, if it has no effect.

@@ -3,6 +3,7 @@
 //! Keys and conditions are removed from the tree before the rest is read, as those of a sweep.
 
 use super::keys::{self, Robust, Space};
+use super::overrides::Overrides;
 use super::report::Findings;
 use super::sweep::{in_order, single, Axis};
 use super::tree::{join, Tree, Value};
@@ -16,7 +17,7 @@ pub struct Tune {
     pub objective: Json,
     /// Metrics that must hold, as written; null if missing.
     pub guard: Json,
-    /// How conditions are joined.
+    /// Score of a setting over all conditions.
     pub robust: Robust,
     /// Smallest improvement that matters, as a share.
     pub margin: f64,
@@ -26,6 +27,9 @@ pub struct Tune {
     pub axes: Vec<Axis>,
     /// Conditions, the scenario as it is written first.
     pub conditions: Vec<Condition>,
+    /// Scenario as written, without cases, sweep and search.
+    base: Tree,
+    pub(super) source: String,
 }
 
 /// Condition under which each setting is tried.
@@ -60,13 +64,19 @@ impl Condition {
 }
 
 impl Tune {
-    pub(super) fn part(&self, condition: &str) -> Option<&Tree> {
-        self.conditions.iter().find(|known| known.name == condition).map(|known| &known.part)
+    /// Takes the settings that were read with the rest, and the scenario without its search.
+    pub(super) fn set(&mut self, written: &keys::Tune, base: Tree, source: &str) {
+        (self.robust, self.margin, self.space) = (written.robust, written.margin, written.space);
+        (self.base, self.source) = (base, source.to_owned());
     }
 
-    /// Takes the settings that were read with the rest.
-    pub(super) fn set(&mut self, written: &keys::Tune) {
-        (self.robust, self.margin, self.space) = (written.robust, written.margin, written.space);
+    /// Returns the written scenario in a condition, with overrides. None if there is no such condition.
+    pub(super) fn written_under(&self, condition: &str, sets: &[(String, String)]) -> Option<(Tree, Overrides)> {
+        let known = self.conditions.iter().find(|known| known.name == condition)?;
+        let (mut tree, mut overrides) = (self.base.clone(), Overrides::default());
+        overrides.case(&mut tree, known.part.clone(), &self.source);
+        overrides.sets(&mut tree, sets);
+        Some((tree, overrides))
     }
 }
 
@@ -81,6 +91,8 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Fi
         space: defaults.space,
         axes: Vec::new(),
         conditions: vec![Condition::as_written()],
+        base: empty(),
+        source: String::new(),
     };
     let Some(table) = tree.table_mut().and_then(|table| table.get_mut("tune")).and_then(Tree::table_mut) else {
         return tune;
@@ -200,13 +212,13 @@ link.l.rate = "500 kbit/s"
 weight = 0.25
 "#;
         let resolved = from_toml(&format!("{SCENARIO}{tune}"), "x.toml", &[]).unwrap();
-        let sweep = resolved.sweep.as_ref().unwrap();
-        let keys: Vec<&str> = sweep.tune.axes.iter().map(|axis| axis.keys[0].as_str()).collect();
+        let tune = resolved.tune.as_ref().unwrap();
+        let keys: Vec<&str> = tune.axes.iter().map(|axis| axis.keys[0].as_str()).collect();
         assert_eq!(keys, ["tcp.initial_window", "tcp.cc"]);
         let conditions: Vec<(&str, Option<f64>)> =
-            sweep.tune.conditions.iter().map(|each| (each.name.as_str(), each.weight)).collect();
+            tune.conditions.iter().map(|each| (each.name.as_str(), each.weight)).collect();
         assert_eq!(conditions, [("as written", None), ("rain", Some(0.25))]);
-        assert_eq!(sweep.tune.robust, super::Robust::Worst);
+        assert_eq!(tune.robust, super::Robust::Worst);
         let plain = from_toml(SCENARIO, "x.toml", &[]).unwrap();
         assert_eq!(resolved.digest(), plain.digest(), "a search changes no result");
     }
