@@ -6,13 +6,14 @@
 `null`: searches over settings that are all equal, without simulation. A verdict `better` is false.
 
 `regret`: every setting of a scenario runs in each block. Then each search gets blocks drawn from these, so it costs no
-more runs. The truth of a setting is its mean over all blocks.
+more runs. The truth of a setting is its mean over all blocks. The guards of the best setting are shown to hold.
 """
 
 from __future__ import annotations
 
 import argparse
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from bentpipe.experiment.store.store import Store
 from bentpipe.scenario.scenario import scenario_of
 from bentpipe.tuning.blocks import Executed
 from bentpipe.tuning.confirming import BETTER
+from bentpipe.tuning.guarding import held
 from bentpipe.tuning.tune import Work
 from tests.tuned import Stub, noise, work
 
@@ -39,9 +41,11 @@ def null(searches: int) -> None:
     print(f"null: {false} of {searches} searches claim better ({100 * false / searches:.1f} %)")
 
 
-def regret(name: str, searches: int, blocks: int, store: str) -> None:
+def regret(name: str, searches: int, blocks: int, store: str, *, has_guards: bool) -> None:
     """Compare searches with the best of all settings."""
     found = Work(scenario_of(name))
+    if not has_guards:
+        found.goal = replace(found.goal, guards=())
     points = found.space.whole()
     with closing(workers(None, None)) as place, Store(store) as opened:
         runner = Executed(found.scenario, found.conditions, found.goal, opened, place)
@@ -49,10 +53,7 @@ def regret(name: str, searches: int, blocks: int, store: str) -> None:
     of = dict(zip((point.digest for point in points), values, strict=True))
     default = of[found.space.default.digest]
     total = {digest: found.goal.total(each, default, found.shares) for digest, each in of.items()}
-    holds = {
-        digest: all(bool(np.all(slack.mean(axis=1) >= 0)) for slack in found.goal.slacks(each, default))
-        for digest, each in of.items()
-    }
+    holds = {digest: all(each.is_shown for each in held(found.goal, each, default)) for digest, each in of.items()}
     best = min(total[digest] for digest in total if holds[digest])
     regrets, runs, exact = [], [], 0
     for search in range(searches):
@@ -84,12 +85,13 @@ def main() -> None:
     of_regret.add_argument("scenario")
     of_regret.add_argument("searches", type=int)
     of_regret.add_argument("--blocks", type=int, default=24)
+    of_regret.add_argument("--without-guards", action="store_true")
     of_regret.add_argument("--store", default="regret.sweep")
     asked = parser.parse_args()
     if asked.kind == "null":
         null(asked.searches)
     else:
-        regret(asked.scenario, asked.searches, asked.blocks, asked.store)
+        regret(asked.scenario, asked.searches, asked.blocks, asked.store, has_guards=not asked.without_guards)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ CHARTS = ("worth", "front", "map")
         "tune geo-home --plan",
         "tune geo-home --apply geo-home.tuned",
         "tune geo --for goodput --over tcp.cc=cubic,bbr1,hybla --budget 10min",
-        "tune geo-home --guard 'goodput:film >= -5 %' --robust worst",
+        "tune geo-home --guard 'goodput:film=-5 %' --robust worst",
     ),
 )
 @options.file
