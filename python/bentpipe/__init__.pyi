@@ -38,6 +38,8 @@ from .scenario.scenario import check as check
 from .scenario.scenario import load as load
 from .scenario.scenario import loads as loads
 from .scenario.types import ScenarioDict as ScenarioDict
+from .tuning.result import Tuning as Tuning
+from .tuning.tune import tune as tune
 from .version import __version__ as __version__
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "Scenario",
     "ScenarioDict",
     "Sweep",
+    "Tuning",
     "Twin",
     "__version__",
     "catalog",
@@ -81,5 +84,6 @@ __all__ = [
     "speak",
     "statistics",
     "sweep",
+    "tune",
     "twin",
 ]

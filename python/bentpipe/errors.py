@@ -137,8 +137,8 @@ class Problem:
         return f"{place}\n  {'; '.join(more)}" if more else place
 
 
-_OPTION = re.compile(r"--(set|vary|until)\b(?: (.+))?")
-_PARAMETERS = {"set": "sets", "vary": "vary", "until": "until"}
+_OPTION = re.compile(r"--(set|vary|over|until)\b(?: (.+))?")
+_PARAMETERS = {"set": "sets", "vary": "vary", "over": "vary", "until": "until"}
 
 
 def _in_call(place: str) -> str:

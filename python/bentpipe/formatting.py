@@ -129,6 +129,23 @@ def setting(value: Any) -> str:
     return exponent(value)
 
 
+def choice(value: Any) -> str:
+    """Write a value that may be a table with a kind.
+
+    >>> choice({"kind": "fq-codel", "target": "30 ms", "interval": "600 ms", "ecn": False})
+    'fq-codel 30/600 ms'
+    >>> choice("40 segments"), choice({"kind": "cubic"}), choice(0.001)
+    ('40 segments', 'cubic', '1e-3')
+    """
+    if not isinstance(value, dict):
+        return setting(value)
+    times = [str(value[name]) for name in ("target", "interval") if name in value]
+    if len(times) == 2 and times[0].partition(" ")[2] == times[1].partition(" ")[2]:
+        times = [f"{times[0].partition(' ')[0]}/{times[1]}"]
+    limit = [f"limit {value['limit']}"] if "limit" in value else []
+    return " ".join([str(value.get("kind", "")), *times, *limit]).strip() or str(value)
+
+
 def exponent(value: float) -> str:
     """Write a number with an exponent.
 

@@ -258,6 +258,19 @@ impl Scenario {
         Self::new(py, sweep.case(name, &sets, &self.outside), self.outside.clone())
     }
 
+    /// Returns the search as JSON, or none for a case or a point.
+    fn tune(&self) -> Option<String> {
+        self.resolved.tune.as_ref().map(|tune| tables::tune(tune).to_string())
+    }
+
+    /// Returns the scenario in a condition of its search, with overrides.
+    fn under(&self, py: Python<'_>, condition: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
+        let tune = self.resolved.tune.as_ref();
+        let read = py.detach(|| tune.and_then(|tune| tune.under(condition, &sets, &self.outside)));
+        let read = read.ok_or_else(|| PyKeyError::new_err("unknown condition; expected one of the search"))?;
+        Self::new(py, read, self.outside.clone())
+    }
+
     /// Returns a point of the sweep, given as a position on each axis.
     fn point(&self, py: Python<'_>, positions: Vec<usize>) -> PyResult<Self> {
         let axes = self.resolved.sweep.as_ref().map_or(&[][..], |sweep| &sweep.axes);

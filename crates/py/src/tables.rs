@@ -4,7 +4,7 @@ use bentpipe_sim::dictionary::{self, Column, Entity, Table, Values};
 use bentpipe_sim::ids::{FlowId, LinkId, NodeId, PathId};
 use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_sim::record::RunResult;
-use bentpipe_sim::scenario::{self, Expected, Problem, Problems, Sweep};
+use bentpipe_sim::scenario::{self, Expected, Problem, Problems, Sweep, Tune};
 use bentpipe_sim::spec::{Downtimes, Profile, Scenario};
 use bentpipe_units::{Duration, Time, Word};
 use pyo3::prelude::*;
@@ -230,6 +230,22 @@ pub(crate) fn sweep(sweep: &Sweep) -> Value {
         "against": sweep.against,
         "tables": sweep.tables.iter().map(|table| table.name()).collect::<Vec<_>>(),
         "axes": axes.collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the search: its settings, the values of each axis, and its conditions.
+pub(crate) fn tune(tune: &Tune) -> Value {
+    let axes = tune.axes.iter().map(|axis| json!({ "keys": axis.keys, "values": axis.values() }));
+    let conditions =
+        tune.conditions.iter().map(|each| json!({ "name": each.name, "weight": each.weight, "draws": each.draws }));
+    json!({
+        "objective": tune.objective,
+        "guard": tune.guard,
+        "robust": tune.robust.name(),
+        "margin": tune.margin,
+        "space": tune.space.name(),
+        "axes": axes.collect::<Vec<_>>(),
+        "conditions": conditions.collect::<Vec<_>>(),
     })
 }
 

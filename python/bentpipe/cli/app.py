@@ -17,8 +17,8 @@ from bentpipe.errors import BentpipeError
 from bentpipe.version import __version__
 
 COMMANDS = (
-    *("init", "run", "compare", "mix", "sweep", "report", "reproduce", "emulate", "speak", "twin"),
-    *("drill", "fit"),
+    *("init", "run", "compare", "mix", "sweep", "fit", "tune", "report"),
+    *("reproduce", "emulate", "speak", "twin", "drill"),
     "studio",
     *("why", "sky", "check", "list", "show", "schema"),
 )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "source",
     type=options.PLACE,
     metavar="FOLDER",
-    help="Store of a sweep, comparison or mix, or folder of a saved result.",
+    help="Store of a sweep, search, comparison or mix, or folder of a saved result.",
 )
 @click.option(
     "-o", "--out", type=options.PLACE, metavar="FOLDER", help="Folder to write to. Default: `report` in FOLDER."
@@ -42,7 +42,14 @@ def command(source: Path, out: Path | None, against: str | None, json: bool, qui
 
         raise is_no_sweep(source)
     from bentpipe.cli import render
-    from bentpipe.experiment.report import report
+    from bentpipe.experiment.report import place_of, report
+    from bentpipe.experiment.results.sweep import Sweep
 
-    written = report(source, out, against=against)
+    if against is None and Sweep.verb_of(source) == "tune":
+        from bentpipe.tuning.result import Tuning
+
+        found = Tuning.load(source)
+        written = found.reporter().write(place_of(source, out))
+    else:
+        written = report(source, out, against=against)
     print_result(written.to_dict, lambda: render.report(written), json=json, quiet=quiet)

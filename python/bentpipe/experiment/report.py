@@ -51,7 +51,7 @@ def report(
         `against` is not a congestion control or case of the sweep.
     """
     with files.reading(source):
-        place = _place(Path(source), folder)
+        place = place_of(Path(source), folder)
     return _opened(source, against)._reporter().write(place)
 
 
@@ -70,7 +70,7 @@ def _opened(source: str | os.PathLike[str], against: str | None) -> Result:
     return Comparison.load(source, against) if verb == COMPARE else Sweep.load(source, against)
 
 
-def _place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
+def place_of(source: Path, folder: str | os.PathLike[str] | None) -> Path:
     """Return the folder of the report, which can be written."""
     if folder is not None:
         files.refuse_unless_free(folder)

@@ -108,7 +108,7 @@ def _quoted(name: str) -> str:
     return f'"{name}"' if "." in name else name
 
 
-_READERS = {"case": "compare or bentpipe mix", "sweep": "sweep"}
+_READERS = {"case": "compare or bentpipe mix", "sweep": "sweep", "tune": "tune"}
 """Tables that a run does not read, with the commands that read them."""
 
 

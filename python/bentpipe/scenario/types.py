@@ -6192,6 +6192,40 @@ class Sweep(TypedDict, total=False):
     vary: Dict[str, object]
     together: List[Dict[str, object]]
 
+
+class Tune(TypedDict, total=False):
+    """Search for better settings with `bentpipe tune`. The values in the file are the default, which every setting is compared with.
+
+    objective :
+        Metrics to improve, each with its weight: `{ "fct:pages" = 1 }`. For a front of compromises: `{ pareto = ["fct:pages", "goodput:film"] }`. See `bentpipe list metrics`; `bytes:LINK` is what the link carries per delivered byte.
+
+    guard :
+        Metrics that must hold in every condition, each with its bound. A share is relative to the default: `{ "goodput:film" = "-15 %", unfinished = 0 }`.
+
+    robust :
+        Score of a setting over all conditions. Default: "mean".
+
+    margin :
+        Smallest improvement that matters, as a share of the default's value. Default: 0.02.
+
+    space :
+        Settings that may be recommended. Default: "linux".
+
+    vary :
+        Keys of the scenario with the values to try, as in `[sweep.vary]`. Default: a stock space for this scenario.
+
+    condition :
+        Conditions, by name, besides the scenario as it is written. Each overrides parts of the scenario, like a case. `weight` is its share of time; without it, all conditions have the same share. `draws` names files of traces, such as `"path.data/draws/*.csv"`: each replication takes the next file.
+    """
+
+    objective: Dict[str, object]
+    guard: Dict[str, object]
+    robust: Literal["mean", "worst", "q90"]
+    margin: Union[str, float]
+    space: Literal["linux", "all"]
+    vary: Dict[str, object]
+    condition: Dict[str, Dict[str, object]]
+
 _ScenarioDictRequired = TypedDict(
     "_ScenarioDictRequired",
     {
@@ -6243,6 +6277,9 @@ class ScenarioDict(_ScenarioDictRequired, total=False):
 
     sweep :
         Grid of experiments for `bentpipe sweep`.
+
+    tune :
+        Search for better settings with `bentpipe tune`.
     """
 
     title: str
@@ -6255,3 +6292,4 @@ class ScenarioDict(_ScenarioDictRequired, total=False):
     record: Record
     case: Dict[str, Dict[str, object]]
     sweep: Sweep
+    tune: Tune

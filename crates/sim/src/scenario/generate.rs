@@ -97,6 +97,7 @@ pub fn reference() -> Vec<(String, String)> {
         ("record", "`[record]`", "Record"),
         ("sweep", "`[sweep]`", "Sweep"),
         ("until", "`until`, in `[sweep]`", "Until"),
+        ("tune", "`[tune]`", "Tune"),
     ];
     let mut first = String::from(
         "# The scenario file\n\n<!-- Generated from the schema by `BLESS=1 cargo test`; do not edit. -->\n\n\
@@ -207,7 +208,7 @@ fn item(shape: &Shape) -> &Shape {
 }
 
 /// Tables that have a page.
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "Tcp",
     "Config",
     "Rto",
@@ -223,6 +224,7 @@ const PAGES: [&str; 15] = [
     "Handover",
     "Sweep",
     "Until",
+    "Tune",
 ];
 
 /// Returns the choices of a key in the notation of a scenario.

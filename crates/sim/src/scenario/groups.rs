@@ -22,7 +22,7 @@ const FILE: &[Group] = &[
     ("Run", &["title", "duration", "seed", "record"]),
     ("Network", &["link", "node", "sky", "at", "forwarding"]),
     ("Traffic", &["flow", "tcp"]),
-    ("Experiments", &["case", "sweep"]),
+    ("Experiments", &["case", "sweep", "tune"]),
 ];
 
 const SHELL: &[Group] = &[

@@ -47,16 +47,18 @@ mod tests;
 mod timeline;
 mod trace;
 mod tree;
+mod tune;
 mod words;
 
 pub use crate::spec::*;
 pub use files::{Files, Folder, NoFiles, Sender};
 pub use generate::{choices, python_types, reference, Choice};
-pub use keys::Table;
+pub use keys::{Robust, Space, Table};
 pub use problem::{Expected, Problem, Problems, Span};
 pub use resolved::Resolved;
 pub use sky::{ConstellationOfRun, PairOfPlaces, SkyOfRun};
 pub use sweep::{Axis, Sweep};
+pub use tune::{Condition, Tune};
 
 use read::from_tree;
 use tree::Tree;

@@ -1,4 +1,4 @@
-//! Converts a tree to a valid scenario, step by step. Points of a sweep and cases use the same steps.
+//! Converts a tree to a valid scenario, step by step. Points of a sweep, cases and conditions use the same steps.
 
 use super::files::Files;
 use super::overrides::Overrides;
@@ -7,10 +7,11 @@ use super::report::{Findings, Found, Report};
 use super::resolved::Resolved;
 use super::sweep::{self, Sweep};
 use super::tree::{Place, Tree};
+use super::tune::{self, Tune};
 use super::{acting, cases, check, custom_sender, inherit, keys, like, resolve, schema, sky};
 use bentpipe_units::settings::Typed;
 
-/// Reads a tree: its cases, its sweep, and the rest.
+/// Reads a tree: its cases, its sweep, its search, and the rest.
 pub(super) fn from_tree(
     mut tree: Tree,
     source: &str,
@@ -26,14 +27,19 @@ pub(super) fn from_tree(
     let cases = cases::take(&mut tree, source).map_err(|problem| Problems { problems: vec![problem] })?;
     let mut findings = Findings::default();
     let axes = sweep::take(&mut tree, sets, &mut findings);
+    let mut search = tune::take(&mut tree, sets, &mut findings);
     overrides.problems.extend(findings.found.into_iter().map(|found| located(found, source, &tree)));
-    let (mut whole, written) = read(tree.clone(), source, overrides, files)?;
+    let (mut whole, (sweep, settings)) = read(tree.clone(), source, overrides, files)?;
     for (name, case) in &cases {
         let (mut own, mut overrides) = (tree.clone(), Overrides::default());
         overrides.case(&mut own, case.clone(), source);
         whole.cases.push((name.clone(), read(own, source, overrides, files)?.0));
     }
-    whole.sweep = Some(Sweep::new(written, axes, tree, cases, source));
+    search.set(&settings, tree.clone(), source);
+    for condition in search.conditions.iter().filter(|condition| condition.is_written()) {
+        search.under(&condition.name, &[], files).transpose()?;
+    }
+    (whole.sweep, whole.tune) = (Some(Sweep::new(sweep, axes, tree, cases, source)), Some(search));
     Ok(whole)
 }
 
@@ -63,13 +69,29 @@ impl Sweep {
     }
 }
 
-/// Reads a scenario whose cases and sweep have been removed from the tree. `overrides` are in the tree.
+impl Tune {
+    /// Reads the scenario in a condition of its search, with overrides. Returns `None` if there is no such condition.
+    pub fn under(
+        &self,
+        condition: &str,
+        sets: &[(String, String)],
+        files: &dyn Files,
+    ) -> Option<Result<Resolved, Problems>> {
+        let (tree, overrides) = self.written_under(condition, sets)?;
+        Some(read(tree, &self.source, overrides, files).map(|(resolved, _)| resolved))
+    }
+}
+
+/// Settings of a sweep and of a search.
+type Experiments = (keys::Sweep, keys::Tune);
+
+/// Reads a scenario whose cases, sweep and search have been removed from the tree. `overrides` are in the tree.
 fn read(
     mut tree: Tree,
     source: &str,
     overrides: Overrides,
     files: &dyn Files,
-) -> Result<(Resolved, keys::Sweep), Problems> {
+) -> Result<(Resolved, Experiments), Problems> {
     let mut findings = Findings::default();
     let over = tree.get("sky").is_some().then(|| Box::new(tree.clone()));
     acting::check(&tree, &overrides, &mut findings);
@@ -91,7 +113,7 @@ fn read(
                 if let Some(meaning) = meaning {
                     let mut resolved = Resolved::new(meaning, tree);
                     (resolved.source, resolved.sky) = (source.to_owned(), over);
-                    return Ok((resolved, file.sweep));
+                    return Ok((resolved, (file.sweep, file.tune)));
                 }
             }
             // `check` rejects everything that the structs reject. A message is better than a panic if it does not.

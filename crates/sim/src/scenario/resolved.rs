@@ -6,6 +6,7 @@ use super::route::Graph;
 use super::schema::to_json;
 use super::sweep::Sweep;
 use super::tree::{is_hidden, split_path, Place, Tree, Value};
+use super::tune::Tune;
 use super::{direction, keys, like, sky, timeline};
 use crate::ids::{LinkId, NodeId};
 use crate::spec::{App, Flow, Framing, Link, NodeKind, Scenario, Timeline};
@@ -33,6 +34,8 @@ pub struct Resolved {
     pub cases: Vec<(String, Resolved)>,
     /// Sweep of the scenario. None for a case or a point of a sweep.
     pub sweep: Option<Sweep>,
+    /// Search of the scenario. None for a case, a point of a sweep or a condition of a search.
+    pub tune: Option<Tune>,
     /// Name of the text, for places.
     pub(super) source: String,
     /// Written text of a scenario with a sky. In `tree`, links replace the sky.
@@ -44,7 +47,17 @@ impl Resolved {
         let entries = [meaning.links, meaning.flows];
         let changes = meaning.changes;
         let scenario = meaning.scenario;
-        Self { scenario, tree, entries, changes, cases: Vec::new(), sweep: None, source: String::new(), sky: None }
+        Self {
+            scenario,
+            tree,
+            entries,
+            changes,
+            cases: Vec::new(),
+            sweep: None,
+            tune: None,
+            source: String::new(),
+            sky: None,
+        }
     }
 
     /// Whether the scenario has a sky.

@@ -153,8 +153,7 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Fi
     let (vary, together) = (sweep.remove("vary"), sweep.remove("together"));
     let mut axes = Vec::new();
     if let Some(vary) = vary {
-        let entries = entries(&vary, "sweep.vary", findings);
-        axes.extend(entries.into_iter().map(|entry| axis(vec![entry])));
+        axes.extend(single(&vary, "sweep.vary", findings));
     }
     match together.map(|tree| (tree.place.clone(), tree.value)) {
         Some((_, Value::List(list))) => {
@@ -178,13 +177,22 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Fi
         }
         None => {}
     }
-    let argument =
-        |axis: &Axis| sets.iter().position(|(key, _)| key.strip_prefix("sweep.vary.") == Some(&axis.keys[0]));
-    axes.sort_by_cached_key(|(place, axis)| (argument(axis), place.clone()));
-    let axes: Vec<Axis> = axes.into_iter().map(|(_, axis)| axis).collect();
+    let axes = in_order(axes, sets, "sweep.vary.");
     refuse_twice(&axes, findings);
     refuse_too_many(&axes, findings);
     axes
+}
+
+/// Returns an axis for each key of a table, with its place.
+pub(super) fn single(vary: &Tree, path: &str, findings: &mut Findings) -> Vec<(Place, Axis)> {
+    entries(vary, path, findings).into_iter().map(|entry| axis(vec![entry])).collect()
+}
+
+/// Sorts axes: first those of the file, then those of `sets` whose keys have this prefix, each in their order.
+pub(super) fn in_order(mut axes: Vec<(Place, Axis)>, sets: &[(String, String)], prefix: &str) -> Vec<Axis> {
+    let argument = |axis: &Axis| sets.iter().position(|(key, _)| key.strip_prefix(prefix) == Some(&axis.keys[0]));
+    axes.sort_by_cached_key(|(place, axis)| (argument(axis), place.clone()));
+    axes.into_iter().map(|(_, axis)| axis).collect()
 }
 
 /// Key with its values.

@@ -278,10 +278,11 @@ impl Place {
             Place::Nowhere | Place::Default(_) => source.to_owned(),
             Place::Line(Stretch { start: (line, column), .. }) => format!("{source}:{line}:{column}"),
             // Names the option that the value came from.
-            Place::Set(key) => match key.strip_prefix("sweep.vary.") {
-                Some(key) => format!("--vary {}", visible(&shortened(key))),
-                None if key.starts_with("sweep.until") => "--until".into(),
-                None => format!("--set {}", visible(&shortened(key))),
+            Place::Set(key) => match (key.strip_prefix("sweep.vary."), key.strip_prefix("tune.vary.")) {
+                (Some(key), _) => format!("--vary {}", visible(&shortened(key))),
+                (_, Some(key)) => format!("--over {}", visible(&shortened(key))),
+                _ if key.starts_with("sweep.until") => "--until".into(),
+                _ => format!("--set {}", visible(&shortened(key))),
             },
         }
     }

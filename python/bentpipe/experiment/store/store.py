@@ -302,6 +302,16 @@ class Store:
             found = self._noted("begun")
         return None if found is None else dict(found)
 
+    def note(self, name: str, value: Any) -> None:
+        """Keep a fact of an experiment."""
+        with self._guarded(), self._transaction():
+            self._index.execute("insert or replace into facts values (?, ?)", (f"of {name}", json.dumps(value)))
+
+    def noted(self, name: str) -> Any:
+        """Return a fact that `note` kept, or None."""
+        with self._guarded():
+            return self._noted(f"of {name}")
+
     def aside(self) -> list[dict[str, Any]]:
         """List the runs of another version that are kept beside: `results`, `runs`, `versions`, `folder`."""
         with self._guarded():

@@ -1,6 +1,6 @@
 //! Tables of a scenario file with names, except links: nodes, flows, cases, sweeps.
 
-use super::sweep::{Case, Sweep};
+use super::sweep::{Case, Sweep, Tune};
 use super::{App, At, Link, Sky, Tcp};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{Forwarding, NodeKind, Reader, Record, Start};
@@ -38,6 +38,8 @@ settings! {
         case: BTreeMap<String, Case> = BTreeMap::new();
         /// Grid of experiments for `bentpipe sweep`.
         sweep: Sweep = Sweep::default();
+        /// Search for better settings with `bentpipe tune`.
+        tune: Tune = Tune::default();
     }
 }
 

@@ -35,8 +35,8 @@ pub(super) use sky::{
     Apart, Bad, Between, BetweenSatellites, Disjoint, Hop, Metric, Motion, Over, OwnLinks, OwnPattern, OwnShell,
     PathChange, Payload, Position, Relay, Selection, Selections, Sky, SkyFailure, WayPoint,
 };
-pub(super) use sweep::Sweep;
-pub use sweep::Table;
+pub use sweep::{Robust, Space, Table};
+pub(super) use sweep::{Sweep, Tune};
 pub(super) use tcp::{transport, Tcp, Transport};
 
 use super::report::{below, Report};

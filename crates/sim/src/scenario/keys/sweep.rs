@@ -1,7 +1,8 @@
-//! Tables of a scenario file that name other scenarios: cases and sweeps.
+//! Tables of a scenario file that name other scenarios: cases, sweeps and searches.
 
 use bentpipe_units::settings::{Chance, Fields, Shape, Table as Keys, Typed, Unfit, Value};
 use bentpipe_units::{settings, words};
+use std::collections::BTreeMap;
 
 words! {
     /// Result table of a run.
@@ -61,6 +62,56 @@ settings! {
     }
 }
 
+words! {
+    /// Score of a setting over all conditions of a search.
+    pub enum Robust {
+        /// Weighted mean over the conditions.
+        "mean" => Mean,
+        /// The worst condition.
+        "worst" => Worst,
+        /// The weighted 90 % quantile over the conditions.
+        "q90" => Q90,
+    }
+}
+
+words! {
+    /// Settings that a search may recommend.
+    pub enum Space {
+        /// Only what a stock kernel, gateway or modem can switch on.
+        "linux" => Linux,
+        /// Also what exists only in research.
+        "all" => All,
+    }
+}
+
+settings! {
+    /// Search for better settings with `bentpipe tune`. The values in the file are the default, which every setting is
+    /// compared with.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Tune {
+        /// Metrics to improve, each with its weight: `{ "fct:pages" = 1 }`. For a front of compromises:
+        /// `{ pareto = ["fct:pages", "goodput:film"] }`. See `bentpipe list metrics`; `bytes:LINK` is what the link
+        /// carries per delivered byte.
+        objective: Objective = Objective;
+        /// Metrics that must hold in every condition, each with its bound. A share is relative to the default:
+        /// `{ "goodput:film" = "-15 %", unfinished = 0 }`.
+        guard: Guard = Guard;
+        /// Score of a setting over all conditions.
+        robust: Robust = Robust::Mean;
+        /// Smallest improvement that matters, as a share of the default's value.
+        margin: f64 as Chance = 0.02;
+        /// Settings that may be recommended.
+        space: Space = Space::Linux;
+        /// Keys of the scenario with the values to try, as in `[sweep.vary]`. Default: a stock space for
+        /// this scenario.
+        vary: Vary = Vary;
+        /// Conditions, by name, besides the scenario as it is written. Each overrides parts of the scenario, like a
+        /// case. `weight` is its share of time; without it, all conditions have the same share. `draws` names files
+        /// of traces, such as `"path.data/draws/*.csv"`: each replication takes the next file.
+        condition: BTreeMap<String, Condition> = BTreeMap::new();
+    }
+}
+
 /// Tables with any keys, removed before the rest is read.
 macro_rules! open {
     ($($(#[doc = $about:literal])+ $name:ident;)+) => {$(
@@ -87,4 +138,10 @@ open! {
     Case;
     /// Keys of the scenario with lists or ranges of values.
     Vary;
+    /// Metrics with weights, or `pareto` with a list of metrics.
+    Objective;
+    /// Metrics with bounds.
+    Guard;
+    /// Part of a scenario, with any of its keys, a weight and draws.
+    Condition;
 }

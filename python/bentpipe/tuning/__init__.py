@@ -1,0 +1,1 @@
+"""Search for the settings of a path: the work of `tune`."""

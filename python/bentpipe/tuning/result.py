@@ -1,0 +1,352 @@
+"""The result of a search, as plain data: it can be saved, and read again without the runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe import _core, files
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment.common.commands import own
+from bentpipe.experiment.store.store import Store
+from bentpipe.formatting import choice
+from bentpipe.scenario.scenario import Scenario
+from bentpipe.tuning.confirming import BETTER
+from bentpipe.version import __version__
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from bentpipe.contract.reporter import Report, Reporter
+    from bentpipe.plot.style import Labels, Size
+    from bentpipe.tuning.applying import Applied
+    from bentpipe.tuning.blocks import Outcomes
+    from bentpipe.tuning.confirming import Confirmed, Effect
+    from bentpipe.tuning.racing import Searched
+    from bentpipe.tuning.sensitivity import Shares
+    from bentpipe.tuning.space import Point
+    from bentpipe.tuning.tune import Work
+
+CHARTS = ("worth", "front", "map")
+
+
+class Tuning:
+    """The result of a search.
+
+    Attributes
+    ----------
+    content : dict
+        Everything, as plain data fit for JSON.
+    """
+
+    charts = CHARTS
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self.content = dict(content)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Tuning:
+        """Read the last search of a store.
+
+        Raises
+        ------
+        BentpipeError
+            The folder is not a store, or its last experiment is another one.
+        """
+        with files.reading(folder), Store(folder, is_read_only=True) as store:
+            facts = store.begun() or {}
+        if "tuning" not in facts:
+            raise BentpipeError(
+                f"{folder} has no finished search\n  expected the store of bentpipe tune; the same command continues it"
+            )
+        return cls(facts["tuning"])
+
+    @property
+    def verdict(self) -> str:
+        """One of `better`, `as good`, `nothing better can be shown`, `guard` and `interrupted`."""
+        return str(self.content["verdict"])
+
+    @property
+    def recommended(self) -> dict[str, Any]:
+        """The recommended changes by key; empty if the default should stay."""
+        return dict(self.content["recommended"]["set"])
+
+    @property
+    def title(self) -> str:
+        """Title of the scenario, or the name of its file."""
+        return str(self.content["title"] or Path(self.content["source"]).stem)
+
+    @property
+    def statements(self) -> list[str]:
+        """The verdict and its limits, in sentences."""
+        from bentpipe.tuning.sentences import statements
+
+        return statements(self.content)
+
+    @property
+    def effects(self) -> pl.DataFrame:
+        """Worth of each recommended change: a row per change and metric, alone and taken back."""
+        import polars as pl
+
+        rows = [
+            {"key": each["key"], "setting": choice(each["value"]), "metric": metric, "how": how, **effect}
+            for each in self.content["effects"]
+            for how in ("alone", "back")
+            for metric, effect in each[how].items()
+        ]
+        names = dict.fromkeys(("key", "setting", "metric", "how"), pl.String)
+        return pl.DataFrame(rows, schema={**names, **dict.fromkeys(("value", "low", "high", "p"), pl.Float64)})
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Points of the last rung with their scores: the change of the objective on the seeds of the search."""
+        return _points(self.content["last"])
+
+    @property
+    def front(self) -> pl.DataFrame:
+        """Compromises between the metrics of a front, confirmed; without rows if the objective is not a front."""
+        return _points(self.content["front"])
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario with the recommended settings."""
+        return self._scenario(self.content["recommended"]["sets"])
+
+    @property
+    def default(self) -> Scenario:
+        """The scenario as it was."""
+        return self._scenario([])
+
+    def _scenario(self, sets: Sequence[Sequence[str]]) -> Scenario:
+        text, form = self.content["written"]
+        whole = [(key, value) for key, value in (*self.content["sets"], *sets)]
+        return Scenario(text, form=form, source=self.content["source"], sets=whole, folder=self.content["folder"])
+
+    def apply(self, folder: str | os.PathLike[str]) -> Applied:
+        """Write the files with which an engineer applies the settings. Nothing is executed.
+
+        The files are `tuned.toml`, `apply.sh`, `undo.sh` and `NOTES.md`.
+
+        Raises
+        ------
+        BentpipeError
+            There is nothing to apply, or the folder cannot be written.
+        """
+        from bentpipe.tuning.applying import apply
+
+        return apply(self, Path(folder))
+
+    def plot(
+        self,
+        chart: str | None = None,
+        *,
+        size: Size | None = None,
+        title: str | None = None,
+        labels: Labels | None = None,
+    ) -> Figure:
+        """Draw a figure: one of `charts`. The default is the worth of each change.
+
+        Raises
+        ------
+        BentpipeError
+            Unknown chart, or no data to draw.
+        """
+        from bentpipe.plot.style import dressed
+        from bentpipe.plot.tunings import tuning_figure
+
+        return dressed(tuning_figure(self, chart or CHARTS[0]), size, title, labels)
+
+    def report(self, folder: str | os.PathLike[str]) -> Report:
+        """Write a page that opens in any browser into a folder, with its figures and tables as files."""
+        files.refuse_unless_free(folder)
+        return self.reporter().write(Path(folder))
+
+    def reporter(self) -> Reporter:
+        """Make the writer of the page."""
+        from bentpipe.tuning.page import TuningReporter
+
+        return TuningReporter(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, fit for JSON."""
+        return {**self.content, "statements": self.statements}
+
+    def __repr__(self) -> str:
+        return f"<Tuning {self.title!r}: {self.verdict}>"
+
+
+def _points(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    keys = list(dict.fromkeys(key for row in rows for key in row["set"]))
+    found = [
+        {**{key: choice(row["set"][key]) if key in row["set"] else None for key in keys}, "change": row["change"]}
+        for row in rows
+    ]
+    return pl.DataFrame(found, schema={**dict.fromkeys(keys, pl.String), "change": pl.Float64})
+
+
+def content_of(
+    work: Work, found: Searched, confirmed: Confirmed, outcomes: Outcomes, shares: Shares | None
+) -> dict[str, Any]:
+    """Collect everything that a reader of the result needs, as plain data."""
+    scenario, point = work.scenario, confirmed.point
+    is_better = confirmed.verdict == BETTER
+    recommended = point if is_better else work.space.default
+    names = [each.name for each in work.conditions]
+    written = {
+        "title": scenario.title,
+        "source": scenario.source,
+        "verdict": confirmed.verdict,
+        "objective": [
+            {"metric": each.name, "title": each.title, "unit": each.unit, "weight": weight}
+            for each, weight in work.goal.objective
+        ],
+        "front_of": [each.name for each, _ in work.goal.objective] if work.goal.is_front else [],
+        "robust": work.goal.robust,
+        "margin": work.goal.margin,
+        "space": work.written["space"],
+        "axes": [
+            {
+                "key": axis.key,
+                "what": axis.what,
+                "default": choice(default_of(scenario, axis.key)),
+                "values": list(axis.values),
+                "reason": axis.reason,
+            }
+            for axis in work.space.axes
+        ],
+        "conditions": [{"name": each.name, "share": each.share, "draws": len(each.draws)} for each in work.conditions],
+        "points": len(work.space),
+        "dropped": work.space.dropped,
+        "recommended": {
+            "set": dict(recommended.changes),
+            "sets": recommended.sets,
+            "digest": recommended.digest,
+        },
+        "tried": {"set": dict(point.changes), "sets": point.sets, "digest": point.digest},
+        "effect": {
+            name: {
+                **effect.to_dict(),
+                "by_condition": dict(zip(names, _plain(confirmed.by_condition[name]), strict=True)),
+            }
+            for name, effect in confirmed.effects.items()
+        },
+        "score": None if confirmed.score is None else confirmed.score.to_dict(),
+        "smallest": confirmed.smallest,
+        "blocks": confirmed.blocks,
+        "is_random": confirmed.is_random,
+        "guards": [
+            {
+                "guard": each.guard,
+                "condition": names[each.condition],
+                "slack": _number(each.mean),
+                "low": _number(each.low),
+                "holds": each.is_shown,
+            }
+            for each in confirmed.guards
+        ],
+        "effects": [
+            {
+                "key": each.key,
+                "value": each.value,
+                "alone": _effects(each.alone),
+                "back": _effects(each.back),
+                "for_guard": each.is_for_guard,
+            }
+            for each in confirmed.worth
+        ],
+        "best": None if not found.ranking else _row(found.ranking[0], found),
+        "last": [_row(each, found) for each in found.ranking],
+        "first": [_scored(each, score) for each, score in found.first],
+        "front": [
+            {**_row(each, found), "effect": _effects(effects), "is_shown": is_shown}
+            for each, effects, is_shown in confirmed.front
+        ],
+        "research": None
+        if confirmed.research is None
+        else {
+            "set": dict(confirmed.research[0].changes),
+            "lacking": confirmed.research[0].lacking,
+            "effect": confirmed.research[1].to_dict(),
+        },
+        "rungs": [vars(each) for each in found.rungs],
+        "same": _same(found.classes),
+        "influence": None
+        if shares is None
+        else {"main": shares.main, "rest": shares.rest, "strongest": shares.strongest},
+        "runs": {**outcomes.runs, "all": sum(outcomes.runs.values())},
+        "seeds": work.seeds,
+        "engine": {"version": __version__, "results": _core.RESULTS},
+        "scenario_digest": scenario.digest,
+        "written": scenario.written,
+        "sets": scenario.sets,
+        "folder": scenario.folder,
+        "senders": own(scenario.senders),
+    }
+    return dict(json.loads(json.dumps(written, default=lambda value: value.tolist())))
+
+
+def _row(point: Point, found: Searched) -> dict[str, Any]:
+    return _scored(point, found.totals[point.digest])
+
+
+def _scored(point: Point, score: float) -> dict[str, Any]:
+    return {"set": dict(point.changes), "digest": point.digest, "change": _number(float(np.expm1(score)))}
+
+
+def _effects(effects: Mapping[str, Effect]) -> dict[str, Any]:
+    return {name: effect.to_dict() for name, effect in effects.items()}
+
+
+def _number(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _plain(values: Sequence[float]) -> list[float | None]:
+    return [_number(value) for value in values]
+
+
+def _same(classes: Sequence[Sequence[Point]]) -> list[dict[str, Any]]:
+    """List changes that made no difference to any run: the changes of a point, without those of its representative."""
+    found = {}
+    for first, *others in classes:
+        for other in others:
+            more = [(key, value) for key, value in other.changes if (key, value) not in first.changes]
+            if len(more) == 1:
+                key, value = more[0]
+                under = {key: value for key, value in first.changes if key != more[0][0]}
+                found[json.dumps([key, value, under])] = {"key": key, "value": value, "under": under}
+    return list(found.values())
+
+
+def default_of(scenario: Scenario, key: str) -> Any:
+    """Return the value of a key in a scenario without changes, as written if it is; None if it has none."""
+    steps = key.split(".")
+    text, form = scenario.written
+    written: Any = json.loads(text) if form == "json" else tomllib.loads(text)
+    for step in steps:
+        written = written.get(step) if isinstance(written, dict) else None
+    if written is not None and not any(key.startswith(other) for other, _ in scenario.sets):
+        return written
+    content = scenario.to_dict()
+    for path in (steps, [*steps[:2], *steps[3:]] if steps[0] == "link" else steps[2:]):
+        node: Any = content
+        for step in path:
+            node = node.get(step) if isinstance(node, dict) else None
+        if node is not None:
+            return {"kind": node["kind"]} if isinstance(node, dict) and "kind" in node else node
+    return None

@@ -1,0 +1,131 @@
+"""Sentences and lines of a search's result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.formatting import choice, count
+from bentpipe.tuning.confirming import AS_GOOD, BETTER, GUARD, INTERRUPTED, LOOKS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SHOWN_MAX = 6
+"""Most settings without effect that are named."""
+SMALL = 0.01
+"""Share of the variance below which a key is not worth a choice."""
+
+
+def change(effect: Mapping[str, Any], *, has_ends: bool = True) -> str:
+    """Write a change with its interval.
+
+    >>> change({"value": -0.486, "low": -0.5, "high": -0.471})
+    '-48.6 % (-50.0 to -47.1)'
+    """
+    if effect["value"] is None:
+        return "cannot be compared"
+    text = f"{100 * effect['value']:+.1f} %"
+    if not has_ends or effect["low"] is None or effect["high"] is None:
+        return text
+    return f"{text} ({100 * effect['low']:+.1f} to {100 * effect['high']:+.1f})"
+
+
+def is_unclear(effect: Mapping[str, Any]) -> bool:
+    """Whether the interval of a change contains zero."""
+    return effect["low"] is None or effect["high"] is None or effect["low"] <= 0 <= effect["high"]
+
+
+def settings(content: Mapping[str, Any], which: str = "recommended") -> list[str]:
+    """Write the changes of a setting, each with the default before it."""
+    axes = {axis["key"]: axis for axis in content["axes"]}
+    return [
+        f"{axes[key]['what']}: {axes[key]['default']} -> {choice(value)}"
+        for key, value in content[which]["set"].items()
+    ]
+
+
+def headline(content: Mapping[str, Any]) -> str:
+    """Write the size of the search in one line."""
+    names = ", ".join(each["name"] for each in content["conditions"])
+    goals = " and ".join(each["title"][:1].lower() + each["title"][1:] for each in content["objective"])
+    return (
+        f"{goals}, {count(content['points'], 'setting')}, {count(len(content['conditions']), 'condition')} ({names}), "
+        f"{count(content['runs']['all'], 'run')}"
+    )
+
+
+def verdict(content: Mapping[str, Any]) -> str:
+    """Write the verdict in one sentence."""
+    what = " and ".join(each["title"][:1].lower() + each["title"][1:] for each in content["objective"])
+    tried = "; ".join(settings(content, "tried"))
+    score = content["score"]
+    if content["verdict"] == BETTER:
+        if content["robust"] != "mean":
+            how = "the worst condition" if content["robust"] == "worst" else "90 % of the conditions"
+            return f"Better: {change(score)} in {what}, for {how}, with {tried}."
+        return f"Better: {change(score)} in {what} with {tried}."
+    if content["verdict"] == AS_GOOD:
+        return (
+            f"The default is as good: the best setting found ({tried}) changes {what} by {change(score)}, "
+            f"within the margin of {100 * content['margin']:g} %. Leave it."
+        )
+    if content["verdict"] == GUARD:
+        broken = next(each for each in content["guards"] if not each["holds"])
+        return (
+            f"Better settings break a guard: with {tried}, {broken['guard']} is not shown in the condition "
+            f"{broken['condition']}."
+        )
+    if content["verdict"] == INTERRUPTED:
+        return f"Interrupted after {count(content['runs']['all'], 'run')}: there is no verdict yet."
+    if score is None:
+        return f"No better setting can be shown: no tried setting changed {what}."
+    return (
+        f"No better setting can be shown: {tried} changes {what} by {change(score)}. "
+        f"These runs would have shown a change of {100 * content['smallest']:.1f} % or more."
+    )
+
+
+def statements(content: Mapping[str, Any]) -> list[str]:
+    """List the verdict and its limits."""
+    said = [verdict(content)]
+    if content["blocks"]:
+        seeds = content["seeds"]["confirm"]
+        said.append(
+            "All runs are equal for every seed, so there is no interval."
+            if not content["is_random"]
+            else f"The interval is from {content['blocks']} seeds that the search did not use, from {seeds} on."
+        )
+    said += without_effect(content)
+    research = content["research"]
+    if research is not None and not is_unclear(research["effect"]) and research["effect"]["value"] < 0:
+        names = ", ".join(choice(value) for value in research["set"].values())
+        said.append(
+            f"Research could add {change(research['effect'])}: {names} ({research['lacking']}). It is not recommended."
+        )
+    return said
+
+
+def without_effect(content: Mapping[str, Any]) -> list[str]:
+    """Name settings that changed no run, and keys that hardly matter."""
+    axes = {axis["key"]: axis for axis in content["axes"]}
+    said = []
+    for each in content["same"][:SHOWN_MAX]:
+        under = ", ".join(choice(value) for value in each["under"].values())
+        where = f" with {under}" if under else ""
+        said.append(f"{axes[each['key']]['what']} {choice(each['value'])} changed no run{where}.")
+    if len(content["same"]) > SHOWN_MAX:
+        said.append(f"{len(content['same']) - SHOWN_MAX} more settings changed no run beside another.")
+    influence = content["influence"] or {"main": {}}
+    small = [axes[key]["what"] for key, share in influence["main"].items() if share < SMALL]
+    if small:
+        said.append(f"Less than {100 * SMALL:g} % of the variance: {', '.join(small)}.")
+    return said
+
+
+def seeds_of(content: Mapping[str, Any]) -> str:
+    """Name the seeds of search and confirmation."""
+    blocks = max((rung["blocks"] for rung in content["rungs"]), default=0)
+    first, confirm = content["seeds"]["search"], content["seeds"]["confirm"]
+    looked = content["blocks"] or LOOKS[0]
+    last = first + max(blocks, 1) - 1
+    return f"search: seeds {first} to {last}; confirmation: seeds {confirm} to {confirm + looked - 1}"

@@ -1,0 +1,185 @@
+"""Space of a search: keys with values, and the points that are different scenarios."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.scenario.writing import literals
+from bentpipe.tuning.stock import Axis, lacking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from bentpipe import _core
+    from bentpipe.tuning.conditions import Condition, Sets
+
+WHOLE_MAX = 512
+"""Most points of a space whose points are all tried."""
+
+Positions = tuple[int, ...]
+"""A value on each axis; 0 is the default."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A setting: the changes from the default."""
+
+    changes: tuple[tuple[str, Any], ...] = field(hash=False)
+    digest: str
+    positions: Positions
+    lacking: str = ""
+    """Why a stock system does not have it; empty if it has."""
+
+    @property
+    def sets(self) -> Sets:
+        """Changes as overrides of a scenario."""
+        return literals(list(self.changes), {})
+
+
+class Space:
+    """All points, made when asked for.
+
+    Points with equal digests are the same point. A key that the scenario refuses together with the others is dropped
+    from a point.
+    """
+
+    def __init__(self, core: _core.Scenario, condition: Condition, axes: Sequence[Axis], *, is_all: bool) -> None:
+        self._core, self._condition = core, condition
+        self.dropped: dict[str, str] = {}
+        """Keys that were dropped from some points, with the reason."""
+        self._known: dict[Positions, Point | None] = {}
+        self._by_digest: dict[str, Point] = {}
+        self.default = self._checked(self._try(()), ())
+        self._by_digest[self.default.digest] = self.default
+        self._wrong: dict[str, ScenarioError] = {}
+        self.axes = [each for each in (self._without_default(axis, is_all=is_all) for axis in axes) if each.values]
+        if not self.axes:
+            raise BentpipeError(
+                "the space has one point\n  expected keys in [tune.vary] with other values than the file's"
+            )
+        self._known[(0,) * len(self.axes)] = self.default
+
+    def _without_default(self, axis: Axis, *, is_all: bool) -> Axis:
+        values = []
+        for value in axis.values:
+            why = lacking(axis.key, value)
+            if why and not is_all:
+                raise BentpipeError(f'{axis.key} = {value}: {why}\n  expected another value, or space = "all"')
+            try:
+                if self._try(((axis.key, value),)).digest == self.default.digest:
+                    continue
+            except ScenarioError as error:
+                # It may be valid together with another value.
+                self._wrong[f"{axis.key}={value}"] = error
+            values.append(value)
+        return Axis(axis.key, tuple(values), axis.reason)
+
+    def __len__(self) -> int:
+        """Number of combinations."""
+        size = 1
+        for axis in self.axes:
+            size *= 1 + len(axis.values)
+        return size
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it has too many points to try all."""
+        return len(self) > WHOLE_MAX
+
+    def whole(self) -> list[Point]:
+        """Return all points, the default first.
+
+        Raises
+        ------
+        ScenarioError
+            A value is invalid at every point.
+        """
+        ranges = (range(1 + len(axis.values)) for axis in self.axes)
+        found = self.points(product(*ranges))
+        used = {(key, str(value)) for point in found for key, value in point.changes}
+        for name, error in self._wrong.items():
+            key, _, value = name.partition("=")
+            if (key, value) not in used:
+                raise error.changed(where=f"at the value {name}")
+        return found
+
+    def points(self, many: Iterable[Positions]) -> list[Point]:
+        """Return the different points at these positions, each once."""
+        found = {point.digest: point for each in many if (point := self.at(each)) is not None}
+        return list(found.values())
+
+    def at(self, positions: Positions) -> Point | None:
+        """Return the point at these positions; None if the scenario refuses its values."""
+        if positions not in self._known:
+            self._known[positions] = self._made(positions)
+        return self._known[positions]
+
+    def without(self, point: Point, key: str) -> Point | None:
+        """Return the point with the default of a key."""
+        kept = tuple(0 if axis.key == key else at for axis, at in zip(self.axes, self.placed(point), strict=True))
+        return self.at(kept)
+
+    def alone(self, key: str, value: Any) -> Point | None:
+        """Return the default with one change."""
+        return self.at(tuple(1 + axis.values.index(value) if axis.key == key else 0 for axis in self.axes))
+
+    def placed(self, point: Point) -> Positions:
+        """Return the positions of a point, without keys that were dropped."""
+        changes = dict(point.changes)
+        return tuple(1 + axis.values.index(changes[axis.key]) if axis.key in changes else 0 for axis in self.axes)
+
+    def sample(self, count: int, seed: int) -> list[Point]:
+        """Return points in which the values of each key are equally frequent, the default first."""
+        draw = random.Random(seed)
+        columns = []
+        for axis in self.axes:
+            size = 1 + len(axis.values)
+            column = [at % size for at in range(count)]
+            draw.shuffle(column)
+            columns.append(column)
+        return self.points([(0,) * len(self.axes), *zip(*columns, strict=True)])
+
+    def neighbours(self, point: Point) -> list[Point]:
+        """Return the points that differ in one key."""
+        placed = self.placed(point)
+        steps = (
+            (*placed[:at], value, *placed[at + 1 :])
+            for at, axis in enumerate(self.axes)
+            for value in range(1 + len(axis.values))
+            if value != placed[at]
+        )
+        return self.points(steps)
+
+    def _made(self, positions: Positions) -> Point | None:
+        changes = tuple((axis.key, axis.values[at - 1]) for axis, at in zip(self.axes, positions, strict=True) if at)
+        for kept in self._fewer(changes):
+            try:
+                core = self._try(kept)
+            except ScenarioError as error:
+                self._note(kept, error)
+                continue
+            return self._by_digest.setdefault(core.digest, self._checked(core, kept, positions))
+        return None
+
+    def _fewer(self, changes: tuple[tuple[str, Any], ...]) -> Iterator[tuple[tuple[str, Any], ...]]:
+        """List these changes, then those with one of them dropped, the last first."""
+        yield changes
+        if len(changes) > 1:
+            yield from (changes[:at] + changes[at + 1 :] for at in reversed(range(len(changes))))
+
+    def _note(self, kept: tuple[tuple[str, Any], ...], error: ScenarioError) -> None:
+        problem = error.problems[0]
+        key = next((key for key, _ in kept if f"{problem.key}.".startswith(f"{key}.")), "")
+        if key:
+            self.dropped.setdefault(key, problem.message)
+
+    def _try(self, changes: tuple[tuple[str, Any], ...]) -> _core.Scenario:
+        return self._condition.scenario(self._core, literals(list(changes), {}))
+
+    def _checked(self, core: _core.Scenario, changes: tuple[tuple[str, Any], ...], positions: Positions = ()) -> Point:
+        why = next((why for key, value in changes if (why := lacking(key, value))), "")
+        return Point(changes, core.digest, positions, why)

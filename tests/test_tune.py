@@ -1,0 +1,275 @@
+"""The search of `tune` on stub runners of known truth: error control, regret, guards, conditions, resumption."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from bentpipe.errors import BentpipeError, Interrupted
+from bentpipe.tuning.confirming import AS_GOOD, BETTER, GUARD, INTERRUPTED, UNSHOWN
+from tests.tuned import VARY, Stub, noise, work
+
+GAIN = {
+    "tcp.cc": {"reno": -0.1, "hybla": 0.2, "vegas": -0.3},
+    "tcp.initial_window": {"20 segments": 0.02, "40 segments": 0.05},
+    "link.l.queue": {"10 packets": -0.2, "20 packets": 0.0, "40 packets": 0.1},
+}
+
+
+def gain(changes):
+    return sum(GAIN[key][value] for key, value in changes.items())
+
+
+def known(changes, condition, seed, spread=0.04, shared=0.12):
+    return 1e6 * math.exp(gain(changes) + spread * noise(changes, condition, seed) + shared * noise(condition, seed))
+
+
+def searched(of, outcome, **more):
+    return of.searched(Stub(of, outcome), **more)
+
+
+def test_the_best_of_a_known_truth_is_found_in_nearly_every_search_with_fewer_runs():
+    right, seeds = 0, 20
+    best = max(gain(dict(point.changes)) for point in work().space.whole())
+    for seed in range(seeds):
+        each = work()
+        stub = Stub(each, lambda *about, seed=seed: known(*about[:2], (seed, about[2])))
+        found = each.searched(stub)
+        regret = 1 - math.exp(gain(found.recommended) - best)
+        right += regret <= 0.02
+        assert found.content["runs"]["all"] <= 0.5 * len(each.space) * 20
+    assert right >= 19, right
+
+
+def test_under_a_true_null_better_is_rarely_claimed():
+    """All settings are equal: a claim is false. One look has half of 5 %."""
+    searches, false = 200, 0
+    each = work()
+    for search in range(searches):
+        outcome = lambda changes, condition, seed, search=search: math.exp(0.05 * noise(search, changes, seed))  # noqa: E731
+        false += searched(each, outcome).verdict == BETTER
+    assert false / searches <= 0.05, false
+
+
+def test_settings_without_effect_are_one_class_and_the_default_stays():
+    found = searched(work(), lambda changes, condition, seed: math.exp(0.1 * noise(seed)))
+    assert (found.verdict, found.recommended) == (UNSHOWN, {})
+    assert found.content["rungs"][0]["kept"] == 1
+    assert any("changed no run" in each for each in found.statements)
+    assert found.content["runs"]["confirm"] == 0
+
+
+def test_seeds_of_search_and_confirmation_are_disjoint():
+    each = work()
+    stub = Stub(each, known)
+    each.searched(stub)
+    assert stub.seeds["search"] & stub.seeds["confirm"] == set()
+    assert min(stub.seeds["confirm"]) - max(stub.seeds["search"]) > 2**31
+    assert len(stub.asked) == len(set(stub.asked)), "a run is requested twice"
+
+
+def test_a_guard_that_holds_in_the_mean_but_not_in_a_condition_is_refused():
+    conditions = {"rain": {"duration": "8 s"}}
+    of = work(VARY, {"goodput": "-15 %"}, conditions=conditions)
+
+    def outcome(changes, condition, seed):
+        other = 1.0
+        if changes.get("tcp.cc") == "hybla":
+            # The mean of both conditions rises.
+            other = 0.7 if condition == "rain" else 2.4
+        return [known(changes, condition, seed), 1e6 * other * math.exp(0.01 * noise(changes, condition, seed))]
+
+    found = searched(of, outcome)
+    assert found.verdict == BETTER
+    assert "tcp.cc" not in found.recommended
+    assert all(guard["holds"] for guard in found.content["guards"])
+
+
+def test_the_verdict_is_guard_if_every_better_setting_breaks_one_too_little_to_be_seen_in_the_search():
+    of = work({"tcp.cc": ["cubic", "hybla"]}, {"goodput": "-15 %"})
+
+    def outcome(changes, condition, seed):
+        better = "tcp.cc" in changes
+        # Just at the bound, with a wide spread.
+        return [known(changes, condition, seed), 1e6 * (0.85 if better else 1.0) * math.exp(0.1 * noise(changes, seed))]
+
+    found = searched(of, outcome)
+    assert (found.verdict, found.recommended) == (GUARD, {})
+    assert "guard" in found.statements[0]
+
+
+def test_a_sender_that_stalls_is_never_recommended():
+    def outcome(changes, condition, seed):
+        # Fast where it delivers, and nothing at all every fifth time.
+        stalls = changes.get("tcp.cc") == "vegas" and seed % 5 == 0
+        return math.nan if stalls else known(changes, condition, seed) * (2 if changes.get("tcp.cc") == "vegas" else 1)
+
+    found = searched(work(), outcome)
+    assert found.verdict == BETTER
+    assert found.recommended["tcp.cc"] == "hybla"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_useless_key_does_not_change_the_recommendation(seed):
+    vary = {key: VARY[key] for key in ("tcp.cc", "link.l.queue")}
+    first = searched(work(vary), lambda c, name, s: known({k: c[k] for k in c if k in GAIN}, name, (seed, s)))
+    more = work({**vary, "tcp.pacing": ["off", "window"]})
+    second = searched(more, lambda c, name, s: known({k: c[k] for k in c if k in GAIN}, name, (seed, s)))
+    assert second.recommended == first.recommended
+    assert {"key": "tcp.pacing", "value": "window", "under": {}} in second.content["same"]
+
+
+def test_a_change_within_the_margin_is_left():
+    found = searched(
+        work({"tcp.cc": ["cubic", "hybla"]}),
+        lambda changes, condition, seed: math.exp(0.004 * bool(changes) + 0.005 * noise(changes, seed)),
+    )
+    assert (found.verdict, found.recommended) == (AS_GOOD, {})
+
+
+def test_superfluous_changes_are_taken_back():
+    found = searched(work(), lambda c, name, seed: known({k: v for k, v in c.items() if k == "tcp.cc"}, name, seed))
+    assert found.recommended == {"tcp.cc": "hybla"}
+
+
+def test_the_worst_condition_decides_if_it_is_asked_for():
+    conditions = {"rain": {"duration": "8 s"}}
+
+    def outcome(changes, condition, seed):
+        gains = {"hybla": (0.5, -0.2), "vegas": (0.1, 0.1)}.get(changes.get("tcp.cc"), (0.0, 0.0))
+        return math.exp(gains[condition == "rain"] + 0.02 * noise(changes, condition, seed))
+
+    vary = {"tcp.cc": ["cubic", "hybla", "vegas"]}
+    assert searched(work(vary, conditions=conditions), outcome).recommended == {"tcp.cc": "hybla"}
+    worst = searched(work(vary, conditions=conditions, robust="worst"), outcome)
+    assert worst.recommended == {"tcp.cc": "vegas"}
+    assert [rung["blocks"] for rung in worst.content["rungs"]] == [1, 3, 9, 18, 36]
+
+
+def test_a_front_has_no_dominated_point():
+    of = work(VARY, objective={"pareto": ["goodput:f", "rtt_mean:f"]})
+
+    def outcome(changes, condition, seed):
+        slow = {"40 packets": 0.4, "20 packets": 0.2, "10 packets": -0.1}.get(changes.get("link.l.queue"), 0.0)
+        return [known(changes, condition, seed, 0.01), math.exp(slow + 0.01 * noise(changes, seed))]
+
+    content = searched(of, outcome).content
+    assert content["front_of"] == ["goodput:f", "rtt_mean:f"]
+    assert len(content["front"]) >= 2
+    values = [tuple(each["effect"][name]["value"] for name in content["front_of"]) for each in content["front"]]
+    for one in values:
+        # More goodput and less delay are better; 2 % is within the spread.
+        assert not any(two[0] > one[0] + 0.02 and two[1] < one[1] - 0.02 for two in values)
+
+
+def test_a_large_space_is_sampled_and_its_best_is_found_by_neighbours():
+    vary = {
+        **VARY,
+        "tcp.idle_restart": [True, False],
+        "tcp.rto.min": ["200 ms", "300 ms", "400 ms"],
+        "tcp.ack.every": [1, 2, 4],
+        "link.l.delay": ["9 ms", "8 ms", "7 ms"],
+    }
+    of = work(vary)
+    assert of.space.is_large
+    stub = Stub(of, lambda c, name, seed: known({k: v for k, v in c.items() if k in GAIN}, name, seed))
+    found = of.searched(stub)
+    assert found.recommended["tcp.cc"] == "hybla"
+    assert gain({k: v for k, v in found.recommended.items() if k in GAIN}) >= 0.3
+    assert found.content["runs"]["search"] < 0.1 * len(of.space) * 18
+    assert found.content["influence"] is not None
+
+
+def test_values_of_a_sample_are_equally_frequent():
+    of = work()
+    counts = {}
+    for point in of.space.sample(96, 1):
+        for key, value in point.changes:
+            counts[key, value] = counts.get((key, value), 0) + 1
+    by_key = {}
+    for (key, _), count in counts.items():
+        by_key.setdefault(key, []).append(count)
+    assert all(max(each) - min(each) <= 12 for each in by_key.values()), by_key
+
+
+def test_a_budget_limits_the_runs_and_says_the_least():
+    of = work()
+    stub = Stub(of, known)
+    of.searched(stub, 300)
+    assert stub.count <= 300 + 200
+    with pytest.raises(BentpipeError, match="expected at least"):
+        of.budget(10, 2, None)
+
+
+@pytest.mark.parametrize("killed_at", [1, 2, 3, 4, 5, 6])
+def test_a_search_that_is_interrupted_has_no_verdict_and_the_next_one_has_the_same_result(killed_at):
+    of = work()
+    whole = searched(work(), known).to_dict()
+
+    class Stops(Stub):
+        calls = 0
+
+        def __call__(self, phase, wanted):
+            self.calls += 1
+            if self.calls == killed_at:
+                raise Interrupted("interrupted", lambda: None)
+            return super().__call__(phase, wanted)
+
+    with pytest.raises(Interrupted) as caught:
+        of.searched(Stops(of, known))
+    assert caught.value.result.verdict == INTERRUPTED
+    again = work()
+    assert json.dumps(again.searched(Stub(again, known)).to_dict()) == json.dumps(whole)
+
+
+def test_only_settings_of_a_stock_system_are_recommended():
+    with pytest.raises(BentpipeError, match="a stock kernel has no bbr3"):
+        work({"tcp.cc": ["cubic", "bbr3"]}).space  # noqa: B018
+    gains = {"bbr3": 0.5, "hybla": 0.3}
+    found = searched(
+        work({"tcp.cc": ["cubic", "hybla", "bbr3"]}, space="all"),
+        lambda c, name, seed: math.exp(gains.get(c.get("tcp.cc"), 0) + 0.01 * noise(c, seed)),
+    )
+    assert found.recommended == {"tcp.cc": "hybla"}
+    assert any("Research could add" in each and "bbr3" in each for each in found.statements)
+
+
+def test_keys_that_the_scenario_refuses_together_are_dropped():
+    of = work({"tcp.cc": ["cubic", "bbr1"], "tcp.pacing": ["off", "window"], "tcp.slow_start": ["standard", "hystart"]})
+    points = of.space.whole()
+    assert len({point.digest for point in points}) == len(points)
+    assert points[0].changes == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"objective": {"goodptu:f": 1}}, "goodput"),
+        ({"objective": {"goodput:g": 1}}, "not a flow"),
+        ({"objective": {"timeouts": 1}}, "can be 0"),
+        ({"objective": {"goodput:f": 0}}, "weight above 0"),
+        ({"objective": {"pareto": ["goodput:f"]}}, "two metrics or more"),
+        ({"guard": {"goodput:f": "-15 %"}}, "which is the objective"),
+        ({"guard": {"goodput": "lots"}}, "expected a share"),
+        ({"guard": ["goodput <= -15 %"]}, "expected goodput >= -15 %"),
+        ({"robust": "best"}, "mean"),
+        ({"margin": 0}, "above 0"),
+        ({"vary": {"tcp.cc": ["cubic"]}}, "one point"),
+        ({"vary": {"seed": [1, 2]}}, "cannot vary"),
+        ({"vary": {"tcp.cc": ["cubbic"]}}, "cubbic"),
+        ({"conditions": {"rain": {"tcp.cc": "reno"}}}, "which varies"),
+        ({"conditions": {"rain": {"tcp.ccc": "reno"}}}, "tcp.ccc"),
+        ({"conditions": {"rain": {"weight": 2}}}, "weights below 1"),
+        ({"conditions": {"rain": {"draws": "none/*.csv"}}}, "folder"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused(settings, message):
+    with pytest.raises(BentpipeError, match=message):
+        work(**settings).space.whole()
+
+
+def test_an_objective_that_no_run_has_is_refused_before_the_search():
+    of = work()
+    with pytest.raises(BentpipeError, match=r"the default has no goodput:f in 9 s"):
+        of.searched(Stub(of, lambda *_: np.nan))
