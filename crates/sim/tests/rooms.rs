@@ -35,6 +35,9 @@ fn modules(source: &Path, here: &[String]) -> Vec<Module> {
                 folders.push(file);
                 continue;
             }
+            if file.extension().is_none_or(|ending| ending != "rs") {
+                continue;
+            }
             let inner = file.strip_prefix(source).unwrap().with_extension("");
             let mut path: Vec<String> =
                 inner.iter().map(|part| part.to_str().unwrap().to_owned()).filter(|part| part != "lib").collect();
