@@ -135,7 +135,7 @@ fn what_no_script_can_mean_is_refused() {
     }
 }
 
-/// As the kernel's TCP is driven: it has lines of its own, and may be late.
+/// A script runs on the kernel's TCP with its lines for it, and within a margin of time.
 #[test]
 fn notes_for_linux_take_the_place_of_their_line_on_the_kernel_only() {
     /// Sends one segment, 30 ms late.

@@ -148,7 +148,7 @@ pub(crate) struct Arrived {
     variation: Duration,
     /// Datagrams lost on the path.
     pub(crate) lost: u64,
-    /// None before the first probe.
+    /// Its probes, from the first one.
     pub(crate) probes: Option<Probes>,
 }
 

@@ -1,4 +1,4 @@
-//! The forms in which segments enter and leave a connection. What is compiled for a plain form contains nothing for options.
+//! The forms in which segments enter and leave a connection. Code for a plain form contains nothing for options.
 
 use crate::config::Feedback;
 use crate::notice::ExplicitHeader;
