@@ -55,7 +55,7 @@ lint: .venv/built
 	$(BIN)/mypy
 	$(BIN)/typos --config tools/words/typos.toml
 
-# Small faults in the TCP crate, one by one: its tests must find each. A quarter of an hour, once per release.
+# Small faults in the crates, one by one: their tests must find each. An hour, once per release.
 mutants: .venv/built
 	$(BIN)/python -m tools.mutants
 

@@ -70,6 +70,8 @@ def test_every_class_has_each_member_with_the_same_parameters():
                 assert all(one.kind is one.KEYWORD_ONLY and one.default is not one.empty for one in more), (each, name)
         if each in found:
             assert each.charts, each
+        # A fit saves a scenario, which `bp.load` reads.
+        if each in found and each is not bp.Fit:
             assert "folder" in inspect.signature(each.load).parameters, each
 
 

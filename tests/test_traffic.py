@@ -54,9 +54,15 @@ def test_they_are_saved_and_read(result, tmp_path):
 
 PING = {
     "title": "ping",
-    "duration": "10.5 s",
+    "duration": "10.7 s",
     "link": {
-        "l": {"from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "20 ms", "outage": {"spans": [["5 s", "6 s"]]}}
+        "l": {
+            "from": "a",
+            "to": "b",
+            "rate": "1 Mbit/s",
+            "delay": "20 ms",
+            "outage": {"spans": [["5 s", "6 s"]], "queue": "flush"},
+        }
     },
     "flow": {"ping": {"from": "a", "to": "b", "app": {"kind": "probe", "interval": "500 ms", "size": "97 B"}}},
 }

@@ -181,8 +181,16 @@ def traces(folder: Path) -> None:
                 print(f"    p{100 * share:g}: second half {1e3 * ours:.1f} ms, drawn {1e3 * drawn:.1f} ms ({apart})")
 
 
+def main() -> None:
+    """Fit measurements with known truth, or recorded traces."""
+    match sys.argv[1:]:
+        case ["known"]:
+            known()
+        case ["traces", folder]:
+            traces(Path(folder))
+        case _:
+            raise SystemExit("error: expected a part: python -m validation.fits known, or traces FOLDER")
+
+
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["traces"]:
-        traces(Path(sys.argv[2]))
-    else:
-        known()
+    main()

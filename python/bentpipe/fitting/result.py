@@ -206,7 +206,7 @@ class Fit(Result):
         count = sum(len(load.bytes) for load in self.loads if load.source == source)
         return f"{source} ({formatting.count(count, 'interval')})"
 
-    def save(self, folder: str | os.PathLike[str], draws: int = DRAWS) -> None:
+    def save(self, folder: str | os.PathLike[str], *, draws: int = DRAWS) -> None:
         """Write the scenario: `path.toml`, and its traces in `path.data`. An older fit is replaced.
 
         Parameters
