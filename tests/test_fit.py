@@ -57,6 +57,15 @@ def test_a_short_measurement_is_not_searched_unless_the_period_is_given():
     assert slots.find(made, period_s=15.0).phase_s == 12.0
 
 
+@pytest.mark.parametrize("spacing", [0.7, 2.0, 4.0])
+def test_empty_bins_between_probes_are_no_period(spacing):
+    for seed in range(5):
+        draw = np.random.default_rng(seed)
+        trips = 0.05 + draw.gamma(2.0, 0.004, int(900 / spacing))
+        assert slots.find(probes(trips, spacing=spacing)).period_s is None
+    assert slots.find(stepped(15.0, 12.0, duration=1800, spacing=2.0)[0]).period_s == 15.0
+
+
 def test_steps_at_irregular_times_are_change_points():
     draw = np.random.default_rng(4)
     levels = np.repeat([0.05, 0.07, 0.055], [9000, 14_000, 12_000])

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 NETWORKS = ("starlink", "none")
 APART = 0.2
 """Relative difference of the medians of two records of the same time that cannot be of one path."""
+NEAR_MIN = 0.5
+"""Share of the base below which the round trips of a transfer cannot be of the same path."""
 QUIET_S = 60.0
 """Shortest record without load that is enough for delays."""
 PROBES_OF_LOAD = "{0}: probes during a transfer have its queue in their round trips"
@@ -196,6 +198,11 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
     else:
         load = next(each for each in measured.loads if each.srtt_s is not None)
         base_s, cut, listed = _of_load(load)
+    notes += [
+        f"{load.source}: the least round trip is below half of the base; expected records of one path"
+        for load in measured.loads
+        if load.srtt_s is not None and _least_s(load) < NEAR_MIN * base_s
+    ]
     say("capacity")
     capacities: dict[str, Capacity] = {}
     for load in measured.loads:
@@ -251,8 +258,7 @@ def _assumed(capacities: Mapping[str, Capacity]) -> list[Number]:
 
 def _of_load(load: Load) -> tuple[float, slots.Slots, list[Number]]:
     """Return base delay, slots and numbers of a transfer without probes."""
-    assert load.srtt_s is not None, "chosen"
-    base_s = float(np.nanmin(load.srtt_s[load.srtt_s > 0]))
+    base_s = _least_s(load)
     how = "no probes were measured"
     ends = np.array([load.begin_s[0], load.begin_s[-1] + load.interval_s[-1]])
     listed = [
@@ -260,6 +266,12 @@ def _of_load(load: Load) -> tuple[float, slots.Slots, list[Number]]:
         numbers.Number("period", None, "s", how=how, source=load.source),
     ]
     return base_s, slots.Slots(ends, None, None, 0.0, 0.0, how), listed
+
+
+def _least_s(load: Load) -> float:
+    """Return the least smoothed round trip of a transfer."""
+    assert load.srtt_s is not None, "asked with round trips only"
+    return float(np.min(load.srtt_s[load.srtt_s > 0], initial=np.inf))
 
 
 def _joined(records: Sequence[Probes], notes: list[str]) -> Probes | None:
@@ -336,7 +348,7 @@ def _checked(found: Fit, say: Callable[[str], object]) -> Fit:
         if load.transport == "tcp":
             say(f"the check of {load.source}")
             length = min(float(load.interval_s.sum()), simulating.TRANSFER_MAX_S)
-            flow = writing.transfer(load.direction, simulating.cc_of(load))
+            flow = simulating.transfer_of(load)
             text = writing.text_of(parts, simulating.FOLDER, [], flow, "Check", length)
             theirs = simulating.goodput(text, content)
             within = np.cumsum(load.interval_s) <= length + 1e-6

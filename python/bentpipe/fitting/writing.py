@@ -190,8 +190,9 @@ def head_of(sources: Sequence[str], version: str, said: Sequence[str]) -> list[s
     ]
 
 
-def transfer(direction: str, cc: str | None = None) -> str:
-    """Return a flow that loads a direction."""
+def transfer(direction: str, cc: str | None = None, streams: int = 1) -> str:
+    """Return a flow, or several alike, that load a direction."""
     ends = ('"server"', '"terminal"') if direction == "forward" else ('"terminal"', '"server"')
     sender = f'tcp.cc = "{cc}"\n' if cc else ""
-    return f'[flow.transfer]\nfrom = {ends[0]}\nto = {ends[1]}\napp = "greedy"\n{sender}'
+    count = f"count = {streams}\n" if streams > 1 else ""
+    return f'[flow.transfer]\nfrom = {ends[0]}\nto = {ends[1]}\napp = "greedy"\n{count}{sender}'

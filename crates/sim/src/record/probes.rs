@@ -1,4 +1,4 @@
-//! Records of probes: each with its answer, or with what became of it.
+//! Records of probes: each with its answer or its fate.
 
 use crate::dictionary::{Cause, ProbeRow};
 use bentpipe_units::{Duration, Time};
