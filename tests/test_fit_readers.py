@@ -149,6 +149,13 @@ def test_numbers_that_no_path_has_are_a_wrong_unit(tmp_path, head, value, said):
         read(put(tmp_path, "a.csv", "\n".join([head, *rows])))
 
 
+def test_numbers_in_a_column_of_times_need_a_unit_once(tmp_path):
+    path = put(tmp_path, "a.csv", measurements.csv().replace("t_s", "Time"))
+    with pytest.raises(FitError, match=r"^a.csv:1: column Time has no unit\n  [^\n]*: Time=s$"):
+        read(path)
+    assert read(path, columns={"Time": "s"}).probes[0].send_s[-1] == pytest.approx(119.85, abs=0.1)
+
+
 def test_a_transfer_without_data_is_left_out(tmp_path):
     rows = [f"{at},{50 + at % 3},9,0" for at in range(200)]
     found = read(put(tmp_path, "a.csv", "\n".join(["t_s,rtt_ms,download_mbps,upload_mbps", *rows])))

@@ -40,7 +40,7 @@ UDP_LOSS = 0.01
 OVERSHOOT_S = 4.0
 """Time at the start whose window reductions tell little: slow start overshoots."""
 NO_WINDOW = "no window and no round trip in the file"
-OF_SENDER = "--get-server-output"
+OF_SENDER = "with --get-server-output"
 """With `-R`, only the server of iperf3 has the sender's window."""
 FALL = 0.85
 """Share of the window that a reduction leaves at most."""
@@ -159,7 +159,7 @@ def _bound(
     elasticity: float | None,
     why: str,
     loss: Value | None = None,
-    remedy: str = "-C bbr",
+    remedy: str = "with -C bbr",
 ) -> Capacity:
     load = _coarse(load)
     width = min(BEST, len(load.bytes))

@@ -191,7 +191,7 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
         cut = slots.find(probes, network, period_s)
         levels = slots.measure(probes, cut)
         listed = numbers.of_delay(probes, cut, levels)
-        base_s: float | None = levels.base_s
+        base_s = levels.base_s
         if probes.has_losses:
             found_losses = losses.fit(probes, cut)
             listed += numbers.of_losses(found_losses, probes.source)
@@ -217,7 +217,6 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
     rated = {each.name: each.value for each in listed}
     forward_s, reverse_s = (8 * draws.PROBE_BYTES / (rated[f"rate {way}"] or 1.0) for way in ("forward", "reverse"))
     if probes is None:
-        assert base_s is not None, "a load has round trips"
         trace = draws.Trace(np.zeros(1), np.array([base_s / 2]), np.array([base_s / 2]))
     else:
         trace = draws.replay(probes, cut, (forward_s, reverse_s), rates)
@@ -279,15 +278,15 @@ def _joined(records: Sequence[Probes], notes: list[str]) -> Probes | None:
     if not records:
         return None
     ordered = sorted(records, key=lambda each: float(each.send_s[0]))
-    first, *rest = ordered
-    if rest and not all(each.is_absolute for each in ordered):
+    if len(ordered) > 1 and not all(each.is_absolute for each in ordered):
         longest = max(records, key=lambda each: each.duration_s)
         notes.append(f"{longest.source}: the only record of probes that is used; the others have no common clock")
         return longest
     for before, after in pairwise(ordered):
         _refuse_if_apart(before, after)
-    if not rest:
-        return first
+    ordered = [each for each in ordered if not _is_covered(each, ordered, notes)]
+    if len(ordered) == 1:
+        return ordered[0]
     has_ways = all(each.forward_s is not None for each in ordered)
     names = ["send_s", "rtt_s", *(["forward_s", "reverse_s"] if has_ways else [])]
     values = {name: np.concatenate([getattr(each, name) for each in ordered]) for name in names}
@@ -295,6 +294,16 @@ def _joined(records: Sequence[Probes], notes: list[str]) -> Probes | None:
     source = ", ".join(each.source for each in ordered)
     sorted_values: dict[str, Any] = {name: value[order] for name, value in values.items()}
     return Probes(source=source, has_losses=all(each.has_losses for each in ordered), **sorted_values)
+
+
+def _is_covered(record: Probes, every: Sequence[Probes], notes: list[str]) -> bool:
+    """Whether another record of the same time shows losses, and this one does not."""
+    begin, end = record.send_s[0], record.send_s[-1]
+    shown_by = [each for each in every if each.has_losses and each.send_s[0] < end and each.send_s[-1] > begin]
+    if record.has_losses or not shown_by:
+        return False
+    notes.append(f"{record.source}: left out beside a record of the same time that shows losses")
+    return True
 
 
 def _refuse_if_apart(one: Probes, other: Probes) -> None:

@@ -28,6 +28,8 @@ ENOUGH_S = 300.0
 """Shortest measurement in which periods are searched unless they are known."""
 PENALTY = 3.0
 """Penalty of a change point, in variances times the logarithm of the number of bins."""
+ROUNDED_MAX = 0.005
+"""Largest relative error of rounding: `ping` prints three digits."""
 PER_BIN = 4
 """Least number of probes per bin for change points."""
 PLAIN_S = 30.0
@@ -173,8 +175,11 @@ def _scores(levels: Array, present: NDArray[np.bool_]) -> Array:
 def _change_points(levels: Array) -> list[int]:
     """Return the bins before which the level changes, by optimal partitioning with pruning."""
     count = len(levels)
-    noise = float(np.median(np.abs(np.diff(levels)))) / (0.6745 * math.sqrt(2)) if count > 2 else 0.0
-    # Rounded pings may have a median of 0.
+    changes = np.abs(np.diff(levels))
+    noise = float(np.median(changes)) / (0.6745 * math.sqrt(2)) if count > 2 else 0.0
+    if noise == 0:
+        # Rounded pings change by one unit in the last digit, or not at all.
+        noise = min(float(np.min(changes[changes > 0], initial=np.inf)) / 2, ROUNDED_MAX)
     noise = max(noise, 1e-4)
     penalty = PENALTY * noise**2 * math.log(max(count, 2))
     sums, squares = (np.concatenate([[0.0], np.cumsum(each)]) for each in (levels, levels**2))

@@ -46,6 +46,7 @@ MEANINGS: dict[str, tuple[tuple[str, ...], dict[str, float]]] = {
 """Names without their unit, and the units, of each meaning."""
 STAMPS = ("time", "send", "arrival")
 RATED = ("download", "upload", "rate")
+UNIT_EXPECTED = "expected a name with a unit, such as {0}_{1}, or the unit in `columns`: {0}={1}"
 EXAMPLES = {id(TIMES): "ms", id(RATES): "mbps", id(SIZES): "bytes", id(COUNTS): ""}
 
 
@@ -138,7 +139,7 @@ def _meaning(source: str, name: str, given: str | None, faults: Faults) -> tuple
         faults.wrong(
             f"{source}:1",
             f"column {shown(name)} has no unit",
-            f"expected a name with a unit, such as {plain}_{unit}, or the unit in `columns`: {plain}={unit}",
+            UNIT_EXPECTED.format(name.strip(), unit),
         )
         return meaning, None
     return None, None
@@ -218,6 +219,9 @@ def _dates(
 ) -> Array:
     """Return Unix times of dates such as 2024-04-19 16:23:00, in UTC without an offset."""
     found = np.full(len(cells), np.nan)
+    if cells and np.isfinite(_number(cells[0] or "inf")):
+        faults.wrong(f"{source}:1", f"column {shown(name)} has no unit", UNIT_EXPECTED.format(name, "s"))
+        return found
     for at, cell in enumerate(cells):
         try:
             moment = datetime.fromisoformat(cell.replace("Z", "+00:00"))
