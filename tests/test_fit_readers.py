@@ -112,6 +112,12 @@ def test_a_line_of_a_router_is_no_answer(tmp_path, line):
     assert set(np.flatnonzero(probes.is_lost) + 1) == measurements.LOST
 
 
+def test_busybox_names_the_number_seq(tmp_path):
+    text = measurements.ping().replace("icmp_seq=", "seq=")
+    (probes,) = read(put(tmp_path, "ping.txt", text)).probes
+    assert set(np.flatnonzero(probes.is_lost) + 1) == measurements.LOST
+
+
 def test_the_last_line_of_a_killed_ping_may_be_cut(tmp_path):
     lines = measurements.ping(lost=set()).splitlines()[: measurements.TRIPS]
     for cut in ("", " 5", " 54.0", " 54.0 m"):

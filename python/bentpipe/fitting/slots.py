@@ -77,13 +77,15 @@ class Slots:
 def find(probes: Probes, network: str | None = None, period_s: float | None = None) -> Slots:
     """Find the slots. A given network or period limits the search to one period, which needs less evidence."""
     answered = ~probes.is_lost
-    first, levels, present = _levels(probes.send_s[answered], probes.rtt_s[answered])
+    first, levels = _levels(probes.send_s[answered], probes.rtt_s[answered])
     begin, end = float(probes.send_s[0]), float(probes.send_s[-1])
     known_s = period_s or (STARLINK_S if network == "starlink" else None)
     is_searched = network != "none" and (known_s is not None or end - begin >= ENOUGH_S)
     if is_searched:
         periods = [known_s] if known_s else list(np.arange(PERIODS_S[0], PERIODS_S[1] + BIN_S, BIN_S))
-        found, phase, statistic, threshold = _period(first, _scores(levels, present), periods)
+        found, phase, statistic, threshold = _period(
+            first, _scores(levels, _has_probes(probes.send_s, first, len(levels))), periods
+        )
         is_given = period_s is not None
         if found is not None and (statistic > threshold or is_given):
             turns = np.arange(math.ceil((begin - phase) / found), math.ceil((end - phase) / found), dtype=np.float64)
@@ -110,11 +112,8 @@ def _edges(begin: float, inner: Array, end: float) -> Array:
     return np.concatenate([[begin], inner[(inner > begin) & (inner < end)], [end]])
 
 
-def _levels(times: Array, rtt_s: Array) -> tuple[float, Array, NDArray[np.bool_]]:
-    """Return the start of the first bin, the level of each, and whether it has answers.
-
-    A level is a quantile of the logarithm of round trips.
-    """
+def _levels(times: Array, rtt_s: Array) -> tuple[float, Array]:
+    """Return the start of the first bin, and the level of each bin: a quantile of the logarithm of round trips."""
     first = math.floor(times.min() / BIN_S)
     bins = np.floor(times / BIN_S).astype(np.int64) - first
     order = np.lexsort((rtt_s, bins))
@@ -123,9 +122,16 @@ def _levels(times: Array, rtt_s: Array) -> tuple[float, Array, NDArray[np.bool_]
     levels = np.full(int(bins[-1]) + 1, np.nan)
     levels[present] = logs[starts + (LEVEL * (counts - 1)).astype(np.int64)]
     # A bin without an answer continues the level before it.
-    is_present = ~np.isnan(levels)
-    last = np.maximum.accumulate(np.where(is_present, np.arange(len(levels)), 0))
-    return first * BIN_S, levels[last], is_present
+    last = np.maximum.accumulate(np.where(np.isnan(levels), 0, np.arange(len(levels))))
+    return first * BIN_S, levels[last]
+
+
+def _has_probes(send_s: Array, first: float, count: int) -> NDArray[np.bool_]:
+    """Return whether a probe was sent in each bin, answered or lost."""
+    found = np.zeros(count, dtype=np.bool_)
+    bins = np.floor((send_s - first) / BIN_S).astype(np.int64)
+    found[bins[(bins >= 0) & (bins < count)]] = True
+    return found
 
 
 def _period(first: float, scores: Array, periods: list[float]) -> tuple[float | None, float, float, float]:
@@ -156,14 +162,14 @@ def _period(first: float, scores: Array, periods: list[float]) -> tuple[float | 
     return float(period_s), phase, statistic, threshold
 
 
-def _scores(levels: Array, present: NDArray[np.bool_]) -> Array:
+def _scores(levels: Array, probed: NDArray[np.bool_]) -> Array:
     """Return the normal score of the step before each bin, from the third on, two bins against two."""
     after, before = levels[2:-1] + levels[3:], levels[1:-2] + levels[:-3]
     steps = np.abs(after - before) / 2
     from scipy.stats import norm, rankdata
 
-    # Bins without an answer repeat a level, as with a ping every 2 s, so steps are ranked beside the same empty bins.
-    pattern = np.convolve(present, (1, 2, 4, 8), "valid")
+    # Bins without a probe repeat a level, as with a ping every 2 s, so steps are ranked beside the same empty bins.
+    pattern = np.convolve(probed, (1, 2, 4, 8), "valid")
     scores = np.zeros(len(steps))
     for each in np.unique(pattern):
         here = pattern == each

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from bentpipe.fitting.readers.opening import Asked, Source
 
 ANSWER = re.compile(
-    r"(?:\[(?P<stamp>[^\]]*)\] )?.*\bicmp_seq[=:](?P<number>\d{1,9})\b.*?\btime[=<](?P<value>\S+?) ?(?P<unit>[a-zµ]*)"
+    r"(?:\[(?P<stamp>[^\]]*)\] )?.*\b(?:icmp_)?seq[=:](?P<number>\d{1,9})\b.*?\btime[=<](?P<value>\S+?) ?(?P<unit>[a-zµ]*)"
     r"(?P<twice> \(DUP!\))?(?: \((?:DIFFERENT ADDRESS!|truncated)\))?\s*$"
 )
 TRANSMITTED = re.compile(r"(\d{1,9}) packets transmitted,.*?(?:time (\d{1,12})ms)?\s*$")
-MARK = re.compile(r"\bicmp_seq[=:]\d")
+# Routers with BusyBox print `seq`.
+MARK = re.compile(r"\b(?:icmp_)?seq[=:]\d")
 UNITS = {"ms": 1e-3, "s": 1.0, "us": 1e-6, "µs": 1e-6, "usec": 1e-6}
 LOST = re.compile(r"^(\[[^\]]*\] )?(From |no answer yet|Request timeout)|nreachable|Time to live exceeded")
 """Lines about a probe without an answer, as from a router."""
