@@ -74,7 +74,7 @@ fn the_round_trip_is_propagation_and_transmission_both_ways() {
     assert_eq!((result.summary.whole("delivered_packets")[0], flows.whole("delivered_bytes")[0]), (22, 11 * 972));
 }
 
-/// Probes under way at the end are neither lost nor answered.
+/// A probe under way at the end is neither lost nor answered.
 #[test]
 fn the_end_of_the_run_is_no_loss() {
     let result = run_with(&probing("1.045 s", r#"interval = "10 ms""#, ""), "");

@@ -1,4 +1,4 @@
-//! Records of probes: each with its answer or its fate.
+//! Records of probes: each with its answer, or the cause of its loss.
 
 use crate::dictionary::{Cause, ProbeRow};
 use bentpipe_units::{Duration, Time};

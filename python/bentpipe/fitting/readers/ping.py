@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from bentpipe.fitting.readers.opening import Asked, Source
 
 ANSWER = re.compile(
-    r"(?:\[(?P<stamp>[^\]]*)\] )?.*\b(?:icmp_)?seq[=:](?P<number>\d{1,9})\b.*?\btime[=<](?P<value>\S+?) ?(?P<unit>[a-zµ]*)"
+    r"(?:\[(?P<stamp>[^\]]*)\] )?.*\b(?:icmp_)?seq[=:](?P<number>\d{1,9})\b"
+    r".*?\btime[=<](?P<value>\S+?) ?(?P<unit>[a-zµ]*)"
     r"(?P<twice> \(DUP!\))?(?: \((?:DIFFERENT ADDRESS!|truncated)\))?\s*$"
 )
 TRANSMITTED = re.compile(r"(\d{1,9}) packets transmitted,.*?(?:time (\d{1,12})ms)?\s*$")
