@@ -32,17 +32,21 @@ def irtt(count=TRIPS, lost=LOST):
 
 
 def iperf3(seconds=30, step=0.5, rate=9e6, cwnd=None, retransmits=0):
-    """Output of `iperf3 -J -R`."""
-    intervals = []
+    """Output of `iperf3 -J -R --get-server-output`: the client does not have the sender's window."""
+    intervals, of_sender = [], []
     for number in range(int(seconds / step)):
         sent = int(rate * step / 8)
         total = {"start": number * step, "end": (number + 1) * step, "seconds": step, "bytes": sent}
-        total |= {"bits_per_second": rate, "retransmits": retransmits, "omitted": False, "sender": True}
+        total |= {"bits_per_second": rate, "omitted": False}
         window = cwnd or 100_000 + 2_000 * number
-        intervals.append({"streams": [{"snd_cwnd": window, "rtt": 50_000 + 1_000 * number, "rttvar": 1}], "sum": total})
+        state = {"retransmits": retransmits, "snd_cwnd": window, "rtt": 50_000 + 1_000 * number, "rttvar": 1}
+        intervals.append({"streams": [{**total, "sender": False}], "sum": {**total, "sender": False}})
+        sums = {**total, "sender": True, "retransmits": retransmits}
+        of_sender.append({"streams": [{**total, **state, "sender": True}], "sum": sums})
     test = {"protocol": "TCP", "reverse": 1, "duration": seconds}
     start = {"test_start": test, "tcp_mss_default": 1448, "timestamp": {"timesecs": 1734546419}}
-    return json.dumps({"start": start, "intervals": intervals, "end": {"sender_tcp_congestion": "cubic"}})
+    end, server = {"sender_tcp_congestion": "cubic"}, {"start": start, "intervals": of_sender}
+    return json.dumps({"start": start, "intervals": intervals, "end": end, "server_output_json": server})
 
 
 def flent(count=TRIPS):

@@ -45,6 +45,19 @@ def test_a_period_is_found_with_its_phase_among_all_from_5_to_60_s(period, phase
     assert bases == pytest.approx(truth, abs=0.0015)
 
 
+def test_losses_are_those_of_the_record_that_shows_them(tmp_path):
+    (tmp_path / "ping.txt").write_text(measurements.ping())
+    begin = 1734546419
+    rows = [f"{begin + at / 10},{50 + at % 7}" for at in range(150)]
+    (tmp_path / "dish.csv").write_text("\n".join(["t_utc_s,pop_ping_latency_ms", *rows]))
+    found = bp.fit([tmp_path / "dish.csv", tmp_path / "ping.txt"], check=False)
+    assert found.by_name["loss"].value == pytest.approx(3 / 200)
+    assert "dish.csv: left out beside a record of the same time that shows losses" in found.notes
+    later = "\n".join(["t_utc_s,pop_ping_latency_ms", *(row.replace("17345", "17346", 1) for row in rows)])
+    (tmp_path / "dish.csv").write_text(later)
+    assert len(bp.fit([tmp_path / "dish.csv", tmp_path / "ping.txt"], check=False).probes.send_s) == 350
+
+
 def test_a_known_network_needs_less_evidence():
     found = slots.find(stepped(15.0, 12.0, duration=200)[0], network="starlink")
     assert (found.period_s, found.phase_s) == (15.0, 12.0)
@@ -55,6 +68,23 @@ def test_a_short_measurement_is_not_searched_unless_the_period_is_given():
     made = stepped(15.0, 12.0, duration=200)[0]
     assert "too short" in slots.find(made).how
     assert slots.find(made, period_s=15.0).phase_s == 12.0
+
+
+@pytest.mark.parametrize("spacing", [0.7, 2.0, 4.0])
+def test_empty_bins_between_probes_are_no_period(spacing):
+    for seed in range(5):
+        draw = np.random.default_rng(seed)
+        trips = 0.05 + draw.gamma(2.0, 0.004, int(900 / spacing))
+        assert slots.find(probes(trips, spacing=spacing)).period_s is None
+    assert slots.find(stepped(15.0, 12.0, duration=1800, spacing=2.0)[0]).period_s == 15.0
+
+
+def test_rounded_round_trips_are_no_steps():
+    trips = np.round(0.600 + np.random.default_rng(1).exponential(0.004, 6000), 3)
+    levels = np.where(np.random.default_rng(2).random(800) < 0.2, 0.601, 0.600)
+    assert slots._change_points(np.log(levels)) == []
+    assert slots._change_points(np.log(np.append(levels, levels + 0.002))) == [800]
+    assert slots.find(probes(trips, spacing=0.05)).has_steps is False
 
 
 def test_steps_at_irregular_times_are_change_points():
@@ -188,6 +218,9 @@ def test_the_written_scenario_runs_and_has_a_comment_per_number(fitted):
     assert scenario.digest == found.scenario.digest
     assert bp.run(found.scenario, sets={"duration": "2 s"}).flows["goodput_bps"][0] > 0
     assert bp.run(scenario, sets={"duration": "5 s"}).flows["goodput_bps"][0] > 0
+    # Other congestion controls can be compared, although iperf3 names one.
+    short = bp.load(folder / "path.toml", {"duration": "2 s"})
+    assert bp.compare(short, ["cubic", "bbr3"], replications=2, jobs=1).names == ("cubic", "bbr3")
     assert "base 50.0 ms" in text
     assert "ASSUMED" in text
     drawn = sorted((folder / "path.data" / "draws").iterdir())

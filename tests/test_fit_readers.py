@@ -76,6 +76,103 @@ def test_iperf3_in_reverse_goes_towards_the_terminal(tmp_path):
     assert (load.direction, load.mss, load.cc) == ("forward", 1448, "cubic")
     assert load.rate_bps == pytest.approx(9e6)
     assert load.srtt_s[0] == pytest.approx(0.050)
+    assert load.cwnd_bytes[0] == 100_000
+
+
+def test_without_the_server_a_download_has_no_window(tmp_path):
+    content = json.loads(measurements.iperf3())
+    del content["server_output_json"]
+    content["server_output_text"] = "- - - -"
+    found = read(put(tmp_path, "iperf3.json", json.dumps(content)))
+    assert (found.loads[0].cwnd_bytes, found.loads[0].srtt_s) == (None, None)
+    assert "its JSON needs iperf3 -s -J" in found.notes[-1]
+
+
+def test_the_client_has_the_window_of_an_upload_with_all_its_streams(tmp_path):
+    content = json.loads(measurements.iperf3())
+    content["intervals"] = content.pop("server_output_json")["intervals"]
+    content["start"]["test_start"] |= {"reverse": 0, "num_streams": 2}
+    for each in content["intervals"]:
+        each["streams"] *= 2
+    (load,) = read(put(tmp_path, "iperf3.json", json.dumps(content))).loads
+    assert (load.direction, load.streams, load.cwnd_bytes[0]) == ("reverse", 2, 200_000)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "From 192.0.2.9 icmp_seq=90 Packet filtered",
+        "[1734546428.1] From 192.0.2.9 icmp_seq=90 Redirect Host(New nexthop: 192.0.2.8)",
+        "[1734546428.1] no answer yet for icmp_seq=90",
+        "[1734546428.1] From 192.0.2.9 icmp_seq=90 Destination Host Unreachable",
+    ],
+)
+def test_a_line_of_a_router_is_no_answer(tmp_path, line):
+    (probes,) = read(put(tmp_path, "ping.txt", f"{measurements.ping()}{line}\n")).probes
+    assert set(np.flatnonzero(probes.is_lost) + 1) == measurements.LOST
+
+
+def test_busybox_names_the_number_seq(tmp_path):
+    text = measurements.ping().replace("icmp_seq=", "seq=")
+    (probes,) = read(put(tmp_path, "ping.txt", text)).probes
+    assert set(np.flatnonzero(probes.is_lost) + 1) == measurements.LOST
+
+
+def test_the_last_line_of_a_killed_ping_may_be_cut(tmp_path):
+    lines = measurements.ping(lost=set()).splitlines()[: measurements.TRIPS]
+    for cut in ("", " 5", " 54.0", " 54.0 m"):
+        text = "\n".join([*lines, f"[1734546439.05] 64 bytes from a: icmp_seq=200 ttl=55 time={cut.strip()}"])
+        found = read(put(tmp_path, "ping.txt", text))
+        assert len(found.probes[0].send_s) == measurements.TRIPS - 1
+        assert found.notes == ["ping.txt: the last line is cut; left out"]
+        with pytest.raises(FitError, match=r"ping.txt:201: .*\n  expected an?"):
+            read(put(tmp_path, "ping.txt", text + "\n"))
+
+
+@pytest.mark.parametrize(("unit", "size"), [("Mbps", 1), ("mbps", 1), ("MBPS", 1), ("MBps", 8), ("kBps", 8e-3)])
+def test_capitals_tell_bytes_per_second_from_bits_per_second(tmp_path, unit, size):
+    rows = [f"{number},10,{50 + number % 3}" for number in range(200)]
+    path = put(tmp_path, "a.csv", "\n".join([f"t_s,download_{unit},rtt_ms", *rows]))
+    assert read(path).loads[0].rate_bps == pytest.approx(1e7 * size)
+    path = put(tmp_path, "b.csv", "\n".join(["t_s,fast,rtt_ms", *rows]))
+    assert read(path, columns={"fast": f"download:{unit}"}).loads[0].rate_bps == pytest.approx(1e7 * size)
+
+
+@pytest.mark.parametrize(
+    ("head", "value", "said"),
+    [
+        ("t_s,rtt_s", "{0},{1}", "round trips have a median of 51 s"),
+        ("t_s,rtt_ns", "{0},{1}", "round trips have a median of 5.1e-08 s"),
+        ("t_s,rtt_ms", "{0},{2}", "and reach 1e\\+297 s"),
+        ("t_s,rtt_ms", "1{0:012d},{1}", "times reach from 1e\\+12 s"),
+        ("t_s,rtt_ms", "{0}00000,{1}", "times reach from 0 s to 19900000 s"),
+        ("t_s,rtt_ms,download_gbps", "{0},{1},100", "the mean rate is 1e\\+11 bit/s"),
+    ],
+)
+def test_numbers_that_no_path_has_are_a_wrong_unit(tmp_path, head, value, said):
+    rows = [value.format(at, 50 + at % 3, 1e300 if at == 7 else 50) for at in range(200)]
+    with pytest.raises(FitError, match=rf"^a.csv: .*{said}.*\n  expected .*; check the unit$"):
+        read(put(tmp_path, "a.csv", "\n".join([head, *rows])))
+
+
+def test_numbers_in_a_column_of_times_need_a_unit_once(tmp_path):
+    path = put(tmp_path, "a.csv", measurements.csv().replace("t_s", "Time"))
+    with pytest.raises(FitError, match=r"^a.csv:1: column Time has no unit\n  [^\n]*: Time=s$"):
+        read(path)
+    assert read(path, columns={"Time": "s"}).probes[0].send_s[-1] == pytest.approx(119.85, abs=0.1)
+
+
+def test_a_transfer_without_data_is_left_out(tmp_path):
+    rows = [f"{at},{50 + at % 3},9,0" for at in range(200)]
+    found = read(put(tmp_path, "a.csv", "\n".join(["t_s,rtt_ms,download_mbps,upload_mbps", *rows])))
+    assert [each.direction for each in found.loads] == ["forward"]
+    assert "a.csv: a transfer from the terminal carried no data; left out" in found.notes
+
+
+def test_times_that_go_back_are_one_problem(tmp_path):
+    rows = [f"{at if at < 100 else 200 - at},50" for at in range(200)]
+    with pytest.raises(FitError, match=r"^back.csv: 99 of 200 times go back\n  [^\n]*$"):
+        read(put(tmp_path, "back.csv", "\n".join(["t_s,rtt_ms", *rows])))
 
 
 def test_missing_values_of_flent_are_no_losses(tmp_path):
@@ -139,8 +236,9 @@ def test_a_column_without_a_unit_is_asked_for_and_never_guessed(tmp_path, name):
 
 @pytest.mark.parametrize(("unit", "size"), [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])
 def test_units_are_taken_as_written(tmp_path, unit, size):
-    (probes,) = read(put(tmp_path, "a.csv", measurements.csv().replace("rtt_ms", f"rtt_{unit}"))).probes
-    assert np.nanmin(probes.rtt_s) == pytest.approx(50 * size)
+    rows = [f"{number},{0.05 / size:g}" for number in range(200)]
+    (probes,) = read(put(tmp_path, "a.csv", "\n".join([f"t_s,rtt_{unit}", *rows]))).probes
+    assert np.nanmin(probes.rtt_s) == pytest.approx(0.05)
 
 
 def test_all_faults_of_all_files_come_at_one_time(tmp_path):

@@ -107,7 +107,7 @@ def recorded_sets(content: dict[str, dict[str, object]]) -> dict[str, object]:
 
 
 def iperf3(result: bp.RunResult, cc: str) -> dict[str, object]:
-    """Return a transfer in the form of `iperf3 -J -R`."""
+    """Return a transfer in the form of `iperf3 -J -R --get-server-output`."""
 
     def at(name: str, times: np.ndarray) -> np.ndarray:
         table = result.series(name)
@@ -125,7 +125,8 @@ def iperf3(result: bp.RunResult, cc: str) -> dict[str, object]:
     ]
     test = {"protocol": "TCP", "reverse": 1}
     end = {"sender_tcp_congestion": cc}
-    return {"start": {"test_start": test, "tcp_mss_default": MSS}, "intervals": intervals, "end": end}
+    start, server = {"test_start": test, "tcp_mss_default": MSS}, {"intervals": intervals}
+    return {"start": start, "intervals": intervals, "end": end, "server_output_json": server}
 
 
 def known() -> None:

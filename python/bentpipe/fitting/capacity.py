@@ -39,6 +39,9 @@ UDP_LOSS = 0.01
 """Least share of lost datagrams if UDP has filled the path."""
 OVERSHOOT_S = 4.0
 """Time at the start whose window reductions tell little: slow start overshoots."""
+NO_WINDOW = "no window and no round trip in the file"
+OF_SENDER = "with --get-server-output"
+"""With `-R`, only the server of iperf3 has the sender's window."""
 FALL = 0.85
 """Share of the window that a reduction leaves at most."""
 
@@ -83,14 +86,14 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
         return _of_datagrams(load, slots)
     overhead = _overhead(load)
     if load.srtt_s is None or load.cwnd_bytes is None:
-        return _bound(load, overhead, None, "no window and no round trip in the file")
+        return _bound(load, overhead, None, NO_WINDOW, remedy=OF_SENDER)
     fine, load = load, _coarse(load)
     assert load.srtt_s is not None, "kept"
     assert load.cwnd_bytes is not None, "kept"
     known = np.isfinite(load.srtt_s) & np.isfinite(load.cwnd_bytes) & (load.cwnd_bytes > 0) & (load.srtt_s > 0)
     known &= load.bytes > 0
     if not known.any():
-        return _bound(load, overhead, None, "no window and no round trip in the file")
+        return _bound(load, overhead, None, NO_WINDOW, remedy=OF_SENDER)
     # A transfer during other hours may have had a shorter path.
     least_s = float(load.srtt_s[known].min())
     base_s = least_s if base_s is None else min(base_s, least_s)
@@ -150,12 +153,19 @@ def _elasticity(windows: Array, rates: Array) -> float | None:
     return float(np.median((rates[second] - rates[first])[apart] / steps[apart]))
 
 
-def _bound(load: Load, overhead: float, elasticity: float | None, why: str, loss: Value | None = None) -> Capacity:
+def _bound(
+    load: Load,
+    overhead: float,
+    elasticity: float | None,
+    why: str,
+    loss: Value | None = None,
+    remedy: str = "with -C bbr",
+) -> Capacity:
     load = _coarse(load)
     width = min(BEST, len(load.bytes))
     sums = [np.convolve(each, np.ones(width), "valid") for each in (8 * load.bytes, load.interval_s)]
     most = float((overhead * sums[0] / sums[1]).max())
-    how = f"lower bound: {why}; measure with iperf3 -u -b above the rate, or -C bbr"
+    how = f"lower bound: {why}; measure with iperf3 -u -b above the rate, or {remedy}"
     return Capacity(Value(most, most, np.inf), True, elasticity, how, loss=loss)
 
 
@@ -215,7 +225,7 @@ def _of_datagrams(load: Load, slots: Slots | None) -> Capacity:
     rates = overhead * load.rate_bps[full]
     middle = float(np.median(rates))
     width = 1.2533 * 1.96 * float(np.std(rates)) / np.sqrt(len(rates))
-    how = f"UDP above the rate: {lost.sum() / load.packets.sum():.1%} lost"
+    how = f"UDP above the rate: {100 * lost.sum() / load.packets.sum():.1f} % lost"
     return Capacity(
         Value(middle, middle - width, middle + width), False, None, how, _by_slot(load, full, overhead, slots)
     )

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 NETWORKS = ("starlink", "none")
 APART = 0.2
 """Relative difference of the medians of two records of the same time that cannot be of one path."""
+NEAR_MIN = 0.5
+"""Share of the base below which the round trips of a transfer cannot be of the same path."""
 QUIET_S = 60.0
 """Shortest record without load that is enough for delays."""
 PROBES_OF_LOAD = "{0}: probes during a transfer have its queue in their round trips"
@@ -189,13 +191,18 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
         cut = slots.find(probes, network, period_s)
         levels = slots.measure(probes, cut)
         listed = numbers.of_delay(probes, cut, levels)
-        base_s: float | None = levels.base_s
+        base_s = levels.base_s
         if probes.has_losses:
             found_losses = losses.fit(probes, cut)
             listed += numbers.of_losses(found_losses, probes.source)
     else:
         load = next(each for each in measured.loads if each.srtt_s is not None)
         base_s, cut, listed = _of_load(load)
+    notes += [
+        f"{load.source}: the least round trip is below half of the base; expected records of one path"
+        for load in measured.loads
+        if load.srtt_s is not None and _least_s(load) < NEAR_MIN * base_s
+    ]
     say("capacity")
     capacities: dict[str, Capacity] = {}
     for load in measured.loads:
@@ -210,7 +217,6 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
     rated = {each.name: each.value for each in listed}
     forward_s, reverse_s = (8 * draws.PROBE_BYTES / (rated[f"rate {way}"] or 1.0) for way in ("forward", "reverse"))
     if probes is None:
-        assert base_s is not None, "a load has round trips"
         trace = draws.Trace(np.zeros(1), np.array([base_s / 2]), np.array([base_s / 2]))
     else:
         trace = draws.replay(probes, cut, (forward_s, reverse_s), rates)
@@ -251,8 +257,7 @@ def _assumed(capacities: Mapping[str, Capacity]) -> list[Number]:
 
 def _of_load(load: Load) -> tuple[float, slots.Slots, list[Number]]:
     """Return base delay, slots and numbers of a transfer without probes."""
-    assert load.srtt_s is not None, "chosen"
-    base_s = float(np.nanmin(load.srtt_s[load.srtt_s > 0]))
+    base_s = _least_s(load)
     how = "no probes were measured"
     ends = np.array([load.begin_s[0], load.begin_s[-1] + load.interval_s[-1]])
     listed = [
@@ -262,20 +267,26 @@ def _of_load(load: Load) -> tuple[float, slots.Slots, list[Number]]:
     return base_s, slots.Slots(ends, None, None, 0.0, 0.0, how), listed
 
 
+def _least_s(load: Load) -> float:
+    """Return the least smoothed round trip of a transfer."""
+    assert load.srtt_s is not None, "asked with round trips only"
+    return float(np.min(load.srtt_s[load.srtt_s > 0], initial=np.inf))
+
+
 def _joined(records: Sequence[Probes], notes: list[str]) -> Probes | None:
     """Join the records of probes, in the order of time."""
     if not records:
         return None
     ordered = sorted(records, key=lambda each: float(each.send_s[0]))
-    first, *rest = ordered
-    if rest and not all(each.is_absolute for each in ordered):
+    if len(ordered) > 1 and not all(each.is_absolute for each in ordered):
         longest = max(records, key=lambda each: each.duration_s)
         notes.append(f"{longest.source}: the only record of probes that is used; the others have no common clock")
         return longest
     for before, after in pairwise(ordered):
         _refuse_if_apart(before, after)
-    if not rest:
-        return first
+    ordered = [each for each in ordered if not _is_covered(each, ordered, notes)]
+    if len(ordered) == 1:
+        return ordered[0]
     has_ways = all(each.forward_s is not None for each in ordered)
     names = ["send_s", "rtt_s", *(["forward_s", "reverse_s"] if has_ways else [])]
     values = {name: np.concatenate([getattr(each, name) for each in ordered]) for name in names}
@@ -283,6 +294,16 @@ def _joined(records: Sequence[Probes], notes: list[str]) -> Probes | None:
     source = ", ".join(each.source for each in ordered)
     sorted_values: dict[str, Any] = {name: value[order] for name, value in values.items()}
     return Probes(source=source, has_losses=all(each.has_losses for each in ordered), **sorted_values)
+
+
+def _is_covered(record: Probes, every: Sequence[Probes], notes: list[str]) -> bool:
+    """Whether another record of the same time shows losses, and this one does not."""
+    begin, end = record.send_s[0], record.send_s[-1]
+    shown_by = [each for each in every if each.has_losses and each.send_s[0] < end and each.send_s[-1] > begin]
+    if record.has_losses or not shown_by:
+        return False
+    notes.append(f"{record.source}: left out beside a record of the same time that shows losses")
+    return True
 
 
 def _refuse_if_apart(one: Probes, other: Probes) -> None:
@@ -336,7 +357,7 @@ def _checked(found: Fit, say: Callable[[str], object]) -> Fit:
         if load.transport == "tcp":
             say(f"the check of {load.source}")
             length = min(float(load.interval_s.sum()), simulating.TRANSFER_MAX_S)
-            flow = writing.transfer(load.direction, simulating.cc_of(load))
+            flow = simulating.transfer_of(load)
             text = writing.text_of(parts, simulating.FOLDER, [], flow, "Check", length)
             theirs = simulating.goodput(text, content)
             within = np.cumsum(load.interval_s) <= length + 1e-6

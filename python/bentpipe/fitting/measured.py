@@ -18,6 +18,12 @@ RECORDS_MAX = 50_000_000
 """Largest number of probes or intervals in a measurement."""
 PROBES_MIN = 100
 INTERVALS_MIN = 20
+TRIP_S = (1e-6, 10.0)
+"""Limits of the median round trip. Outside them, the unit is wrong."""
+TRIP_MAX_S = 600.0
+SPAN_MAX_S = 1e6
+UNIX_MAX_S = 1e10
+"""Latest time. Unix time in milliseconds is above it."""
 BACK_MAX = 0.01
 """Largest share of times that go back. Above it, the file is no record of one measurement."""
 UNIX_S = 1e9
@@ -101,6 +107,8 @@ class Load:
         Payload of a full segment in bytes.
     cc : str or None
         Congestion control, if the file names it.
+    streams : int
+        Number of connections that the values are sums of.
     """
 
     begin_s: Array
@@ -116,6 +124,12 @@ class Load:
     packets: Array | None = None
     mss: int | None = None
     cc: str | None = None
+    streams: int = 1
+
+    @property
+    def way(self) -> str:
+        """The direction in words."""
+        return "towards the terminal" if self.direction == "forward" else "from the terminal"
 
     @property
     def rate_bps(self) -> Array:
@@ -140,13 +154,20 @@ class Measured:
 
 
 def in_order(times: Array, source: str, faults: Faults, notes: list[str]) -> NDArray[np.intp]:
-    """Return the order of these times, and refuse a file in which many go back."""
+    """Return the order of these times. Refuse a file in which many go back, or which cannot be in seconds."""
+    first, last = float(times.min()), float(times.max())
+    if last - first > SPAN_MAX_S or last > UNIX_MAX_S:
+        faults.wrong(
+            source,
+            f"times reach from {first:.10g} s to {last:.10g} s",
+            f"expected Unix time, or seconds since the start, over at most {SPAN_MAX_S:,.0f} s; check the unit",
+        )
     back = int(np.count_nonzero(np.diff(times) < 0))
     if back > BACK_MAX * len(times):
         faults.wrong(
             source,
             f"{back:,} of {len(times):,} times go back",
-            f"expected the record of one measurement, in the order of its times; at most {BACK_MAX:.0%} may go back",
+            f"expected the record of one measurement, in order; at most {100 * BACK_MAX:g} % of the times may go back",
         )
     elif back:
         notes.append(f"{source}: {back:,} of {len(times):,} times go back; the rows were sorted")
@@ -163,7 +184,17 @@ def probes_of(
     if np.isnan(rtt_s).all():
         faults.wrong(source, "all probes are lost", "expected some answers; check the address that was measured")
         return []
+    before = faults.count
+    middle, longest = float(np.nanmedian(rtt_s)), float(np.nanmax(rtt_s))
+    if not TRIP_S[0] <= middle <= TRIP_S[1] or longest > TRIP_MAX_S:
+        faults.wrong(
+            source,
+            f"round trips have a median of {middle:.3g} s, and reach {longest:.3g} s",
+            f"expected a median from 1 µs to {TRIP_S[1]:g} s, and at most {TRIP_MAX_S:g} s; check the unit",
+        )
     in_order(stamps_s, source, faults, notes)
+    if faults.count > before:
+        return []
     send_s = stamps_s - np.where(np.isnan(rtt_s), 0.0, rtt_s) if are_arrivals else stamps_s
     order = np.argsort(send_s, kind="stable")
     if send_s[order[-1]] <= send_s[order[0]]:

@@ -95,7 +95,8 @@ def of_losses(losses: Losses, source: str) -> list[Number]:
         "gilbert-elliott": f"Gilbert-Elliott, BIC {losses.gain:.0f} below independent losses",
         "boundaries": f"more often at boundaries of slots, BIC {losses.gain:.0f} below independent losses",
     }[losses.kind]
-    how += f"; bursts below {formatting.quantity(losses.spacing_s, 's')} cannot be seen"
+    # Times have rounding errors: 9.9999 ms are 10.0 ms.
+    how += f"; bursts below {formatting.quantity(float(f'{losses.spacing_s:.3g}'), 's')} cannot be seen"
     ratio = losses.ratio
     found = [Number("loss", ratio.value, "1", ratio.low, ratio.high, how, source)]
     for name, value in losses.numbers.items():

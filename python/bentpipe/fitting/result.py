@@ -187,7 +187,7 @@ class Fit(Result):
         """Return the scenario as TOML, with its traces in a folder."""
         loaded = self.loads[0] if self.loads else None
         # Without a measured transfer, the terminal downloads.
-        flows = writing.transfer(loaded.direction, simulating.cc_of(loaded)) if loaded else writing.transfer("forward")
+        flows = simulating.transfer_of(loaded) if loaded else writing.transfer("forward")
         checked = [f"Check: {self.verdict}.", *(f"{each}." for each in self.statements)]
         head = writing.head_of([self._about(each) for each in self.sources], __version__, checked)
         title = f"Path of {', '.join(self.sources)}"

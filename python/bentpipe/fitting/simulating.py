@@ -11,6 +11,7 @@ import numpy as np
 
 from bentpipe import _core
 from bentpipe.experiment.single.run import run
+from bentpipe.fitting import writing
 from bentpipe.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -80,9 +81,14 @@ def cc_of(load: Load) -> str | None:
         return None
 
 
+def transfer_of(load: Load) -> str:
+    """Return a flow like a measured transfer."""
+    return writing.transfer(load.direction, cc_of(load), load.streams)
+
+
 def goodput(text: str, content: Mapping[str, str]) -> list[float]:
-    """Run the scenario. Return the goodput of its transfer with each seed; one if nothing is random."""
+    """Run the scenario. Return the goodput of all its flows with each seed; one if nothing is random."""
     with placed(content) as folder:
         scenario = Scenario(text, source="path.toml", folder=folder)
         seeds = SEEDS if "error = " in text else SEEDS[:1]
-        return [float(run(scenario, seed=seed, progress=False).flows["goodput_bps"][0]) for seed in seeds]
+        return [float(run(scenario, seed=seed, progress=False).flows["goodput_bps"].sum()) for seed in seeds]

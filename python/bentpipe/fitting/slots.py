@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bentpipe import formatting
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -26,6 +28,8 @@ ENOUGH_S = 300.0
 """Shortest measurement in which periods are searched unless they are known."""
 PENALTY = 3.0
 """Penalty of a change point, in variances times the logarithm of the number of bins."""
+ROUNDED_MAX = 0.005
+"""Largest relative error of rounding: `ping` prints three digits."""
 PER_BIN = 4
 """Least number of probes per bin for change points."""
 PLAIN_S = 30.0
@@ -79,7 +83,9 @@ def find(probes: Probes, network: str | None = None, period_s: float | None = No
     is_searched = network != "none" and (known_s is not None or end - begin >= ENOUGH_S)
     if is_searched:
         periods = [known_s] if known_s else list(np.arange(PERIODS_S[0], PERIODS_S[1] + BIN_S, BIN_S))
-        found, phase, statistic, threshold = _period(first, levels, periods)
+        found, phase, statistic, threshold = _period(
+            first, _scores(levels, _has_probes(probes.send_s, first, len(levels))), periods
+        )
         is_given = period_s is not None
         if found is not None and (statistic > threshold or is_given):
             turns = np.arange(math.ceil((begin - phase) / found), math.ceil((end - phase) / found), dtype=np.float64)
@@ -98,7 +104,7 @@ def find(probes: Probes, network: str | None = None, period_s: float | None = No
     if not is_dense:
         how += f"; {probes.spacing_s:.2g} s between probes are too long for steps at irregular times"
     elif len(inner):
-        how += f"; {len(inner)} steps at irregular times"
+        how += f"; {formatting.count(len(inner), 'step')} at irregular times"
     return Slots(_edges(begin, inner, end), None, None, statistic, threshold, how)
 
 
@@ -120,13 +126,20 @@ def _levels(times: Array, rtt_s: Array) -> tuple[float, Array]:
     return first * BIN_S, levels[last]
 
 
-def _period(first: float, levels: Array, periods: list[float]) -> tuple[float | None, float, float, float]:
+def _has_probes(send_s: Array, first: float, count: int) -> NDArray[np.bool_]:
+    """Return whether a probe was sent in each bin, answered or lost."""
+    found = np.zeros(count, dtype=np.bool_)
+    bins = np.floor((send_s - first) / BIN_S).astype(np.int64)
+    found[bins[(bins >= 0) & (bins < count)]] = True
+    return found
+
+
+def _period(first: float, scores: Array, periods: list[float]) -> tuple[float | None, float, float, float]:
     """Return period, phase, statistic and threshold of the period whose boundaries have the largest steps."""
     from statistics import NormalDist
 
-    if len(levels) < 8:
+    if len(scores) < 5:
         return None, 0.0, 0.0, 0.0
-    scores = _scores(levels)
     offset = round(first / BIN_S)
     best: dict[float, tuple[float, float]] = {}
     tried = 0
@@ -149,22 +162,30 @@ def _period(first: float, levels: Array, periods: list[float]) -> tuple[float | 
     return float(period_s), phase, statistic, threshold
 
 
-def _scores(levels: Array) -> Array:
+def _scores(levels: Array, probed: NDArray[np.bool_]) -> Array:
     """Return the normal score of the step before each bin, from the third on, two bins against two."""
     after, before = levels[2:-1] + levels[3:], levels[1:-2] + levels[:-3]
     steps = np.abs(after - before) / 2
     from scipy.stats import norm, rankdata
 
-    # Equal steps, as of rounded pings, have equal scores.
-    scores: Array = norm.ppf((rankdata(steps) - 0.5) / len(steps))
+    # Bins without a probe repeat a level, as with a ping every 2 s, so steps are ranked beside the same empty bins.
+    pattern = np.convolve(probed, (1, 2, 4, 8), "valid")
+    scores = np.zeros(len(steps))
+    for each in np.unique(pattern):
+        here = pattern == each
+        # Equal steps, as of rounded pings, have equal scores.
+        scores[here] = norm.ppf((rankdata(steps[here]) - 0.5) / here.sum())
     return scores
 
 
 def _change_points(levels: Array) -> list[int]:
     """Return the bins before which the level changes, by optimal partitioning with pruning."""
     count = len(levels)
-    noise = float(np.median(np.abs(np.diff(levels)))) / (0.6745 * math.sqrt(2)) if count > 2 else 0.0
-    # Rounded pings may have a median of 0.
+    changes = np.abs(np.diff(levels))
+    noise = float(np.median(changes)) / (0.6745 * math.sqrt(2)) if count > 2 else 0.0
+    if noise == 0:
+        # Rounded pings change by one unit in the last digit, or not at all.
+        noise = min(float(np.min(changes[changes > 0], initial=np.inf)) / 2, ROUNDED_MAX)
     noise = max(noise, 1e-4)
     penalty = PENALTY * noise**2 * math.log(max(count, 2))
     sums, squares = (np.concatenate([[0.0], np.cumsum(each)]) for each in (levels, levels**2))

@@ -116,7 +116,7 @@ def _error(parts: Parts, direction: str) -> tuple[str, str] | None:
         return None
     said = f"Loss of {parts.numbers['loss'].text}: {parts.numbers['loss'].how}."
     if share < 1:
-        said += f" {share:.0%} of the round trip's losses are in this direction."
+        said += f" {100 * share:.0f} % of the round trip's losses are in this direction."
     numbers = {name: value.value for name, value in losses.numbers.items()}
     if losses.kind == "independent":
         return said, f'error = {{ kind = "packet", rate = {_number(_part(losses.ratio.value, share))} }}'
@@ -190,8 +190,10 @@ def head_of(sources: Sequence[str], version: str, said: Sequence[str]) -> list[s
     ]
 
 
-def transfer(direction: str, cc: str | None = None) -> str:
-    """Return a flow that loads a direction."""
+def transfer(direction: str, cc: str | None = None, streams: int = 1) -> str:
+    """Return a flow, or several alike, that load a direction."""
     ends = ('"server"', '"terminal"') if direction == "forward" else ('"terminal"', '"server"')
-    sender = f'tcp.cc = "{cc}"\n' if cc else ""
-    return f'[flow.transfer]\nfrom = {ends[0]}\nto = {ends[1]}\napp = "greedy"\n{sender}'
+    # In the table of all flows, so that other congestion controls can be compared.
+    sender = f'\n[tcp]\ncc = "{cc}"\n' if cc else ""
+    count = f"count = {streams}\n" if streams > 1 else ""
+    return f'[flow.transfer]\nfrom = {ends[0]}\nto = {ends[1]}\napp = "greedy"\n{count}{sender}'

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bentpipe.fitting.faults import Faults
+    from bentpipe.fitting.measured import Load
     from bentpipe.fitting.readers.opening import Asked
 
     Reader = Callable[[Source, Asked, Faults], Measured]
@@ -31,6 +32,7 @@ KINDS: dict[str, Any] = {
     "csv": table,
 }
 """Modules by kind, in the order in which they look at a file. Each has `recognises` and `read`."""
+RATE_MAX_BPS = 10e9
 CAPTURES = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a")
 """First bytes of packet captures."""
 
@@ -58,4 +60,19 @@ def read(path: str | os.PathLike[str], kind: str | None, asked: Asked, faults: F
         )
         return Measured()
     found: Measured = module.read(source, asked, faults)
+    found.loads = [load for load in found.loads if _is_load(load, faults, found.notes)]
     return found
+
+
+def _is_load(load: Load, faults: Faults, notes: list[str]) -> bool:
+    """Whether a transfer has carried data. A rate that no satellite path has is a fault."""
+    mean_bps = float(8 * load.bytes.sum() / load.interval_s.sum()) if len(load.bytes) else 0.0
+    if mean_bps > RATE_MAX_BPS:
+        faults.wrong(
+            load.source,
+            f"the mean rate is {mean_bps:.3g} bit/s",
+            f"expected at most {RATE_MAX_BPS / 1e9:g} Gbit/s; check the unit",
+        )
+    if mean_bps == 0:
+        notes.append(f"{load.source}: a transfer {load.way} carried no data; left out")
+    return mean_bps > 0

@@ -97,7 +97,11 @@ def _values(
     unit = described.get("UNITS") if isinstance(described, dict) else None
     unit = unit or next((each for each in UNITS if f"({each})" in name), None)
     if unit not in units:
-        faults.wrong(place, f"the unit is {shown(unit)}", f"expected metadata with UNITS: {' or '.join(units)}")
+        faults.wrong(
+            place,
+            f"the unit is {shown(unit)}" if unit else "no unit",
+            f"expected metadata with UNITS: {' or '.join(units)}",
+        )
         return np.array([])
     if not isinstance(given, list) or len(given) != count:
         faults.wrong(place, "another number of values than x_values", f"expected a list of {count:,}")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bentpipe.fitting.faults import Faults
     from bentpipe.fitting.readers.opening import Asked, Source
 
+STREAMS_MAX = 128
+"""Limit of iperf3."""
 FIELDS = ("start", "seconds", "bytes", "retransmits", "lost_packets", "packets")
 
 
@@ -38,8 +40,9 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         return Measured()
     is_reverse = bool(test.get("reverse"))
     intervals = content["intervals"]
-    if transport == "udp" and not is_reverse and (server := _of_server(content)) is not None:
-        # Only the receiver knows which datagrams arrived.
+    server = _at(content, "server_output_json", "intervals")
+    # Only the receiver knows which datagrams arrived, and only the sender of TCP has a window.
+    if isinstance(server, list) and is_reverse == (transport == "tcp"):
         intervals = server
     before = faults.count
     rows = _rows(source.name, intervals, faults)
@@ -62,6 +65,8 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     notes = [f"{source.name}: data goes {'towards' if is_reverse else 'from'} the terminal, where the client ran"]
     if any("sum_bidir_reverse" in each for each in content["intervals"] if isinstance(each, dict)):
         notes.append(f"{source.name}: of both directions, only the client's is read")
+    if "server_output_text" in content:
+        notes.append(f"{source.name}: the server's output is text, which is left out; its JSON needs iperf3 -s -J")
     mss = number(start.get("tcp_mss_default", start.get("tcp_mss")))
     load = Load(
         begin + (0.0 if np.isnan(stamp) else stamp),
@@ -77,6 +82,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         packets=_or_none(packets),
         mss=None if np.isnan(mss) else int(mss),
         cc=str(_at(content, "end", "sender_tcp_congestion") or "") or None,
+        streams=int(np.clip(np.nan_to_num(number(test.get("num_streams")), nan=1.0), 1, STREAMS_MAX)),
     )
     return Measured(loads=[load], notes=notes)
 
@@ -105,11 +111,6 @@ def _rows(name: str, intervals: Any, faults: Faults) -> list[list[float]]:
         trips = [trip for trip in trips if trip > 0]
         rows.append([*values, sum(windows) if windows else np.nan, sum(trips) / len(trips) if trips else np.nan])
     return rows
-
-
-def _of_server(content: Any) -> list[Any] | None:
-    found = _at(content, "server_output_json", "intervals")
-    return found if isinstance(found, list) else None
 
 
 def _object(content: Any) -> dict[str, Any]:

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from bentpipe.fitting.readers.opening import Asked, Source
 
 ANSWER = re.compile(
-    r"(?:\[(?P<stamp>[^\]]*)\] )?.*\bicmp_seq[=:](?P<number>\d{1,9})\b.*?\btime[=<](?P<value>\S+?) ?(?P<unit>[a-zµ]*)"
-    r"(?P<twice> \(DUP!\))?\s*$"
+    r"(?:\[(?P<stamp>[^\]]*)\] )?.*\b(?:icmp_)?seq[=:](?P<number>\d{1,9})\b"
+    r".*?\btime[=<](?P<value>\S+?) ?(?P<unit>[a-zµ]*)"
+    r"(?P<twice> \(DUP!\))?(?: \((?:DIFFERENT ADDRESS!|truncated)\))?\s*$"
 )
 TRANSMITTED = re.compile(r"(\d{1,9}) packets transmitted,.*?(?:time (\d{1,12})ms)?\s*$")
-MARK = re.compile(r"\bicmp_seq[=:]\d")
+# Routers with BusyBox print `seq`.
+MARK = re.compile(r"\b(?:icmp_)?seq[=:]\d")
 UNITS = {"ms": 1e-3, "s": 1.0, "us": 1e-6, "µs": 1e-6, "usec": 1e-6}
-LOST = ("no answer yet", "Unreachable", "unreachable", "Time to live exceeded", "Request timeout")
-"""Lines about a probe without an answer."""
+LOST = re.compile(r"^(\[[^\]]*\] )?(From |no answer yet|Request timeout)|nreachable|Time to live exceeded")
+"""Lines about a probe without an answer, as from a router."""
 
 
 def recognises(source: Source) -> bool:
@@ -37,10 +39,15 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     rtts: list[float] = []
     sent, took_s = 0, 0.0
     notes: list[str] = []
-    for line, text in source.lines():
+    lines = list(source.lines())
+    if lines and not source.text.endswith("\n") and MARK.search(lines[-1][1]) and not _is_whole(lines[-1][1]):
+        # A ping that was killed ends in the middle of a line.
+        notes.append(f"{source.name}: the last line is cut; left out")
+        lines.pop()
+    for line, text in lines:
         if (total := TRANSMITTED.search(text)) is not None:
             sent, took_s = int(total[1]), float(total[2] or 0) / 1e3
-        if not MARK.search(text) or any(word in text for word in LOST):
+        if not MARK.search(text) or LOST.search(text):
             continue
         found = ANSWER.match(text)
         place = f"{source.name}:{line}"
@@ -80,6 +87,11 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     send_s, all_rtts = by_number(source.name, counted, times - round_trips, round_trips, trailing, faults)
     probes = probes_of(source.name, send_s, all_rtts, faults, are_arrivals=False, notes=notes)
     return Measured(probes=probes, notes=notes)
+
+
+def _is_whole(text: str) -> bool:
+    found = ANSWER.match(text)
+    return found is not None and found["unit"] in UNITS
 
 
 def _stamp(text: str | None, place: str, faults: Faults) -> float:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 RATES = {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9}
+RATES |= {"Bps": 8.0, "kBps": 8e3, "KBps": 8e3, "MBps": 8e6, "GBps": 8e9}
 SIZES = {"bytes": 1.0, "kb": 1e3, "mb": 1e6, "kib": 1024.0, "mib": 1048576.0}
 COUNTS = {"": 1.0}
 MEANINGS: dict[str, tuple[tuple[str, ...], dict[str, float]]] = {
@@ -45,6 +46,7 @@ MEANINGS: dict[str, tuple[tuple[str, ...], dict[str, float]]] = {
 """Names without their unit, and the units, of each meaning."""
 STAMPS = ("time", "send", "arrival")
 RATED = ("download", "upload", "rate")
+UNIT_EXPECTED = "expected a name with a unit, such as {0}_{1}, or the unit in `columns`: {0}={1}"
 EXAMPLES = {id(TIMES): "ms", id(RATES): "mbps", id(SIZES): "bytes", id(COUNTS): ""}
 
 
@@ -113,18 +115,19 @@ def _meaning(source: str, name: str, given: str | None, faults: Faults) -> tuple
     if given is not None:
         meaning, _, unit = given.rpartition(":")
         meaning = meaning or next((each for each, (stems, _) in MEANINGS.items() if plain in stems), "")
-        if meaning not in MEANINGS or unit.lower() not in MEANINGS[meaning][1]:
+        size = _size(unit, MEANINGS[meaning][1]) if meaning in MEANINGS else None
+        if size is None:
             faults.wrong(
                 f"{source}:1",
                 f"column {shown(name)} is given as {shown(given)}",
                 f"expected MEANING:UNIT, such as rtt:ms; meanings: {', '.join(MEANINGS)}",
             )
             return None, None
-        return meaning, MEANINGS[meaning][1][unit.lower()]
-    stem, _, ending = plain.rpartition("_")
+        return meaning, size
+    stem, _, ending = name.strip().rpartition("_")
     for meaning, (stems, units) in MEANINGS.items():
-        if ending in units and ending and stem in stems:
-            return meaning, units[ending]
+        if ending and stem.lower() in stems and (size := _size(ending, units)) is not None:
+            return meaning, size
         if plain not in stems or not plain:
             continue
         if units is COUNTS:
@@ -136,10 +139,15 @@ def _meaning(source: str, name: str, given: str | None, faults: Faults) -> tuple
         faults.wrong(
             f"{source}:1",
             f"column {shown(name)} has no unit",
-            f"expected a name with a unit, such as {plain}_{unit}, or the unit in `columns`: {plain}={unit}",
+            UNIT_EXPECTED.format(name.strip(), unit),
         )
         return meaning, None
     return None, None
+
+
+def _size(unit: str, units: Mapping[str, float]) -> float | None:
+    """Return the size of a unit. Capitals tell bytes from bits only where both are known: MBps and Mbps."""
+    return units.get(unit, units.get(unit.lower()))
 
 
 def _rows(source: Source, faults: Faults) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -211,6 +219,9 @@ def _dates(
 ) -> Array:
     """Return Unix times of dates such as 2024-04-19 16:23:00, in UTC without an offset."""
     found = np.full(len(cells), np.nan)
+    if cells and np.isfinite(_number(cells[0] or "inf")):
+        faults.wrong(f"{source}:1", f"column {shown(name)} has no unit", UNIT_EXPECTED.format(name, "s"))
+        return found
     for at, cell in enumerate(cells):
         try:
             moment = datetime.fromisoformat(cell.replace("Z", "+00:00"))
@@ -234,15 +245,15 @@ def _probes(
     are_arrivals = stamp == "arrival" or (stamp == "time" and asked.stamps == "arrival")
     if stamp == "time":
         notes.append(f"{source}: each time is taken as that of the {'answer' if are_arrivals else 'probe'} (`stamps`)")
-    whole = probes_of(source, stamps_s, rtt_s, faults, are_arrivals=are_arrivals, notes=notes)
-    if not whole:
-        return []
     # Without numbers and without a lost probe, losses may have been left out.
     has_losses = "seq" in values or bool(np.isnan(rtt_s).any())
+    whole = probes_of(source, stamps_s, rtt_s, faults, are_arrivals=are_arrivals, notes=notes, has_losses=has_losses)
+    if not whole:
+        return []
     if not has_losses:
         notes.append(f"{source}: no numbers and no lost probes, so the loss ratio is unknown")
     if "seq" not in values:
-        return probes_of(source, stamps_s, rtt_s, faults, are_arrivals=are_arrivals, notes=[], has_losses=has_losses)
+        return whole
     numbers = values["seq"]
     if not np.isfinite(numbers).all() or (numbers != np.floor(numbers)).any() or numbers.max(initial=0) > 2**53:
         faults.wrong(source, "the sequence has values that are not whole", "expected whole numbers from 0")
