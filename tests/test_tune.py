@@ -38,7 +38,7 @@ def test_the_best_of_a_known_truth_is_found_in_nearly_every_search_with_fewer_ru
         found = each.searched(stub)
         regret = 1 - math.exp(gain(found.recommended) - best)
         right += regret <= 0.02
-        assert found.content["runs"]["all"] <= 0.5 * len(each.space) * 20
+        assert found.content["runs"]["all"] <= 0.5 * each.space.size * 20
     assert right >= 19, right
 
 
@@ -177,7 +177,7 @@ def test_a_large_space_is_sampled_and_its_best_is_found_by_neighbours():
     found = of.searched(stub)
     assert found.recommended["tcp.cc"] == "hybla"
     assert gain({k: v for k, v in found.recommended.items() if k in GAIN}) >= 0.3
-    assert found.content["runs"]["search"] < 0.1 * len(of.space) * 18
+    assert found.content["runs"]["search"] < 0.1 * of.space.size * 18
     assert found.content["influence"] is not None
 
 

@@ -67,8 +67,8 @@ def test_a_node_has_one_line_for_its_route_because_each_change_replaces_all():
     changes = {"tcp.initial_window": "20 segments", "tcp.rto.min": "300 ms", "flow.film.tcp.cc": "bbr1"}
     lines = [line for line in script_of(bp.loads(SCENARIO), changes).lines if line.node == "a" and line.is_route]
     (line,) = lines
-    assert line.do.endswith("initcwnd 20 initrwnd 20 rto_min 300.0ms congctl bbr")
-    assert line.undo.endswith("initcwnd 10 initrwnd 10 rto_min 200.0ms congctl cubic")
+    assert line.do.endswith("initcwnd 20 initrwnd 20 rto_min 300ms congctl bbr")
+    assert line.undo.endswith("initcwnd 10 initrwnd 10 rto_min 200ms congctl cubic")
 
 
 def test_a_setting_without_a_command_is_a_note():
