@@ -8,6 +8,7 @@ import pytest
 
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.tuning.confirming import AS_GOOD, BETTER, GUARD, INTERRUPTED, UNSHOWN
+from bentpipe.tuning.tune import planned, tune
 from tests.tuned import VARY, Stub, noise, work
 
 GAIN = {
@@ -257,7 +258,9 @@ def test_keys_that_the_scenario_refuses_together_are_dropped():
         ({"margin": 0}, "above 0"),
         ({"vary": {"tcp.cc": ["cubic"]}}, "one point"),
         ({"vary": {"seed": [1, 2]}}, "cannot vary"),
-        ({"vary": {"tcp.cc": ["cubbic"]}}, "cubbic"),
+        ({"vary": {"tcp.cc": ["cubbic"]}}, "is not a congestion control"),
+        ({"vary": {"tcp.cc": ["cubic", "hybla"], "tcp.nosuch": [1, 2]}}, "not a known key"),
+        ({"vary": {"tcp.cc": ["cubic", "hybla"], "link.m.queue": ["1 bdp"]}}, "link.m is not in the scenario"),
         ({"conditions": {"rain": {"tcp.cc": "reno"}}}, "which varies"),
         ({"conditions": {"rain": {"tcp.ccc": "reno"}}}, "tcp.ccc"),
         ({"conditions": {"rain": {"weight": 2}}}, "weights below 1"),
@@ -273,3 +276,21 @@ def test_an_objective_that_no_run_has_is_refused_before_the_search():
     of = work()
     with pytest.raises(BentpipeError, match=r"the default has no goodput:f in 9 s"):
         of.searched(Stub(of, lambda *_: np.nan))
+
+
+@pytest.mark.parametrize("budget", [0, 5, "5", -5, "1.2.3min", "5 parsec", 2.5])
+def test_a_plan_and_a_search_refuse_the_same_budgets_and_make_no_store(budget, tmp_path):
+    scenario = work().scenario
+    with pytest.raises(BentpipeError, match="budget"):
+        planned(scenario, budget=budget)
+    with pytest.raises(BentpipeError, match="budget"):
+        tune(scenario, budget=budget, store=tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_space_of_more_points_than_an_index_can_count_is_sampled():
+    vary = {f"flow.f{at}.tcp.cc": ["cubic", "reno", "hybla"] for at in range(50)}
+    flows = "".join(f'[flow.f{at}]\nfrom = "a"\nto = "b"\napp = "greedy"\n' for at in range(50))
+    space = work(vary, more=flows).space
+    assert space.size == 3**50
+    assert space.is_large

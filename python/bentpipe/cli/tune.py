@@ -124,7 +124,7 @@ def command(
             print_result(part.to_dict, lambda: render.tuning(part), json=json, quiet=quiet)
         raise
     written = result.apply(applied) if applied is not None and result.recommended else None
-    if applied is not None and written is None:
+    if applied is not None and written is None and not quiet:
         print(f"{applied} was not written: no setting is recommended", file=sys.stderr)
     more = {} if written is None else {"apply": written.to_dict()}
     print_result(lambda: {**result.to_dict(), **more}, lambda: render.tuning(result, written), json=json, quiet=quiet)
