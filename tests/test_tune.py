@@ -98,6 +98,9 @@ def test_the_verdict_is_guard_if_every_better_setting_breaks_one_too_little_to_b
     found = searched(of, outcome)
     assert (found.verdict, found.recommended) == (GUARD, {})
     assert "guard" in found.statements[0]
+    # The verdict has 60 seeds, the worth of each change has 20.
+    assert (found.content["blocks"], found.content["worth_blocks"]) == (60, 20)
+    assert "The worth of each change is from the first 20 of them." in found.statements
 
 
 def test_a_sender_that_stalls_is_never_recommended():

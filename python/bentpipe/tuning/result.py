@@ -16,7 +16,7 @@ from bentpipe.experiment.store.store import Store
 from bentpipe.formatting import choice
 from bentpipe.scenario.editing import steps
 from bentpipe.scenario.scenario import Scenario
-from bentpipe.tuning.confirming import BETTER
+from bentpipe.tuning.confirming import BETTER, LOOKS
 from bentpipe.version import __version__
 
 if sys.version_info >= (3, 11):
@@ -249,6 +249,7 @@ def content_of(
         "score": None if confirmed.score is None else confirmed.score.to_dict(),
         "smallest": confirmed.smallest,
         "blocks": confirmed.blocks,
+        "worth_blocks": min(confirmed.blocks, LOOKS[0]),
         "is_random": confirmed.is_random,
         "guards": [
             {

@@ -95,6 +95,8 @@ def statements(content: Mapping[str, Any]) -> list[str]:
             if not content["is_random"]
             else f"The interval is from {content['blocks']} seeds that the search did not use, from {seeds} on."
         )
+        if content["effects"] and content["worth_blocks"] < content["blocks"]:
+            said.append(f"The worth of each change is from the first {content['worth_blocks']} of them.")
     said += without_effect(content)
     research = content["research"]
     if research is not None and not is_unclear(research["effect"]) and research["effect"]["value"] < 0:
