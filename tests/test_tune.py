@@ -135,6 +135,8 @@ def test_a_change_within_the_margin_is_left():
 def test_superfluous_changes_are_taken_back():
     found = searched(work(), lambda c, name, seed: known({k: v for k, v in c.items() if k == "tcp.cc"}, name, seed))
     assert found.recommended == {"tcp.cc": "hybla"}
+    # More goodput is better.
+    assert found.statements[0].startswith("Better: +")
 
 
 def test_the_worst_condition_decides_if_it_is_asked_for():

@@ -213,7 +213,13 @@ def content_of(
         "source": scenario.source,
         "verdict": confirmed.verdict,
         "objective": [
-            {"metric": each.name, "title": each.title, "unit": each.unit, "weight": weight}
+            {
+                "metric": each.name,
+                "title": each.title,
+                "unit": each.unit,
+                "weight": weight,
+                "more_is_better": each.is_more_better,
+            }
             for each, weight in work.goal.objective
         ],
         "front_of": [each.name for each, _ in work.goal.objective] if work.goal.is_front else [],
