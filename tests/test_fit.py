@@ -13,6 +13,7 @@ from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, FitError
 from bentpipe.fitting import capacity, checking, draws, losses, slots
 from bentpipe.fitting.measured import Load, Probes
+from bentpipe.tuning.tune import Work
 from tests import measurements
 
 
@@ -229,6 +230,17 @@ def test_the_written_scenario_runs_and_has_a_comment_per_number(fitted):
     # A draw takes the place of the measured trace.
     sets = {"link.path.forward.delay.file": "path.data/draws/draw-002.csv"}
     assert bp.load(folder / "path.toml", sets).digest != scenario.digest
+
+
+def test_a_search_of_the_written_scenario_has_its_draws(fitted):
+    folder, found = fitted
+    found.save(folder / "tuned.toml", draws=3)
+    work = Work(bp.load(folder / "tuned.toml"))
+    assert [(each.name, len(each.draws)) for each in work.conditions] == [("as written", 0), ("drawn", 3)]
+    assert [each.name for each in work.goal.measures] == ["goodput:transfer"]
+    assert work.space.is_large
+    found.save(folder / "tuned.toml", draws=0)
+    assert [each.name for each in Work(bp.load(folder / "tuned.toml")).conditions] == ["as written"]
 
 
 def test_an_older_fit_is_replaced_and_another_file_is_not(fitted):

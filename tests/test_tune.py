@@ -8,6 +8,7 @@ import pytest
 
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.tuning.confirming import AS_GOOD, BETTER, GUARD, INTERRUPTED, UNSHOWN
+from bentpipe.tuning.tune import planned, tune
 from tests.tuned import VARY, Stub, noise, work
 
 GAIN = {
@@ -38,7 +39,7 @@ def test_the_best_of_a_known_truth_is_found_in_nearly_every_search_with_fewer_ru
         found = each.searched(stub)
         regret = 1 - math.exp(gain(found.recommended) - best)
         right += regret <= 0.02
-        assert found.content["runs"]["all"] <= 0.5 * len(each.space) * 20
+        assert found.content["runs"]["all"] <= 0.5 * each.space.size * 20
     assert right >= 19, right
 
 
@@ -97,6 +98,9 @@ def test_the_verdict_is_guard_if_every_better_setting_breaks_one_too_little_to_b
     found = searched(of, outcome)
     assert (found.verdict, found.recommended) == (GUARD, {})
     assert "guard" in found.statements[0]
+    # The verdict has 60 seeds, the worth of each change has 20.
+    assert (found.content["blocks"], found.content["worth_blocks"]) == (60, 20)
+    assert "The worth of each change is from the first 20 of them." in found.statements
 
 
 def test_a_sender_that_stalls_is_never_recommended():
@@ -131,6 +135,8 @@ def test_a_change_within_the_margin_is_left():
 def test_superfluous_changes_are_taken_back():
     found = searched(work(), lambda c, name, seed: known({k: v for k, v in c.items() if k == "tcp.cc"}, name, seed))
     assert found.recommended == {"tcp.cc": "hybla"}
+    # More goodput is better.
+    assert found.statements[0].startswith("Better: +")
 
 
 def test_the_worst_condition_decides_if_it_is_asked_for():
@@ -177,7 +183,7 @@ def test_a_large_space_is_sampled_and_its_best_is_found_by_neighbours():
     found = of.searched(stub)
     assert found.recommended["tcp.cc"] == "hybla"
     assert gain({k: v for k, v in found.recommended.items() if k in GAIN}) >= 0.3
-    assert found.content["runs"]["search"] < 0.1 * len(of.space) * 18
+    assert found.content["runs"]["search"] < 0.1 * of.space.size * 18
     assert found.content["influence"] is not None
 
 
@@ -257,7 +263,9 @@ def test_keys_that_the_scenario_refuses_together_are_dropped():
         ({"margin": 0}, "above 0"),
         ({"vary": {"tcp.cc": ["cubic"]}}, "one point"),
         ({"vary": {"seed": [1, 2]}}, "cannot vary"),
-        ({"vary": {"tcp.cc": ["cubbic"]}}, "cubbic"),
+        ({"vary": {"tcp.cc": ["cubbic"]}}, "is not a congestion control"),
+        ({"vary": {"tcp.cc": ["cubic", "hybla"], "tcp.nosuch": [1, 2]}}, "not a known key"),
+        ({"vary": {"tcp.cc": ["cubic", "hybla"], "link.m.queue": ["1 bdp"]}}, "link.m is not in the scenario"),
         ({"conditions": {"rain": {"tcp.cc": "reno"}}}, "which varies"),
         ({"conditions": {"rain": {"tcp.ccc": "reno"}}}, "tcp.ccc"),
         ({"conditions": {"rain": {"weight": 2}}}, "weights below 1"),
@@ -273,3 +281,21 @@ def test_an_objective_that_no_run_has_is_refused_before_the_search():
     of = work()
     with pytest.raises(BentpipeError, match=r"the default has no goodput:f in 9 s"):
         of.searched(Stub(of, lambda *_: np.nan))
+
+
+@pytest.mark.parametrize("budget", [0, 5, "5", -5, "1.2.3min", "5 parsec", 2.5])
+def test_a_plan_and_a_search_refuse_the_same_budgets_and_make_no_store(budget, tmp_path):
+    scenario = work().scenario
+    with pytest.raises(BentpipeError, match="budget"):
+        planned(scenario, budget=budget)
+    with pytest.raises(BentpipeError, match="budget"):
+        tune(scenario, budget=budget, store=tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_space_of_more_points_than_an_index_can_count_is_sampled():
+    vary = {f"flow.f{at}.tcp.cc": ["cubic", "reno", "hybla"] for at in range(50)}
+    flows = "".join(f'[flow.f{at}]\nfrom = "a"\nto = "b"\napp = "greedy"\n' for at in range(50))
+    space = work(vary, more=flows).space
+    assert space.size == 3**50
+    assert space.is_large

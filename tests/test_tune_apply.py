@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 import bentpipe as bp
-from bentpipe.tuning.applying import script_of, tuned
+from bentpipe.tuning.applying import _shell, script_of, tuned
+from bentpipe.tuning.stock import stock_space
 from tests.test_tune_runs import SCENARIO
 
 NUMBER = r"\d+(\.\d+)?"
@@ -67,8 +68,8 @@ def test_a_node_has_one_line_for_its_route_because_each_change_replaces_all():
     changes = {"tcp.initial_window": "20 segments", "tcp.rto.min": "300 ms", "flow.film.tcp.cc": "bbr1"}
     lines = [line for line in script_of(bp.loads(SCENARIO), changes).lines if line.node == "a" and line.is_route]
     (line,) = lines
-    assert line.do.endswith("initcwnd 20 initrwnd 20 rto_min 300.0ms congctl bbr")
-    assert line.undo.endswith("initcwnd 10 initrwnd 10 rto_min 200.0ms congctl cubic")
+    assert line.do.endswith("initcwnd 20 initrwnd 20 rto_min 300ms congctl bbr")
+    assert line.undo.endswith("initcwnd 10 initrwnd 10 rto_min 200ms congctl cubic")
 
 
 def test_a_setting_without_a_command_is_a_note():
@@ -149,3 +150,88 @@ def test_without_a_recommendation_there_is_nothing_to_apply(tmp_path):
     assert found.recommended == {}
     with pytest.raises(bp.errors.BentpipeError, match="no setting is recommended"):
         found.apply(tmp_path / "out")
+
+
+NASTY = "a'b $(touch PWNED) `touch PWNED` ;touch PWNED # &"
+
+
+def ran(script, node, folder, **variables):
+    """Run a script with stubs of its tools, which print their arguments."""
+    tools = folder / "tools"
+    tools.mkdir(exist_ok=True)
+    for name in ("tc", "ip", "sysctl", "modprobe"):
+        (tools / name).write_text(f'#!/bin/sh\necho {name} "$@"\n')
+        (tools / name).chmod(0o755)
+    at = {"PATH": f"{tools}:/usr/bin:/bin", **variables}
+    asked = ["sh", str(script), node]
+    return subprocess.run(asked, capture_output=True, text=True, check=False, env=at, cwd=folder)
+
+
+def scripts(text, changes, folder, found):
+    """Write the scripts of these changes."""
+    script = script_of(bp.loads(text), changes)
+    for which, name in (("do", "apply.sh"), ("undo", "undo.sh")):
+        (folder / name).write_text(_shell(found, script, which))
+
+
+def test_names_of_a_scenario_never_reach_the_shell(found, tmp_path):
+    text = SCENARIO.replace('"a"', f'"{NASTY}"').replace("[link.l", f'[link."{NASTY}.x"').partition("[tune]")[0]
+    text = text.replace("[flow.film]", f'[flow."{NASTY}"]')
+    keys = {axis.key: axis.values[-1] for axis in stock_space(bp.loads(text), is_all=False)}
+    del keys["tcp.slow_start"]
+    assert sum(key.startswith("link.") for key in keys) == 2
+    scripts(text, keys, tmp_path, found)
+    for name in ("apply.sh", "undo.sh"):
+        done = ran(tmp_path / name, NASTY, tmp_path, DEV="d0", PREFIX="10.0.0.0/8", GW="10.0.0.1")
+        assert done.returncode == 0, done.stderr
+        assert "d0" in done.stdout
+    assert not (tmp_path / "PWNED").exists()
+
+
+def test_a_missing_variable_ends_a_script_before_its_first_command(found, tmp_path):
+    scripts(SCENARIO, {"tcp.cc": "hybla", "tcp.initial_window": "40 segments"}, tmp_path, found)
+    for name in ("apply.sh", "undo.sh"):
+        done = ran(tmp_path / name, "a", tmp_path, DEV="d0", GW="10.0.0.1")
+        assert done.returncode != 0
+        assert done.stdout == ""
+        assert "PREFIX: expected the prefix of the route" in done.stderr
+        assert f"sh {name} NODE" in (tmp_path / name).read_text()
+
+
+def test_queues_of_two_links_of_a_node_have_two_devices(found, tmp_path):
+    more = '[link.m]\nfrom = "a"\nto = "c"\nrate = "1 Mbit/s"\ndelay = "1 ms"\n\n'
+    more += '[flow.more]\nfrom = "a"\nto = "c"\napp = "greedy"\n\n[flow.pages]'
+    text = SCENARIO.replace("[flow.pages]", more)
+    scripts(text, {"link.l.forward.queue": "2 bdp", "link.m.queue": "50 packets"}, tmp_path, found)
+    done = ran(tmp_path / "apply.sh", "a", tmp_path, DEV="d0", DEV2="d1")
+    assert (done.stdout.count("d0"), done.stdout.count("d1")) == (3, 3)
+    assert ran(tmp_path / "undo.sh", "a", tmp_path, DEV="d0").returncode != 0
+    # Without a direction, the key is for both.
+    assert ran(tmp_path / "apply.sh", "c", tmp_path, DEV="d0").stdout.count("d0") == 3
+
+
+def test_pacing_and_a_queue_do_not_replace_each_other():
+    script = script_of(bp.loads(SCENARIO), {"link.l.forward.queue": "2 bdp", "tcp.pacing": "window"})
+    assert [line.node for line in script.lines if line.do.endswith("root fq")] == ["b"]
+    assert any("at a: no command" in note for note in script.notes)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "command"),
+    [
+        ("tcp.initial_window", "20segments", "initcwnd 20 initrwnd 20"),
+        ("tcp.initial_window", "rfc5681", "initcwnd 3 initrwnd 3"),
+        ("tcp.rto.min", "300ms", "rto_min 300ms"),
+        ("tcp.receive_buffer", "4MB", "sysctl -w net.ipv4.tcp_rmem='4096 131072 8060928'"),
+    ],
+)
+def test_amounts_are_read_as_in_scenarios(key, value, command):
+    assert bp.loads(SCENARIO, {key: value})
+    lines = script_of(bp.loads(SCENARIO), {key: value}).lines
+    assert [line.do.endswith(command) for line in lines] == [True, True]
+
+
+def test_slow_start_has_a_command_for_cubic_only():
+    script = script_of(bp.loads(SCENARIO), {"tcp.cc": "hybla", "tcp.slow_start": "standard"})
+    assert not any("hystart" in line.do for line in script.lines)
+    assert any("tcp.slow_start" in note for note in script.notes)

@@ -82,7 +82,11 @@ class Progress:
         Such as `1,200 of 2,000 runs, 800 reused, 4 running, 85 runs/s`; for a single run, the simulated time.
         """
         if self.doing:
-            return self.doing if self.total == 1 else f"{self.doing}, {self.done + 1} of {self.total}"
+            return (
+                self.doing
+                if self.total == 1
+                else f"{self.doing}, {min(self.total - self.left + 1, self.total)} of {self.total}"
+            )
         if self.simulated_s is not None:
             return f"simulated {self.simulated_s:.4g} s"
         elapsed_s = max(time.monotonic() - self.began_s, 1e-9)

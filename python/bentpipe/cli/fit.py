@@ -154,3 +154,4 @@ def _shown(found: Any, save: Path | None) -> Iterator[RenderableType | str]:
     if save is not None:
         yield Text("")
         yield f"bentpipe run {save}"
+        yield f"bentpipe tune {save}"

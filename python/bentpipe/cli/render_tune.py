@@ -30,9 +30,9 @@ def plan(found: Plan) -> Iterator[RenderableType]:
     yield f"conditions: {conditions}"
     rungs = ", ".join(f"{points} settings ({runs:,} runs)" for points, runs in found.rungs)
     how = f"{found.points:,} settings, sampled" if found.is_sampled else count(found.points, "setting")
-    yield f"{how}; rungs: {rungs}; confirmation: {found.confirming:,} runs"
+    yield f"{how}; rungs: {rungs}; confirmation: {found.confirming:,} runs or more"
     yield (
-        f"at most {found.runs:,} runs of {1000 * found.run_s:.3g} ms: "
+        f"about {found.runs:,} runs of {1000 * found.run_s:.3g} ms (the default): "
         f"{found.minutes:.2g} minutes with {count(found.jobs, 'job')}"
     )
 

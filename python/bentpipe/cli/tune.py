@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +101,7 @@ def command(
     from bentpipe.scenario.scenario import STDIN
     from bentpipe.tuning.tune import arguments, planned, tune
 
-    vary, together = overrides.varied(over)
+    vary, together = overrides.varied(over, "--over")
     if together:
         raise BentpipeError(f"--over {over[0]}: keys go together\n  expected one key with its values")
     asked = arguments(vary, _goals(objective), list(guard), None, robust, margin, space)
@@ -123,6 +124,8 @@ def command(
             print_result(part.to_dict, lambda: render.tuning(part), json=json, quiet=quiet)
         raise
     written = result.apply(applied) if applied is not None and result.recommended else None
+    if applied is not None and written is None and not quiet:
+        print(f"{applied} was not written: no setting is recommended", file=sys.stderr)
     more = {} if written is None else {"apply": written.to_dict()}
     print_result(lambda: {**result.to_dict(), **more}, lambda: render.tuning(result, written), json=json, quiet=quiet)
     if plot is not None:

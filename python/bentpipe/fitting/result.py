@@ -231,7 +231,7 @@ class Fit(Result):
                 (inside / "draws" / f"draw-{number:03}.csv").write_text(text, encoding="utf-8")
 
         files.put(data, FORM, fill, provenance=self._provenance())
-        files.replace_text(place, self.text(data.name))
+        files.replace_text(place, self.text(data.name) + writing.search(data.name, is_drawn=bool(drawn)))
 
     def command(self) -> str:
         """Return the shell command that repeats the fit."""

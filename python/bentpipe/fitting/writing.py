@@ -190,6 +190,14 @@ def head_of(sources: Sequence[str], version: str, said: Sequence[str]) -> list[s
     ]
 
 
+def search(folder: str, *, is_drawn: bool) -> str:
+    """Return the table of a search for settings, which has each draw of the traces as a condition."""
+    lines = ["", "# The search of bentpipe tune.", "[tune]", 'objective = { "goodput:transfer" = 1 }']
+    if is_drawn:
+        lines += ["", "[tune.condition.drawn]", f'draws = "{folder}/draws/*.csv"']
+    return "\n".join([*lines, ""])
+
+
 def transfer(direction: str, cc: str | None = None, streams: int = 1) -> str:
     """Return a flow, or several alike, that load a direction."""
     ends = ('"server"', '"terminal"') if direction == "forward" else ('"terminal"', '"server"')

@@ -41,7 +41,7 @@ def tuning_figure(tuning: Tuning, chart: str) -> Figure:
         figure = sheet(WIDTH, 1.0 + 0.3 * max(rows, 3))
         _CHARTS[chart](figure.subplots(), tuning)
         sample = (
-            f"{content['blocks']} seeds, 95 % intervals"
+            f"{content['worth_blocks']} seeds, 95 % intervals"
             if content["blocks"] and chart != "map"
             else "seeds of the search"
         )

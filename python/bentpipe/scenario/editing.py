@@ -119,11 +119,20 @@ def _parsed(text: str, key: str) -> tuple[tomlkit.TOMLDocument, list[str]]:
         document = tomlkit.parse(text)
     except TOMLKitError as error:
         raise ScenarioError(Problem(f"not TOML: {error}", key=key)) from error
-    path = [quoted or bare.strip() for quoted, bare in _STEP.findall(key)]
+    path = steps(key)
     if not path or ".".join(path) != key.replace('"', ""):
         problem = Problem(f"{key!r} is not a path of keys", key=key, expected="expected one like link.sat.rate")
         raise ScenarioError(problem)
     return document, path
+
+
+def steps(key: str) -> list[str]:
+    """Split a dotted key.
+
+    >>> steps('link."a.b".rate')
+    ['link', 'a.b', 'rate']
+    """
+    return [quoted or bare.strip() for quoted, bare in _STEP.findall(key)]
 
 
 def _value(literal: str) -> Item:

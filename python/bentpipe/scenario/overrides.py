@@ -195,7 +195,7 @@ def case_sets(cases: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Any]]:
     return found
 
 
-def varied(texts: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def varied(texts: Sequence[str], option: str = "--vary") -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Read `KEY=VALUES`, or `KEY=VALUES; KEY=VALUES` for keys that change together; return both kinds.
 
     VALUES is a list with commas (`newreno,sack`), a range with the number of its values (`1e-5..1e-1:9:log`,
@@ -209,10 +209,10 @@ def varied(texts: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     expected = "each key once, with its values: tcp.cc=newreno,sack, or link.up.error.rate=1e-5..1e-1:9:log"
     for text in texts:
         group: dict[str, Any] = {}
-        for key, values in _assigned(_split(text, ";") or [text], "--vary", expected):
+        for key, values in _assigned(_split(text, ";") or [text], option, expected):
             if not values or key in group or key in vary:
-                raise _wrong("--vary", text, expected, key)
-            group[key] = _values(key, values)
+                raise _wrong(option, text, expected, key)
+            group[key] = _values(key, values, option)
         if len(group) == 1:
             vary |= group
         else:
@@ -251,11 +251,13 @@ _NEARLY = re.compile(r"[-+.]?\d[^,\"']*\.\.\s*[-+.]?\d[^,]*")
 """Two numbers with two points between them: a range, even with further text."""
 
 
-def _values(key: str, text: str) -> Any:
+def _values(key: str, text: str, option: str) -> Any:
     found = _RANGE.fullmatch(text)
     if not found and _NEARLY.fullmatch(text):
         expected = "FROM..TO:COUNT, or FROM..TO:COUNT:log, like 1e-5..1e-1:9:log"
-        raise ScenarioError(Problem(f"--vary {key}={text} is not a range", key, text, expected=f"expected {expected}"))
+        raise ScenarioError(
+            Problem(f"{option} {key}={text} is not a range", key, text, expected=f"expected {expected}")
+        )
     if found:
         ends = {"from": _value(found["from"]), "to": _value(found["to"]), "count": int(found["count"])}
         return ends | ({"scale": "log"} if found["log"] else {})

@@ -104,7 +104,7 @@ class Race:
     def search(self, seed: int) -> Searched:
         """Find the best points."""
         count = SAMPLED
-        if self.space.is_large or self._cost(len(self.space)) > (self.budget or np.inf):
+        if self.space.is_large or self._cost(self.space.size) > (self.budget or np.inf):
             while count > 2 * LEAST and self._cost(count) > (self.budget or np.inf):
                 count //= 2
             alive = self._tried(self.space.sample(count, seed))

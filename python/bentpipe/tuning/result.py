@@ -14,8 +14,9 @@ from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.commands import own
 from bentpipe.experiment.store.store import Store
 from bentpipe.formatting import choice
+from bentpipe.scenario.editing import steps
 from bentpipe.scenario.scenario import Scenario
-from bentpipe.tuning.confirming import BETTER
+from bentpipe.tuning.confirming import BETTER, LOOKS
 from bentpipe.version import __version__
 
 if sys.version_info >= (3, 11):
@@ -212,7 +213,13 @@ def content_of(
         "source": scenario.source,
         "verdict": confirmed.verdict,
         "objective": [
-            {"metric": each.name, "title": each.title, "unit": each.unit, "weight": weight}
+            {
+                "metric": each.name,
+                "title": each.title,
+                "unit": each.unit,
+                "weight": weight,
+                "more_is_better": each.is_more_better,
+            }
             for each, weight in work.goal.objective
         ],
         "front_of": [each.name for each, _ in work.goal.objective] if work.goal.is_front else [],
@@ -230,7 +237,7 @@ def content_of(
             for axis in work.space.axes
         ],
         "conditions": [{"name": each.name, "share": each.share, "draws": len(each.draws)} for each in work.conditions],
-        "points": len(work.space),
+        "points": work.space.size,
         "dropped": work.space.dropped,
         "recommended": {
             "set": dict(recommended.changes),
@@ -248,6 +255,7 @@ def content_of(
         "score": None if confirmed.score is None else confirmed.score.to_dict(),
         "smallest": confirmed.smallest,
         "blocks": confirmed.blocks,
+        "worth_blocks": min(confirmed.blocks, LOOKS[0]),
         "is_random": confirmed.is_random,
         "guards": [
             {
@@ -335,17 +343,17 @@ def _same(classes: Sequence[Sequence[Point]]) -> list[dict[str, Any]]:
 
 def default_of(scenario: Scenario, key: str) -> Any:
     """Return the value of a key in a scenario without changes, as written if it is; None if it has none."""
-    steps = key.split(".")
+    path = steps(key)
     text, form = scenario.written
     written: Any = json.loads(text) if form == "json" else tomllib.loads(text)
-    for step in steps:
+    for step in path:
         written = written.get(step) if isinstance(written, dict) else None
     if written is not None and not any(key.startswith(other) for other, _ in scenario.sets):
         return written
     content = scenario.to_dict()
-    for path in (steps, [*steps[:2], *steps[3:]] if steps[0] == "link" else steps[2:]):
+    for part in (path, [*path[:2], *path[3:]] if path[0] == "link" else path[2:]):
         node: Any = content
-        for step in path:
+        for step in part:
             node = node.get(step) if isinstance(node, dict) else None
         if node is not None:
             return {"kind": node["kind"]} if isinstance(node, dict) and "kind" in node else node

@@ -35,6 +35,14 @@ def is_unclear(effect: Mapping[str, Any]) -> bool:
     return effect["low"] is None or effect["high"] is None or effect["low"] <= 0 <= effect["high"]
 
 
+def of_value(content: Mapping[str, Any], score: Any) -> Any:
+    """Convert a score, which is better below zero, to the change of the only metric of the objective."""
+    if score is None or len(content["objective"]) > 1 or not content["objective"][0]["more_is_better"]:
+        return score
+    ends = {"value": score["value"], "low": score["high"], "high": score["low"]}
+    return {name: None if end is None or end <= -1 else 1 / (1 + end) - 1 for name, end in ends.items()}
+
+
 def settings(content: Mapping[str, Any], which: str = "recommended") -> list[str]:
     """Write the changes of a setting, each with the default before it."""
     axes = {axis["key"]: axis for axis in content["axes"]}
@@ -58,7 +66,7 @@ def verdict(content: Mapping[str, Any]) -> str:
     """Write the verdict in one sentence."""
     what = " and ".join(each["title"][:1].lower() + each["title"][1:] for each in content["objective"])
     tried = "; ".join(settings(content, "tried"))
-    score = content["score"]
+    score = of_value(content, content["score"])
     if content["verdict"] == BETTER:
         if content["robust"] != "mean":
             how = "the worst condition" if content["robust"] == "worst" else "90 % of the conditions"
@@ -95,13 +103,14 @@ def statements(content: Mapping[str, Any]) -> list[str]:
             if not content["is_random"]
             else f"The interval is from {content['blocks']} seeds that the search did not use, from {seeds} on."
         )
+        if content["effects"] and content["worth_blocks"] < content["blocks"]:
+            said.append(f"The worth of each change is from the first {content['worth_blocks']} of them.")
     said += without_effect(content)
     research = content["research"]
     if research is not None and not is_unclear(research["effect"]) and research["effect"]["value"] < 0:
         names = ", ".join(choice(value) for value in research["set"].values())
-        said.append(
-            f"Research could add {change(research['effect'])}: {names} ({research['lacking']}). It is not recommended."
-        )
+        more = change(of_value(content, research["effect"]))
+        said.append(f"Research could add {more}: {names} ({research['lacking']}). It is not recommended.")
     return said
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError, ScenarioError
+from bentpipe.formatting import choice
 from bentpipe.scenario.writing import literals
 from bentpipe.tuning.stock import Axis, lacking
 
@@ -55,30 +56,44 @@ class Space:
         self._by_digest: dict[str, Point] = {}
         self.default = self._checked(self._try(()), ())
         self._by_digest[self.default.digest] = self.default
-        self._wrong: dict[str, ScenarioError] = {}
-        self.axes = [each for each in (self._without_default(axis, is_all=is_all) for axis in axes) if each.values]
+        self.axes = [each for axis in axes if (each := self._without_default(axis, axes, is_all=is_all)).values]
         if not self.axes:
             raise BentpipeError(
                 "the space has one point\n  expected keys in [tune.vary] with other values than the file's"
             )
         self._known[(0,) * len(self.axes)] = self.default
 
-    def _without_default(self, axis: Axis, *, is_all: bool) -> Axis:
+    def _without_default(self, axis: Axis, axes: Sequence[Axis], *, is_all: bool) -> Axis:
         values = []
         for value in axis.values:
-            why = lacking(axis.key, value)
-            if why and not is_all:
-                raise BentpipeError(f'{axis.key} = {value}: {why}\n  expected another value, or space = "all"')
             try:
                 if self._try(((axis.key, value),)).digest == self.default.digest:
                     continue
             except ScenarioError as error:
-                # It may be valid together with another value.
-                self._wrong[f"{axis.key}={value}"] = error
+                others = [(each.key, other) for each in axes if each is not axis for other in each.values]
+                if not self._is_valid_with_any((axis.key, value), others):
+                    if not axis.is_stock:
+                        raise error.changed(where=f"at the value {axis.key}={choice(value)}") from None
+                    self.dropped.setdefault(axis.key, error.problems[0].message)
+                    continue
+            why = lacking(axis.key, value)
+            if why and not is_all:
+                raise BentpipeError(f'{axis.key} = {choice(value)}: {why}\n  expected another value, or space = "all"')
             values.append(value)
-        return Axis(axis.key, tuple(values), axis.reason)
+        return replace(axis, values=tuple(values))
 
-    def __len__(self) -> int:
+    def _is_valid_with_any(self, change: tuple[str, Any], others: Sequence[tuple[str, Any]]) -> bool:
+        """Whether the scenario accepts a change together with another one."""
+        for other in others:
+            try:
+                self._try((other, change))
+            except ScenarioError:
+                continue
+            return True
+        return False
+
+    @property
+    def size(self) -> int:
         """Number of combinations."""
         size = 1
         for axis in self.axes:
@@ -88,24 +103,12 @@ class Space:
     @property
     def is_large(self) -> bool:
         """Whether it has too many points to try all."""
-        return len(self) > WHOLE_MAX
+        return self.size > WHOLE_MAX
 
     def whole(self) -> list[Point]:
-        """Return all points, the default first.
-
-        Raises
-        ------
-        ScenarioError
-            A value is invalid at every point.
-        """
+        """Return all points, the default first."""
         ranges = (range(1 + len(axis.values)) for axis in self.axes)
-        found = self.points(product(*ranges))
-        used = {(key, str(value)) for point in found for key, value in point.changes}
-        for name, error in self._wrong.items():
-            key, _, value = name.partition("=")
-            if (key, value) not in used:
-                raise error.changed(where=f"at the value {name}")
-        return found
+        return self.points(product(*ranges))
 
     def points(self, many: Iterable[Positions]) -> list[Point]:
         """Return the different points at these positions, each once."""

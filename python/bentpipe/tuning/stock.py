@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import choices
+from bentpipe.scenario.editing import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,18 +39,19 @@ class Axis:
     key: str
     values: tuple[Any, ...] = field(hash=False)
     reason: str = ""
+    is_stock: bool = False
+    """Whether the stock space has it. A value that the scenario refuses is then left out."""
 
     @property
     def what(self) -> str:
         """The key without the word of its table: `initial window`, `queue of sat.forward`."""
-        table, _, rest = self.key.partition(".")
+        table, *rest = steps(self.key)
         if table == "link":
-            of, _, name = rest.rpartition(".")
-            return f"{name.replace('_', ' ')} of {of}"
+            return f"{rest[-1].replace('_', ' ')} of {'.'.join(rest[:-1])}"
         if table in ("flow", "node"):
-            of, _, name = rest.partition(".")
-            return f"{name.removeprefix('tcp.').replace('_', ' ').replace('.', ' ')} of {of}"
-        return rest.replace("_", " ").replace(".", " ") if table == "tcp" else self.key
+            of, *names = rest
+            return f"{' '.join(names).removeprefix('tcp ').replace('_', ' ')} of {of}"
+        return " ".join(rest).replace("_", " ") if table == "tcp" else self.key
 
 
 def kind_of(value: Any) -> str:
@@ -83,10 +85,8 @@ def stock_space(scenario: Scenario, *, is_all: bool) -> list[Axis]:
     # The links of a sky exist in each run only.
     flows = [] if scenario.has_sky else network["flows"]
     links = {link["link"]: link for link in network["links"]}
-    return [
-        *_of_hosts(scenario, links, is_all=is_all),
-        *_of_queues(flows, links),
-    ]
+    found = [*_of_hosts(scenario, links, is_all=is_all), *_of_queues(flows, links)]
+    return [replace(each, is_stock=True) for each in found]
 
 
 def _of_hosts(scenario: Scenario, links: dict[str, Any], *, is_all: bool) -> Iterator[Axis]:
@@ -139,11 +139,18 @@ def _of_queues(flows: Sequence[dict[str, Any]], links: dict[str, Any]) -> Iterat
                 for flow in flows
                 if flow[way] and name in flow[way] and flow["route"] and flow["reverse_route"]
             )
-            key = f"link.{name}.queue"
+            key = f"link.{_quoted(name)}.queue"
             if way == "reverse_route" and any(name in route for route in [flow["route"] for flow in flows]):
                 continue
             rate = min(links[name]["rate_bps"]["values"])
             yield Axis(key, _queues(rtt), f"it is the tightest link of its direction, {rate / 1e6:.4g} Mbit/s")
+
+
+def _quoted(link: str) -> str:
+    """Return the part of a key for a link or one of its directions; the name of a link may have points."""
+    name, point, direction = link.rpartition(".")
+    name, rest = (name, f".{direction}") if direction in ("forward", "reverse") and point else (link, "")
+    return (f'"{name}"' if "." in name else name) + rest
 
 
 def _queues(rtt: float) -> tuple[Any, ...]:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 TIMED = 2
 """Runs of the default that are timed for a plan."""
-_MINUTES = re.compile(r"([\d.]+)\s*(s|min|h)")
+_MINUTES = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h)")
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 
 
@@ -109,6 +109,9 @@ def tune(
     asked = arguments(vary, objective, guard, conditions, robust, margin, space)
     own = [] if seed is None else [("seed", seed)]
     work = Work(scenario_of(scenario, [*asked, *own]), guard)
+    work.space  # noqa: B018 - settings are checked before the store is made
+    if budget is not None and not _is_time(budget):
+        work.checked_budget(_runs(budget, 1, 1))
     forks.refuse()
     with (
         watched(progress) as watch,
@@ -194,18 +197,19 @@ def planned(scenario: Scenario, guard: Any = None, budget: int | str | None = No
     """Plan the search of a scenario with its `[tune]`. Two runs of the default are timed; no other run happens."""
     work = Work(scenario, guard)
     count = jobs or cores()
+    _runs(budget, 1, count)
     run_s = work.run_s()
-    runs = _runs(budget, run_s, count)
-    whole = work.cost(len(work.space))
+    runs = work.checked_budget(_runs(budget, run_s, count))
+    whole = work.cost(work.space.size)
     is_sampled = work.space.is_large or whole > (runs or np.inf)
-    points = min(len(work.space), SAMPLED) if is_sampled else len(work.space)
+    points = min(work.space.size, SAMPLED) if is_sampled else work.space.size
     rungs, have = [], 0
     for blocks in work.rungs:
         rungs.append((points, points * (blocks - have) * len(work.conditions)))
         have, points = blocks, max(-(-points // 3), min(points, LEAST + 1))
     confirming = (len(work.space.axes) * 2 + 2) * LOOKS[0] * len(work.conditions)
     return Plan(
-        work.space.axes, work.conditions, work.goal, len(work.space), is_sampled, rungs, confirming, run_s, count
+        work.space.axes, work.conditions, work.goal, work.space.size, is_sampled, rungs, confirming, run_s, count
     )
 
 
@@ -229,7 +233,9 @@ class Work:
     @cached_property
     def space(self) -> Space:
         """All points. Making them takes a millisecond for each."""
-        axes = [Axis(axis["keys"][0], tuple(row[0] for row in axis["values"])) for axis in self.written["axes"]]
+        axes = [
+            Axis(axis["keys"][0], tuple(row[0] for row in axis["values"]), "requested") for axis in self.written["axes"]
+        ]
         for axis in axes:
             if axis.key in ("seed", "case") or axis.key.startswith(("sweep.", "tune.", "case.")):
                 raise ScenarioError(f"{axis.key} cannot vary: it is not a setting\n  expected keys of the scenario")
@@ -262,12 +268,15 @@ class Work:
 
     def budget(self, asked: int | str | None, jobs: int, store: Store) -> int | None:
         """Return the number of runs of a budget. A store keeps the number, so a continued search has the same."""
-        if not isinstance(asked, str) or asked.isdigit():
-            runs = None if asked is None else int(asked)
-        else:
-            known = store.noted(f"budget {asked}")
-            runs = known if known is not None else _runs(asked, self.run_s(), jobs)
-            store.note(f"budget {asked}", runs)
+        if asked is None or not _is_time(asked):
+            return self.checked_budget(_runs(asked, 1, jobs))
+        known = store.noted(f"budget {asked}")
+        runs = known if known is not None else _runs(asked, self.run_s(), jobs)
+        store.note(f"budget {asked}", runs)
+        return self.checked_budget(runs)
+
+    def checked_budget(self, runs: int | None) -> int | None:
+        """Return a budget unless it is too small for rungs and a confirmation."""
         least = self.cost(2 * LEAST) + 2 * LOOKS[0] * len(self.conditions)
         if runs is not None and runs < least:
             raise BentpipeError(f"a budget of {runs} runs\n  expected at least {least}: rungs and a confirmation")
@@ -316,14 +325,19 @@ class Work:
 
 def _runs(budget: int | str | None, run_s: float, jobs: int) -> int | None:
     """Convert a budget to a number of runs."""
-    if budget is None or isinstance(budget, int):
-        return budget
-    time_ = _MINUTES.fullmatch(budget.strip())
-    if budget.strip().isdigit():
-        return int(budget)
+    if budget is None:
+        return None
+    text = str(budget).strip()
+    time_ = _MINUTES.fullmatch(text)
+    if text.isdecimal():
+        return int(text)
     if time_ is None:
         raise BentpipeError(f"budget = {budget!r}\n  expected a number of runs, or a time such as 10min")
     return int(float(time_[1]) * _SECONDS[time_[2]] * jobs / max(run_s, 1e-3))
+
+
+def _is_time(budget: int | str) -> bool:
+    return isinstance(budget, str) and _MINUTES.fullmatch(budget.strip()) is not None
 
 
 class _Told:
