@@ -33,7 +33,7 @@ class Experiment(ABC):
                 self.replications = ui.number("Replications", value=5, min=1, max=REPLICATIONS_MAX, precision=0)
                 self.replications.props("dense outlined").classes("page-narrow")
                 self.metric = ui.select(_metrics(), value="goodput", label="Metric", with_input=True)
-                self.metric.props("dense outlined options-dense").classes("page-medium")
+                self.metric.props("dense outlined options-dense").classes("page-grow")
                 ui.button("Start", icon="play_arrow", on_click=self.start).props("dense no-caps unelevated").mark(
                     f"start-{self.kind}"
                 )
