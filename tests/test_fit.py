@@ -361,3 +361,13 @@ def test_the_command_of_a_result_repeats_it(tmp_path):
     found = bp.fit(path, columns={"lag": "rtt:ms"}, stamps="send", network="none", held_out=False, check=False)
     done = CliRunner().invoke(app, [*shlex.split(found.command())[1:], "--json"])
     assert json.loads(done.output)["numbers"] == found.to_dict()["numbers"]
+
+
+@pytest.mark.parametrize("name", ['x"y', "a[b]c", "two  spaces", "new\nline", "back\\slash"])
+def test_any_name_of_a_file_gives_a_scenario_with_its_draws(fitted, tmp_path, name):
+    _, found = fitted
+    place = tmp_path / f"{name}.toml"
+    found.save(place, draws=2)
+    scenario = bp.load(place)
+    assert scenario.title == found.scenario.title
+    assert len(Work(scenario).conditions[-1].draws) == 2

@@ -382,3 +382,21 @@ def test_addresses_appear_in_no_output(tmp_path):
     found = bp.fit(paths, check=False)
     for address in ("192.0.2.1", "198.51.100.9"):
         assert address not in json.dumps(found.to_dict())
+
+
+OTHERS = [
+    *("{}", "[]", "3", '{"start": 1, "intervals": 2, "end": 3}'),
+    *('{"start": {}, "error": 5}', '{"round_trips": 1}', "a,b\n1,2\n"),
+]
+
+
+@pytest.mark.parametrize("kind", readers.KINDS)
+@pytest.mark.parametrize("text", OTHERS)
+def test_a_file_of_another_kind_than_asked_for_is_refused(tmp_path, kind, text):
+    with pytest.raises(FitError, match=r"^other(:\d+)?: "):
+        bp.fit(put(tmp_path, "other", text), kind=kind)
+
+
+def test_the_parts_that_a_file_lacks_are_named(tmp_path):
+    with pytest.raises(FitError, match="other: has no intervals and no end\n  expected an object with start, "):
+        bp.fit(put(tmp_path, "other", '{"start": {}}'), kind="iperf3")

@@ -299,3 +299,9 @@ def test_a_space_of_more_points_than_an_index_can_count_is_sampled():
     space = work(vary, more=flows).space
     assert space.size == 3**50
     assert space.is_large
+
+
+@pytest.mark.parametrize("budget", ["9" * 5000, "9" * 400 + " min", "1.2.3min", "\u0663"])
+def test_a_budget_that_is_no_number_is_refused(budget):
+    with pytest.raises(BentpipeError, match="budget = "):
+        tune("geo-home", budget=budget)

@@ -217,3 +217,24 @@ def test_a_result_is_read_again_from_its_store(tmp_path):
     assert again.scenario.digest == found.content["recommended"]["digest"]
     assert np.all(again.table["change"].is_sorted())
     assert {"key", "how", "value"} <= set(again.effects.columns)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("/etc/*", "leaves the folder of the scenario"),
+        ("../*.csv", "leaves the folder of the scenario"),
+        ("", "leaves the folder of the scenario"),
+        ("none/*.csv", "has no such file"),
+        ("bytes.csv", "bytes.csv cannot be read: it is not CSV in UTF-8"),
+        ("long.csv", "long.csv cannot be read: it is not CSV in UTF-8"),
+        ("other.csv", "other.csv has no column of a trace"),
+    ],
+)
+def test_draws_are_files_of_the_scenario_with_its_columns(tmp_path, pattern, message):
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe,a\n")
+    (tmp_path / "long.csv").write_text("x" * 200_000)
+    (tmp_path / "other.csv").write_text("time_s,rtt_ms\n0,1\n")
+    text = f"{SCENARIO}[tune.condition.drawn]\ndraws = {json.dumps(pattern)}\n"
+    with pytest.raises(bp.errors.BentpipeError, match=message):
+        Work(bp.loads(text, folder=tmp_path))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -69,7 +71,7 @@ def draw_file(trace: Trace) -> str:
 def text_of(parts: Parts, folder: str, head: Sequence[str], flows: str, title: str, duration_s: float) -> str:
     """Write the scenario. `folder` has the traces, `flows` is TOML text."""
     lines = [f"# {_plain(line)}" for line in head]
-    lines += ["", f'title = "{_quoted(title)}"', f'duration = "{duration_s:g} s"', ""]
+    lines += ["", f"title = {_text(_plain(title))}", f'duration = "{duration_s:g} s"', ""]
     lines += ["[link.path]", 'from = "server"', 'to = "terminal"', ""]
     for direction in ("forward", "reverse"):
         lines += [f"[link.path.{direction}]"]
@@ -90,12 +92,12 @@ def _direction(parts: Parts, direction: str, folder: str) -> list[tuple[str, str
         said = said if direction == "forward" else "Half of the least round trip; the other half is forward."
         found.append((said, f'delay = "{1e3 * float(delays[0]):.6g} ms"'))
     else:
-        found.append((said, f'delay = {{ file = "{folder}/delay.csv", column = "{column}" }}'))
+        found.append((said, f'delay = {{ file = {_text(f"{folder}/delay.csv")}, column = "{column}" }}'))
     rate = numbers[f"rate {direction}"]
     word = {"assumed": "ASSUMED: ", "lower bound": "LOWER BOUND: ", "fitted": f"{rate.text}; "}[rate.kind]
     value = f'rate = "{_number((rate.value or 0) / 1e6)} Mbit/s"'
     if direction == "forward" and trace.rate_bps is not None:
-        value = f'rate = {{ file = "{folder}/rate.csv", column = "rate_mbps" }}'
+        value = f'rate = {{ file = {_text(f"{folder}/rate.csv")}, column = "rate_mbps" }}'
     found.append((f"{word}{rate.how.removeprefix('lower bound: ')}.", value))
     queue = numbers.get(f"queue {direction}")
     if queue is None or not queue.value:
@@ -172,8 +174,9 @@ def _plain(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def _quoted(text: str) -> str:
-    return _plain(text).replace("\\", "\\\\").replace('"', '\\"')
+def _text(text: str) -> str:
+    """Return a text of TOML."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _wrapped(text: str) -> list[str]:
@@ -194,7 +197,7 @@ def search(folder: str, *, is_drawn: bool) -> str:
     """Return the table of a search for settings, which has each draw of the traces as a condition."""
     lines = ["", "# The search of bentpipe tune.", "[tune]", 'objective = { "goodput:transfer" = 1 }']
     if is_drawn:
-        lines += ["", "[tune.condition.drawn]", f'draws = "{folder}/draws/*.csv"']
+        lines += ["", "[tune.condition.drawn]", f"draws = {_text(glob.escape(folder) + '/draws/*.csv')}"]
     return "\n".join([*lines, ""])
 
 

@@ -88,10 +88,15 @@ def common_keys(cases: Iterable[Collection[str]]) -> set[str]:
     return set.intersection(*found) if found else set()
 
 
+def parsed(text: str, form: str) -> dict[str, Any]:
+    """Return the text of a scenario, `toml` or `json`, as plain data."""
+    found: dict[str, Any] = json.loads(text) if form == "json" else tomllib.loads(text)
+    return found
+
+
 def case_keys(text: str, form: str) -> list[list[str]]:
     """Return the dotted keys that each case of a scenario file sets."""
-    content = json.loads(text) if form == "json" else tomllib.loads(text)
-    return [[*_dotted(case)] for case in content.get("case", {}).values()]
+    return [[*_dotted(case)] for case in parsed(text, form).get("case", {}).values()]
 
 
 def _dotted(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
@@ -119,10 +124,9 @@ def unread(tables: Collection[str]) -> tuple[str, ...]:
 
 def content(scenario: Scenario) -> dict[str, Any]:
     """Return the content of a scenario with the entries of its file, which may have a `count`."""
-    text, form = scenario.written
     found = scenario.to_dict()
     try:
-        read: dict[str, Any] = json.loads(text) if form == "json" else tomllib.loads(text)
+        read = parsed(*scenario.written)
     except ValueError:
         return found
     for table in ("link", "flow"):

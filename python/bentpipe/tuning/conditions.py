@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import csv
-import json
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe import files
 from bentpipe.errors import BentpipeError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from bentpipe.scenario.overrides import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,12 +78,24 @@ def _draws(scenario: Scenario, condition: Mapping[str, Any]) -> tuple[Sets, ...]
         return ()
     if folder is None:
         raise BentpipeError(f"draws = {pattern!r} of a scenario without a folder\n  expected a scenario from a file")
-    files = sorted(Path(folder).glob(pattern))
-    if not files:
+    found = _inside(Path(folder), pattern)
+    if not found:
         raise BentpipeError(f"draws = {pattern!r}: {folder} has no such file\n  expected files that bentpipe fit wrote")
-    text, form = scenario.written
-    traces = list(_traces(json.loads(text) if form == "json" else tomllib.loads(text)))
-    return tuple(_placed(path, folder, traces, pattern) for path in files)
+    traces = list(_traces(parsed(*scenario.written)))
+    return tuple(_placed(path, folder, traces, pattern) for path in found)
+
+
+def _inside(folder: Path, pattern: str) -> list[Path]:
+    """List the files of a pattern, in order. They are below the folder of the scenario, as all its files."""
+    try:
+        if ".." in Path(pattern).parts:
+            raise ValueError
+        return sorted(path for path in folder.glob(pattern) if path.is_file())
+    except (ValueError, NotImplementedError):
+        raise BentpipeError(
+            f"draws = {pattern!r}: the pattern leaves the folder of the scenario\n"
+            "  expected a pattern such as path.data/draws/*.csv"
+        ) from None
 
 
 def _traces(content: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -105,9 +112,15 @@ def _traces(content: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def _placed(path: Path, folder: str, traces: Sequence[tuple[str, str]], pattern: str) -> Sets:
     """Return the overrides that replace each trace by the column of its name in a draw."""
-    with path.open(newline="", encoding="utf-8") as file:
-        columns = set(next(csv.reader(file), []))
     name = str(path.relative_to(folder))
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            columns = set(next(csv.reader(file), []))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        why = files.reason(error) if isinstance(error, OSError) else "it is not CSV in UTF-8"
+        raise BentpipeError(
+            f"draws = {pattern!r}: {name} cannot be read: {why}\n  expected files that bentpipe fit wrote"
+        ) from None
     sets = [(f"{key}.file", name) for key, column in traces if column in columns]
     if not sets:
         known = ", ".join(f"{key} (column {column})" for key, column in traces) or "none"

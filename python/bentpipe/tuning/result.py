@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +14,10 @@ from bentpipe.experiment.common.commands import own
 from bentpipe.experiment.store.store import Store
 from bentpipe.formatting import choice
 from bentpipe.scenario.editing import steps
+from bentpipe.scenario.overrides import parsed
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.tuning.confirming import BETTER, LOOKS
 from bentpipe.version import __version__
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     import os
@@ -344,8 +339,7 @@ def _same(classes: Sequence[Sequence[Point]]) -> list[dict[str, Any]]:
 def default_of(scenario: Scenario, key: str) -> Any:
     """Return the value of a key in a scenario without changes, as written if it is; None if it has none."""
     path = steps(key)
-    text, form = scenario.written
-    written: Any = json.loads(text) if form == "json" else tomllib.loads(text)
+    written: Any = parsed(*scenario.written)
     for step in path:
         written = written.get(step) if isinstance(written, dict) else None
     if written is not None and not any(key.startswith(other) for other, _ in scenario.sets):

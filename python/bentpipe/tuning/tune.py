@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 TIMED = 2
 """Runs of the default that are timed for a plan."""
-_MINUTES = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h)")
+_MINUTES = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|min|h)", re.ASCII)
+_RUNS = re.compile(r"\d{1,12}", re.ASCII)
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 
 
@@ -329,7 +330,7 @@ def _runs(budget: int | str | None, run_s: float, jobs: int) -> int | None:
         return None
     text = str(budget).strip()
     time_ = _MINUTES.fullmatch(text)
-    if text.isdecimal():
+    if _RUNS.fullmatch(text):
         return int(text)
     if time_ is None:
         raise BentpipeError(f"budget = {budget!r}\n  expected a number of runs, or a time such as 10min")

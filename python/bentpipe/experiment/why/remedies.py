@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +11,7 @@ from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.experiment.common.commands import given_in_python, has_file, own, spelled_arguments
 from bentpipe.experiment.why.explanation import listed
 from bentpipe.experiment.why.spent import entries_of, kind_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from bentpipe.scenario.overrides import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -217,9 +211,7 @@ def _ideas(scenario: Scenario, flows: Sequence[FlowTime]) -> Iterator[_Idea]:
 
 def _written_flows(scenario: Scenario) -> set[str]:
     """Return the entries in the text of the scenario."""
-    text, form = scenario.written
-    content = json.loads(text) if form == "json" else tomllib.loads(text)
-    return set(content.get("flow", {}))
+    return set(parsed(*scenario.written).get("flow", {}))
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from bentpipe.fitting.readers.opening import Asked, Source
 
 UNITS = {"ms": 1e-3, "s": 1.0, "Mbits/s": 1e6, "Mbit/s": 1e6, "Kbits/s": 1e3, "bits/s": 1.0}
+PARTS = ("x_values", "results", "metadata")
 TRIPS, RATES = ("ms", "s"), ("Mbits/s", "Mbit/s", "Kbits/s", "bits/s")
 
 
 def recognises(source: Source) -> bool:
     """Whether it is JSON with the parts of a data file."""
-    return source.has("x_values", "results", "metadata")
+    return source.has(*PARTS)
 
 
 def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     """Read the first series of round trips, and the sums of each direction."""
-    content = source.json(faults)
+    content = source.json(faults, *PARTS)
     if content is None:
         return Measured()
     axis, results, about = content["x_values"], content["results"], content["metadata"]

@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
 STREAMS_MAX = 128
 """Limit of iperf3."""
+PARTS = ("start", "intervals", "end")
 FIELDS = ("start", "seconds", "bytes", "retransmits", "lost_packets", "packets")
 
 
 def recognises(source: Source) -> bool:
     """Whether it is JSON with the parts of a test."""
-    return source.has("start", "intervals", "end") or source.has("start", "error")
+    return source.has(*PARTS) or source.has("start", "error")
 
 
 def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     """Read a test. The client is at the terminal; with `-R`, data goes towards it."""
-    content = source.json(faults)
+    content = source.json(faults, *(() if source.has("start", "error") else PARTS))
     if content is None:
         return Measured()
     if "error" in content:

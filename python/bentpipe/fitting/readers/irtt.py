@@ -24,10 +24,10 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     """Read round trips. The upstream direction is the reverse one of the path."""
-    content = source.json(faults)
+    content = source.json(faults, "round_trips")
     if content is None:
         return Measured()
-    trips = content.get("round_trips")
+    trips = content["round_trips"]
     if not isinstance(trips, list):
         faults.wrong(source.name, f"round_trips is {shown(trips)}", "expected a list")
         return Measured()

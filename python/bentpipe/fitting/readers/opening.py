@@ -101,11 +101,13 @@ class Source:
             return all(f'"{key}"'.encode() in self.content for key in keys)
         return isinstance(content, dict) and all(key in content for key in keys)
 
-    def json(self, faults: Faults) -> dict[str, Any] | None:
-        """Return the JSON object, or add its fault."""
+    def json(self, faults: Faults, *keys: str) -> dict[str, Any] | None:
+        """Return the JSON object that has these keys, or add its fault."""
         content, fault = self.parsed
         if fault is None and not isinstance(content, dict):
             fault = (self.name, "not a JSON object", "expected the output of a tool")
+        if fault is None and (missing := [key for key in keys if key not in content]):
+            fault = (self.name, f"has no {' and no '.join(missing)}", f"expected an object with {', '.join(keys)}")
         if fault is not None:
             faults.wrong(*fault)
             return None
