@@ -14,7 +14,7 @@ mod routes;
 use crate::ids::FlowId;
 use crate::record::RunResult;
 use crate::spec::{App, Datagrams, Downtimes, Gaps, Outage, Scenario, Timeline, Wait};
-use crate::Network;
+use crate::{Failure, Network, Trouble};
 use bentpipe_tcp::GiveUp;
 use bentpipe_units::{Duration, Rate};
 use proptest::prelude::*;
@@ -78,7 +78,12 @@ proptest! {
         let scenario = sketch.scenario();
         let entering = sketch.entering(&scenario);
         let probes = || sketch.probes(scenario.nodes.len());
-        let (result, left) = ports::run(&scenario, probes(), &entering);
+        let (result, left) = match ports::run(&scenario, probes(), &entering) {
+            // A proxy that forgets a connection leaves two ends with other numbers. RFC 9293 §3.10.7.4 answers all that is not
+            // acceptable, so without a delay between them they answer each other for ever, and so would the naive engine.
+            Err(Failure { what: Trouble::Endless, .. }) => return Err(TestCaseError::reject("without end")),
+            other => other.unwrap_or_else(|failure| panic!("{failure}")),
+        };
         let (expected, expected_left) = reference::run(&scenario, sketch.seed, probes(), &entering);
         prop_assert_eq!(left, expected_left);
         prop_assert_eq!(&result.links, &expected.links);
@@ -111,7 +116,7 @@ proptest! {
         let entering = ports::recorded(&scenario, flow, spec);
         let expected = run(&scenario);
         scenario.flows[flow].app = Arc::new(App::Port);
-        let (result, _) = ports::run(&scenario, Vec::new(), &entering);
+        let (result, _) = ports::run(&scenario, Vec::new(), &entering).unwrap_or_else(|failure| panic!("{failure}"));
         prop_assert_eq!(&result.links, &expected.links);
         prop_assert_eq!(&result.drops, &expected.drops);
         prop_assert_eq!(&result.datagrams, &expected.datagrams);

@@ -4,7 +4,7 @@ use super::draw::Dice;
 use super::random::Sketch;
 use crate::ids::{FlowId, NodeId, PathId};
 use crate::middlebox::Middlebox;
-use crate::network::{Network, PortId};
+use crate::network::{Failure, Network, PortId};
 use crate::record::RunResult;
 use crate::spec::{App, Datagrams, Scenario};
 use crate::traffic::send_times_of;
@@ -47,12 +47,13 @@ pub(super) fn recorded(scenario: &Scenario, flow: FlowId, spec: Datagrams) -> Ve
     times.take_while(|&at| at <= end).map(|at| (at, PathId::there(flow), size)).collect()
 }
 
-/// Runs an open network. Its clock advances in steps, and some packets enter while it runs.
+/// Runs an open network. Its clock advances in steps, and some packets enter while it runs. Fails if middleboxes answer each
+/// other without end.
 pub(super) fn run(
     scenario: &Scenario,
     own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,
     entering: &[Entering],
-) -> (RunResult, Vec<Left>) {
+) -> Result<(RunResult, Vec<Left>), Failure> {
     let mut network = Network::build_with(&Arc::new(scenario.clone()), scenario.seed, own);
     let given_in_time = scenario.seed % 2 == 0;
     let mut left = Vec::new();
@@ -62,7 +63,7 @@ pub(super) fn run(
         }
         let bytes = vec![index as u8; size as usize].into_boxed_slice();
         if let Err(refused) = network.inject(at, PortId::of(path), size, HEADER_LEN, bytes) {
-            panic!("{refused}: {:?}", network.finish().err());
+            return Err(network.finish().err().unwrap_or_else(|| panic!("{refused}")));
         }
     }
     while network.next_wakeup() != Time::NEVER {
@@ -70,5 +71,5 @@ pub(super) fn run(
         left.extend(network.drain().into_iter().map(|packet| (packet.at, packet.port.path().reverse(), packet.size)));
     }
     network.run_until(Time::NEVER);
-    (network.finish().unwrap_or_else(|failure| panic!("{failure}")), left)
+    network.finish().map(|result| (result, left))
 }
