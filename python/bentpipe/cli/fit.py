@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-KINDS = ("ping", "irtt", "flent", "iperf3", "ss", "dish", "csv")
+KINDS = ("ping", "irtt", "flent", "iperf3", "ss", "dish", "csv", "pcap")
 NETWORKS = ("starlink", "none")
 CHARTS = ("all", "delay", "quantiles")
 DIFFERS = 3

@@ -58,9 +58,9 @@ def fit(
     ----------
     data : path or paths
         Records of one path: ping (best with `-D`), irtt, Flent, iperf3 (`-J`), repeated `ss -tin`, CSV, histories of a
-        Starlink dish; as they are, or compressed by gz or xz.
+        Starlink dish, captures of the sender (pcap, pcapng); as they are, or compressed by gz or xz.
     kind : str, optional
-        `ping`, `irtt`, `flent`, `iperf3`, `ss`, `dish` or `csv`. Default: by the content of each file.
+        `ping`, `irtt`, `flent`, `iperf3`, `ss`, `dish`, `csv` or `pcap`. Default: by the content of each file.
     columns : mapping, optional
         Unit of a CSV column without one, `{"rtt": "ms"}`, or meaning and unit, `{"lag": "rtt:ms"}`.
     stamps : str
