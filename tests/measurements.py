@@ -108,7 +108,7 @@ def segment(out, sequence, number, size=0, flags=16, at=0.0, echo=0.0, options=b
 
 
 def transfer(seconds=5.0, stamps=True, first=2**32 - 100_000):
-    """Packets of a transfer as its sender sees them, with their times: a constant rate, and three segments lost once."""
+    """Packets of a transfer as its sender sees them, with their times: a constant rate, and three losses."""
     mss = struct.pack(">BBH", 2, 4, 1460)
     seen = [
         (0.0, segment(False, 7, 0, flags=2, options=mss, stamps=stamps)),

@@ -31,9 +31,6 @@ POINTS_MAX = 400
 """Largest number of points of the slope, which looks at all pairs."""
 BEST = 5
 """Joined intervals of the largest mean that is a lower bound: data behind a repaired hole arrives at one time."""
-HEADERS = 52
-"""Bytes of IPv4 and TCP headers with timestamps."""
-UDP_HEADERS = 28
 MSS = 1448
 UDP_LOSS = 0.01
 """Least share of lost datagrams if UDP has filled the path."""
@@ -79,6 +76,11 @@ class Capacity:
     queue_how: str = ""
     loss: Value | None = None
 
+    @property
+    def is_below(self) -> bool:
+        """Whether the transfer was seen to stay below the rate, so that losses limit it."""
+        return self.is_bound and self.elasticity is not None
+
 
 def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     """Estimate the rate and the queue from one transfer. Without probes, its least round trip is the base."""
@@ -95,8 +97,7 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     if not known.any():
         return _bound(load, overhead, None, NO_WINDOW, remedy=OF_SENDER)
     # A transfer during other hours may have had a shorter path.
-    least_s = float(load.srtt_s[known].min())
-    base_s = least_s if base_s is None else min(base_s, least_s)
+    base_s = load.least_s if base_s is None else min(base_s, load.least_s)
     waiting = known & (load.srtt_s - base_s > max(WAITING_S, WAITING_SHARE * base_s))
     elasticity = _elasticity(load.cwnd_bytes[waiting], load.rate_bps[waiting])
     if elasticity is None:
@@ -138,7 +139,7 @@ def _coarse(load: Load) -> Load:
 
 def _overhead(load: Load) -> float:
     mss = load.mss or MSS
-    return (mss + HEADERS) / mss
+    return (mss + load.headers) / mss
 
 
 def _elasticity(windows: Array, rates: Array) -> float | None:
@@ -201,13 +202,18 @@ def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple
     falls = late & (windows[1:] < FALL * windows[:-1])
     held = rate_bps * base_s / 8
     before = windows[:-1][falls] * overhead - held
-    waits = (load.srtt_s - base_s) * rate_bps / 8
+    # A smoothed round trip lags, so that of slow start tells little. That of single segments is exact at any time.
     settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
-    waited = float(np.nanmax(waits[settled])) if settled.any() else float(np.nanmax(waits))
+    if load.longest_s is not None or not settled.any():
+        settled = np.ones(len(settled), dtype=np.bool_)
+    waits = ((load.srtt_s if load.longest_s is None else load.longest_s) - base_s) * rate_bps / 8
+    waited = float(np.nanmax(waits[settled]))
     best = max(float(before.max()) if len(before) else 0.0, waited)
     if best <= 0:
         return None, ""
     points = [max(float(each), 0.0) for each in before] or [waited]
+    if not len(before) and load.retransmits is not None and np.nansum(load.retransmits[settled]) == 0:
+        return Value(best, best, np.inf), "lower bound: longest round trip; the queue lost no segment"
     how = f"window at {len(before)} reductions" if len(before) else "longest round trip; no reduction"
     return Value(best, min(*points, best), max(*points, best)), how
 
@@ -218,7 +224,7 @@ def _of_datagrams(load: Load, slots: Slots | None) -> Capacity:
     lost = np.zeros(len(load.packets)) if load.lost is None else np.nan_to_num(load.lost)
     arrived = np.maximum(load.packets - lost, 1)
     payload = float(np.median(load.bytes / arrived))
-    overhead = (payload + UDP_HEADERS) / payload if payload > 0 else 1.0
+    overhead = (payload + load.headers) / payload if payload > 0 else 1.0
     if lost.sum() < UDP_LOSS * load.packets.sum():
         return _bound(load, overhead, None, "fewer than 1 % of the datagrams were lost")
     full = lost > 0

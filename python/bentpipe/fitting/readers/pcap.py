@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe.fitting.measured import BACK_MAX, INTERVALS_MIN, PROBES_MIN, UNIX_MAX_S, Load, Measured, probes_of
+from bentpipe.fitting.measured import (
+    BACK_MAX,
+    HEADERS,
+    INTERVALS_MIN,
+    PROBES_MIN,
+    UNIX_MAX_S,
+    Load,
+    Measured,
+    probes_of,
+)
 from bentpipe.fitting.readers.captures import MAGICS, RecordError, packets
 from bentpipe.fitting.readers.senders import STEP_S, Sender
 
@@ -33,7 +42,8 @@ SHARE_MIN = 0.05
 MISSED_MAX = 0.01
 """Largest share of missed bytes without a note."""
 EDGE = 1e-3
-"""Share of the bytes at both ends that is left out: a connection may begin and end with a pause."""
+PAUSE_S = 1.0
+"""Share of the bytes at both ends, and shortest pause, that are left out together."""
 SPAN_MAX = 1_000_000
 """Largest number of intervals of a transfer: 28 hours."""
 BACK_S = 1e-3
@@ -48,8 +58,6 @@ REQUESTS, ANSWERS = {(ICMP, 8), (ICMP6, 128)}, {(ICMP, 0), (ICMP6, 129)}
 FIN, SYN, ACK = 1, 2, 16
 MSS = 1448
 """Payload of a full segment, if the SYNs are not in the capture."""
-STAMPS_BYTES = 12
-"""Bytes of the time stamps option in each segment, with padding."""
 
 
 def recognises(stream: Stream) -> bool:
@@ -68,8 +76,8 @@ def read(stream: Stream, asked: Asked, faults: Faults) -> Measured:
         for packet in packets(stream):
             seen.packet(*packet)
         broken = None
-    except RecordError as found:
-        broken = found
+    except RecordError as error:
+        broken = error
     if (excess := stream.excess) is not None:
         faults.wrong(stream.name, *excess)
         return Measured()
@@ -139,13 +147,15 @@ class _Seen:
             if is_part or kind not in (TCP, ICMP, ICMP6):
                 self.others += 1
             elif kind == TCP:
-                self._segment(at, data, begin, end, source, target)
+                self._segment(at, data, (place, begin, end), source, target)
             else:
                 self._echo(at, data, begin, kind, source, target)
         except (IndexError, struct.error):
             self.cut += 1
 
-    def _segment(self, at: float, data: bytes, begin: int, end: int, source: bytes, target: bytes) -> None:
+    def _segment(self, at: float, data: bytes, places: tuple[int, int, int], source: bytes, target: bytes) -> None:
+        """Add a segment, by the places of its IP header, its TCP header and its end."""
+        place, begin, end = places
         sequence, number, words, flags = unpack_from(">IIBB", data, begin + 4)
         behind = begin + (words >> 4) * 4
         size = end - behind
@@ -164,7 +174,9 @@ class _Seen:
             return
         if flags & SYN:
             sender.begin(sequence)
-            sender.mss, sender.has_stamps = mss, stamp != 0
+            sender.mss = mss
+        if size:
+            sender.headers, sender.options = behind - place, behind - begin - 20
         # SYN and FIN have a number each.
         size += (flags & SYN != 0) + (flags & FIN != 0)
         if size:
@@ -260,7 +272,7 @@ class _Seen:
             )
             return []
         senders = [each for _, each in chosen]
-        of_bytes, of_repeats, window, srtt_s = _series(senders, first, last)
+        of_bytes, of_repeats, window, srtt_s, longest_s = _series(senders, first, last)
         peers = [self._senders.get(_reversed(key)) for key, _ in chosen]
         mss = min((_mss(each, peer) for (_, each), peer in zip(chosen, peers, strict=True)), default=0)
         least_s = min(each.least_s for each in senders)
@@ -271,15 +283,24 @@ class _Seen:
             )
         elif np.isfinite(least_s):
             repeats = np.ceil(of_repeats / (mss or MSS))
-            state = {"srtt_s": srtt_s, "cwnd_bytes": window, "retransmits": repeats}
+            state = {"srtt_s": srtt_s, "cwnd_bytes": window, "retransmits": repeats, "trip_s": least_s}
+            state |= {"longest_s": longest_s}
             back_s = min((peer.least_s for peer in peers if peer is not None), default=np.inf)
             if NEAR_S <= back_s < np.inf:
                 notes.append(f"{name}: captured between the ends; the round trip is that of the part behind")
         notes += self._remarks(name, senders, len(every), asked)
-        begin_s = np.arange(first, last) * STEP_S
-        interval_s = np.full(last - first, STEP_S)
+        begin_s: Array = STEP_S * np.arange(first, last, dtype=np.float64)
+        interval_s: Array = np.full(last - first, STEP_S)
         whole = Load(
-            begin_s, interval_s, of_bytes, name, asked.direction, mss=mss or None, streams=len(senders), **state
+            begin_s,
+            interval_s,
+            of_bytes,
+            name,
+            asked.direction,
+            mss=mss or None,
+            headers=senders[0].headers or HEADERS["tcp"],
+            streams=len(senders),
+            **state,
         )
         return [whole]
 
@@ -301,23 +322,30 @@ class _Seen:
 
 
 def _busy(senders: Sequence[Sender]) -> tuple[int, int]:
-    """Return the intervals of nearly all data, without the first and the last, which are parts."""
-    numbers, carried = np.array(sorted((at, each[0]) for sender in senders for at, each in sender.bins.items())).T
-    shares = np.cumsum(carried) / carried.sum()
-    first, last = np.searchsorted(shares, (EDGE, 1 - EDGE))
-    return int(numbers[first]) + 1, int(numbers[last])
+    """Return the intervals of the transfer, without pauses at both ends. The last interval is a part, and left out."""
+    rows = sorted((at, each[0]) for sender in senders for at, each in sender.bins.items())
+    numbers, carried = np.array(rows).T
+    pauses = np.flatnonzero(np.diff(numbers) > PAUSE_S / STEP_S)
+    first, last = np.searchsorted(np.cumsum(carried) / carried.sum(), (EDGE, 1 - EDGE))
+    before, after = pauses[pauses < first], pauses[pauses >= last]
+    begin = int(before[-1]) + 1 if len(before) else 0
+    end = int(after[0]) if len(after) else -1
+    return int(numbers[begin]), int(numbers[end])
 
 
-def _series(senders: Sequence[Sender], first: int, last: int) -> tuple[Array, Array, Array, Array]:
-    """Return acknowledged bytes, repeated bytes, window and smoothed round trip of all senders by interval."""
+def _series(senders: Sequence[Sender], first: int, last: int) -> tuple[Array, Array, Array, Array, Array]:
+    """Return acknowledged bytes, repeated bytes, window, smoothed and longest round trip of all senders by interval."""
     carried, repeated = np.zeros(last - first), np.zeros(last - first)
+    longest = np.full(last - first, np.nan)
     window, trips, known = np.zeros(last - first), np.zeros(last - first), np.zeros(last - first)
     for each in senders:
-        values = np.full((last - first + 2, 4), np.nan)
-        for number, content in each.bins.items():
+        values = np.full((last - first, 5), np.nan)
+        for number, content in sorted(each.bins.items()):
             if first <= number < last:
                 values[number - first] = content
-        values = values[:-2]
+            elif number < first:
+                # The round trip so far, if nothing is seen in the first interval.
+                values[0, 3] = content[3]
         carried += np.nan_to_num(values[:, 0])
         repeated += np.nan_to_num(values[:, 1])
         # After a recovery, the window is known again; in an interval without acknowledgements, the round trip stays.
@@ -325,8 +353,10 @@ def _series(senders: Sequence[Sender], first: int, last: int) -> tuple[Array, Ar
         here = _held(values[:, 3])
         trips += np.nan_to_num(here)
         known += ~np.isnan(here)
+        longest = np.fmax(longest, values[:, 4])
     window[window == 0] = np.nan
-    return carried, repeated, window, np.divide(trips, known, out=np.full(len(trips), np.nan), where=known > 0)
+    mean = np.divide(trips, known, out=np.full(len(trips), np.nan), where=known > 0)
+    return carried, repeated, window, mean, longest
 
 
 def _held(values: Array) -> Array:
@@ -345,8 +375,7 @@ def _mss(sender: Sender, peer: Sender | None) -> int:
     """Return the payload of a full segment; 0 if the SYNs are not in the capture."""
     if peer is None or not sender.mss or not peer.mss:
         return 0
-    stamps = STAMPS_BYTES if sender.has_stamps and peer.has_stamps else 0
-    return max(min(sender.mss, peer.mss) - stamps, 1)
+    return max(min(sender.mss, peer.mss) - sender.options, 1)
 
 
 def _network(link: int, data: bytes) -> int:

@@ -27,16 +27,16 @@ class Sender:
     Attributes
     ----------
     bins : dict
-        Acknowledged bytes, repeated bytes, bytes in flight, smoothed round trip by number of the interval. The last
-        two are NaN if they are unknown; bytes in flight are those outside recoveries.
+        Acknowledged bytes, repeated bytes, bytes in flight, smoothed and longest round trip by number of the interval.
+        The last three are NaN if they are unknown; bytes in flight are those outside recoveries.
     least_s : float
         Least round trip; infinite without any.
     total, missed, copies : int
         Acknowledged bytes, bytes that the capture misses, and copies of segments.
     mss : int
         Announced in the SYN; 0 if it is not in the capture.
-    has_stamps : bool
-        Whether segments have time stamps.
+    headers, options : int
+        Bytes of all headers, and of the options of TCP, in the last segment with data.
     """
 
     __slots__ = (
@@ -52,10 +52,11 @@ class Sender:
         "_times",
         "bins",
         "copies",
-        "has_stamps",
+        "headers",
         "least_s",
         "missed",
         "mss",
+        "options",
         "total",
     )
 
@@ -63,7 +64,7 @@ class Sender:
         self.bins: dict[int, list[float]] = {}
         self.least_s = float("inf")
         self.total = self.missed = self.copies = self.mss = 0
-        self.has_stamps = False
+        self.headers = self.options = 0
         self._srtt_s = nan
         self._first = -1
 
@@ -141,11 +142,12 @@ class Sender:
                 if not is_clear:
                     is_first = echo != 0 and self._stamps[self._head] == echo
                     sent_s = self._times[self._head] if is_first else nan
-            if at > sent_s:
+            if at >= sent_s:
                 trip_s = at - sent_s
                 self.least_s = min(self.least_s, trip_s)
                 is_new = self._srtt_s != self._srtt_s
                 self._srtt_s = trip_s if is_new else (1 - GAIN) * self._srtt_s + GAIN * trip_s
+                here[4] = trip_s if here[4] != here[4] else max(here[4], trip_s)
         here[3] = self._srtt_s
         self._head = bisect_right(self._ends, reached, self._head)
         if self._head > WAITING_MAX:
@@ -156,7 +158,7 @@ class Sender:
         number = floor(at / STEP_S)
         found = self.bins.get(number)
         if found is None:
-            found = self.bins[number] = [0.0, 0.0, nan, self._srtt_s]
+            found = self.bins[number] = [0.0, 0.0, nan, self._srtt_s, nan]
         return found
 
 
