@@ -343,3 +343,24 @@ def test_a_path_of_real_packets_is_recovered_from_a_capture(tmp_path):
     assert found["base"].value == pytest.approx(0.050, rel=0.05)
     assert found["rate forward"].value == pytest.approx(20e6, rel=0.05)
     assert found["rate forward"].kind in ("fitted", "lower bound")
+
+
+def test_pieces_of_a_large_segment_are_repeated_one_by_one(tmp_path):
+    """With segmentation offload, a capture has large segments, whose pieces are repeated within a millisecond."""
+    mss = struct.pack(">BBH", 2, 4, 1460)
+    size, packets = 10 * 1448, []
+    packets.append((0.0, measurements.segment(False, 7, 0, flags=2, options=mss)))
+    packets.append((0.0, measurements.segment(True, 0, 8, flags=18, options=mss)))
+    packets.append((0.05, measurements.segment(False, 8, 1)))
+    for number in range(300):
+        at, begin = 0.1 + number * 0.0125, 1 + number * size
+        packets.append((at, measurements.segment(True, begin, 8, size, at=at)))
+        answered = at + 0.05
+        if number % 50 == 10:
+            pieces = [(at + 0.1 + place * 1e-4, begin + place * 1448) for place in range(10)]
+            packets += [(again, measurements.segment(True, first, 8, 1448, at=again)) for again, first in pieces]
+            answered = pieces[-1][0] + 0.05
+        packets.append((answered, measurements.segment(False, 8, begin + size, at=answered, echo=answered - 0.05)))
+    (load,) = read(tmp_path, measurements.pcap(sorted(packets, key=lambda each: each[0]))).loads
+    assert load.retransmits.sum() == 60
+    assert load.rate_bps.mean() == pytest.approx(8 * size / 0.0125, rel=0.05)

@@ -81,7 +81,7 @@ DIFFERS = 3
 )
 @click.option("--check/--no-check", default=True, show_default=True, help="Simulate the measurement on the scenario.")
 @click.option("--strict", is_flag=True, help=f"Exit with {DIFFERS} if the simulation differs from the measurement.")
-@click.option("--partial", is_flag=True, help="Read truncated compressed files as far as possible.")
+@click.option("--partial", is_flag=True, help="Read truncated compressed files and captures as far as possible.")
 @options.plot
 @options.chart(*CHARTS)
 @options.figure

@@ -39,6 +39,10 @@ OVERSHOOT_S = 4.0
 NO_WINDOW = "no window and no round trip in the file"
 OF_SENDER = "with --get-server-output"
 """With `-R`, only the server of iperf3 has the sender's window."""
+RARE = 0.99
+"""Quantile of the longest round trips of intervals that is the longest wait."""
+REPAIR = 3
+"""Intervals from a reduction of the window on in which its dropped segments are repeated."""
 FALL = 0.85
 """Share of the window that a reduction leaves at most."""
 
@@ -201,13 +205,17 @@ def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple
     late = load.begin_s[:-1] - load.begin_s[0] >= OVERSHOOT_S
     falls = late & (windows[1:] < FALL * windows[:-1])
     held = rate_bps * base_s / 8
-    before = windows[:-1][falls] * overhead - held
+    # Segments that the queue dropped are in the window, and were not in the queue.
+    dropped = np.zeros(len(windows)) if load.retransmits is None else np.nan_to_num(load.retransmits)
+    dropped = (load.mss or MSS) * np.convolve(dropped, np.ones(REPAIR))[REPAIR - 1 :]
+    before = (windows - dropped)[:-1][falls] * overhead - held
     # A smoothed round trip lags, so that of slow start tells little. That of single segments is exact at any time.
     settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
     if load.longest_s is not None or not settled.any():
         settled = np.ones(len(settled), dtype=np.bool_)
     waits = ((load.srtt_s if load.longest_s is None else load.longest_s) - base_s) * rate_bps / 8
-    waited = float(np.nanmax(waits[settled]))
+    # An acknowledgement may be delayed alone, and its round trip is then none of the queue.
+    waited = float(np.nanquantile(waits[settled], 1.0 if load.longest_s is None else RARE))
     best = max(float(before.max()) if len(before) else 0.0, waited)
     if best <= 0:
         return None, ""

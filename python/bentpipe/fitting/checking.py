@@ -161,4 +161,4 @@ def held_out(probes: Probes, slots: Slots, seed: int = 1) -> HeldOut | None:
     ours, theirs = (np.quantile(each.rtt_s[~each.is_lost], QUANTILES) for each in (second, first))
     low, middles, high = np.quantile(drawn, (BAND[0], 0.5, BAND[1]), axis=0)
     values = [tuple(map(float, each)) for each in (ours, middles, low, high, theirs)]
-    return HeldOut(QUANTILES, *values, int(second.duration_s / length))  # type: ignore[call-arg, arg-type]
+    return HeldOut(QUANTILES, *values, round(second.duration_s / length))  # type: ignore[call-arg, arg-type]

@@ -78,7 +78,7 @@ def fit(
     check : bool
         Whether the measurement is simulated on the fitted scenario.
     partial : bool
-        Whether the readable part of a truncated compressed file is enough.
+        Whether the readable part of a truncated compressed file or capture is enough.
     progress : callable or bool, optional
         Whether to show a bar, or a callable, as in `bentpipe.run`.
 

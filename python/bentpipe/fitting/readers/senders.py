@@ -12,6 +12,8 @@ COPY_S = 1e-3
 """A segment that is repeated sooner is a copy: the capture saw it at two interfaces. No retransmission is as fast."""
 WAITING_MAX = 1 << 16
 """Largest number of unacknowledged segments. Of more, the oldest are left out."""
+RECENT_MAX = 1024
+"""Largest number of segments that may have a copy."""
 GAIN = 1 / 8
 """Weight of a new round trip in the smoothed one (RFC 6298 §2)."""
 ROUND = 1 << 32
@@ -45,6 +47,7 @@ class Sender:
         "_head",
         "_highest",
         "_lowest",
+        "_recent",
         "_recover",
         "_repeated",
         "_srtt_s",
@@ -67,6 +70,8 @@ class Sender:
         self.headers = self.options = 0
         self._srtt_s = nan
         self._first = -1
+        self._recent: dict[tuple[int, int], float] = {}
+        """Times of the newest segments, by sequence number and size."""
 
     def begin(self, sequence: int) -> None:
         """Begin a connection, which may have the ports of an earlier one."""
@@ -83,11 +88,13 @@ class Sender:
         """Note a segment of `size` bytes of the sequence space."""
         if self._first < 0:
             self.begin(sequence)
+        if self._is_copy(at, sequence, size):
+            return
         begin = self._highest + _ahead(sequence, self._highest)
         end = begin + size
         if begin < self._highest:
             # A probe of a closed window, or a keep-alive, repeats one byte.
-            if size > 1 and not self._is_copy(at, begin, end):
+            if size > 1:
                 self._repeat(at, begin, end, stamp)
             begin = self._highest
         if end <= self._highest:
@@ -104,10 +111,13 @@ class Sender:
             flight = end - self._lowest
             here[2] = flight if here[2] != here[2] else max(here[2], flight)
 
-    def _is_copy(self, at: float, begin: int, end: int) -> bool:
-        place = bisect_left(self._ends, end, self._head)
-        is_copy = place < len(self._ends) and self._ends[place] == end and at - self._times[place] < COPY_S
+    def _is_copy(self, at: float, sequence: int, size: int) -> bool:
+        segment = sequence, size
+        is_copy = at - self._recent.get(segment, -COPY_S) < COPY_S
         self.copies += is_copy
+        if len(self._recent) > RECENT_MAX:
+            self._recent.clear()
+        self._recent[segment] = at
         return is_copy
 
     def _repeat(self, at: float, begin: int, end: int, stamp: int) -> None:
