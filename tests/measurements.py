@@ -163,7 +163,7 @@ def pcap(packets=None, order="<", fractions=10**6, link=101, before=b"", begin=1
 
 
 def pcapng(packets=None, order="<", exponent=None, link=101, before=b"", begin=1734546419, offset=0):
-    """The same in blocks: a section, an interface with its unit of times, packets."""
+    """A capture of packets in blocks: a section, an interface with its unit of times, packets."""
     packets = [*transfer(), *echoes()] if packets is None else packets
 
     def block(kind, content):

@@ -336,7 +336,14 @@ def test_a_delay_is_not_held_over_a_gap(tmp_path):
 
 @pytest.mark.parametrize(
     ("simulated", "verdict"),
-    [([10.5], "agrees"), ([12.0], "differs"), ([8.0, 16.0], "undecided"), ([12.0, 16.0], "differs")],
+    [
+        ([10.5], "agrees"),
+        ([12.0], "differs"),
+        ([8.0, 9.0, 12.0, 14.0, 16.0], "undecided"),
+        # Outside all runs, but no farther than one more run may be.
+        ([10.5, 12.0, 14.0, 16.0, 13.0], "undecided"),
+        ([13.0, 13.5, 14.0, 14.5, 15.0], "differs"),
+    ],
 )
 def test_a_transfer_among_runs_that_differ_a_lot_is_not_judged(simulated, verdict):
     assert checking.goodput("forward", 10.0, simulated).verdict == verdict
@@ -464,7 +471,7 @@ interval = "1 s"
     number = found.by_name["tcp loss forward"]
     assert number.value == pytest.approx(0.003, rel=0.5)
     assert f'error = {{ kind = "packet", rate = {number.value:.6g} }}' in found.text("path.data")
-    # The goodput has given the losses, so it is no check.
+    # The goodput has given the losses, so it is not checked.
     assert [each.quantity for each in found.check] == []
 
 

@@ -1,4 +1,4 @@
-"""Captures as measurements: both formats, their units and orders, what TCP and echo requests tell, and broken files."""
+"""Captures as measurements: both formats, units and orders, TCP, echo requests, and broken files."""
 
 import gzip
 import json

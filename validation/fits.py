@@ -224,11 +224,12 @@ def captures() -> None:
             found = bp.fit(Path(folder) / "run-server.pcapng", check=False)
         load, flow = found.loads[0], run.flows.row(0, named=True)
         rate = 8 * load.bytes.sum() / load.interval_s.sum()
-        trip_s = float(np.nanmedian(load.srtt_s))
+        trip_s, queue = float(np.nanmedian(load.srtt_s)), found.by_name.get("queue forward")
         errors = {
             "goodput": rate / flow["goodput_bps"] - 1,
             "retransmissions": load.retransmits.sum() / max(flow["retransmissions"], 1) - 1,
             "base": found.by_name["base"].value / (truth.rtt_ms / 1e3) - 1,
+            "queue": queue.value / truth.queue_bytes - 1 if queue and queue.kind == "fitted" else np.nan,
             "median smoothed round trip": trip_s / run.series("srtt_s")["srtt_s"].median() - 1,
         }
         shown = ", ".join(f"{name} {value:+.1%}" for name, value in errors.items())

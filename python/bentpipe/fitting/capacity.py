@@ -209,12 +209,12 @@ def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple
     dropped = np.zeros(len(windows)) if load.retransmits is None else np.nan_to_num(load.retransmits)
     dropped = (load.mss or MSS) * np.convolve(dropped, np.ones(REPAIR))[REPAIR - 1 :]
     before = (windows - dropped)[:-1][falls] * overhead - held
-    # A smoothed round trip lags, so that of slow start tells little. That of single segments is exact at any time.
+    # A smoothed round trip lags in slow start. The round trips of single segments are exact at any time.
     settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
     if load.longest_s is not None or not settled.any():
         settled = np.ones(len(settled), dtype=np.bool_)
     waits = ((load.srtt_s if load.longest_s is None else load.longest_s) - base_s) * rate_bps / 8
-    # An acknowledgement may be delayed alone, and its round trip is then none of the queue.
+    # An acknowledgement may be delayed alone, and its round trip is then longer than that of the queue.
     waited = float(np.nanquantile(waits[settled], 1.0 if load.longest_s is None else RARE))
     best = max(float(before.max()) if len(before) else 0.0, waited)
     if best <= 0:

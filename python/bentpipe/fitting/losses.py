@@ -132,7 +132,7 @@ def fit(probes: Probes, slots: Slots, seed: int = 1) -> Losses:
 def by_direction(probes: Probes, slots: Slots) -> dict[str, Losses]:
     """Fit the losses of each direction; empty unless the direction of each loss is known.
 
-    A probe goes from the terminal first. One that is lost there is no trial of the other direction.
+    A probe goes from the terminal first. A probe that is lost there does not reach the other direction.
     """
     if probes.lost_forward is None or probes.lost_reverse is None:
         return {}

@@ -35,7 +35,7 @@ class Parts:
     numbers: Mapping[str, Number]
     losses: Losses | None
     losses_by: Mapping[str, Losses]
-    """Losses by direction; empty if only those of the round trip are known."""
+    """Losses by direction; empty if the record does not have the direction of each."""
     shares: Mapping[str, float]
     """Share of the round trip's losses, by direction."""
     slots: Slots

@@ -68,7 +68,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         notes.append(f"{source.name}: of both directions, only the client's is read")
     if "server_output_text" in content:
         notes.append(f"{source.name}: the server's output is text, which is left out; its JSON needs iperf3 -s -J")
-    # An address tells the version of IP, and is written nowhere.
+    # The version of IP is in the form of an address, which is written nowhere.
     hosts = [_object(each) for each in start.get("connected") or [] if isinstance(start.get("connected"), list)]
     is_6 = any(":" in str(each.get("local_host")) for each in hosts)
     mss = number(start.get("tcp_mss_default", start.get("tcp_mss")))

@@ -141,7 +141,7 @@ class Stream:
     ----------
     name : str
     ending : str
-        How a compressed file ended too early, after the last piece; empty for a whole file.
+        Fault of a compressed file that ended too early, after its last piece; empty for a whole file.
     """
 
     def __init__(self, name: str, file: BinaryIO) -> None:

@@ -214,7 +214,7 @@ class _Seen:
 
     @property
     def lack(self) -> str:
-        """What the capture has, if it is not enough."""
+        """Content of a capture that has too little."""
         if self.count and len(self._links) and self.others == self.count:
             return f"{self.count:,} packets without IP; link types {', '.join(map(str, sorted(self._links)))}"
         if self.cut:
@@ -305,7 +305,7 @@ class _Seen:
         return [whole]
 
     def _remarks(self, name: str, senders: Sequence[Sender], count: int, asked: Asked) -> list[str]:
-        """Tell what was left out or taken for granted."""
+        """List assumptions, and packets that were left out."""
         notes = [f"{name}: the transfer is taken as {asked.direction} (`direction`)"]
         if len(self._senders) > 2 * count:
             notes.append(f"{name}: of {len(self._senders) // 2:,} connections, those with most bytes")
