@@ -39,6 +39,8 @@ OVERSHOOT_S = 4.0
 NO_WINDOW = "no window and no round trip in the file"
 OF_SENDER = "with --get-server-output"
 """With `-R`, only the server of iperf3 has the sender's window."""
+ELSEWHERE = 2
+"""Segments that are neither in the queue nor on the path: one is being sent, and one waits for its delayed ACK."""
 RARE = 0.99
 """Quantile of the longest round trips of intervals that is the longest wait."""
 REPAIR = 3
@@ -204,7 +206,7 @@ def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple
     windows = load.cwnd_bytes
     late = load.begin_s[:-1] - load.begin_s[0] >= OVERSHOOT_S
     falls = late & (windows[1:] < FALL * windows[:-1])
-    held = rate_bps * base_s / 8
+    held = rate_bps * base_s / 8 + ELSEWHERE * (load.mss or MSS) * overhead
     # Segments that the queue dropped are in the window, and were not in the queue.
     dropped = np.zeros(len(windows)) if load.retransmits is None else np.nan_to_num(load.retransmits)
     dropped = (load.mss or MSS) * np.convolve(dropped, np.ones(REPAIR))[REPAIR - 1 :]

@@ -357,15 +357,11 @@ def _inverted(found: Fit, say: Callable[[str], object], *, is_asked: bool) -> Fi
         say(f"the losses of {load.source}")
         length = min(float(load.interval_s.sum()), simulating.SEARCH_MAX_S)
         within = np.cumsum(load.interval_s) <= length + 1e-6
-        flow, measured_bps = (
-            simulating.transfer_of(load),
-            float(8 * load.bytes[within].sum() / load.interval_s[within].sum()),
-        )
+        measured_bps = float(8 * load.bytes[within].sum() / load.interval_s[within].sum())
 
-        def goodput(
-            ratio: float, seed: int, way: str = load.direction, flow: str = flow, length: float = length
-        ) -> float:
-            text = writing.text_of(parts.losing(way, ratio), simulating.FOLDER, [], flow, "Search", length)
+        def goodput(ratio: float, seed: int, load: Load = load, length: float = length) -> float:
+            flow, losing = simulating.transfer_of(load), parts.losing(load.direction, ratio)
+            text = writing.text_of(losing, simulating.FOLDER, [], flow, "Search", length)
             return simulating.goodput(text, content, (seed,))[0]
 
         searched = inverse.loss(goodput, measured_bps)

@@ -88,7 +88,8 @@ class _Cursor:
         self.begin = self._before + self._at
 
     def broken(self, message: str, expected: str) -> RecordError:
-        return RecordError(f"record {self.record:,} at byte {self.begin:,}", message, expected)
+        place = f"record {self.record:,} at byte {self.begin:,}" if self.record else "the file's head"
+        return RecordError(place, message, expected)
 
     def _fill(self, count: int) -> None:
         parts, size = [self._held[self._at :]], len(self._held) - self._at
@@ -120,7 +121,7 @@ def _of_pcap(cursor: _Cursor) -> Iterator[Packet]:
             raise cursor.broken(f"ends after {len(begin)} of 16 bytes", WHOLE)
         seconds, fraction, stored, length = record.unpack(begin)
         if fraction >= fractions:
-            raise cursor.broken(f"{fraction:,} is no fraction of a second", f"expected less than {fractions:,}")
+            raise cursor.broken(f"a fraction of {fraction:,}", f"expected less than {fractions:,}, which are a second")
         yield seconds + fraction / fractions, link, _stored(cursor, stored), length
         cursor.next()
 

@@ -12,6 +12,8 @@ COPY_S = 1e-3
 """A segment that is repeated sooner is a copy: the capture saw it at two interfaces. No retransmission is as fast."""
 WAITING_MAX = 1 << 16
 """Largest number of unacknowledged segments. Of more, the oldest are left out."""
+PIECES_MAX = 64
+"""Largest number of segments that one repeated segment covers: 64 KiB have 45 full ones."""
 RECENT_MAX = 1024
 """Largest number of segments that may have a copy."""
 GAIN = 1 / 8
@@ -125,7 +127,8 @@ class Sender:
             self._recover = self._highest
         self._bin(at)[1] += min(end, self._highest) - begin
         place = bisect_right(self._ends, begin, self._head)
-        while place < len(self._ends) and (place == 0 or self._ends[place - 1] < end):
+        last = min(place + PIECES_MAX, len(self._ends))
+        while place < last and (place == 0 or self._ends[place - 1] < end):
             self._times[place], self._stamps[place] = at, stamp
             self._repeated.add(self._ends[place])
             place += 1
@@ -143,12 +146,12 @@ class Sender:
         here[0] += reached - self._lowest
         self.total += reached - self._lowest
         self._lowest = reached
-        newest = bisect_left(self._ends, reached, self._head)
+        newest, passed = bisect_left(self._ends, reached, self._head), bisect_right(self._ends, reached, self._head)
         if newest < len(self._ends):
             sent_s = self._times[newest]
             if self._repeated:
                 is_clear = self._repeated.isdisjoint(self._ends[self._head : newest + 1])
-                self._repeated = {end for end in self._repeated if end > reached}
+                self._repeated.difference_update(self._ends[self._head : passed])
                 if not is_clear:
                     is_first = echo != 0 and self._stamps[self._head] == echo
                     sent_s = self._times[self._head] if is_first else nan
@@ -159,7 +162,7 @@ class Sender:
                 self._srtt_s = trip_s if is_new else (1 - GAIN) * self._srtt_s + GAIN * trip_s
                 here[4] = trip_s if here[4] != here[4] else max(here[4], trip_s)
         here[3] = self._srtt_s
-        self._head = bisect_right(self._ends, reached, self._head)
+        self._head = passed
         if self._head > WAITING_MAX:
             del self._ends[: self._head], self._times[: self._head], self._stamps[: self._head]
             self._head = 0
