@@ -486,6 +486,21 @@ def test_a_queue_that_lost_no_segment_is_a_lower_bound(tmp_path):
     assert math.isfinite(capacity.estimate(dataclasses.replace(made, retransmits=lossy), 0.050, None).queue_bytes.high)
 
 
+def test_round_trips_of_segments_give_the_queue_beside_a_rare_delay():
+    """20 Mbit/s and 125 kB behind 50 ms. In a recovery, the window is larger than the path and its queue."""
+    windows = np.concatenate([np.full(100, 400_000.0), np.tile(np.linspace(180_000, 255_000, 10), 30)])
+    waits_s = np.minimum((windows - 125_000) * 8 / 20e6, 0.05)
+    longest_s = 0.05 + waits_s + 1500 * 8 / 20e6
+    longest_s[200] += 0.04
+    made = load(windows, np.full(400, 20e6 * 1448 / 1500), 0.05 + waits_s, step=0.1)
+    made = dataclasses.replace(made, longest_s=longest_s, trip_s=0.05, retransmits=np.ones(400))
+    found = capacity.estimate(made, 0.050, None)
+    assert found.queue_bytes.value == pytest.approx(125_000, rel=0.02)
+    assert found.queue_bytes.low <= 125_000 <= found.queue_bytes.high
+    silent = capacity.estimate(dataclasses.replace(made, retransmits=np.zeros(400)), 0.050, None)
+    assert math.isinf(silent.queue_bytes.high)
+
+
 def test_the_held_out_half_tells_the_data_from_the_draws():
     """The second half is 30 % slower: the draws have the first half, and the miss is that of the data."""
     made, _ = stepped(15.0, 12.0, duration=840)

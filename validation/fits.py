@@ -215,7 +215,7 @@ def halves(folder: Path) -> None:
 
 def captures() -> None:
     """Read captures of simulated transfers, and compare them with the tables of the runs."""
-    worst = {"goodput": 0.0, "retransmissions": 0.0, "base": 0.0}
+    worst = {"goodput": 0.0, "retransmissions": 0.0, "base": 0.0, "queue": 0.0}
     series = {"record.series": ["srtt_s"], "record.interval": f"{STEP_S:g} s"}
     for seed, truth in enumerate(PATHS, 1):
         with tempfile.TemporaryDirectory() as folder:
@@ -235,7 +235,7 @@ def captures() -> None:
         shown = ", ".join(f"{name} {value:+.1%}" for name, value in errors.items())
         fitted = found.by_name["rate forward"]
         print(f"{truth.rate_mbps:g} Mbit/s, {truth.rtt_ms:g} ms: {shown}; rate {fitted.text} [{fitted.kind}]")
-        worst = {name: max(value, abs(errors[name])) for name, value in worst.items()}
+        worst = {name: float(np.fmax(value, abs(errors[name]))) for name, value in worst.items()}
     print("largest: " + ", ".join(f"{name} {value:.1%}" for name, value in worst.items()))
 
 

@@ -41,8 +41,9 @@ OF_SENDER = "with --get-server-output"
 """With `-R`, only the server of iperf3 has the sender's window."""
 ELSEWHERE = 2
 """Segments that are neither in the queue nor on the path: one is being sent, and one waits for its delayed ACK."""
-RARE = 0.99
-"""Quantile of the longest round trips of intervals that is the longest wait."""
+LESS_RARE, RARE = 0.98, 0.99
+"""Quantiles of the longest waits of intervals: a delayed ACK, or a busy host, makes a few longer."""
+NO_LOSS = "the queue lost no segment"
 REPAIR = 3
 """Intervals from a reduction of the window on in which its dropped segments are repeated."""
 FALL = 0.85
@@ -200,32 +201,43 @@ def _by_slot(load: Load, chosen: NDArray[np.bool_], overhead: float, slots: Slot
 
 
 def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple[Value | None, str]:
-    """Return the limit of the queue: the window before reductions less what the path holds, or the longest wait."""
+    """Return the limit of the queue: by the window before reductions, or by the longest wait."""
     assert load.cwnd_bytes is not None, "a full queue has windows"
     assert load.srtt_s is not None, "a full queue has round trips"
+    segment = (load.mss or MSS) * overhead
+    repeats = np.zeros(len(load.bytes)) if load.retransmits is None else np.nan_to_num(load.retransmits)
+    is_silent = load.retransmits is not None and not repeats.any()
+    if load.longest_s is not None:
+        return _waited((load.longest_s - base_s) * rate_bps / 8, segment, is_silent=is_silent)
     windows = load.cwnd_bytes
     late = load.begin_s[:-1] - load.begin_s[0] >= OVERSHOOT_S
     falls = late & (windows[1:] < FALL * windows[:-1])
-    held = rate_bps * base_s / 8 + ELSEWHERE * (load.mss or MSS) * overhead
     # Segments that the queue dropped are in the window, and were not in the queue.
-    dropped = np.zeros(len(windows)) if load.retransmits is None else np.nan_to_num(load.retransmits)
-    dropped = (load.mss or MSS) * np.convolve(dropped, np.ones(REPAIR))[REPAIR - 1 :]
-    before = (windows - dropped)[:-1][falls] * overhead - held
-    # A smoothed round trip lags in slow start. The round trips of single segments are exact at any time.
+    dropped = segment * np.convolve(repeats, np.ones(REPAIR))[REPAIR - 1 :]
+    held = rate_bps * base_s / 8 + ELSEWHERE * segment
+    before = (windows * overhead - dropped)[:-1][falls] - held
+    # A smoothed round trip lags in slow start.
     settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
-    if load.longest_s is not None or not settled.any():
-        settled = np.ones(len(settled), dtype=np.bool_)
-    waits = ((load.srtt_s if load.longest_s is None else load.longest_s) - base_s) * rate_bps / 8
-    # An acknowledgement may be delayed alone, and its round trip is then longer than that of the queue.
-    waited = float(np.nanquantile(waits[settled], 1.0 if load.longest_s is None else RARE))
+    settled = settled if settled.any() else ~settled
+    waited = float(np.nanmax((load.srtt_s - base_s)[settled])) * rate_bps / 8
     best = max(float(before.max()) if len(before) else 0.0, waited)
     if best <= 0:
         return None, ""
+    if not len(before) and load.retransmits is not None and not repeats[settled].any():
+        return Value(best, best, np.inf), f"lower bound: longest round trip; {NO_LOSS}"
     points = [max(float(each), 0.0) for each in before] or [waited]
-    if not len(before) and load.retransmits is not None and np.nansum(load.retransmits[settled]) == 0:
-        return Value(best, best, np.inf), "lower bound: longest round trip; the queue lost no segment"
     how = f"window at {len(before)} reductions" if len(before) else "longest round trip; no reduction"
     return Value(best, min(*points, best), max(*points, best)), how
+
+
+def _waited(waits: Array, segment: float, *, is_silent: bool) -> tuple[Value | None, str]:
+    """Return the limit of the queue by the longest waits of single segments, of which each includes its own sending."""
+    low, best, high = (float(each) for each in np.nanquantile(waits, (LESS_RARE, RARE, 1.0)))
+    if best <= segment:
+        return None, ""
+    if is_silent:
+        return Value(best - segment, best - segment, np.inf), f"lower bound: longest round trips of segments; {NO_LOSS}"
+    return Value(best - segment, max(low - 2 * segment, 0.0), high), "longest round trips of segments"
 
 
 def _of_datagrams(load: Load, slots: Slots | None) -> Capacity:
