@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 import shutil
 import sys
 import tempfile
@@ -287,6 +288,9 @@ def recovered(truth: Truth, found: bp.Fit) -> None:
         "rate forward": truth.rate_mbps * 1e6,
         "queue forward": truth.queue_bytes,
     }
+    for name, size in (("mean_good", 1.0), ("mean_bad", 1e-3), ("rate_bad", 1.0)):
+        if found_in := re.search(rf'{name} = "?([\d.]+)', truth.error):
+            truths[name] = size * float(found_in[1])
     for name, value in truths.items():
         number = found.by_name.get(name)
         if number is None or number.value is None:

@@ -40,11 +40,11 @@ WHOLE = "expected a whole capture"
 
 
 class RecordError(Exception):
-    """A record that cannot be read: its place, the fault, the expectation. Records after it have no known place."""
+    """A record that cannot be read, with its place. Records after it have no known place."""
 
-    def __init__(self, place: str, message: str, expected: str) -> None:
-        super().__init__(place, message, expected)
-        self.place, self.message, self.expected = place, message, expected
+    def __init__(self, text: str, place: str) -> None:
+        super().__init__(text)
+        self.place = place
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class _Cursor:
 
     def broken(self, message: str, expected: str) -> RecordError:
         place = f"record {self.record:,} at byte {self.begin:,}" if self.record else "the file's head"
-        return RecordError(place, message, expected)
+        return RecordError(f"{message}\n  {expected}", place)
 
     def _fill(self, count: int) -> None:
         parts, size = [self._held[self._at :]], len(self._held) - self._at

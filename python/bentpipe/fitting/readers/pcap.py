@@ -72,23 +72,25 @@ def read(stream: Stream, asked: Asked, faults: Faults) -> Measured:
     if not recognises(stream):
         faults.wrong(stream.name, f"begins with {stream.head[:4].hex(' ')}", "expected a capture: pcap or pcapng")
         return Measured()
+    fault: tuple[str, str, str] | None = None
     try:
         for packet in packets(stream):
             seen.packet(*packet)
-        broken = None
     except RecordError as error:
-        broken = error
+        message, _, expected = str(error).partition("\n  ")
+        fault = error.place, message, expected
     if (excess := stream.excess) is not None:
         faults.wrong(stream.name, *excess)
         return Measured()
-    if stream.ending and broken is None:
-        broken = RecordError("the end", f"the compressed file is {stream.ending}", "expected a whole capture")
-    if broken is not None and not (asked.is_partial and seen.count):
+    if stream.ending and fault is None:
+        fault = "the end", f"the compressed file is {stream.ending}", "expected a whole capture"
+    if fault is not None and not (asked.is_partial and seen.count):
+        place, message, expected = fault
         readable = f"; the first {seen.count:,} packets are readable, and `partial` takes them" if seen.count else ""
-        faults.wrong(f"{stream.name}: {broken.place}", broken.message, f"{broken.expected}{readable}")
+        faults.wrong(f"{stream.name}: {place}", message, f"{expected}{readable}")
         return Measured()
-    if broken is not None:
-        notes.append(f"{stream.name}: {broken.place}: {broken.message}; the {seen.count:,} packets before it are used")
+    if fault is not None:
+        notes.append(f"{stream.name}: {fault[0]}: {fault[1]}; the {seen.count:,} packets before it are used")
     if not seen.are_times_good(stream.name, faults):
         return Measured()
     before = faults.count
