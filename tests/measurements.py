@@ -2,6 +2,7 @@
 
 import json
 import random
+import struct
 
 TRIPS = 200
 LOST = {20, 21, 90}
@@ -81,6 +82,114 @@ def dish(count=TRIPS):
     return "\n".join(["t_utc_s,pop_ping_latency_ms,downlink_bps,uplink_bps", *rows]) + "\n"
 
 
+ENDS = (bytes([192, 0, 2, 1]), bytes([198, 51, 100, 9]))
+SEGMENT, TRIP_S, GAP_S = 1448, 0.050, 0.001287
+"""Payload, round trip, and time between segments: 9 Mbit/s."""
+MISSING = {100, 101, 900}
+"""Segments of the capture that are lost once."""
+
+
+def ip(out, protocol, content, size):
+    """An IPv4 packet from the first end or to it. `content` is stored, `size` is the payload behind it."""
+    source, target = ENDS if out else ENDS[::-1]
+    return (
+        struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(content) + size, 1, 0, 64, protocol, 0, source, target) + content
+    )
+
+
+def segment(out, sequence, number, size=0, flags=16, at=0.0, echo=0.0, options=b"", stamps=True):
+    """A segment of TCP. Time stamps are in milliseconds, from 1 on."""
+    if stamps:
+        options += struct.pack(">HBBII", 0x0101, 8, 10, int(1e3 * at) + 1, int(1e3 * echo) + 1 if echo else 0)
+    ports = (5201, 40_000) if out else (40_000, 5201)
+    words = (20 + len(options)) // 4
+    head = struct.pack(">HHIIBBHHH", *ports, sequence % 2**32, number % 2**32, words << 4, flags, 500, 0, 0)
+    return ip(out, 6, head + options, size)
+
+
+def transfer(seconds=5.0, stamps=True, first=2**32 - 100_000):
+    """Packets of a transfer as its sender sees them, with their times: a constant rate, and three losses."""
+    mss = struct.pack(">BBH", 2, 4, 1460)
+    seen = [
+        (0.0, segment(False, 7, 0, flags=2, options=mss, stamps=stamps)),
+        (0.0, segment(True, first, 8, flags=18, options=mss, stamps=stamps)),
+        (TRIP_S, segment(False, 8, first + 1, stamps=stamps)),
+    ]
+    sent, arrivals = {}, []
+    for number in range(int(seconds / GAP_S)):
+        at = 0.1 + number * GAP_S
+        sent[number] = at
+        arrivals.append((at + TRIP_S / 2, number, at))
+        if number in MISSING:
+            arrivals[-1] = (at + 1.5 * TRIP_S + 3 * GAP_S, number, at + TRIP_S + 3 * GAP_S)
+    for number, at in sent.items():
+        seen.append((at, segment(True, first + 1 + number * SEGMENT, 8, SEGMENT, at=at, stamps=stamps)))
+    got, expected, recent = set(), 0, 0.0
+    for at, number, of in sorted(arrivals):
+        if number in MISSING:
+            seen.append((of, segment(True, first + 1 + number * SEGMENT, 8, SEGMENT, at=of, stamps=stamps)))
+        got.add(number)
+        # The echoed stamp is of the segment at the left edge (RFC 7323).
+        recent = of if number == expected else recent
+        while expected in got:
+            expected += 1
+        answer = segment(False, 8, first + 1 + expected * SEGMENT, at=at, echo=recent, stamps=stamps)
+        seen.append((at + TRIP_S / 2, answer))
+    return sorted(seen, key=lambda each: each[0])
+
+
+def echoes(count=TRIPS, lost=LOST):
+    """Echo requests and answers, with their times."""
+    seen = []
+    for number in range(1, count + 1):
+        at = 6.0 + 0.1 * number
+        seen.append((at, ip(True, 1, struct.pack(">BBHHH", 8, 0, 0, 77, number), 56)))
+        if number not in lost:
+            trip = (50 + number % 7) / 1e3
+            seen.append((at + trip, ip(False, 1, struct.pack(">BBHHH", 0, 0, 0, 77, number), 56)))
+    return sorted(seen, key=lambda each: each[0])
+
+
+def pcap(packets=None, order="<", fractions=10**6, link=101, before=b"", begin=1734546419):
+    """A capture of packets with their times: all of a transfer, then echo requests."""
+    packets = [*transfer(), *echoes()] if packets is None else packets
+    magic = {10**6: 0xA1B2C3D4, 10**9: 0xA1B23C4D}[fractions]
+    parts = [struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 96, link)]
+    for at, packet in packets:
+        seconds, fraction = divmod(begin * fractions + round(at * fractions), fractions)
+        total = struct.unpack_from(">H", packet, 2)[0] + len(before)
+        parts.append(struct.pack(f"{order}IIII", seconds, fraction, len(before) + len(packet), total) + before + packet)
+    return b"".join(parts)
+
+
+def pcapng(packets=None, order="<", exponent=None, link=101, before=b"", begin=1734546419, offset=0):
+    """A capture of packets in blocks: a section, an interface with its unit of times, packets."""
+    packets = [*transfer(), *echoes()] if packets is None else packets
+
+    def block(kind, content):
+        content += bytes(-len(content) % 4)
+        size = struct.pack(f"{order}I", len(content) + 12)
+        return struct.pack(f"{order}I", kind) + size + content + size
+
+    options = b""
+    if exponent is not None:
+        options += struct.pack(f"{order}HHB3x", 9, 1, exponent)
+    if offset:
+        options += struct.pack(f"{order}HHq", 14, 8, offset)
+    units = 10**6 if exponent is None else 2 ** (exponent - 128) if exponent >= 128 else 10**exponent
+    parts = [block(0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1))]
+    parts.append(block(1, struct.pack(f"{order}HHI", link, 0, 96) + options))
+    # Names of hosts, and blocks of other programs, are left out by readers.
+    parts.append(block(4, bytes(8)))
+    parts.append(block(0x0BAD, b"anything"))
+    for at, packet in packets:
+        ticks = (begin - offset) * units + round(at * units)
+        total = struct.unpack_from(">H", packet, 2)[0] + len(before)
+        head = struct.pack(f"{order}IIIII", 0, ticks >> 32, ticks % 2**32, len(before) + len(packet), total)
+        parts.append(block(6, head + before + packet))
+    return b"".join(parts)
+
+
 EVERY = {
     "ping.txt": ping,
     "irtt.json": irtt,
@@ -89,6 +198,8 @@ EVERY = {
     "ss.txt": ss,
     "table.csv": csv,
     "dish.csv": dish,
+    "sent.pcap": pcap,
+    "sent.pcapng": pcapng,
 }
 
 

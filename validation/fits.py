@@ -2,6 +2,9 @@
 
     python -m validation.fits known             # 12 simulated paths with known parameters
     python -m validation.fits traces FOLDER     # recorded traces: starlink/ and oneweb/ of a folder
+    python -m validation.fits halves FOLDER     # recorded transfers: the second half predicted from the first
+    python -m validation.fits captures          # captures of the simulated paths beside the tables of their runs
+    python -m validation.fits emulated          # a known path with real programs; needs network namespaces
 
 Simulated paths are measured as real ones: a ping of 100 s, then a transfer of 60 s with the state of its sender. Real
 traces are compared with a simulated ping, and their second half with draws from the first.
@@ -10,6 +13,9 @@ traces are compared with a simulated ping, and their second half with draws from
 from __future__ import annotations
 
 import json
+import lzma
+import re
+import shutil
 import sys
 import tempfile
 import time
@@ -177,9 +183,127 @@ def traces(folder: Path) -> None:
             print(f"  {said}")
         if found.held_out is not None:
             held = found.held_out
-            for share, ours, drawn in zip(held.share, held.measured, held.drawn, strict=True):
-                apart = f"{drawn / ours - 1:+.0%}"
-                print(f"    p{100 * share:g}: second half {1e3 * ours:.1f} ms, drawn {1e3 * drawn:.1f} ms ({apart})")
+            for share, ours, drawn, first in zip(held.share, held.measured, held.drawn, held.first, strict=True):
+                print(
+                    f"    p{100 * share:g}: second half {1e3 * ours:.1f} ms; first half {1e3 * first:.1f} ms"
+                    f" ({first / ours - 1:+.0%}), drawn {1e3 * drawn:.1f} ms ({drawn / ours - 1:+.0%})"
+                )
+
+
+def halves(folder: Path) -> None:
+    """Predict the goodput of the second half of each recorded transfer from a fit of the first, of the same hour."""
+    for path in sorted((folder / "starlink").glob("*tcp*.csv.xz")):
+        head, *rows = lzma.decompress(path.read_bytes()).decode().splitlines()
+        middle, place = len(rows) // 2, head.split(",").index("bytes")
+        with tempfile.TemporaryDirectory() as place_of:
+            first = Path(place_of) / path.name.removesuffix(".xz")
+            first.write_text("\n".join([head, *rows[:middle]]))
+            try:
+                found = bp.fit(first, check=False, held_out=False)
+            except bp.errors.FitError as error:
+                print(f"{path.name}: {str(error).splitlines()[0]}")
+                continue
+        spans = [float(row.split(",")[head.split(",").index("interval_s")]) for row in rows]
+        sizes = [float(row.split(",")[place]) for row in rows]
+        ours = [8e-6 * sum(sizes[part]) / sum(spans[part]) for part in (slice(middle), slice(middle, None))]
+        scenario = found.scenario.with_sets({"duration": f"{sum(spans[middle:]):.0f} s"})
+        theirs = [bp.run(scenario, seed=seed).flows["goodput_bps"].sum() / 1e6 for seed in range(1, 6)]
+        mean = sum(theirs) / len(theirs)
+        print(f"{path.name}: {sum(spans):.0f} s; halves {ours[0]:.2f} and {ours[1]:.2f} Mbit/s")
+        among = f"{min(theirs):.2f} to {max(theirs):.2f}"
+        print(f"  second half predicted {mean:.2f} Mbit/s ({mean / ours[1] - 1:+.0%}; {among})")
+
+
+def captures() -> None:
+    """Read captures of simulated transfers, and compare them with the tables of the runs."""
+    worst = {"goodput": 0.0, "retransmissions": 0.0, "base": 0.0, "queue": 0.0}
+    series = {"record.series": ["srtt_s"], "record.interval": f"{STEP_S:g} s"}
+    for seed, truth in enumerate(PATHS, 1):
+        with tempfile.TemporaryDirectory() as folder:
+            transfer = bp.loads(truth.scenario("transfer", TRANSFER_S) + 'app = "greedy"\n', series)
+            run = bp.run(transfer, seed=seed, pcap=Path(folder) / "run.pcapng")
+            found = bp.fit(Path(folder) / "run-server.pcapng", check=False)
+        load, flow = found.loads[0], run.flows.row(0, named=True)
+        rate = 8 * load.bytes.sum() / load.interval_s.sum()
+        trip_s, queue = float(np.nanmedian(load.srtt_s)), found.by_name.get("queue forward")
+        errors = {
+            "goodput": rate / flow["goodput_bps"] - 1,
+            "retransmissions": load.retransmits.sum() / max(flow["retransmissions"], 1) - 1,
+            "base": found.by_name["base"].value / (truth.rtt_ms / 1e3) - 1,
+            "queue": queue.value / truth.queue_bytes - 1 if queue and queue.kind == "fitted" else np.nan,
+            "median smoothed round trip": trip_s / run.series("srtt_s")["srtt_s"].median() - 1,
+        }
+        shown = ", ".join(f"{name} {value:+.1%}" for name, value in errors.items())
+        fitted = found.by_name["rate forward"]
+        print(f"{truth.rate_mbps:g} Mbit/s, {truth.rtt_ms:g} ms: {shown}; rate {fitted.text} [{fitted.kind}]")
+        worst = {name: float(np.fmax(value, abs(errors[name]))) for name, value in worst.items()}
+    print("largest: " + ", ".join(f"{name} {value:.1%}" for name, value in worst.items()))
+
+
+EMULATED = (
+    Truth(20, 50, 1),
+    Truth(10, 100, 2),
+    Truth(20, 50, 1, '{ kind = "packet", rate = 0.005 }', 0.005),
+    Truth(20, 60, 1, *gilbert(3, 100, 0.5)),
+)
+"""Paths of real programs."""
+PROGRAMS = ("ping", "iperf3")
+PINGS, REAL_S = 6000, 40
+MEASURING = """
+ping -D -q -i 0.01 -c 1 server > /dev/null
+ping -D -i 0.01 -c {pings} server > ping.txt
+iperf3 -c server -R -J -i 0.1 -t {seconds} > down.json
+"""
+
+
+def emulated() -> None:
+    """Measure paths with real programs and the kernel's TCP, and count the parameters that the fit recovers."""
+    if missing := [name for name in PROGRAMS if shutil.which(name) is None]:
+        raise SystemExit(f"error: expected the programs {' and '.join(missing)}")
+    for seed, truth in enumerate(EMULATED, 1):
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            scenario = bp.loads(truth.scenario("real", PINGS / 100 * 1.5 + REAL_S + 20) + 'app = "port"\n')
+            (folder / "measure.sh").write_text(MEASURING.format(pings=PINGS, seconds=REAL_S))
+            found = bp.emulate(
+                scenario,
+                ["sh", "-ec", f"cd {folder} && . ./measure.sh"],
+                serve=["sh", "-c", f"iperf3 -s -1 -J -i 0.1 > {folder}/server.json"],
+                seed=seed,
+                pcap=folder / "run.pcapng",
+                cc=truth.cc,
+                quiet=True,
+            )
+            print(f"{truth.rate_mbps:g} Mbit/s, {truth.rtt_ms:g} ms, {truth.queue_bdp:g} bdp, loss {truth.loss:.2g}")
+            print(f"  {found.trust.sentence}")
+            fitted = bp.fit([folder / "ping.txt", folder / "run-server.pcapng"], held_out=False)
+            recovered(truth, fitted)
+
+
+def recovered(truth: Truth, found: bp.Fit) -> None:
+    """Print each parameter beside its truth."""
+    truths = {
+        "base": truth.rtt_ms / 1e3,
+        "loss": truth.loss,
+        "rate forward": truth.rate_mbps * 1e6,
+        "queue forward": truth.queue_bytes,
+    }
+    for name, size in (("mean_good", 1.0), ("mean_bad", 1e-3), ("rate_bad", 1.0)):
+        if found_in := re.search(rf'{name} = "?([\d.]+)', truth.error):
+            truths[name] = size * float(found_in[1])
+    for name, value in truths.items():
+        number = found.by_name.get(name)
+        if number is None or number.value is None:
+            print(f"  {name}: -, truth {value:.4g}")
+            continue
+        within = f"1 %: {abs(number.value / value - 1) <= 0.01}" if name == "base" else "-"
+        if number.low is not None and name != "base":
+            within = str(number.low <= value <= (number.high if number.high is not None else np.inf))
+        apart = f" ({number.value / value - 1:+.1%})" if value else ""
+        print(f"  {name}: {number.text} [{number.kind}], truth {value:.4g}{apart}, within: {within}")
+    print(f"  {found.verdict}")
+    for said in found.statements:
+        print(f"    {said}")
 
 
 def main() -> None:
@@ -187,10 +311,17 @@ def main() -> None:
     match sys.argv[1:]:
         case ["known"]:
             known()
+        case ["captures"]:
+            captures()
+        case ["emulated"]:
+            emulated()
+        case ["halves", folder]:
+            halves(Path(folder))
         case ["traces", folder]:
             traces(Path(folder))
         case _:
-            raise SystemExit("error: expected a part: python -m validation.fits known, or traces FOLDER")
+            parts = "known, captures, emulated, traces FOLDER or halves FOLDER"
+            raise SystemExit(f"error: expected a part: python -m validation.fits {parts}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-KINDS = ("ping", "irtt", "flent", "iperf3", "ss", "dish", "csv")
+KINDS = ("ping", "irtt", "flent", "iperf3", "ss", "dish", "csv", "pcap")
 NETWORKS = ("starlink", "none")
 CHARTS = ("all", "delay", "quantiles")
 DIFFERS = 3
@@ -81,7 +81,7 @@ DIFFERS = 3
 )
 @click.option("--check/--no-check", default=True, show_default=True, help="Simulate the measurement on the scenario.")
 @click.option("--strict", is_flag=True, help=f"Exit with {DIFFERS} if the simulation differs from the measurement.")
-@click.option("--partial", is_flag=True, help="Read truncated compressed files as far as possible.")
+@click.option("--partial", is_flag=True, help="Read truncated compressed files and captures as far as possible.")
 @options.plot
 @options.chart(*CHARTS)
 @options.figure

@@ -31,9 +31,6 @@ POINTS_MAX = 400
 """Largest number of points of the slope, which looks at all pairs."""
 BEST = 5
 """Joined intervals of the largest mean that is a lower bound: data behind a repaired hole arrives at one time."""
-HEADERS = 52
-"""Bytes of IPv4 and TCP headers with timestamps."""
-UDP_HEADERS = 28
 MSS = 1448
 UDP_LOSS = 0.01
 """Least share of lost datagrams if UDP has filled the path."""
@@ -42,6 +39,13 @@ OVERSHOOT_S = 4.0
 NO_WINDOW = "no window and no round trip in the file"
 OF_SENDER = "with --get-server-output"
 """With `-R`, only the server of iperf3 has the sender's window."""
+ELSEWHERE = 2
+"""Segments that are neither in the queue nor on the path: one is being sent, and one waits for its delayed ACK."""
+LESS_RARE, RARE = 0.98, 0.99
+"""Quantiles of the longest waits of intervals: a delayed ACK, or a busy host, makes a few longer."""
+NO_LOSS = "the queue lost no segment"
+REPAIR = 3
+"""Intervals from a reduction of the window on in which its dropped segments are repeated."""
 FALL = 0.85
 """Share of the window that a reduction leaves at most."""
 
@@ -79,6 +83,11 @@ class Capacity:
     queue_how: str = ""
     loss: Value | None = None
 
+    @property
+    def is_below(self) -> bool:
+        """Whether the transfer was seen to stay below the rate, so that losses limit it."""
+        return self.is_bound and self.elasticity is not None
+
 
 def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     """Estimate the rate and the queue from one transfer. Without probes, its least round trip is the base."""
@@ -95,8 +104,7 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     if not known.any():
         return _bound(load, overhead, None, NO_WINDOW, remedy=OF_SENDER)
     # A transfer during other hours may have had a shorter path.
-    least_s = float(load.srtt_s[known].min())
-    base_s = least_s if base_s is None else min(base_s, least_s)
+    base_s = load.least_s if base_s is None else min(base_s, load.least_s)
     waiting = known & (load.srtt_s - base_s > max(WAITING_S, WAITING_SHARE * base_s))
     elasticity = _elasticity(load.cwnd_bytes[waiting], load.rate_bps[waiting])
     if elasticity is None:
@@ -138,7 +146,7 @@ def _coarse(load: Load) -> Load:
 
 def _overhead(load: Load) -> float:
     mss = load.mss or MSS
-    return (mss + HEADERS) / mss
+    return (mss + load.headers) / mss
 
 
 def _elasticity(windows: Array, rates: Array) -> float | None:
@@ -193,23 +201,43 @@ def _by_slot(load: Load, chosen: NDArray[np.bool_], overhead: float, slots: Slot
 
 
 def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple[Value | None, str]:
-    """Return the limit of the queue: the window before reductions less what the path holds, or the longest wait."""
+    """Return the limit of the queue: by the window before reductions, or by the longest wait."""
     assert load.cwnd_bytes is not None, "a full queue has windows"
     assert load.srtt_s is not None, "a full queue has round trips"
+    segment = (load.mss or MSS) * overhead
+    repeats = np.zeros(len(load.bytes)) if load.retransmits is None else np.nan_to_num(load.retransmits)
+    is_silent = load.retransmits is not None and not repeats.any()
+    if load.longest_s is not None:
+        return _waited((load.longest_s - base_s) * rate_bps / 8, segment, is_silent=is_silent)
     windows = load.cwnd_bytes
     late = load.begin_s[:-1] - load.begin_s[0] >= OVERSHOOT_S
     falls = late & (windows[1:] < FALL * windows[:-1])
-    held = rate_bps * base_s / 8
-    before = windows[:-1][falls] * overhead - held
-    waits = (load.srtt_s - base_s) * rate_bps / 8
+    # Segments that the queue dropped are in the window, and were not in the queue.
+    dropped = segment * np.convolve(repeats, np.ones(REPAIR))[REPAIR - 1 :]
+    held = rate_bps * base_s / 8 + ELSEWHERE * segment
+    before = (windows * overhead - dropped)[:-1][falls] - held
+    # A smoothed round trip lags in slow start.
     settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
-    waited = float(np.nanmax(waits[settled])) if settled.any() else float(np.nanmax(waits))
+    settled = settled if settled.any() else ~settled
+    waited = float(np.nanmax((load.srtt_s - base_s)[settled])) * rate_bps / 8
     best = max(float(before.max()) if len(before) else 0.0, waited)
     if best <= 0:
         return None, ""
+    if not len(before) and load.retransmits is not None and not repeats[settled].any():
+        return Value(best, best, np.inf), f"lower bound: longest round trip; {NO_LOSS}"
     points = [max(float(each), 0.0) for each in before] or [waited]
     how = f"window at {len(before)} reductions" if len(before) else "longest round trip; no reduction"
     return Value(best, min(*points, best), max(*points, best)), how
+
+
+def _waited(waits: Array, segment: float, *, is_silent: bool) -> tuple[Value | None, str]:
+    """Return the limit of the queue by the longest waits of single segments, of which each includes its own sending."""
+    low, best, high = (float(each) for each in np.nanquantile(waits, (LESS_RARE, RARE, 1.0)))
+    if best <= segment:
+        return None, ""
+    if is_silent:
+        return Value(best - segment, best - segment, np.inf), f"lower bound: longest round trips of segments; {NO_LOSS}"
+    return Value(best - segment, max(low - 2 * segment, 0.0), high), "longest round trips of segments"
 
 
 def _of_datagrams(load: Load, slots: Slots | None) -> Capacity:
@@ -218,7 +246,7 @@ def _of_datagrams(load: Load, slots: Slots | None) -> Capacity:
     lost = np.zeros(len(load.packets)) if load.lost is None else np.nan_to_num(load.lost)
     arrived = np.maximum(load.packets - lost, 1)
     payload = float(np.median(load.bytes / arrived))
-    overhead = (payload + UDP_HEADERS) / payload if payload > 0 else 1.0
+    overhead = (payload + load.headers) / payload if payload > 0 else 1.0
     if lost.sum() < UDP_LOSS * load.packets.sum():
         return _bound(load, overhead, None, "fewer than 1 % of the datagrams were lost")
     full = lost > 0

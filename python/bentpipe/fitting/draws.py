@@ -92,7 +92,9 @@ def draw(
     answered = ~probes.is_lost
     forward_s, reverse_s = (each[answered] for each in _ways(probes, sending_s))
     times = probes.send_s[answered]
-    edges = slots.edges_s if slots.period_s else np.arange(times[0], times[-1], PLAIN_S)
+    # Without a period, equal slots over the whole record, so that no part of it is left out.
+    count = max(round(float(times[-1] - times[0]) / PLAIN_S), 1)
+    edges = slots.edges_s if slots.period_s else np.linspace(times[0], times[-1] + probes.spacing_s, count + 1)
     if slots.period_s and len(edges) > 3:
         # The first and the last slot are parts.
         edges = edges[1:-1]

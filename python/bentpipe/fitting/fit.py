@@ -12,7 +12,7 @@ import numpy as np
 
 from bentpipe import _core, arguments
 from bentpipe.errors import FitError
-from bentpipe.fitting import capacity, checking, draws, losses, numbers, readers, simulating, slots, writing
+from bentpipe.fitting import capacity, checking, draws, inverse, losses, numbers, readers, simulating, slots, writing
 from bentpipe.fitting.faults import Faults, shown
 from bentpipe.fitting.measured import PROBES_MIN, Measured, Probes
 from bentpipe.fitting.readers.opening import Asked
@@ -58,9 +58,9 @@ def fit(
     ----------
     data : path or paths
         Records of one path: ping (best with `-D`), irtt, Flent, iperf3 (`-J`), repeated `ss -tin`, CSV, histories of a
-        Starlink dish; as they are, or compressed by gz or xz.
+        Starlink dish, captures of the sender (pcap, pcapng); as they are, or compressed by gz or xz.
     kind : str, optional
-        `ping`, `irtt`, `flent`, `iperf3`, `ss`, `dish` or `csv`. Default: by the content of each file.
+        `ping`, `irtt`, `flent`, `iperf3`, `ss`, `dish`, `csv` or `pcap`. Default: by the content of each file.
     columns : mapping, optional
         Unit of a CSV column without one, `{"rtt": "ms"}`, or meaning and unit, `{"lag": "rtt:ms"}`.
     stamps : str
@@ -78,7 +78,7 @@ def fit(
     check : bool
         Whether the measurement is simulated on the fitted scenario.
     partial : bool
-        Whether the readable part of a truncated compressed file is enough.
+        Whether the readable part of a truncated compressed file or capture is enough.
     progress : callable or bool, optional
         Whether to show a bar, or a callable, as in `bentpipe.run`.
 
@@ -114,6 +114,7 @@ def fit(
         if held_out and found.probes is not None:
             say("the held-out half")
             found = replace(found, held_out=checking.held_out(found.probes, found.slots))
+        found = _inverted(found, say, is_asked=check)
         if check:
             found = _checked(found, say)
         options = {
@@ -185,7 +186,7 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
     say("slots and losses")
     probes = _joined(measured.probes, notes)
     sources = [each.source for each in measured.probes] + [each.source for each in measured.loads]
-    found_losses = None
+    found_losses, by_direction = None, dict[str, losses.Losses]()
     if probes is not None:
         probes = _without_load(probes, measured.loads, notes)
         cut = slots.find(probes, network, period_s)
@@ -193,22 +194,27 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
         listed = numbers.of_delay(probes, cut, levels)
         base_s = levels.base_s
         if probes.has_losses:
-            found_losses = losses.fit(probes, cut)
-            listed += numbers.of_losses(found_losses, probes.source)
+            found_losses, by_direction = losses.fit(probes, cut), losses.by_direction(probes, cut)
+            listed += numbers.of_losses(found_losses, probes.source, is_total=bool(by_direction))
+            for way, each in by_direction.items():
+                listed += numbers.of_losses(each, probes.source, way)
     else:
         load = next(each for each in measured.loads if each.srtt_s is not None)
         base_s, cut, listed = _of_load(load)
     notes += [
         f"{load.source}: the least round trip is below half of the base; expected records of one path"
         for load in measured.loads
-        if load.srtt_s is not None and _least_s(load) < NEAR_MIN * base_s
+        if load.least_s < NEAR_MIN * base_s
     ]
     say("capacity")
     capacities: dict[str, Capacity] = {}
+    below: dict[str, Load] = {}
     for load in measured.loads:
         estimate = capacity.estimate(load, base_s, cut if probes is not None else None)
         if load.direction not in capacities or _is_better(estimate, capacities[load.direction]):
             capacities[load.direction] = estimate
+            below = {way: each for way, each in below.items() if way != load.direction}
+            below |= {load.direction: load} if estimate.is_below else {}
             listed = [each for each in listed if not each.name.endswith(f" {load.direction}")]
             listed += numbers.of_capacity(load.direction, estimate, load.source)
     listed += _assumed(capacities)
@@ -228,8 +234,10 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
         notes=tuple(notes),
         probes=probes,
         loads=tuple(measured.loads),
+        below=tuple(below.values()),
         slots=cut,
         losses=found_losses,
+        losses_by=by_direction,
         sending_s=(forward_s, reverse_s),
         rates_bps=rates,
         trace=trace,
@@ -257,20 +265,20 @@ def _assumed(capacities: Mapping[str, Capacity]) -> list[Number]:
 
 def _of_load(load: Load) -> tuple[float, slots.Slots, list[Number]]:
     """Return base delay, slots and numbers of a transfer without probes."""
-    base_s = _least_s(load)
+    base_s = load.least_s
     how = "no probes were measured"
     ends = np.array([load.begin_s[0], load.begin_s[-1] + load.interval_s[-1]])
     listed = [
-        numbers.Number("base", base_s, "s", how="least smoothed round trip of the transfer", source=load.source),
+        numbers.Number(
+            "base",
+            base_s,
+            "s",
+            how=f"least {'' if load.trip_s else 'smoothed '}round trip of the transfer",
+            source=load.source,
+        ),
         numbers.Number("period", None, "s", how=how, source=load.source),
     ]
     return base_s, slots.Slots(ends, None, None, 0.0, 0.0, how), listed
-
-
-def _least_s(load: Load) -> float:
-    """Return the least smoothed round trip of a transfer."""
-    assert load.srtt_s is not None, "asked with round trips only"
-    return float(np.min(load.srtt_s[load.srtt_s > 0], initial=np.inf))
 
 
 def _joined(records: Sequence[Probes], notes: list[str]) -> Probes | None:
@@ -336,6 +344,32 @@ def _without_load(probes: Probes, loads: Sequence[Load], notes: list[str]) -> Pr
     return probes
 
 
+def _inverted(found: Fit, say: Callable[[str], object], *, is_asked: bool) -> Fit:
+    """Add the loss ratio that gives each transfer below the rate its goodput.
+
+    The scenario needs it if neither probes nor retransmissions show the losses. Otherwise it is beside them, if asked.
+    """
+    content, parts = writing.files_of(found.trace), found.parts()
+    for load in found.below:
+        is_needed = not parts.shows_losses(load.direction)
+        if load.transport != "tcp" or not (is_needed or is_asked):
+            continue
+        say(f"the losses of {load.source}")
+        length = min(float(load.interval_s.sum()), simulating.SEARCH_MAX_S)
+        within = np.cumsum(load.interval_s) <= length + 1e-6
+        measured_bps = float(8 * load.bytes[within].sum() / load.interval_s[within].sum())
+
+        def goodput(ratio: float, seed: int, load: Load = load, length: float = length) -> float:
+            flow, losing = simulating.transfer_of(load), parts.losing(load.direction, ratio)
+            text = writing.text_of(losing, simulating.FOLDER, [], flow, "Search", length)
+            return simulating.goodput(text, content, (seed,))[0]
+
+        searched = inverse.loss(goodput, measured_bps)
+        number = numbers.of_search(load.direction, searched, load.source, is_used=is_needed)
+        found = replace(found, numbers=(*found.numbers, number))
+    return found
+
+
 def _checked(found: Fit, say: Callable[[str], object]) -> Fit:
     """Simulate the measurement, and compare."""
     content = writing.files_of(found.trace)
@@ -354,7 +388,9 @@ def _checked(found: Fit, say: Callable[[str], object]) -> Fit:
         if found.losses is not None:
             compared.append(checking.loss(found.losses.ratio, ratio))
     for load in found.loads:
-        if load.transport == "tcp":
+        # A goodput that has given the losses checks nothing.
+        is_used = load in found.below and not parts.shows_losses(load.direction)
+        if load.transport == "tcp" and not is_used:
             say(f"the check of {load.source}")
             length = min(float(load.interval_s.sum()), simulating.TRANSFER_MAX_S)
             flow = simulating.transfer_of(load)

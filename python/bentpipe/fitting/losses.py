@@ -7,7 +7,7 @@ of a 2 x 2 matrix has a closed form, so a run costs as much as one probe.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +127,19 @@ def fit(probes: Probes, slots: Slots, seed: int = 1) -> Losses:
         return plain
     numbers, found = _intervals(chain, kind, count, spacing_s, ratio, random)
     return Losses(kind, found, numbers, gain, spacing_s)
+
+
+def by_direction(probes: Probes, slots: Slots) -> dict[str, Losses]:
+    """Fit the losses of each direction; empty unless the direction of each loss is known.
+
+    A probe goes from the terminal first. A probe that is lost there does not reach the other direction.
+    """
+    if probes.lost_forward is None or probes.lost_reverse is None:
+        return {}
+    if (probes.is_lost & ~probes.lost_forward & ~probes.lost_reverse).any():
+        return {}
+    reverse = replace(probes, rtt_s=np.where(probes.lost_reverse, np.nan, 0.0))
+    return {"forward": fit(probes.cut(~probes.lost_reverse), slots), "reverse": fit(reverse, slots)}
 
 
 def binomial(hits: int, count: int) -> Value:

@@ -28,6 +28,10 @@ BACK_MAX = 0.01
 """Largest share of times that go back. Above it, the file is no record of one measurement."""
 UNIX_S = 1e9
 """Times above this value are Unix time: September 2001 and later."""
+HEADERS = {"tcp": 52, "udp": 28}
+"""Bytes of IPv4, and of TCP with time stamps or UDP."""
+VERSION_6 = 20
+"""Bytes that IPv6 has more than IPv4."""
 SEQUENCE = 1 << 16
 """Numbers of echo requests repeat after this many."""
 
@@ -109,6 +113,10 @@ class Load:
         Congestion control, if the file names it.
     streams : int
         Number of connections that the values are sums of.
+    headers : int
+        Bytes of headers of a segment with data, or of a datagram.
+    trip_s, longest_s : float, array or None
+        Least round trip of a segment, and the longest of each interval, if the record has single segments.
     """
 
     begin_s: Array
@@ -125,6 +133,17 @@ class Load:
     mss: int | None = None
     cc: str | None = None
     streams: int = 1
+    headers: int = HEADERS["tcp"]
+    trip_s: float | None = None
+    longest_s: Array | None = None
+
+    @property
+    def least_s(self) -> float:
+        """Least round trip: of a segment, or the least smoothed one; infinite without any."""
+        if self.trip_s is not None:
+            return self.trip_s
+        known = np.zeros(0) if self.srtt_s is None else self.srtt_s[self.srtt_s > 0]
+        return float(np.min(known, initial=np.inf))
 
     @property
     def way(self) -> str:

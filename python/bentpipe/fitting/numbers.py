@@ -12,6 +12,7 @@ from bentpipe import formatting
 
 if TYPE_CHECKING:
     from bentpipe.fitting.capacity import Capacity
+    from bentpipe.fitting.inverse import Found
     from bentpipe.fitting.losses import Losses
     from bentpipe.fitting.measured import Probes
     from bentpipe.fitting.slots import Levels, Slots
@@ -20,6 +21,8 @@ ASSUMED_BPS = 100e6
 """Rate of a direction whose load was not measured, if the other is unknown, too."""
 REVERSE = 0.1
 """Assumed share of the forward rate."""
+SEARCHED = "tcp loss {0}"
+"""Name of the loss ratio that was found by simulation."""
 BY_MODEL = {"mean_good": "s", "mean_bad": "s"}
 
 
@@ -86,8 +89,8 @@ def of_delay(probes: Probes, slots: Slots, levels: Levels) -> list[Number]:
     return found
 
 
-def of_losses(losses: Losses, source: str) -> list[Number]:
-    """List the numbers of losses."""
+def of_losses(losses: Losses, source: str, direction: str = "", *, is_total: bool = False) -> list[Number]:
+    """List the numbers of losses: of the round trip, or of a direction. A total has its ratio only."""
     how = {
         "none": "no probe was lost",
         "independent": "independent losses",
@@ -98,12 +101,16 @@ def of_losses(losses: Losses, source: str) -> list[Number]:
     # Times have rounding errors: 9.9999 ms are 10.0 ms.
     how += f"; bursts below {formatting.quantity(float(f'{losses.spacing_s:.3g}'), 's')} cannot be seen"
     ratio = losses.ratio
-    found = [Number("loss", ratio.value, "1", ratio.low, ratio.high, how, source)]
+    ending = f" {direction}" if direction else ""
+    if is_total:
+        return [Number("loss", ratio.value, "1", ratio.low, ratio.high, "both directions together", source)]
+    found = [Number(f"loss{ending}", ratio.value, "1", ratio.low, ratio.high, how, source)]
     for name, value in losses.numbers.items():
         # Rates that the model fixes are no estimates.
         if (name == "rate_good" and value.value == 0) or (losses.kind == "bursts" and name == "rate_bad"):
             continue
-        found.append(Number(name, value.value, BY_MODEL.get(name, "1"), value.low, value.high, losses.kind, source))
+        unit = BY_MODEL.get(name, "1")
+        found.append(Number(f"{name}{ending}", value.value, unit, value.low, value.high, losses.kind, source))
     return found
 
 
@@ -115,12 +122,25 @@ def of_capacity(direction: str, capacity: Capacity, source: str) -> list[Number]
     queue = capacity.queue_bytes
     if queue is not None:
         name, how = f"queue {direction}", capacity.queue_how
-        found.append(Number(name, queue.value, "B", queue.low, queue.high, how, source))
+        is_bound = not math.isfinite(queue.high)
+        high, kind = (None, "lower bound") if is_bound else (queue.high, "fitted")
+        found.append(Number(name, queue.value, "B", queue.low, high, how, source, kind))
     if capacity.loss is not None:
         loss = capacity.loss
         how = "retransmissions of TCP, without a full queue"
         found.append(Number(f"retransmitted {direction}", loss.value, "1", loss.low, loss.high, how, source))
     return found
+
+
+def of_search(direction: str, found: Found, source: str, *, is_used: bool) -> Number:
+    """Return the loss ratio with which a simulated transfer has the measured goodput."""
+    name = SEARCHED.format(direction)
+    if found.ratio is None:
+        without = formatting.quantity(found.without_bps, "bit/s")
+        return Number(name, None, "1", how=f"no loss ratio gives its goodput: without losses {without}", source=source)
+    how = f"gives the goodput of the transfer in {found.runs} simulated ones"
+    how += "" if is_used else "; beside the losses that were measured"
+    return Number(name, found.ratio.value, "1", found.ratio.low, found.ratio.high, how, source)
 
 
 def assumed(direction: str, of_other: float | None) -> Number:

@@ -59,8 +59,12 @@ class Fit(Result):
         Remarks on the files, and on parts that were left out.
     probes : Probes or None
         All probes; None without any.
-    loads : tuple of Load
-        All transfers.
+    loads, below : tuple of Load
+        All transfers; those that stayed below the rate.
+    losses : Losses or None
+        Losses of the round trip; None if no record of probes shows them.
+    losses_by : dict
+        Losses by direction, if a record has the direction of each.
     """
 
     charts = ("all", "delay", "quantiles")
@@ -73,8 +77,10 @@ class Fit(Result):
     notes: tuple[str, ...]
     probes: Probes | None = field(repr=False)
     loads: tuple[Load, ...] = field(repr=False)
+    below: tuple[Load, ...] = field(repr=False)
     slots: Slots = field(repr=False)
     losses: Losses | None = field(repr=False)
+    losses_by: Mapping[str, Losses] = field(repr=False)
     sending_s: draws.Sending = field(repr=False)
     rates_bps: Array | None = field(repr=False)
     trace: draws.Trace = field(repr=False)
@@ -197,7 +203,7 @@ class Fit(Result):
     def parts(self) -> writing.Parts:
         """Return what the text of the scenario needs."""
         shares = writing.shares_of(self.probes, [each.direction for each in self.loads])
-        return writing.Parts(self.by_name, self.losses, shares, self.slots, self.trace)
+        return writing.Parts(self.by_name, self.losses, self.losses_by, shares, self.slots, self.trace)
 
     def _about(self, source: str) -> str:
         """Describe a file: its probes or its intervals."""

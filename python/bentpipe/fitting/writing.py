@@ -5,12 +5,13 @@ from __future__ import annotations
 import glob
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bentpipe.fitting.losses import NEAR_S
+from bentpipe.fitting.numbers import SEARCHED, Number
 from bentpipe.terminal import visible
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from bentpipe.fitting.draws import Trace
     from bentpipe.fitting.losses import Losses
     from bentpipe.fitting.measured import Probes
-    from bentpipe.fitting.numbers import Number
     from bentpipe.fitting.slots import Slots
 
 DURATION_MAX_S = 120.0
@@ -34,10 +34,23 @@ class Parts:
 
     numbers: Mapping[str, Number]
     losses: Losses | None
+    losses_by: Mapping[str, Losses]
+    """Losses by direction; empty if the record does not have the direction of each."""
     shares: Mapping[str, float]
     """Share of the round trip's losses, by direction."""
     slots: Slots
     trace: Trace
+
+    def losing(self, direction: str, ratio: float) -> Parts:
+        """Return parts whose only losses are independent ones of a direction."""
+        kept = {name: each for name, each in self.numbers.items() if not name.startswith(("tcp loss", "retransmitted"))}
+        name = SEARCHED.format(direction)
+        kept[name] = Number(name, ratio, "1")
+        return replace(self, numbers=kept, losses=None, losses_by={})
+
+    def shows_losses(self, direction: str) -> bool:
+        """Whether probes or retransmissions show the losses of a direction."""
+        return self.losses is not None or f"retransmitted {direction}" in self.numbers
 
 
 def is_constant(values: Any) -> bool:
@@ -103,20 +116,23 @@ def _direction(parts: Parts, direction: str, folder: str) -> list[tuple[str, str
     if queue is None or not queue.value:
         found.append(("ASSUMED: no full queue was measured.", 'queue = "1 bdp"'))
     else:
-        found.append((f"{queue.text}; {queue.how}.", f'queue = "{math.ceil(queue.value)} B"'))
+        word = "LOWER BOUND: " if queue.kind == "lower bound" else f"{queue.text}; "
+        found.append((f"{word}{queue.how.removeprefix('lower bound: ')}.", f'queue = "{math.ceil(queue.value)} B"'))
     error = _error(parts, direction)
     return [*found, error] if error else found
 
 
 def _error(parts: Parts, direction: str) -> tuple[str, str] | None:
     """Return the comment and the text of the error model of a direction."""
-    losses = parts.losses
-    share = parts.shares[direction]
+    losses, share, ending = parts.losses, parts.shares[direction], ""
+    if direction in parts.losses_by:
+        losses, share, ending = parts.losses_by[direction], 1.0, f" {direction}"
     if losses is None:
         return _of_transfer(parts, direction)
     if losses.kind == "none" or losses.ratio.value < SMALLEST_LOSS or share == 0:
         return None
-    said = f"Loss of {parts.numbers['loss'].text}: {parts.numbers['loss'].how}."
+    found = parts.numbers[f"loss{ending}"]
+    said = f"Loss of {found.text}: {found.how}."
     if share < 1:
         said += f" {100 * share:.0f} % of the round trip's losses are in this direction."
     numbers = {name: value.value for name, value in losses.numbers.items()}
@@ -133,17 +149,19 @@ def _error(parts: Parts, direction: str) -> tuple[str, str] | None:
     values += [f"rate_good = {_number(_part(numbers['rate_good'], share))}"] if numbers["rate_good"] > 0 else []
     values += [f"rate_bad = {_number(numbers['rate_bad'])}"]
     for name in ("mean_good", "mean_bad", "rate_good", "rate_bad"):
-        if name in parts.numbers:
-            said += f" {name} {parts.numbers[name].text}."
+        if f"{name}{ending}" in parts.numbers:
+            said += f" {name} {parts.numbers[f'{name}{ending}'].text}."
     return said, f'error = {{ kind = "gilbert-elliott", {", ".join(values)} }}'
 
 
 def _of_transfer(parts: Parts, direction: str) -> tuple[str, str] | None:
-    """Return the losses that TCP repaired without a full queue."""
-    found = parts.numbers.get(f"retransmitted {direction}")
+    """Return the losses that TCP repaired without a full queue, or those that give it its goodput."""
+    found, more = parts.numbers.get(f"retransmitted {direction}"), " Spurious retransmissions count, too."
+    if found is None:
+        found, more = parts.numbers.get(SEARCHED.format(direction)), ""
     if found is None or found.value is None or found.value < SMALLEST_LOSS:
         return None
-    said = f"Loss of {found.text}: {found.how}. Spurious retransmissions count, too."
+    said = f"Loss of {found.text}: {found.how}.{more}"
     return said, f'error = {{ kind = "packet", rate = {_number(found.value)} }}'
 
 

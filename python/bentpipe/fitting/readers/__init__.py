@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import files
 from bentpipe.catalog import unknown
 from bentpipe.errors import FitError
 from bentpipe.fitting.faults import shown
 from bentpipe.fitting.measured import Measured
-from bentpipe.fitting.readers import dish, flent, iperf3, irtt, ping, ss, table
-from bentpipe.fitting.readers.opening import Source, opened
+from bentpipe.fitting.readers import dish, flent, iperf3, irtt, pcap, ping, ss, table
+from bentpipe.fitting.readers.opening import Source, Stream
 
 if TYPE_CHECKING:
     import os
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     Reader = Callable[[Source, Asked, Faults], Measured]
 
-KINDS: dict[str, Any] = {
+TEXTS: dict[str, Any] = {
     "ping": ping,
     "irtt": irtt,
     "flent": flent,
@@ -31,27 +32,36 @@ KINDS: dict[str, Any] = {
     "dish": dish,
     "csv": table,
 }
-"""Modules by kind, in the order in which they look at a file. Each has `recognises` and `read`."""
+"""Modules of texts by kind, in the order in which they look at a file. Each has `recognises` and `read`."""
+KINDS = (*TEXTS, "pcap")
 RATE_MAX_BPS = 10e9
-CAPTURES = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a")
-"""First bytes of packet captures."""
 
 
 def read(path: str | os.PathLike[str], kind: str | None, asked: Asked, faults: Faults) -> Measured:
     """Read one file. Faults of its content are added to `faults`."""
     if kind is not None and kind not in KINDS:
         raise FitError(unknown(kind, "a kind of measurement", KINDS))
-    source = opened(Path(path), asked, faults)
+    place = Path(path)
+    try:
+        with place.open("rb") as file:
+            found = _read(Stream(place.name, file), kind, asked, faults)
+    except OSError as error:
+        faults.wrong(str(place), f"cannot be read: {files.reason(error)}", "expected a file of a measurement")
+        return Measured()
+    found.loads = [load for load in found.loads if _is_load(load, faults, found.notes)]
+    return found
+
+
+def _read(stream: Stream, kind: str | None, asked: Asked, faults: Faults) -> Measured:
+    if kind == "pcap" or (kind is None and pcap.recognises(stream)):
+        return pcap.read(stream, asked, faults)
+    source = stream.whole(asked, faults)
     if source is None:
         return Measured()
-    if source.content.startswith(CAPTURES):
-        faults.wrong(
-            source.name,
-            "a packet capture",
-            "expected the record of a tool: ping -D, irtt client -o, iperf3 -J or ss -tin",
-        )
+    if pcap.recognises(stream):
+        faults.wrong(source.name, "a packet capture", f"expected the record of {kind}; a capture has the kind pcap")
         return Measured()
-    module = KINDS[kind] if kind else next((each for each in KINDS.values() if each.recognises(source)), None)
+    module = TEXTS[kind] if kind else next((each for each in TEXTS.values() if each.recognises(source)), None)
     if module is None:
         faults.wrong(
             source.name,
@@ -60,7 +70,6 @@ def read(path: str | os.PathLike[str], kind: str | None, asked: Asked, faults: F
         )
         return Measured()
     found: Measured = module.read(source, asked, faults)
-    found.loads = [load for load in found.loads if _is_load(load, faults, found.notes)]
     return found
 
 

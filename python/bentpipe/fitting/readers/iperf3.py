@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe.fitting.faults import shown
-from bentpipe.fitting.measured import INTERVALS_MIN, Load, Measured
+from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, VERSION_6, Load, Measured
 from bentpipe.fitting.readers.opening import number
 
 if TYPE_CHECKING:
@@ -68,6 +68,9 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         notes.append(f"{source.name}: of both directions, only the client's is read")
     if "server_output_text" in content:
         notes.append(f"{source.name}: the server's output is text, which is left out; its JSON needs iperf3 -s -J")
+    # The version of IP is in the form of an address, which is written nowhere.
+    hosts = [_object(each) for each in start.get("connected") or [] if isinstance(start.get("connected"), list)]
+    is_6 = any(":" in str(each.get("local_host")) for each in hosts)
     mss = number(start.get("tcp_mss_default", start.get("tcp_mss")))
     load = Load(
         begin + (0.0 if np.isnan(stamp) else stamp),
@@ -83,6 +86,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         packets=_or_none(packets),
         mss=None if np.isnan(mss) else int(mss),
         cc=str(_at(content, "end", "sender_tcp_congestion") or "") or None,
+        headers=HEADERS[transport] + VERSION_6 * is_6,
         streams=int(np.clip(np.nan_to_num(number(test.get("num_streams")), nan=1.0), 1, STREAMS_MAX)),
     )
     return Measured(loads=[load], notes=notes)

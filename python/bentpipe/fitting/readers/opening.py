@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import lzma
 import math
+import os
 import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from bentpipe import files
 from bentpipe.fitting.faults import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Generator, Iterator, Mapping
 
     from bentpipe.fitting.faults import Faults
 
@@ -28,6 +27,8 @@ RATIO_MAX = 200
 RATIO_FROM = 1 << 20
 """Least size in bytes for the limit of the ratio."""
 CHUNK = 1 << 16
+PIECE = 1 << 20
+"""Largest decompressed piece in bytes."""
 LZMA_MEMORY = 256 << 20
 DEPTH_MAX = 64
 GZ, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
@@ -133,79 +134,115 @@ def _depth(content: Any) -> int:
     return depth
 
 
-def opened(path: Path, asked: Asked, faults: Faults) -> Source | None:
-    """Read a file whole, decompressed, or add a fault."""
-    name = path.name
-    try:
-        size = path.stat().st_size
-        if size > SIZE_MAX:
-            faults.wrong(name, f"{size:,} bytes", f"expected at most {SIZE_MAX >> 20} MiB; split the file")
-            return None
-        with path.open("rb") as file:
-            content = file.read(SIZE_MAX + 1)
-    except OSError as error:
-        faults.wrong(str(path), f"cannot be read: {files.reason(error)}", "expected a file of a measurement")
-        return None
-    if content.startswith((GZ, XZ)):
-        unpacked = _unpacked(name, content, asked, faults)
-        if unpacked is None:
-            return None
-        content = unpacked
-    if not content.strip():
-        faults.wrong(name, "the file is empty", "expected a record of a measurement")
-        return None
-    return Source(name, content)
+class Stream:
+    """Content of a file, decompressed piece by piece, so that no limit is passed by more than a piece.
 
+    Attributes
+    ----------
+    name : str
+    ending : str
+        Fault of a compressed file that ended too early, after its last piece; empty for a whole file.
+    """
 
-def _unpacked(name: str, content: bytes, asked: Asked, faults: Faults) -> bytes | None:
-    """Decompress step by step, so that no limit is passed by more than a step."""
-    found, place, ending = bytearray(), 0, ""
-    while place < len(content) and content[place:].strip(b"\0"):
-        unpacker = (
-            zlib.decompressobj(31)
-            if content[place:].startswith(GZ)
-            else lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=LZMA_MEMORY)
+    def __init__(self, name: str, file: BinaryIO) -> None:
+        self.name = name
+        self.ending = ""
+        self.size_max = SIZE_MAX
+        self._file = file
+        # A pipe has no size.
+        self._stored = os.fstat(file.fileno()).st_size
+        self._read = 0
+        self._size = 0
+        self._pieces = self._unpacked()
+        self._first = next(self._pieces, b"")
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes."""
+        return self._first
+
+    @property
+    def excess(self) -> tuple[str, str] | None:
+        """The fault of a file that became too large: message, expectation."""
+        if self._stored > self.size_max:
+            return f"{self._stored:,} bytes", f"expected at most {self.size_max >> 20:,} MiB; split the file"
+        if self._size <= self.size_max and (self._size <= RATIO_FROM or self._size <= RATIO_MAX * self._stored):
+            return None
+        limits = f"expected at most {self.size_max >> 20:,} MiB, and a ratio of at most {RATIO_MAX}"
+        return f"{self._stored:,} bytes become more than {self._size:,}", limits
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the content up to its end, or up to a limit."""
+        yield self._first
+        if self.excess is None:
+            for piece in self._pieces:
+                yield piece
+                if self.excess is not None:
+                    return
+
+    def _fresh(self) -> bytes:
+        fresh = self._file.read(CHUNK)
+        self._read += len(fresh)
+        self._stored = max(self._stored, self._read)
+        return fresh
+
+    def _unpacked(self) -> Iterator[bytes]:
+        rest = self._fresh()
+        if not rest.startswith((GZ, XZ)):
+            while rest:
+                self._size += len(rest)
+                yield rest
+                rest = self._fresh()
+            return
+        # A member may begin at any place of a chunk, and zeros may be between members.
+        while rest := (rest.lstrip(b"\0") if rest.strip(b"\0") else self._fresh()):
+            if not rest.strip(b"\0"):
+                continue
+            if len(rest) < len(XZ):
+                rest += self._fresh()
+            rest = yield from self._member(rest)
+            if self.ending:
+                return
+
+    def _member(self, data: bytes) -> Generator[bytes, None, bytes]:
+        """Decompress one member. Return the bytes after it."""
+        is_gz = data.startswith(GZ)
+        unpacker: Any = (
+            zlib.decompressobj(31) if is_gz else lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=LZMA_MEMORY)
         )
-        try:
-            place, is_whole = _member(unpacker, content, place, found)
-        except (zlib.error, lzma.LZMAError) as error:
-            ending = f"damaged: {error}"
-            break
-        if len(found) > SIZE_MAX or (len(found) > RATIO_FROM and len(found) > RATIO_MAX * len(content)):
-            limits = f"expected at most {SIZE_MAX >> 20} MiB, and a ratio of at most {RATIO_MAX}"
-            faults.wrong(name, f"{len(content):,} bytes become more than {len(found):,}", limits)
+        while not unpacker.eof:
+            if not data and (is_gz or unpacker.needs_input) and not (data := self._fresh()):
+                self.ending = "truncated"
+                return b""
+            try:
+                piece = unpacker.decompress(data, PIECE)
+            except (zlib.error, lzma.LZMAError) as error:
+                self.ending = f"damaged: {error}"
+                return b""
+            data = unpacker.unconsumed_tail if is_gz else b""
+            self._size += len(piece)
+            if piece:
+                yield piece
+        rest: bytes = unpacker.unused_data
+        return rest
+
+    def whole(self, asked: Asked, faults: Faults) -> Source | None:
+        """Return the whole content, or add a fault."""
+        content = b"".join(self.pieces())
+        if (excess := self.excess) is not None:
+            faults.wrong(self.name, *excess)
             return None
-        if not is_whole:
-            ending = "truncated"
-            break
-    if ending and not (asked.is_partial and found):
-        faults.wrong(
-            name,
-            f"the compressed file is {ending}",
-            f"expected a whole file; the first {len(found):,} bytes are readable, and `partial` takes them",
-        )
-        return None
-    if ending:
-        # The last line is cut, too.
-        return bytes(found[: found.rfind(b"\n") + 1])
-    return bytes(found)
-
-
-def _member(unpacker: Any, content: bytes, place: int, found: bytearray) -> tuple[int, bool]:
-    """Decompress one member into `found`. Return the place after it, and whether it was whole."""
-    is_gz = not hasattr(unpacker, "needs_input")
-    rest = b""
-    while not unpacker.eof:
-        fresh = content[place : place + CHUNK] if not rest and (is_gz or unpacker.needs_input) else b""
-        place += len(fresh)
-        data = rest + fresh
-        if not data and (is_gz or unpacker.needs_input):
-            return place, False
-        found += unpacker.decompress(data, CHUNK * 16)
-        rest = unpacker.unconsumed_tail if is_gz else b""
-        if len(found) > SIZE_MAX or (len(found) > RATIO_FROM and len(found) > RATIO_MAX * len(content)):
-            return place, True
-    return place - len(unpacker.unused_data), True
+        if self.ending and not (asked.is_partial and content):
+            readable = f"the first {len(content):,} bytes are readable, and `partial` takes them"
+            faults.wrong(self.name, f"the compressed file is {self.ending}", f"expected a whole file; {readable}")
+            return None
+        if self.ending:
+            # The last line is cut, too.
+            content = content[: content.rfind(b"\n") + 1]
+        if not content.strip():
+            faults.wrong(self.name, "the file is empty", "expected a record of a measurement")
+            return None
+        return Source(self.name, content)
 
 
 def number(value: Any) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.fitting.faults import shown
-from bentpipe.fitting.measured import INTERVALS_MIN, Load, Measured, in_order
+from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, VERSION_6, Load, Measured, in_order
 
 if TYPE_CHECKING:
     from bentpipe.fitting.faults import Faults
@@ -50,7 +50,8 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         else:
             # Only tells connections of the file apart; it is written nowhere.
             connection = text
-    states = max(rows.values(), key=lambda each: (each[-1][4], len(each)), default=[])
+    chosen = max(rows, key=lambda each: (rows[each][-1][4], len(rows[each])), default="")
+    states = rows.get(chosen, [])
     if faults.count > before:
         return Measured()
     if len(states) <= INTERVALS_MIN:
@@ -79,6 +80,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         cwnd_bytes=(cwnd * mss)[1:][kept],
         retransmits=np.maximum(np.diff(retransmitted), 0)[kept],
         mss=int(np.median(mss)),
+        headers=HEADERS["tcp"] + VERSION_6 * ("]:" in chosen),
     )
     return Measured(loads=[load], notes=notes)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe.fitting.faults import shown
-from bentpipe.fitting.measured import INTERVALS_MIN, Load, Measured, by_number, in_order, probes_of
+from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, Load, Measured, by_number, in_order, probes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -302,7 +302,8 @@ def _loads(
             notes.append(f"{source}: the transfer is taken as {_toward(asked.direction)} (`direction`)")
         transport = "udp" if "packets" in of_sender else "tcp"
         basics = (times[order][known], interval_s[known], carried[known])
-        made.append(Load(*basics, source, ways[name], transport, mss=mss, **of_sender))
+        headers = HEADERS[transport]
+        made.append(Load(*basics, source, ways[name], transport, mss=mss, headers=headers, **of_sender))
     return made
 
 
