@@ -23,7 +23,7 @@ from bentpipe.scenario.scenario import scenario_of
 from bentpipe.tuning.blocks import Executed
 from bentpipe.tuning.confirming import BETTER
 from bentpipe.tuning.guarding import held
-from bentpipe.tuning.tune import Work
+from bentpipe.tuning.work import Work
 from tests.tuned import Stub, noise, work
 
 SPREAD = 0.05

@@ -8,7 +8,8 @@ import pytest
 
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.tuning.confirming import AS_GOOD, BETTER, GUARD, INTERRUPTED, UNSHOWN
-from bentpipe.tuning.tune import planned, tune
+from bentpipe.tuning.planning import planned
+from bentpipe.tuning.tune import tune
 from tests.tuned import VARY, Stub, noise, work
 
 GAIN = {
@@ -19,7 +20,8 @@ GAIN = {
 
 
 def gain(changes):
-    return sum(GAIN[key][value] for key, value in changes.items())
+    # Values between those of the space are worth nothing.
+    return sum(GAIN[key].get(value, 0.0) for key, value in changes.items())
 
 
 def known(changes, condition, seed, spread=0.04, shared=0.12):
@@ -173,8 +175,9 @@ def test_a_large_space_is_sampled_and_its_best_is_found_by_neighbours():
     vary = {
         **VARY,
         "tcp.idle_restart": [True, False],
-        "tcp.rto.min": ["200 ms", "300 ms", "400 ms"],
-        "tcp.ack.every": [1, 2, 4],
+        "tcp.rto.variance_min": ["200 ms", "300 ms", "400 ms"],
+        "tcp.fast_open": ["off", "on"],
+        "tcp.window_scaling": [True, False],
         "link.l.delay": ["9 ms", "8 ms", "7 ms"],
     }
     of = work(vary)
@@ -185,6 +188,63 @@ def test_a_large_space_is_sampled_and_its_best_is_found_by_neighbours():
     assert gain({k: v for k, v in found.recommended.items() if k in GAIN}) >= 0.3
     assert found.content["runs"]["search"] < 0.1 * of.space.size * 18
     assert found.content["influence"] is not None
+
+
+def test_the_middle_between_values_of_a_large_space_is_tried_and_recommended_if_it_is_best():
+    more = {f"flow.f.tcp.{key}": [True, False] for key in ("timestamps", "window_scaling", "idle_restart")}
+    of = work({**VARY, "tcp.rto.variance_min": ["200 ms", "400 ms", "1600 ms"], **more})
+    assert of.space.is_large
+    size = of.space.size
+
+    def outcome(changes, condition, seed):
+        best = 0.5 if changes.get("tcp.rto.variance_min") == "800 ms" else 0.0
+        wide = 0.3 if changes.get("tcp.rto.variance_min") in ("400 ms", "1600 ms") else 0.0
+        return math.exp(best + wide + 0.02 * noise(changes, condition, seed))
+
+    found = searched(of, outcome)
+    assert found.recommended == {"tcp.rto.variance_min": "800 ms"}
+    assert found.content["points"] == of.space.size == size
+    assert "800 ms" in next(a for a in found.content["axes"] if a["key"] == "tcp.rto.variance_min")["values"]
+
+
+def test_the_greedy_path_begins_with_the_change_that_gains_most():
+    found = searched(work(), known)
+    path = found.content["path"]
+    # Hybla gains 0.2, the queue 0.1, the window 0.05.
+    assert [step["key"] for step in path] == ["tcp.cc", "link.l.queue", "tcp.initial_window"]
+    assert path[-1]["score"]["value"] == found.content["score"]["value"]
+    gains = [1 / (1 + step["score"]["value"]) for step in path]
+    assert gains == pytest.approx(np.exp(np.cumsum([0.2, 0.1, 0.05])), rel=0.03)
+    assert any("The largest gain first" in each and "cc (+2" in each for each in found.statements)
+
+
+def test_a_value_that_the_tool_rounds_is_confirmed_as_the_tool_sets_it():
+    """6 kB are 4.14 segments: the route takes 4, which is 3.5 % less."""
+    of = work({"tcp.initial_window": ["6 kB", "9 kB"]})
+    asked = []
+
+    def outcome(changes, condition, seed):
+        asked.append((changes.get("tcp.initial_window"), seed))
+        return math.exp(0.3 * (changes.get("tcp.initial_window") in ("6 kB", "4 segments")) + 0.01 * noise(seed))
+
+    found = searched(of, outcome)
+    assert found.recommended == {"tcp.initial_window": "4 segments"}
+    confirmed = {value for value, seed in asked if seed >= 2**32}
+    assert confirmed == {None, "4 segments"}
+
+
+def test_the_result_says_what_was_not_tried_and_why():
+    stock = work({}).searched(Stub(work({}), known_of_stock)).content
+    rows = {each["what"]: each["why"] for each in stock["not_tried"]}
+    assert rows["tcp.ecn"] == "no queue of the path marks packets"
+    assert 'space = "all"' in rows["tcp.cc = bbr3"]
+    assert "a sample, and the neighbours" in rows["combinations"]
+    named = searched(work(), known).content
+    assert named["not_tried"] == []
+
+
+def known_of_stock(changes, condition, seed):
+    return math.exp(0.01 * noise(changes, condition, seed))
 
 
 def test_values_of_a_sample_are_equally_frequent():

@@ -18,7 +18,8 @@ from bentpipe.experiment.store.memory import Memory
 from bentpipe.experiment.sweep import sweep
 from bentpipe.tuning.blocks import Executed
 from bentpipe.tuning.goal import goal
-from bentpipe.tuning.tune import Work, planned
+from bentpipe.tuning.planning import planned
+from bentpipe.tuning.work import Work
 
 SCENARIO = """
 # A short path.

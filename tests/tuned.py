@@ -3,7 +3,8 @@
 import numpy as np
 
 from bentpipe.scenario.scenario import loads
-from bentpipe.tuning.tune import Work, arguments
+from bentpipe.tuning.tune import arguments
+from bentpipe.tuning.work import Work
 
 SCENARIO = """
 title = "stub"

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from bentpipe.tuning.applying import Applied
+    from bentpipe.tuning.planning import Plan
     from bentpipe.tuning.result import Tuning
-    from bentpipe.tuning.tune import Plan
 
 
 def plan(found: Plan) -> Iterator[RenderableType]:
@@ -26,14 +26,22 @@ def plan(found: Plan) -> Iterator[RenderableType]:
     for axis in found.axes:
         space.add_row(axis.key, ", ".join(map(choice, axis.values)), axis.reason)
     yield space
+    for what, why in found.absent.items():
+        yield f"not tried: {what}: {why}"
     conditions = ", ".join(f"{each.name} ({100 * each.share:.0f} %)" for each in found.conditions)
     yield f"conditions: {conditions}"
-    rungs = ", ".join(f"{points} settings ({runs:,} runs)" for points, runs in found.rungs)
+    rungs = "; ".join(
+        f"{name}: " + ", ".join(f"{points} settings ({runs:,} runs)" for of, points, runs in found.rungs if of == name)
+        for name in dict.fromkeys(name for name, _, _ in found.rungs)
+    )
     how = f"{found.points:,} settings, sampled" if found.is_sampled else count(found.points, "setting")
-    yield f"{how}; rungs: {rungs}; confirmation: {found.confirming:,} runs or more"
+    yield f"{how}; {rungs}; confirmation: {found.confirming:,} to {found.confirming_max:,} runs"
+    mean, slowest = (1000 * each for each in found.run_s)
+    least, most = found.minutes
     yield (
-        f"about {found.runs:,} runs of {1000 * found.run_s:.3g} ms (the default): "
-        f"{found.minutes:.2g} minutes with {count(found.jobs, 'job')}"
+        f"about {found.runs:,} runs of {mean:.3g} ms, the slowest {slowest:.3g} ms: "
+        f"{least:.2g} to {most:.2g} minutes with {count(found.jobs, 'job')} of {'its' if found.jobs == 1 else 'their'} "
+        "own core"
     )
 
 

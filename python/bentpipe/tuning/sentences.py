@@ -105,6 +105,7 @@ def statements(content: Mapping[str, Any]) -> list[str]:
         )
         if content["effects"] and content["worth_blocks"] < content["blocks"]:
             said.append(f"The worth of each change is from the first {content['worth_blocks']} of them.")
+    said += order(content)
     said += without_effect(content)
     research = content["research"]
     if research is not None and not is_unclear(research["effect"]) and research["effect"]["value"] < 0:
@@ -112,6 +113,18 @@ def statements(content: Mapping[str, Any]) -> list[str]:
         more = change(of_value(content, research["effect"]))
         said.append(f"Research could add {more}: {names} ({research['lacking']}). It is not recommended.")
     return said
+
+
+def order(content: Mapping[str, Any]) -> list[str]:
+    """Write the greedy path: the change that gains most comes first, each with the score of all so far."""
+    if not content["path"] or content["verdict"] != BETTER:
+        return []
+    axes = {axis["key"]: axis for axis in content["axes"]}
+    steps_ = [
+        f"{axes[each['key']]['what']} ({change(of_value(content, each['score']), has_ends=False)})"
+        for each in content["path"]
+    ]
+    return [f"The largest gain first, each with all before it: {', '.join(steps_)}."]
 
 
 def without_effect(content: Mapping[str, Any]) -> list[str]:
