@@ -8,7 +8,7 @@ from rich.table import Table
 
 from bentpipe.formatting import choice, count
 from bentpipe.tuning.confirming import BETTER
-from bentpipe.tuning.sentences import change, headline, is_unclear, seeds_of, statements
+from bentpipe.tuning.sentences import change, headline, is_unclear, seeds_of, statements, worth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,14 +85,9 @@ def _by_condition(content: dict[str, Any]) -> Table:
 def _worth(content: dict[str, Any]) -> Table:
     metrics = list(content["effect"])
     table = _table("change", "alone", "taken back", *(f"{name}, taken back" for name in metrics[1:]), numbers=True)
-    axes = {axis["key"]: axis for axis in content["axes"]}
-    for each in content["effects"]:
-        axis = axes[each["key"]]
-        alone, back = each["alone"][metrics[0]], each["back"][metrics[0]]
-        cells = [change(effect, has_ends=False) + (" *" if is_unclear(effect) else "") for effect in (alone, back)]
+    for each, cells in zip(content["effects"], worth(content), strict=True):
         others = [change(each["back"][name], has_ends=False) for name in metrics[1:]]
-        why = " (kept for a guard)" if each["for_guard"] else ""
-        table.add_row(f"{axis['what']}: {axis['default']} -> {choice(each['value'])}{why}", *cells, *others)
+        table.add_row(*cells, *others)
     return table
 
 

@@ -104,7 +104,8 @@ def planned(scenario: Scenario, guard: Any = None, budget: int | str | None = No
 def _first(work: Work, runs: int | None, *, is_sampled: bool) -> int:
     """Count the points of the first rung."""
     if not is_sampled:
-        return work.space.size
+        # Without combinations that are the same scenario.
+        return len(work.space.whole())
     count = SAMPLED
     while runs is not None and count > 2 * LEAST and work.cost(count) > runs:
         count //= 2

@@ -153,8 +153,9 @@ class Work:
             confirmation.fronted(confirmed, found.front)
             if self.is_all:
                 confirmation.researched(confirmed, ranking)
-        except Interrupted as interrupt:
-            raise Interrupted(str(interrupt), self.part) from None
+        except KeyboardInterrupt as interrupt:
+            # One between two steps has no text.
+            raise Interrupted(str(interrupt) or "interrupted between two steps", self.part) from None
         shares = sensitivity.shares(self.space, found.first)
         return Tuning(content_of(self, found, confirmed, outcomes, shares))
 
