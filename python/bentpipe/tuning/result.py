@@ -17,6 +17,7 @@ from bentpipe.scenario.editing import steps
 from bentpipe.scenario.overrides import parsed
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.tuning.confirming import BETTER, LOOKS
+from bentpipe.tuning.linux import lack
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -228,6 +229,7 @@ def content_of(
                 "default": choice(axis.default),
                 "values": list(axis.values),
                 "reason": axis.reason,
+                "default_lacks": "" if (lacks := lack(axis.key, axis.default)) is None else lacks.why,
             }
             for axis in work.space.axes
         ],

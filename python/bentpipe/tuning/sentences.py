@@ -130,6 +130,11 @@ def statements(content: Mapping[str, Any]) -> list[str]:
         )
         if content["effects"] and content["worth_blocks"] < content["blocks"]:
             said.append(f"The worth of each change is from the first {content['worth_blocks']} of them.")
+    said += [
+        f"The default has {axis['what']} {axis['default']}: {axis['default_lacks']}."
+        for axis in content["axes"]
+        if axis["default_lacks"]
+    ]
     said += order(content)
     said += without_effect(content)
     research = content["research"]
