@@ -211,27 +211,51 @@ def in_namespace(commands):
     return subprocess.run([*NAMESPACE, "\n".join([*DEVICE, *commands])], capture_output=True, text=True, check=False)
 
 
+STATE = ["echo STATE", "ip route show table all", "ip rule show", "tc qdisc show dev d0"]
+# Linux's defaults, by its documentation (ip-sysctl.rst): this machine may have others.
+KERNEL = {
+    "tcp_rmem": "4096 131072 6291456",
+    "tcp_wmem": "4096 16384 4194304",
+    "tcp_ecn": "2",
+    "tcp_sack": "1",
+    "tcp_fastopen": "1",
+    "tcp_timestamps": "1",
+    "tcp_window_scaling": "1",
+    "tcp_slow_start_after_idle": "1",
+}
+TOOLS = ("ip ", "tc ", "sysctl ")
+LACKING = ("Unknown tcp congestion", "Unknown qdisc", "Specified qdisc", "No such file", "sysctl: ")
+DEFAULTS = r" (init[cr]wnd 10|rto_min( lock)? 200ms|congctl cubic)"
+"""Values of the scenario, which the route has after `undo.sh`."""
+
+
 @pytest.mark.skipif(
     not all(map(shutil.which, ("ip", "tc", "unshare"))) or in_namespace(["true"]).returncode != 0,
     reason="no private network namespace with ip and tc here",
 )
 @pytest.mark.parametrize("changes", CHANGES, ids=names)
-def test_ip_and_tc_accept_each_line_in_a_private_namespace(changes):
+def test_the_tools_accept_each_line_in_a_private_namespace_and_undo_restores_its_state(changes):
     lines = script_of(bp.loads(SCENARIO), changes).lines
-    nodes = dict.fromkeys(line.node for line in lines)
-    for node in nodes:
-        commands = [line.do for line in lines if line.node == node and line.do.startswith(("ip ", "tc "))]
-        undone = [line.undo for line in lines if line.node == node and line.undo.startswith(("ip ", "tc "))]
-        done = in_namespace(commands)
-        if (
-            "Unknown tcp congestion" in done.stderr
-            or "Unknown qdisc" in done.stderr
-            or "Specified qdisc" in done.stderr
-            or "No such file" in done.stderr
-        ):
-            pytest.skip(f"the kernel lacks a module: {done.stderr.strip()}")
+    for node in dict.fromkeys(line.node for line in lines):
+        mine = [line for line in lines if line.node == node and line.do.startswith(TOOLS)]
+        # A private namespace may not choose any congestion control.
+        mine = [line for line in mine if "tcp_congestion_control" not in line.do]
+        if not mine:
+            continue
+        do, undo = [line.do for line in mine], [line.undo for line in reversed(mine) if line.undo != "true"]
+        done = in_namespace(do)
+        if any(each in done.stderr for each in LACKING):
+            pytest.skip(f"the kernel lacks a module or setting: {done.stderr.strip()}")
         assert done.returncode == 0, done.stderr
-        assert in_namespace([*commands, *reversed(undone)]).returncode == 0
+        settings = dict.fromkeys(each.split()[2].partition("=")[0] for each in do if each.startswith("sysctl "))
+        state = [*STATE, *(f"sysctl {name}" for name in settings)]
+        do, undo = ([f"{each} >/dev/null" for each in commands] for commands in (do, undo))
+        known = [f"sysctl -w {name}='{KERNEL[name.rpartition('.')[2]]}' >/dev/null" for name in settings]
+        states = in_namespace([*known, *state, *do, *state, *undo, *state])
+        assert states.returncode == 0, states.stderr
+        _, before, changed, after = states.stdout.split("STATE\n")
+        assert changed != before
+        assert re.sub(DEFAULTS, "", after).split() == before.split()
 
 
 @pytest.fixture(scope="module")
