@@ -100,7 +100,9 @@ def regret(name: str, searches: int, blocks: int, store: str, *, has_guards: boo
     for search in range(searches):
 
         def drawn(phase, wanted, search=search):
-            draw = np.random.default_rng([search, phase == "confirm"]).integers(0, blocks, 1000)
+            # Blocks of the search differ, as its seeds do: equal ones would look like certainty.
+            rng = np.random.default_rng([search, phase == "confirm"])
+            draw = rng.integers(0, blocks, 1000) if phase == "confirm" else np.resize(rng.permutation(blocks), 1000)
             return [of[point.digest][:, draw[list(of_point)]] for point, of_point in wanted]
 
         result = found.searched(drawn)

@@ -174,7 +174,7 @@ def test_a_quantile_of_the_conditions_ignores_the_worst_tenth_of_the_time():
     conditions = {"rain": {"duration": "8 s", "weight": 0.05}, "busy": {"duration": "7 s"}}
 
     def outcome(changes, condition, seed):
-        # Hybla is best but for 5 % of the time; Vegas is a little better always.
+        # Hybla is best except for 5 % of the time. Vegas is always a little better.
         gains = {"hybla": -0.4 if condition == "rain" else 0.3, "vegas": 0.1}.get(changes.get("tcp.cc"), 0.0)
         return math.exp(gains + 0.02 * noise(changes, condition, seed))
 

@@ -110,7 +110,7 @@ def test_what_a_stock_system_lacks_is_refused_with_its_remedy(key, value, why, i
 
 
 def test_a_key_that_a_stock_kernel_has_needs_a_command():
-    """What `space = "linux"` lets through can be applied: each key of a transport has a line."""
+    """Each key that `space = "linux"` permits has a command."""
     values = {
         "cc": ["hybla"],
         "initial_window": ["20 segments"],

@@ -166,8 +166,10 @@ def test_a_plan_runs_no_search(written):
     plan = planned(bp.load("short.toml"), budget="1 min")
     assert plan.points == 6
     assert [(name, points) for name, points, _ in plan.rungs] == [("search", each) for each in (6, 4, 4, 4)]
-    assert plan.runs == sum(runs for _, _, runs in plan.rungs) + plan.confirming
-    assert plan.confirming_max == plan.confirming + 2 * 40 * 2
+    # Two settings on 20 seeds under two conditions; at most two keys alone and taken back, too, and 60 seeds.
+    assert plan.confirming == (80, 240 + 160)
+    rungs = sum(runs for _, _, runs in plan.rungs)
+    assert plan.runs == (rungs + 80, rungs + 400)
     mean, slowest = plan.run_s
     assert 0 < mean <= slowest
     least, most = plan.minutes
@@ -191,9 +193,9 @@ def test_a_plan_times_the_slow_settings_too_not_only_the_default(monkeypatch):
     # A third of the settings have BBR.
     assert plan.run_s == pytest.approx((4.0, 10.0), rel=0.3)
     first = plan.rungs[0][2]
-    whole = plan.runs + plan.confirming_max - plan.confirming
-    assert plan.minutes[0] == pytest.approx(plan.runs * plan.run_s[0] / 60)
-    assert plan.minutes[1] == pytest.approx((first * plan.run_s[0] + (whole - first) * plan.run_s[1]) / 60)
+    assert plan.minutes[0] == pytest.approx(plan.runs[0] * plan.run_s[0] / 60)
+    rest = plan.runs[1] - first
+    assert plan.minutes[1] == pytest.approx((first * plan.run_s[0] + rest * plan.run_s[1]) / 60)
 
 
 def test_a_plan_of_a_large_space_has_its_neighbours_and_its_budget():

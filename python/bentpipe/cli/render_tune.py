@@ -35,11 +35,11 @@ def plan(found: Plan) -> Iterator[RenderableType]:
         for name in dict.fromkeys(name for name, _, _ in found.rungs)
     )
     how = f"{found.points:,} settings, sampled" if found.is_sampled else count(found.points, "setting")
-    yield f"{how}; {rungs}; confirmation: {found.confirming:,} to {found.confirming_max:,} runs"
+    yield f"{how}; {rungs}; confirmation: {found.confirming[0]:,} to {found.confirming[1]:,} runs"
     mean, slowest = (1000 * each for each in found.run_s)
     least, most = found.minutes
     yield (
-        f"about {found.runs:,} runs of {mean:.3g} ms, the slowest {slowest:.3g} ms: "
+        f"about {found.runs[0]:,} to {found.runs[1]:,} runs of {mean:.3g} ms, the slowest {slowest:.3g} ms: "
         f"{least:.2g} to {most:.2g} minutes with {count(found.jobs, 'job')} of {'its' if found.jobs == 1 else 'their'} "
         "own core"
     )

@@ -1,4 +1,4 @@
-"""Sizes and times as scenarios write them, and their rounding to what a tool accepts."""
+"""Sizes and times as scenarios write them, and their rounding to the values of the tools."""
 
 from __future__ import annotations
 

@@ -121,7 +121,10 @@ class TuningReporter(Reporter):
     def _not_tried(self) -> Iterator[Block]:
         rows = [[each["what"], each["why"]] for each in self._content["not_tried"]]
         if rows:
-            yield Tabled(self._table("not_tried", ["setting", "reason"], rows, texts=2), "What was not tried, and why.")
+            yield Tabled(
+                self._table("not_tried", ["setting", "reason"], rows, texts=2),
+                "Settings that were not tried, and the reasons.",
+            )
         else:
             yield Text("Every combination of the keys and values was tried.")
 

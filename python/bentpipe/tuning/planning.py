@@ -31,18 +31,17 @@ class Plan:
     is_sampled: bool
     rungs: list[tuple[str, int, int]]
     """Name, points and runs of each rung."""
-    confirming: int
-    """Runs that confirm, at least."""
-    confirming_max: int
-    """Runs that confirm if the first look does not decide."""
+    confirming: tuple[int, int]
+    """Least and most runs that confirm: without a change, and with a change of each key and a second look."""
     run_s: tuple[float, float]
     """CPU seconds of a run: the mean of the timed settings, and the slowest."""
     jobs: int
 
     @property
-    def runs(self) -> int:
-        """Runs of all rungs, with the confirmation."""
-        return sum(runs for _, _, runs in self.rungs) + self.confirming
+    def runs(self) -> tuple[int, int]:
+        """Least and most runs of all rungs and the confirmation."""
+        of_rungs = sum(runs for _, _, runs in self.rungs)
+        return of_rungs + self.confirming[0], of_rungs + self.confirming[1]
 
     @property
     def minutes(self) -> tuple[float, float]:
@@ -52,9 +51,9 @@ class Plan:
         runs take as long as the slowest.
         """
         mean, slowest = self.run_s
-        first = sum(runs for name, _, runs in self.rungs[:1])
-        rest = self.runs - first + self.confirming_max - self.confirming
-        return self.runs * mean / self.jobs / 60, (first * mean + rest * slowest) / self.jobs / 60
+        least, most = self.runs
+        first = self.rungs[0][2]
+        return least * mean / self.jobs / 60, (first * mean + (most - first) * slowest) / self.jobs / 60
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -65,9 +64,8 @@ class Plan:
             "points": self.points,
             "sampled": self.is_sampled,
             "rungs": [{"name": name, "points": points, "runs": runs} for name, points, runs in self.rungs],
-            "confirm": self.confirming,
-            "confirm_max": self.confirming_max,
-            "runs": self.runs,
+            "confirm": list(self.confirming),
+            "runs": list(self.runs),
             "run_s": list(self.run_s),
             "minutes": list(self.minutes),
         }
@@ -94,8 +92,7 @@ def planned(scenario: Scenario, guard: Any = None, budget: int | str | None = No
         work.space.size,
         is_sampled,
         rungs if runs is None else _within(rungs, max(runs - work.confirming, 0)),
-        work.confirming,
-        work.confirming + 2 * (LOOKS[-1] - LOOKS[0]) * len(work.conditions),
+        (2 * LOOKS[0] * len(work.conditions), work.confirming + 2 * (LOOKS[-1] - LOOKS[0]) * len(work.conditions)),
         (float(timed.mean()), float(timed.max())),
         count,
     )

@@ -1,4 +1,4 @@
-"""Commands that apply settings: `sysctl`, `ip route`, `tc`, and those of a proxy. Each has the one that takes it back.
+"""Commands that apply settings: `sysctl`, `ip route`, `tc`, and those of a proxy. Each has a command that undoes it.
 
 The commands are never executed here. Names of devices and addresses are variables of the shell, because a scenario does
 not know them.
