@@ -226,7 +226,7 @@ def content_of(
             {
                 "key": axis.key,
                 "what": axis.what,
-                "default": choice(axis.default),
+                "default": "none" if axis.default is None else choice(axis.default),
                 "values": list(axis.values),
                 "reason": axis.reason,
                 "default_lacks": "" if (lacks := lack(axis.key, axis.default)) is None else lacks.why,
