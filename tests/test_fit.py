@@ -14,7 +14,7 @@ from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, FitError
 from bentpipe.fitting import capacity, checking, draws, inverse, losses, slots
 from bentpipe.fitting.measured import Load, Probes
-from bentpipe.tuning.tune import Work
+from bentpipe.tuning.work import Work
 from tests import measurements
 
 

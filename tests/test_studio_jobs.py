@@ -18,6 +18,8 @@ from bentpipe.errors import BentpipeError
 from bentpipe.studio import worker
 from bentpipe.studio.folders import Folder
 from bentpipe.studio.jobs import WAITING_MAX, Jobs
+from bentpipe.studio.page.library import opened
+from bentpipe.studio.page.session import Session
 from bentpipe.studio.state import Studio
 from tests.studio_pages import SHORT, server, until
 
@@ -243,6 +245,60 @@ def test_compare_and_sweep_give_parts_while_they_run(studio, monkeypatch):
     assert {case["of"]: case["values"] for case in found["cases"]} == {
         name: comparison.values(name, "goodput").tolist() for name in comparison.names
     }
+
+
+SEARCH = """
+[tune]
+objective = { goodput = 1 }
+vary = { tcp.cc = ["cubic", "reno"], tcp.initial_window = ["10 segments", "20 segments", "40 segments"] }
+"""
+
+
+def test_a_search_gives_its_rungs_while_it_runs(studio, tmp_path, monkeypatch):
+    for name, value in (("PROGRESS_EVERY_S", 0.0), ("PARTIAL_EVERY_S", 0.0), ("PARTIAL_SHARE", 1e9)):
+        monkeypatch.setattr(worker, name, value)
+    text = SHORT + SEARCH
+    (tmp_path / "short.toml").write_text(text)
+    request = studio.request(text, "short.toml", {}, is_on_disk=True)
+    heard, place = [], studio.folder.new_result()
+    found = worker.tune(
+        {**request, "place": str(place), "options": {"budget": "500", "jobs": 1}},
+        lambda **answer: heard.append(answer),
+    )
+    parts = [answer["partial"] for answer in heard if "partial" in answer]
+    counts = [len(part["rungs"]) for part in parts]
+    assert counts == sorted(counts)
+    assert set(counts) >= {0, 1, 2, 3}
+    assert all(part["verdict"] == "interrupted" and not part["statements"] for part in parts)
+    for part in parts:
+        for rung in part["rungs"]:
+            assert len(rung["settings"]) == rung["points"]
+            assert sum(setting["kept"] for setting in rung["settings"]) == rung["kept"]
+    steps = [answer["progress"]["label"] for answer in heard if "progress" in answer]
+    assert any(step.startswith("search, rung 2 of 4") for step in steps)
+    # At the end, the result of the library, which the store has, too.
+    expected = bp.tune(bp.loads(text), budget="500")
+    assert (found["verdict"], found["statements"]) == (expected.verdict, expected.statements)
+    assert found["command"] == "bentpipe tune short.toml --budget 500"
+    ((name, _),) = studio.folder.stores()
+    kind, again = opened(Session(studio, "page"), name)
+    assert (kind, again["rungs"], again["worth"]) == ("tune", found["rungs"], found["worth"])
+
+
+def test_a_search_that_is_stopped_keeps_its_rungs_and_its_store(studio, tmp_path):
+    text = SHORT.replace('"2 s"', '"100 s"') + SEARCH
+    (tmp_path / "short.toml").write_text(text)
+
+    async def act():
+        job = submit(studio, text, "tune", options={"jobs": 1})
+        await until(lambda: (job.partial or {}).get("rungs"))
+        studio.jobs.stop(job)
+        await until(lambda: job.is_over)
+        assert job.state in ("stopped", "done")
+        assert job.result["rungs"]
+        assert job.result["statements"][0].startswith("Interrupted after")
+
+    acted(studio, act)
 
 
 def test_the_worker_ends_with_its_server(tmp_path):

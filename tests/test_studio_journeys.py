@@ -1,4 +1,4 @@
-"""Ten journeys through the studio in a browser, without a console error, and with requests to its own server only."""
+"""Journeys through the studio in a browser, without a console error, and with requests to its own server only."""
 
 import re
 import time
@@ -317,3 +317,21 @@ def test_a_row_of_the_transfers_is_shown_in_the_plots(page):
     page.page.locator(".ag-cell", has_text="transfer").first.click()
     page.until("studio.time.t === 3 && studio.time.from > 2 && studio.time.to < 12 && studio.ready")
     page.page.wait_for_selector("#studio-plots:visible")
+
+
+def test_j11_a_search_shows_its_rungs_and_is_opened_again_from_the_library(page):
+    page.type(
+        MINE.replace('"20 s"', '"4 s"') + '[tune]\nvary = { tcp.initial_window = ["10 segments", "40 segments"] }\n'
+    )
+    page.page.wait_for_selector("text=/No problem: .* 4 s/")
+    page.tab("Tune")
+    panel = page.page.get_by_role("tabpanel", name="Tune")
+    panel.get_by_label("Objective").fill("goodput")
+    page.page.get_by_role("option", name=re.compile("^goodput:")).first.click()
+    page.page.locator("button:visible", has_text="Start").click()
+    panel.locator(".page-rungs", has_text="search").wait_for()
+    panel.get_by_text("seeds that the search did not use").wait_for()
+    assert panel.locator(".page-echart canvas").count() == 1
+    page.tab("Library")
+    page.page.locator(".page-entry", has_text="a search").get_by_role("button", name="Open").first.click()
+    panel.locator(".page-rungs:visible").first.wait_for()

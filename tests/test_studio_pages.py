@@ -324,6 +324,37 @@ def test_sweep_fills_a_map_and_a_cell_becomes_a_run(folder):
     on_pages(folder, act)
 
 
+def test_tune_shows_its_rungs_and_the_worth_of_each_change(folder):
+    search = 'vary = { tcp.initial_window = ["10 segments", "40 segments"], link.sat.queue = ["1 bdp", "2 bdp"] }\n'
+    (folder / "short.toml").write_text(f"{SHORT}[tune]\n{search}")
+
+    async def act(studio, user):
+        await opened_at(user, "Tune")
+        await until(lambda: found(user, "objective"))
+        user.find("start-tune").click()
+        await user.should_see("the search has no objective")
+        found(user, "objective-of")[0].value = "bulk"
+        user.find("start-tune").click()
+        await user.should_see("the flow or link has no metric")
+        assert studio.jobs.listed() == []
+        found(user, "objective")[0].value = "goodput"
+        user.find("start-tune").click()
+        await until(lambda: studio.jobs.listed() and studio.jobs.listed()[0].is_over)
+        (job,) = studio.jobs.listed()
+        assert (job.state, job.error) == ("done", "")
+        assert job.result["command"] == "bentpipe tune short.toml --for goodput:bulk"
+        await until(lambda: found(user, "worth"))
+        assert "initial window: 10 segments -> 40 segments" in " ".join(labels(user))
+        series = {each["name"]: each["data"] for each in found(user, "chart-tune")[0].options["series"]}
+        assert sum(map(len, series.values())) == sum(rung["points"] for rung in job.result["rungs"])
+        (best,) = series["best so far"]
+        # More goodput is better, and the chart has its change.
+        assert best["value"][1] > 0
+        assert "initial window 40 segments" in best["text"]
+
+    on_pages(folder, act)
+
+
 def _panels(session):
     return [each.__self__ for each in session._listeners["jobs"] if hasattr(each, "__self__")]
 

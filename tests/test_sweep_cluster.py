@@ -1,4 +1,4 @@
-"""Sweeps on `dask.distributed`, with a real scheduler and workers in separate processes."""
+"""Sweeps and searches on `dask.distributed`, with a real scheduler and workers in separate processes."""
 
 import json
 import os
@@ -18,6 +18,7 @@ import bentpipe as bp
 from bentpipe import _core
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.single import task
+from tests.test_tune_runs import SCENARIO
 
 pytest.importorskip("distributed")
 
@@ -119,6 +120,15 @@ def test_a_cluster_gives_the_same_bytes_although_a_worker_is_killed(small, tmp_p
     assert (result.missing, result.failures) == (0, [])
     bp.sweep(small, **asked, store=tmp_path / "local")
     assert files(tmp_path / "cluster") == files(tmp_path / "local")
+
+
+def test_a_search_on_a_cluster_has_the_result_of_a_local_one(started, scheduler):
+    for _ in range(2):
+        start_worker(started, scheduler)
+    wait_until_workers(scheduler, 2)
+    scenario = bp.loads(SCENARIO)
+    there = bp.tune(scenario, on=f"dask://{scheduler}")
+    assert json.dumps(there.to_dict()) == json.dumps(bp.tune(scenario, jobs=1).to_dict())
 
 
 def wait_until_workers(scheduler, count):

@@ -8,7 +8,8 @@ import pytest
 
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.tuning.confirming import AS_GOOD, BETTER, GUARD, INTERRUPTED, UNSHOWN
-from bentpipe.tuning.tune import planned, tune
+from bentpipe.tuning.planning import planned
+from bentpipe.tuning.tune import tune
 from tests.tuned import VARY, Stub, noise, work
 
 GAIN = {
@@ -19,7 +20,8 @@ GAIN = {
 
 
 def gain(changes):
-    return sum(GAIN[key][value] for key, value in changes.items())
+    # Values between those of the space are worth nothing.
+    return sum(GAIN[key].get(value, 0.0) for key, value in changes.items())
 
 
 def known(changes, condition, seed, spread=0.04, shared=0.12):
@@ -30,27 +32,42 @@ def searched(of, outcome, **more):
     return of.searched(Stub(of, outcome), **more)
 
 
-def test_the_best_of_a_known_truth_is_found_in_nearly_every_search_with_fewer_runs():
+WIDE = {**VARY, "tcp.timestamps": [True, False]}
+WORTH = {**GAIN, "tcp.timestamps": {False: 0.03}}
+
+
+def gain_of(changes):
+    return sum(WORTH[key][value] for key, value in changes.items())
+
+
+def test_the_best_of_a_known_truth_is_found_in_nearly_every_search_with_a_quarter_of_the_runs():
+    """The runs are those of the verdict: the search, and the default and its best setting on fresh seeds."""
     right, seeds = 0, 20
-    best = max(gain(dict(point.changes)) for point in work().space.whole())
+    each = work(WIDE)
+    points = each.space.whole()
+    assert len(points) == 96
+    best = max(gain_of(dict(point.changes)) for point in points)
     for seed in range(seeds):
-        each = work()
-        stub = Stub(each, lambda *about, seed=seed: known(*about[:2], (seed, about[2])))
-        found = each.searched(stub)
-        regret = 1 - math.exp(gain(found.recommended) - best)
-        right += regret <= 0.02
-        assert found.content["runs"]["all"] <= 0.5 * each.space.size * 20
+
+        def outcome(changes, condition, block, seed=seed):
+            return 1e6 * math.exp(
+                gain_of(changes) + 0.04 * noise(seed, changes, block) + 0.12 * noise(seed, condition, block)
+            )
+
+        found = searched(each, outcome)
+        right += 1 - math.exp(gain_of(found.recommended) - best) <= 0.02
+        assert found.content["runs"]["search"] + 2 * found.content["blocks"] <= 0.25 * len(points) * 20
     assert right >= 19, right
 
 
 def test_under_a_true_null_better_is_rarely_claimed():
-    """All settings are equal: a claim is false. One look has half of 5 %."""
-    searches, false = 200, 0
-    each = work()
+    """All settings are equal: a claim is false. Each of two looks has half of 5 %."""
+    searches, false = 500, 0
+    each = work({key: VARY[key] for key in ("tcp.cc", "link.l.queue")})
     for search in range(searches):
         outcome = lambda changes, condition, seed, search=search: math.exp(0.05 * noise(search, changes, seed))  # noqa: E731
         false += searched(each, outcome).verdict == BETTER
-    assert false / searches <= 0.05, false
+    assert false / searches <= 0.07, false
 
 
 def test_settings_without_effect_are_one_class_and_the_default_stays():
@@ -153,6 +170,24 @@ def test_the_worst_condition_decides_if_it_is_asked_for():
     assert [rung["blocks"] for rung in worst.content["rungs"]] == [1, 3, 9, 18, 36]
 
 
+def test_a_quantile_of_the_conditions_ignores_the_worst_tenth_of_the_time():
+    conditions = {"rain": {"duration": "8 s", "weight": 0.05}, "busy": {"duration": "7 s"}}
+
+    def outcome(changes, condition, seed):
+        # Hybla is best except for 5 % of the time. Vegas is always a little better.
+        gains = {"hybla": -0.4 if condition == "rain" else 0.3, "vegas": 0.1}.get(changes.get("tcp.cc"), 0.0)
+        return math.exp(gains + 0.02 * noise(changes, condition, seed))
+
+    vary = {"tcp.cc": ["cubic", "hybla", "vegas"]}
+    assert searched(work(vary, conditions=conditions, robust="q90"), outcome).recommended == {"tcp.cc": "hybla"}
+    assert searched(work(vary, conditions=conditions, robust="worst"), outcome).recommended == {"tcp.cc": "vegas"}
+
+
+def test_a_default_that_a_stock_system_lacks_is_allowed_and_named():
+    found = searched(work({"tcp.cc": ["cubic", "hybla"]}, more='tcp.cc = "tahoe"\n'), known)
+    assert "The default has cc tahoe: a stock kernel has no tahoe." in found.statements
+
+
 def test_a_front_has_no_dominated_point():
     of = work(VARY, objective={"pareto": ["goodput:f", "rtt_mean:f"]})
 
@@ -173,8 +208,9 @@ def test_a_large_space_is_sampled_and_its_best_is_found_by_neighbours():
     vary = {
         **VARY,
         "tcp.idle_restart": [True, False],
-        "tcp.rto.min": ["200 ms", "300 ms", "400 ms"],
-        "tcp.ack.every": [1, 2, 4],
+        "tcp.rto.variance_min": ["200 ms", "300 ms", "400 ms"],
+        "tcp.fast_open": ["off", "on"],
+        "tcp.window_scaling": [True, False],
         "link.l.delay": ["9 ms", "8 ms", "7 ms"],
     }
     of = work(vary)
@@ -185,6 +221,63 @@ def test_a_large_space_is_sampled_and_its_best_is_found_by_neighbours():
     assert gain({k: v for k, v in found.recommended.items() if k in GAIN}) >= 0.3
     assert found.content["runs"]["search"] < 0.1 * of.space.size * 18
     assert found.content["influence"] is not None
+
+
+def test_the_middle_between_values_of_a_large_space_is_tried_and_recommended_if_it_is_best():
+    more = {f"flow.f.tcp.{key}": [True, False] for key in ("timestamps", "window_scaling", "idle_restart")}
+    of = work({**VARY, "tcp.rto.variance_min": ["200 ms", "400 ms", "1600 ms"], **more})
+    assert of.space.is_large
+    size = of.space.size
+
+    def outcome(changes, condition, seed):
+        best = 0.5 if changes.get("tcp.rto.variance_min") == "800 ms" else 0.0
+        wide = 0.3 if changes.get("tcp.rto.variance_min") in ("400 ms", "1600 ms") else 0.0
+        return math.exp(best + wide + 0.02 * noise(changes, condition, seed))
+
+    found = searched(of, outcome)
+    assert found.recommended == {"tcp.rto.variance_min": "800 ms"}
+    assert found.content["points"] == of.space.size == size
+    assert "800 ms" in next(a for a in found.content["axes"] if a["key"] == "tcp.rto.variance_min")["values"]
+
+
+def test_the_greedy_path_begins_with_the_change_that_gains_most():
+    found = searched(work(), known)
+    path = found.content["path"]
+    # Hybla gains 0.2, the queue 0.1, the window 0.05.
+    assert [step["key"] for step in path] == ["tcp.cc", "link.l.queue", "tcp.initial_window"]
+    assert path[-1]["score"]["value"] == found.content["score"]["value"]
+    gains = [1 / (1 + step["score"]["value"]) for step in path]
+    assert gains == pytest.approx(np.exp(np.cumsum([0.2, 0.1, 0.05])), rel=0.03)
+    assert any("The largest gain first" in each and "cc (+2" in each for each in found.statements)
+
+
+def test_a_value_that_the_tool_rounds_is_confirmed_as_the_tool_sets_it():
+    """6 kB are 4.14 segments: the route takes 4, which is 3.5 % less."""
+    of = work({"tcp.initial_window": ["6 kB", "9 kB"]})
+    asked = []
+
+    def outcome(changes, condition, seed):
+        asked.append((changes.get("tcp.initial_window"), seed))
+        return math.exp(0.3 * (changes.get("tcp.initial_window") in ("6 kB", "4 segments")) + 0.01 * noise(seed))
+
+    found = searched(of, outcome)
+    assert found.recommended == {"tcp.initial_window": "4 segments"}
+    confirmed = {value for value, seed in asked if seed >= 2**32}
+    assert confirmed == {None, "4 segments"}
+
+
+def test_the_result_says_what_was_not_tried_and_why():
+    stock = work({}).searched(Stub(work({}), known_of_stock)).content
+    rows = {each["what"]: each["why"] for each in stock["not_tried"]}
+    assert rows["tcp.ecn"] == "no queue of the path marks packets"
+    assert 'space = "all"' in rows["tcp.cc = bbr3"]
+    assert "a sample, and the neighbours" in rows["combinations"]
+    named = searched(work(), known).content
+    assert named["not_tried"] == []
+
+
+def known_of_stock(changes, condition, seed):
+    return math.exp(0.01 * noise(changes, condition, seed))
 
 
 def test_values_of_a_sample_are_equally_frequent():

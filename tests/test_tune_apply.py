@@ -7,7 +7,10 @@ import subprocess
 import pytest
 
 import bentpipe as bp
-from bentpipe.tuning.applying import _shell, script_of, tuned
+from bentpipe.tuning.amounts import rounded
+from bentpipe.tuning.applying import _shell, tuned
+from bentpipe.tuning.linux import TRANSPORT, lack
+from bentpipe.tuning.script import script_of
 from bentpipe.tuning.stock import stock_space
 from tests.test_tune_runs import SCENARIO
 
@@ -16,11 +19,19 @@ GRAMMAR = [
     r"true",
     r"modprobe tcp_[a-z]+",
     r"sysctl -w net\.ipv4\.tcp_(congestion_control=[a-z]+|ecn=[012]|slow_start_after_idle=[01])",
+    r"sysctl -w net\.ipv4\.tcp_(timestamps|window_scaling|sack)=[01]",
+    r"sysctl -w net\.ipv4\.tcp_fastopen=[0-3]",
     r"sysctl -w net\.ipv4\.tcp_[rw]mem='4096 \d+ \d+'",
     r"echo [01] > /sys/module/tcp_cubic/parameters/hystart",
     r'ip route change "\$PREFIX" via "\$GW" dev "\$DEV"'
-    rf"( initcwnd \d+ initrwnd \d+| congctl [a-z]+| rto_min {NUMBER}ms)+",
-    r'tc qdisc (replace|del) dev "\$DEV" root( fq| handle 1: htb default 10)?',
+    r"( initcwnd \d+ initrwnd \d+| congctl [a-z]+| rto_min \d+ms)+",
+    r'tc qdisc (replace|del) dev "\$DEV" root( fq( maxrate \d+kbit)?| fq_codel| handle 1: htb default 10)?',
+    r"ip rule (add|del) fwmark 1 lookup 100",
+    r"ip route (add|del) local 0\.0\.0\.0/0 dev lo table 100",
+    r"pepsal -p 5000 >/dev/null 2>&1 & echo \$! > /run/bentpipe-pepsal\.pid",
+    r'kill "\$\(cat /run/bentpipe-pepsal\.pid\)"',
+    r"iptables -t mangle -[AD] PREROUTING -p tcp -m addrtype ! --dst-type LOCAL"
+    r" -j TPROXY --on-port 5000 --tproxy-mark 1",
     r'tc class replace dev "\$DEV" parent 1: classid 1:10 htb rate \d+kbit',
     r'tc qdisc replace dev "\$DEV" parent 1:10 handle 10: (pfifo|bfifo) limit \d+',
     r'tc qdisc replace dev "\$DEV" parent 1:10 handle 10: (codel|fq_codel) limit \d+'
@@ -37,10 +48,19 @@ CHANGES = [
     {"tcp.pacing": "window"},
     {"tcp.ecn": "classic"},
     {"tcp.idle_restart": False},
-    {"tcp.rto.min": "300 ms"},
-    {"tcp.initial_window": "20 segments", "tcp.rto.min": "300 ms"},
+    {"tcp.rto.variance_min": "300 ms"},
+    {"tcp.initial_window": "20 segments", "tcp.rto.variance_min": "300 ms"},
     {"tcp.receive_buffer": "4 MB"},
+    {"tcp.receive_buffer": "2 bdp"},
+    {"tcp.auto_buffer.limit": "4 MB"},
     {"tcp.send_buffer": "4 MB"},
+    {"tcp.auto_send_buffer.limit": "4 MB"},
+    {"tcp.pacing": {"kind": "rate", "rate": "1 Mbit/s"}},
+    {"tcp.timestamps": False},
+    {"tcp.window_scaling": False},
+    {"tcp.recovery": "newreno"},
+    {"tcp.fast_open": "on"},
+    {"node.b.middlebox": [{"kind": "split"}]},
     {"link.l.forward.queue": "2 bdp"},
     {"link.l.forward.queue": "50 packets"},
     {"link.l.forward.queue": {"kind": "codel", "target": "30 ms", "interval": "600 ms"}},
@@ -64,8 +84,102 @@ def test_each_line_has_the_grammar_of_its_tool(changes):
         assert line.node in ("a", "b")
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "why", "instead"),
+    [
+        ("tcp.cc", "bbr3", "a stock kernel has no bbr3", "bbr1"),
+        ("flow.film.tcp.cc", "westwood", "a stock kernel has no westwood", "westwood-plus"),
+        ("tcp.cc", "tahoe", "a stock kernel has no tahoe", "cubic"),
+        ("tcp.cc", {"kind": "bbr1", "leo": True}, "a stock kernel has no setting for leo of bbr1", '"bbr1"'),
+        ("tcp.slow_start", "limited", "a stock kernel has no slow_start limited", "standard or hystart"),
+        ("tcp.ecn", "accurate", "a stock kernel has no ecn accurate", "off or classic"),
+        ("tcp.recovery", "reno", "a stock kernel has no recovery reno", "newreno or rack"),
+        ("tcp.pacing", {"kind": "window", "gain": 2.0}, "has no setting for gain of window", '"window"'),
+        ("tcp.rto.min", "300 ms", "a stock kernel has no setting for rto.min", "tcp.rto.variance_min"),
+        ("tcp.ack.every", 4, "a stock kernel has no setting for ack.every", "another key"),
+        ("link.l.forward.queue", {"kind": "priority"}, "a stock gateway has no queue priority", "fq-codel"),
+        ("node.b.middlebox", [{"kind": "snoop"}], "a stock gateway has no snoop", "split"),
+        ("node.b.middlebox", [{"kind": "split", "fails_at": "1 s"}], "no setting for fails_at of split", '"split"'),
+    ],
+)
+def test_what_a_stock_system_lacks_is_refused_with_its_remedy(key, value, why, instead):
+    found = lack(key, value)
+    assert found is not None
+    assert why in found.why
+    assert instead in found.instead
+
+
+def test_a_key_that_a_stock_kernel_has_needs_a_command():
+    """Each key that `space = "linux"` permits has a command."""
+    values = {
+        "cc": ["hybla"],
+        "initial_window": ["20 segments"],
+        "idle_restart": [True, False],
+        "timestamps": [True, False],
+        "window_scaling": [True, False],
+        "rto.variance_min": ["300 ms"],
+        "slow_start": ["standard", "hystart"],
+        "pacing": ["off", "window", {"kind": "rate", "rate": "1 Mbit/s"}],
+        "ecn": ["off", "classic"],
+        "recovery": ["newreno", "rack"],
+        "fast_open": ["off", "on"],
+        "receive_buffer": ["4 MB", "2 bdp"],
+        "send_buffer": ["4 MB", "2 bdp"],
+        "auto_buffer.limit": ["4 MB"],
+        "auto_send_buffer.limit": ["4 MB"],
+    }
+    assert set(values) == set(TRANSPORT)
+    for name, each in values.items():
+        for value in each:
+            assert lack(f"tcp.{name}", value) is None
+            script = script_of(bp.loads(SCENARIO), {f"tcp.{name}": value})
+            assert len(script.lines) >= 2, (name, value)
+            for line in script.lines:
+                assert any(re.fullmatch(form, line.do) for form in GRAMMAR), line.do
+
+
+def test_a_split_proxy_has_the_transport_of_its_node_and_tcp_only():
+    text = SCENARIO.replace('to = "b"\ndelay', 'to = "g"\ndelay')
+    text = text.replace(
+        "[flow.pages]", '[link.m]\nfrom = "g"\nto = "b"\nrate = "9 Mbit/s"\ndelay = "1 ms"\n\n[flow.pages]'
+    )
+    scenario = bp.loads(text)
+    axes = {axis.key: axis for axis in stock_space(scenario, is_all=False).axes}
+    assert axes["node.g.middlebox"].values == ([{"kind": "split"}],)
+    script = script_of(scenario, {"tcp.cc": "hybla", "node.g.middlebox": [{"kind": "split"}]})
+    assert {line.node for line in script.lines if "congestion_control" in line.do} == {"a", "b", "g"}
+    proxy = [line for line in script.lines if "middlebox" in line.why]
+    assert {line.node for line in proxy} == {"g"}
+    assert [line.do.split()[0] for line in proxy] == ["ip", "ip", "pepsal", "iptables"]
+    assert any("QUIC" in note for note in script.notes)
+    # A node that splits already, and a path without a node, have no place for it.
+    split = scenario.with_sets([("node.g.middlebox", '[{kind = "split"}]')])
+    assert "splits connections already" in stock_space(split, is_all=False).absent["node.g.middlebox"]
+    assert "no node between the hosts" in stock_space(bp.loads(SCENARIO), is_all=False).absent["node.NAME.middlebox"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("tcp.initial_window", "20 segments", "20 segments"),
+        ("tcp.initial_window", "14480 B", "14480 B"),
+        ("tcp.initial_window", "10 kB", "7 segments"),
+        ("tcp.auto_buffer.limit", "4 MB", "4 MB"),
+        # 100 kB of data are 200 kB for the kernel, and 256 KiB in its steps.
+        ("tcp.auto_buffer.limit", "100 kB", "131072 B"),
+        ("tcp.auto_send_buffer.limit", "100 kB", "131072 B"),
+        ("tcp.rto.variance_min", "300 ms", "300 ms"),
+        ("flow.film.tcp.rto.variance_min", "1500 us", "2 ms"),
+        ("link.l.forward.queue", "1 bdp", "1 bdp"),
+    ],
+)
+def test_values_are_rounded_to_those_that_the_tool_sets(key, value, expected):
+    assert rounded(key, value) == expected
+    assert rounded(key, expected) == expected
+
+
 def test_a_node_has_one_line_for_its_route_because_each_change_replaces_all():
-    changes = {"tcp.initial_window": "20 segments", "tcp.rto.min": "300 ms", "flow.film.tcp.cc": "bbr1"}
+    changes = {"tcp.initial_window": "20 segments", "tcp.rto.variance_min": "300 ms", "flow.film.tcp.cc": "bbr1"}
     lines = [line for line in script_of(bp.loads(SCENARIO), changes).lines if line.node == "a" and line.is_route]
     (line,) = lines
     assert line.do.endswith("initcwnd 20 initrwnd 20 rto_min 300ms congctl bbr")
@@ -73,9 +187,13 @@ def test_a_node_has_one_line_for_its_route_because_each_change_replaces_all():
 
 
 def test_a_setting_without_a_command_is_a_note():
-    script = script_of(bp.loads(SCENARIO), {"tcp.recovery": "sack", "link.l.forward.interleave": "10 packets"})
+    text = SCENARIO.replace('kind = "packet", rate = 1e-2', 'kind = "bit", rate = 1e-6')
+    changes = {"tcp.recovery": "sack", "link.l.forward.interleave": {"span": "20 ms"}}
+    script = script_of(bp.loads(text), {**changes, "link.l.forward.coding": "convolutional"})
     assert script.lines == []
-    assert len(script.notes) == 2
+    # 20 ms of 2 Mbit/s are 5 kB, and the packets wait for two blocks.
+    assert [note for note in script.notes if "5000 B" in note and "40 ms of delay" in note]
+    assert len(script.notes) == 3
 
 
 NAMESPACE = ["unshare", "--map-root-user", "--net", "sh", "-c"]
@@ -93,27 +211,51 @@ def in_namespace(commands):
     return subprocess.run([*NAMESPACE, "\n".join([*DEVICE, *commands])], capture_output=True, text=True, check=False)
 
 
+STATE = ["echo STATE", "ip route show table all", "ip rule show", "tc qdisc show dev d0"]
+# Linux's defaults, by its documentation (ip-sysctl.rst): this machine may have others.
+KERNEL = {
+    "tcp_rmem": "4096 131072 6291456",
+    "tcp_wmem": "4096 16384 4194304",
+    "tcp_ecn": "2",
+    "tcp_sack": "1",
+    "tcp_fastopen": "1",
+    "tcp_timestamps": "1",
+    "tcp_window_scaling": "1",
+    "tcp_slow_start_after_idle": "1",
+}
+TOOLS = ("ip ", "tc ", "sysctl ")
+LACKING = ("Unknown tcp congestion", "Unknown qdisc", "Specified qdisc", "No such file", "sysctl: ")
+DEFAULTS = r" (init[cr]wnd 10|rto_min( lock)? 200ms|congctl cubic)"
+"""Values of the scenario, which the route has after `undo.sh`."""
+
+
 @pytest.mark.skipif(
     not all(map(shutil.which, ("ip", "tc", "unshare"))) or in_namespace(["true"]).returncode != 0,
     reason="no private network namespace with ip and tc here",
 )
 @pytest.mark.parametrize("changes", CHANGES, ids=names)
-def test_ip_and_tc_accept_each_line_in_a_private_namespace(changes):
+def test_the_tools_accept_each_line_in_a_private_namespace_and_undo_restores_its_state(changes):
     lines = script_of(bp.loads(SCENARIO), changes).lines
-    nodes = dict.fromkeys(line.node for line in lines)
-    for node in nodes:
-        commands = [line.do for line in lines if line.node == node and line.do.startswith(("ip ", "tc "))]
-        undone = [line.undo for line in lines if line.node == node and line.undo.startswith(("ip ", "tc "))]
-        done = in_namespace(commands)
-        if (
-            "Unknown tcp congestion" in done.stderr
-            or "Unknown qdisc" in done.stderr
-            or "Specified qdisc" in done.stderr
-            or "No such file" in done.stderr
-        ):
-            pytest.skip(f"the kernel lacks a module: {done.stderr.strip()}")
+    for node in dict.fromkeys(line.node for line in lines):
+        mine = [line for line in lines if line.node == node and line.do.startswith(TOOLS)]
+        # A private namespace may not choose any congestion control.
+        mine = [line for line in mine if "tcp_congestion_control" not in line.do]
+        if not mine:
+            continue
+        do, undo = [line.do for line in mine], [line.undo for line in reversed(mine) if line.undo != "true"]
+        done = in_namespace(do)
+        if any(each in done.stderr for each in LACKING):
+            pytest.skip(f"the kernel lacks a module or setting: {done.stderr.strip()}")
         assert done.returncode == 0, done.stderr
-        assert in_namespace([*commands, *reversed(undone)]).returncode == 0
+        settings = dict.fromkeys(each.split()[2].partition("=")[0] for each in do if each.startswith("sysctl "))
+        state = [*STATE, *(f"sysctl {name}" for name in settings)]
+        do, undo = ([f"{each} >/dev/null" for each in commands] for commands in (do, undo))
+        known = [f"sysctl -w {name}='{KERNEL[name.rpartition('.')[2]]}' >/dev/null" for name in settings]
+        states = in_namespace([*known, *state, *do, *state, *undo, *state])
+        assert states.returncode == 0, states.stderr
+        _, before, changed, after = states.stdout.split("STATE\n")
+        assert changed != before
+        assert re.sub(DEFAULTS, "", after).split() == before.split()
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +319,9 @@ def scripts(text, changes, folder, found):
 def test_names_of_a_scenario_never_reach_the_shell(found, tmp_path):
     text = SCENARIO.replace('"a"', f'"{NASTY}"').replace("[link.l", f'[link."{NASTY}.x"').partition("[tune]")[0]
     text = text.replace("[flow.film]", f'[flow."{NASTY}"]')
-    keys = {axis.key: axis.values[-1] for axis in stock_space(bp.loads(text), is_all=False)}
+    # This link's errors are those of packets, which a code does not correct.
+    axes = [axis for axis in stock_space(bp.loads(text), is_all=False).axes if not axis.key.endswith(("ve", "coding"))]
+    keys = {axis.key: axis.values[-1] for axis in axes}
     del keys["tcp.slow_start"]
     assert sum(key.startswith("link.") for key in keys) == 2
     scripts(text, keys, tmp_path, found)
@@ -221,7 +365,7 @@ def test_pacing_and_a_queue_do_not_replace_each_other():
     [
         ("tcp.initial_window", "20segments", "initcwnd 20 initrwnd 20"),
         ("tcp.initial_window", "rfc5681", "initcwnd 3 initrwnd 3"),
-        ("tcp.rto.min", "300ms", "rto_min 300ms"),
+        ("tcp.rto.variance_min", "300ms", "rto_min 300ms"),
         ("tcp.receive_buffer", "4MB", "sysctl -w net.ipv4.tcp_rmem='4096 131072 8060928'"),
     ],
 )

@@ -18,7 +18,8 @@ from bentpipe.experiment.store.memory import Memory
 from bentpipe.experiment.sweep import sweep
 from bentpipe.tuning.blocks import Executed
 from bentpipe.tuning.goal import goal
-from bentpipe.tuning.tune import Work, planned
+from bentpipe.tuning.planning import planned
+from bentpipe.tuning.work import Work
 
 SCENARIO = """
 # A short path.
@@ -83,7 +84,7 @@ def plain(tuning, *names):
 def test_any_number_of_jobs_has_the_same_result(whole):
     assert whole.verdict == "better"
     assert "link.l.forward.queue" in whole.recommended
-    assert plain(bp.tune(bp.loads(SCENARIO), jobs=2).to_dict()) == plain(whole.to_dict())
+    assert plain(bp.tune(bp.loads(SCENARIO), jobs=4).to_dict()) == plain(whole.to_dict())
 
 
 def count(store):
@@ -94,7 +95,7 @@ def count(store):
         return 0
 
 
-@pytest.mark.parametrize("runs", [1, 20, 60, 130])
+@pytest.mark.parametrize("runs", [1, 6, 12, 20, 30, 45, 60, 90, 130, 180])
 def test_a_killed_search_goes_on_with_the_same_result(written, whole, runs):
     command = [sys.executable, "-m", "bentpipe", "tune", "short.toml", "--json", "--jobs", "1"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -164,10 +165,54 @@ def test_bytes_of_a_link_count_retransmissions():
 def test_a_plan_runs_no_search(written):
     plan = planned(bp.load("short.toml"), budget="1 min")
     assert plan.points == 6
-    assert [points for points, _ in plan.rungs] == [6, 4, 4, 4]
-    assert plan.runs == sum(runs for _, runs in plan.rungs) + plan.confirming
-    assert plan.run_s > 0
+    assert [(name, points) for name, points, _ in plan.rungs] == [("search", each) for each in (6, 4, 4, 4)]
+    # Two settings on 20 seeds under two conditions; at most two keys alone and taken back, too, and 60 seeds.
+    assert plan.confirming == (80, 240 + 160)
+    rungs = sum(runs for _, _, runs in plan.rungs)
+    assert plan.runs == (rungs + 80, rungs + 400)
+    mean, slowest = plan.run_s
+    assert 0 < mean <= slowest
+    least, most = plan.minutes
+    assert 0 < least < most
     assert not (written / "short.tune").exists()
+
+
+def test_a_plan_times_the_slow_settings_too_not_only_the_default(monkeypatch):
+    """Over a path with losses, the default sends little and is fast to simulate. BBR sends ten times as much."""
+    clock = [0.0]
+
+    def execute(core, *_):
+        clock[0] += 10.0 if '"bbr1"' in core.to_json() else 1.0
+
+    monkeypatch.setattr("bentpipe.tuning.work.task.execute", execute)
+    monkeypatch.setattr("bentpipe.tuning.work.time.process_time", lambda: clock[0])
+    monkeypatch.setattr("bentpipe.tuning.work.TIMED_S", 1e3)
+    text = SCENARIO.partition("tcp.initial_window =")[0]
+    scenario = bp.loads(text + 'tcp.cc = ["cubic", "bbr1", "hybla"]\ntcp.pacing = ["off", "window"]\n')
+    plan = planned(scenario, jobs=1)
+    # A third of the settings have BBR.
+    assert plan.run_s == pytest.approx((4.0, 10.0), rel=0.3)
+    first = plan.rungs[0][2]
+    assert plan.minutes[0] == pytest.approx(plan.runs[0] * plan.run_s[0] / 60)
+    rest = plan.runs[1] - first
+    assert plan.minutes[1] == pytest.approx((first * plan.run_s[0] + rest * plan.run_s[1]) / 60)
+
+
+def test_a_plan_of_a_large_space_has_its_neighbours_and_its_budget():
+    vary = {
+        "tcp.cc": ["cubic", "reno", "hybla", "vegas"],
+        "tcp.initial_window": ["10 segments", "20 segments", "40 segments", "80 segments"],
+        "link.l.forward.queue": ["1 bdp", "2 bdp", "4 bdp", "8 bdp"],
+        "link.l.reverse.queue": ["1 bdp", "2 bdp", "4 bdp", "8 bdp"],
+        "tcp.pacing": ["off", "window"],
+        "tcp.timestamps": [True, False],
+    }
+    scenario = bp.loads(SCENARIO, {f"tune.vary.{key}": values for key, values in vary.items()})
+    whole, some = planned(scenario), planned(scenario, budget=1000)
+    assert whole.is_sampled
+    assert list(dict.fromkeys(name for name, _, _ in whole.rungs)) == ["search", "neighbours 1", "neighbours 2"]
+    assert some.runs < whole.runs
+    assert len(some.rungs) < len(whole.rungs)
 
 
 def test_each_block_takes_the_next_draw(tmp_path):

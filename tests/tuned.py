@@ -3,7 +3,8 @@
 import numpy as np
 
 from bentpipe.scenario.scenario import loads
-from bentpipe.tuning.tune import Work, arguments
+from bentpipe.tuning.tune import arguments
+from bentpipe.tuning.work import Work
 
 SCENARIO = """
 title = "stub"
@@ -23,7 +24,7 @@ VARY = {
 def work(vary=VARY, guard=None, more="", **settings):
     """Make the work of a search over the stub scenario."""
     wanted = {"objective": None, "conditions": None, "robust": None, "margin": None, "space": None, **settings}
-    return Work(loads(SCENARIO + more, arguments(vary, guard=guard, **wanted)), guard)
+    return Work(loads(SCENARIO.replace("[tune]", f"{more}[tune]"), arguments(vary, guard=guard, **wanted)), guard)
 
 
 class Stub:

@@ -136,14 +136,19 @@ def choice(value: Any) -> str:
     'fq-codel 30/600 ms'
     >>> choice("40 segments"), choice({"kind": "cubic"}), choice(0.001)
     ('40 segments', 'cubic', '1e-3')
+    >>> choice({"span": "20 ms"}), choice([{"kind": "split"}]), choice([])
+    ('span 20 ms', 'split', 'none')
     """
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(choice, value)) or "none"
     if not isinstance(value, dict):
         return setting(value)
     times = [str(value[name]) for name in ("target", "interval") if name in value]
     if len(times) == 2 and times[0].partition(" ")[2] == times[1].partition(" ")[2]:
         times = [f"{times[0].partition(' ')[0]}/{times[1]}"]
     limit = [f"limit {value['limit']}"] if "limit" in value else []
-    return " ".join([str(value.get("kind", "")), *times, *limit]).strip() or str(value)
+    known = " ".join([str(value.get("kind", "")), *times, *limit]).strip()
+    return known or ", ".join(f"{name} {choice(each)}" for name, each in value.items())
 
 
 def exponent(value: float) -> str:

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from bentpipe.formatting import choice, count
 from bentpipe.tuning.confirming import BETTER
-from bentpipe.tuning.sentences import change, headline, is_unclear, seeds_of, statements
+from bentpipe.tuning.sentences import change, headline, is_unclear, seeds_of, statements, worth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from bentpipe.tuning.applying import Applied
+    from bentpipe.tuning.planning import Plan
     from bentpipe.tuning.result import Tuning
-    from bentpipe.tuning.tune import Plan
 
 
 def plan(found: Plan) -> Iterator[RenderableType]:
@@ -26,14 +26,22 @@ def plan(found: Plan) -> Iterator[RenderableType]:
     for axis in found.axes:
         space.add_row(axis.key, ", ".join(map(choice, axis.values)), axis.reason)
     yield space
+    for what, why in found.absent.items():
+        yield f"not tried: {what}: {why}"
     conditions = ", ".join(f"{each.name} ({100 * each.share:.0f} %)" for each in found.conditions)
     yield f"conditions: {conditions}"
-    rungs = ", ".join(f"{points} settings ({runs:,} runs)" for points, runs in found.rungs)
+    rungs = "; ".join(
+        f"{name}: " + ", ".join(f"{points} settings ({runs:,} runs)" for of, points, runs in found.rungs if of == name)
+        for name in dict.fromkeys(name for name, _, _ in found.rungs)
+    )
     how = f"{found.points:,} settings, sampled" if found.is_sampled else count(found.points, "setting")
-    yield f"{how}; rungs: {rungs}; confirmation: {found.confirming:,} runs or more"
+    yield f"{how}; {rungs}; confirmation: {found.confirming[0]:,} to {found.confirming[1]:,} runs"
+    mean, slowest = (1000 * each for each in found.run_s)
+    least, most = found.minutes
     yield (
-        f"about {found.runs:,} runs of {1000 * found.run_s:.3g} ms (the default): "
-        f"{found.minutes:.2g} minutes with {count(found.jobs, 'job')}"
+        f"about {found.runs[0]:,} to {found.runs[1]:,} runs of {mean:.3g} ms, the slowest {slowest:.3g} ms: "
+        f"{least:.2g} to {most:.2g} minutes with {count(found.jobs, 'job')} of {'its' if found.jobs == 1 else 'their'} "
+        "own core"
     )
 
 
@@ -77,14 +85,9 @@ def _by_condition(content: dict[str, Any]) -> Table:
 def _worth(content: dict[str, Any]) -> Table:
     metrics = list(content["effect"])
     table = _table("change", "alone", "taken back", *(f"{name}, taken back" for name in metrics[1:]), numbers=True)
-    axes = {axis["key"]: axis for axis in content["axes"]}
-    for each in content["effects"]:
-        axis = axes[each["key"]]
-        alone, back = each["alone"][metrics[0]], each["back"][metrics[0]]
-        cells = [change(effect, has_ends=False) + (" *" if is_unclear(effect) else "") for effect in (alone, back)]
+    for each, cells in zip(content["effects"], worth(content), strict=True):
         others = [change(each["back"][name], has_ends=False) for name in metrics[1:]]
-        why = " (kept for a guard)" if each["for_guard"] else ""
-        table.add_row(f"{axis['what']}: {axis['default']} -> {choice(each['value'])}{why}", *cells, *others)
+        table.add_row(*cells, *others)
     return table
 
 

@@ -99,7 +99,8 @@ def command(
     if chart not in CHARTS:
         raise BentpipeError(f"--chart {chart}\n  expected one of {', '.join(CHARTS)}")
     from bentpipe.scenario.scenario import STDIN
-    from bentpipe.tuning.tune import arguments, planned, tune
+    from bentpipe.tuning.planning import planned
+    from bentpipe.tuning.tune import arguments, tune
 
     vary, together = overrides.varied(over, "--over")
     if together:

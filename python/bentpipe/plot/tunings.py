@@ -117,7 +117,7 @@ def _map(axes: Axes, tuning: Tuning) -> None:
         for column, other in enumerate(kept[across]):
             found = [
                 each["change"]
-                for each in content["first"]
+                for each in content["rungs"][0]["settings"]
                 if each["set"].get(up) == mine and each["set"].get(across) == other and each["change"] is not None
             ]
             table[row, column] = 100 * np.mean(found) if found else np.nan

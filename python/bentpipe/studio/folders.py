@@ -86,9 +86,9 @@ class Folder:
         return sorted(self._name(path) for path in found)[:LISTED_MAX]
 
     def stores(self) -> list[tuple[str, str]]:
-        """Name and title of each result in the folder: saved runs, comparisons, stores of sweeps; the newest first."""
+        """Name and title of each result in the folder: saved runs, comparisons, stores; the newest first."""
         found = {path.parent for path in self._walk() if path.name in (files.PROVENANCE, STORE)}
-        found |= {path.parent for path in self.results_path.glob(f"*/{files.PROVENANCE}")}
+        found |= {path.parent for name in (files.PROVENANCE, STORE) for path in self.results_path.glob(f"*/{name}")}
         places = sorted(found - {self.path}, key=_age, reverse=True)
         names = [self._name(place) for place in places if place.resolve().is_relative_to(self.path)]
         return [(name, self._title(name)) for name in names if self.form(name)][:LISTED_MAX]
@@ -116,7 +116,7 @@ class Folder:
         try:
             facts = json.loads((self.inside(name) / files.PROVENANCE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return "store of a sweep"
+            return "store of a sweep or a search"
         what = facts.get("verb") or str(facts.get("form", "")).removeprefix("bentpipe ")
         return f"{what}, {facts.get('title', '')}"
 

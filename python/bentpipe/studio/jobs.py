@@ -1,4 +1,4 @@
-"""Jobs of the studio: runs, comparisons and sweeps in worker processes, in the order in which pages ask for them.
+"""Jobs of the studio: runs and experiments in worker processes, in the order in which pages ask for them.
 
 Jobs belong to the server. A page subscribes; when it closes, its jobs go on, and a page that is opened later sees them.
 """
@@ -44,7 +44,7 @@ class Job:
 
     number: int
     kind: str
-    """`run`, `compare` or `sweep`."""
+    """`run`, `compare`, `sweep` or `tune`."""
     title: str
     page: str
     """The page that asked for it."""

@@ -11,6 +11,7 @@ import _thread
 import contextlib
 import json
 import os
+import shlex
 import sys
 import threading
 import time
@@ -199,10 +200,39 @@ def _experiment(
     return {**shown(result), "command": _command(result) if request["is_on_disk"] else NOT_ON_DISK}
 
 
+def tune(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
+    """Search better settings. The place of the result is the store of the search, with all its runs."""
+    from bentpipe.errors import Interrupted
+    from bentpipe.tuning.tune import tune as tune_
+
+    options, place = dict(request["options"]), request.get("place")
+    progress = Reporter(answer, searched)
+    try:
+        result = tune_(scenario_of(request), **options, store=place, progress=progress)
+    except Interrupted as interrupt:
+        if interrupt.result is None:
+            raise
+        result = interrupt.result
+    return {
+        **searched(result),
+        "statements": list(result.statements),
+        "command": _search_command(request["source"], options) if request["is_on_disk"] else NOT_ON_DISK,
+    }
+
+
+def _search_command(name: str, options: Mapping[str, Any]) -> str:
+    words = ["bentpipe", "tune", name]
+    for option, key in (("--for", "objective"), ("--budget", "budget"), ("--space", "space")):
+        words += [option, str(options[key])] if key in options else []
+    words += [word for guard in options.get("guard", ()) for word in ("--guard", guard)]
+    return shlex.join(words)
+
+
 JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {
     "run": run,
     "compare": compare,
     "sweep": sweep,
+    "tune": tune,
 }
 
 
@@ -252,6 +282,48 @@ def swept(result: Any) -> dict[str, Any]:
         "statements": list(result.statements) if not result.missing else [],
         "notes": list(result.notes) if not result.missing else [],
     }
+
+
+def searched(result: Any) -> dict[str, Any]:
+    """The data of a search for its panel: the settings of each rung, and the worth of each change."""
+    from bentpipe.tuning.confirming import INTERRUPTED
+    from bentpipe.tuning.sentences import named, objective, of_value, worth
+
+    content = result.content
+    best = content["best"] if content["verdict"] != INTERRUPTED else _leader(content)
+    return {
+        "objective": f"Change of {objective(content)}",
+        "rungs": [
+            {
+                **{name: rung[name] for name in ("name", "blocks", "points", "kept", "runs")},
+                "settings": [
+                    {
+                        "name": named(content, each["set"]),
+                        "change": of_value(content, {"value": each["change"], "low": None, "high": None})["value"],
+                        "kept": each["kept"],
+                    }
+                    for each in rung["settings"]
+                ],
+            }
+            for rung in content["rungs"]
+        ],
+        "best": "" if best is None else named(content, best["set"]),
+        "verdict": content["verdict"],
+        "worth": worth(content),
+        "statements": [] if content["verdict"] == INTERRUPTED else list(result.statements),
+        "notes": [],
+    }
+
+
+def _leader(content: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The best of the settings that the last rung kept."""
+    kept = [
+        each
+        for rung in content["rungs"][-1:]
+        for each in rung["settings"]
+        if each["kept"] and each["change"] is not None
+    ]
+    return min(kept, key=lambda each: each["change"], default=None)
 
 
 def _best(result: Any, metric: str) -> str | None:

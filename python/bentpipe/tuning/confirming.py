@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 LOOKS = (20, 60)
 """Blocks after which the verdict may be reached. Each look has its part of alpha."""
+PATH_MAX = 5
+"""Most changes whose greedy path is shown. Each further one multiplies its runs."""
 CANDIDATES = 3
 """Most settings that are confirmed, one after the other, if guards break."""
 TOLERATED = 0.90
@@ -93,6 +95,8 @@ class Confirmed:
     blocks: int = 0
     is_random: bool = True
     worth: list[Worth] = field(default_factory=list)
+    path: list[tuple[str, Effect]] = field(default_factory=list)
+    """Keys of the changes, that with the largest gain first, each with the score of all changes so far."""
     front: list[tuple[Point, dict[str, Effect], bool]] = field(default_factory=list)
     research: tuple[Point, Effect] | None = None
     """The best setting that a stock system lacks, compared with the recommended one."""
@@ -124,7 +128,7 @@ class Confirmation:
             return Confirmed(UNSHOWN, self.default)
         tried: dict[str, Confirmed] = {}
         for best in able:
-            point = self.simplified(best, blocks)
+            point = self.space.rounded(self.simplified(best, blocks))
             if point.digest in tried:
                 continue
             found = tried[point.digest] = self._judged(point, alpha)
@@ -138,7 +142,7 @@ class Confirmation:
         """Take back changes that are not worth the margin, the cheapest first. One change always stays."""
         point = best
         while len(point.changes) > 1:
-            fewer = [self.space.without(point, key) for key, _ in point.changes]
+            fewer = [self._without(point, key) for key, _ in point.changes]
             others = {
                 each.digest: each
                 for each in fewer
@@ -158,6 +162,10 @@ class Confirmation:
                 break
             point = list(others.values())[place]
         return point
+
+    def _without(self, point: Point, key: str) -> Point | None:
+        """Return the point with the default of a key."""
+        return self.space.of({name: value for name, value in point.changes if name != key})
 
     def _upper(self, values: Values, of: Values) -> float:
         """Return the upper limit of the cost of a setting compared with another."""
@@ -219,7 +227,7 @@ class Confirmation:
         smallest = None
         if verdict == UNSHOWN:
             smallest = float(np.expm1(max(_half(row, alpha) for row in self._rows(self.goal.scores(mine, default)))))
-        return Confirmed(verdict, point, effects, by_condition, guards, score, smallest, blocks, is_random, [], [])
+        return Confirmed(verdict, point, effects, by_condition, guards, score, smallest, blocks, is_random)
 
     def _score(self, mine: Values, default: Values) -> Effect:
         scores = self.goal.scores(mine, default)
@@ -244,8 +252,8 @@ class Confirmation:
         if not point.changes:
             return
         self.told("worth of each change")
-        alone = [self.space.alone(key, value) or self.default for key, value in point.changes]
-        back = [self.space.without(point, key) or self.default for key, _ in point.changes]
+        alone = [self.space.of({key: value}) or self.default for key, value in point.changes]
+        back = [self._without(point, key) or self.default for key, _ in point.changes]
         unique = {each.digest: each for each in (self.default, point, *alone, *back)}
         values = dict(zip(unique, self.outcomes.of("confirm", list(unique.values()), blocks), strict=True))
         default, mine = values[self.default.digest], values[point.digest]
@@ -259,6 +267,21 @@ class Confirmation:
             found.worth.append(
                 Worth(key, value, self._effects(values[alone[place].digest], default)[0], effects, is_for_guard)
             )
+
+    def walked(self, found: Confirmed) -> None:
+        """Add the greedy path from the default: in each step, the change that gains most."""
+        left, have = dict(found.point.changes), dict[str, Any]()
+        if not 1 < len(left) <= PATH_MAX:
+            return
+        self.told("order of the changes")
+        while left:
+            points = {key: self.space.of({**have, key: value}) or self.default for key, value in left.items()}
+            default, *values = self.outcomes.of("confirm", [self.default, *points.values()], LOOKS[0])
+            totals = [self.goal.total(each, default, self.shares) for each in values]
+            place = int(np.argmin(totals))
+            key = list(points)[place]
+            found.path.append((key, self._score(values[place], default)))
+            have[key] = left.pop(key)
 
     def _two_sided(self, values: Values, of: Values) -> float:
         (row,) = (

@@ -61,6 +61,7 @@ class TuningReporter(Reporter):
             Section("By condition", [Tabled(self._by_condition(), "Change of each metric, and guards.")]),
             Section("The search", [Tabled(self._rungs(), "Rungs: settings, kept settings and new runs.")]),
             Section("The space", [Tabled(self._space(), "Keys with the values that were tried.")]),
+            Section("Not tried", list(self._not_tried())),
         ]
         return Page(
             title=self._tuning.title,
@@ -115,8 +116,17 @@ class TuningReporter(Reporter):
             [axis["key"], axis["default"], ", ".join(map(choice, axis["values"])), axis["reason"]]
             for axis in self._content["axes"]
         ]
-        rows += [[key, "", "dropped from some settings", why] for key, why in self._content["dropped"].items()]
         return self._table("space", ["key", "default", "values", "reason"], rows, texts=4)
+
+    def _not_tried(self) -> Iterator[Block]:
+        rows = [[each["what"], each["why"]] for each in self._content["not_tried"]]
+        if rows:
+            yield Tabled(
+                self._table("not_tried", ["setting", "reason"], rows, texts=2),
+                "Settings that were not tried, and the reasons.",
+            )
+        else:
+            yield Text("Every combination of the keys and values was tried.")
 
     def _table(self, name: str, head: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> Table:
         data: dict[str, Any] = {column: [row[at] for row in rows] for at, column in enumerate(head)}

@@ -55,6 +55,8 @@ class Rung:
     kept: int
     runs: int
     name: str = ""
+    settings: list[tuple[Point, float, bool]] = field(default_factory=list, hash=False)
+    """Points with their scores, and whether they are kept."""
 
 
 @dataclass
@@ -109,7 +111,8 @@ class Race:
                 count //= 2
             alive = self._tried(self.space.sample(count, seed))
             for at in range(ROUNDS):
-                alive = self._climbed(self._near(alive), self.rungs, f"neighbours {at + 1}")
+                near = self._near(alive, has_between=at == ROUNDS - 1)
+                alive = self._climbed(near, self.rungs, f"neighbours {at + 1}")
         else:
             alive = self._tried(self.space.whole())
         self.found.ranking = alive
@@ -129,10 +132,13 @@ class Race:
             points = left
         return alive
 
-    def _near(self, alive: Sequence[Point]) -> list[Point]:
+    def _near(self, alive: Sequence[Point], *, has_between: bool) -> list[Point]:
+        """Return the neighbours of the best points, in the last round also those between the values of a key."""
         near = {self.default.digest: self.default, **{point.digest: point for point in alive}}
         for point in alive[:BEST]:
             near |= {each.digest: each for each in self.space.neighbours(point)}
+        for point in alive[:BEST] if has_between else ():
+            near |= {each.digest: each for each in self.space.between(point)}
         return list(near.values())
 
     def _cost(self, points: int) -> int:
@@ -153,7 +159,9 @@ class Race:
                 self.found.first = [(point, self.found.totals[point.digest]) for point in alive]
             kept = ranked if place == len(rungs) - 1 else self._kept(ranked, values)
             runs = self.outcomes.runs["search"] - before
-            self.found.rungs.append(Rung(blocks, len(alive), len(kept), runs, name))
+            names = {point.digest for point in kept}
+            settings = [(point, self.found.totals[point.digest], point.digest in names) for point in alive]
+            self.found.rungs.append(Rung(blocks, len(alive), len(kept), runs, name, settings))
             self.found.blocks, alive = blocks, kept
         return alive
 
@@ -227,8 +235,13 @@ def cost(points: int, rungs: Sequence[int], conditions: int) -> int:
     total, have = 0, 0
     for blocks in rungs:
         total += points * (blocks - have) * conditions
-        have, points = blocks, max(-(-points // KEPT), min(points, LEAST + 1))
+        have, points = blocks, kept_of(points)
     return total
+
+
+def kept_of(points: int) -> int:
+    """Count the points that a rung keeps: the best third, at least three, and the default."""
+    return max(-(-points // KEPT), min(points, LEAST + 1))
 
 
 def _is_dominated(point: Point, others: Sequence[Point], totals: dict[str, NDArray[np.float64]]) -> bool:

@@ -17,6 +17,7 @@ from bentpipe.scenario.editing import steps
 from bentpipe.scenario.overrides import parsed
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.tuning.confirming import BETTER, LOOKS
+from bentpipe.tuning.linux import lack
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     from bentpipe.tuning.applying import Applied
     from bentpipe.tuning.blocks import Outcomes
     from bentpipe.tuning.confirming import Confirmed, Effect
-    from bentpipe.tuning.racing import Searched
+    from bentpipe.tuning.racing import Rung, Searched
     from bentpipe.tuning.sensitivity import Shares
     from bentpipe.tuning.space import Point
-    from bentpipe.tuning.tune import Work
+    from bentpipe.tuning.work import Work
 
 CHARTS = ("worth", "front", "map")
 
@@ -225,15 +226,16 @@ def content_of(
             {
                 "key": axis.key,
                 "what": axis.what,
-                "default": choice(default_of(scenario, axis.key)),
+                "default": "none" if axis.default is None else choice(axis.default),
                 "values": list(axis.values),
                 "reason": axis.reason,
+                "default_lacks": "" if (lacks := lack(axis.key, axis.default)) is None else lacks.why,
             }
             for axis in work.space.axes
         ],
         "conditions": [{"name": each.name, "share": each.share, "draws": len(each.draws)} for each in work.conditions],
         "points": work.space.size,
-        "dropped": work.space.dropped,
+        "not_tried": _not_tried(work, found),
         "recommended": {
             "set": dict(recommended.changes),
             "sets": recommended.sets,
@@ -274,7 +276,7 @@ def content_of(
         ],
         "best": None if not found.ranking else _row(found.ranking[0], found),
         "last": [_row(each, found) for each in found.ranking],
-        "first": [_scored(each, score) for each, score in found.first],
+        "path": [{"key": key, "score": effect.to_dict()} for key, effect in confirmed.path],
         "front": [
             {**_row(each, found), "effect": _effects(effects), "is_shown": is_shown}
             for each, effects, is_shown in confirmed.front
@@ -286,7 +288,7 @@ def content_of(
             "lacking": confirmed.research[0].lacking,
             "effect": confirmed.research[1].to_dict(),
         },
-        "rungs": [vars(each) for each in found.rungs],
+        "rungs": [_rung(each) for each in found.rungs],
         "same": _same(found.classes),
         "influence": None
         if shares is None
@@ -309,6 +311,27 @@ def _row(point: Point, found: Searched) -> dict[str, Any]:
 
 def _scored(point: Point, score: float) -> dict[str, Any]:
     return {"set": dict(point.changes), "digest": point.digest, "change": _number(float(np.expm1(score)))}
+
+
+def _rung(rung: Rung) -> dict[str, Any]:
+    settings = [
+        {"set": dict(point.changes), "change": _number(float(np.expm1(score))), "kept": is_kept}
+        for point, score, is_kept in rung.settings
+    ]
+    return {
+        **{name: getattr(rung, name) for name in ("name", "blocks", "points", "kept", "runs")},
+        "settings": settings,
+    }
+
+
+def _not_tried(work: Work, found: Searched) -> list[dict[str, str]]:
+    """List what the search did not try, with the reasons."""
+    rows = [{"what": key, "why": why} for key, why in (*work.absent.items(), *work.space.dropped.items())]
+    tried = len({point.digest for rung in found.rungs for point, _, _ in rung.settings})
+    if work.space.is_large or any(rung.name.startswith("neighbours") for rung in found.rungs):
+        why = f"{tried:,} of {work.space.size:,} ran: a sample, and the neighbours of its best settings"
+        rows.append({"what": "combinations", "why": why})
+    return rows
 
 
 def _effects(effects: Mapping[str, Effect]) -> dict[str, Any]:

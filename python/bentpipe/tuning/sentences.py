@@ -43,6 +43,31 @@ def of_value(content: Mapping[str, Any], score: Any) -> Any:
     return {name: None if end is None or end <= -1 else 1 / (1 + end) - 1 for name, end in ends.items()}
 
 
+def objective(content: Mapping[str, Any]) -> str:
+    """Name the metrics of the objective."""
+    return " and ".join(each["title"][:1].lower() + each["title"][1:] for each in content["objective"])
+
+
+def named(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
+    """Name a setting by its changes: `cc bbr1, initial window 40 segments`."""
+    axes = {axis["key"]: axis for axis in content["axes"]}
+    return ", ".join(f"{axes[key]['what']} {choice(value)}" for key, value in changes.items()) or "default"
+
+
+def worth(content: Mapping[str, Any]) -> list[list[str]]:
+    """Write the worth of each recommended change: alone, and taken back. A star: the interval contains zero."""
+    if content["verdict"] != BETTER:
+        return []
+    axes, first = {axis["key"]: axis for axis in content["axes"]}, content["objective"][0]["metric"]
+    rows = []
+    for each in content["effects"]:
+        axis, why = axes[each["key"]], " (kept for a guard)" if each["for_guard"] else ""
+        effects = (each["alone"][first], each["back"][first])
+        cells = [change(effect, has_ends=False) + (" *" if is_unclear(effect) else "") for effect in effects]
+        rows.append([f"{axis['what']}: {axis['default']} -> {choice(each['value'])}{why}", *cells])
+    return rows
+
+
 def settings(content: Mapping[str, Any], which: str = "recommended") -> list[str]:
     """Write the changes of a setting, each with the default before it."""
     axes = {axis["key"]: axis for axis in content["axes"]}
@@ -55,16 +80,16 @@ def settings(content: Mapping[str, Any], which: str = "recommended") -> list[str
 def headline(content: Mapping[str, Any]) -> str:
     """Write the size of the search in one line."""
     names = ", ".join(each["name"] for each in content["conditions"])
-    goals = " and ".join(each["title"][:1].lower() + each["title"][1:] for each in content["objective"])
     return (
-        f"{goals}, {count(content['points'], 'setting')}, {count(len(content['conditions']), 'condition')} ({names}), "
+        f"{objective(content)}, {count(content['points'], 'setting')}, "
+        f"{count(len(content['conditions']), 'condition')} ({names}), "
         f"{count(content['runs']['all'], 'run')}"
     )
 
 
 def verdict(content: Mapping[str, Any]) -> str:
     """Write the verdict in one sentence."""
-    what = " and ".join(each["title"][:1].lower() + each["title"][1:] for each in content["objective"])
+    what = objective(content)
     tried = "; ".join(settings(content, "tried"))
     score = of_value(content, content["score"])
     if content["verdict"] == BETTER:
@@ -105,6 +130,12 @@ def statements(content: Mapping[str, Any]) -> list[str]:
         )
         if content["effects"] and content["worth_blocks"] < content["blocks"]:
             said.append(f"The worth of each change is from the first {content['worth_blocks']} of them.")
+    said += [
+        f"The default has {axis['what']} {axis['default']}: {axis['default_lacks']}."
+        for axis in content["axes"]
+        if axis["default_lacks"]
+    ]
+    said += order(content)
     said += without_effect(content)
     research = content["research"]
     if research is not None and not is_unclear(research["effect"]) and research["effect"]["value"] < 0:
@@ -112,6 +143,18 @@ def statements(content: Mapping[str, Any]) -> list[str]:
         more = change(of_value(content, research["effect"]))
         said.append(f"Research could add {more}: {names} ({research['lacking']}). It is not recommended.")
     return said
+
+
+def order(content: Mapping[str, Any]) -> list[str]:
+    """Write the greedy path: the change that gains most comes first, each with the score of all so far."""
+    if not content["path"] or content["verdict"] != BETTER:
+        return []
+    axes = {axis["key"]: axis for axis in content["axes"]}
+    steps_ = [
+        f"{axes[each['key']]['what']} ({change(of_value(content, each['score']), has_ends=False)})"
+        for each in content["path"]
+    ]
+    return [f"The largest gain first, each with all before it: {', '.join(steps_)}."]
 
 
 def without_effect(content: Mapping[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.formatting import choice
 from bentpipe.scenario.writing import literals
-from bentpipe.tuning.stock import Axis, lacking
+from bentpipe.tuning.amounts import amount, between, rounded
+from bentpipe.tuning.linux import lack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bentpipe import _core
     from bentpipe.tuning.conditions import Condition, Sets
+    from bentpipe.tuning.stock import Axis
 
 WHOLE_MAX = 512
 """Most points of a space whose points are all tried."""
@@ -62,6 +65,8 @@ class Space:
                 "the space has one point\n  expected keys in [tune.vary] with other values than the file's"
             )
         self._known[(0,) * len(self.axes)] = self.default
+        self.size = math.prod(1 + len(axis.values) for axis in self.axes)
+        """Number of combinations, without values that a search adds."""
 
     def _without_default(self, axis: Axis, axes: Sequence[Axis], *, is_all: bool) -> Axis:
         values = []
@@ -76,9 +81,11 @@ class Space:
                         raise error.changed(where=f"at the value {axis.key}={choice(value)}") from None
                     self.dropped.setdefault(axis.key, error.problems[0].message)
                     continue
-            why = lacking(axis.key, value)
-            if why and not is_all:
-                raise BentpipeError(f'{axis.key} = {choice(value)}: {why}\n  expected another value, or space = "all"')
+            lacking = lack(axis.key, value)
+            if lacking is not None and not is_all:
+                raise BentpipeError(
+                    f'{axis.key} = {choice(value)}: {lacking.why}\n  expected {lacking.instead}, or space = "all"'
+                )
             values.append(value)
         return replace(axis, values=tuple(values))
 
@@ -91,14 +98,6 @@ class Space:
                 continue
             return True
         return False
-
-    @property
-    def size(self) -> int:
-        """Number of combinations."""
-        size = 1
-        for axis in self.axes:
-            size *= 1 + len(axis.values)
-        return size
 
     @property
     def is_large(self) -> bool:
@@ -121,14 +120,38 @@ class Space:
             self._known[positions] = self._made(positions)
         return self._known[positions]
 
-    def without(self, point: Point, key: str) -> Point | None:
-        """Return the point with the default of a key."""
-        kept = tuple(0 if axis.key == key else at for axis, at in zip(self.axes, self.placed(point), strict=True))
-        return self.at(kept)
+    def of(self, changes: Mapping[str, Any]) -> Point | None:
+        """Return the point with these changes; None if the scenario refuses them."""
+        return self.at(tuple(self._position(at, changes) for at in range(len(self.axes))))
 
-    def alone(self, key: str, value: Any) -> Point | None:
-        """Return the default with one change."""
-        return self.at(tuple(1 + axis.values.index(value) if axis.key == key else 0 for axis in self.axes))
+    def _position(self, at: int, changes: Mapping[str, Any]) -> int:
+        """Return the position of a change on its axis, which gets the value if it is a new one."""
+        axis = self.axes[at]
+        if axis.key not in changes:
+            return 0
+        value = changes[axis.key]
+        if value not in axis.values:
+            self.axes[at] = axis = replace(axis, values=(*axis.values, value))
+        return 1 + axis.values.index(value)
+
+    def rounded(self, point: Point) -> Point:
+        """Return the point with the values that the tools set, where rounding changes them noticeably."""
+        return self.of({key: rounded(key, value) for key, value in point.changes}) or point
+
+    def between(self, point: Point) -> list[Point]:
+        """Return the points that have the geometric middle between a size or time and its neighbours on an axis."""
+        changes, found = dict(point.changes), []
+        for axis in list(self.axes):
+            now = changes.get(axis.key, axis.default)
+            unit, number = amount(now)[1], amount(now)[0]
+            others = [(amount(each)[0], each) for each in (axis.default, *axis.values) if amount(each)[1] == unit]
+            below = max((each for each in others if each[0] < number), default=None)
+            above = min((each for each in others if each[0] > number), default=None)
+            for other in filter(None, (below, above)):
+                middle = between(now, other[1])
+                if middle is not None:
+                    found.append(self.of({**changes, axis.key: middle}))
+        return list({each.digest: each for each in found if each is not None}.values())
 
     def placed(self, point: Point) -> Positions:
         """Return the positions of a point, without keys that were dropped."""
@@ -184,5 +207,5 @@ class Space:
         return self._condition.scenario(self._core, literals(list(changes), {}))
 
     def _checked(self, core: _core.Scenario, changes: tuple[tuple[str, Any], ...], positions: Positions = ()) -> Point:
-        why = next((why for key, value in changes if (why := lacking(key, value))), "")
+        why = next((found.why for key, value in changes if (found := lack(key, value)) is not None), "")
         return Point(changes, core.digest, positions, why)

@@ -1,35 +1,27 @@
-"""Settings of a stock kernel, gateway or modem, and the space to search if a scenario has no `[tune.vary]`."""
+"""The space to search if a scenario has no `[tune.vary]`: settings of hosts, queues, links and gateways."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bentpipe.catalog import choices
 from bentpipe.scenario.editing import steps
+from bentpipe.tuning.amounts import KIB64, ROUNDED, buffer_limit, size
+from bentpipe.tuning.linux import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bentpipe.scenario.scenario import Scenario
 
-LINUX = {
-    **dict.fromkeys(("reno", "newreno", "sack"), "reno"),
-    **{name: name for name in ("cubic", "hybla", "vegas", "veno", "illinois", "htcp", "highspeed", "scalable", "yeah")},
-    "bic": "bic",
-    "bbr1": "bbr",
-    "westwood-plus": "westwood",
-}
-"""Congestion controls of a stock kernel, with their names there."""
-QUEUES = ("drop-tail", "red", "codel", "fq-codel", "pie", "drr")
-KEYS = (
-    *("cc", "initial_window", "slow_start", "pacing", "ecn", "idle_restart", "receive_buffer", "send_buffer"),
-    *("rto", "timestamps", "window_scaling", "recovery", "ack", "fast_open", "auto_buffer", "auto_send_buffer"),
-)
-"""Keys of a transport that a stock kernel can set."""
 STOCK_CC = ("cubic", "bbr1", "hybla", "westwood-plus", "reno")
+RESEARCH_CC = ("bbr3",)
 PERIODIC_CC = ("leocc", "satcp")
 """Congestion controls that expect periodic handovers."""
+BUFFERS = (1, 2, 4)
+"""Receive buffers to try, in bandwidth-delay products."""
+SPANS = ("20 ms", "100 ms")
+"""Depths of an interleaver."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +33,8 @@ class Axis:
     reason: str = ""
     is_stock: bool = False
     """Whether the stock space has it. A value that the scenario refuses is then left out."""
+    default: Any = field(default=None, hash=False)
+    """The scenario's own value; None if it has none."""
 
     @property
     def what(self) -> str:
@@ -54,103 +48,140 @@ class Axis:
         return " ".join(rest).replace("_", " ") if table == "tcp" else self.key
 
 
-def kind_of(value: Any) -> str:
-    """Return the name of a choice that is written as a name or as a table."""
-    return str(value.get("kind", "")) if isinstance(value, dict) else str(value)
+class Stock(NamedTuple):
+    """The stock space of a scenario."""
+
+    axes: list[Axis]
+    absent: dict[str, str]
+    """Entries that are not tried, with the reason."""
 
 
-def lacking(key: str, value: Any) -> str:
-    """Say why a stock kernel, gateway or modem does not have a setting; empty if it has."""
-    kind = kind_of(value)
-    transport = key.removeprefix("tcp.") if key.startswith("tcp.") else key.partition(".tcp.")[2]
-    if transport == "cc":
-        return "" if kind in LINUX else f"a stock kernel has no {kind}"
-    if transport:
-        return "" if transport.partition(".")[0] in KEYS else f"a stock kernel has no setting for {transport}"
-    if key.endswith(".queue") and kind in _names("queue") and kind not in QUEUES:
-        return f"a stock gateway has no {kind}"
-    return ""
-
-
-def _names(topic: str) -> list[str]:
-    return [each["name"] for each in choices()[topic]]
-
-
-def stock_space(scenario: Scenario, *, is_all: bool) -> list[Axis]:
-    """Make the space of a scenario from its hosts, queues and links, with a reason for each entry.
+def stock_space(scenario: Scenario, *, is_all: bool) -> Stock:
+    """Make the space of a scenario from its hosts, queues, links and gateways, with a reason for each entry.
 
     `is_all` adds what exists only in research.
     """
     network = scenario.network()
     # The links of a sky exist in each run only.
     flows = [] if scenario.has_sky else network["flows"]
-    links = {link["link"]: link for link in network["links"]}
-    found = [*_of_hosts(scenario, links, is_all=is_all), *_of_queues(flows, links)]
-    return [replace(each, is_stock=True) for each in found]
+    path = _Path(scenario, {link["link"]: link for link in network["links"]}, flows)
+    found = [*_of_hosts(path, is_all=is_all), *_of_queues(path), *_of_gateways(path), *_of_errors(path)]
+    absent = {each.key: each.reason for each in found if not each.values}
+    if scenario.has_sky:
+        absent["link"] = "the links of a sky exist in each run only"
+    return Stock([replace(each, is_stock=True) for each in found if each.values], absent)
 
 
-def _of_hosts(scenario: Scenario, links: dict[str, Any], *, is_all: bool) -> Iterator[Axis]:
-    if not scenario.hosts:
+class _Path:
+    """The network of a scenario, as the entries of the space need it."""
+
+    def __init__(self, scenario: Scenario, links: dict[str, Any], flows: Sequence[dict[str, Any]]) -> None:
+        self.scenario, self.links = scenario, links
+        self.content = scenario.to_dict()
+        self.flows = [flow for flow in flows if flow["route"] and flow["reverse_route"]]
+
+    def rtt_s(self, flow: dict[str, Any]) -> float:
+        """Longest propagation round trip of a flow."""
+        return float(
+            sum(max(self.links[name]["delay_s"]["values"]) for name in (*flow["route"], *flow["reverse_route"]))
+        )
+
+    def rate_bps(self, name: str) -> float:
+        """Smallest rate of a link."""
+        # A rate of zero is an outage.
+        return float(min((rate for rate in self.links[name]["rate_bps"]["values"] if rate), default=0.0))
+
+    def tightest(self, route: Sequence[str]) -> str:
+        """Link with the smallest rate of a route."""
+        return min(route, key=self.rate_bps)
+
+    @property
+    def longest_rtt_s(self) -> float:
+        """Longest propagation round trip of all flows."""
+        return max(map(self.rtt_s, self.flows), default=0.0)
+
+    @property
+    def bdp_bytes(self) -> float:
+        """Largest bandwidth-delay product of all flows, in either direction."""
+        routes = [(flow, flow[way]) for flow in self.flows for way in ("route", "reverse_route")]
+        return max((self.rtt_s(flow) * self.rate_bps(self.tightest(route)) / 8 for flow, route in routes), default=0.0)
+
+    def direction(self, name: str) -> dict[str, Any]:
+        """Return the resolved keys of a direction of a link: `sat.forward`."""
+        link, _, direction = name.rpartition(".")
+        found = self.content["link"].get(link) or self.content["link"].get(name, {})
+        return {**found, **found.get(direction, {})}
+
+
+def _of_hosts(path: _Path, *, is_all: bool) -> Iterator[Axis]:
+    if not path.scenario.hosts:
         return
-    is_periodic = any(link["delay_s"]["period_s"] is not None for link in links.values())
-    research = PERIODIC_CC if is_all and is_periodic else ()
+    is_periodic = any(link["delay_s"]["period_s"] is not None for link in path.links.values())
+    research = (*RESEARCH_CC, *(PERIODIC_CC if is_periodic else ()))
     why = "the sender decides the growth of the window and the meaning of a loss"
-    cc = (*STOCK_CC, *(("bbr3",) if is_all else ()), *research)
-    yield Axis("tcp.cc", cc, why + ("; the delay has periodic steps" if research else ""))
-    rtt = _longest_rtt(scenario, links)
+    cc = (*STOCK_CC, *(research if is_all else ()))
+    yield Axis("tcp.cc", cc, why + ("; the delay has periodic steps" if is_all and is_periodic else ""))
+    if not is_all:
+        yield Axis(f"tcp.cc = {', '.join(research)}", (), 'a stock kernel lacks it; space = "all" tries it')
+    if not is_periodic:
+        yield Axis(f"tcp.cc = {', '.join(PERIODIC_CC)}", (), "the delay has no periodic steps")
     yield Axis(
         "tcp.initial_window",
         ("10 segments", "20 segments", "40 segments"),
-        f"a round trip takes {1000 * rtt:.0f} ms, and slow start needs several",
+        f"a round trip takes {1000 * path.longest_rtt_s:.0f} ms, and slow start needs several",
     )
     yield Axis("tcp.slow_start", ("standard", "hystart"), "an early end of slow start costs many long round trips")
     yield Axis("tcp.pacing", ("off", "window"), "bursts overflow short queues")
-    if _markers(scenario):
-        yield Axis("tcp.ecn", ("off", "classic"), "a queue of the path marks packets")
+    marks = any(isinstance(queue, dict) and queue.get("ecn") for queue in _queues_of(path))
+    yield (
+        Axis("tcp.ecn", ("off", "classic"), "a queue of the path marks packets")
+        if marks
+        else Axis("tcp.ecn", (), "no queue of the path marks packets")
+    )
+    yield _buffer(path)
+    yield _timeout(path)
 
 
-def _markers(scenario: Scenario) -> list[str]:
-    """List the links whose queue marks packets."""
-    found = []
-    for name, link in scenario.to_dict()["link"].items():
-        for each in (link, link.get("forward", {}), link.get("reverse", {})):
-            queue = each.get("queue")
-            if isinstance(queue, dict) and queue.get("ecn"):
-                found.append(f"link.{name}")
-    return found
+def _queues_of(path: _Path) -> Iterator[Any]:
+    for link in path.content["link"].values():
+        yield from (each.get("queue") for each in (link, link.get("forward", {}), link.get("reverse", {})))
 
 
-def _longest_rtt(scenario: Scenario, links: dict[str, Any]) -> float:
-    delays = [
-        sum(max(links[name]["delay_s"]["values"]) for name in (*flow["route"], *flow["reverse_route"]))
-        for flow in scenario.network()["flows"]
-        if flow["route"] and flow["reverse_route"]
-    ]
-    return max(delays, default=0.0)
+def _buffer(path: _Path) -> Axis:
+    """Receive buffers around the bandwidth-delay product: a small one bounds the queue, a large one fills the path."""
+    tcp, bdp = path.content.get("tcp", {}), path.bdp_bytes
+    why = f"the window ends at the receive buffer, and the path holds {bdp / 1e6:.3g} MB"
+    key = "tcp.auto_buffer.limit" if tcp.get("receive_buffer") == "auto" else "tcp.receive_buffer"
+    if not bdp:
+        return Axis(key, (), "the path has no bandwidth-delay product before a run")
+    if key == "tcp.receive_buffer":
+        return Axis(key, tuple(f"{count} bdp" for count in BUFFERS), why)
+    # Sizes that the kernel's limit can have exactly. A little more than the present one is not another setting.
+    now = size(tcp["auto_buffer"]["limit"]) or 0
+    sizes = (buffer_limit(round(max(count * bdp, KIB64)), is_receive=True) // 2 for count in BUFFERS)
+    tried = dict.fromkeys(f"{each} B" for each in sizes if abs(each / max(now, 1) - 1) > ROUNDED)
+    return Axis(key, tuple(tried), why)
 
 
-def _of_queues(flows: Sequence[dict[str, Any]], links: dict[str, Any]) -> Iterator[Axis]:
+def _timeout(path: _Path) -> Axis:
+    key = "tcp.rto.variance_min"
+    least = str(path.content.get("tcp", {}).get("rto", {}).get("variance_min", "0 s"))
+    if least == "0 s":
+        return Axis(key, (), "these hosts have no floor of the timeout's variance, which a kernel's rto_min sets")
+    # A smaller one has an effect only if the round trip is above the floor of the whole timeout.
+    small = ("100 ms",) if path.longest_rtt_s > 0.2 else ()
+    return Axis(key, (*small, "400 ms", "1 s"), "a delay that jumps by more than this causes a needless timeout")
+
+
+def _of_queues(path: _Path) -> Iterator[Axis]:
+    forward = {name for flow in path.flows for name in flow["route"]}
     for way in ("route", "reverse_route"):
-        routes = [flow[way] for flow in flows if flow[way]]
-        tightest = {min(route, key=lambda name: min(links[name]["rate_bps"]["values"])) for route in routes}
-        for name in sorted(tightest):
-            rtt = max(
-                sum(max(links[each]["delay_s"]["values"]) for each in (*flow["route"], *flow["reverse_route"]))
-                for flow in flows
-                if flow[way] and name in flow[way] and flow["route"] and flow["reverse_route"]
-            )
-            key = f"link.{_quoted(name)}.queue"
-            if way == "reverse_route" and any(name in route for route in [flow["route"] for flow in flows]):
+        for name in sorted({path.tightest(flow[way]) for flow in path.flows}):
+            if way == "reverse_route" and name in forward:
                 continue
-            rate = min(links[name]["rate_bps"]["values"])
-            yield Axis(key, _queues(rtt), f"it is the tightest link of its direction, {rate / 1e6:.4g} Mbit/s")
-
-
-def _quoted(link: str) -> str:
-    """Return the part of a key for a link or one of its directions; the name of a link may have points."""
-    name, point, direction = link.rpartition(".")
-    name, rest = (name, f".{direction}") if direction in ("forward", "reverse") and point else (link, "")
-    return (f'"{name}"' if "." in name else name) + rest
+            rtt = max(path.rtt_s(flow) for flow in path.flows if name in flow[way])
+            reason = f"it is the tightest link of its direction, {path.rate_bps(name) / 1e6:.4g} Mbit/s"
+            yield Axis(f"link.{_quoted(name)}.queue", _queues(rtt), reason)
 
 
 def _queues(rtt: float) -> tuple[Any, ...]:
@@ -162,3 +193,46 @@ def _queues(rtt: float) -> tuple[Any, ...]:
         {"kind": "fq-codel", **marking},
         {"kind": "pie", "target": target},
     )
+
+
+def _of_gateways(path: _Path) -> Iterator[Axis]:
+    """Split connections at the nodes beside the tightest links. With two nodes, the search also tries both together."""
+    ends = {end for flow in path.flows for end in (flow["from"], flow["to"])}
+    tightest = {path.tightest(flow[way]) for flow in path.flows for way in ("route", "reverse_route")}
+    nodes = {path.links[name][end] for name in tightest for end in ("from", "to")} - ends
+    if not nodes:
+        yield Axis("node.NAME.middlebox", (), "no node between the hosts is beside the tightest link")
+    for node in sorted(nodes if path.scenario.hosts else ()):
+        key = f"node.{_name(node)}.middlebox"
+        boxes = path.content.get("node", {}).get(node, {}).get("middlebox", [])
+        if any(box.get("kind") == "split" for box in boxes):
+            yield Axis(key, (), "the node splits connections already")
+        else:
+            yield Axis(key, ([*boxes, {"kind": "split"}],), "a split gives each part of the path its own round trip")
+
+
+def _of_errors(path: _Path) -> Iterator[Axis]:
+    """Interleaver and code of the links with errors. The scenario refuses those that do not fit its error model."""
+    names = sorted({name for flow in path.flows for way in ("route", "reverse_route") for name in flow[way]})
+    wrong = [name for name in names if kind_of(path.direction(name).get("error", "none")) != "none"]
+    if not wrong:
+        yield Axis("link.NAME.interleave", (), "no link of the path has errors")
+        yield Axis("link.NAME.coding", (), "no link of the path has errors")
+    for name in wrong:
+        key, has = f"link.{_quoted(name)}", path.direction(name)
+        if not has.get("interleave"):
+            spans = tuple({"span": span} for span in SPANS)
+            yield Axis(f"{key}.interleave", spans, "it spreads bursts of errors, and corrects some")
+        if not has.get("coding"):
+            yield Axis(f"{key}.coding", ("convolutional",), "it corrects errors, for half of the rate")
+
+
+def _quoted(link: str) -> str:
+    """Return the part of a key for a link or one of its directions; the name of a link may have points."""
+    name, point, direction = link.rpartition(".")
+    name, rest = (name, f".{direction}") if direction in ("forward", "reverse") and point else (link, "")
+    return _name(name) + rest
+
+
+def _name(name: str) -> str:
+    return f'"{name}"' if "." in name else name

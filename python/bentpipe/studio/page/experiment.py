@@ -1,4 +1,4 @@
-"""The common part of the panels of comparisons and sweeps: their job, its state in words, and its statements."""
+"""The common part of the panels of experiments: their job, its state in words, and its statements."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ class Experiment(ABC):
         with ui.element("div").classes("page-experiment"):
             with ui.row().classes("page-settings"):
                 self.settings()
-                self.replications = ui.number("Replications", value=5, min=1, max=REPLICATIONS_MAX, precision=0)
-                self.replications.props("dense outlined").classes("page-narrow")
-                self.metric = ui.select(_metrics(), value="goodput", label="Metric", with_input=True)
-                self.metric.props("dense outlined options-dense").classes("page-grow")
+                self.sampling()
                 ui.button("Start", icon="play_arrow", on_click=self.start).props("dense no-caps unelevated").mark(
                     f"start-{self.kind}"
                 )
@@ -47,6 +44,17 @@ class Experiment(ABC):
     @abstractmethod
     def settings(self) -> None:
         """Add the fields that only this kind has."""
+
+    def sampling(self) -> None:
+        """Add the fields of replications and metric."""
+        self.replications = ui.number("Replications", value=5, min=1, max=REPLICATIONS_MAX, precision=0)
+        self.replications.props("dense outlined").classes("page-narrow")
+        self.metric = ui.select(metrics(), value="goodput", label="Metric", with_input=True)
+        self.metric.props("dense outlined options-dense").classes("page-grow")
+
+    def sampled(self) -> dict[str, Any]:
+        """Arguments of the library's verb for replications and metric."""
+        return {"replications": int(self.replications.value or 1), "metric": [str(self.metric.value)]}
 
     @abstractmethod
     def options(self) -> dict[str, Any]:
@@ -69,12 +77,7 @@ class Experiment(ABC):
     def start(self) -> None:
         """Put the experiment into the queue."""
         try:
-            options = {
-                **self.options(),
-                "replications": int(self.replications.value or 1),
-                "metric": [str(self.metric.value)],
-                "jobs": max(1, self.session.studio.jobs.most),
-            }
+            options = {**self.options(), **self.sampled(), "jobs": max(1, self.session.studio.jobs.most)}
         except BentpipeError as error:
             ui.notify(str(error), type="negative", multi_line=True)
             return
@@ -140,8 +143,9 @@ def _theme(*, is_dark: bool) -> dict[str, Any]:
         "splitArea": {"areaStyle": {"color": ["transparent"]}},
     }
     words = {"textStyle": {"color": text}}
-    return {**words, "title": words, "visualMap": words, "categoryAxis": axis, "valueAxis": axis}
+    return {**words, "title": words, "legend": words, "visualMap": words, "categoryAxis": axis, "valueAxis": axis}
 
 
-def _metrics() -> dict[str, str]:
+def metrics() -> dict[str, str]:
+    """Metrics by name, with their meanings."""
     return {name: metric.meaning and f"{name}: {metric.meaning}" for name, metric in (METRICS | of_tables()).items()}

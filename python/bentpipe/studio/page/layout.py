@@ -18,6 +18,7 @@ from bentpipe.studio.page.library import Library
 from bentpipe.studio.page.sweep import Sweep
 from bentpipe.studio.page.tables import Tables
 from bentpipe.studio.page.text import ProblemList, TextPanel
+from bentpipe.studio.page.tune import Tune
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -173,12 +174,13 @@ def _middle(session: Session, scripts: view.View) -> None:
                 "Run": lambda: view.place("plots"),
                 "Compare": partial(experiment, Compare),
                 "Sweep": partial(experiment, Sweep),
+                "Tune": partial(experiment, Tune),
                 "Tables": lambda: Tables(session, scripts),
                 "Library": lambda: Library(session, shown),
             },
             "Results",
             first=session.wanted.view.capitalize(),
-            lazy=("Compare", "Sweep", "Tables", "Library"),
+            lazy=("Compare", "Sweep", "Tune", "Tables", "Library"),
             changed=lambda title: scripts.call("show", {"view": None if title == "Run" else title.lower()}),
         )
     session.on("view-run", to_run)

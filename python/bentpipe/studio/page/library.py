@@ -108,7 +108,7 @@ class Library:
 
 
 def opened(session: Session, name: str) -> tuple[str, dict[str, Any]]:
-    """The result in a folder: `run` with its name, or `compare` or `sweep` with the data of its panel.
+    """The result in a folder: `run` with its name, or `compare`, `sweep` or `tune` with the data of its panel.
 
     Raises
     ------
@@ -126,5 +126,9 @@ def opened(session: Session, name: str) -> tuple[str, dict[str, Any]]:
     verb = Sweep.verb_of(place)
     if verb == "compare":
         return "compare", worker.compared(Comparison.load(place))
+    if verb == "tune":
+        from bentpipe.tuning.result import Tuning
+
+        return "tune", worker.searched(Tuning.load(place))
     # The library reports other folders.
     return "sweep", worker.swept(Sweep.load(place))

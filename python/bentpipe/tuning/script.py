@@ -1,0 +1,323 @@
+"""Commands that apply settings: `sysctl`, `ip route`, `tc`, and those of a proxy. Each has a command that undoes it.
+
+The commands are never executed here. Names of devices and addresses are variables of the shell, because a scenario does
+not know them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.formatting import choice
+from bentpipe.metric import matching
+from bentpipe.scenario.editing import steps
+from bentpipe.scenario.writing import literals
+from bentpipe.tuning.amounts import amount, buffer_limit, kilobits, milliseconds, segments, size
+from bentpipe.tuning.linux import CC, kind_of, transport_of
+from bentpipe.tuning.result import default_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bentpipe.scenario.scenario import Scenario
+
+SHAPED = 0.97
+"""Share of a link's rate that a gateway sends, so that the queue is in the gateway and not in the modem."""
+DEVICES = {
+    "DEV": "the device towards the satellite",
+    "PREFIX": "the prefix of the route",
+    "GW": "the gateway of the route",
+}
+"""Variables of the scripts."""
+ROUTE = 'ip route change "$PREFIX" via "$GW" dev "$DEV"'
+PACER = 'tc qdisc replace dev "$DEV" root fq'
+_SHAPER = "root handle 1: htb default 10"
+_PACKET = 1514
+PROXY_PORT, PROXY_MARK, PROXY_TABLE = 5000, 1, 100
+"""Port of PEPsal, and mark and table of the packets that go to it: the values of its manual."""
+PROXY_PID = "/run/bentpipe-pepsal.pid"
+_BUFFERS = {
+    **dict.fromkeys(("receive_buffer", "auto_buffer.limit"), ("tcp_rmem", "4096 131072", 6291456)),
+    **dict.fromkeys(("send_buffer", "auto_send_buffer.limit"), ("tcp_wmem", "4096 16384", 4194304)),
+}
+"""Settings of buffers: name, first values and default limit of the kernel."""
+_SWITCHES = {
+    "idle_restart": "tcp_slow_start_after_idle",
+    "timestamps": "tcp_timestamps",
+    "window_scaling": "tcp_window_scaling",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A shell command with its reason, and the command that takes it back."""
+
+    node: str
+    why: str
+    do: str
+    undo: str
+
+    @property
+    def is_route(self) -> bool:
+        """Whether it changes a route."""
+        return self.do.startswith(ROUTE)
+
+
+@dataclass
+class Script:
+    """Lines by node, and notes on what no line can do."""
+
+    lines: list[Line] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    links: dict[str, list[str]] = field(default_factory=dict)
+    """Links with a queue of each node."""
+
+    def device(self, node: str, link: str) -> str:
+        """Return the variable for the device of a link: each link of a node has another one."""
+        links = self.links.setdefault(node, [])
+        if link not in links:
+            links.append(link)
+        return "DEV" if link == links[0] else f"DEV{1 + links.index(link)}"
+
+
+def script_of(scenario: Scenario, changes: Mapping[str, Any]) -> Script:
+    """Write the lines of each change."""
+    script = Script()
+    for key, value in changes.items():
+        path, known = steps(key), len(script.lines) + len(script.notes)
+        if path[0] == "link" and path[-1] == "queue":
+            _queue(script, scenario, key, value)
+        elif path[0] == "link" and path[-1] == "interleave":
+            _interleaver(script, scenario, key, value)
+        elif path[0] == "node" and path[-1] == "middlebox":
+            _proxy(script, scenario, key, value)
+        elif transport_of(key):
+            _transport(script, scenario, key, value, changes)
+        if known == len(script.lines) + len(script.notes):
+            script.notes.append(
+                f"`{key} = {choice(value)}`: no command of Linux sets it; set it at the node that has it."
+            )
+    _leave_out_pacing(script)
+    script.lines = _with_one_route(script.lines)
+    return script
+
+
+def _leave_out_pacing(script: Script) -> None:
+    """Leave out `fq` at nodes with a queue of a link: a device has one root, so one would replace the other."""
+    shaped = {line.node for line in script.lines if line.do.endswith(_SHAPER)}
+    for line in [line for line in script.lines if line.do.startswith(PACER) and line.node in shaped]:
+        script.lines.remove(line)
+        script.notes.append(
+            f"{line.why} at {line.node}: no command, because the queue of the link has the device. Linux paces BBR "
+            "without `fq`, but no other congestion control."
+        )
+
+
+def _with_one_route(lines: Sequence[Line]) -> list[Line]:
+    """Join the lines that change the route of a node: each change replaces all settings of the route."""
+    found: list[Line] = []
+    for line in lines:
+        at = next((at for at, each in enumerate(found) if each.node == line.node and each.is_route), None)
+        if at is None or not line.is_route:
+            found.append(line)
+            continue
+        first = found[at]
+        do, undo = (f"{one}{two.removeprefix(ROUTE)}" for one, two in ((first.do, line.do), (first.undo, line.undo)))
+        found[at] = Line(line.node, f"{first.why}; {line.why}", do, undo)
+    return found
+
+
+def _flows(scenario: Scenario, key: str) -> list[dict[str, Any]]:
+    """List the flows that a transport key is for."""
+    flows: list[dict[str, Any]] = scenario.network()["flows"]
+    names = [flow["flow"] for flow in flows]
+    named = matching(steps(key)[1], names) if key.startswith("flow.") else names
+    return [flow for flow in flows if flow["flow"] in named]
+
+
+def _hosts(scenario: Scenario, key: str, changes: Mapping[str, Any]) -> list[str]:
+    """List the hosts that a transport key is for: both ends of its flows, and proxies, which have `[tcp]`, too."""
+    hosts = {end for flow in _flows(scenario, key) for end in (flow["from"], flow["to"])}
+    if not key.startswith("flow."):
+        nodes = scenario.with_sets(literals(list(changes.items()), {})).to_dict().get("node", {})
+        hosts |= {name for name, node in nodes.items() if _splits(node.get("middlebox", []))}
+    return sorted(hosts)
+
+
+def _splits(boxes: Sequence[Any]) -> bool:
+    return any(kind_of(box) == "split" for box in boxes)
+
+
+def _transport(script: Script, scenario: Scenario, key: str, value: Any, changes: Mapping[str, Any]) -> None:
+    what, before = transport_of(key), default_of(scenario, key)
+    of_cc = f"{key.removesuffix(what)}cc"
+    # Linux has HyStart in CUBIC only.
+    cc = kind_of(changes.get(of_cc, changes.get("tcp.cc", default_of(scenario, of_cc))))
+    if what in _BUFFERS and amount(value)[1] == "bdp":
+        value = _resolved_size(scenario, key, value)
+    for host in _hosts(scenario, key, changes):
+        lines = list(_lines(host, key, what, value, before, cc))
+        script.lines += lines
+        note = f"`{key} = {choice(value)}`: this kernel has no command for it."
+        if not lines and note not in script.notes:
+            script.notes.append(note)
+    if what == "fast_open" and kind_of(value) == "on":
+        script.notes.append("Fast Open: the programs at both ends have to ask for it.")
+
+
+def _resolved_size(scenario: Scenario, key: str, value: Any) -> str:
+    """Return a buffer in bytes: the largest of the flows that have it."""
+    content = scenario.with_sets(literals([(key, value)], {})).to_dict()
+    name = transport_of(key)
+    common = content.get("tcp", {}).get(name)
+    found = [content["flow"][flow["flow"]].get("tcp", {}).get(name, common) for flow in _flows(scenario, key)]
+    return f"{max((size(each) or 0 for each in found), default=0)} B"
+
+
+def _lines(host: str, key: str, what: str, value: Any, before: Any, cc: str) -> Iterator[Line]:
+    why = f"{key} = {choice(value)}"
+    if what == "cc":
+        name, old = CC[kind_of(value)], CC.get(kind_of(before), "cubic")
+        if name not in ("reno", "cubic"):
+            yield Line(host, f"{why}: the module", f"modprobe tcp_{name}", "true")
+        if key.startswith("flow."):
+            # One path only: the kernel's default serves all others.
+            yield _route(host, why, f"congctl {name}", f"congctl {old}")
+        else:
+            yield _sysctl(host, why, "tcp_congestion_control", name, old)
+    elif what == "initial_window":
+        new, former = segments(value), segments(before)
+        yield _route(host, why, f"initcwnd {new} initrwnd {new}", f"initcwnd {former} initrwnd {former}")
+    elif what == "slow_start" and kind_of(value) in ("standard", "hystart") and cc == "cubic":
+        place = "/sys/module/tcp_cubic/parameters/hystart"
+        on = int(kind_of(value) == "hystart")
+        yield Line(host, why, f"echo {on} > {place}", f"echo {1 - on} > {place}")
+    elif what == "pacing":
+        rate = f" maxrate {kilobits(value['rate'])}kbit" if kind_of(value) == "rate" else ""
+        if kind_of(value) == "off":
+            yield Line(host, why, 'tc qdisc replace dev "$DEV" root fq_codel', PACER)
+        else:
+            yield Line(host, why, f"{PACER}{rate}", 'tc qdisc del dev "$DEV" root')
+    elif what == "ecn":
+        yield _sysctl(host, why, "tcp_ecn", int(kind_of(value) != "off"), 2)
+    elif what in _SWITCHES:
+        on = int(bool(value))
+        yield _sysctl(host, why, _SWITCHES[what], on, 1 - on)
+    elif what == "recovery" and kind_of(value) in ("newreno", "rack"):
+        on = int(kind_of(value) == "rack")
+        yield _sysctl(host, why, "tcp_sack", on, 1 - on)
+    elif what == "fast_open":
+        # 1 is for clients only, which is the default; 3 is for both ends.
+        yield _sysctl(host, why, "tcp_fastopen", 3 if kind_of(value) == "on" else 0, 1)
+    elif what == "rto.variance_min":
+        yield _route(host, why, *(f"rto_min {max(1, round(milliseconds(each)))}ms" for each in (value, before)))
+    elif what in _BUFFERS and size(value) is not None:
+        name, first, last = _BUFFERS[what]
+        limit = buffer_limit(size(value) or 0, is_receive=name == "tcp_rmem")
+        yield _sysctl(host, why, name, f"'{first} {limit}'", f"'{first} {last}'")
+
+
+def _sysctl(host: str, why: str, name: str, do: object, undo: object) -> Line:
+    return Line(host, why, *(f"sysctl -w net.ipv4.{name}={value}" for value in (do, undo)))
+
+
+def _route(host: str, why: str, do: str, undo: str) -> Line:
+    return Line(host, why, f"{ROUTE} {do}", f"{ROUTE} {undo}")
+
+
+def _proxy(script: Script, scenario: Scenario, key: str, value: Any) -> None:
+    """Write the lines of PEPsal: TCP that passes through the node goes to it."""
+    node = steps(key)[1]
+    if not _splits(value):
+        return
+    why, rule = f"{key} = {choice(value)}", f"fwmark {PROXY_MARK} lookup {PROXY_TABLE}"
+    route = f"local 0.0.0.0/0 dev lo table {PROXY_TABLE}"
+    # Connections to the node itself stay as they are.
+    match = "PREROUTING -p tcp -m addrtype ! --dst-type LOCAL"
+    target = f"TPROXY --on-port {PROXY_PORT} --tproxy-mark {PROXY_MARK}"
+    start = f"pepsal -p {PROXY_PORT} >/dev/null 2>&1 & echo $! > {PROXY_PID}"
+    script.lines += [
+        Line(node, why, f"ip rule add {rule}", f"ip rule del {rule}"),
+        Line(node, why, f"ip route add {route}", f"ip route del {route}"),
+        Line(node, why, start, f'kill "$(cat {PROXY_PID})"'),
+        Line(node, why, *(f"iptables -t mangle -{flag} {match} -j {target}" for flag in "AD")),
+    ]
+    script.notes.append(
+        f"The proxy at {node} is PEPsal, which has to be installed there. It splits TCP over IPv4 only: QUIC, HTTP/3 "
+        "and IPsec pass it by. It has the transport settings of its node."
+    )
+    if any(isinstance(box, dict) and {"opener", "listener"} & set(box) for box in value):
+        script.notes.append(f"The proxy at {node} has own transports: set them with the routes of {node}.")
+
+
+def _interleaver(script: Script, scenario: Scenario, key: str, value: Any) -> None:
+    """Note an interleaver with its numbers: only a modem or hub has it."""
+    links = {link["link"]: link for link in scenario.network()["links"]}
+    for name in matching(".".join(steps(key)[1:-1]), links):
+        span = milliseconds(value["span"])
+        held = span * max(links[name]["rate_bps"]["values"]) / 8000
+        script.notes.append(
+            f"`{key} = {choice(value)}`: set it at the modem or hub of {name}: a block of {span:g} ms, which is "
+            f"{held:.0f} B at the rate of the link. It adds {2 * span:g} ms of delay."
+        )
+
+
+def _queue(script: Script, scenario: Scenario, key: str, value: Any) -> None:
+    """Write the lines of a queue: for both directions of a link if the key has none."""
+    links = {link["link"]: link for link in scenario.network()["links"]}
+    for name in matching(".".join(steps(key)[1:-1]), links):
+        _queue_of(script, scenario, key, value, links[name])
+
+
+def _queue_of(script: Script, scenario: Scenario, key: str, value: Any, link: dict[str, Any]) -> None:
+    rate = round(SHAPED * min(link["rate_bps"]["values"]) / 1000)
+    kind, name, node, why = kind_of(value), link["link"], link["from"], f"{key} = {choice(value)}"
+    dev = f'"${script.device(node, name)}"'
+    begin = [
+        f"tc qdisc replace dev {dev} {_SHAPER}",
+        f"tc class replace dev {dev} parent 1: classid 1:10 htb rate {rate}kbit",
+    ]
+    resolved = _resolved_queue(scenario, key, value, name)
+    times = "".join(
+        f" {word} {milliseconds(resolved[word]):g}ms"
+        for word in ("target", "interval")
+        if word in resolved and not (kind == "pie" and word == "interval")
+    )
+    ecn = "" if not isinstance(value, dict) or value.get("ecn", True) else " noecn"
+    if kind in ("codel", "fq-codel"):
+        leaf = f"{kind.replace('-', '_')} limit {_packets(resolved)}{times}{ecn}"
+    elif kind == "pie":
+        leaf = f"pie limit {_packets(resolved)}{times}"
+    elif isinstance(resolved, str) or kind == "drop-tail":
+        limit = resolved if isinstance(resolved, str) else resolved["limit"]
+        number, _, unit = str(limit).partition(" ")
+        leaf = f"pfifo limit {number}" if unit.startswith("packet") else f"bfifo limit {number}"
+    else:
+        script.notes.append(f"`{why}`: set it in the gateway or modem.")
+        return
+    commands = [*begin, f"tc qdisc replace dev {dev} parent 1:10 handle 10: {leaf}"]
+    script.lines += [
+        Line(node, why, command, f"tc qdisc del dev {dev} root" if place == 0 else "true")
+        for place, command in enumerate(commands)
+    ]
+    script.notes.append(
+        f"The queue of {name} works only where packets wait. If the modem's own queue is the bottleneck, it has no "
+        f"effect. So {node} sends {100 * SHAPED:.0f} % of the link's rate ({rate} kbit/s). With adaptive coding and "
+        "modulation, the rate of the class must follow the modem."
+    )
+
+
+def _resolved_queue(scenario: Scenario, key: str, value: Any, name: str) -> Any:
+    """Return the queue with its limit in bytes or packets, as the core resolves it."""
+    from bentpipe.scenario.writing import literals
+
+    changed = scenario.with_sets(literals([(key, value)], {}))
+    link = changed.to_dict()["link"][steps(key)[1]]
+    return link.get(name.rpartition(".")[2], link)["queue"]
+
+
+def _packets(queue: Any) -> int:
+    number, _, unit = str(queue["limit"]).partition(" ")
+    count = float(number) if unit.startswith("packet") else float(number) / _PACKET
+    return max(1, round(count))

@@ -1,0 +1,202 @@
+"""The parts of a search, and the search itself."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
+from bentpipe.experiment.single import task
+from bentpipe.tuning import sensitivity
+from bentpipe.tuning.blocks import CONFIRM, Outcomes
+from bentpipe.tuning.conditions import conditions
+from bentpipe.tuning.confirming import INTERRUPTED, LOOKS, Confirmation, Confirmed
+from bentpipe.tuning.goal import goal
+from bentpipe.tuning.racing import LAST_RUNG, LEAST, RUNGS, Race, cost
+from bentpipe.tuning.result import Tuning, content_of, default_of
+from bentpipe.tuning.space import Space
+from bentpipe.tuning.stock import Axis, stock_space
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from bentpipe import _core
+    from bentpipe.experiment.store.store import Store
+    from bentpipe.scenario.scenario import Scenario
+    from bentpipe.tuning.blocks import Runner
+    from bentpipe.tuning.racing import Searched
+
+TIMED = 12
+"""Settings that are timed for a plan."""
+TIMED_LEAST = 4
+"""Settings that are timed, at least."""
+TIMED_S = 2.0
+"""CPU seconds after which no further setting is timed."""
+OVERHEAD_S = 0.002
+"""CPU seconds beside each run: its scenario, and its place in the store."""
+_MINUTES = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|min|h)", re.ASCII)
+_RUNS = re.compile(r"\d{1,12}", re.ASCII)
+_SECONDS = {"s": 1, "min": 60, "h": 3600}
+
+
+class Work:
+    """The parts of a search, checked."""
+
+    def __init__(self, scenario: Scenario, guard: Any = None) -> None:
+        self.scenario = scenario
+        text = scenario._core.tune()
+        if text is None:
+            raise ScenarioError("a case has no search\n  expected the scenario itself")
+        self.written: dict[str, Any] = json.loads(text)
+        # Guards of the command line and of calls have relations: `goodput:film >= -15 %`.
+        bounds = guard if guard and not hasattr(guard, "items") else self.written["guard"]
+        self.goal = goal(self.written["objective"], bounds, self.written["robust"], self.written["margin"])
+        for each in self.goal.measures:
+            each.check(scenario)
+        self.conditions = conditions(scenario, self.written["conditions"])
+        self.is_all = self.written["space"] == "all"
+        self.absent: dict[str, str] = {}
+        """Entries of the stock space that are not tried, with the reason."""
+        self._state: tuple[Searched, Confirmed, Outcomes] | None = None
+
+    @cached_property
+    def space(self) -> Space:
+        """All points. Making them takes a millisecond for each."""
+        axes = [
+            Axis(axis["keys"][0], tuple(row[0] for row in axis["values"]), "requested") for axis in self.written["axes"]
+        ]
+        for axis in axes:
+            if axis.key in ("seed", "case") or axis.key.startswith(("sweep.", "tune.", "case.")):
+                raise ScenarioError(f"{axis.key} cannot vary: it is not a setting\n  expected keys of the scenario")
+        if not axes:
+            axes, self.absent = stock_space(self.scenario, is_all=self.is_all)
+        axes = [replace(axis, default=default_of(self.scenario, axis.key)) for axis in axes]
+        return Space(self._core, self.conditions[0], axes, is_all=self.is_all)
+
+    @cached_property
+    def _core(self) -> _core.Scenario:
+        return self.scenario.replace("record.series", [])._core
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Shares of time of the conditions."""
+        return np.array([each.share for each in self.conditions])
+
+    @property
+    def rungs(self) -> tuple[int, ...]:
+        """Blocks of each rung."""
+        return RUNGS if self.goal.robust == "mean" else (*RUNGS, LAST_RUNG)
+
+    def cost(self, points: int) -> int:
+        """Count the runs of a search that begins with this many points."""
+        return cost(points, self.rungs, len(self.conditions))
+
+    @cached_property
+    def timed(self) -> NDArray[np.float64]:
+        """CPU seconds of runs of different settings, the default first.
+
+        In a space with several congestion controls, the slowest run may take ten times as long as the default: over a
+        path with losses, the settings with more goodput send more packets.
+        """
+        found: list[float] = []
+        for place, point in enumerate(self.space.sample(TIMED, self.scenario.seed)):
+            begin = time.process_time()
+            chosen = self.conditions[place % len(self.conditions)].scenario(self._core, point.sets, place)
+            task.execute(chosen, self.scenario.seed + place, ())
+            found.append(time.process_time() - begin)
+            if len(found) >= TIMED_LEAST and sum(found) > TIMED_S:
+                break
+        return np.array(found) + OVERHEAD_S
+
+    def budget(self, asked: int | str | None, jobs: int, store: Store) -> int | None:
+        """Return the number of runs of a budget. A store keeps the number, so a continued search has the same."""
+        if asked is None or not is_time(asked):
+            return self.checked_budget(runs_of(asked, 1, jobs))
+        known = store.noted(f"budget {asked}")
+        runs = known if known is not None else runs_of(asked, float(self.timed.mean()), jobs)
+        store.note(f"budget {asked}", runs)
+        return self.checked_budget(runs)
+
+    def checked_budget(self, runs: int | None) -> int | None:
+        """Return a budget unless it is too small for rungs and a confirmation."""
+        least = self.cost(2 * LEAST) + 2 * LOOKS[0] * len(self.conditions)
+        if runs is not None and runs < least:
+            raise BentpipeError(f"a budget of {runs} runs\n  expected at least {least}: rungs and a confirmation")
+        return runs
+
+    def searched(
+        self, runner: Runner, budget: int | None = None, told: Callable[[str], object] = lambda _: None
+    ) -> Tuning:
+        """Search, simplify and confirm."""
+        outcomes = Outcomes(runner, len(self.conditions))
+        left = None if budget is None else max(budget - self.confirming, self.cost(2 * LEAST))
+        race = Race(self.space, self.goal, self.shares, outcomes, left, told)
+        confirmation = Confirmation(self.space, self.goal, self.shares, outcomes, told)
+        confirmed = Confirmed(INTERRUPTED, self.space.default)
+        self._state = race.found, confirmed, outcomes
+        try:
+            told("the default")
+            self._refuse_without_objective(outcomes)
+            found = race.search(self.scenario.seed)
+            ranking = sorted(found.ranking, key=lambda point: (found.totals[point.digest], point.positions))
+            confirmed = confirmation.confirmed(ranking, found.broken, found.blocks)
+            confirmation.valued(confirmed)
+            confirmation.walked(confirmed)
+            confirmation.fronted(confirmed, found.front)
+            if self.is_all:
+                confirmation.researched(confirmed, ranking)
+        except KeyboardInterrupt as interrupt:
+            # One between two steps has no text.
+            raise Interrupted(str(interrupt) or "interrupted between two steps", self.part) from None
+        shares = sensitivity.shares(self.space, found.first)
+        return Tuning(content_of(self, found, confirmed, outcomes, shares))
+
+    def part(self) -> Tuning | None:
+        """Return the result of a search that goes on, with its rungs so far; None before it begins."""
+        if self._state is None:
+            return None
+        return Tuning(content_of(self, *self._state, None))
+
+    @property
+    def confirming(self) -> int:
+        """Runs that a confirmation needs, at least, if each key changes."""
+        return (len(self.space.axes) * 2 + 2) * LOOKS[0] * len(self.conditions)
+
+    def _refuse_without_objective(self, outcomes: Outcomes) -> None:
+        (values,) = outcomes.of("search", [self.space.default], 1)
+        for each, _ in self.goal.objective:
+            if np.all(np.isnan(values[..., self.goal.measures.index(each)])):
+                raise BentpipeError(
+                    f"the default has no {each.name} in {self.scenario.duration_s:g} s\n"
+                    "  expected a longer duration, or another objective"
+                )
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """First seeds of the search and of the confirmation."""
+        return {"search": self.scenario.seed, "confirm": (self.scenario.seed + CONFIRM) % 2**64}
+
+
+def runs_of(budget: int | str | None, run_s: float, jobs: int) -> int | None:
+    """Convert a budget to a number of runs."""
+    if budget is None:
+        return None
+    text = str(budget).strip()
+    time_ = _MINUTES.fullmatch(text)
+    if _RUNS.fullmatch(text):
+        return int(text)
+    if time_ is None:
+        raise BentpipeError(f"budget = {budget!r}\n  expected a number of runs, or a time such as 10min")
+    return int(float(time_[1]) * _SECONDS[time_[2]] * jobs / max(run_s, 1e-3))
+
+
+def is_time(budget: int | str) -> bool:
+    return isinstance(budget, str) and _MINUTES.fullmatch(budget.strip()) is not None
