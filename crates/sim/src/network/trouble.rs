@@ -48,7 +48,10 @@ impl fmt::Display for Failure {
                 write!(f, "it had {owed} packets, and gave back or holds {accounted}; new packets must be emitted")
             }
             Trouble::Hoards => write!(f, "it holds more than {HELD_MAX} packets"),
-            Trouble::Endless => write!(f, "it acts without end at this instant"),
+            Trouble::Endless => {
+                write!(f, "it acts without end at this instant\n")?;
+                write!(f, "behind a proxy, acceptable_acks = \"rfc5961\" limits answers to unacceptable segments")
+            }
         }
     }
 }

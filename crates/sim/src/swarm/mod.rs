@@ -79,8 +79,8 @@ proptest! {
         let entering = sketch.entering(&scenario);
         let probes = || sketch.probes(scenario.nodes.len());
         let (result, left) = match ports::run(&scenario, probes(), &entering) {
-            // A proxy that forgets a connection leaves two ends with other numbers. RFC 9293 §3.10.7.4 answers all that is not
-            // acceptable, so without a delay between them they answer each other for ever, and so would the naive engine.
+            // A proxy that forgets a connection leaves two ends with different numbers. RFC 9293 §3.10.7.4 answers each
+            // unacceptable segment: without a delay the two ends answer each other for ever, in the naive engine too.
             Err(Failure { what: Trouble::Endless, .. }) => return Err(TestCaseError::reject("without end")),
             other => other.unwrap_or_else(|failure| panic!("{failure}")),
         };
