@@ -248,7 +248,7 @@ def _proxy(script: Script, scenario: Scenario, key: str, value: Any) -> None:
         "and IPsec pass it by. It has the transport settings of its node."
     )
     if any(isinstance(box, dict) and {"opener", "listener"} & set(box) for box in value):
-        script.notes.append(f"The proxy at {node} has own transports: set them with the routes of {node}.")
+        script.notes.append(f"The proxy at {node} has separate transports: set them with the routes of {node}.")
 
 
 def _interleaver(script: Script, scenario: Scenario, key: str, value: Any) -> None:
