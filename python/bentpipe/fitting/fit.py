@@ -176,7 +176,9 @@ def _read(paths: Sequence[Any], kind: str | None, asked: Asked, say: Callable[[s
             faults.wrong("columns", f"no file has a column {shown(name)}", f"known: {shown(', '.join(asked.seen))}")
     faults.refuse()
     if not measured.probes and not any(load.srtt_s is not None for load in measured.loads):
-        raise FitError("no file has round trips\n  expected a ping or irtt beside the transfer")
+        raise FitError(
+            "no file has round trips\n  expected a ping, irtt or a capture of the sender beside the transfer"
+        )
     return measured
 
 
