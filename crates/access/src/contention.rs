@@ -93,7 +93,7 @@ impl Contention {
         seed: u64,
     ) -> Self {
         let sender = |link: &str| Sender {
-            stream: Stream::new(seed, link, "random access"),
+            stream: Stream::new(seed, link, "random"),
             in_a_row: 0,
             next: 0,
             rests_until: 0,
