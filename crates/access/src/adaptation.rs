@@ -1,0 +1,67 @@
+//! Adapts modulation and code to the signal: down immediately, up when the signal has been strong enough for some time.
+
+/// Rule of adaptation, in dB and choices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Adaptation {
+    /// Margin of the reported signal above a threshold.
+    pub margin_db: f64,
+    /// Further margin to go up.
+    pub hysteresis_db: f64,
+    /// Consecutive choices with that margin.
+    pub hold: u32,
+}
+
+impl Default for Adaptation {
+    fn default() -> Self {
+        Self { margin_db: 1.0, hysteresis_db: 0.3, hold: 3 }
+    }
+}
+
+/// Choice over time among modulations and codes, as an index of their thresholds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    chosen: Option<usize>,
+    /// Consecutive choices with a better one possible.
+    better: u32,
+}
+
+impl Choice {
+    /// Returns the choice at the start, for this signal and `best`: the most efficient index that a signal permits.
+    pub fn first(rule: &Adaptation, level_db: f64, best: impl Fn(f64) -> Option<usize>) -> Self {
+        Self { chosen: best(level_db - rule.margin_db), better: 0 }
+    }
+
+    /// Returns the choice that never changes, until [`Choice::choose`] is called.
+    pub fn fixed(chosen: Option<usize>) -> Self {
+        Self { chosen, better: 0 }
+    }
+
+    /// Chooses for a reported signal. `threshold` is the weakest signal that an index permits.
+    pub fn choose(
+        &mut self,
+        rule: &Adaptation,
+        reported_db: f64,
+        threshold: impl Fn(usize) -> f64,
+        best: impl Fn(f64) -> Option<usize>,
+    ) {
+        let level = reported_db - rule.margin_db;
+        if !self.chosen.is_none_or(|chosen| threshold(chosen) <= level) {
+            (self.chosen, self.better) = (best(level), 0);
+            return;
+        }
+        let higher = best(level - rule.hysteresis_db);
+        if higher <= self.chosen {
+            self.better = 0;
+            return;
+        }
+        self.better += 1;
+        if self.better >= rule.hold {
+            (self.chosen, self.better) = (higher, 0);
+        }
+    }
+
+    /// Returns the index chosen. `None` if the signal is too weak for all.
+    pub fn chosen(self) -> Option<usize> {
+        self.chosen
+    }
+}
