@@ -114,6 +114,21 @@ impl Packer {
         windows.filter(|window| window.burst_from(now) < window.bursts()).map(|window| window.opens().max(now)).next()
     }
 
+    /// Returns the start of the first burst from `now` on that has room for the begin of a packet.
+    pub fn begins(&self, now: Time) -> Option<Time> {
+        let mut windows = self.windows.iter().enumerate().skip(self.window);
+        windows.find_map(|(index, window)| {
+            let window = (*window)?;
+            let current = if index == self.window { self.burst } else { 0 };
+            let bursts = current.max(window.burst_from(now))..window.bursts();
+            let room = |burst: u32| match self.room {
+                Some(room) if (index, burst) == (self.window, self.burst) => room,
+                _ => window.payload().saturating_sub(if burst == 0 { REQUEST } else { 0 }),
+            };
+            bursts.into_iter().find(|burst| room(*burst) > FIRST_PART).map(|burst| window.begin(burst))
+        })
+    }
+
     fn pack(&mut self, now: Time, mut fate: impl FnMut(&Window, u32) -> Option<Loss>) -> Packed {
         while let Some(window) = self.windows.get(self.window).copied().flatten() {
             let burst = self.burst.max(window.burst_from(now));

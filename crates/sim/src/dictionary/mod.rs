@@ -294,6 +294,7 @@ names! {
     /// Parts of the time of a transfer or datagram.
     PATH_PARTS, pub(crate) PathPart {
         Queue "queue", "", "Waiting in the queue of a link while it sends packets of others.";
+        Access "access", "", "Waiting for a medium: until the next window in which the link may send opens.";
         Transmission "transmission", "", "Sending bytes of the same transfer on a link, one packet after the other.";
         Outage "outage", "", "Waiting for a link that sends nothing: it is down, or it repairs what was damaged.";
         Opening "opening", "", "Propagation and processing of the packets that open a connection.";
@@ -353,6 +354,8 @@ names! {
         NoListener "no-listener", "", "Reached a host whose connection was closed or not yet open.";
         Policy "policy", "", "Dropped on purpose by a middlebox.";
         LinkLoss "link-loss", "", "Lost on a link, by errors that lose packets instead of corrupting them.";
+        AccessCollision "access-collision", "", "In a burst of random access that collided with others and was not read.";
+        AcmOutage "acm-outage", "", "In a burst whose signal was below the threshold of its waveform.";
         PushOut "push-out", "", "Pushed out of a full queue by packets of a higher class, waiting or arriving.";
     }
 }

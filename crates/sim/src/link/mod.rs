@@ -13,6 +13,7 @@ mod counters;
 mod crossing;
 mod downtime;
 mod error;
+mod granted;
 mod hybrid;
 mod interleave;
 mod jitter;

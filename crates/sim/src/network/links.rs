@@ -26,6 +26,7 @@ impl Network {
             Behind::Chain | Behind::Choice => self.bounds.horizon.max(self.now),
             Behind::End if self.now < self.bounds.horizon => self.bounds.horizon,
             Behind::Node | Behind::End => return self.deliver_one(index, far_end),
+            Behind::Medium => return self.deliver_granted(index, far_end),
             Behind::Traced => return self.deliver_traced(index),
         };
         self.run_ahead(index, far_end, until);
@@ -135,7 +136,7 @@ impl Network {
         } else if packet.is_truncated() {
             Cause::Outage
         } else if packet.is_erased() {
-            Cause::LinkLoss
+            self.links[index].cause_of_erasure()
         } else {
             return self.ends_corrupted(self.far_ends[index], packet);
         };
@@ -228,6 +229,7 @@ impl Network {
     fn enter(&mut self, at: Time, link: LinkId, behind: Behind, packet: &mut Packet) {
         match behind {
             Behind::Inbox(inbox) => return self.enter_inbox(at, link, inbox as usize, packet),
+            Behind::Medium => return self.enter_granted(at, link, packet),
             Behind::Traced => return self.enter_traced(at, link, packet),
             Behind::Chain | Behind::End | Behind::Choice | Behind::Node => {}
         }

@@ -88,6 +88,7 @@ impl Sketch {
             nodes: all,
             flows,
             links,
+            media: Vec::new(),
             timeline,
             record: Record { series, interval, rows_max: 1_000_000, transfers_max: 1_000_000 },
             notes: Vec::new(),
@@ -134,6 +135,7 @@ impl Sketch {
                 corrects: *dice.pick(&[0, 1, 9]),
             }),
             coded: None,
+            terminal: None,
             arq: (is_up && self.has(ERRORS, dice)).then(|| Arq {
                 retransmissions: 1 + dice.below(3) as u32,
                 order: if dice.below(2) == 0 { Order::InOrder } else { Order::Free },

@@ -1,0 +1,130 @@
+//! Media: a wake-up at the start of each superframe tells their links when they may send.
+
+use super::far_ends::FarEnd;
+use super::Network;
+use crate::engine::Source;
+use crate::ids::{LinkId, MediumId};
+use crate::packet::Packet;
+use crate::spec::{MediumKind, Scenario};
+use bentpipe_access::{Access, Demand, RandomUse, ReturnLink, Terminal};
+use bentpipe_units::Time;
+
+/// A medium with its links.
+#[derive(Clone, Debug)]
+pub(super) struct MediumState {
+    /// Who may send when.
+    pub(super) plan: ReturnLink,
+    /// Links, by terminal.
+    pub(super) links: Vec<LinkId>,
+    /// Demands of the terminals at the start of a superframe, kept to reuse their memory.
+    demands: Vec<Demand>,
+}
+
+/// Returns the media at the start of a run.
+pub(super) fn states(scenario: &Scenario, seed: u64) -> Vec<MediumState> {
+    let state = |(id, medium): (MediumId, &crate::spec::Medium)| {
+        let all = LinkId::all(scenario.links.len()).zip(&scenario.links);
+        let members = all.filter_map(|(link, spec)| Some((link, &spec.name, spec.terminal.as_ref()?)));
+        let (mut links, mut terminals) = (Vec::new(), Vec::new());
+        for (link, name, terminal) in members.filter(|(.., terminal)| terminal.medium == id) {
+            let access = Access {
+                constant: terminal.access.constant,
+                rate_based: terminal.access.rate_based,
+                volume_based: terminal.access.volume_based,
+                random: terminal.access.random.unwrap_or(RandomUse::None),
+                weight: terminal.access.weight,
+            };
+            links.push(link);
+            terminals.push(Terminal { name: name.clone(), access });
+        }
+        let MediumKind::MfTdma(keys) = &medium.kind;
+        let parameters = keys.parameters(medium.there, medium.back);
+        let plan = ReturnLink::new(&parameters, &terminals, &medium.name, seed);
+        MediumState { plan, demands: Vec::with_capacity(links.len()), links }
+    };
+    MediumId::all(scenario.media.len()).zip(&scenario.media).map(state).collect()
+}
+
+impl Network {
+    /// Schedules the first superframe of each medium.
+    pub(super) fn arm_media(&mut self) {
+        for medium in MediumId::all(self.media.len()) {
+            self.schedule.set(Source::Medium(medium), self.media[medium].plan.next_wakeup());
+        }
+    }
+
+    /// Starts a superframe: reads the demand of each link, and opens the windows.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wake_medium(&mut self, id: MediumId) {
+        let mut demands = std::mem::take(&mut self.media[id].demands);
+        demands.clear();
+        for terminal in 0..self.media[id].links.len() {
+            let link = self.media[id].links[terminal];
+            let demand = self.links[link].demand(self.now, &mut self.losses);
+            // A link that went down loses its packet in service.
+            if demand.is_some_and(|demand| !demand.is_up) {
+                self.schedule.set(Source::Link(link), self.links[link].next_event());
+            }
+            demands.extend(demand);
+            self.note_served(link);
+        }
+        self.media[id].plan.advance(&demands);
+        self.media[id].demands = demands;
+        for number in 0..self.media[id].plan.opened().len() {
+            let MediumState { plan, links, .. } = &self.media[id];
+            let terminal = plan.opened()[number] as usize;
+            let link = links[terminal];
+            self.links[link].open(self.now, plan.windows(terminal), &mut self.losses);
+            self.schedule.set(Source::Link(link), self.links[link].next_event());
+            self.note_served(link);
+        }
+        self.schedule.set(Source::Medium(id), self.media[id].plan.next_wakeup());
+    }
+
+    /// Notes the services and losses of a link in a medium.
+    fn note_served(&mut self, link: LinkId) {
+        if self.observers.critical.is_some() {
+            self.trace_services(link);
+        }
+        if !self.losses.is_empty() {
+            self.count_losses(link);
+        }
+    }
+
+    /// Moves the head of a link's ring to its node, or serves the queue of a link in a medium.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn deliver_granted(&mut self, index: LinkId, far_end: FarEnd) {
+        let link = &mut self.links[index];
+        link.advance(self.now, &mut self.losses);
+        let front = link.front(self.now).copied();
+        if front.is_some() {
+            link.drop_front();
+        }
+        self.schedule.set_next(self.links[index].next_event());
+        if !self.losses.is_empty() {
+            self.count_losses(index);
+        }
+        let Some(mut packet) = front else { return };
+        if packet.is_damaged() && self.ends_at(index, &packet) {
+            return;
+        }
+        if far_end.is_asked {
+            return self.enter_node(far_end.node, &mut packet);
+        }
+        self.forward(far_end.node, &mut packet);
+    }
+
+    /// Offers a packet to a link in a medium.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn enter_granted(&mut self, at: Time, link: LinkId, packet: &Packet) {
+        if let Some(at) = self.links[link].accept_any(at, packet, &mut self.losses) {
+            self.schedule.set(Source::Link(link), at);
+        }
+        if !self.losses.is_empty() {
+            self.count_losses(link);
+        }
+    }
+}
