@@ -31,6 +31,11 @@ impl Choice {
         Self { chosen: best(level_db - rule.margin_db), better: 0 }
     }
 
+    /// Returns the choice that never changes, until [`Choice::choose`] is called.
+    pub fn fixed(chosen: Option<usize>) -> Self {
+        Self { chosen, better: 0 }
+    }
+
     /// Chooses for a reported signal. `threshold` is the weakest signal that an index permits.
     pub fn choose(
         &mut self,

@@ -1,6 +1,14 @@
 //! What a terminal asks for: rates (RBDC) and volumes (VBDC) of DVB-RCS2, in the units of ETSI EN 301 545-2.
+//!
+//! With Q bytes waiting, overhead h, arrival rate A and I bytes under way to the terminal, a terminal asks for
+//!
+//! - the rate A + max(0, h Q - A `evaluation` - I) / `drain` - `constant`,
+//! - the volume max(0, h Q - I - asked).
+//!
+//! Bytes are under way if they were asked for less than R ago: requests take R to their grants. The windows of the
+//! superframe that starts are part of them, because the queue has not been served into these windows yet.
 
-use bentpipe_units::Rate;
+use bentpipe_units::{Duration, Rate};
 
 /// Way of a request to the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +31,249 @@ pub struct Volume {
 }
 
 /// Request of a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Rate beyond the constant one. `None` leaves the earlier one valid.
     pub rate: Option<Rate>,
     /// Volume.
     pub volume: Option<Volume>,
+}
+
+/// Units of a rate, bit/s, and of a volume, bytes. A request counts at most 256 of them.
+const RATE_UNITS: [u64; 4] = [1_000, 4_000, 16_000, 64_000];
+const VOLUME_UNITS: [u64; 4] = [1, 8, 64, 512];
+const UNITS_MAX: u64 = 256;
+
+/// Rounds up to the smallest unit of which 256 suffice; at most 256 of the largest.
+fn in_units(value: u64, units: [u64; 4]) -> u64 {
+    let unit = units.into_iter().find(|unit| value <= UNITS_MAX * unit).unwrap_or(units[3]);
+    value.div_ceil(unit).min(UNITS_MAX) * unit
+}
+
+/// Rules of a medium, with times in superframes where they count superframes.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    /// Overhead in thousandths, so that volumes are exact.
+    overhead: u64,
+    evaluation_s: f64,
+    drain_s: f64,
+    superframe_s: f64,
+    /// Superframes of the arrival rate, n.
+    evaluated: usize,
+    /// Superframes from a request to its grant, R / T.
+    pub(crate) round: u64,
+    /// Superframes after which a rate is sent again.
+    renewal: u64,
+    persistence: u64,
+}
+
+impl Rules {
+    /// Returns the rules for a superframe, a window of the arrival rate, a drain, an overhead and a persistence.
+    pub(crate) fn new(
+        superframe: Duration,
+        evaluation: Duration,
+        drain: Duration,
+        overhead: f64,
+        persistence: Duration,
+        round: u64,
+    ) -> Self {
+        let superframes = |span: Duration| span.as_ps().div_ceil(superframe.as_ps().max(1));
+        let evaluated = (evaluation.as_secs_f64() / superframe.as_secs_f64()).round();
+        Self {
+            overhead: (overhead * 1000.0).round() as u64,
+            evaluation_s: evaluation.as_secs_f64(),
+            drain_s: drain.as_secs_f64(),
+            superframe_s: superframe.as_secs_f64(),
+            evaluated: (evaluated as usize).clamp(1, 100_000),
+            round,
+            renewal: superframes(persistence / 2),
+            persistence: superframes(persistence),
+        }
+    }
+
+    /// Returns the superframes after the last request in which a terminal waits for a grant: R + 2 T.
+    fn patience(&self) -> u64 {
+        self.round + 2
+    }
+
+    /// Returns the bytes that carry `bytes` of packets.
+    pub(crate) fn with_overhead(&self, bytes: u64) -> u64 {
+        bytes.saturating_mul(self.overhead).div_ceil(1000)
+    }
+}
+
+/// The last values of a quantity, one per superframe, and their sum.
+#[derive(Clone, Debug, Default)]
+struct Recent {
+    values: Vec<u64>,
+    sum: u64,
+}
+
+impl Recent {
+    fn of(count: usize) -> Self {
+        Self { values: vec![0; count], sum: 0 }
+    }
+
+    /// Replaces the oldest value, that of superframe `superframe` - count.
+    fn push(&mut self, superframe: u64, value: u64) {
+        let count = self.values.len() as u64;
+        if count > 0 {
+            let oldest = &mut self.values[(superframe % count) as usize];
+            self.sum = self.sum - *oldest + value;
+            *oldest = value;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.values.fill(0);
+        self.sum = 0;
+    }
+}
+
+/// State of a terminal that asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Asking {
+    constant: u64,
+    /// Largest rate to ask for, beyond the constant one, bit/s.
+    rate_limit: u64,
+    volume_based: bool,
+    arrivals: Recent,
+    /// Rates asked for and valid, bit/s.
+    rates: Recent,
+    /// Rate asked for last, bit/s, and the superframe of this request.
+    rate: u64,
+    rate_at: u64,
+    /// Bytes asked for and not granted, and the superframe of the last request for a volume.
+    asked: u64,
+    asked_at: u64,
+    /// Whether `asked` was forgotten: the next volume replaces the backlog at the controller.
+    is_absolute: bool,
+    /// Superframe of a request by random access that no grant has answered.
+    random_at: Option<u64>,
+}
+
+impl Asking {
+    /// Returns a terminal with this constant rate, this limit of constant rate and rate asked for, in bit/s, and with
+    /// or without volumes.
+    pub(crate) fn new(rules: &Rules, constant: Rate, rate_based: Rate, volume_based: bool) -> Self {
+        let rate_limit = rate_based.as_bps().saturating_sub(constant.as_bps());
+        let recent = |count: usize| Recent::of(if rate_limit > 0 { count } else { 0 });
+        Self {
+            constant: constant.as_bps(),
+            rate_limit,
+            volume_based,
+            arrivals: recent(rules.evaluated),
+            rates: recent(rules.round as usize),
+            rate: 0,
+            rate_at: 0,
+            asked: 0,
+            asked_at: 0,
+            is_absolute: false,
+            random_at: None,
+        }
+    }
+
+    /// Returns the rate asked for, beyond the constant one.
+    pub(crate) fn rate(&self) -> Rate {
+        Rate::from_bps(self.rate)
+    }
+
+    /// Forgets all requests, after an outage.
+    pub(crate) fn reset(&mut self) {
+        self.arrivals.clear();
+        self.rates.clear();
+        (self.rate, self.asked, self.is_absolute, self.random_at) = (0, 0, true, None);
+    }
+
+    /// Returns the request of a superframe with `backlog` bytes waiting, of which `arrived` came in the superframe
+    /// before. `None` if there is nothing new to ask for.
+    pub(crate) fn due(&mut self, rules: &Rules, superframe: u64, backlog: u64, arrived: u64) -> Option<Request> {
+        let is_unanswered = self.random_at.is_some_and(|at| superframe >= at + rules.patience());
+        if is_unanswered {
+            self.random_at = None;
+        }
+        if self.rate_limit > 0 {
+            self.arrivals.push(superframe, arrived);
+        }
+        let under_way = self.under_way(rules);
+        let volume = self.volume_due(rules, superframe, backlog, under_way);
+        let rate = self.rate_due(rules, superframe, backlog, under_way, is_unanswered);
+        (rate.is_some() || volume.is_some()).then_some(Request { rate, volume })
+    }
+
+    /// Returns the bytes under way to the terminal by its constant rate and by rates asked for.
+    fn under_way(&self, rules: &Rules) -> f64 {
+        let constant = self.constant as f64 * rules.round as f64;
+        (constant + self.rates.sum as f64) * rules.superframe_s / 8.0
+    }
+
+    fn rate_due(
+        &mut self,
+        rules: &Rules,
+        superframe: u64,
+        backlog: u64,
+        under_way: f64,
+        is_unanswered: bool,
+    ) -> Option<Rate> {
+        if self.rate_limit == 0 {
+            return None;
+        }
+        let is_lapsed = superframe >= self.rate_at + rules.persistence;
+        self.rates.push(superframe, if is_lapsed { 0 } else { self.rate });
+        let wanted = self.wanted(rules, backlog, under_way);
+        let is_old = superframe >= self.rate_at + rules.renewal;
+        (wanted != self.rate || (wanted > 0 && (is_old || is_unanswered))).then_some(Rate::from_bps(wanted))
+    }
+
+    /// Returns the rate that the terminal wants, bit/s.
+    fn wanted(&self, rules: &Rules, backlog: u64, under_way: f64) -> u64 {
+        if self.arrivals.sum == 0 && backlog == 0 {
+            return 0;
+        }
+        let overhead = rules.overhead as f64 / 1000.0;
+        let arriving = overhead * self.arrivals.sum as f64 / (rules.evaluated as f64 * rules.superframe_s);
+        let waiting = overhead * backlog as f64 - arriving * rules.evaluation_s - under_way;
+        let rate = 8.0 * (arriving + waiting.max(0.0) / rules.drain_s) - self.constant as f64;
+        in_units((rate.max(0.0).round() as u64).min(self.rate_limit), RATE_UNITS).min(self.rate_limit)
+    }
+
+    fn volume_due(&mut self, rules: &Rules, superframe: u64, backlog: u64, under_way: f64) -> Option<Volume> {
+        if !self.volume_based {
+            return None;
+        }
+        if self.asked > 0 && superframe >= self.asked_at + rules.patience() {
+            (self.asked, self.is_absolute) = (0, true);
+        }
+        if backlog == 0 {
+            return None;
+        }
+        let missing = rules.with_overhead(backlog).saturating_sub(under_way.floor() as u64).saturating_sub(self.asked);
+        let bytes = in_units(missing, VOLUME_UNITS) as u32;
+        (bytes > 0).then_some(Volume { bytes, is_absolute: self.is_absolute })
+    }
+
+    /// Whether a request by random access waits for its grant.
+    pub(crate) fn awaits_grant(&self) -> bool {
+        self.random_at.is_some()
+    }
+
+    /// Notes that a request has left.
+    pub(crate) fn sent(&mut self, superframe: u64, request: Request, way: Way) {
+        if let Some(rate) = request.rate {
+            (self.rate, self.rate_at) = (rate.as_bps(), superframe);
+            // The grants of this superframe's request count from now on.
+            self.rates.push(superframe, self.rate);
+        }
+        if let Some(volume) = request.volume {
+            self.asked += u64::from(volume.bytes);
+            (self.asked_at, self.is_absolute) = (superframe, false);
+        }
+        self.random_at = (way == Way::Random).then_some(superframe);
+    }
+
+    /// Notes a grant: after the request of its superframe, since the queue has not been served into it before.
+    pub(crate) fn granted(&mut self, volume: u64) {
+        self.asked = self.asked.saturating_sub(volume);
+        self.random_at = None;
+    }
 }

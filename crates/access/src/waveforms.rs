@@ -80,6 +80,11 @@ impl Waveform {
         (self.0 + FIRST) as u32
     }
 
+    /// Returns its place among the waveforms of its length ([`Waveform::all`]).
+    pub const fn index(self) -> usize {
+        (self.0 % 10) as usize
+    }
+
     /// Returns its burst length.
     pub const fn length(self) -> BurstLength {
         if self.0 < 10 {
