@@ -18,6 +18,7 @@ mod probes;
 mod processing;
 mod proxies;
 mod recorded;
+mod media;
 mod rooms;
 mod shipped;
 mod theory;

@@ -9,12 +9,12 @@ use super::lazy::LazyLink;
 use super::outages::Outages;
 use super::profile::Pieces;
 use super::queue::{AnyQueue, Discipline, Losses};
-use crate::dictionary::Cause;
+use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
-use crate::record::Histogram;
+use crate::record::{Histogram, Sample};
 use crate::spec::{Losses as LossRule, MediumKind, Terminal};
-use bentpipe_access::{Demand, Loss, Packed, Packer, Packing, Window};
-use bentpipe_units::{Stream, Time};
+use bentpipe_access::{Demand, Loss, Packed, Packer, Packing, Waveform, Window};
+use bentpipe_units::{Rate, Stream, Time};
 use std::collections::VecDeque;
 
 /// The additional state of a link in a medium.
@@ -28,8 +28,12 @@ pub(super) struct Granted {
     held: Option<InService>,
     /// Bytes offered since the last superframe.
     arrived: u64,
+    /// Bytes in the bursts of all its windows.
+    granted: u64,
+    /// Waveform and rate asked for, at the last sample.
+    planned: (Option<Waveform>, Rate),
     /// Time from the arrival of a packet to the next opening of a window.
-    pub(super) waits: Histogram,
+    waits: Histogram,
     /// Arrivals for which no window is known.
     waiting: Vec<Time>,
     /// Openings of windows and the begin of their last bursts, if the link has a journal.
@@ -92,6 +96,8 @@ impl Granted {
             since: Time::ZERO,
             held: None,
             arrived: 0,
+            granted: 0,
+            planned: (None, Rate::from_bps(0)),
             waits: Histogram::default(),
             waiting: Vec::new(),
             openings: is_traced.then(Vec::new),
@@ -275,6 +281,8 @@ impl Granted {
     pub(super) fn open(&mut self, link: &mut LazyLink, now: Time, windows: &[Window], losses: &mut Losses) {
         let Some(first) = windows.first() else { return };
         self.packer.open(windows);
+        let bytes = |window: &Window| u64::from(window.bursts()) * u64::from(window.payload());
+        self.granted += windows.iter().map(bytes).sum::<u64>();
         self.since = now;
         self.channel.bursts.clear();
         let opens = first.opens();
@@ -309,10 +317,43 @@ impl Granted {
         self.causes.pop_front().unwrap_or(Cause::LinkLoss)
     }
 
-    /// Counts of bursts and bytes so far.
-    pub(super) fn packing(&self) -> Packing {
-        self.packer.counts()
+    /// Counts so far.
+    pub(super) fn counts(&self) -> GrantCounts {
+        let Packing { used, carried, headers, .. } = self.packer.counts();
+        GrantCounts { granted: self.granted, used, carried, headers, waits: self.waits.clone() }
     }
+
+    /// Notes the plan of the medium for the link.
+    pub(super) fn note_plan(&mut self, waveform: Option<Waveform>, requested: Rate) {
+        self.planned = (waveform, requested);
+    }
+
+    /// A series of a link in a medium.
+    pub(super) fn sample(&self, series: LinkSeries, link: &LazyLink) -> Sample {
+        let (waveform, requested) = self.planned;
+        match series {
+            LinkSeries::Waveform => waveform.map_or(Sample::None, |of| Sample::Value(of.id().into())),
+            LinkSeries::Granted => Sample::Bytes(self.granted),
+            LinkSeries::Requested => Sample::Value(requested.as_bps() as f64),
+            LinkSeries::Backlog => Sample::Value(self.backlog(link) as f64),
+            LinkSeries::QueueBytes | LinkSeries::QueuePackets | LinkSeries::Carried => Sample::None,
+        }
+    }
+}
+
+/// Counts of a link in a medium, in bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GrantCounts {
+    /// In the bursts that it might send.
+    pub(crate) granted: u64,
+    /// In bursts with data.
+    pub(crate) used: u64,
+    /// Of packets.
+    pub(crate) carried: u64,
+    /// Of headers, with the room for requests.
+    pub(crate) headers: u64,
+    /// Time from the arrival of a packet to the next opening of a window.
+    pub(crate) waits: Histogram,
 }
 
 impl BurstChannel {

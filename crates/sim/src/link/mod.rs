@@ -32,6 +32,7 @@ mod tests;
 mod wire;
 
 pub(crate) use downtime::Downtime;
+pub(crate) use granted::GrantCounts;
 pub(crate) use journal::Service;
 pub(crate) use lazy::LazyLink;
 pub(crate) use plain::Crossing;

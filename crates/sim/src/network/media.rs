@@ -1,23 +1,37 @@
 //! Media: a wake-up at the start of each superframe tells their links when they may send.
 
 use super::far_ends::FarEnd;
+use super::results::MediumGrants;
 use super::Network;
 use crate::engine::Source;
 use crate::ids::{LinkId, MediumId};
+use crate::link::LazyLink;
 use crate::packet::Packet;
 use crate::spec::{MediumKind, Scenario};
-use bentpipe_access::{Access, Demand, RandomUse, ReturnLink, Terminal};
+use bentpipe_access::{Access, Demand, RandomUse, SlottedMedium, Terminal, Waveform};
 use bentpipe_units::Time;
+use std::collections::BTreeMap;
 
 /// A medium with its links.
 #[derive(Clone, Debug)]
 pub(super) struct MediumState {
     /// Who may send when.
-    pub(super) plan: ReturnLink,
+    pub(super) plan: SlottedMedium,
     /// Links, by terminal.
     pub(super) links: Vec<LinkId>,
     /// Demands of the terminals at the start of a superframe, kept to reuse their memory.
     demands: Vec<Demand>,
+    /// Bursts granted by waveform.
+    bursts: BTreeMap<Waveform, u64>,
+}
+
+impl MediumState {
+    /// What it granted to its links, among all links.
+    pub(super) fn grants(&self, links: &[LazyLink]) -> MediumGrants {
+        let of = |&link: &LinkId| Some((link, links[link].grants()?));
+        let links = self.links.iter().filter_map(of).collect();
+        MediumGrants { counters: self.plan.counters(), bursts: self.bursts.clone(), links }
+    }
 }
 
 /// Returns the media at the start of a run.
@@ -39,8 +53,8 @@ pub(super) fn states(scenario: &Scenario, seed: u64) -> Vec<MediumState> {
         }
         let MediumKind::MfTdma(keys) = &medium.kind;
         let parameters = keys.parameters(medium.there, medium.back);
-        let plan = ReturnLink::new(&parameters, &terminals, &medium.name, seed);
-        MediumState { plan, demands: Vec::with_capacity(links.len()), links }
+        let plan = SlottedMedium::mf_tdma(&parameters, &terminals, seed);
+        MediumState { plan, demands: Vec::with_capacity(links.len()), links, bursts: BTreeMap::new() }
     };
     MediumId::all(scenario.media.len()).zip(&scenario.media).map(state).collect()
 }
@@ -72,14 +86,28 @@ impl Network {
         self.media[id].plan.advance(&demands);
         self.media[id].demands = demands;
         for number in 0..self.media[id].plan.opened().len() {
-            let MediumState { plan, links, .. } = &self.media[id];
+            let MediumState { plan, links, bursts, .. } = &mut self.media[id];
             let terminal = plan.opened()[number] as usize;
-            let link = links[terminal];
-            self.links[link].open(self.now, plan.windows(terminal), &mut self.losses);
+            let (link, windows) = (links[terminal], plan.windows(terminal));
+            for window in windows {
+                if let Some(waveform) = window.waveform() {
+                    *bursts.entry(waveform).or_default() += u64::from(window.bursts());
+                }
+            }
+            self.links[link].open(self.now, windows, &mut self.losses);
             self.schedule.set(Source::Link(link), self.links[link].next_event());
             self.note_served(link);
         }
         self.schedule.set(Source::Medium(id), self.media[id].plan.next_wakeup());
+    }
+
+    /// Notes the plans of the media for their links, before samples.
+    pub(super) fn note_plans(&mut self) {
+        for MediumState { plan, links, .. } in &self.media {
+            for (terminal, &link) in links.iter().enumerate() {
+                self.links[link].note_plan(plan.waveform(terminal), plan.requested(terminal));
+            }
+        }
     }
 
     /// Notes the services and losses of a link in a medium.

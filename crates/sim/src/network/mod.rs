@@ -38,7 +38,7 @@ pub(crate) use nodes::introduce;
 use nodes::{NodeState, Turns};
 pub use ports::{Delivered, Lost, PortId, Refused, Taken};
 pub use real::RealPackets;
-pub(crate) use results::{assemble, names, notes_of_functions, Ledger, RunEnd};
+pub(crate) use results::{add_media, assemble, names, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
 use std::sync::Arc;
 pub use trouble::{Failure, Trouble};
@@ -304,6 +304,8 @@ impl Network {
         let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
         self.trace_end();
         let mut result = assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder);
+        let grants: Vec<_> = self.media.iter().map(|medium| medium.grants(&self.links)).collect();
+        add_media(&mut result, &self.scenario, &grants, now);
         if let Some(paths) = &self.observers.critical {
             result.series.push((critical::SERIES.to_owned(), paths.table(&names(&self.scenario))));
         }
@@ -351,6 +353,7 @@ impl Network {
     #[inline(never)]
     fn sample(&mut self) {
         self.advance_links();
+        self.note_plans();
         let links = |series| self.links.iter().map(move |link| link.sample(series));
         self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
         self.update_horizon();

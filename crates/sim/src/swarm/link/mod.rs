@@ -274,6 +274,7 @@ impl NaiveLink {
             LinkSeries::QueueBytes => Sample::Value(self.queue.bytes() as f64),
             LinkSeries::QueuePackets => Sample::Value(self.queue.len() as f64),
             LinkSeries::Carried => Sample::Bytes(self.carried_bytes),
+            LinkSeries::Waveform | LinkSeries::Granted | LinkSeries::Requested | LinkSeries::Backlog => Sample::None,
         }
     }
 
