@@ -29,7 +29,7 @@ impl Default for LeoCell {
     fn default() -> Self {
         Self {
             rate: Rate::from_bps(300_000_000),
-            frame: Duration::from_ps(1_333_333_333_333),
+            frame: Duration::from_ps(1_333_333_333),
             slots: 12,
             control_delay: Duration::from_micros(500),
             overhead: 1.1,

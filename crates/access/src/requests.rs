@@ -231,7 +231,7 @@ impl Asking {
             return 0;
         }
         let overhead = rules.overhead as f64 / 1000.0;
-        let arriving = overhead * self.arrivals.sum as f64 / (rules.evaluated as f64 * rules.superframe_s);
+        let arriving = self.arrivals.sum as f64 / (rules.evaluated as f64 * rules.superframe_s);
         let waiting = overhead * backlog as f64 - arriving * rules.evaluation_s - under_way;
         let rate = 8.0 * (arriving + waiting.max(0.0) / rules.drain_s) - self.constant as f64;
         in_units((rate.max(0.0).round() as u64).min(self.rate_limit), RATE_UNITS).min(self.rate_limit)

@@ -4,6 +4,8 @@
 //! capacity. No terminal gets more slots than one carrier has, so no terminal sends twice at a time.
 
 mod filling;
+#[cfg(test)]
+mod tests;
 
 use crate::requests::Request;
 use filling::fill;
@@ -41,6 +43,18 @@ pub(crate) struct Account {
     /// Bytes asked for and not granted.
     volume: u64,
     volume_until: u64,
+}
+
+impl Account {
+    /// Drops requests that are no longer valid.
+    fn lapse(&mut self, superframe: u64) {
+        if superframe >= self.rate_until {
+            (self.rate, self.rate_credit, self.is_new) = (0, 0, false);
+        }
+        if superframe >= self.volume_until {
+            self.volume = 0;
+        }
+    }
 }
 
 /// Slots of a terminal in a superframe: consecutive positions, carrier after carrier.
@@ -136,6 +150,7 @@ impl Controller {
     /// Reads the request of a terminal.
     pub(crate) fn read(&mut self, superframe: u64, terminal: usize, request: Request) {
         let account = &mut self.accounts[terminal];
+        account.lapse(superframe);
         if let Some(rate) = request.rate {
             let rate = growth(rate.as_bps(), self.superframe_ps);
             account.is_new = rate > 0 && (account.is_new || account.rate == 0);
@@ -230,11 +245,8 @@ impl Controller {
     fn rate_phase(&mut self, now: u64, start: usize, left: u32) -> u32 {
         self.wants.fill(0);
         for (n, account) in self.accounts.iter_mut().enumerate() {
+            account.lapse(now);
             if account.rate == 0 || account.payload == 0 {
-                continue;
-            }
-            if now >= account.rate_until {
-                (account.rate, account.rate_credit, account.is_new) = (0, 0, false);
                 continue;
             }
             account.rate_credit = match core::mem::take(&mut account.is_new) {
@@ -258,10 +270,6 @@ impl Controller {
             if account.volume == 0 || account.payload == 0 {
                 continue;
             }
-            if now >= account.volume_until {
-                account.volume = 0;
-                continue;
-            }
             let slots = account.volume.div_ceil(u64::from(account.payload));
             self.wants[n] = slots.min(u64::from(self.slots - self.total[n])) as u32;
         }
@@ -276,7 +284,7 @@ impl Controller {
     fn free_phase(&mut self, now: u64, start: usize, left: u32) {
         self.wants.fill(0);
         for (n, account) in self.accounts.iter().enumerate() {
-            let is_asking = (account.rate > 0 && now < account.rate_until) || now < account.volume_until;
+            let is_asking = account.rate > 0 || now < account.volume_until;
             if account.payload > 0 && (self.left == Left::ToAll || is_asking) {
                 self.wants[n] = self.slots - self.total[n];
             }

@@ -1,0 +1,74 @@
+//! A cell of satellites in low orbit.
+
+use crate::lab::*;
+use bentpipe_access::{Access, LeoCell, OtherUsers, RandomUse, SlottedMedium};
+use bentpipe_units::{Duration, Rate, Time};
+
+/// Three milliseconds each way.
+fn cell(others: Option<OtherUsers>) -> LeoCell {
+    let way = Duration::from_millis(3);
+    LeoCell { rate: Rate::from_bps(36_000_000), to_controller: way, to_terminal: way, others, ..LeoCell::default() }
+}
+
+/// Share of the cell that is granted to one terminal with data at all times.
+fn share(others: OtherUsers, is_up: bool, end: f64, seed: u64) -> f64 {
+    let cell = cell(Some(others));
+    let users = terminals(1, Access::default());
+    let mut lab = Lab::new(SlottedMedium::leo_cell(&cell, &users, is_up, "cell", seed), 1, 0.0);
+    lab.run_greedy(seconds(end), 1_000_000);
+    let bytes: u64 = lab.left.iter().map(|left| u64::from(left.bytes)).sum();
+    bytes as f64 * 8.0 / end / 36e6
+}
+
+/// (1 - exp(-a)) / a of the cell with a others on average, less 1.5 % for headers and the room for a request. Runs of
+/// 300 s vary by 0.013.
+fn assert_share(active: f64, is_up: bool, end: f64, seed: u64) {
+    let others = OtherUsers::Coming { active, holding: Duration::from_secs(2) };
+    let expected = (1.0 - (-active).exp()) / active;
+    let found = share(others, is_up, end, seed);
+    let deviation = 0.013 * (300.0 / end).sqrt();
+    assert!((found - expected).abs() < 3.0 * deviation + 0.015 * expected, "{active}: {found} for {expected}");
+}
+
+#[test]
+fn a_user_gets_what_the_others_leave() {
+    for (active, is_up) in [(4.0, true), (4.0, false)] {
+        assert_share(active, is_up, 300.0, 1);
+    }
+}
+
+#[test]
+#[ignore = "half a minute"]
+fn a_user_gets_what_the_others_leave_in_long_runs() {
+    for active in [1.0, 4.0, 10.0] {
+        assert_share(active, true, 6000.0, 2);
+    }
+}
+
+/// Three others leave a quarter.
+#[test]
+fn others_may_be_given_as_points() {
+    let points = OtherUsers::Points(vec![(Time::ZERO, 3)]);
+    let found = share(points, false, 20.0, 1);
+    assert!((found / 0.25 - 1.0).abs() < 0.02, "{found}");
+}
+
+/// Upwards U(0, T) + R + place, R = 7 frames = 9.3 ms; downwards the controller sees the queue: U(0, T) + place.
+#[test]
+fn an_upload_asks_and_a_download_is_seen() {
+    let users = terminals(1, volume_based(RandomUse::None));
+    for (is_up, round) in [(true, 7.0), (false, 0.0)] {
+        let mut lab = Lab::new(SlottedMedium::leo_cell(&cell(None), &users, is_up, "cell", 1), 1, 0.0);
+        let (mut apart, mut at) = (Exponential::new(3, "leo"), 0.0);
+        lab.run(seconds(300.0), |_| {
+            at += 0.05 + 0.05 * apart.draw();
+            Some((seconds(at), 40))
+        });
+        let waits = Waits::of(lab.left.iter().map(|left| left.wait));
+        let frame = 4.0 / 3.0;
+        // A packet of 40 B fits into the first slot.
+        let expected = frame / 2.0 + round * frame + frame / 12.0;
+        assert!((waits.mean() - expected).abs() < 0.03, "{is_up}: {} for {expected}", waits.mean());
+        assert!(waits.count() > 2000 && waits.quantile(1.0) < expected + frame / 2.0 + 0.01);
+    }
+}

@@ -1,0 +1,9 @@
+//! Worked cases: packets at terminals, with the library as the only judge of when they leave. The long ones run with
+//! `cargo test --release -p bentpipe-access --test worked -- --include-ignored`.
+
+mod greedy;
+mod idle;
+mod lab;
+mod leo;
+mod random;
+mod web;

@@ -1,0 +1,112 @@
+//! Loss and throughput of random access, by Monte Carlo.
+
+use bentpipe_access::Block;
+use bentpipe_units::Stream;
+
+/// Numbers of bursts in a block.
+#[derive(Clone, Copy, Debug)]
+enum Number {
+    Poisson,
+    Fixed,
+}
+
+/// Returns the share of bursts that are lost, and the throughput in bursts per slot.
+fn simulate(slots: u32, copies: u32, load: f64, number: Number, blocks: u32) -> (f64, f64) {
+    let mut stream = Stream::new(7, &format!("{slots} {copies} {load}"), "blocks");
+    let mut draw = 0;
+    let mut uniform = || {
+        draw += 1;
+        stream.uniform(draw)
+    };
+    let mut block = Block::default();
+    let mut chosen = Vec::new();
+    let (mut sent, mut read) = (0, 0);
+    for _ in 0..blocks {
+        let mean = load * f64::from(slots);
+        let bursts = match number {
+            // The fraction is the probability of one more.
+            Number::Fixed => mean as u32 + u32::from(uniform() < mean.fract()),
+            Number::Poisson => {
+                // Arrivals until the sum of exponential gaps exceeds the mean.
+                let (mut sum, mut count) = (-(1.0 - uniform()).ln(), 0);
+                while sum < mean {
+                    sum -= (1.0 - uniform()).ln();
+                    count += 1;
+                }
+                count
+            }
+        };
+        block.clear(slots, copies);
+        for _ in 0..bursts {
+            chosen.clear();
+            while chosen.len() < copies as usize {
+                let slot = (uniform() * f64::from(slots)) as u32;
+                if !chosen.contains(&slot) {
+                    chosen.push(slot);
+                }
+            }
+            block.add(&chosen);
+        }
+        block.resolve(16);
+        sent += bursts;
+        read += (0..bursts).filter(|burst| block.is_read(*burst)).count() as u32;
+    }
+    (1.0 - f64::from(read) / f64::from(sent), f64::from(read) / f64::from(slots) / f64::from(blocks))
+}
+
+/// Slots, copies; for Poisson and fixed numbers the load with a loss of 1e-2, and the peak of the throughput; its load.
+const TABLE: [(u32, u32, [f64; 2], [f64; 2], f64); 4] = [
+    (64, 2, [0.19, 0.23], [0.506, 0.530], 0.65),
+    (64, 3, [0.51, 0.61], [0.580, 0.653], 0.67),
+    (100, 2, [0.25, 0.28], [0.517, 0.535], 0.65),
+    (100, 3, [0.57, 0.66], [0.617, 0.679], 0.70),
+];
+
+/// Asserts that the loss crosses 1e-2 within 0.02 of `load`, and the peak of the throughput within 0.01.
+fn assert_row(slots: u32, copies: u32, number: Number, load: f64, peak: (f64, f64), blocks: u32) {
+    let below = simulate(slots, copies, load - 0.02, number, blocks).0;
+    let above = simulate(slots, copies, load + 0.02, number, blocks).0;
+    assert!(below < 1e-2 && above > 1e-2, "{slots} {copies} {number:?}: {below} {above}");
+    let throughput = [-0.05, -0.03, 0.0, 0.03, 0.05]
+        .map(|off| simulate(slots, copies, peak.1 + off, number, blocks / 4).1)
+        .into_iter()
+        .fold(0.0, f64::max);
+    assert!((throughput - peak.0).abs() < 0.01, "{slots} {copies} {number:?}: {throughput}");
+}
+
+#[test]
+fn crdsa_loses_as_in_the_worked_cases() {
+    for (slots, copies, loads, peaks, at) in TABLE.into_iter().skip(2) {
+        assert_row(slots, copies, Number::Poisson, loads[0], (peaks[0], at), 6_000);
+    }
+}
+
+#[test]
+#[ignore = "a minute"]
+fn crdsa_loses_as_in_each_worked_case() {
+    for (slots, copies, loads, peaks, at) in TABLE {
+        for (number, n) in [(Number::Poisson, 0), (Number::Fixed, 1)] {
+            assert_row(slots, copies, number, loads[n], (peaks[n], at), 40_000);
+        }
+    }
+    assert_row(49, 2, Number::Poisson, 0.17, (0.50, 0.65), 40_000);
+    assert_row(49, 3, Number::Poisson, 0.46, (0.56, 0.67), 40_000);
+}
+
+/// G exp(-G) for Poisson numbers and many slots; at G = 0.01 one burst in a hundred is lost.
+#[test]
+fn one_copy_is_slotted_aloha() {
+    for load in [0.1, 0.5, 1.0] {
+        let (_, throughput) = simulate(100, 1, load, Number::Poisson, 5_000);
+        assert!((throughput - load * f64::exp(-load)).abs() < 0.003, "{load}: {throughput}");
+    }
+    let (loss, _) = simulate(100, 1, 0.01, Number::Poisson, 400_000);
+    assert!((loss - 0.01).abs() < 0.001, "{loss}");
+}
+
+/// Two bursts in the same pair of slots are lost at any load: at G = 0.1, 2.5e-3.
+#[test]
+fn two_copies_in_the_same_slots_are_lost_at_low_load() {
+    let (loss, _) = simulate(100, 2, 0.1, Number::Poisson, 60_000);
+    assert!((loss - 2.5e-3).abs() < 4e-4, "{loss}");
+}
