@@ -110,7 +110,7 @@ impl Packer {
 
     /// Returns the opening of the next window in which a packet that comes at `now` begins: `now` if it is open.
     pub fn opening(&self, now: Time) -> Option<Time> {
-        let windows = self.windows.iter().flatten().skip(self.window);
+        let windows = self.windows.iter().flatten();
         windows.filter(|window| window.burst_from(now) < window.bursts()).map(|window| window.opens().max(now)).next()
     }
 
@@ -146,7 +146,8 @@ impl Packer {
                 continue;
             };
             if self.room.is_none() {
-                self.loss = if window.is_lost(self.burst) { Some(Loss::Collision) } else { fate(&window, self.burst) };
+                let loss = fate(&window, self.burst);
+                self.loss = if window.is_lost(self.burst) { Some(Loss::Collision) } else { loss };
                 self.counts.bursts += 1;
                 self.counts.used += u64::from(window.payload());
                 self.counts.headers += u64::from(reserved.min(window.payload()));

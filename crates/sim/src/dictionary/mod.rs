@@ -297,7 +297,7 @@ series! {
         Waveform "modcod", "1", "Number of the waveform that the controller plans for the link (EN 301 545-2 annex A), in a medium; no row if none fits the signal.";
         Granted "granted_bps", "bit/s", "Bytes in the bursts that the link might send in the last interval, as a rate, in a medium.";
         Requested "requested_bps", "bit/s", "Rate that the link asks for beyond its constant rate, in a medium.";
-        Backlog "backlog_bytes", "B", "Bytes that wait for a grant, with the rest of a packet of which a part has left, in a medium.";
+        Backlog "backlog_bytes", "B", "Bytes that waited when the last superframe started, with the rest of a packet of which a part has left, in a medium.";
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct Granted {
     held: Option<InService>,
     /// Bytes offered since the last superframe.
     arrived: u64,
+    /// Bytes that waited when the last superframe started.
+    backlog: u64,
     /// Bytes in the bursts of all its windows.
     granted: u64,
     /// Waveform and rate asked for, at the last sample.
@@ -56,8 +58,8 @@ struct BurstChannel {
     busy_ps: u64,
     /// Begin and end of the bursts with data in this superframe.
     bursts: Vec<(Time, Time)>,
-    /// Whether the link was down during a burst of the packet in service.
-    is_cut: bool,
+    /// The first instant in a burst of the packet in service when the link was down.
+    cut: Option<Time>,
 }
 
 /// A packet in service.
@@ -88,7 +90,7 @@ impl Granted {
             count: 0,
             busy_ps: 0,
             bursts: Vec::new(),
-            is_cut: false,
+            cut: None,
         };
         Self {
             packer: Packer::default(),
@@ -96,6 +98,7 @@ impl Granted {
             since: Time::ZERO,
             held: None,
             arrived: 0,
+            backlog: 0,
             granted: 0,
             planned: (None, Rate::from_bps(0)),
             waits: Histogram::default(),
@@ -123,7 +126,7 @@ impl Granted {
                 let mut waiting = *packet;
                 waiting.at = now;
                 // A packet that finds an open burst needs no room.
-                if queue.len() == 0 && self.next_start(now) == Some(now) {
+                if queue.len() == 0 && self.has_open_burst(now) {
                     link.waits.record_zero();
                     self.start(link, now, &waiting);
                 } else if queue.push(&waiting).is_none() {
@@ -144,9 +147,6 @@ impl Granted {
         while let Some(start) = self.next_start(self.since).filter(|&start| start <= now) {
             if let Some(outages) = &mut self.channel.outages {
                 let up = outages.uptime(start).0;
-                if outages.rests(start) {
-                    break;
-                }
                 if up > start {
                     self.since = up;
                     continue;
@@ -162,6 +162,12 @@ impl Granted {
         if link.queue.len() == 0 && self.held.is_none() {
             self.since = self.since.max(now);
         }
+    }
+
+    /// Whether a burst that begins at `now` can take a packet.
+    fn has_open_burst(&mut self, now: Time) -> bool {
+        let is_up = self.channel.outages.as_mut().is_none_or(|outages| outages.uptime(now).0 == now);
+        is_up && self.next_start(now) == Some(now)
     }
 
     /// The begin of the next burst from `at` on that can take a packet from the queue.
@@ -187,7 +193,7 @@ impl Granted {
         link.counters.carried_bytes += size;
         let service = InService { packet: *packet, start, index: link.counters.carried - 1 };
         self.since = start;
-        self.channel.is_cut = false;
+        self.channel.cut = None;
         let bytes = u32::try_from(link.wire.size(size)).unwrap_or(u32::MAX);
         let Self { packer, channel, .. } = self;
         let packed = packer.offer(start, bytes, |window, burst| channel.fate(window, burst));
@@ -220,16 +226,18 @@ impl Granted {
         let slot = link.ring.push(&packet);
         slot.at = arrival;
         slot.next += 1;
-        let is_away = link.outages.as_ref().is_some_and(|outages| outages.is_away(sent));
-        let is_removed = link.outages.as_ref().is_some_and(|outages| outages.cuts(sent, arrival));
+        let is_away = |outages: &Outages| {
+            self.channel.cut.is_some_and(|at| outages.is_away(at)) || outages.cuts(sent, arrival)
+        };
+        let is_away = link.outages.as_deref().is_some_and(is_away);
         let cause = match lost {
             Some(Loss::Collision) => Some(Cause::AccessCollision),
             Some(Loss::Outage) => Some(Cause::AcmOutage),
             None => (has_error && link.errors_erase).then_some(Cause::LinkLoss),
         };
-        if is_removed || self.channel.is_cut && is_away {
+        if is_away {
             slot.cut_off();
-        } else if self.channel.is_cut {
+        } else if self.channel.cut.is_some() {
             slot.truncate();
         } else if let Some(cause) = cause {
             slot.erase();
@@ -254,7 +262,7 @@ impl Granted {
         if !is_up {
             self.packer.reset();
             if let Some(service) = self.held {
-                self.channel.is_cut = true;
+                self.channel.cut = self.channel.cut.or(Some(now));
                 self.send(link, service, now, None);
             }
             if link.closed(now) == Some(Cause::Outage) {
@@ -264,17 +272,13 @@ impl Granted {
             }
         }
         self.channel.signal.seek(now);
+        self.backlog = link.queue.bytes() + u64::from(self.packer.rest());
         Demand {
-            backlog: self.backlog(link),
+            backlog: self.backlog,
             arrived: std::mem::take(&mut self.arrived),
             es_n0_db: self.channel.signal.value(),
             is_up,
         }
-    }
-
-    /// Bytes that wait: in the queue, and of the packet in service.
-    pub(super) fn backlog(&self, link: &LazyLink) -> u64 {
-        link.queue.bytes() + u64::from(self.packer.rest())
     }
 
     /// Opens the windows of the superframe that starts at `now`, and serves into them.
@@ -329,13 +333,13 @@ impl Granted {
     }
 
     /// A series of a link in a medium.
-    pub(super) fn sample(&self, series: LinkSeries, link: &LazyLink) -> Sample {
+    pub(super) fn sample(&self, series: LinkSeries) -> Sample {
         let (waveform, requested) = self.planned;
         match series {
             LinkSeries::Waveform => waveform.map_or(Sample::None, |of| Sample::Value(of.id().into())),
             LinkSeries::Granted => Sample::Bytes(self.granted),
             LinkSeries::Requested => Sample::Value(requested.as_bps() as f64),
-            LinkSeries::Backlog => Sample::Value(self.backlog(link) as f64),
+            LinkSeries::Backlog => Sample::Value(self.backlog as f64),
             LinkSeries::QueueBytes | LinkSeries::QueuePackets | LinkSeries::Carried => Sample::None,
         }
     }
@@ -368,7 +372,9 @@ impl BurstChannel {
         self.count += 1;
         if let Some(outages) = &mut self.outages {
             let (up, down) = outages.uptime(begin);
-            self.is_cut |= up > begin || down < end;
+            if up > begin || down < end {
+                self.cut = self.cut.or(Some(if up > begin { begin } else { down }));
+            }
         }
         let threshold = window.waveform()?.threshold_db();
         self.signal.seek(begin);

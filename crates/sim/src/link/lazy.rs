@@ -445,7 +445,8 @@ impl LazyLink {
 
     /// The waiting packets, for a middlebox of the node. Call `advance` before.
     pub(crate) fn queue_view(&self, now: Time) -> QueueView {
-        QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending: self.free_at > now }
+        let is_sending = self.free_at > now || self.granted.as_ref().is_some_and(|granted| granted.in_service() > 0);
+        QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending }
     }
 
     /// Moves waiting packets to `left`, for a middlebox of the node. Call `advance` before.

@@ -54,7 +54,7 @@ impl LazyLink {
             LinkSeries::QueuePackets => Sample::Value(self.backlog().0 as f64),
             LinkSeries::Carried => Sample::Bytes(self.counters().carried_bytes),
             LinkSeries::Waveform | LinkSeries::Granted | LinkSeries::Requested | LinkSeries::Backlog => {
-                self.granted.as_ref().map_or(Sample::None, |granted| granted.sample(series, self))
+                self.granted.as_ref().map_or(Sample::None, |granted| granted.sample(series))
             }
         }
     }

@@ -36,27 +36,31 @@ impl MediumState {
 
 /// Returns the media at the start of a run.
 pub(super) fn states(scenario: &Scenario, seed: u64) -> Vec<MediumState> {
-    let state = |(id, medium): (MediumId, &crate::spec::Medium)| {
-        let all = LinkId::all(scenario.links.len()).zip(&scenario.links);
-        let members = all.filter_map(|(link, spec)| Some((link, &spec.name, spec.terminal.as_ref()?)));
-        let (mut links, mut terminals) = (Vec::new(), Vec::new());
-        for (link, name, terminal) in members.filter(|(.., terminal)| terminal.medium == id) {
-            let access = Access {
-                constant: terminal.access.constant,
-                rate_based: terminal.access.rate_based,
-                volume_based: terminal.access.volume_based,
-                random: terminal.access.random.unwrap_or(RandomUse::None),
-                weight: terminal.access.weight,
-            };
-            links.push(link);
-            terminals.push(Terminal { name: name.clone(), access });
-        }
-        let MediumKind::MfTdma(keys) = &medium.kind;
-        let parameters = keys.parameters(medium.there, medium.back);
-        let plan = SlottedMedium::mf_tdma(&parameters, &terminals, seed);
+    let state = |id: MediumId| {
+        let (plan, links) = planned(scenario, id, seed);
         MediumState { plan, demands: Vec::with_capacity(links.len()), links, bursts: BTreeMap::new() }
     };
-    MediumId::all(scenario.media.len()).zip(&scenario.media).map(state).collect()
+    MediumId::all(scenario.media.len()).map(state).collect()
+}
+
+/// Returns a medium at the start of a run, with its links in the order of its terminals.
+pub(crate) fn planned(scenario: &Scenario, id: MediumId, seed: u64) -> (SlottedMedium, Vec<LinkId>) {
+    let (mut links, mut terminals) = (Vec::new(), Vec::new());
+    for (link, spec) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
+        let Some(terminal) = spec.terminal.as_ref().filter(|terminal| terminal.medium == id) else { continue };
+        let access = Access {
+            constant: terminal.access.constant,
+            rate_based: terminal.access.rate_based,
+            volume_based: terminal.access.volume_based,
+            random: terminal.access.random.unwrap_or(RandomUse::None),
+            weight: terminal.access.weight,
+        };
+        links.push(link);
+        terminals.push(Terminal { name: spec.name.clone(), access });
+    }
+    let medium = &scenario.media[id];
+    let MediumKind::MfTdma(keys) = &medium.kind;
+    (SlottedMedium::mf_tdma(&keys.parameters(medium.there, medium.back), &terminals, seed), links)
 }
 
 impl Network {

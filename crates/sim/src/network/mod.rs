@@ -32,13 +32,15 @@ use changes::Changes;
 use critical::CriticalPaths;
 use far_ends::{far_ends, inboxes, Behind, FarEnd};
 use inbox::Inbox;
+#[cfg(test)]
+pub(crate) use media::planned;
 use media::MediumState;
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
 use nodes::{NodeState, Turns};
 pub use ports::{Delivered, Lost, PortId, Refused, Taken};
 pub use real::RealPackets;
-pub(crate) use results::{add_media, assemble, names, notes_of_functions, Ledger, RunEnd};
+pub(crate) use results::{add_media, assemble, names, notes_of_functions, Ledger, MediumGrants, RunEnd};
 use routes::Routes;
 use std::sync::Arc;
 pub use trouble::{Failure, Trouble};
@@ -425,7 +427,8 @@ fn links(scenario: &Scenario, seed: u64, acts: impl Fn(NodeId) -> bool, traced: 
 fn node_states(scenario: &Scenario, boxes: Vec<Vec<AnyMiddlebox>>) -> Vec<NodeState> {
     let mut out = vec![Vec::new(); scenario.nodes.len()];
     for (id, link) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
-        if boxes[link.from].iter().any(Middlebox::watches_queues) {
+        // A link in a medium has no departures one by one.
+        if link.terminal.is_none() && boxes[link.from].iter().any(Middlebox::watches_queues) {
             out[link.from].push(id);
         }
     }

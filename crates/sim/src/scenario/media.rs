@@ -1,5 +1,8 @@
 //! Media and the links in them: converts the keys, computes propagation to the controllers, rejects contradictions.
 
+#[cfg(test)]
+mod tests;
+
 use super::instances::Instance;
 use super::keys::{self, File};
 use super::report::{below, path, Report};

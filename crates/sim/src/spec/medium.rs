@@ -6,6 +6,8 @@
 use super::{Losses, Profile};
 use crate::ids::{MediumId, NodeId};
 use bentpipe_access::{Adaptation, BurstLength, Free, Grid, RandomUse, Waveform};
+#[cfg(test)]
+use bentpipe_units::settings::{Fields, Settings, Typed};
 use bentpipe_units::settings::{Baud, Chance, Level};
 use bentpipe_units::{amounts, kinds, settings, Duration, Rate};
 
@@ -190,6 +192,16 @@ impl ControlInterval {
 }
 
 impl MfTdma {
+    /// Returns a medium of one carrier of 1 Mbaud with default keys and the controller at this node.
+    #[cfg(test)]
+    pub(crate) fn named(controller: &str) -> Self {
+        let mut keys = Fields::default();
+        keys.put("symbol_rate", Typed::write(&Baud(1e6)));
+        keys.put("carriers", 1_u32.write());
+        keys.put("controller", controller.to_owned().write());
+        <Self as Settings>::read(&keys).unwrap_or_else(|why| panic!("{why}"))
+    }
+
     /// Returns its superframes and slots.
     pub(crate) fn grid(&self) -> Grid {
         Grid::of_carriers(self.superframe, self.symbol_rate.0 as u64, self.bursts)

@@ -4,6 +4,7 @@
 mod changes;
 mod draw;
 mod link;
+mod medium;
 mod outlook;
 mod ports;
 mod probe;
@@ -81,13 +82,16 @@ proptest! {
         let (result, left) = ports::run(&scenario, probes(), &entering);
         let (expected, expected_left) = reference::run(&scenario, sketch.seed, probes(), &entering);
         prop_assert_eq!(left, expected_left);
-        prop_assert_eq!(&result.links, &expected.links);
         prop_assert_eq!(&result.drops, &expected.drops);
+        prop_assert_eq!(&result.links, &expected.links);
         prop_assert_eq!(&result.summary, &expected.summary);
         prop_assert_eq!(&result.flows, &expected.flows);
         prop_assert_eq!(&result.transfers, &expected.transfers);
         prop_assert_eq!(&result.datagrams, &expected.datagrams);
         prop_assert_eq!(&result.probes, &expected.probes);
+        prop_assert_eq!(&result.media, &expected.media);
+        prop_assert_eq!(&result.terminals, &expected.terminals);
+        prop_assert_eq!(&result.modcods, &expected.modcods);
         prop_assert_eq!(&result.events, &expected.events);
         for (series, expected) in result.series.iter().zip(&expected.series) {
             prop_assert_eq!(series, expected);

@@ -9,10 +9,11 @@ use super::outlook::NaiveOutlook;
 use super::ports::{Entering, Left, HEADER_LEN};
 use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind, LinkRow};
-use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
+use super::medium::NaiveMedium;
+use crate::ids::{EndpointId, FlowId, LinkId, MediumId, NodeId};
 use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
-use crate::network::{assemble, guards, introduce, notes_of_functions, Ledger, RunEnd};
+use crate::network::{add_media, assemble, guards, introduce, notes_of_functions, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
@@ -26,10 +27,13 @@ use std::collections::{BTreeSet, BinaryHeap};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     Sent(LinkId),
+    /// A burst of a link in a medium begins.
+    Burst(LinkId),
     /// Change of the timeline, by index.
     Change(usize),
     Arrival(LinkId),
     Node(NodeId),
+    Superframe(MediumId),
     Flow(FlowId),
     End(EndpointId),
     Sample,
@@ -39,10 +43,10 @@ impl Happening {
     /// Returns the rank. `Sent` is first: a transmission that starts precedes all other events of the same instant.
     fn rank(self) -> u32 {
         match self {
-            Self::Sent(_) => 0,
+            Self::Sent(_) | Self::Burst(_) => 0,
             Self::Change(_) => 1,
             Self::Arrival(_) => 2,
-            Self::Node(_) => 3,
+            Self::Node(_) | Self::Superframe(_) => 3,
             Self::Flow(_) | Self::End(_) => 4,
             Self::Sample => 5,
         }
@@ -97,6 +101,7 @@ struct Reference<'a> {
     now: Time,
     links: Vec<NaiveLink>,
     nodes: Vec<Vec<AnyMiddlebox>>,
+    media: Vec<NaiveMedium>,
     /// Links that have sent a packet, until the middleboxes that observe them are notified.
     departed: BTreeSet<LinkId>,
     routes: NaiveRoutes,
@@ -124,6 +129,7 @@ impl<'a> Reference<'a> {
             now: Time::ZERO,
             links: LinkId::all(scenario.links.len()).map(|id| NaiveLink::of(scenario, id, seed)).collect(),
             nodes: scenario.nodes.iter().map(build_node).collect::<Vec<Vec<AnyMiddlebox>>>(),
+            media: NaiveMedium::all(scenario, seed),
             departed: BTreeSet::new(),
             routes: NaiveRoutes::of(scenario),
             left: Vec::new(),
@@ -138,6 +144,7 @@ impl<'a> Reference<'a> {
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
         introduce(scenario, &mut reference.nodes);
+        MediumId::all(scenario.media.len()).for_each(|id| reference.enter(Time::ZERO, Happening::Superframe(id)));
         for (index, (at, _)) in scenario.timeline.changes.iter().enumerate() {
             reference.enter(*at, Happening::Change(index));
         }
@@ -150,10 +157,11 @@ impl<'a> Reference<'a> {
     fn enter(&mut self, at: Time, happening: Happening) {
         let mut ordinal = 0;
         let (name, purpose) = match happening {
-            Happening::Sent(link) | Happening::Arrival(link) => (&self.scenario.links[link].name, "link"),
+            Happening::Sent(link) | Happening::Burst(link) | Happening::Arrival(link) => (&self.scenario.links[link].name, "link"),
             // In order, before all other events.
             Happening::Change(_) => (&self.scenario.title, "change"),
             Happening::Node(node) => (&self.scenario.nodes[node].name, "node"),
+            Happening::Superframe(medium) => (&self.scenario.media[medium].name, "medium"),
             Happening::Flow(flow) => (&self.scenario.flows[flow].name, "flow"),
             Happening::End(end) => {
                 let session = self.traffic.session(end.slot());
@@ -184,6 +192,13 @@ impl<'a> Reference<'a> {
                     self.enter(self.now, Happening::Node(node));
                 }
             }
+            Happening::Burst(link) => {
+                let mut losses = Losses::new();
+                let arrivals = self.links[link].pack(self.now, &mut losses);
+                self.enter_arrivals(link, arrivals);
+                self.lose_all(link, losses);
+            }
+            Happening::Superframe(medium) => self.begin_superframe(medium),
             Happening::Change(index) => self.change(index),
             Happening::Arrival(link) => self.leave_link(link),
             Happening::Node(node) => {
@@ -195,7 +210,7 @@ impl<'a> Reference<'a> {
                     self.departed.remove(&link);
                     for position in 0..self.nodes[node].len() {
                         if self.nodes[node][position].watches_queues() {
-                            let queue = self.links[link].queue_view();
+                            let queue = self.links[link].queue_view(self.now);
                             self.call(node, position, |middlebox, cx| middlebox.on_departure(link, queue, cx));
                         }
                     }
@@ -219,11 +234,37 @@ impl<'a> Reference<'a> {
             }
             Happening::Flow(_) | Happening::End(_) => {}
             Happening::Sample => {
+                for medium in &self.media {
+                    medium.note_plans(&mut self.links);
+                }
                 let links = |series| self.links.iter().map(move |link| link.sample(series));
                 self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
                 self.enter(self.recorder.next_wakeup(), Happening::Sample);
             }
         }
+    }
+
+    fn enter_arrivals(&mut self, link: LinkId, arrivals: Vec<Time>) {
+        arrivals.into_iter().for_each(|at| self.enter(at, Happening::Arrival(link)));
+    }
+
+    /// Starts a superframe: all demands, then the plan, then the windows.
+    fn begin_superframe(&mut self, id: MediumId) {
+        let (mut demands, members) = (Vec::new(), self.media[id].links.clone());
+        for &link in &members {
+            let mut losses = Losses::new();
+            let (demand, cut) = self.links[link].demand(self.now, &mut losses);
+            demands.push(demand);
+            self.enter_arrivals(link, cut.into_iter().collect());
+            self.lose_all(link, losses);
+        }
+        let next = self.media[id].advance(&demands);
+        for (terminal, &link) in members.iter().enumerate() {
+            let windows = self.media[id].windows(terminal);
+            let begins = self.links[link].open(&windows);
+            begins.into_iter().for_each(|at| self.enter(at, Happening::Burst(link)));
+        }
+        self.enter(next, Happening::Superframe(id));
     }
 
     fn change(&mut self, index: usize) {
@@ -263,7 +304,8 @@ impl<'a> Reference<'a> {
         } else if packet.is_truncated() {
             self.lose(LossPlace::Link(link), &packet, Cause::Outage);
         } else if packet.is_erased() {
-            self.lose(LossPlace::Link(link), &packet, Cause::LinkLoss);
+            let cause = self.links[link].cause_of_erasure();
+            self.lose(LossPlace::Link(link), &packet, cause);
         } else if packet.is_corrupted() && (kind != NodeKind::BentPipe || is_at_host) {
             if is_at_host {
                 self.traffic.on_corrupted(self.now, &packet);
@@ -317,6 +359,11 @@ impl<'a> Reference<'a> {
         // Waiting packets still point to the link: a middlebox may take them out again.
         packet.next = next;
         let mut losses = Losses::new();
+        if self.links[link].is_in_medium() {
+            let arrivals = self.links[link].offer_granted(self.now, packet, &mut losses);
+            self.enter_arrivals(link, arrivals);
+            return self.lose_all(link, losses);
+        }
         let sent = self.links[link].offer(self.now, packet, &mut losses);
         self.enter(sent.unwrap_or(Time::NEVER), Happening::Sent(link));
         self.lose_all(link, losses);
@@ -563,6 +610,8 @@ impl<'a> Reference<'a> {
         let idle: Vec<LazyLink> = self.links.iter().map(carried).collect();
         let mut result = assemble(self.scenario, end, &self.traffic, &idle, &self.drops, self.recorder);
         result.links = LinkRow::table(self.links.iter().map(|link| link.row(self.now)));
+        let grants: Vec<_> = self.media.iter().map(|medium| medium.grants(&self.links)).collect();
+        add_media(&mut result, self.scenario, &grants, self.now);
         let boxes = self.nodes.iter().map(|boxes| &boxes[..]);
         result.notes.extend(notes_of_functions(self.scenario, boxes));
         (result, self.left)
