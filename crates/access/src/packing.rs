@@ -25,6 +25,8 @@ pub enum Loss {
     Collision,
     /// A signal below the threshold of the waveform.
     Outage,
+    /// A link that is down from this instant on.
+    Down(Time),
 }
 
 /// What became of a packet.
@@ -91,9 +93,11 @@ impl Packer {
         self.counts
     }
 
-    /// Forgets the packet of which a part has left, and all windows.
-    pub fn reset(&mut self) {
+    /// Forgets the packet of which a part has left, and all windows. Returns the loss of its parts so far.
+    pub fn reset(&mut self) -> Option<Loss> {
+        let lost = self.lost;
         *self = Self { counts: self.counts, ..Self::default() };
+        lost
     }
 
     /// Packs the next packet, which came at `now`, into bursts that begin at `now` or later. `fate` tells whether a
@@ -147,7 +151,11 @@ impl Packer {
             };
             if self.room.is_none() {
                 let loss = fate(&window, self.burst);
-                self.loss = if window.is_lost(self.burst) { Some(Loss::Collision) } else { loss };
+                self.loss = match loss {
+                    Some(Loss::Down(_)) => loss,
+                    _ if window.is_lost(self.burst) => Some(Loss::Collision),
+                    loss => loss,
+                };
                 self.counts.bursts += 1;
                 self.counts.used += u64::from(window.payload());
                 self.counts.headers += u64::from(reserved.min(window.payload()));

@@ -136,9 +136,11 @@ fn the_first_packet_of_an_idle_terminal_waits_as_its_access_says() {
 
 #[test]
 fn request_to_grant_follows_superframe_propagation_and_control_delay() {
-    for (superframe, delay, control, expected) in
-        [("100 ms", "280 ms", "100 ms", 0.850), ("45 ms", "250 ms", "10 ms", 0.609), ("26.5 ms", "130 ms", "50 ms", 0.359)]
-    {
+    for (superframe, delay, control, expected) in [
+        ("100 ms", "280 ms", "100 ms", 0.850),
+        ("45 ms", "250 ms", "10 ms", 0.609),
+        ("26.5 ms", "130 ms", "50 ms", 0.359),
+    ] {
         let [superframe, control] = [superframe, control].map(|time| format!("'{time}'"));
         let delay_s: f64 = delay.trim_end_matches(" ms").parse::<f64>().unwrap() / 1000.0;
         let delay = format!("'{delay}'");
@@ -195,7 +197,8 @@ fn acknowledgements_arrive_in_bunches_a_superframe_apart() {
 #[test]
 fn greedy_terminals_fill_the_medium_equally() {
     let text = geo("{ volume_based = true }", "{ kind = 'cbr', rate = '1 Mbit/s', size = '1472 B' }");
-    let text = text.replace("count = 1", "count = 40").replace("from = 'terminal1'", "from = 'terminal{n}'\ncount = 40");
+    let text =
+        text.replace("count = 1", "count = 40").replace("from = 'terminal1'", "from = 'terminal{n}'\ncount = 40");
     let sets = [
         ("duration", "'20 s'"),
         ("link.user.reverse.queue", "'100 kB'"),
@@ -225,7 +228,10 @@ fn a_fade_loses_bursts_until_the_plans_follow() {
     assert!(losses.text("cause").iter().all(|cause| cause == "acm-outage"));
     let times = losses.real("time_s");
     assert!(times.len() > 20, "{}", times.len());
-    assert!(times.iter().all(|time| (20.0 + PROPAGATION..20.0 + PROPAGATION + R + 2.0 * T).contains(time)), "{times:?}");
+    assert!(
+        times.iter().all(|time| (20.0 + PROPAGATION..20.0 + PROPAGATION + R + 2.0 * T).contains(time)),
+        "{times:?}"
+    );
     let modcods = of("modcod");
     assert_eq!([modcods.real("modcod")[0], *modcods.real("modcod").last().unwrap()], [7.0, 4.0]);
     assert_eq!(result.modcods.whole("waveform"), [4, 7]);
@@ -234,8 +240,10 @@ fn a_fade_loses_bursts_until_the_plans_follow() {
 /// Two terminals that often pick the same slot of ALOHA.
 #[test]
 fn colliding_bursts_take_their_packets_with_them() {
-    let text = geo("{ volume_based = true, random = 'data' }", "{ kind = 'poisson', rate = '4 kbit/s', size = '12 B' }");
-    let text = text.replace("count = 1", "count = 60").replace("from = 'terminal1'", "from = 'terminal{n}'\ncount = 60");
+    let text =
+        geo("{ volume_based = true, random = 'data' }", "{ kind = 'poisson', rate = '4 kbit/s', size = '12 B' }");
+    let text =
+        text.replace("count = 1", "count = 60").replace("from = 'terminal1'", "from = 'terminal{n}'\ncount = 60");
     let result = run(&text, &[("medium.up.random", "{ carriers = 1, copies = 1 }")]);
     let causes = result.drops.text("cause");
     assert!(!causes.is_empty() && causes.iter().all(|cause| cause == "access-collision"), "{causes:?}");
@@ -248,7 +256,8 @@ fn colliding_bursts_take_their_packets_with_them() {
 fn critical_paths_have_the_wait_for_access() {
     let cbr = "{ kind = 'cbr', rate = '16 bit/s', size = '12 B' }";
     let text = geo("{ volume_based = true }", cbr);
-    let sets = [("record.series", "['critical_path']"), ("medium.up.random", "{ carriers = 1 }"), ("duration", "'600 s'")];
+    let sets =
+        [("record.series", "['critical_path']"), ("medium.up.random", "{ carriers = 1 }"), ("duration", "'600 s'")];
     let result = run(&text, &sets);
     let parts = &result.series[0].1;
     let access = parts.text("part").iter().position(|part| part == "access").expect("packets wait for grants");

@@ -58,8 +58,6 @@ struct BurstChannel {
     busy_ps: u64,
     /// Begin and end of the bursts with data in this superframe.
     bursts: Vec<(Time, Time)>,
-    /// The first instant in a burst of the packet in service when the link was down.
-    cut: Option<Time>,
 }
 
 /// A packet in service.
@@ -90,7 +88,6 @@ impl Granted {
             count: 0,
             busy_ps: 0,
             bursts: Vec::new(),
-            cut: None,
         };
         Self {
             packer: Packer::default(),
@@ -166,8 +163,9 @@ impl Granted {
 
     /// Whether a burst that begins at `now` can take a packet.
     fn has_open_burst(&mut self, now: Time) -> bool {
-        let is_up = self.channel.outages.as_mut().is_none_or(|outages| outages.uptime(now).0 == now);
-        is_up && self.next_start(now) == Some(now)
+        // Outages are asked in the order of bursts.
+        self.next_start(now) == Some(now)
+            && self.channel.outages.as_mut().is_none_or(|outages| outages.uptime(now).0 == now)
     }
 
     /// The begin of the next burst from `at` on that can take a packet from the queue.
@@ -193,7 +191,6 @@ impl Granted {
         link.counters.carried_bytes += size;
         let service = InService { packet: *packet, start, index: link.counters.carried - 1 };
         self.since = start;
-        self.channel.cut = None;
         let bytes = u32::try_from(link.wire.size(size)).unwrap_or(u32::MAX);
         let Self { packer, channel, .. } = self;
         let packed = packer.offer(start, bytes, |window, burst| channel.fate(window, burst));
@@ -226,18 +223,20 @@ impl Granted {
         let slot = link.ring.push(&packet);
         slot.at = arrival;
         slot.next += 1;
-        let is_away = |outages: &Outages| {
-            self.channel.cut.is_some_and(|at| outages.is_away(at)) || outages.cuts(sent, arrival)
+        let outages = link.outages.as_deref();
+        let is_away = match lost {
+            Some(Loss::Down(at)) => outages.is_some_and(|outages| outages.is_away(at)),
+            _ => false,
         };
-        let is_away = link.outages.as_deref().is_some_and(is_away);
         let cause = match lost {
             Some(Loss::Collision) => Some(Cause::AccessCollision),
             Some(Loss::Outage) => Some(Cause::AcmOutage),
+            Some(Loss::Down(_)) => None,
             None => (has_error && link.errors_erase).then_some(Cause::LinkLoss),
         };
-        if is_away {
+        if is_away || outages.is_some_and(|outages| outages.cuts(sent, arrival)) {
             slot.cut_off();
-        } else if self.channel.cut.is_some() {
+        } else if let Some(Loss::Down(_)) = lost {
             slot.truncate();
         } else if let Some(cause) = cause {
             slot.erase();
@@ -260,10 +259,9 @@ impl Granted {
         self.serve(link, now, losses);
         let is_up = link.up_at(now) <= now;
         if !is_up {
-            self.packer.reset();
+            let lost = self.packer.reset().unwrap_or(Loss::Down(now));
             if let Some(service) = self.held {
-                self.channel.cut = self.channel.cut.or(Some(now));
-                self.send(link, service, now, None);
+                self.send(link, service, now, Some(lost));
             }
             if link.closed(now) == Some(Cause::Outage) {
                 let before = losses.len();
@@ -373,7 +371,7 @@ impl BurstChannel {
         if let Some(outages) = &mut self.outages {
             let (up, down) = outages.uptime(begin);
             if up > begin || down < end {
-                self.cut = self.cut.or(Some(if up > begin { begin } else { down }));
+                return Some(Loss::Down(if up > begin { begin } else { down }));
             }
         }
         let threshold = window.waveform()?.threshold_db();

@@ -6,9 +6,9 @@
 use super::{Losses, Profile};
 use crate::ids::{MediumId, NodeId};
 use bentpipe_access::{Adaptation, BurstLength, Free, Grid, RandomUse, Waveform};
+use bentpipe_units::settings::{Baud, Chance, Level};
 #[cfg(test)]
 use bentpipe_units::settings::{Fields, Settings, Typed};
-use bentpipe_units::settings::{Baud, Chance, Level};
 use bentpipe_units::{amounts, kinds, settings, Duration, Rate};
 
 /// A medium of a run.

@@ -199,6 +199,7 @@ fn the_swarm_covers_every_outcome() {
         ["completed", "running", "aborted", "time-limit"],
         ["fast_retransmit", "recovery_exit", "timeout", "retransmission"],
         ["established", "zero_window", "transfer", "acked"],
+        ["access-collision", "acm-outage", "push-out", "sent"],
     ]
     .concat();
     for seed in 0..1500 {

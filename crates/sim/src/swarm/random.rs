@@ -6,14 +6,15 @@ use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, MediumId, NodeId};
 use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
 use crate::spec::{
-    App, Arq, Arrivals, Bulk, Catalogue, Coded, Coding, Combining, ControlInterval, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit,
-    Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Medium, MediumKind, MfTdma, Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize,
-    Page, ProbeTimes, Probing, Profile, Queue, QueueLimit, RandomAccess, Reader, Record, RequestResponse, Scenario, Signal, Size,
-    Spread, Start, Stay, Terminal, TerminalAccess, Wait, WrittenRecords, MILLIONTHS,
+    App, Arq, Arrivals, Bulk, Catalogue, Coded, Coding, Combining, ControlInterval, Datagrams, Downtimes, Effect,
+    ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Medium, MediumKind, MfTdma,
+    Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, ProbeTimes, Probing, Profile, Queue, QueueLimit,
+    RandomAccess, Reader, Record, RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Terminal,
+    TerminalAccess, Wait, WrittenRecords, MILLIONTHS,
 };
+use bentpipe_access::{Free, RandomUse};
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, Feedback, SsthreshRounding};
-use bentpipe_access::{Free, RandomUse};
 use bentpipe_units::settings::{Baud, Chance, Fields, Level, Settings};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
@@ -249,11 +250,8 @@ impl Sketch {
 
 /// Puts some of the links into a medium, and returns it.
 fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
-    let random = dice.coin().then(|| RandomAccess {
-        carriers: 1,
-        copies: *dice.pick(&[1, 2, 3]),
-        ..RandomAccess::default()
-    });
+    let random =
+        dice.coin().then(|| RandomAccess { carriers: 1, copies: *dice.pick(&[1, 2, 3]), ..RandomAccess::default() });
     let keys = MfTdma {
         symbol_rate: Baud(*dice.pick(&[200e3, 536e3, 1e6])),
         carriers: *dice.pick(&[2, 3, 7]),

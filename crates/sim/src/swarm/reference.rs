@@ -5,11 +5,11 @@
 //! [`Network`](crate::Network), but neither the schedule nor any part of a link.
 
 use super::link::NaiveLink;
+use super::medium::NaiveMedium;
 use super::outlook::NaiveOutlook;
 use super::ports::{Entering, Left, HEADER_LEN};
 use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind, LinkRow};
-use super::medium::NaiveMedium;
 use crate::ids::{EndpointId, FlowId, LinkId, MediumId, NodeId};
 use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
@@ -157,7 +157,9 @@ impl<'a> Reference<'a> {
     fn enter(&mut self, at: Time, happening: Happening) {
         let mut ordinal = 0;
         let (name, purpose) = match happening {
-            Happening::Sent(link) | Happening::Burst(link) | Happening::Arrival(link) => (&self.scenario.links[link].name, "link"),
+            Happening::Sent(link) | Happening::Burst(link) | Happening::Arrival(link) => {
+                (&self.scenario.links[link].name, "link")
+            }
             // In order, before all other events.
             Happening::Change(_) => (&self.scenario.title, "change"),
             Happening::Node(node) => (&self.scenario.nodes[node].name, "node"),

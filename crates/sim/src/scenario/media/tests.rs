@@ -97,8 +97,11 @@ fn contradictions_are_refused_where_they_are() {
             "medium.up.acm and waveform exclude each other",
             "waveform for a constant one",
         ),
-        (&[("medium.down", "{ kind = 'mf-tdma', symbol_rate = '1 Mbaud', carriers = 1, controller = 'gateway' }")],
-            "medium.down is not used by any link", "medium = \"down\""),
+        (
+            &[("medium.down", "{ kind = 'mf-tdma', symbol_rate = '1 Mbaud', carriers = 1, controller = 'gateway' }")],
+            "medium.down is not used by any link",
+            "medium = \"down\"",
+        ),
         (&[("medium.up.symbol_rate", "'45 Mbit/s'")], "is not a symbol rate", "45 Mbaud"),
         (&[("medium.up.drain", "'0 s'")], "medium.up.drain = \"0 s\" is too small", "more than 0 s"),
         (
@@ -129,7 +132,8 @@ fn contradictions_are_refused_where_they_are() {
 /// Two islands: the controller of the medium is on the other one.
 #[test]
 fn a_controller_out_of_reach_is_refused() {
-    let island = "[link.far]\nfrom = 'x'\nto = 'y'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[flow.g]\nfrom = 'x'\nto = 'y'\n";
+    let island =
+        "[link.far]\nfrom = 'x'\nto = 'y'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[flow.g]\nfrom = 'x'\nto = 'y'\n";
     let said = with(&[("medium.up.controller", "'x'")], ("[flow.f]", &format!("{island}[flow.f]"))).unwrap_err();
     assert!(said.contains("link.user has no way to the controller \"x\" of medium \"up\""), "{said}");
 }

@@ -7,7 +7,7 @@ use crate::link::{GrantCounts, Losses};
 use crate::packet::Packet;
 use crate::record::Sample;
 use crate::spec::{Effect, Link, Losses as Rule, Medium, MediumKind, Queue};
-use bentpipe_access::{Demand, Waveform, Window};
+use bentpipe_access::{Demand, Loss, Waveform, Window};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::collections::VecDeque;
 
@@ -43,8 +43,8 @@ struct Burst {
     room: u64,
     reserved: u64,
     is_collided: bool,
-    /// Cause of its loss, once it has data.
-    fate: Option<(Option<Cause>, Option<Time>)>,
+    /// Its loss, once it has data.
+    fate: Option<Option<Loss>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,8 +53,8 @@ struct Service {
     number: u64,
     rest: u64,
     has_begun: bool,
-    lost: Option<Cause>,
-    cut: Option<Time>,
+    /// The first loss of a burst with a part of it.
+    lost: Option<Loss>,
 }
 
 impl NaiveGranted {
@@ -167,7 +167,7 @@ impl NaiveLink {
         let granted = self.granted();
         let number = granted.packets;
         granted.packets += 1;
-        granted.service = Some(Service { packet, number, rest, has_begun: false, lost: None, cut: None });
+        granted.service = Some(Service { packet, number, rest, has_begun: false, lost: None });
     }
 
     /// Fills the bursts that begin now. Returns arrivals.
@@ -207,14 +207,13 @@ impl NaiveLink {
 
     /// Puts the next part of a packet into a burst. Returns its arrival if it was the last.
     fn put_part(&mut self, mut service: Service, mut burst: Burst, header: u64) -> Option<Time> {
-        let (lost, cut) = burst.fate.unwrap_or_else(|| self.fate(&burst));
-        burst.fate = Some((lost, cut));
+        let lost = burst.fate.unwrap_or_else(|| self.fate(&burst));
+        burst.fate = Some(lost);
         let bytes = service.rest.min(burst.room - header);
         burst.room -= bytes + header;
         service.rest -= bytes;
         service.has_begun = true;
         service.lost = service.lost.or(lost);
-        service.cut = service.cut.or(cut);
         let granted = self.granted();
         granted.coming[0] = burst;
         granted.counts.carried += bytes;
@@ -224,7 +223,7 @@ impl NaiveLink {
     }
 
     /// Decides the fate of a burst that gets data.
-    fn fate(&mut self, burst: &Burst) -> (Option<Cause>, Option<Time>) {
+    fn fate(&mut self, burst: &Burst) -> Option<Loss> {
         self.transmissions.push((burst.begin, burst.end));
         let (up, down) = self.outages.uptime(burst.begin);
         let cut = match (up > burst.begin, down < burst.end) {
@@ -238,17 +237,20 @@ impl NaiveLink {
         granted.bursts += 1;
         granted.counts.used += u64::from(burst.window.payload());
         granted.counts.headers += burst.reserved;
+        if let Some(at) = cut {
+            return Some(Loss::Down(at));
+        }
         if burst.is_collided {
-            return (Some(Cause::AccessCollision), cut);
+            return Some(Loss::Collision);
         }
         let above = signal.zip(burst.window.waveform()).map(|(signal, waveform)| signal - waveform.threshold_db());
         let is_lost = above.is_some_and(|above| granted.draws.uniform(number) < granted.rule.probability(above));
-        (is_lost.then_some(Cause::AcmOutage), cut)
+        is_lost.then_some(Loss::Outage)
     }
 
     /// Decides the fate of a packet whose last part has left at `sent`.
     fn send(&mut self, service: Service, sent: Time) -> Time {
-        let Service { mut packet, number, lost, cut, .. } = service;
+        let Service { mut packet, number, lost, .. } = service;
         let wire = self.wire_size(packet.size());
         let has_error = self.errors.hits(sent, number, wire);
         let (least, most, draws) = &mut self.host;
@@ -256,19 +258,27 @@ impl NaiveLink {
         let arrival = sent + times::delay(&self.spec, sent) + self.jitter.at(sent) + processing;
         let arrival = arrival.max(self.last_arrival);
         self.last_arrival = arrival;
-        let is_erased = has_error && self.spec.effect == Effect::Lose;
-        match (cut, lost.or(is_erased.then_some(Cause::LinkLoss))) {
-            (Some(at), _) if self.outages.absent(at).is_some() => packet.cut_off(),
-            (Some(_), _) => packet.truncate(),
-            (None, Some(cause)) => {
-                packet.erase();
-                self.granted().causes.push_back(cause);
+        let erased = match lost {
+            Some(Loss::Down(at)) => {
+                if self.outages.absent(at).is_some() {
+                    packet.cut_off();
+                } else {
+                    packet.truncate();
+                }
+                None
             }
-            (None, None) if has_error => {
+            Some(Loss::Collision) => Some(Cause::AccessCollision),
+            Some(Loss::Outage) => Some(Cause::AcmOutage),
+            None if has_error && self.spec.effect == Effect::Corrupt => {
                 self.corrupted += 1;
                 packet.corrupt();
+                None
             }
-            (None, None) => {}
+            None => has_error.then_some(Cause::LinkLoss),
+        };
+        if let Some(cause) = erased {
+            packet.erase();
+            self.granted().causes.push_back(cause);
         }
         packet.at = arrival;
         self.on_the_way.push(packet);
@@ -283,8 +293,8 @@ impl NaiveLink {
             self.granted().coming.clear();
             self.granted().windows.clear();
             if let Some(service) = self.granted().service.take() {
-                let cut = service.cut.or(Some(now));
-                arrival = Some(self.send(Service { cut, ..service }, now));
+                let lost = service.lost.or(Some(Loss::Down(now)));
+                arrival = Some(self.send(Service { lost, ..service }, now));
             }
             if !self.rests(now) && self.outages.flushes(now) {
                 let mut lost = Losses::new();
