@@ -159,3 +159,50 @@ impl Window {
         (burst..self.bursts.min(burst + 2)).find(|burst| self.begin(*burst) >= at).unwrap_or(self.bursts.min(burst + 2))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// 26.5 ms at 1 Mbaud have 49 bursts of 536 symbols, 0.9 % idle, and 16 of 1616.
+    #[test]
+    fn a_superframe_has_whole_slots() {
+        let superframe = Duration::from_micros(26_500);
+        let slots = |rate, bursts| Grid::of_carriers(superframe, rate, bursts).slots();
+        assert_eq!(slots(1_000_000, BurstLength::Short), 49);
+        assert_eq!(slots(1_000_000, BurstLength::Long), 16);
+        assert_eq!(slots(20_000, BurstLength::Short), 0);
+        // 300 slots of 178.6 us fill 53.6 ms exactly.
+        let exact = Grid::of_carriers(Duration::from_micros(53_600), 3_000_000, BurstLength::Short);
+        assert_eq!(exact.slots(), 300);
+        let window = Window::granted(&exact, Time::ZERO, 0, 300, 108);
+        assert_eq!(window.closes(), exact.start(1));
+    }
+
+    /// Control delays and propagation in whole superframes.
+    #[test]
+    fn spans_are_rounded_up_to_superframes() {
+        let grid = Grid::of_carriers(Duration::from_millis(100), 1_000_000, BurstLength::Short);
+        let spans = [0, 1, 100, 101].map(|ms| grid.superframes_in(Duration::from_millis(ms)));
+        assert_eq!(spans, [0, 1, 1, 2]);
+    }
+
+    proptest! {
+        /// The first burst from an instant on, by trying each.
+        #[test]
+        fn bursts_are_found_by_their_start(
+            rate in 1_000_000u64..5_000_000,
+            first in 0..40u32,
+            bursts in 0..20u32,
+            us in 0..30_000u64,
+            exact in any::<bool>(),
+        ) {
+            let grid = Grid::of_carriers(Duration::from_micros(26_500), rate, BurstLength::Short);
+            let window = Window::granted(&grid, grid.start(2), first, bursts, 108);
+            let at = if exact { window.begin(us as u32 % 20) } else { grid.start(2) + Duration::from_micros(us) };
+            let found = (0..bursts).find(|burst| window.begin(*burst) >= at).unwrap_or(bursts);
+            prop_assert_eq!(window.burst_from(at), found);
+        }
+    }
+}

@@ -1,8 +1,8 @@
 //! Shared satellite access, without packets: who may send when, and how many bytes fit.
 //!
 //! - The return link of DVB-RCS2 ([`SlottedMedium`]): terminals ask for capacity, a controller plans slots.
-//! - A cell of satellites in low orbit (`LeoCell`): the same plan with short frames and fixed rates.
-//! - The forward link of DVB-S2 (`ForwardLink`): one carrier whose frames have the modulation of their terminals.
+//! - A cell of satellites in low orbit ([`LeoCell`]): the same plan with short frames and fixed rates.
+//! - The forward link of DVB-S2 ([`TdmMedium`]): one carrier whose frames have the modulation of their terminals.
 //!
 //! # How the simulator uses the return link
 //!
@@ -24,25 +24,33 @@
 
 mod adaptation;
 mod contention;
+mod frames;
 mod grid;
 mod leo_cell;
 mod mf_tdma;
+mod modcods;
 mod opened;
 mod packing;
 mod plan;
 mod random;
+mod reports;
 mod requests;
 mod slotted;
+mod tdm;
 mod terminal;
 mod waveforms;
 
 pub use adaptation::{Adaptation, Choice};
+pub use frames::Frames;
 pub use grid::{Grid, Window};
 pub use leo_cell::{LeoCell, OtherUsers};
 pub use mf_tdma::{Free, MfTdma};
+pub use modcods::{Modcod, MODCODS};
 pub use packing::{Loss, Packed, Packer, Packing};
 pub use random::{Block, RandomAccess, RandomUse};
+pub use reports::{Measurements, Reported};
 pub use requests::{Request, Volume, Way};
 pub use slotted::SlottedMedium;
+pub use tdm::{Frame, FrameCounters, Queues, Share, Tdm, TdmMedium};
 pub use terminal::{Access, Demand, MediumCounters, Terminal};
 pub use waveforms::{BurstLength, Waveform};

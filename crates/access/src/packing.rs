@@ -186,3 +186,137 @@ impl Packer {
         (bytes > 0 || self.rest == 0).then_some((bytes, header))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Grid;
+    use crate::waveforms::BurstLength;
+    use bentpipe_units::Duration;
+    use proptest::prelude::*;
+
+    /// Bursts of 108 B, 536 us long.
+    fn window(first: u32, bursts: u32) -> Window {
+        let grid = Grid::of_carriers(Duration::from_micros(26_500), 1_000_000, BurstLength::Short);
+        Window::granted(&grid, Time::ZERO, first, bursts, 108)
+    }
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_micros(us)
+    }
+
+    fn offer(packer: &mut Packer, us: u64, bytes: u32) -> Packed {
+        packer.offer(at(us), bytes, |_, _| None)
+    }
+
+    fn sent(us: u64) -> Packed {
+        Packed::Sent { at: at(us), lost: None }
+    }
+
+    /// The first burst has 105 B: two whole packets of 40 B take 84 B, a first part of 17 B and its header the rest.
+    #[test]
+    fn packets_share_bursts() {
+        let mut packer = Packer::default();
+        packer.open(&[window(2, 3)]);
+        assert_eq!(offer(&mut packer, 0, 40), sent(3 * 536));
+        assert_eq!(offer(&mut packer, 0, 40), sent(3 * 536));
+        assert_eq!(offer(&mut packer, 0, 40), sent(4 * 536));
+        let counts = packer.counts();
+        assert_eq!((counts.bursts, counts.used, counts.carried, counts.headers), (2, 216, 120, 3 + 2 + 2 + 4 + 2));
+        // 108 - 2 - 23 = 83 B are left: 81 B whole.
+        assert_eq!(offer(&mut packer, 0, 81), sent(4 * 536));
+        assert_eq!(offer(&mut packer, 0, 107), Packed::Waits { rest: 3 });
+        packer.open(&[window(0, 1)]);
+        assert_eq!(packer.resume(at(0), |_, _| None), sent(536));
+    }
+
+    /// A first part has 4 B of header: with 4 B of room it is not begun.
+    #[test]
+    fn a_part_without_bytes_is_not_begun() {
+        let mut packer = Packer::default();
+        packer.open(&[window(0, 2)]);
+        // 105 - 2 - 99 = 4 B are left.
+        assert_eq!(offer(&mut packer, 0, 99), sent(536));
+        assert_eq!(offer(&mut packer, 0, 3), sent(1072));
+        assert_eq!(packer.counts().carried, 102);
+        assert_eq!(packer.counts().headers, 3 + 2 + 2);
+    }
+
+    /// A burst that has begun takes no packet that came later.
+    #[test]
+    fn a_packet_waits_for_the_next_burst() {
+        let mut packer = Packer::default();
+        packer.open(&[window(0, 3)]);
+        assert_eq!(offer(&mut packer, 0, 10), sent(536));
+        assert_eq!(offer(&mut packer, 536, 10), sent(1072));
+        assert_eq!(offer(&mut packer, 537, 10), sent(1608));
+        assert_eq!(offer(&mut packer, 1073, 10), Packed::Waits { rest: 10 });
+    }
+
+    /// A packet in two windows is lost with a burst of either.
+    #[test]
+    fn a_lost_burst_takes_all_packets_with_a_part_in_it() {
+        let mut packer = Packer::default();
+        packer.open(&[window(0, 1), window(10, 1)]);
+        let mut asked = 0;
+        let mut fate = |window: &Window, _| {
+            asked += 1;
+            (window.opens() > at(0)).then_some(Loss::Outage)
+        };
+        assert_eq!(packer.offer(at(0), 50, &mut fate), sent(536));
+        let lost = Packed::Sent { at: at(11 * 536), lost: Some(Loss::Outage) };
+        assert_eq!(packer.offer(at(0), 80, &mut fate), lost);
+        assert_eq!(packer.offer(at(0), 20, &mut fate), lost);
+        assert_eq!(asked, 2);
+        packer.open(&[window(20, 1)]);
+        assert_eq!(packer.opening(at(0)), Some(at(20 * 536)));
+        assert_eq!(packer.opening(at(20 * 536 + 1)), None);
+        assert_eq!(packer.offer(at(0), 20, |_, _| None), sent(21 * 536));
+    }
+
+    proptest! {
+        /// Bytes are conserved, ends do not decrease, and no burst carries more than it has.
+        #[test]
+        fn bytes_are_conserved(
+            windows in prop::collection::vec((0..40u32, 0..10u32), 1..20),
+            packets in prop::collection::vec((0..3000u64, 0..2000u32), 0..60),
+        ) {
+            let mut packer = Packer::default();
+            let mut packets = packets.into_iter();
+            let (mut offered, mut arrived, mut now) = (0, 0, 0);
+            let mut waits = None;
+            for (superframe, (first, bursts)) in windows.into_iter().enumerate() {
+                packer.open(&[window(first, bursts)]);
+                let mut last = Time::ZERO;
+                if let Some(size) = waits {
+                    match packer.resume(Time::ZERO, |_, _| None) {
+                        Packed::Sent { .. } => { arrived += size; waits = None; }
+                        Packed::Waits { .. } => continue,
+                    }
+                }
+                now = if superframe == 0 { 0 } else { now };
+                for (later, size) in packets.by_ref() {
+                    now = (now + later) % 26_500;
+                    offered += u64::from(size);
+                    match packer.offer(at(now), size, |_, _| None) {
+                        Packed::Sent { at: end, .. } => {
+                            prop_assert!(end >= last && end >= at(now));
+                            (last, arrived) = (end, arrived + u64::from(size));
+                        }
+                        Packed::Waits { rest } => {
+                            prop_assert_eq!(rest, packer.rest());
+                            waits = Some(u64::from(size));
+                            break;
+                        }
+                    }
+                }
+            }
+            let counts = packer.counts();
+            let partly = waits.map_or(0, |size| size - u64::from(packer.rest()));
+            prop_assert_eq!(counts.carried, arrived + partly);
+            prop_assert!(counts.carried + counts.headers <= counts.used);
+            prop_assert_eq!(counts.used, 108 * counts.bursts);
+            prop_assert!(offered >= arrived);
+        }
+    }
+}

@@ -277,3 +277,112 @@ impl Asking {
         self.random_at = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// T = 26.5 ms, R = 21 T, the defaults of a return link.
+    fn rules() -> Rules {
+        let ms = Duration::from_millis;
+        Rules::new(Duration::from_micros(26_500), ms(100), ms(100), 1.1, ms(1100), 21)
+    }
+
+    fn asking(constant: u64, rate_based: u64, volume_based: bool) -> Asking {
+        Asking::new(&rules(), Rate::from_bps(constant), Rate::from_bps(rate_based), volume_based)
+    }
+
+    fn rate(request: Option<Request>) -> Option<u64> {
+        request.and_then(|request| request.rate).map(Rate::as_bps)
+    }
+
+    fn volume(request: Option<Request>) -> Option<(u32, bool)> {
+        request.and_then(|request| request.volume).map(|volume| (volume.bytes, volume.is_absolute))
+    }
+
+    /// EN 301 545-2: the unit that fits 256 of them.
+    #[test]
+    fn requests_count_units() {
+        let kbps = |rate| in_units(rate, RATE_UNITS);
+        assert_eq!(
+            [1, 255_001, 256_001, 1_024_001, 4_096_001].map(kbps),
+            [1_000, 256_000, 260_000, 1_040_000, 4_160_000]
+        );
+        assert_eq!(kbps(99_000_000), 16_384_000);
+        let bytes = |volume| in_units(volume, VOLUME_UNITS);
+        assert_eq!([0, 44, 256, 257, 2049, 16_385, 1_000_000].map(bytes), [0, 44, 256, 264, 2112, 16_896, 131_072]);
+    }
+
+    /// 400 B: A = 3200 bit / 106 ms = 30.2 kbit/s, and 440 B - A 100 ms = 62.6 B in 100 ms = 5.0 kbit/s. Later 36 kbit/s are
+    /// under way, 119.25 B in a superframe, and A is enough.
+    #[test]
+    fn a_rate_follows_arrivals_and_backlog() {
+        let (rules, mut terminal) = (rules(), asking(0, 1_000_000, false));
+        let first = terminal.due(&rules, 0, 400, 400).unwrap();
+        assert_eq!(first.rate, Some(Rate::from_bps(36_000)));
+        terminal.sent(0, first, Way::Control);
+        assert_eq!(rate(terminal.due(&rules, 1, 400, 0)), Some(31_000));
+        // No way for the request: it waits, and the arrivals end.
+        for superframe in 2..4 {
+            assert_eq!(rate(terminal.due(&rules, superframe, 400, 0)), Some(31_000));
+        }
+        // 440 B - 4 x 119.25 B is less than zero.
+        let zero = terminal.due(&rules, 4, 400, 0).unwrap();
+        assert_eq!(zero.rate, Some(Rate::from_bps(0)));
+        terminal.sent(4, zero, Way::Control);
+        assert_eq!(terminal.due(&rules, 5, 400, 0), None, "0 is sent once");
+    }
+
+    /// Half of 1.1 s are 21 superframes; the limit is that of both rates.
+    #[test]
+    fn a_rate_is_renewed_and_limited() {
+        let (rules, mut terminal) = (rules(), asking(16_000, 100_000, false));
+        let first = terminal.due(&rules, 0, 1_000_000, 50_000).unwrap();
+        assert_eq!(first.rate, Some(Rate::from_bps(84_000)));
+        terminal.sent(0, first, Way::Burst);
+        let due: Vec<u64> = (1..50).filter(|k| terminal.due(&rules, *k, 1_000_000, 50_000).is_some()).collect();
+        assert_eq!(due[0], 21);
+        assert_eq!(due.len(), 29, "it is due until it leaves");
+    }
+
+    #[test]
+    fn volumes_add_up_and_grants_take_them_off() {
+        let (rules, mut terminal) = (rules(), asking(0, 0, true));
+        let first = terminal.due(&rules, 0, 40, 40);
+        assert_eq!(volume(first), Some((44, false)));
+        terminal.sent(0, first.unwrap(), Way::Burst);
+        assert_eq!(terminal.due(&rules, 1, 40, 0), None);
+        let more = terminal.due(&rules, 2, 140, 100);
+        assert_eq!(volume(more), Some((110, false)));
+        terminal.sent(2, more.unwrap(), Way::Burst);
+        assert_eq!(terminal.due(&rules, 21, 140, 0), None, "the windows of this superframe are not served yet");
+        terminal.granted(108);
+        // 46 B asked for, 55 B with overhead waiting.
+        assert_eq!(volume(terminal.due(&rules, 22, 50, 0)), Some((9, false)));
+    }
+
+    /// R + 2 T after the last request, all that waits is asked for, and replaces the backlog at the controller.
+    #[test]
+    fn what_was_asked_is_forgotten() {
+        let (rules, mut terminal) = (rules(), asking(0, 0, true));
+        let first = terminal.due(&rules, 5, 40, 40).unwrap();
+        terminal.sent(5, first, Way::Random);
+        assert!(terminal.awaits_grant());
+        assert_eq!((6..28).find(|k| terminal.due(&rules, *k, 40, 0).is_some()), None);
+        let again = terminal.due(&rules, 28, 40, 0);
+        assert_eq!(volume(again), Some((44, true)));
+        assert!(!terminal.awaits_grant());
+        terminal.sent(28, again.unwrap(), Way::Random);
+        terminal.granted(108);
+        assert!(!terminal.awaits_grant());
+        assert_eq!(volume(terminal.due(&rules, 40, 40, 40)), Some((44, false)));
+    }
+
+    /// A constant rate of 16 kbit/s brings 1113 B in R.
+    #[test]
+    fn a_constant_rate_is_under_way() {
+        let (rules, mut terminal) = (rules(), asking(16_000, 16_000, true));
+        assert_eq!(terminal.due(&rules, 0, 1000, 1000), None);
+        assert_eq!(volume(terminal.due(&rules, 1, 1100, 100)), Some((97, false)));
+    }
+}

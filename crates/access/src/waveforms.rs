@@ -113,3 +113,44 @@ impl Waveform {
         TABLE[usize::from(self.0) % TABLE.len()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 9 dB less a margin of 1 dB is waveform 7: 8PSK 2/3 needs 8.08 dB.
+    #[test]
+    fn the_waveform_with_the_largest_payload_is_chosen() {
+        let short = |db| Waveform::best(BurstLength::Short, db).map(Waveform::id);
+        assert_eq!([0.21, 0.22, 8.0, 8.08, 30.0].map(short), [None, Some(3), Some(7), Some(8), Some(12)]);
+        assert_eq!(Waveform::best(BurstLength::Long, 8.0).map(Waveform::id), Some(18));
+    }
+
+    /// EN 301 545-2, table A-1: bits per symbol and code rate bound the payload of the symbols.
+    #[test]
+    fn payloads_fit_their_symbols() {
+        for id in 3..=22 {
+            let waveform = Waveform::numbered(id).unwrap();
+            assert_eq!(waveform.id(), id);
+            let (modulation, code) = waveform.name().split_once(' ').unwrap();
+            let bits = [("QPSK", 2.0), ("8PSK", 3.0), ("16QAM", 4.0)].iter().find(|row| row.0 == modulation).unwrap().1;
+            let (over, under) = code.split_once('/').unwrap();
+            let rate = over.parse::<f64>().unwrap() / under.parse::<f64>().unwrap();
+            let share = f64::from(waveform.payload()) * 8.0 / (waveform.length().symbols() as f64 * bits * rate);
+            assert!((0.8..1.0).contains(&share), "{id}: {share}");
+        }
+        assert_eq!((Waveform::numbered(2), Waveform::numbered(23), Waveform::numbered(u32::MAX)), (None, None, None));
+    }
+
+    #[test]
+    fn payloads_rise_with_thresholds() {
+        for length in [BurstLength::Short, BurstLength::Long] {
+            let all: Vec<Waveform> = Waveform::all(length).collect();
+            assert!(all.iter().enumerate().all(|(n, waveform)| waveform.index() == n && waveform.length() == length));
+            let rises = |pair: &[Waveform]| {
+                pair[0].payload() < pair[1].payload() && pair[0].threshold_db() < pair[1].threshold_db()
+            };
+            assert!(all.windows(2).all(rises));
+        }
+    }
+}

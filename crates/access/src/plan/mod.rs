@@ -204,7 +204,7 @@ impl Controller {
             left = self.constant_phase(start, left);
         }
         left = self.rate_phase(now, start, left);
-        left = self.volume_phase(now, start, left);
+        left = self.volume_phase(start, left);
         if self.left != Left::Unused && left > 0 {
             self.free_phase(now, start, left);
         }
@@ -262,7 +262,7 @@ impl Controller {
         left
     }
 
-    fn volume_phase(&mut self, now: u64, start: usize, left: u32) -> u32 {
+    fn volume_phase(&mut self, start: usize, left: u32) -> u32 {
         let known = self.accounts.len();
         self.wants.fill(0);
         self.wants[known..].fill(self.slots);

@@ -1,6 +1,8 @@
 //! Worked cases: packets at terminals, with the library as the only judge of when they leave. The long ones run with
 //! `cargo test --release -p bentpipe-access --test worked -- --include-ignored`.
 
+mod acm;
+mod forward;
 mod greedy;
 mod idle;
 mod lab;

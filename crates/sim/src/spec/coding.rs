@@ -20,13 +20,12 @@
 //! time costs frames.
 
 mod combining;
-mod modcod;
 
 pub(crate) use combining::{Combiner, SignalOverTime};
-pub use modcod::Modcod;
-use modcod::MODCODS;
 
 use super::{ErrorModel, ErrorUnit, Profile, Stay};
+pub use bentpipe_access::Modcod;
+use bentpipe_access::{Adaptation, Choice, MODCODS};
 use bentpipe_units::settings::Level;
 use bentpipe_units::{either, kinds, settings, words, Duration, Rate, Time};
 
@@ -261,7 +260,7 @@ impl Coded {
     }
 
     fn constant(&self, modcod: Modcod, signal: &Profile<f64>, receiver: Receiver) -> Result<Meets, Unworkable> {
-        let (_, threshold, bits, of_symbol) = modcod.row();
+        let (_, threshold, bits, of_symbol) = MODCODS[modcod.index()];
         let rates = signal.map(|level| receiver.loss(level, threshold));
         let error = ErrorModel::Profile { unit: ErrorUnit::Packet, rates };
         Ok(self.with(self.rate.map(|rate| scaled(rate, bits)), FRAME_BITS / of_symbol, error))
@@ -291,13 +290,16 @@ impl Coded {
         let mut times: Vec<Time> = choices.chain(levels.iter().map(|(at, _)| *at)).collect();
         times.sort_unstable();
         times.dedup();
-        let mut adaptation = Adaptation::new(acm, receiver, level_at(Time::ZERO));
+        let rule = Adaptation { margin_db: acm.margin.0, hysteresis_db: acm.hysteresis.0, hold: acm.hold };
+        let best = |level| receiver.best(level);
+        let mut choice = Choice::first(&rule, level_at(Time::ZERO), best);
         let (mut rates, mut losses, mut robust) = (Vec::new(), Vec::new(), f64::INFINITY);
         for at in times {
             if (at - Time::ZERO).as_ps() % every.as_ps() == 0 {
-                adaptation.choose(level_at(Time::ZERO + (at - Time::ZERO).saturating_sub(acm.feedback_delay)));
+                let reported = level_at(Time::ZERO + (at - Time::ZERO).saturating_sub(acm.feedback_delay));
+                choice.choose(&rule, reported, |index| MODCODS[index].1 + receiver.loss, best);
             }
-            let (rate, loss) = match adaptation.chosen() {
+            let (rate, loss) = match choice.chosen().map(|index| MODCODS[index]) {
                 // No modulation is robust enough: the link carries nothing, and its queue waits.
                 None => (Rate::from_bps(0), 0.0),
                 Some((_, threshold, bits, of_symbol)) => {
@@ -432,43 +434,6 @@ impl Receiver {
     /// Returns the index of the most efficient modulation that the signal permits.
     fn best(self, level: f64) -> Option<usize> {
         MODCODS.iter().rposition(|(_, threshold, ..)| threshold + self.loss <= level)
-    }
-}
-
-/// Choice of modulation and code over time.
-struct Adaptation<'a> {
-    acm: &'a Acm,
-    receiver: Receiver,
-    chosen: Option<usize>,
-    /// Consecutive choices with a better one possible.
-    better: u32,
-}
-
-impl<'a> Adaptation<'a> {
-    fn new(acm: &'a Acm, receiver: Receiver, level: f64) -> Self {
-        Self { acm, receiver, chosen: receiver.best(level - acm.margin.0), better: 0 }
-    }
-
-    fn choose(&mut self, reported: f64) {
-        let level = reported - self.acm.margin.0;
-        let is_enough = self.chosen.is_none_or(|chosen| MODCODS[chosen].1 + self.receiver.loss <= level);
-        if !is_enough {
-            (self.chosen, self.better) = (self.receiver.best(level), 0);
-            return;
-        }
-        let best = self.receiver.best(level - self.acm.hysteresis.0);
-        if best <= self.chosen {
-            self.better = 0;
-            return;
-        }
-        self.better += 1;
-        if self.better >= self.acm.hold {
-            (self.chosen, self.better) = (best, 0);
-        }
-    }
-
-    fn chosen(&self) -> Option<(Modcod, f64, f64, f64)> {
-        self.chosen.map(|index| MODCODS[index])
     }
 }
 

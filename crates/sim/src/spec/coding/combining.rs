@@ -99,7 +99,7 @@ impl Coded {
             Coding::DvbS2 { es_n0, modcod: Some(modcod), implementation_loss, losses, .. } => {
                 let receiver = Receiver { loss: implementation_loss.0, losses: *losses };
                 let signal = SignalOverTime::Profile(es_n0.profile("es_n0")?.map(linear));
-                (signal, Curve::DvbS2(receiver, modcod.row().1))
+                (signal, Curve::DvbS2(receiver, modcod.threshold_db()))
             }
         };
         Ok(Some(Combiner { signal, how, curve }))

@@ -65,7 +65,7 @@ words! {
 }
 
 /// Es/N0 in dB, bits per symbol, bits per symbol of the modulation, in order of the bits per symbol.
-pub(super) const MODCODS: [(Modcod, f64, f64, f64); 28] = [
+pub const MODCODS: [(Modcod, f64, f64, f64); 28] = [
     (Modcod::Qpsk1of4, -2.35, 0.490243, 2.0),
     (Modcod::Qpsk1of3, -1.24, 0.656448, 2.0),
     (Modcod::Qpsk2of5, -0.30, 0.789412, 2.0),
@@ -110,8 +110,34 @@ impl Modcod {
         MODCODS.into_iter().map(|row| (row.0, row.1, row.2)).filter(is_best)
     }
 
-    /// Returns its row of the table.
-    pub(super) fn row(self) -> (Self, f64, f64, f64) {
-        *MODCODS.iter().find(|row| row.0 == self).expect("each word is in the table")
+    /// Returns its place in the table, which is in order of the bits per symbol.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Returns the Es/N0 in dB that it needs, ideally.
+    pub fn threshold_db(self) -> f64 {
+        MODCODS[self.index()].1
+    }
+
+    /// Returns its bits of packets per symbol.
+    pub fn efficiency(self) -> f64 {
+        MODCODS[self.index()].2
+    }
+
+    /// Returns the bits per symbol of its modulation.
+    pub fn modulation_bits(self) -> f64 {
+        MODCODS[self.index()].3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_the_order_of_the_words() {
+        assert!(MODCODS.iter().enumerate().all(|(n, row)| row.0.index() == n));
+        assert!(MODCODS.windows(2).all(|pair| pair[0].2 < pair[1].2));
     }
 }

@@ -1,0 +1,66 @@
+//! Reports of the signal: when terminals measure, and what the gateway chooses from reports.
+
+use crate::adaptation::{Adaptation, Choice};
+use crate::modcods::{Modcod, MODCODS};
+use bentpipe_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Instants at which terminals measure their signal, spread evenly over the period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measurements {
+    /// Time between two measurements of a terminal.
+    pub every: Duration,
+    /// Number of terminals.
+    pub terminals: u64,
+}
+
+impl Measurements {
+    /// Returns the number and the instant of a terminal's last measurement at `now` or before. `None` before its first.
+    /// A terminal has a report to send if the number is above that of its last report.
+    pub fn last(&self, terminal: u64, now: Time) -> Option<(u64, Time)> {
+        let every = self.every.as_ps().max(1);
+        let phase = u128::from(every) * u128::from(terminal) / u128::from(self.terminals.max(1));
+        let since = u128::from((now - Time::ZERO).as_ps()).checked_sub(phase)?;
+        let number = since / u128::from(every);
+        let at = u64::try_from(phase + number * u128::from(every)).ok()?;
+        Some((number as u64, Time::from_ps(at)))
+    }
+}
+
+/// Modulation and code of a terminal, by its reports.
+#[derive(Clone, Debug)]
+pub struct Reported {
+    choice: Choice,
+    /// Reports under way: the instant from which each is in use, and its signal.
+    coming: VecDeque<(Time, f64)>,
+}
+
+impl Reported {
+    /// Returns the choice for the signal at the start.
+    pub fn new(rule: &Adaptation, es_n0_db: f64) -> Self {
+        Self { choice: Choice::first(rule, es_n0_db, best), coming: VecDeque::with_capacity(4) }
+    }
+
+    /// Returns a constant choice.
+    pub fn constant(modcod: Modcod) -> Self {
+        Self { choice: Choice::fixed(Some(modcod.index())), coming: VecDeque::new() }
+    }
+
+    /// Notes a report that is in use from `from` on. Reports must come in this order.
+    pub fn report(&mut self, from: Time, es_n0_db: f64) {
+        self.coming.push_back((from, es_n0_db));
+    }
+
+    /// Returns the choice at `now`. `None` if the signal is too weak for all.
+    pub fn at(&mut self, rule: &Adaptation, now: Time) -> Option<Modcod> {
+        while let Some((_, level)) = self.coming.front().copied().filter(|(from, _)| *from <= now) {
+            self.coming.pop_front();
+            self.choice.choose(rule, level, |index| MODCODS[index].1, best);
+        }
+        self.choice.chosen().map(|index| MODCODS[index].0)
+    }
+}
+
+fn best(level: f64) -> Option<usize> {
+    Modcod::best(level).map(|(modcod, ..)| modcod.index())
+}
