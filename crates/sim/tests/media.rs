@@ -187,7 +187,8 @@ fn acknowledgements_arrive_in_bunches_a_superframe_apart() {
     let mut apart = 0;
     for gap in acked.windows(2).map(|pair| pair[1] - pair[0]) {
         let off = gap - T * (gap / T).round();
-        assert!(off.abs() <= 2.0 * BURST, "{gap}");
+        // Two bursts, one later where a control slot comes first.
+        assert!(off.abs() <= 3.0 * BURST, "{gap}");
         apart += u32::from(gap > T / 2.0);
     }
     assert!(apart > 100 && (apart as usize) < acked.len() / 2, "{apart} of {}", acked.len());
