@@ -1,10 +1,13 @@
 //! Shared satellite access, without packets: who may send when, and how many bytes fit.
 //!
-//! - The return link of DVB-RCS2 ([`SlottedMedium`]): terminals ask for capacity, a controller plans slots.
-//! - A cell of satellites in low orbit ([`LeoCell`]): the same plan with short frames and fixed rates.
-//! - The forward link of DVB-S2 ([`TdmMedium`]): one carrier whose frames have the modulation of their terminals.
+//! - The return link of DVB-RCS2 ([`MfTdma`]): terminals ask for capacity, a controller plans slots.
+//! - A cell of satellites in low orbit ([`LeoCell`]): the same plan with short frames and a fixed rate.
+//! - The forward link of DVB-S2 ([`Tdm`]): one carrier whose frames have the modulation and code of their terminals.
 //!
-//! # How the simulator uses the return link
+//! The first two are a [`SlottedMedium`], the third is a [`TdmMedium`]. Both are components in time: the simulator calls
+//! them at the instants that they name. They have no packets and no queues.
+//!
+//! # How the simulator uses slots
 //!
 //! A [`SlottedMedium`] wakes up at each [`SlottedMedium::next_wakeup`], the start of a superframe. The simulator then
 //!
@@ -13,7 +16,9 @@
 //! 2. calls [`SlottedMedium::advance`] with the demands. It reads requests that have arrived, plans, opens the windows of
 //!    this superframe and takes the requests that leave in it;
 //! 3. gives the [`SlottedMedium::windows`] of each terminal in [`SlottedMedium::opened`] to the [`Packer`] of its link
-//!    ([`Packer::open`]), and serves the backlog of these links.
+//!    ([`Packer::open`]), and serves the backlog of these links;
+//! 4. gives the size and the terminals of the plan ([`SlottedMedium::plan_bytes`], [`SlottedMedium::planned`]) to the
+//!    forward link that carries plans ([`TdmMedium::announce`]), if there is one.
 //!
 //! Between two superframes a link serves its queue lazily: [`Packer::offer`] tells when the burst with the last part of
 //! a packet ends, or that the rest of the packet waits for later windows. [`Packer::resume`] goes on with this packet
@@ -21,6 +26,25 @@
 //!
 //! The simulator decides about the loss of each burst with data in the closure of `offer`: the window has the threshold
 //! ([`Window::waveform`]). A [`SlottedMedium`] knows the losses by collision ([`Loss::Collision`]).
+//!
+//! # How the simulator uses frames
+//!
+//! A [`TdmMedium`] fills a frame when the carrier is free and something waits ([`TdmMedium::next_frame`]), and wakes up
+//! at the end of the frame. It takes packets through [`Queues`], which the simulator implements. Terminals measure their
+//! signal at the instants of [`Measurements`], and the simulator passes their reports to [`TdmMedium::report`].
+//!
+//! # Readings
+//!
+//! Standards leave requests and plans to the vendor. These details were chosen so that worked cases hold, or because one
+//! way had to be chosen:
+//!
+//! - The arrival rate in a rate request has no overhead factor. The bytes that wait have it.
+//! - In its first superframe a new rate has the credit of one burst, without the growth of that superframe.
+//! - A terminal whose request by random access has not been answered sends no other one by random access.
+//! - A terminal backs off before a block only if it used the block before, or if the load is high.
+//! - The bytes that leave in random bursts are not asked for.
+//! - The controller adapts a waveform with each burst that it measures, also with a lost one.
+//! - Turns by symbols have the symbols of 1500 B in the most efficient modulation and code.
 
 mod adaptation;
 mod contention;

@@ -17,6 +17,9 @@ use crate::terminal::{Access, Demand, MediumCounters, Terminal};
 use crate::waveforms::{BurstLength, Waveform};
 use bentpipe_units::{Duration, Rate, Time};
 
+/// Time without a burst after which a terminal is measured, on a medium without control slots.
+const SILENCE: Duration = Duration::from_secs(1);
+
 /// Bytes in a burst of each terminal.
 #[derive(Clone, Debug)]
 enum Bursts {
@@ -74,6 +77,8 @@ struct Member {
     was_up: bool,
     random: RandomUse,
     opened: Opened,
+    /// Superframe of the last burst that the controller measured.
+    heard: u64,
 }
 
 /// A medium of slots: a return link ([`MfTdma`]), or a direction of a cell of satellites in low orbit ([`LeoCell`]).
@@ -92,6 +97,8 @@ pub struct SlottedMedium {
     /// Superframes from a request to its plan, u, and from a plan to its superframe, v.
     to_plan: u64,
     to_grant: u64,
+    /// Superframes without a burst after which the controller measures a terminal.
+    silence: u64,
     /// By superframe modulo u, what left in it.
     messages: Vec<Vec<Message>>,
     /// By superframe modulo v + 1, its plan.
@@ -136,7 +143,8 @@ impl SlottedMedium {
         let contention = medium.random.map(|random| Contention::new(random, &grid, to_grant, names, seed));
         let asks = Asks::InBursts;
         let base = Self::new(grid, bursts, asks, rules, controller, to_plan, to_grant, terminals);
-        Self { contention, ..base }
+        let silence = grid.superframes_in(medium.control_interval.unwrap_or(SILENCE)).max(1);
+        Self { contention, silence, ..base }
     }
 
     /// Returns a direction of a cell at the start of a run. Upwards, `terminals` ask for volumes. Downwards, the
@@ -189,7 +197,7 @@ impl SlottedMedium {
         let members = terminals.iter().map(|terminal| {
             let Access { constant, rate_based, volume_based, random, .. } = terminal.access;
             let asking = Asking::new(&rules, constant, rate_based, volume_based);
-            Member { asking, choice: Choice::default(), was_up: true, random, opened: closed.clone() }
+            Member { asking, choice: Choice::default(), was_up: true, random, opened: closed.clone(), heard: 0 }
         });
         Self {
             members: members.collect(),
@@ -203,6 +211,7 @@ impl SlottedMedium {
             superframe: 0,
             to_plan,
             to_grant,
+            silence: grid.superframes_in(SILENCE),
             messages: vec![Vec::new(); to_plan as usize],
             plans: vec![Plan::default(); to_grant as usize + 1],
             last_plan: 0,
@@ -345,15 +354,44 @@ impl SlottedMedium {
         self.end_block(superframe, starts, demands);
     }
 
-    /// Takes the request of a terminal, and its packets for random access.
+    /// Takes what a terminal sends to the controller. `choice` is the waveform of its random bursts.
     fn ask(&mut self, superframe: u64, n: usize, demand: &Demand, choice: Option<usize>) {
-        let member = &mut self.members[n];
-        let payload = self.bursts.payload(choice);
         let way = match self.asks {
             Asks::Never => return,
             Asks::Always => Some(Way::Control),
-            Asks::InBursts => member.opened.way(),
+            Asks::InBursts => self.members[n].opened.way(),
         };
+        let request = self.request(superframe, n, demand, choice, way).filter(|_| way.is_some());
+        let is_silent = superframe >= self.members[n].heard + self.silence;
+        let is_measured = matches!(self.bursts, Bursts::Waveforms { .. }) && (way.is_some() || is_silent);
+        if is_measured || request.is_some() {
+            let member = &mut self.members[n];
+            member.heard = superframe;
+            // The controller measures a burst that is lost, too.
+            let arrives = self.bursts.arrives(member.opened.choice, demand.es_n0_db);
+            self.counters.requests_lost += u64::from(request.is_some() && !arrives);
+            let request = request.filter(|_| arrives);
+            let message = Message { terminal: n as u32, es_n0_db: demand.es_n0_db, request };
+            self.messages[(superframe % self.to_plan) as usize].push(message);
+        }
+        let Member { asking, opened, .. } = &mut self.members[n];
+        if opened.count > 0 {
+            asking.granted(core::mem::take(&mut opened.volume));
+        }
+    }
+
+    /// Takes the request of a terminal, in `way` or by random access, and its packets for random access. Returns it if
+    /// it leaves.
+    fn request(
+        &mut self,
+        superframe: u64,
+        n: usize,
+        demand: &Demand,
+        choice: Option<usize>,
+        way: Option<Way>,
+    ) -> Option<Request> {
+        let member = &mut self.members[n];
+        let payload = self.bursts.payload(choice);
         let uses = if way.is_none() && payload > 0 { member.random } else { RandomUse::None };
         let mut backlog = demand.backlog;
         let mut has_data = false;
@@ -362,21 +400,18 @@ impl SlottedMedium {
             let bursts = bytes.div_ceil(u64::from(payload)).min(64) as u32;
             let bursts = contention.send_data(n, bursts, choice);
             has_data = bursts > 0;
+            // What leaves now needs no grant.
             backlog = backlog.saturating_sub(u64::from(bursts) * u64::from(payload));
         }
-        let Some(request) = member.asking.due(&self.rules, superframe, backlog, demand.arrived) else {
-            return self.report(superframe, n, demand.es_n0_db, way, None);
-        };
+        let request = member.asking.due(&self.rules, superframe, backlog, demand.arrived)?;
+        // A request by random access waits for its grant, or R + 2 T, before the next one.
         let is_random = way.is_none() && uses != RandomUse::None && !member.asking.awaits_grant();
         let way = match (way, &mut self.contention) {
             (Some(way), _) => way,
             (None, Some(contention)) if is_random => {
-                if !contention.send_request(n, request, choice, has_data) {
-                    return;
-                }
-                Way::Random
+                contention.send_request(n, request, choice, has_data).then_some(Way::Random)?
             }
-            (None, _) => return,
+            (None, _) => return None,
         };
         member.asking.sent(superframe, request, way);
         *match way {
@@ -384,28 +419,7 @@ impl SlottedMedium {
             Way::Control => &mut self.counters.requests_in_control,
             Way::Random => &mut self.counters.requests_in_random,
         } += 1;
-        if way != Way::Random {
-            self.report(superframe, n, demand.es_n0_db, Some(way), Some(request));
-        }
-    }
-
-    /// Sends the signal and the request of a terminal in its first burst or control slot.
-    fn report(&mut self, superframe: u64, n: usize, es_n0_db: f64, way: Option<Way>, request: Option<Request>) {
-        if way.is_none() {
-            return;
-        }
-        let opened = &mut self.members[n].opened;
-        let arrives = self.bursts.arrives(opened.choice, es_n0_db);
-        if arrives {
-            let message = Message { terminal: n as u32, es_n0_db, request };
-            self.messages[(superframe % self.to_plan) as usize].push(message);
-        } else {
-            self.counters.requests_lost += u64::from(request.is_some());
-        }
-        let volume = core::mem::take(&mut opened.volume);
-        if opened.count > 0 {
-            self.members[n].asking.granted(volume);
-        }
+        Some(request)
     }
 
     /// Reads the block of random access. Its outcome is known now, since its contents are.
@@ -420,9 +434,10 @@ impl SlottedMedium {
             let arrives = self.bursts.arrives(entry.choice, demand.es_n0_db);
             let is_request_read = arrives && entry.lost & 1 == 0;
             self.counters.requests_lost += u64::from(entry.request.is_some() && !is_request_read);
-            if arrives && u64::from(entry.lost.count_ones()) < u64::from(entry.bursts) {
+            if u64::from(entry.lost.count_ones()) < u64::from(entry.bursts) {
                 let request = entry.request.filter(|_| is_request_read);
                 let message = Message { terminal: entry.terminal, es_n0_db: demand.es_n0_db, request };
+                self.members[n].heard = superframe;
                 self.messages[(superframe % self.to_plan) as usize].push(message);
             }
             if entry.is_data {

@@ -11,7 +11,6 @@ pub(crate) struct Left {
     /// Number of the packet at its terminal.
     pub(crate) number: usize,
     pub(crate) bytes: u32,
-    pub(crate) came: Time,
     pub(crate) wait: f64,
     pub(crate) at: Time,
     pub(crate) is_lost: bool,
@@ -64,8 +63,8 @@ impl Lab {
                     queue.in_service = false;
                     queue.bytes -= u64::from(packet.bytes);
                     let wait = (at - packet.came).as_secs_f64();
-                    let Waiting { number, bytes, came } = packet;
-                    self.left.push(Left { terminal: n, number, bytes, came, wait, at, is_lost: lost.is_some() });
+                    let Waiting { number, bytes, .. } = packet;
+                    self.left.push(Left { terminal: n, number, bytes, wait, at, is_lost: lost.is_some() });
                 }
                 Packed::Waits { .. } => {
                     queue.in_service = true;
@@ -82,11 +81,11 @@ impl Lab {
             self.now = self.medium.next_wakeup();
             self.open(|_| 0);
             let ends = self.medium.next_wakeup();
-            for n in 0..self.queues.len() {
-                while let Some((came, bytes)) = coming[n].filter(|(came, _)| *came < ends) {
+            for (n, coming) in coming.iter_mut().enumerate() {
+                while let Some((came, bytes)) = coming.filter(|(came, _)| *came < ends) {
                     self.push(n, came, bytes);
                     self.serve(n, came);
-                    coming[n] = next(n);
+                    *coming = next(n);
                 }
             }
         }

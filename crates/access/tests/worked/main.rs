@@ -8,4 +8,5 @@ mod idle;
 mod lab;
 mod leo;
 mod random;
+mod slotted;
 mod web;

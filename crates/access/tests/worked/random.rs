@@ -54,12 +54,21 @@ fn simulate(slots: u32, copies: u32, load: f64, number: Number, blocks: u32) -> 
     (1.0 - f64::from(read) / f64::from(sent), f64::from(read) / f64::from(slots) / f64::from(blocks))
 }
 
-/// Slots, copies; for Poisson and fixed numbers the load with a loss of 1e-2, and the peak of the throughput; its load.
-const TABLE: [(u32, u32, [f64; 2], [f64; 2], f64); 4] = [
-    (64, 2, [0.19, 0.23], [0.506, 0.530], 0.65),
-    (64, 3, [0.51, 0.61], [0.580, 0.653], 0.67),
-    (100, 2, [0.25, 0.28], [0.517, 0.535], 0.65),
-    (100, 3, [0.57, 0.66], [0.617, 0.679], 0.70),
+/// A row of the table: slots and copies; for Poisson and for fixed numbers the load with a loss of 1e-2, and the peak of
+/// the throughput; the load of the peak.
+struct Row {
+    slots: u32,
+    copies: u32,
+    load: [f64; 2],
+    peak: [f64; 2],
+    at: f64,
+}
+
+const TABLE: [Row; 4] = [
+    Row { slots: 64, copies: 2, load: [0.19, 0.23], peak: [0.506, 0.530], at: 0.65 },
+    Row { slots: 64, copies: 3, load: [0.51, 0.61], peak: [0.580, 0.653], at: 0.67 },
+    Row { slots: 100, copies: 2, load: [0.25, 0.28], peak: [0.517, 0.535], at: 0.65 },
+    Row { slots: 100, copies: 3, load: [0.57, 0.66], peak: [0.617, 0.679], at: 0.70 },
 ];
 
 /// Asserts that the loss crosses 1e-2 within 0.02 of `load`, and the peak of the throughput within 0.01.
@@ -76,17 +85,17 @@ fn assert_row(slots: u32, copies: u32, number: Number, load: f64, peak: (f64, f6
 
 #[test]
 fn crdsa_loses_as_in_the_worked_cases() {
-    for (slots, copies, loads, peaks, at) in TABLE.into_iter().skip(2) {
-        assert_row(slots, copies, Number::Poisson, loads[0], (peaks[0], at), 6_000);
+    for Row { slots, copies, load, peak, at } in TABLE.into_iter().skip(2) {
+        assert_row(slots, copies, Number::Poisson, load[0], (peak[0], at), 6_000);
     }
 }
 
 #[test]
 #[ignore = "a minute"]
 fn crdsa_loses_as_in_each_worked_case() {
-    for (slots, copies, loads, peaks, at) in TABLE {
+    for Row { slots, copies, load, peak, at } in TABLE {
         for (number, n) in [(Number::Poisson, 0), (Number::Fixed, 1)] {
-            assert_row(slots, copies, number, loads[n], (peaks[n], at), 40_000);
+            assert_row(slots, copies, number, load[n], (peak[n], at), 40_000);
         }
     }
     assert_row(49, 2, Number::Poisson, 0.17, (0.50, 0.65), 40_000);
