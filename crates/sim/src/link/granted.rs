@@ -5,10 +5,14 @@
 //! the next windows. So the next visible effect of the link is the head of its ring. If the ring is empty, it is the next burst
 //! that can take a waiting packet, or none before the next superframe.
 
-use super::lazy::LazyLink;
+use super::counters::LinkCounters;
+use super::error::ErrorProcess;
 use super::outages::Outages;
-use super::profile::Pieces;
+use super::processing::Processing;
+use super::profile::{DelayCursor, Pieces};
 use super::queue::{AnyQueue, Discipline, Losses};
+use super::ring::Ring;
+use super::wire::Wire;
 use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
 use crate::record::{Histogram, Sample};
@@ -42,6 +46,42 @@ pub(super) struct Granted {
     openings: Option<Vec<(Time, Time)>>,
     /// Causes of loss of the erased packets in the ring, in order.
     causes: VecDeque<Cause>,
+}
+
+/// The parts of a link that its medium serves.
+#[derive(Debug)]
+pub(super) struct Parts<'a> {
+    pub(super) queue: &'a mut AnyQueue,
+    pub(super) ring: &'a mut Ring,
+    pub(super) error: &'a mut ErrorProcess,
+    pub(super) errors_erase: bool,
+    pub(super) outages: Option<&'a mut Outages>,
+    pub(super) delay: &'a mut DelayCursor,
+    pub(super) processing: Option<&'a mut Processing>,
+    pub(super) wire: &'a mut Wire,
+    pub(super) free_at: &'a mut Time,
+    pub(super) last_arrival: &'a mut Time,
+    pub(super) counters: &'a mut LinkCounters,
+    pub(super) waits: &'a mut Histogram,
+}
+
+impl Parts<'_> {
+    /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
+    fn closed(&mut self, now: Time) -> Option<Cause> {
+        self.outages.as_mut()?.closed(now)
+    }
+
+    fn lose(&mut self, now: Time, mut packet: Packet, cause: Cause, losses: &mut Losses) {
+        self.counters.dropped += 1;
+        packet.at = now;
+        losses.push((packet, cause));
+    }
+
+    /// Counts the losses of the queue at this instant.
+    fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
+        self.counters.dropped += lost.len() as u64;
+        lost.iter_mut().for_each(|(packet, _)| packet.at = at);
+    }
 }
 
 /// The fate of bursts.
@@ -106,7 +146,7 @@ impl Granted {
     }
 
     /// Accepts a packet.
-    pub(super) fn accept(&mut self, link: &mut LazyLink, now: Time, packet: &Packet, losses: &mut Losses) {
+    pub(super) fn accept(&mut self, link: &mut Parts<'_>, now: Time, packet: &Packet, losses: &mut Losses) {
         link.counters.offered += 1;
         self.serve(link, now, losses);
         if let Some(cause) = link.closed(now) {
@@ -140,7 +180,7 @@ impl Granted {
     }
 
     /// Packs all packets that wait when a burst begins, up to `now`. Idempotent.
-    pub(super) fn serve(&mut self, link: &mut LazyLink, now: Time, losses: &mut Losses) {
+    pub(super) fn serve(&mut self, link: &mut Parts<'_>, now: Time, losses: &mut Losses) {
         while let Some(start) = self.next_start(self.since).filter(|&start| start <= now) {
             if let Some(outages) = &mut self.channel.outages {
                 let up = outages.uptime(start).0;
@@ -185,7 +225,7 @@ impl Granted {
     }
 
     /// Begins to send a packet in the burst that begins at `start`.
-    fn start(&mut self, link: &mut LazyLink, start: Time, packet: &Packet) {
+    fn start(&mut self, link: &mut Parts<'_>, start: Time, packet: &Packet) {
         let size = packet.size();
         link.counters.carried += 1;
         link.counters.carried_bytes += size;
@@ -198,9 +238,9 @@ impl Granted {
     }
 
     /// Puts a packet into the ring if all its parts are in bursts.
-    fn settle(&mut self, link: &mut LazyLink, service: InService, packed: Packed) {
+    fn settle(&mut self, link: &mut Parts<'_>, service: InService, packed: Packed) {
         if let Some(&(_, end)) = self.channel.bursts.last() {
-            link.free_at = link.free_at.max(end);
+            *link.free_at = (*link.free_at).max(end);
         }
         match packed {
             Packed::Waits { .. } => self.held = Some(service),
@@ -209,23 +249,23 @@ impl Granted {
     }
 
     /// Decides the fate of a packet whose last part has left at `sent`, and puts it into the ring.
-    fn send(&mut self, link: &mut LazyLink, service: InService, sent: Time, lost: Option<Loss>) {
+    fn send(&mut self, link: &mut Parts<'_>, service: InService, sent: Time, lost: Option<Loss>) {
         let InService { packet, start, index } = service;
         self.held = None;
         let wire = link.wire.size(packet.size());
         let has_error = link.error.has_error(sent, index, wire);
         let processing = link.processing.as_mut().map(|processing| processing.draw(index));
         let arrival = sent + link.delay.at(sent) + link.delay.jitter_at(sent) + processing.unwrap_or_default();
-        let arrival = arrival.max(link.last_arrival);
-        link.last_arrival = arrival;
+        let arrival = arrival.max(*link.last_arrival);
+        *link.last_arrival = arrival;
         let opened = self.opening_for(packet.at);
         link.wire.note(packet, [opened, start, start, sent, arrival]);
         let slot = link.ring.push(&packet);
         slot.at = arrival;
         slot.next += 1;
-        let outages = link.outages.as_deref();
+        let outages = &link.outages;
         let is_away = match lost {
-            Some(Loss::Down(at)) => outages.is_some_and(|outages| outages.is_away(at)),
+            Some(Loss::Down(at)) => outages.as_ref().is_some_and(|outages| outages.is_away(at)),
             _ => false,
         };
         let cause = match lost {
@@ -234,7 +274,7 @@ impl Granted {
             Some(Loss::Down(_)) => None,
             None => (has_error && link.errors_erase).then_some(Cause::LinkLoss),
         };
-        if is_away || outages.is_some_and(|outages| outages.cuts(sent, arrival)) {
+        if is_away || outages.as_ref().is_some_and(|outages| outages.cuts(sent, arrival)) {
             slot.cut_off();
         } else if let Some(Loss::Down(_)) = lost {
             slot.truncate();
@@ -255,9 +295,9 @@ impl Granted {
     }
 
     /// The state of the terminal at `now`, the start of a superframe. A link that is down has lost its packet in service.
-    pub(super) fn demand(&mut self, link: &mut LazyLink, now: Time, losses: &mut Losses) -> Demand {
+    pub(super) fn demand(&mut self, link: &mut Parts<'_>, now: Time, losses: &mut Losses) -> Demand {
         self.serve(link, now, losses);
-        let is_up = link.up_at(now) <= now;
+        let is_up = link.outages.as_ref().is_none_or(|outages| outages.up_at(now) <= now);
         if !is_up {
             let lost = self.packer.reset().unwrap_or(Loss::Down(now));
             if let Some(service) = self.held {
@@ -280,7 +320,7 @@ impl Granted {
     }
 
     /// Opens the windows of the superframe that starts at `now`, and serves into them.
-    pub(super) fn open(&mut self, link: &mut LazyLink, now: Time, windows: &[Window], losses: &mut Losses) {
+    pub(super) fn open(&mut self, link: &mut Parts<'_>, now: Time, windows: &[Window], losses: &mut Losses) {
         let Some(first) = windows.first() else { return };
         self.packer.open(windows);
         let bytes = |window: &Window| u64::from(window.bursts()) * u64::from(window.payload());

@@ -3,7 +3,7 @@
 use super::arq::ArqState;
 use super::counters::LinkCounters;
 use super::error::ErrorProcess;
-use super::granted::Granted;
+use super::granted::{Granted, Parts};
 use super::journal::Service;
 use super::outages::Outages;
 use super::plain::{FastPath, Plain};
@@ -116,11 +116,23 @@ impl LazyLink {
     }
 
     /// Calls `act` with the state of a link in a medium. `None` for other links.
-    fn with_granted<T>(&mut self, act: impl FnOnce(&mut Granted, &mut Self) -> T) -> Option<T> {
-        let mut granted = self.granted.take()?;
-        let answer = act(&mut granted, self);
-        self.granted = Some(granted);
-        Some(answer)
+    fn with_granted<T>(&mut self, act: impl FnOnce(&mut Granted, &mut Parts<'_>) -> T) -> Option<T> {
+        let granted = self.granted.as_mut()?;
+        let mut parts = Parts {
+            queue: &mut self.queue,
+            ring: &mut self.ring,
+            error: &mut self.error,
+            errors_erase: self.errors_erase,
+            outages: self.outages.as_deref_mut(),
+            delay: &mut self.delay,
+            processing: self.processing.as_deref_mut(),
+            wire: &mut self.wire,
+            free_at: &mut self.free_at,
+            last_arrival: &mut self.last_arrival,
+            counters: &mut self.counters,
+            waits: &mut self.waits,
+        };
+        Some(act(granted, &mut parts))
     }
 
     /// The demand of a link in a medium at the start of a superframe.
@@ -278,7 +290,7 @@ impl LazyLink {
     }
 
     /// Counts the losses of the queue at this instant.
-    pub(super) fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
+    fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
         self.counters.dropped += lost.len() as u64;
         lost.iter_mut().for_each(|(packet, _)| packet.at = at);
     }
@@ -424,7 +436,7 @@ impl LazyLink {
     }
 
     /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
-    pub(super) fn closed(&mut self, now: Time) -> Option<Cause> {
+    fn closed(&mut self, now: Time) -> Option<Cause> {
         self.outages.as_mut()?.closed(now)
     }
 

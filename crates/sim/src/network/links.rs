@@ -253,6 +253,42 @@ impl Network {
         }
     }
 
+    /// Moves the head of a link's ring to its node, or serves the queue of a link in a medium.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn deliver_granted(&mut self, index: LinkId, far_end: FarEnd) {
+        let link = &mut self.links[index];
+        link.advance(self.now, &mut self.losses);
+        let front = link.front(self.now).copied();
+        if front.is_some() {
+            link.drop_front();
+        }
+        self.schedule.set_next(self.links[index].next_event());
+        if !self.losses.is_empty() {
+            self.count_losses(index);
+        }
+        let Some(mut packet) = front else { return };
+        if packet.is_damaged() && self.ends_at(index, &packet) {
+            return;
+        }
+        if far_end.is_asked {
+            return self.enter_node(far_end.node, &mut packet);
+        }
+        self.forward(far_end.node, &mut packet);
+    }
+
+    /// Offers a packet to a link in a medium.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn enter_granted(&mut self, at: Time, link: LinkId, packet: &Packet) {
+        if let Some(at) = self.links[link].accept_any(at, packet, &mut self.losses) {
+            self.schedule.set(Source::Link(link), at);
+        }
+        if !self.losses.is_empty() {
+            self.count_losses(link);
+        }
+    }
+
     /// Drops a packet that found no room in the queue of a link.
     fn overflow(&mut self, at: Time, link: LinkId, packet: &mut Packet) {
         packet.at = at;

@@ -40,7 +40,9 @@ pub(crate) use nodes::introduce;
 use nodes::{NodeState, Turns};
 pub use ports::{Delivered, Lost, PortId, Refused, Taken};
 pub use real::RealPackets;
-pub(crate) use results::{add_media, assemble, names, notes_of_functions, Ledger, MediumGrants, RunEnd};
+#[cfg(test)]
+pub(crate) use results::MediumGrants;
+pub(crate) use results::{add_media, assemble, names, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
 use std::sync::Arc;
 pub use trouble::{Failure, Trouble};

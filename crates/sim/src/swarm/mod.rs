@@ -3,6 +3,7 @@
 
 mod changes;
 mod draw;
+mod happening;
 mod link;
 mod medium;
 mod outlook;

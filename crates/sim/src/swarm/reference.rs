@@ -4,6 +4,7 @@
 //! It is slow and plain. It shares connections, applications, middleboxes and the recorder with
 //! [`Network`](crate::Network), but neither the schedule nor any part of a link.
 
+use super::happening::{tie_breaker, Happening};
 use super::link::NaiveLink;
 use super::medium::NaiveMedium;
 use super::outlook::NaiveOutlook;
@@ -18,40 +19,9 @@ use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
 use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
-use bentpipe_units::{Seq, Stream, Time};
+use bentpipe_units::{Seq, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
-
-/// Events in order of rank. For equal tie-breakers, flows precede ends of connections, and smaller indices precede
-/// larger ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Happening {
-    Sent(LinkId),
-    /// A burst of a link in a medium begins.
-    Burst(LinkId),
-    /// Change of the timeline, by index.
-    Change(usize),
-    Arrival(LinkId),
-    Node(NodeId),
-    Superframe(MediumId),
-    Flow(FlowId),
-    End(EndpointId),
-    Sample,
-}
-
-impl Happening {
-    /// Returns the rank. `Sent` is first: a transmission that starts precedes all other events of the same instant.
-    fn rank(self) -> u32 {
-        match self {
-            Self::Sent(_) | Self::Burst(_) => 0,
-            Self::Change(_) => 1,
-            Self::Arrival(_) => 2,
-            Self::Node(_) | Self::Superframe(_) => 3,
-            Self::Flow(_) | Self::End(_) => 4,
-            Self::Sample => 5,
-        }
-    }
-}
 
 /// (instant, rank, tie-breaker, event, order of entry).
 type Entry = Reverse<(Time, u32, u64, Happening, u64)>;
@@ -618,12 +588,4 @@ impl<'a> Reference<'a> {
         result.notes.extend(notes_of_functions(self.scenario, boxes));
         (result, self.left)
     }
-}
-
-/// Returns the tie-breaker of sources of one rank at one instant, as `engine` and `traffic` define it.
-fn tie_breaker(name: &str, purpose: &str, ordinal: u64, at: Time) -> u64 {
-    let mut stream = Stream::new(0, name, purpose);
-    let salt = if ordinal == 0 { stream.key()[0] } else { stream.at(ordinal) } & 0xffff_ffff;
-    let x = (at.as_ps() ^ salt << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (x ^ x >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> 34
 }
