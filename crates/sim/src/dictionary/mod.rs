@@ -204,8 +204,8 @@ table! {
     /// One row per medium.
     MEDIA, MediumRow {
         medium: text, "", "Name of the medium.";
-        granted_bytes: whole, "B", "Bytes in the bursts that links might send, those of random access included. The same as used and unused bytes.";
-        used_bytes: whole, "B", "Bytes in bursts with data: the same as carried, header and padding bytes.";
+        granted_bytes: whole, "B", "Bytes in the bursts that links might send, those of random access included. Used and unused bytes add up to it.";
+        used_bytes: whole, "B", "Bytes in bursts with data. Carried, header and padding bytes add up to it.";
         carried_bytes: whole, "B", "Bytes of packets in bursts.";
         header_bytes: whole, "B", "Bytes of encapsulation in bursts with data, with the room for requests.";
         padding_bytes: whole, "B", "Bytes of bursts with data that stayed empty.";
@@ -297,7 +297,7 @@ series! {
         Waveform "modcod", "1", "Number of the waveform that the controller plans for the link (EN 301 545-2 annex A), in a medium; no row if none fits the signal.";
         Granted "granted_bps", "bit/s", "Bytes in the bursts that the link might send in the last interval, as a rate, in a medium.";
         Requested "requested_bps", "bit/s", "Rate that the link asks for beyond its constant rate, in a medium.";
-        Backlog "backlog_bytes", "B", "Bytes that waited when the last superframe started, with the rest of a packet of which a part has left, in a medium.";
+        Backlog "backlog_bytes", "B", "Bytes that waited when the last superframe started, with the rest of a packet in service, in a medium.";
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Granted {
 
 /// The parts of a link that its medium serves.
 #[derive(Debug)]
-pub(super) struct Parts<'a> {
+pub(super) struct ServedParts<'a> {
     pub(super) queue: &'a mut AnyQueue,
     pub(super) ring: &'a mut Ring,
     pub(super) error: &'a mut ErrorProcess,
@@ -65,7 +65,7 @@ pub(super) struct Parts<'a> {
     pub(super) waits: &'a mut Histogram,
 }
 
-impl Parts<'_> {
+impl ServedParts<'_> {
     /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
     fn closed(&mut self, now: Time) -> Option<Cause> {
         self.outages.as_mut()?.closed(now)
@@ -146,7 +146,7 @@ impl Granted {
     }
 
     /// Accepts a packet.
-    pub(super) fn accept(&mut self, link: &mut Parts<'_>, now: Time, packet: &Packet, losses: &mut Losses) {
+    pub(super) fn accept(&mut self, link: &mut ServedParts<'_>, now: Time, packet: &Packet, losses: &mut Losses) {
         link.counters.offered += 1;
         self.serve(link, now, losses);
         if let Some(cause) = link.closed(now) {
@@ -180,7 +180,7 @@ impl Granted {
     }
 
     /// Packs all packets that wait when a burst begins, up to `now`. Idempotent.
-    pub(super) fn serve(&mut self, link: &mut Parts<'_>, now: Time, losses: &mut Losses) {
+    pub(super) fn serve(&mut self, link: &mut ServedParts<'_>, now: Time, losses: &mut Losses) {
         while let Some(start) = self.next_start(self.since).filter(|&start| start <= now) {
             if let Some(outages) = &mut self.channel.outages {
                 let up = outages.uptime(start).0;
@@ -203,7 +203,7 @@ impl Granted {
 
     /// Whether a burst that begins at `now` can take a packet.
     fn has_open_burst(&mut self, now: Time) -> bool {
-        // Outages are asked in the order of bursts.
+        // The cursor of outages moves in the order of bursts.
         self.next_start(now) == Some(now)
             && self.channel.outages.as_mut().is_none_or(|outages| outages.uptime(now).0 == now)
     }
@@ -225,7 +225,7 @@ impl Granted {
     }
 
     /// Begins to send a packet in the burst that begins at `start`.
-    fn start(&mut self, link: &mut Parts<'_>, start: Time, packet: &Packet) {
+    fn start(&mut self, link: &mut ServedParts<'_>, start: Time, packet: &Packet) {
         let size = packet.size();
         link.counters.carried += 1;
         link.counters.carried_bytes += size;
@@ -238,7 +238,7 @@ impl Granted {
     }
 
     /// Puts a packet into the ring if all its parts are in bursts.
-    fn settle(&mut self, link: &mut Parts<'_>, service: InService, packed: Packed) {
+    fn settle(&mut self, link: &mut ServedParts<'_>, service: InService, packed: Packed) {
         if let Some(&(_, end)) = self.channel.bursts.last() {
             *link.free_at = (*link.free_at).max(end);
         }
@@ -249,7 +249,7 @@ impl Granted {
     }
 
     /// Decides the fate of a packet whose last part has left at `sent`, and puts it into the ring.
-    fn send(&mut self, link: &mut Parts<'_>, service: InService, sent: Time, lost: Option<Loss>) {
+    fn send(&mut self, link: &mut ServedParts<'_>, service: InService, sent: Time, lost: Option<Loss>) {
         let InService { packet, start, index } = service;
         self.held = None;
         let wire = link.wire.size(packet.size());
@@ -295,7 +295,7 @@ impl Granted {
     }
 
     /// The state of the terminal at `now`, the start of a superframe. A link that is down has lost its packet in service.
-    pub(super) fn demand(&mut self, link: &mut Parts<'_>, now: Time, losses: &mut Losses) -> Demand {
+    pub(super) fn demand(&mut self, link: &mut ServedParts<'_>, now: Time, losses: &mut Losses) -> Demand {
         self.serve(link, now, losses);
         let is_up = link.outages.as_ref().is_none_or(|outages| outages.up_at(now) <= now);
         if !is_up {
@@ -320,7 +320,7 @@ impl Granted {
     }
 
     /// Opens the windows of the superframe that starts at `now`, and serves into them.
-    pub(super) fn open(&mut self, link: &mut Parts<'_>, now: Time, windows: &[Window], losses: &mut Losses) {
+    pub(super) fn open(&mut self, link: &mut ServedParts<'_>, now: Time, windows: &[Window], losses: &mut Losses) {
         let Some(first) = windows.first() else { return };
         self.packer.open(windows);
         let bytes = |window: &Window| u64::from(window.bursts()) * u64::from(window.payload());
@@ -386,13 +386,13 @@ impl Granted {
 /// Counts of a link in a medium, in bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GrantCounts {
-    /// In the bursts that it might send.
+    /// Bytes in the bursts that it might send.
     pub(crate) granted: u64,
-    /// In bursts with data.
+    /// Bytes in bursts with data.
     pub(crate) used: u64,
-    /// Of packets.
+    /// Bytes of packets.
     pub(crate) carried: u64,
-    /// Of headers, with the room for requests.
+    /// Bytes of headers, with the room for requests.
     pub(crate) headers: u64,
     /// Time from the arrival of a packet to the next opening of a window.
     pub(crate) waits: Histogram,

@@ -3,7 +3,7 @@
 use super::arq::ArqState;
 use super::counters::LinkCounters;
 use super::error::ErrorProcess;
-use super::granted::{Granted, Parts};
+use super::granted::{Granted, ServedParts};
 use super::journal::Service;
 use super::outages::Outages;
 use super::plain::{FastPath, Plain};
@@ -116,9 +116,9 @@ impl LazyLink {
     }
 
     /// Calls `act` with the state of a link in a medium. `None` for other links.
-    fn with_granted<T>(&mut self, act: impl FnOnce(&mut Granted, &mut Parts<'_>) -> T) -> Option<T> {
+    fn with_granted<T>(&mut self, act: impl FnOnce(&mut Granted, &mut ServedParts<'_>) -> T) -> Option<T> {
         let granted = self.granted.as_mut()?;
-        let mut parts = Parts {
+        let mut parts = ServedParts {
             queue: &mut self.queue,
             ring: &mut self.ring,
             error: &mut self.error,

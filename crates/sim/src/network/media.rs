@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// A medium with its links.
 #[derive(Clone, Debug)]
 pub(super) struct MediumState {
-    /// Who may send when.
+    /// Plans, requests and windows.
     pub(super) plan: SlottedMedium,
     /// Links, by terminal.
     pub(super) links: Vec<LinkId>,
@@ -22,7 +22,7 @@ pub(super) struct MediumState {
 }
 
 impl MediumState {
-    /// What it granted to its links, among all links.
+    /// Returns its grants to its links, among all links.
     pub(super) fn grants(&self, links: &[LazyLink]) -> MediumGrants {
         let of = |&link: &LinkId| Some((link, links[link].grants()?));
         let links = self.links.iter().filter_map(of).collect();

@@ -63,18 +63,18 @@ pub(crate) fn assemble(
     }
 }
 
-/// What a medium granted in a run.
+/// Grants of a medium in a run.
 #[derive(Clone, Debug)]
 pub(crate) struct MediumGrants {
-    /// Of the medium.
+    /// Counts of the medium.
     pub(crate) counters: MediumCounters,
     /// Bursts by waveform.
     pub(crate) bursts: BTreeMap<Waveform, u64>,
-    /// Of its links.
+    /// Counts of its links.
     pub(crate) links: Vec<(LinkId, GrantCounts)>,
 }
 
-/// Adds the tables of the media, each with what it granted, of a run that ended at `at`.
+/// Adds the tables of the media, each with its grants, of a run that ended at `at`.
 pub(crate) fn add_media(result: &mut RunResult, scenario: &Scenario, media: &[MediumGrants], at: Time) {
     let run_s = at.as_secs_f64();
     let each = || scenario.media.iter().zip(media);

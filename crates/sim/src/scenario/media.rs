@@ -67,7 +67,7 @@ fn refuse_own_transmission(
         (keys.coding.is_some(), "coding", "bursts of the medium have their own code"),
         (keys.framing != Framing::None, "framing", "bursts of the medium have their own headers"),
         (keys.interleave.is_some(), "interleave", "bursts of the medium are coded one by one"),
-        (keys.arq.is_some(), "arq", "a lost burst is not sent again"),
+        (keys.arq.is_some(), "arq", "the medium retransmits no bursts"),
     ];
     for (_, key, why) in own.into_iter().filter(|(is_there, ..)| *is_there) {
         report.key(&at(key), &format!("excludes medium: {why}"), &format!("expected {key} or medium, not both"));

@@ -1,7 +1,7 @@
 //! Shared access: media, and the part of each link in its medium.
 //!
-//! A medium is capacity that several links share. Its links have no rate: the medium says, superframe by superframe, when each
-//! may send and how much. Sources: ETSI EN 301 545-2 (DVB-RCS2), with most defaults as SNS3 and OpenSAND configure them.
+//! A medium is capacity that several links share. Its links have no rate: in each superframe, the medium opens the
+//! windows in which each may send. Sources: ETSI EN 301 545-2 (DVB-RCS2), with most defaults as SNS3 and OpenSAND configure them.
 
 use super::{Losses, Profile};
 use crate::ids::{MediumId, NodeId};
@@ -72,7 +72,7 @@ settings! {
         overhead: f64 = 1.1, [1.0, 10.0], "SNS3";
         /// Life of a request at the controller.
         persistence: Duration = Duration::from_millis(1100), "OpenSAND: one control interval and a superframe";
-        /// Owners of slots that nobody asked for.
+        /// Owners of slots that no request covers.
         free: Free = Free::None;
         /// Choice of the waveform by the signal.
         acm: WaveformChoice = WaveformChoice::default();
