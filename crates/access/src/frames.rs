@@ -59,7 +59,7 @@ impl Frames {
         (modcod.efficiency() * f64::from(symbols) / 8.0).round() as u32
     }
 
-    /// Returns the next part of a packet of which `rest` bytes wait, in a frame with `room` bytes.
+    /// Returns the next part of a packet whose last `rest` bytes wait, in a frame with `room` bytes.
     pub(crate) fn part(&self, rest: u32, has_begun: bool, room: u32) -> Option<Part> {
         let whole = if has_begun { LAST_PART } else { WHOLE + self.label };
         if rest.saturating_add(whole) <= room {

@@ -146,7 +146,7 @@ impl Window {
         }
     }
 
-    /// Returns the first burst that begins at `at` or later; [`Window::bursts`] if there is none.
+    /// Returns the first burst that begins at `at` or later. [`Window::bursts`] if all begin earlier.
     pub fn burst_from(&self, at: Time) -> u32 {
         let since = at.saturating_since(self.starts).as_ps();
         if self.random.is_some() {

@@ -20,8 +20,8 @@
 //! 4. gives the size and the terminals of the plan ([`SlottedMedium::plan_bytes`], [`SlottedMedium::planned`]) to the
 //!    forward link that carries plans ([`TdmMedium::announce`]), if there is one.
 //!
-//! Between two superframes a link serves its queue lazily: [`Packer::offer`] tells when the burst with the last part of
-//! a packet ends, or that the rest of the packet waits for later windows. [`Packer::resume`] goes on with this packet
+//! Between two superframes a link serves its queue lazily: [`Packer::offer`] returns the end of the burst with the last
+//! part of a packet, or the rest of the packet that waits for later windows. [`Packer::resume`] goes on with this packet
 //! after the next [`Packer::open`]. The bytes that wait include [`Packer::rest`].
 //!
 //! The simulator decides about the loss of each burst with data in the closure of `offer`: the window has the threshold

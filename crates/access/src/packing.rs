@@ -29,7 +29,7 @@ pub enum Loss {
     Down(Time),
 }
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packed {
     /// All its parts are in bursts.
@@ -46,7 +46,7 @@ pub enum Packed {
     },
 }
 
-/// Counts of what a packer did, in bursts and bytes. Padding is `used` - `carried` - `headers`.
+/// Counts of a packer, in bursts and bytes. Padding is `used` - `carried` - `headers`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packing {
     /// Bursts with data.
@@ -59,7 +59,7 @@ pub struct Packing {
     pub headers: u64,
 }
 
-/// Position of a terminal in its windows, and the packet of which a part has left.
+/// Position of a terminal in its windows, and its packet that waits for a later one.
 #[derive(Clone, Debug, Default)]
 pub struct Packer {
     windows: [Option<Window>; WINDOWS_MAX],
@@ -93,21 +93,21 @@ impl Packer {
         self.counts
     }
 
-    /// Forgets the packet of which a part has left, and all windows. Returns the loss of its parts so far.
+    /// Forgets the packet that waits, and all windows. Returns the loss of its parts so far.
     pub fn reset(&mut self) -> Option<Loss> {
         let lost = self.lost;
         *self = Self { counts: self.counts, ..Self::default() };
         lost
     }
 
-    /// Packs the next packet, which came at `now`, into bursts that begin at `now` or later. `fate` tells whether a
-    /// burst is lost. It is called once for each burst that gets data.
+    /// Packs the next packet, which came at `now`, into bursts that begin at `now` or later. `fate` returns the
+    /// loss of a burst. It is called once for each burst that gets data.
     pub fn offer(&mut self, now: Time, bytes: u32, fate: impl FnMut(&Window, u32) -> Option<Loss>) -> Packed {
         (self.rest, self.has_begun, self.lost) = (bytes, false, None);
         self.pack(now, fate)
     }
 
-    /// Goes on with the packet of which a part, or all, waits.
+    /// Goes on with the packet that waits, wholly or in part.
     pub fn resume(&mut self, now: Time, fate: impl FnMut(&Window, u32) -> Option<Loss>) -> Packed {
         self.pack(now, fate)
     }

@@ -1,4 +1,4 @@
-//! Reports of the signal: when terminals measure, and what the gateway chooses from reports.
+//! Reports of the signal: instants of measurements, and choices of the gateway.
 
 use crate::adaptation::{Adaptation, Choice};
 use crate::modcods::{Modcod, MODCODS};
@@ -31,7 +31,7 @@ impl Measurements {
 #[derive(Clone, Debug)]
 pub struct Reported {
     choice: Choice,
-    /// Reports under way: the instant from which each is in use, and its signal.
+    /// Reports under way: the start of the use of each, and its signal.
     coming: VecDeque<(Time, f64)>,
 }
 

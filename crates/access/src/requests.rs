@@ -1,11 +1,11 @@
-//! What a terminal asks for: rates (RBDC) and volumes (VBDC) of DVB-RCS2, in the units of ETSI EN 301 545-2.
+//! Requests of terminals: rates (RBDC) and volumes (VBDC) of DVB-RCS2, in the units of ETSI EN 301 545-2.
 //!
 //! With Q bytes waiting, overhead h, arrival rate A and I bytes under way to the terminal, a terminal asks for
 //!
 //! - the rate A + max(0, h Q - A `evaluation` - I) / `drain` - `constant`,
 //! - the volume max(0, h Q - I - asked).
 //!
-//! Bytes are under way if they were asked for less than R ago: requests take R to their grants. The windows of the
+//! Bytes are under way if their request is younger than R, the time from a request to its grant. The windows of the
 //! superframe that starts are part of them, because the queue has not been served into these windows yet.
 
 use bentpipe_units::{Duration, Rate};
@@ -44,7 +44,7 @@ const RATE_UNITS: [u64; 4] = [1_000, 4_000, 16_000, 64_000];
 const VOLUME_UNITS: [u64; 4] = [1, 8, 64, 512];
 const UNITS_MAX: u64 = 256;
 
-/// Rounds up to the smallest unit of which 256 suffice; at most 256 of the largest.
+/// Rounds up to the smallest unit that needs a count of 256 or less. The largest value is 256 of the largest unit.
 fn in_units(value: u64, units: [u64; 4]) -> u64 {
     let unit = units.into_iter().find(|unit| value <= UNITS_MAX * unit).unwrap_or(units[3]);
     value.div_ceil(unit).min(UNITS_MAX) * unit
@@ -62,7 +62,7 @@ pub(crate) struct Rules {
     evaluated: usize,
     /// Superframes from a request to its grant, R / T.
     pub(crate) round: u64,
-    /// Superframes after which a rate is sent again.
+    /// Superframes after which a rate is renewed.
     renewal: u64,
     persistence: u64,
 }

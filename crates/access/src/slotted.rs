@@ -23,9 +23,9 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// Bytes in a burst of each terminal.
 #[derive(Clone, Debug)]
 enum Bursts {
-    /// By waveform: one for all, or adapted to each signal.
+    /// Payload of a waveform: one for all, or adapted to each signal.
     Waveforms { length: BurstLength, fixed: Option<Waveform>, acm: Adaptation },
-    /// The same for all.
+    /// Equal payloads.
     Fixed(u32),
 }
 
@@ -55,13 +55,13 @@ impl Bursts {
 enum Asks {
     /// In bursts, control slots and random bursts.
     InBursts,
-    /// In room of their own in each superframe.
+    /// In separate room in each superframe.
     Always,
-    /// None: the controller sees the queues.
+    /// No requests: the controller sees the queues.
     Never,
 }
 
-/// What a terminal sent to the controller in a superframe.
+/// Report of a terminal to the controller in a superframe.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     terminal: u32,
@@ -99,9 +99,9 @@ pub struct SlottedMedium {
     to_grant: u64,
     /// Superframes without a burst after which the controller measures a terminal.
     silence: u64,
-    /// By superframe modulo u, what left in it.
+    /// Messages that left in each superframe, modulo u.
     messages: Vec<Vec<Message>>,
-    /// By superframe modulo v + 1, its plan.
+    /// Plan of each superframe, modulo v + 1.
     plans: Vec<Plan>,
     last_plan: usize,
     opened: Vec<u32>,
@@ -400,7 +400,7 @@ impl SlottedMedium {
             let bursts = bytes.div_ceil(u64::from(payload)).min(64) as u32;
             let bursts = contention.send_data(n, bursts, choice);
             has_data = bursts > 0;
-            // What leaves now needs no grant.
+            // Bytes that leave now need no grant.
             backlog = backlog.saturating_sub(u64::from(bursts) * u64::from(payload));
         }
         let request = member.asking.due(&self.rules, superframe, backlog, demand.arrived)?;

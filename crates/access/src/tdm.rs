@@ -80,7 +80,7 @@ const QUANTUM_BYTES: f64 = 1500.0;
 struct Receiver {
     reported: Reported,
     weight: f64,
-    /// What it may still send in its turn, in bytes or symbols.
+    /// Rest of its turn, in bytes or symbols.
     deficit: f64,
     is_waiting: bool,
     /// Whether its turn has begun.

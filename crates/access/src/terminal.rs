@@ -1,9 +1,9 @@
-//! Terminals: what they may ask for, their state at the start of a superframe, and counts.
+//! Terminals: their access, their state at the start of a superframe, and counts.
 
 use crate::random::RandomUse;
 use bentpipe_units::Rate;
 
-/// What a terminal may ask for.
+/// Capacity that a terminal has, and may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Constant rate (CRA).
@@ -30,14 +30,14 @@ impl Default for Access {
 pub struct Terminal {
     /// Name of the link, which addresses its random numbers.
     pub name: String,
-    /// What it may ask for.
+    /// Its access.
     pub access: Access,
 }
 
 /// State of a terminal at the start of a superframe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
-    /// Bytes that wait, with the rest of a packet of which a part has left.
+    /// Bytes that wait, with the rest of a packet that has left in part.
     pub backlog: u64,
     /// Bytes that came since the last superframe.
     pub arrived: u64,

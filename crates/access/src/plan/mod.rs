@@ -46,7 +46,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Drops requests that are no longer valid.
+    /// Drops lapsed requests.
     fn lapse(&mut self, superframe: u64) {
         if superframe >= self.rate_until {
             (self.rate, self.rate_credit, self.is_new) = (0, 0, false);

@@ -127,7 +127,7 @@ fn plans_come_first() {
     assert!(medium.next_frame(frame.ends, &mut queues).is_none());
 }
 
-/// Below the weakest modulation, packets wait until a report says better. A frame above the signal is lost.
+/// Below the weakest modulation, packets wait for a better report. A frame above the signal is lost.
 #[test]
 fn a_terminal_waits_below_the_weakest_modulation() {
     let mut medium = TdmMedium::new(&settings(Share::Bits), [(1, -5.0)].into_iter());

@@ -139,7 +139,7 @@ fn requests_by_aloha_are_lost_and_repeated() {
     assert_mean("CRDSA", &waits, 572.0);
 }
 
-/// The first packet of a run: constant capacity and control slots stand from the start.
+/// The first packet of a run: constant capacity and control slots are there from the start.
 #[test]
 fn capacity_that_nobody_asks_for_stands_from_the_start() {
     let mut lab = Lab::new(SlottedMedium::mf_tdma(&medium(), &terminals(1, constant(64)), 1), 1, ES_N0);

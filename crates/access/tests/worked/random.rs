@@ -54,8 +54,8 @@ fn simulate(slots: u32, copies: u32, load: f64, number: Number, blocks: u32) -> 
     (1.0 - f64::from(read) / f64::from(sent), f64::from(read) / f64::from(slots) / f64::from(blocks))
 }
 
-/// A row of the table: slots and copies; for Poisson and for fixed numbers the load with a loss of 1e-2, and the peak of
-/// the throughput; the load of the peak.
+/// A row of the table. `load` has a loss of 1e-2, `peak` is the throughput at its peak: for Poisson and for fixed numbers.
+/// `at` is the load of the peak.
 struct Row {
     slots: u32,
     copies: u32,

@@ -97,8 +97,8 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Asserts that a row is met: means within 5 % and the rounding of the table; the quantile within a
-/// superframe; the share within 0.025, since it follows the load, which differs by 4 % between seeds.
+/// Asserts that a row is met: means within 5 % and the rounding of the table, the quantile within a
+/// superframe, the share within 0.025. The share follows the load, which differs by 4 % between seeds.
 fn assert_row(row: &Row, seed: u64, end: f64) {
     let seen = run(&row.medium, row.access, seed, end);
     let name = row.name;
