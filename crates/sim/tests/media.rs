@@ -34,7 +34,10 @@ const PROPAGATION: f64 = 0.25;
 /// Time from a request to its grant, 21 superframes, in s.
 const R: f64 = 21.0 * T;
 
-fn run(text: &str, sets: &[(&str, &str)]) -> RunResult {
+/// Overrides: key and value.
+type Sets<'a> = &'a [(&'a str, &'a str)];
+
+fn run(text: &str, sets: Sets<'_>) -> RunResult {
     let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     let read = from_toml(text, "access", &sets).unwrap_or_else(|problems| panic!("{problems}"));
     let mut network = Network::build(&read.scenario, read.scenario.seed);
@@ -86,7 +89,7 @@ fn datagrams_above_the_constant_rate_queue_for_what_does_not_fit() {
 }
 
 /// The time from sending a packet of 40 B to the end of its burst, of an idle terminal: mean and 95 % quantile.
-fn idle_wait(access: &str, medium: &[(&str, &str)]) -> [f64; 2] {
+fn idle_wait(access: &str, medium: Sets<'_>) -> [f64; 2] {
     let count = 240;
     let mut times = String::new();
     for n in 0..count {
@@ -110,7 +113,7 @@ fn the_first_packet_of_an_idle_terminal_waits_as_its_access_says() {
     let each_fourth = ("medium.up.control_interval", "'106 ms'");
     let rate = "{ rate_based = '1 Mbit/s' }";
     let data = "{ volume_based = true, random = 'data' }";
-    let cases: [(&str, &[(&str, &str)], f64); 9] = [
+    let cases: [(&str, Sets<'_>, f64); 9] = [
         ("{ constant = '64 kbit/s' }", &[], T / 2.0 + BURST),
         // A slot in every second superframe.
         ("{ constant = '16 kbit/s' }", &[], T + BURST),

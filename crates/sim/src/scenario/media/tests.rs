@@ -25,7 +25,10 @@ to = "gateway"
 count = 2
 "#;
 
-fn with(sets: &[(&str, &str)], replace: (&str, &str)) -> Result<crate::scenario::Resolved, String> {
+/// Overrides: key and value.
+type Sets<'a> = &'a [(&'a str, &'a str)];
+
+fn with(sets: Sets<'_>, replace: (&str, &str)) -> Result<crate::scenario::Resolved, String> {
     let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     from_toml(&TEXT.replace(replace.0, replace.1), "m.toml", &sets).map_err(|problems| problems.to_string())
 }
@@ -45,7 +48,7 @@ fn what_is_read_is_written_back() {
 #[test]
 fn contradictions_are_refused_where_they_are() {
     let access = "link.user.reverse.access";
-    let cases: &[(&[(&str, &str)], &str, &str)] = &[
+    let cases: &[(Sets<'_>, &str, &str)] = &[
         (&[("link.user.reverse.rate", "'1 Mbit/s'")], "link.user.reverse.rate excludes medium", "rate or medium"),
         (
             &[("link.user.reverse.coding", "{ kind = 'convolutional' }")],
