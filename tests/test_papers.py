@@ -44,7 +44,11 @@ RECORDED = Path(__file__).with_name("papers")
 ALL, BLESS = (bool(os.environ.get(name)) for name in ("BENTPIPE_ALL", "BLESS"))
 SAMPLE = ("BEEN-09", "BEEN-22", "GEO-17", "GEO-29", "HSWA-05", "HSWA-07", "REF-25", "TIMER-12", "TIMER-37")
 """Claims that are measured even if their digests have not changed."""
-SOURCES = [path for crate in ("orbit", "sim", "tcp", "units") for path in (ROOT / "crates" / crate).glob("src/**/*.rs")]
+SOURCES = [
+    path
+    for crate in ("access", "orbit", "sim", "tcp", "units")
+    for path in (ROOT / "crates" / crate).glob("src/**/*.rs")
+]
 STORES = Path(os.environ["BENTPIPE_STORES"]) if "BENTPIPE_STORES" in os.environ else None
 CLAIMS = ROOT.parent / "shared" / "specs" / "claims.md"
 PREFIXES = {
