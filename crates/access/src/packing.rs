@@ -25,6 +25,8 @@ pub enum Loss {
     Collision,
     /// A signal below the threshold of the waveform.
     Outage,
+    /// A link that is down from this instant on.
+    Down(Time),
 }
 
 /// Fate of a packet.
@@ -91,9 +93,11 @@ impl Packer {
         self.counts
     }
 
-    /// Forgets the packet that waits, and all windows.
-    pub fn reset(&mut self) {
+    /// Forgets the packet that waits, and all windows. Returns the loss of its parts so far.
+    pub fn reset(&mut self) -> Option<Loss> {
+        let lost = self.lost;
         *self = Self { counts: self.counts, ..Self::default() };
+        lost
     }
 
     /// Packs the next packet, which came at `now`, into bursts that begin at `now` or later. `fate` returns the
@@ -110,8 +114,23 @@ impl Packer {
 
     /// Returns the opening of the next window in which a packet that comes at `now` begins: `now` if it is open.
     pub fn opening(&self, now: Time) -> Option<Time> {
-        let windows = self.windows.iter().flatten().skip(self.window);
+        let windows = self.windows.iter().flatten();
         windows.filter(|window| window.burst_from(now) < window.bursts()).map(|window| window.opens().max(now)).next()
+    }
+
+    /// Returns the start of the first burst from `now` on that has room for the begin of a packet.
+    pub fn begins(&self, now: Time) -> Option<Time> {
+        let mut windows = self.windows.iter().enumerate().skip(self.window);
+        windows.find_map(|(index, window)| {
+            let window = (*window)?;
+            let current = if index == self.window { self.burst } else { 0 };
+            let bursts = current.max(window.burst_from(now))..window.bursts();
+            let room = |burst: u32| match self.room {
+                Some(room) if (index, burst) == (self.window, self.burst) => room,
+                _ => window.payload().saturating_sub(if burst == 0 { REQUEST } else { 0 }),
+            };
+            bursts.into_iter().find(|burst| room(*burst) > FIRST_PART).map(|burst| window.begin(burst))
+        })
     }
 
     fn pack(&mut self, now: Time, mut fate: impl FnMut(&Window, u32) -> Option<Loss>) -> Packed {
@@ -131,7 +150,12 @@ impl Packer {
                 continue;
             };
             if self.room.is_none() {
-                self.loss = if window.is_lost(self.burst) { Some(Loss::Collision) } else { fate(&window, self.burst) };
+                let loss = fate(&window, self.burst);
+                self.loss = match loss {
+                    Some(Loss::Down(_)) => loss,
+                    _ if window.is_lost(self.burst) => Some(Loss::Collision),
+                    loss => loss,
+                };
                 self.counts.bursts += 1;
                 self.counts.used += u64::from(window.payload());
                 self.counts.headers += u64::from(reserved.min(window.payload()));

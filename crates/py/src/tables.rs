@@ -24,6 +24,9 @@ pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound
     tables.set_item("transfers", table(py, &result.transfers)?)?;
     tables.set_item("datagrams", table(py, &result.datagrams)?)?;
     tables.set_item("probes", table(py, &result.probes)?)?;
+    tables.set_item("media", table(py, &result.media)?)?;
+    tables.set_item("terminals", table(py, &result.terminals)?)?;
+    tables.set_item("modcods", table(py, &result.modcods)?)?;
     tables.set_item("summary", table(py, &result.summary)?)?;
     tables.set_item("series", series)?;
     tables.set_item("events", table(py, &result.events)?)?;
@@ -197,6 +200,9 @@ pub(crate) fn dictionary() -> Value {
         "transfers": columns(dictionary::TRANSFERS),
         "datagrams": columns(dictionary::DATAGRAMS),
         "probes": columns(dictionary::PROBES),
+        "media": columns(dictionary::MEDIA),
+        "terminals": columns(dictionary::TERMINALS),
+        "modcods": columns(dictionary::MODCODS),
         "summary": columns(dictionary::SUMMARY),
         "series": Value::Array(series.collect()),
         "events": columns(dictionary::EVENTS),

@@ -7,7 +7,7 @@
 //! # Order of events
 //!
 //! Events are ordered by (time, rank, tie-breaker, index). Ranks: links deliver before nodes wake up, nodes before
-//! flows and endpoints, and these before the sampler runs. Events of one source are first come, first served.
+//! flows and endpoints, and these before the sampler runs. Media wake up among the nodes. Events of one source are first come, first served.
 //!
 //! The *tie-breaker* is a hash of the source's name and the instant. Ties are frequent, because equal links pace all
 //! senders of a bottleneck to the same slots. Any fixed order would always give the same sender the last place in a
@@ -18,7 +18,7 @@
 //! index only decides between equal tie-breakers. Ends of connections that open during the run have tie-breakers from
 //! the flow's name and the connection's ordinal, not from their slot.
 
-use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
+use crate::ids::{EndpointId, FlowId, LinkId, MediumId, NodeId};
 use bentpipe_units::{Stream, Time};
 
 /// Source of events, in order of rank. Flows and endpoints share a rank.
@@ -28,6 +28,8 @@ pub(crate) enum Source {
     Link(LinkId),
     /// A node's middleboxes wake up.
     Node(NodeId),
+    /// A superframe of a medium starts. Media share the rank of nodes.
+    Medium(MediumId),
     /// A flow's application wakes up.
     Flow(FlowId),
     /// An end of a connection wakes up.
@@ -46,6 +48,8 @@ pub(crate) struct Schedule {
     nodes: Vec<u32>,
     /// Leaf of each flow, or [`NONE`].
     flows: Vec<u32>,
+    /// Leaf of each medium.
+    media: Vec<u32>,
     sampler: usize,
     /// First leaf behind those of links.
     first_other: usize,
@@ -81,7 +85,7 @@ impl Leaf {
     fn new(source: Source, leaf: usize, salt: u32) -> Self {
         let rank: u64 = match source {
             Source::Link(_) => 0,
-            Source::Node(_) => 1,
+            Source::Node(_) | Source::Medium(_) => 1,
             Source::Flow(_) | Source::Endpoint(_) => 2,
             Source::Sampler => 3,
         };
@@ -110,6 +114,7 @@ impl Schedule {
         links: impl Iterator<Item = &'a str>,
         nodes: impl Iterator<Item = (&'a str, bool)>,
         flows: impl Iterator<Item = (&'a str, bool)>,
+        media: impl Iterator<Item = &'a str>,
         sessions: usize,
     ) -> Self {
         let mut leaves = Vec::new();
@@ -128,10 +133,12 @@ impl Schedule {
         let flows = (0..).map(FlowId::new).zip(flows);
         let flows = flows.map(|(flow, (name, wakes))| if wakes { add(Source::Flow(flow), name, "flow") } else { NONE });
         let flows = flows.collect();
+        let media = (0..).map(MediumId::new).zip(media);
+        let media = media.map(|(medium, name)| add(Source::Medium(medium), name, "medium")).collect();
         let sampler = add(Source::Sampler, "", "sampler") as usize;
         let first_endpoint = leaves.len();
         let [links, others] = [&leaves[..first_other], &leaves[first_other..]].map(Tree::of);
-        let mut schedule = Self { links, others, leaves, nodes, flows, sampler, first_other, first_endpoint };
+        let mut schedule = Self { links, others, leaves, nodes, flows, media, sampler, first_other, first_endpoint };
         schedule.grow(schedule.leaves.len() + 2 * sessions);
         schedule
     }
@@ -199,6 +206,7 @@ impl Schedule {
         match source {
             Source::Link(link) => link.index(),
             Source::Node(node) => self.nodes[node] as usize,
+            Source::Medium(medium) => self.media[medium] as usize,
             Source::Flow(flow) => self.flows[flow] as usize,
             Source::Endpoint(end) => self.first_endpoint + end.index(),
             Source::Sampler => self.sampler,
@@ -292,7 +300,8 @@ mod tests {
     }
 
     fn order(names: &[&'static str], entries: &[(u64, Source)]) -> Vec<Source> {
-        let mut schedule = Schedule::new(names.iter().copied(), [("n", true)].into_iter(), std::iter::empty(), 1);
+        let mut schedule =
+            Schedule::new(names.iter().copied(), [("n", true)].into_iter(), std::iter::empty(), std::iter::empty(), 1);
         schedule.begin(0, [1, 2]);
         entries.iter().for_each(|&(ps, source)| schedule.set(source, Time::from_ps(ps)));
         std::iter::from_fn(|| {
@@ -322,7 +331,13 @@ mod tests {
     /// Growth keeps all plans, and later sources find their places.
     #[test]
     fn the_schedule_grows_while_it_runs() {
-        let mut schedule = Schedule::new(["a"].into_iter(), [("n", false)].into_iter(), [("f", true)].into_iter(), 1);
+        let mut schedule = Schedule::new(
+            ["a"].into_iter(),
+            [("n", false)].into_iter(),
+            [("f", true)].into_iter(),
+            std::iter::empty(),
+            1,
+        );
         schedule.set(link(0), Time::from_ps(50));
         for slot in 0..40 {
             schedule.begin(slot, [1, 2]);

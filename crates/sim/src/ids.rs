@@ -69,6 +69,8 @@ ids! {
     NodeId;
     /// One direction of a link.
     LinkId;
+    /// Medium that links share.
+    MediumId;
     /// Flow.
     FlowId;
     /// One direction of a flow, whose packets follow one route. Flow `n` has index 2 n from its sender and 2 n + 1

@@ -9,6 +9,7 @@ mod determinism;
 mod ends;
 mod erasure;
 mod explicit;
+mod media;
 mod middleboxes;
 mod notices;
 mod ns2;

@@ -110,7 +110,10 @@ fn run(name: &str, text: &str, sets: &[(&str, &str)]) -> RunResult {
 }
 
 fn try_run(name: &str, text: &str, sets: &[(&str, &str)]) -> Result<RunResult, Problems> {
-    let names: Vec<String> = SERIES.iter().map(|series| format!("{:?}", series.column.name)).collect();
+    // Without a medium, its series have no rows.
+    let of_media = ["modcod", "granted_bps", "requested_bps", "backlog_bytes"];
+    let names = SERIES.iter().map(|series| series.column.name).filter(|name| !of_media.contains(name));
+    let names: Vec<String> = names.map(|name| format!("{name:?}")).collect();
     let series = format!("[{}, \"events\"]", names.join(", "));
     let sets = [sets, &[("record.series", &series)]].concat();
     let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();

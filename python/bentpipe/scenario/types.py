@@ -3695,6 +3695,52 @@ class HopRateFile(_HopRateFileRequired, total=False):
     column: str
     every: str
 
+
+class Access(TypedDict, total=False):
+    """Capacity of a terminal in its medium.
+
+    constant :
+        Rate that the terminal has without asking (CRA). Default: "0 bit/s".
+
+    rate_based :
+        Limit of the rate that it has and may ask for together (CRA and RBDC). Default: "0 bit/s".
+
+    volume_based :
+        Whether it asks for the bytes that wait (VBDC). Default: false.
+
+    weight :
+        Share in a phase of the plan that is short of slots. Default: 1.
+
+    random :
+        Use of random access. Default: `"requests"` if the medium has random access, else `"none"`.
+    """
+
+    constant: str
+    rate_based: str
+    volume_based: bool
+    weight: int
+    random: Literal["none", "requests", "data"]
+
+_HopEsN0TableRequired = TypedDict(
+    "_HopEsN0TableRequired",
+    {
+        "points": List[Union[Tuple[str, str], List[str]]],
+    },
+)
+
+
+class HopEsN0Table(_HopEsN0TableRequired, total=False):
+    """A signal that changes in steps.
+
+    points :
+        Pairs of instant and level, increasing in time, the first at 0 s. Each holds until the next.
+
+    every :
+        Period after which the points repeat. Default: no repetition; the last point holds.
+    """
+
+    every: str
+
 _SpreadUniformRequired = TypedDict(
     "_SpreadUniformRequired",
     {
@@ -4310,26 +4356,6 @@ class Interleave(_InterleaveRequired, total=False):
     codeword: str
     corrects: str
 
-_CodingConvolutionalEbN0TableRequired = TypedDict(
-    "_CodingConvolutionalEbN0TableRequired",
-    {
-        "points": List[Union[Tuple[str, str], List[str]]],
-    },
-)
-
-
-class CodingConvolutionalEbN0Table(_CodingConvolutionalEbN0TableRequired, total=False):
-    """A signal that changes in steps.
-
-    points :
-        Pairs of instant and level, increasing in time, the first at 0 s. Each holds until the next.
-
-    every :
-        Period after which the points repeat. Default: no repetition; the last point holds.
-    """
-
-    every: str
-
 _CodingConvolutionalRequired = TypedDict(
     "_CodingConvolutionalRequired",
     {
@@ -4348,14 +4374,14 @@ class CodingConvolutional(_CodingConvolutionalRequired, total=False):
         Mean number of bits in a burst of errors that the decoder leaves. Default: 5.
     """
 
-    eb_n0: Union[str, CodingConvolutionalEbN0Table]
+    eb_n0: Union[str, HopEsN0Table]
     burst: int
 
 _CodingLdpcRequired = TypedDict(
     "_CodingLdpcRequired",
     {
         "kind": Literal["ldpc"],
-        "eb_n0": Union[str, CodingConvolutionalEbN0Table],
+        "eb_n0": Union[str, HopEsN0Table],
     },
 )
 
@@ -4416,7 +4442,7 @@ _CodingDvbS2Required = TypedDict(
     "_CodingDvbS2Required",
     {
         "kind": Literal["dvb-s2"],
-        "es_n0": Union[str, CodingConvolutionalEbN0Table],
+        "es_n0": Union[str, HopEsN0Table],
     },
 )
 
@@ -4864,6 +4890,15 @@ class Direction(TypedDict, total=False):
     delay :
         Propagation delay of this direction.
 
+    medium :
+        Medium that the link shares with others. It replaces `rate`.
+
+    access :
+        Capacity of the link in its medium of kind `mf-tdma`.
+
+    es_n0 :
+        Energy per symbol over noise density on a link in a medium.
+
     jitter :
         Variable delays in addition to the propagation delay, one or several, which add up.
 
@@ -4894,6 +4929,9 @@ class Direction(TypedDict, total=False):
 
     rate: Union[str, HopRatePoints, HopRateFile]
     delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
+    medium: str
+    access: Access
+    es_n0: Union[str, HopEsN0Table]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
@@ -4910,6 +4948,15 @@ class Hop(TypedDict, total=False):
 
     rate :
         Bit rate, constant or variable.
+
+    medium :
+        Medium that the link shares with others. It replaces `rate`.
+
+    access :
+        Capacity of the link in its medium of kind `mf-tdma`.
+
+    es_n0 :
+        Energy per symbol over noise density on a link in a medium.
 
     jitter :
         Variable delays in addition to the propagation delay, one or several, which add up.
@@ -4952,6 +4999,9 @@ class Hop(TypedDict, total=False):
     """
 
     rate: Union[str, HopRatePoints, HopRateFile]
+    medium: str
+    access: Access
+    es_n0: Union[str, HopEsN0Table]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
@@ -5415,6 +5465,171 @@ class Sky(_SkyRequired, total=False):
     on_board: Literal["router", "bent-pipe", "processing"]
     middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxCache, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "cache", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
+
+class WaveformChoice(TypedDict, total=False):
+    """Choice of the waveform by the signal: down immediately, up when the signal has been strong enough for some time.
+
+    margin :
+        Margin of the measured signal above a threshold. Default: "1 dB".
+
+    hysteresis :
+        Further margin to go up. Default: "0.3 dB".
+
+    hold :
+        Consecutive measurements with that margin. Default: 3.
+    """
+
+    margin: str
+    hysteresis: str
+    hold: int
+
+
+class BackOff(TypedDict):
+    """Random back-off: with this probability a terminal waits before it sends.
+
+    probability :
+        Probability that it waits.
+
+    time :
+        Time that it waits.
+    """
+
+    probability: Union[str, float]
+    time: str
+
+
+class HighLoad(TypedDict):
+    """Back-off while the offered load of the last second exceeds a limit.
+
+    load :
+        Offered load, in bursts per slot.
+
+    probability :
+        Probability that a terminal waits.
+
+    time :
+        Time that it waits.
+    """
+
+    load: float
+    probability: Union[str, float]
+    time: str
+
+
+class RandomAccess(TypedDict, total=False):
+    """Random access in contention slots (CRDSA): a burst is sent in several slots of a block, and the receiver removes the copies of each burst that it reads.
+
+    carriers :
+        Number of carriers with contention slots. Default: 1.
+
+    copies :
+        Copies of each burst. 1: slotted ALOHA. Default: 3.
+
+    iterations :
+        Rounds in which the receiver removes copies. Default: 16.
+
+    per_block :
+        Bursts of a terminal in a block, at most. Default: 3.
+
+    in_a_row :
+        Blocks that a terminal may use one after the other. Default: 4.
+
+    rest :
+        Blocks that it then leaves out. Default: 2.
+
+    back_off :
+        Back-off before a block.
+
+    high_load :
+        Back-off under high load.
+    """
+
+    carriers: int
+    copies: int
+    iterations: int
+    per_block: int
+    in_a_row: int
+    rest: int
+    back_off: BackOff
+    high_load: HighLoad
+
+_MediumMfTdmaRequired = TypedDict(
+    "_MediumMfTdmaRequired",
+    {
+        "kind": Literal["mf-tdma"],
+        "symbol_rate": str,
+        "carriers": int,
+        "controller": str,
+    },
+)
+
+
+class MediumMfTdma(_MediumMfTdmaRequired, total=False):
+    """Time slots on several carriers, granted by a plan per superframe: the return link of DVB-RCS2.
+
+    symbol_rate :
+        Symbol rate of one carrier.
+
+    carriers :
+        Number of carriers. A terminal sends on one at a time.
+
+    controller :
+        Node that reads the requests and makes the plans.
+
+    superframe :
+        Superframe: time between two plans. Default: "26.5 ms".
+
+    bursts :
+        Length of all bursts. Default: "short".
+
+    control_delay :
+        Time from a plan to the moment when it is sent. Default: "10 ms".
+
+    control_interval :
+        Time between the slots in which each terminal may send a request, rounded up to superframes. Default: "1 s".
+
+    evaluation :
+        Window over which a terminal measures the rate of its arrivals. Default: "100 ms".
+
+    drain :
+        Time in which a request for a rate wants to empty the backlog. Default: "100 ms".
+
+    overhead :
+        Factor on the bytes asked for, since encapsulation adds to them. Default: 1.1.
+
+    persistence :
+        Life of a request at the controller. Default: "1.1 s".
+
+    free :
+        Owners of slots that no request covers. Default: "none".
+
+    acm :
+        Choice of the waveform by the signal.
+
+    waveform :
+        Constant waveform instead: its number, 3 to 12 for short bursts and 13 to 22 for long ones. Default: adaptive (`acm`).
+
+    losses :
+        Losses of bursts as a function of the signal. Default: "step".
+
+    random :
+        Random access on some of the carriers. Default: none.
+    """
+
+    superframe: str
+    bursts: Literal["short", "long"]
+    control_delay: str
+    control_interval: str
+    evaluation: str
+    drain: str
+    overhead: float
+    persistence: str
+    free: Literal["none", "asking", "all"]
+    acm: WaveformChoice
+    waveform: int
+    losses: Literal["step", "slope", "waterfall"]
+    random: RandomAccess
+
 _LinkRequired = TypedDict(
     "_LinkRequired",
     {
@@ -5437,10 +5652,19 @@ class Link(_LinkRequired, total=False):
         Number of links that the entry creates, with 1, 2, ... for `{n}` in `from`, `to` and the name. Names without `{n}` get the number as a suffix. Default: one link without a number.
 
     rate :
-        Bit rate, constant or variable. Required here or in both directions.
+        Bit rate, constant or variable. Required here or in both directions, except in a medium.
 
     delay :
         Propagation delay of one direction, constant or variable. Required here or in both directions.
+
+    medium :
+        Medium that the link shares with others. It replaces `rate`. Default: none; the link has its own rate.
+
+    access :
+        Capacity of the link in its medium of kind `mf-tdma`.
+
+    es_n0 :
+        Energy per symbol over noise density on a link in a medium.
 
     jitter :
         Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
@@ -5479,6 +5703,9 @@ class Link(_LinkRequired, total=False):
     count: int
     rate: Union[str, HopRatePoints, HopRateFile]
     delay: Union[str, DirectionDelayPoints, DirectionDelayPass, DirectionDelayFile]
+    medium: str
+    access: Access
+    es_n0: Union[str, HopEsN0Table]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
@@ -6135,7 +6362,7 @@ class Record(TypedDict, total=False):
         Largest number of rows in the table of transfers. Further rows are counted, and the statistics cover all. Default: 100000.
     """
 
-    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "limited_by", "pacing_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "events", "decisions", "losses", "critical_path"]]
+    series: List[Literal["cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "receive_window_bytes", "delivery_rate_bps", "limited_by", "pacing_rate_bps", "goodput_bps", "queue_bytes", "queue_packets", "carried_bps", "modcod", "granted_bps", "requested_bps", "backlog_bytes", "events", "decisions", "losses", "critical_path"]]
     interval: str
     rows_max: int
     transfers_max: int
@@ -6188,7 +6415,7 @@ class Sweep(TypedDict, total=False):
     until: Until
     metrics: List[str]
     against: str
-    tables: List[Literal["flows", "links", "drops", "completions", "transfers", "datagrams", "probes"]]
+    tables: List[Literal["flows", "links", "drops", "completions", "transfers", "datagrams", "probes", "media", "terminals", "modcods"]]
     vary: Dict[str, object]
     together: List[Dict[str, object]]
 
@@ -6257,6 +6484,9 @@ class ScenarioDict(_ScenarioDictRequired, total=False):
     sky :
         Satellites over the nodes that are places on Earth.
 
+    medium :
+        Media that links share, by name.
+
     link :
         Links, by name. Each has two directions.
 
@@ -6287,6 +6517,7 @@ class ScenarioDict(_ScenarioDictRequired, total=False):
     tcp: Tcp
     node: Dict[str, Node]
     sky: Sky
+    medium: Dict[str, MediumMfTdma]
     forwarding: Literal["hop-by-hop", "source-route"]
     at: List[At]
     record: Record

@@ -201,6 +201,53 @@ table! {
 }
 
 table! {
+    /// One row per medium.
+    MEDIA, MediumRow {
+        medium: text, "", "Name of the medium.";
+        granted_bytes: whole, "B", "Bytes in the bursts that links might send, those of random access included. Used and unused bytes add up to it.";
+        used_bytes: whole, "B", "Bytes in bursts with data. Carried, header and padding bytes add up to it.";
+        carried_bytes: whole, "B", "Bytes of packets in bursts.";
+        header_bytes: whole, "B", "Bytes of encapsulation in bursts with data, with the room for requests.";
+        padding_bytes: whole, "B", "Bytes of bursts with data that stayed empty.";
+        unused_bytes: whole, "B", "Bytes in bursts without data.";
+        control_slots: whole, "1", "Slots for requests and reports, without data.";
+        plan_bytes: whole, "B", "Bytes of the plans of the controller.";
+        requests_in_bursts: whole, "1", "Requests in the first burst of a window.";
+        requests_in_control: whole, "1", "Requests in control slots.";
+        requests_in_random: whole, "1", "Requests in bursts of random access.";
+        requests_lost: whole, "1", "Requests that did not reach the controller.";
+        random_bursts: whole, "1", "Bursts of random access.";
+        random_lost: whole, "1", "Bursts of random access that collided and were not read.";
+        grant_wait_mean_s: real, "s", "Mean wait of a packet for its grant: from its arrival at the link to the next opening of a window of the link; 0 if one is open.";
+        grant_wait_p95_s: real, "s", "95 % quantile of the same (upper edge of a bin of at most 1.6 %).";
+        jain: real, "1", "Jain's index of the bytes that the terminals carried: (sum x)^2 / (n sum x^2), 1/n to 1.";
+    }
+}
+
+table! {
+    /// One row per link and direction in a medium.
+    TERMINALS, TerminalRow {
+        link: text, "", "Name of the link with its direction: `NAME.forward`, `NAME.reverse`.";
+        medium: text, "", "Name of its medium.";
+        grant_wait_mean_s: real, "s", "Mean wait of a packet for its grant: from its arrival at the link to the next opening of a window of the link; 0 if one is open.";
+        grant_wait_p95_s: real, "s", "95 % quantile of the same (upper edge of a bin of at most 1.6 %).";
+        granted_bps: real, "bit/s", "8 x bytes in the bursts that the link might send, over the run's duration.";
+        unused_share: real, "1", "Share of these bytes in bursts without data.";
+    }
+}
+
+table! {
+    /// One row per medium and modulation and code that it granted.
+    MODCODS, ModcodRow {
+        medium: text, "", "Name of the medium.";
+        waveform: whole, "1", "Number of the waveform (EN 301 545-2 annex A).";
+        modcod: text, "", "Modulation and code rate.";
+        bursts: whole, "1", "Bursts granted in it.";
+        time_s: real, "s", "Time of these bursts, over all carriers.";
+    }
+}
+
+table! {
     /// One row: the run as a whole.
     SUMMARY, SummaryRow {
         stop: text, "", "Why the run ended: `time-limit`, `completed` (every transfer done) or `interrupted`.";
@@ -247,6 +294,10 @@ series! {
         QueueBytes "queue_bytes", "B", "Waiting bytes, without the packet in transmission.";
         QueuePackets "queue_packets", "1", "Waiting packets, without the packet in transmission.";
         Carried "carried_bps", "bit/s", "Bytes put on the link in the last interval, as a rate.";
+        Waveform "modcod", "1", "Number of the waveform that the controller plans for the link (EN 301 545-2 annex A), in a medium; no row if none fits the signal.";
+        Granted "granted_bps", "bit/s", "Bytes in the bursts that the link might send in the last interval, as a rate, in a medium.";
+        Requested "requested_bps", "bit/s", "Rate that the link asks for beyond its constant rate, in a medium.";
+        Backlog "backlog_bytes", "B", "Bytes that waited when the last superframe started, with the rest of a packet in service, in a medium.";
     }
 }
 
@@ -294,6 +345,7 @@ names! {
     /// Parts of the time of a transfer or datagram.
     PATH_PARTS, pub(crate) PathPart {
         Queue "queue", "", "Waiting in the queue of a link while it sends packets of others.";
+        Access "access", "", "Waiting for a medium: until the next window in which the link may send opens.";
         Transmission "transmission", "", "Sending bytes of the same transfer on a link, one packet after the other.";
         Outage "outage", "", "Waiting for a link that sends nothing: it is down, or it repairs what was damaged.";
         Opening "opening", "", "Propagation and processing of the packets that open a connection.";
@@ -353,6 +405,8 @@ names! {
         NoListener "no-listener", "", "Reached a host whose connection was closed or not yet open.";
         Policy "policy", "", "Dropped on purpose by a middlebox.";
         LinkLoss "link-loss", "", "Lost on a link, by errors that lose packets instead of corrupting them.";
+        AccessCollision "access-collision", "", "In a burst of random access that collided with others and was not read.";
+        AcmOutage "acm-outage", "", "In a burst whose signal was below the threshold of its waveform.";
         PushOut "push-out", "", "Pushed out of a full queue by packets of a higher class, waiting or arriving.";
     }
 }

@@ -20,7 +20,7 @@ use bentpipe_units::{Duration, Stream, Time};
 /// Errors that remain after deinterleaving and decoding.
 #[derive(Clone, Debug)]
 pub(super) struct InterleavedErrors {
-    medium: Medium,
+    medium: ByteChannel,
     code: Code,
     span: Duration,
     losses: Stream,
@@ -34,7 +34,7 @@ pub(super) struct InterleavedErrors {
 
 /// Byte error rates over time.
 #[derive(Clone, Debug)]
-enum Medium {
+enum ByteChannel {
     Steady(f64),
     States { states: TimedStates, rates: [f64; 2] },
     Varying { unit: ErrorUnit, rates: Pieces<f64> },
@@ -51,14 +51,14 @@ impl InterleavedErrors {
     ) -> Option<Self> {
         debug_assert_eq!(errors.is_of_packets(), None, "the scenario refuses it");
         let medium = match errors {
-            Spec::Independent { unit, rate } => Medium::Steady(of_bytes(*unit, *rate)),
+            Spec::Independent { unit, rate } => ByteChannel::Steady(of_bytes(*unit, *rate)),
             Spec::GilbertElliott { unit, stay: Stay::Time { good, bad }, rate_good, rate_bad } => {
                 // The last packet's block is on the air after the end.
                 let states =
                     TimedStates::new(*good, *bad, Stream::new(seed, link, "error/state"), end + interleave.delay());
-                Medium::States { states, rates: [*rate_good, *rate_bad].map(|rate| of_bytes(*unit, rate)) }
+                ByteChannel::States { states, rates: [*rate_good, *rate_bad].map(|rate| of_bytes(*unit, rate)) }
             }
-            Spec::Profile { unit, rates } => Medium::Varying { unit: *unit, rates: Pieces::of(rates) },
+            Spec::Profile { unit, rates } => ByteChannel::Varying { unit: *unit, rates: Pieces::of(rates) },
             // No errors, or errors of packets.
             _ => return None,
         };
@@ -105,7 +105,7 @@ fn of_bytes(unit: ErrorUnit, rate: f64) -> f64 {
     }
 }
 
-impl Medium {
+impl ByteChannel {
     fn rate_at(&mut self, at: Time) -> f64 {
         match self {
             Self::Steady(rate) => *rate,

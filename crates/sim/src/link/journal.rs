@@ -8,6 +8,8 @@ use bentpipe_units::Time;
 pub(crate) struct Service {
     /// The packet, leaving the queue.
     pub(crate) packet: Packet,
+    /// The first instant from its arrival when the link might send: later than the arrival in a medium.
+    pub(crate) opened: Time,
     /// Its departure from the queue.
     pub(crate) start: Time,
     /// Transmission of its first bit: later than `start` if the link was down.

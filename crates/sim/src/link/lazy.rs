@@ -3,6 +3,7 @@
 use super::arq::ArqState;
 use super::counters::LinkCounters;
 use super::error::ErrorProcess;
+use super::granted::{Granted, ServedParts};
 use super::journal::Service;
 use super::outages::Outages;
 use super::plain::{FastPath, Plain};
@@ -15,7 +16,8 @@ use crate::dictionary::Cause;
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
-use crate::spec::{Absence, Effect, Link as Spec, Order, Profile, Waiting};
+use crate::spec::{Absence, Effect, Link as Spec, Medium, Order, Profile, Terminal, Waiting};
+use bentpipe_access::{Demand, Window};
 use bentpipe_units::{Duration, Rate, Time};
 
 /// One direction of a link, served lazily.
@@ -47,6 +49,8 @@ pub(crate) struct LazyLink {
     pub(super) delay: DelayCursor,
     pub(super) arq: Option<Box<ArqState>>,
     pub(super) wire: Wire,
+    /// The state of a link in a medium. Its rate has no effect, and it is never plain or on the fast path.
+    pub(super) granted: Option<Box<Granted>>,
 }
 
 impl LazyLink {
@@ -70,6 +74,7 @@ impl LazyLink {
             wire: Wire::of(spec),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
+            granted: None,
         }
     }
 
@@ -83,6 +88,13 @@ impl LazyLink {
         Self { processing, ..self }
     }
 
+    /// The link in its medium. Call last.
+    pub(crate) fn in_medium(self, spec: &Spec, terminal: &Terminal, medium: &Medium, seed: u64) -> Self {
+        let (name, is_traced) = (spec.name.as_str(), self.wire.has_journal());
+        let granted = Granted::of(terminal, &medium.kind, self.outages.as_deref(), (name, seed), is_traced);
+        Self { granted: Some(Box::new(granted)), ..self }
+    }
+
     /// Makes the link plain if it can be. Its queue must not be read between the instants of samples and changes.
     pub(crate) fn simplified(self, spec: &Spec) -> Self {
         let is_steady = self.outages.is_none() && self.arq.is_none();
@@ -93,6 +105,57 @@ impl LazyLink {
             }
             _ => self,
         }
+    }
+
+    /// Accepts a packet on a link of any kind. Returns the link's next event if it changes.
+    pub(crate) fn accept_any(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
+        match self.with_granted(|granted, link| granted.accept(link, now, packet, losses)) {
+            Some(()) => Some(self.next_event()),
+            None => self.accept(now, packet, losses),
+        }
+    }
+
+    /// Calls `act` with the state of a link in a medium. `None` for other links.
+    fn with_granted<T>(&mut self, act: impl FnOnce(&mut Granted, &mut ServedParts<'_>) -> T) -> Option<T> {
+        let granted = self.granted.as_mut()?;
+        let mut parts = ServedParts {
+            queue: &mut self.queue,
+            ring: &mut self.ring,
+            error: &mut self.error,
+            errors_erase: self.errors_erase,
+            outages: self.outages.as_deref_mut(),
+            delay: &mut self.delay,
+            processing: self.processing.as_deref_mut(),
+            wire: &mut self.wire,
+            free_at: &mut self.free_at,
+            last_arrival: &mut self.last_arrival,
+            counters: &mut self.counters,
+            waits: &mut self.waits,
+        };
+        Some(act(granted, &mut parts))
+    }
+
+    /// The demand of a link in a medium at the start of a superframe.
+    pub(crate) fn demand(&mut self, now: Time, losses: &mut Losses) -> Option<Demand> {
+        self.with_granted(|granted, link| granted.demand(link, now, losses))
+    }
+
+    /// Opens the windows of a superframe on a link in a medium.
+    pub(crate) fn open(&mut self, now: Time, windows: &[Window], losses: &mut Losses) {
+        self.with_granted(|granted, link| granted.open(link, now, windows, losses));
+    }
+
+    /// The next event of a link of any kind: an arrival, or a burst for a waiting packet.
+    pub(crate) fn next_event(&self) -> Time {
+        match &self.granted {
+            Some(granted) if self.ring.len() == 0 => granted.next_service(self.queue.len()),
+            _ => self.next_arrival(),
+        }
+    }
+
+    /// The cause of loss of the erased packet that has just left the ring.
+    pub(crate) fn cause_of_erasure(&mut self) -> Cause {
+        self.granted.as_mut().map_or(Cause::LinkLoss, |granted| granted.take_cause())
     }
 
     /// Accepts a packet at `now`. Returns the arrival of the head if it changes.
@@ -186,7 +249,9 @@ impl LazyLink {
             plain.start_until(now, &mut self.waits);
             return self.settle();
         }
-        self.serve(now, losses);
+        if self.with_granted(|granted, link| granted.serve(link, now, losses)).is_none() {
+            self.serve(now, losses);
+        }
     }
 
     /// Moves packets whose transmission starts by `now` into the ring. No-op on plain links. Idempotent; the only place where
@@ -259,11 +324,15 @@ impl LazyLink {
 
     /// Packets on the link or waiting for it.
     pub(crate) fn len(&self) -> usize {
-        self.ring.len() + self.queue.len()
+        let in_service = self.granted.as_ref().map_or(0, |granted| granted.in_service());
+        self.ring.len() + self.queue.len() + in_service
     }
 
     /// Time busy up to `now`. A packet in transmission counts in part.
     pub(crate) fn busy_ps(&self, now: Time) -> u64 {
+        if let Some(granted) = &self.granted {
+            return granted.busy_ps(now);
+        }
         let unsent = self.free_at.saturating_since(now.max(self.sending_since)).as_ps();
         // After an interruption a link may be ahead of `now` by more than the current transmission.
         self.counters.busy_ps.saturating_sub(unsent) + self.arq.as_ref().map_or(0, |arq| arq.busy_ps(now))
@@ -317,7 +386,10 @@ impl LazyLink {
         }
         self.free_at = finish;
         match self.wire.0.as_mut().and_then(|apart| apart.journal.as_mut()) {
-            Some(journal) => journal.0.push(Service { packet: *packet, start: at, begin, finish, arrival }),
+            Some(journal) => {
+                let opened = packet.at;
+                journal.0.push(Service { packet: *packet, opened, start: at, begin, finish, arrival });
+            }
             None => self.note_fast_path(packet.length()),
         }
         let slot = if self.reorders { self.ring.insert(packet, arrival) } else { self.ring.push(packet) };
@@ -385,7 +457,8 @@ impl LazyLink {
 
     /// The waiting packets, for a middlebox of the node. Call `advance` before.
     pub(crate) fn queue_view(&self, now: Time) -> QueueView {
-        QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending: self.free_at > now }
+        let is_sending = self.free_at > now || self.granted.as_ref().is_some_and(|granted| granted.in_service() > 0);
+        QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending }
     }
 
     /// Moves waiting packets to `left`, for a middlebox of the node. Call `advance` before.

@@ -13,6 +13,7 @@ mod counters;
 mod crossing;
 mod downtime;
 mod error;
+mod granted;
 mod hybrid;
 mod interleave;
 mod jitter;
@@ -31,6 +32,7 @@ mod tests;
 mod wire;
 
 pub(crate) use downtime::Downtime;
+pub(crate) use granted::GrantCounts;
 pub(crate) use journal::Service;
 pub(crate) use lazy::LazyLink;
 pub(crate) use plain::Crossing;

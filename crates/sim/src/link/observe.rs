@@ -1,11 +1,13 @@
 //! Rows, samples and services of a link for the record.
 
+use super::granted::GrantCounts;
 use super::journal::{Journal, Service};
 use super::lazy::LazyLink;
 use super::queue::Discipline;
 use crate::dictionary::{LinkRow, LinkSeries};
 use crate::record::{ratio, Sample};
-use bentpipe_units::Time;
+use bentpipe_access::Waveform;
+use bentpipe_units::{Rate, Time};
 
 impl LazyLink {
     /// Adds a journal of all services. The link is then never plain, and its packets never take the fast path.
@@ -51,6 +53,21 @@ impl LazyLink {
             LinkSeries::QueueBytes => Sample::Value(self.backlog().1 as f64),
             LinkSeries::QueuePackets => Sample::Value(self.backlog().0 as f64),
             LinkSeries::Carried => Sample::Bytes(self.counters().carried_bytes),
+            LinkSeries::Waveform | LinkSeries::Granted | LinkSeries::Requested | LinkSeries::Backlog => {
+                self.granted.as_ref().map_or(Sample::None, |granted| granted.sample(series))
+            }
+        }
+    }
+
+    /// The counts of a link in a medium.
+    pub(crate) fn grants(&self) -> Option<GrantCounts> {
+        self.granted.as_ref().map(|granted| granted.counts())
+    }
+
+    /// Notes the plan of its medium for the link, for samples.
+    pub(crate) fn note_plan(&mut self, waveform: Option<Waveform>, requested: Rate) {
+        if let Some(granted) = &mut self.granted {
+            granted.note_plan(waveform, requested);
         }
     }
 

@@ -161,6 +161,7 @@ fn each_series_of_a_link_has_its_own_value() {
     let value = |series| match link.sample(series) {
         Sample::Value(value) => (value, 0),
         Sample::Bytes(bytes) => (f64::NAN, bytes),
+        Sample::None => (f64::NAN, 0),
     };
     assert_eq!(value(LinkSeries::QueueBytes), (2000.0, 0));
     assert_eq!(value(LinkSeries::QueuePackets), (2.0, 0));

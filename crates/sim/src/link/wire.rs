@@ -1,7 +1,9 @@
 //! The size of packets on a link: frames and fragments.
 
-use super::journal::Journal;
+use super::journal::{Journal, Service};
+use crate::packet::Packet;
 use crate::spec::{Frames, Link as Spec, Mtu, Oversize};
+use bentpipe_units::Time;
 
 /// Bytes of a packet on the link.
 #[derive(Clone, Debug)]
@@ -21,6 +23,18 @@ impl Wire {
         let (frames, cuts) = (spec.framing.frames(), spec.mtu.filter(|mtu| mtu.oversize == Oversize::Fragment));
         let apart = Apart { frames, mtu: cuts, journal: None };
         Self((frames.is_some() || cuts.is_some()).then(|| Box::new(apart)))
+    }
+
+    /// Whether the link has a journal.
+    pub(super) fn has_journal(&self) -> bool {
+        self.0.as_ref().is_some_and(|apart| apart.journal.is_some())
+    }
+
+    /// Adds a service to the journal, if the link has one.
+    pub(super) fn note(&mut self, packet: Packet, [opened, start, begin, finish, arrival]: [Time; 5]) {
+        if let Some(journal) = self.0.as_mut().and_then(|apart| apart.journal.as_mut()) {
+            journal.0.push(Service { packet, opened, start, begin, finish, arrival });
+        }
     }
 
     #[inline(always)]

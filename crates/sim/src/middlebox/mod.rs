@@ -110,7 +110,7 @@ registry! {
     /// Removes obsolete acknowledgements from the queue in front of a slow link (RFC 3449 §5.2.1).
     "ack-filter" => AckFilter(AckFilter, AckFilterConfig) in "acks/filter.rs", |filter| vec![Reads, Passes(filter.direction)];
     /// Limits the window in returning acknowledgements to the capacity of link and path, in proportion to round trips (Taleb, Kato and Nemoto 2006).
-    "refwa" => Refwa(Refwa, RefwaConfig) in "window/refwa.rs", |_| vec![Reads, BothWays];
+    "refwa" => Refwa(Refwa, RefwaConfig) in "window/refwa.rs", |_| vec![Reads, BothWays, LinkRate];
     /// Limits the window in returning acknowledgements by the free room of a queue (Kalampoukas, Varma and Ramakrishnan 2002).
     "ewa" => Ewa(Ewa, EwaConfig) in "window/ewa.rs", |_| vec![Reads, BothWays];
     /// Replaces an acknowledgement of many segments by several, behind a filter or a slow link (RFC 3449 §5.2.3).
@@ -136,9 +136,9 @@ registry! {
     /// Adapts the packet sizes of senders to the corrupted arrivals (DPSM).
     "dpsm" => Dpsm(Dpsm, DpsmConfig) in "reports/dpsm.rs", |_| vec![Corrupted("kind")];
     /// Sets the window change of each sender with XCP (Katabi, Handley and Rohrs 2002).
-    "xcp" => Xcp(Xcp, XcpConfig) in "window/xcp.rs", |_| vec![Reads];
+    "xcp" => Xcp(Xcp, XcpConfig) in "window/xcp.rs", |_| vec![Reads, LinkRate];
     /// Sets one rate for all senders with RCP (Dukkipati 2007).
-    "rcp" => Rcp(Rcp, RcpConfig) in "window/rcp.rs", |_| vec![Reads];
+    "rcp" => Rcp(Rcp, RcpConfig) in "window/rcp.rs", |_| vec![Reads, LinkRate];
     /// One of two middleboxes with an erasure code between them: repair packets, k of n or rateless (RFC 5510, RFC 5053).
     "erasure" => Erasure(Erasure, ErasureConfig) in "coding/erasure.rs", |_| vec![Reads], ErasureConfig::unsuitable;
     /// One of two middleboxes that compress TCP headers on the links between them (RFC 1144, RFC 2507, RFC 6846).

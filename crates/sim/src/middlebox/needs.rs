@@ -18,6 +18,8 @@ pub(crate) enum Need {
     Corrupted(&'static str),
     /// A flow ends at the node.
     FlowEnd,
+    /// The links out of the node have rates: none is in a medium.
+    LinkRate,
     /// The next node of a route has the satellite's part of BEEN.
     BeenSatellite,
 }

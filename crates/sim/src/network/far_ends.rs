@@ -32,6 +32,8 @@ pub(super) enum Behind {
     Node,
     /// A link with several feeders, all plain. Packets wait in this inbox.
     Inbox(u32),
+    /// A node, over a link in a medium. Each packet has its own event.
+    Medium,
     /// Packets with trails, for critical paths. Each has its own event.
     Traced,
 }
@@ -43,7 +45,7 @@ impl FarEnd {
         match self.behind {
             Behind::Chain => true,
             Behind::End => arrives,
-            Behind::Choice | Behind::Node | Behind::Inbox(_) | Behind::Traced => false,
+            Behind::Choice | Behind::Node | Behind::Medium | Behind::Inbox(_) | Behind::Traced => false,
         }
     }
 }
@@ -83,8 +85,10 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
             ends[from] &= to.is_none() && is_own(path);
         }
     });
-    for (far_end, (relays, ends)) in far_ends.iter_mut().zip(relays.into_iter().zip(ends)) {
+    let behind = scenario.links.iter().zip(relays.into_iter().zip(ends));
+    for (far_end, (link, (relays, ends))) in far_ends.iter_mut().zip(behind) {
         far_end.behind = match (relays, ends) {
+            _ if link.terminal.is_some() => Behind::Medium,
             (true, _) if far_end.is_asked => Behind::Choice,
             (true, _) => Behind::Chain,
             (false, true) => Behind::End,

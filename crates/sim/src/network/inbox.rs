@@ -288,7 +288,7 @@ mod tests {
     fn packets_come_out_in_the_order_in_which_links_deliver() {
         let names = ["a", "b", "c", "d", "e"];
         let none = std::iter::empty;
-        let schedule = Schedule::new(names.into_iter(), none(), none(), 0);
+        let schedule = Schedule::new(names.into_iter(), none(), none(), std::iter::empty(), 0);
         let routes = Routes::along(5);
         let order = Order { routes: &routes, schedule: &schedule };
         let blank = Packet::new(&Segment::default(), &Origin::of(EndpointId::opener(0), 0), &mut Bodies::default());

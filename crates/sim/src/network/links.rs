@@ -26,6 +26,7 @@ impl Network {
             Behind::Chain | Behind::Choice => self.bounds.horizon.max(self.now),
             Behind::End if self.now < self.bounds.horizon => self.bounds.horizon,
             Behind::Node | Behind::End => return self.deliver_one(index, far_end),
+            Behind::Medium => return self.deliver_granted(index, far_end),
             Behind::Traced => return self.deliver_traced(index),
         };
         self.run_ahead(index, far_end, until);
@@ -135,7 +136,7 @@ impl Network {
         } else if packet.is_truncated() {
             Cause::Outage
         } else if packet.is_erased() {
-            Cause::LinkLoss
+            self.links[index].cause_of_erasure()
         } else {
             return self.ends_corrupted(self.far_ends[index], packet);
         };
@@ -228,6 +229,7 @@ impl Network {
     fn enter(&mut self, at: Time, link: LinkId, behind: Behind, packet: &mut Packet) {
         match behind {
             Behind::Inbox(inbox) => return self.enter_inbox(at, link, inbox as usize, packet),
+            Behind::Medium => return self.enter_granted(at, link, packet),
             Behind::Traced => return self.enter_traced(at, link, packet),
             Behind::Chain | Behind::End | Behind::Choice | Behind::Node => {}
         }
@@ -248,6 +250,42 @@ impl Network {
         let order = Order { routes: &self.routes, schedule: &self.schedule };
         if self.inboxes[inbox].insert(self.now, packet, order) {
             self.expect(inbox, Some((packet.at, link)));
+        }
+    }
+
+    /// Moves the head of a link's ring to its node, or serves the queue of a link in a medium.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn deliver_granted(&mut self, index: LinkId, far_end: FarEnd) {
+        let link = &mut self.links[index];
+        link.advance(self.now, &mut self.losses);
+        let front = link.front(self.now).copied();
+        if front.is_some() {
+            link.drop_front();
+        }
+        self.schedule.set_next(self.links[index].next_event());
+        if !self.losses.is_empty() {
+            self.count_losses(index);
+        }
+        let Some(mut packet) = front else { return };
+        if packet.is_damaged() && self.ends_at(index, &packet) {
+            return;
+        }
+        if far_end.is_asked {
+            return self.enter_node(far_end.node, &mut packet);
+        }
+        self.forward(far_end.node, &mut packet);
+    }
+
+    /// Offers a packet to a link in a medium.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn enter_granted(&mut self, at: Time, link: LinkId, packet: &Packet) {
+        if let Some(at) = self.links[link].accept_any(at, packet, &mut self.losses) {
+            self.schedule.set(Source::Link(link), at);
+        }
+        if !self.losses.is_empty() {
+            self.count_losses(link);
         }
     }
 

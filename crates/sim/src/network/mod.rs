@@ -7,6 +7,7 @@ mod ends;
 mod far_ends;
 mod inbox;
 mod links;
+mod media;
 mod mtu;
 mod nodes;
 mod ports;
@@ -31,12 +32,17 @@ use changes::Changes;
 use critical::CriticalPaths;
 use far_ends::{far_ends, inboxes, Behind, FarEnd};
 use inbox::Inbox;
+#[cfg(test)]
+pub(crate) use media::planned;
+use media::MediumState;
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
 use nodes::{NodeState, Turns};
 pub use ports::{Delivered, Lost, PortId, Refused, Taken};
 pub use real::RealPackets;
-pub(crate) use results::{assemble, names, notes_of_functions, Ledger, RunEnd};
+#[cfg(test)]
+pub(crate) use results::MediumGrants;
+pub(crate) use results::{add_media, assemble, names, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
 use std::sync::Arc;
 pub use trouble::{Failure, Trouble};
@@ -58,6 +64,7 @@ pub struct Network {
     /// Packets on their way to links with several feeders.
     inboxes: Vec<Inbox>,
     nodes: Vec<NodeState>,
+    media: Vec<MediumState>,
     routes: Routes,
     /// Changes that are still due.
     changes: Changes,
@@ -148,6 +155,7 @@ impl Network {
                 scenario.links.iter().map(|link| link.name.as_str()),
                 scenario.nodes.iter().zip(&boxes).map(|(node, boxes)| (node.name.as_str(), !boxes.is_empty())),
                 scenario.flows.iter().zip(&traffic.flows).map(|(flow, state)| (flow.name.as_str(), state.can_wake())),
+                scenario.media.iter().map(|medium| medium.name.as_str()),
                 traffic.hosts.slots(),
             ),
             now: Time::ZERO,
@@ -158,6 +166,7 @@ impl Network {
             far_ends,
             inboxes,
             nodes: node_states(scenario, boxes),
+            media: media::states(scenario, seed),
             routes,
             changes: Changes::of(scenario),
             traffic,
@@ -173,6 +182,7 @@ impl Network {
             scenario: Arc::clone(scenario),
         };
         network.change();
+        network.arm_media();
         network.carry_out_tasks(Time::ZERO);
         for flow in FlowId::all(network.traffic.flows.len()) {
             network.rearm_flow(flow);
@@ -298,6 +308,8 @@ impl Network {
         let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
         self.trace_end();
         let mut result = assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder);
+        let grants: Vec<_> = self.media.iter().map(|medium| medium.grants(&self.links)).collect();
+        add_media(&mut result, &self.scenario, &grants, now);
         if let Some(paths) = &self.observers.critical {
             result.series.push((critical::SERIES.to_owned(), paths.table(&names(&self.scenario))));
         }
@@ -324,6 +336,7 @@ impl Network {
         match source {
             Source::Link(link) => self.deliver(link),
             Source::Node(node) => self.wake_node(node),
+            Source::Medium(medium) => self.wake_medium(medium),
             Source::Flow(flow) => self.wake_flow(flow),
             Source::Endpoint(endpoint) => self.wake_endpoint(endpoint),
             Source::Sampler => self.sample(),
@@ -331,10 +344,12 @@ impl Network {
     }
 
     /// Sets the horizon: links may run ahead up to the next sample, change, or the end of the run. That end is known once a
-    /// flow is established that neither completes nor gives up. With ports or observers, nothing runs ahead.
+    /// flow is established that neither completes nor gives up. With ports, observers or media, nothing runs
+    /// ahead.
     fn update_horizon(&mut self) {
         self.bounds.gate = self.bounds.end.min(self.changes.before_next());
-        let is_known = self.traffic.is_endless && self.ports.is_empty() && !self.observers.is_any;
+        let is_known =
+            self.traffic.is_endless && self.ports.is_empty() && !self.observers.is_any && self.media.is_empty();
         self.bounds.horizon = if is_known { self.bounds.gate.min(self.recorder.next_wakeup()) } else { Time::ZERO };
     }
 
@@ -342,6 +357,7 @@ impl Network {
     #[inline(never)]
     fn sample(&mut self) {
         self.advance_links();
+        self.note_plans();
         let links = |series| self.links.iter().map(move |link| link.sample(series));
         self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
         self.update_horizon();
@@ -396,11 +412,15 @@ fn links(scenario: &Scenario, seed: u64, acts: impl Fn(NodeId) -> bool, traced: 
     let link = |((id, spec), time): ((LinkId, &crate::spec::Link), _)| {
         let link = LazyLink::new(spec, seed, end).toward_host(Processing::new(time, seed, &spec.name));
         let link = if traced { link.with_journal() } else { link };
-        match absences.remove(&id) {
+        let link = match absences.remove(&id) {
             Some(absences) => link.with_absences(spec, &absences, seed, end),
             // Middleboxes read the queues of their node.
-            None if acts(spec.from) || traced => link,
+            None if acts(spec.from) || traced || spec.terminal.is_some() => link,
             None => link.simplified(spec),
+        };
+        match &spec.terminal {
+            Some(terminal) => link.in_medium(spec, terminal, &scenario.media[terminal.medium], seed),
+            None => link,
         }
     };
     links.map(link).collect()
@@ -409,7 +429,8 @@ fn links(scenario: &Scenario, seed: u64, acts: impl Fn(NodeId) -> bool, traced: 
 fn node_states(scenario: &Scenario, boxes: Vec<Vec<AnyMiddlebox>>) -> Vec<NodeState> {
     let mut out = vec![Vec::new(); scenario.nodes.len()];
     for (id, link) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
-        if boxes[link.from].iter().any(Middlebox::watches_queues) {
+        // A link in a medium has no departures one by one.
+        if link.terminal.is_none() && boxes[link.from].iter().any(Middlebox::watches_queues) {
             out[link.from].push(id);
         }
     }

@@ -1,10 +1,11 @@
-//! Middleboxes of a node, and its choice of the next hop.
+//! Middleboxes of a node, its choice of the next hop, and the media, which wake up among the nodes.
 
+use super::media::MediumState;
 use super::routes::Routes;
 use super::{Failure, Network, Trouble};
 use crate::dictionary::Cause;
 use crate::engine::Source;
-use crate::ids::{LinkId, NodeId, PathId};
+use crate::ids::{LinkId, MediumId, NodeId, PathId};
 use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outlook, QueueView, HELD_MAX};
 use crate::packet::{Message, Packet, Request, UNROUTED};
@@ -443,6 +444,66 @@ impl Network {
         if due != state.armed {
             state.armed = due;
             self.schedule.set(Source::Node(node), due);
+        }
+    }
+
+    /// Schedules the first superframe of each medium.
+    pub(super) fn arm_media(&mut self) {
+        for medium in MediumId::all(self.media.len()) {
+            self.schedule.set(Source::Medium(medium), self.media[medium].plan.next_wakeup());
+        }
+    }
+
+    /// Starts a superframe: reads the demand of each link, and opens the windows.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wake_medium(&mut self, id: MediumId) {
+        let mut demands = std::mem::take(&mut self.media[id].demands);
+        demands.clear();
+        for terminal in 0..self.media[id].links.len() {
+            let link = self.media[id].links[terminal];
+            let demand = self.links[link].demand(self.now, &mut self.losses);
+            // A link that went down loses its packet in service.
+            if demand.is_some_and(|demand| !demand.is_up) {
+                self.schedule.set(Source::Link(link), self.links[link].next_event());
+            }
+            demands.extend(demand);
+            self.note_served(link);
+        }
+        self.media[id].plan.advance(&demands);
+        self.media[id].demands = demands;
+        for number in 0..self.media[id].plan.opened().len() {
+            let MediumState { plan, links, bursts, .. } = &mut self.media[id];
+            let terminal = plan.opened()[number] as usize;
+            let (link, windows) = (links[terminal], plan.windows(terminal));
+            for window in windows {
+                if let Some(waveform) = window.waveform() {
+                    *bursts.entry(waveform).or_default() += u64::from(window.bursts());
+                }
+            }
+            self.links[link].open(self.now, windows, &mut self.losses);
+            self.schedule.set(Source::Link(link), self.links[link].next_event());
+            self.note_served(link);
+        }
+        self.schedule.set(Source::Medium(id), self.media[id].plan.next_wakeup());
+    }
+
+    /// Notes the plans of the media for their links, before samples.
+    pub(super) fn note_plans(&mut self) {
+        for MediumState { plan, links, .. } in &self.media {
+            for (terminal, &link) in links.iter().enumerate() {
+                self.links[link].note_plan(plan.waveform(terminal), plan.requested(terminal));
+            }
+        }
+    }
+
+    /// Notes the services and losses of a link in a medium.
+    fn note_served(&mut self, link: LinkId) {
+        if self.observers.critical.is_some() {
+            self.trace_services(link);
+        }
+        if !self.losses.is_empty() {
+            self.count_losses(link);
         }
     }
 }

@@ -1,12 +1,17 @@
 //! Builds the tables of a run from its components. Definitions: [`dictionary`](crate::dictionary).
 
-use crate::dictionary::{CompletionRow, DatagramRow, FlowRow, LinkRow, ProbeRow, SummaryRow, Table};
-use crate::link::LazyLink;
+use crate::dictionary::{
+    CompletionRow, DatagramRow, FlowRow, LinkRow, MediumRow, ModcodRow, ProbeRow, SummaryRow, Table, TerminalRow,
+};
+use crate::ids::LinkId;
+use crate::link::{GrantCounts, LazyLink};
 use crate::middlebox::{AnyMiddlebox, Middlebox};
-use crate::record::{ratio, Drops, Names, Recorded, Recorder, RunResult, StopReason};
-use crate::spec::Scenario;
+use crate::record::{ratio, Drops, Histogram, Names, Recorded, Recorder, RunResult, StopReason};
+use crate::spec::{MediumKind, Scenario};
 use crate::traffic::Traffic;
+use bentpipe_access::{MediumCounters, Waveform};
 use bentpipe_units::Time;
+use std::collections::BTreeMap;
 
 /// Packets into and out of the network: sent = delivered + lost + in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,10 +53,82 @@ pub(crate) fn assemble(
         transfers,
         datagrams: DatagramRow::table(traffic.datagram_rows(scenario)),
         probes: ProbeRow::table(traffic.probe_rows(scenario)),
+        media: MediumRow::table([]),
+        terminals: TerminalRow::table([]),
+        modcods: ModcodRow::table([]),
         summary,
         series,
         events,
         notes,
+    }
+}
+
+/// Grants of a medium in a run.
+#[derive(Clone, Debug)]
+pub(crate) struct MediumGrants {
+    /// Counts of the medium.
+    pub(crate) counters: MediumCounters,
+    /// Bursts by waveform.
+    pub(crate) bursts: BTreeMap<Waveform, u64>,
+    /// Counts of its links.
+    pub(crate) links: Vec<(LinkId, GrantCounts)>,
+}
+
+/// Adds the tables of the media, each with its grants, of a run that ended at `at`.
+pub(crate) fn add_media(result: &mut RunResult, scenario: &Scenario, media: &[MediumGrants], at: Time) {
+    let run_s = at.as_secs_f64();
+    let each = || scenario.media.iter().zip(media);
+    result.media = MediumRow::table(each().map(|(medium, grants)| medium_row(&medium.name, grants)));
+    result.terminals = TerminalRow::table(each().flat_map(|(medium, grants)| {
+        grants.links.iter().map(|(link, counts)| TerminalRow {
+            link: &scenario.links[*link].name,
+            medium: &medium.name,
+            grant_wait_mean_s: counts.waits.mean_s(),
+            grant_wait_p95_s: counts.waits.quantile_s(0.95),
+            granted_bps: ratio(counts.granted as f64 * 8.0, run_s),
+            unused_share: ratio((counts.granted - counts.used) as f64, counts.granted as f64),
+        })
+    }));
+    result.modcods = ModcodRow::table(each().flat_map(|(medium, grants)| {
+        let MediumKind::MfTdma(keys) = &medium.kind;
+        let slot_s = keys.grid().slot().as_secs_f64();
+        grants.bursts.iter().map(move |(waveform, &bursts)| ModcodRow {
+            medium: &medium.name,
+            waveform: waveform.id().into(),
+            modcod: waveform.name(),
+            bursts,
+            time_s: bursts as f64 * slot_s,
+        })
+    }));
+}
+
+fn medium_row<'a>(name: &'a str, grants: &MediumGrants) -> MediumRow<'a> {
+    let sum = |of: fn(&GrantCounts) -> u64| grants.links.iter().map(|(_, counts)| of(counts)).sum::<u64>();
+    let (granted, used) = (sum(|counts| counts.granted), sum(|counts| counts.used));
+    let (carried, headers) = (sum(|counts| counts.carried), sum(|counts| counts.headers));
+    let mut waits = Histogram::default();
+    grants.links.iter().for_each(|(_, counts)| waits.merge(&counts.waits));
+    let shares: Vec<f64> = grants.links.iter().map(|(_, counts)| counts.carried as f64).collect();
+    let counters = grants.counters;
+    MediumRow {
+        medium: name,
+        granted_bytes: granted,
+        used_bytes: used,
+        carried_bytes: carried,
+        header_bytes: headers,
+        padding_bytes: used - carried - headers,
+        unused_bytes: granted - used,
+        control_slots: counters.control_slots,
+        plan_bytes: counters.plan_bytes,
+        requests_in_bursts: counters.requests_in_bursts,
+        requests_in_control: counters.requests_in_control,
+        requests_in_random: counters.requests_in_random,
+        requests_lost: counters.requests_lost,
+        random_bursts: counters.random_bursts,
+        random_lost: counters.random_lost,
+        grant_wait_mean_s: waits.mean_s(),
+        grant_wait_p95_s: waits.quantile_s(0.95),
+        jain: jain(&shares),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::critical::SERIES;
 use super::inbox::Inbox;
-use super::{assemble, names, notes_of_functions, Failure, Network, NodeState, RunEnd};
+use super::{add_media, assemble, names, notes_of_functions, Failure, Network, NodeState, RunEnd};
 use crate::ids::LinkId;
 use crate::link::{LazyLink, Losses};
 use crate::record::{LossPlace, LossSize, RunResult, StopReason};
@@ -37,6 +37,8 @@ pub(super) fn so_far(network: &Network) -> Result<RunResult, Failure> {
     ledger.in_flight = (on_links + held) as u64;
     let end = RunEnd { stop: network.stop.unwrap_or(StopReason::Interrupted), at: network.now, ledger };
     let mut result = assemble(&network.scenario, end, &traffic, &links, &drops, recorder);
+    let grants: Vec<_> = network.media.iter().map(|medium| medium.grants(&links)).collect();
+    add_media(&mut result, &network.scenario, &grants, network.now);
     if let Some(paths) = &network.observers.critical {
         let mut paths = paths.clone();
         paths.end_all(&network.scenario, &traffic);

@@ -56,6 +56,12 @@ pub struct RunResult {
     pub datagrams: Table,
     /// One row per probe.
     pub probes: Table,
+    /// One row per medium.
+    pub media: Table,
+    /// One row per link and direction in a medium.
+    pub terminals: Table,
+    /// One row per medium and modulation and code.
+    pub modcods: Table,
     /// One row.
     pub summary: Table,
     /// (name, rows of `time_s`, `flow` or `link`, value) for each recorded series.

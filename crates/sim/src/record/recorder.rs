@@ -44,6 +44,8 @@ pub(crate) enum Sample {
     Value(f64),
     /// Bytes counted so far. Their rate in the last interval is written.
     Bytes(u64),
+    /// No row: the series does not apply.
+    None,
 }
 
 /// Records of the run for the tables.
@@ -261,6 +263,7 @@ impl<S> Track<S, u64> {
     fn sample(&mut self, rows_max: u64, now: Time, interval: Duration, samples: impl IntoIterator<Item = Sample>) {
         for (entity, (sample, last)) in samples.into_iter().zip(&mut self.last).enumerate() {
             let value = match sample {
+                Sample::None => continue,
                 Sample::Value(value) => value,
                 Sample::Bytes(bytes) => {
                     let before = std::mem::replace(last, bytes);

@@ -1,27 +1,34 @@
 //! Converts one direction of a link entry from the notation of the file to that of the engine, and back.
 
 use super::keys::{self, DelayProfile, Errors, Jitters, LinkKeys, OutageKeys, RateProfile};
+use super::media;
 use super::report::{below, path, Report};
 use crate::ids::NodeId;
-use crate::spec::{Coded, Coding, Downtimes, Link, Outage, Profile};
+use crate::spec::{Coded, Coding, Downtimes, Link, Medium, MediumKind, Outage, Profile, Signal, Terminal};
 use bentpipe_units::{Duration, Rate};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Media of the file, by name.
+type Media = BTreeMap<String, MediumKind>;
 
 /// Returns both directions of the link `name`, without names and nodes. Limits of queues in bdp stay open until the
 /// flows over the link are known.
-pub(super) fn both(name: &str, link: &keys::Link, run: Duration, report: &mut Report<'_>) -> [Link; 2] {
-    let mut make = |side, direction| one(|key| path(["link", name, side, key]), direction, run, report);
+pub(super) fn both(name: &str, link: &keys::Link, media: &Media, run: Duration, report: &mut Report<'_>) -> [Link; 2] {
+    let mut make = |side, direction| one(|key| path(["link", name, side, key]), direction, media, run, report);
     [make("forward", &link.forward), make("reverse", &link.reverse)]
 }
 
 fn one(
     path: impl Fn(&'static str) -> Vec<String>,
     direction: &keys::Direction,
+    media: &Media,
     run: Duration,
     report: &mut Report<'_>,
 ) -> Link {
     let keys::Direction { rate, delay, keys } = direction;
-    if rate.is_none() {
+    let (terminal, alone) = media::terminal(media, direction, &path, report).unzip();
+    if rate.is_none() && keys.medium.is_none() {
         let expected = "expected rate, like \"10 Mbit/s\", for the link or for each direction";
         report.key(&path("rate")[..2], "has no rate", expected);
     }
@@ -30,7 +37,7 @@ fn one(
         report.key(&path("delay")[..2], "has no delay", expected);
     }
     let (error, effect) = keys.error.meaning(report, &path("error"));
-    let no_rate = Profile::Constant(Rate::from_bps(0));
+    let no_rate = Profile::Constant(alone.unwrap_or(Rate::from_bps(0)));
     let rate = rate.as_ref().map_or(no_rate, |rate| keys::rate(rate, report, &path("rate")));
     let no_delay = Profile::Constant(Duration::ZERO);
     let delay = delay.as_ref().map_or(no_delay, |delay| keys::delay(delay, report, &path("delay")));
@@ -42,6 +49,7 @@ fn one(
         from: NodeId::new(0),
         to: NodeId::new(0),
         rate,
+        terminal: terminal.map(Box::new),
         delay,
         jitter: jitter.filter(|all| !all.is_empty()).map(Arc::new),
         queue: keys.queue.clone(),
@@ -79,15 +87,19 @@ fn encode(link: &mut Link, coding: Coding, run: Duration, report: &mut Report<'_
 }
 
 /// Returns the keys of a direction.
-pub(super) fn written(link: &Link) -> keys::Direction {
+pub(super) fn written(link: &Link, media: &[Medium]) -> keys::Direction {
     let (rate, delay, error) = match link.coded.as_deref() {
         Some(coded) => (&coded.rate, &coded.delay, &coded.error),
         None => (&link.rate, &link.delay, &link.error),
     };
+    let terminal: Option<&Terminal> = link.terminal.as_deref();
     keys::Direction {
-        rate: Some(RateProfile::of(rate)),
+        rate: Some(RateProfile::of(rate)).filter(|_| terminal.is_none()),
         delay: Some(DelayProfile::of(delay)),
         keys: LinkKeys {
+            medium: terminal.map(|of| media[of.medium].name.clone()),
+            access: terminal.map(|of| of.access),
+            es_n0: terminal.map(|of| Signal::of(&of.es_n0)),
             jitter: link.jitter.as_deref().and_then(|all| Jitters::of(all)),
             queue: link.queue.clone(),
             error: Errors::of(error, link.effect),
@@ -107,5 +119,11 @@ pub(super) fn entries(link: &Link) -> usize {
         Some(Outage { when: Downtimes::Spans { spans, .. }, .. }) => spans.len(),
         _ => 0,
     };
-    link.rate.values().count() + link.delay.values().count() + link.queue.entries() + spans + link.error.entries()
+    let signal = link.terminal.as_ref().map_or(0, |of| of.es_n0.values().count());
+    signal
+        + link.rate.values().count()
+        + link.delay.values().count()
+        + link.queue.entries()
+        + spans
+        + link.error.entries()
 }

@@ -199,10 +199,11 @@ fn have_same_choices(one: &Key, other: &Key) -> bool {
     one.name == other.name && alternatives(item(&one.shape)) == alternatives(item(&other.shape))
 }
 
-/// Returns the shape of the entries of a list, or the shape itself.
+/// Returns the shape of the entries of a list or of choices by name, or the shape itself.
 fn item(shape: &Shape) -> &Shape {
     match shape {
         Shape::List(of, ..) => of,
+        Shape::Named(of) if matches!(**of, Shape::Kinds(..)) => of,
         other => other,
     }
 }
@@ -230,7 +231,10 @@ const PAGES: [&str; 16] = [
 /// Returns the choices of a key in the notation of a scenario.
 fn choices_of_key(key: &Key) -> Vec<(String, Alternative<'_>)> {
     let options = alternatives(item(&key.shape));
-    let name = key.name;
+    let name = match key.shape {
+        Shape::Named(_) => format!("{}.NAME", key.name),
+        _ => key.name.to_owned(),
+    };
     let has_kind = |word: &str| options.iter().any(|option| option.kind() == Some(word));
     let notation = |option: Alternative<'_>| {
         let names: Vec<&str> = option.table()?.keys.as_ref()?.iter().map(|key| key.name).collect();

@@ -20,7 +20,7 @@ pub(super) fn groups(table: &str) -> &'static [Group] {
 
 const FILE: &[Group] = &[
     ("Run", &["title", "duration", "seed", "record"]),
-    ("Network", &["link", "node", "sky", "at", "forwarding"]),
+    ("Network", &["link", "medium", "node", "sky", "at", "forwarding"]),
     ("Traffic", &["flow", "tcp"]),
     ("Experiments", &["case", "sweep", "tune"]),
 ];
@@ -100,6 +100,7 @@ const SKY: &[Group] = &[
 const HOP: &[Group] = &[
     ("Rate and delay", &["rate", "delay", "jitter", "queue", "mtu", "framing"]),
     ("Errors and repair", &["error", "interleave", "coding", "arq", "outage"]),
+    ("Shared access", &["medium", "access", "es_n0"]),
     ("Radio", &["up", "down"]),
     ("Directions", &["forward", "reverse"]),
 ];
@@ -107,6 +108,7 @@ const HOP: &[Group] = &[
 const LINK: &[Group] = &[
     ("Path", &["from", "to", "count", "rate", "delay", "jitter", "queue", "mtu", "framing"]),
     ("Errors and repair", &["error", "interleave", "coding", "arq", "outage"]),
+    ("Shared access", &["medium", "access", "es_n0"]),
     ("Directions", &["forward", "reverse"]),
 ];
 
@@ -119,7 +121,7 @@ const FLOW: &[Group] = &[
 /// Returns the quantity of a string in this format, so that a form can explain it.
 pub(super) fn quantity(format: &str) -> &'static str {
     match format {
-        "duration" | "age" | "give-up" | "stay" | "phase" => "time",
+        "duration" | "age" | "control-interval" | "give-up" | "stay" | "phase" => "time",
         "instant" => "instant",
         "size" | "initial-window" | "initial-ssthresh" | "receive-buffer" | "send-buffer" | "window-size"
         | "queue-limit" => "size",

@@ -27,6 +27,7 @@ mod instances;
 mod json;
 mod keys;
 mod like;
+mod media;
 mod middleboxes;
 mod offered_load;
 mod overrides;

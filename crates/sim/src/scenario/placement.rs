@@ -20,6 +20,7 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
                     Need::Passes(way) => check_way(scenario, id, way, &key, report),
                     Need::Requests => check_asked(scenario, id, &key, report),
                     Need::Corrupted(at) => check_processing(scenario, id, &below(&key, at), report),
+                    Need::LinkRate => check_rates(scenario, id, &key, report),
                     Need::FlowEnd => check_end(scenario, id, &below(&key, "role"), report),
                     Need::BeenSatellite => check_been_gateway(scenario, id, &below(&key, "role"), report),
                 }
@@ -313,6 +314,15 @@ fn check_processing(scenario: &Scenario, id: NodeId, key: &[String], report: &mu
         &message,
         &format!("expected node.{}.kind = \"processing\", or another node of that kind", node.name),
     );
+}
+
+/// Checks that a middlebox that needs the rates of its links is not before a medium.
+fn check_rates(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
+    let shared = scenario.links.iter().filter(|link| link.from == id);
+    let Some((link, terminal)) = shared.filter_map(|link| Some((link, link.terminal.as_ref()?))).next() else { return };
+    let medium = &scenario.media[terminal.medium].name;
+    let message = format!("needs the rate of \"{}\", which is in medium \"{medium}\"", link.name);
+    report.key(&below(key, "kind"), &message, "expected it at a node whose links have a rate");
 }
 
 /// Checks that a middlebox that echoes for receivers is at a node where flows end.

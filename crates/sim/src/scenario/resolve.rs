@@ -11,7 +11,7 @@ use super::queue_limits::{check_queues, set_queues};
 use super::report::{below, path, Report};
 use super::route::{base_rtt, explain, Graph};
 use super::tree::{is_hidden, join};
-use super::{cost, offered_load, placement, timeline};
+use super::{cost, media, offered_load, placement, timeline};
 use crate::ids::{LinkId, NodeId};
 use crate::spec::{App, Combining, Flow, Like, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
 use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
@@ -50,10 +50,11 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     if file.flow.is_empty() {
         report.key(&path(["flow"]), "is empty", "expected at least one flow");
     }
+    media::check(&file.medium, report);
     let directions: BTreeMap<&str, [Link; 2]> = file
         .link
         .iter()
-        .map(|(name, link)| (name.as_str(), direction::both(name, link, file.duration, report)))
+        .map(|(name, link)| (name.as_str(), direction::both(name, link, &file.medium, file.duration, report)))
         .collect();
     let mut transports: BTreeMap<&str, Transport> = BTreeMap::new();
     for (name, flow) in &file.flow {
@@ -87,6 +88,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     check_arq(&made, file, &links, &nodes, report);
     check_mtu(&made, file, &links, &nodes, report);
     check_parallel(&made, &nodes, report);
+    let media = media::resolve(file, &made, &links, &nodes, report);
     let routes = find_routes(file, &flows, &flow_ends, &made, &nodes, report)?;
     let mut made_flows = make_flows(file, (&flows, &flow_ends), &routes, &transports, &made, report);
     offered_load::settle(file, &flows, &mut made_flows, &made, report);
@@ -106,6 +108,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         seed: file.seed,
         nodes: nodes.keys().map(|name| make_node(name, file.node.get(*name), report)).collect(),
         links: made,
+        media,
         flows: made_flows,
         timeline,
         record,

@@ -9,7 +9,7 @@ use super::tree::{is_hidden, split_path, Place, Tree, Value};
 use super::tune::Tune;
 use super::{direction, keys, like, sky, timeline};
 use crate::ids::{LinkId, NodeId};
-use crate::spec::{App, Flow, Framing, Link, NodeKind, Scenario, Timeline};
+use crate::spec::{App, Flow, Framing, Link, Medium, NodeKind, Scenario, Timeline};
 use bentpipe_tcp::cc::{CcConfig, CcKind, CustomCc};
 use bentpipe_tcp::{AutoBuffer, AutoSendBuffer};
 use bentpipe_units::settings::{Fields, Settings, Typed, Value as Written};
@@ -247,8 +247,8 @@ fn is_section(path: &[String], key: &str, value: &Json) -> bool {
     value.is_object()
         && matches!(
             names.as_slice(),
-            ["tcp" | "record" | "node" | "link" | "flow"]
-                | ["node" | "link" | "flow", _]
+            ["tcp" | "record" | "node" | "medium" | "link" | "flow"]
+                | ["node" | "medium" | "link" | "flow", _]
                 | ["tcp", "rto" | "ack"]
                 | ["link", _, "forward" | "reverse"]
                 | ["flow", _, "tcp"]
@@ -335,7 +335,7 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         let mut table = Map::new();
         table.insert("from".into(), scenario.nodes[link.from].name.clone().into());
         table.insert("to".into(), scenario.nodes[link.to].name.clone().into());
-        let (forward, reverse) = (direction(link), direction(&scenario.links[reverse]));
+        let [forward, reverse] = [link, &scenario.links[reverse]].map(|link| direction(link, &scenario.media));
         if forward == reverse {
             table.extend(forward);
         } else {
@@ -374,6 +374,10 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
     });
     let Json::Object(mut document) = document else { return Map::new() };
     // Tables without content are left out, so that digests stay the same.
+    if !scenario.media.is_empty() {
+        let media = scenario.media.iter().map(|medium| (medium.name.clone(), to_json(&medium.kind.write())));
+        document.insert("medium".into(), Json::Object(media.collect()));
+    }
     if scenario.timeline != Timeline::default() {
         document.insert("forwarding".into(), scenario.timeline.forwarding.name().into());
         let tables = at_tables(scenario).into_iter().map(|table| Json::Object(table.keys));
@@ -393,9 +397,9 @@ fn difference(own: &Json, common: &Json) -> Json {
     Json::Object(differing.collect())
 }
 
-fn direction(link: &Link) -> Map<String, Json> {
+fn direction(link: &Link, media: &[Medium]) -> Map<String, Json> {
     let mut table = Fields::default();
-    Settings::write(&direction::written(link), &mut table);
+    Settings::write(&direction::written(link, media), &mut table);
     // A link without framing has no such key, so that digests stay the same.
     if link.framing == Framing::None {
         table.take("framing");

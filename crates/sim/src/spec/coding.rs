@@ -374,7 +374,19 @@ fn x_of_channel(rate: f64) -> f64 {
 }
 
 impl Signal {
-    fn profile(&self, key: &'static str) -> Result<Profile<f64>, Unworkable> {
+    /// Returns the signal with this level over time, in dB.
+    pub(crate) fn of(levels: &Profile<f64>) -> Self {
+        match levels {
+            Profile::Constant(level) => Self::Constant(Level(*level)),
+            Profile::Points { points, period, .. } => {
+                let points = points.iter().map(|(at, level)| (*at, Level(*level))).collect();
+                Self::Points(SignalPoints { points, every: *period })
+            }
+        }
+    }
+
+    /// Returns it over time; `key` is the key that has it.
+    pub(crate) fn profile(&self, key: &'static str) -> Result<Profile<f64>, Unworkable> {
         let SignalPoints { points, every } = match self {
             Self::Constant(level) => return Ok(Profile::Constant(level.0)),
             Self::Points(points) => points,

@@ -6,6 +6,7 @@ mod channel;
 mod coding;
 mod error;
 mod hints;
+mod medium;
 mod notes;
 mod pairs;
 mod queue;
@@ -18,6 +19,7 @@ pub use channel::{Arq, Combining, Downtimes, Interleave, Jitter, Mtu, Order, Out
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
 pub(crate) use coding::{Combiner, SignalOverTime};
 pub use error::{Effect, ErrorModel, ErrorUnit, Stay, MILLIONTHS};
+pub use medium::*;
 pub(crate) use pairs::{FunctionId, FunctionPair, HalfOfPair};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};
@@ -50,6 +52,8 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Links, one direction each: `NAME.forward` and `NAME.reverse`, sorted by name.
     pub links: Vec<Link>,
+    /// Media, sorted by name.
+    pub media: Vec<Medium>,
     /// Flows, sorted by name (natural order: `f2` before `f10`).
     pub flows: Vec<Flow>,
     /// Changes during the run.
@@ -139,8 +143,10 @@ pub struct Link {
     pub from: NodeId,
     /// The receiving node.
     pub to: NodeId,
-    /// Bit rate over time.
+    /// Bit rate over time. In a medium: the largest rate that the link could have alone, for estimates.
     pub rate: Profile<Rate>,
+    /// Its part in a medium, which then decides when it sends.
+    pub terminal: Option<Box<Terminal>>,
     /// Propagation delay over time.
     pub delay: Profile<Duration>,
     /// Varying delays in addition; shared by the instances of an entry.
@@ -181,6 +187,7 @@ impl Link {
             from: NodeId::new(0),
             to: NodeId::new(1),
             rate: Profile::Constant(rate),
+            terminal: None,
             delay: Profile::Constant(delay),
             jitter: None,
             outage: None,

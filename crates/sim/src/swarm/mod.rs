@@ -3,7 +3,9 @@
 
 mod changes;
 mod draw;
+mod happening;
 mod link;
+mod medium;
 mod outlook;
 mod ports;
 mod probe;
@@ -86,13 +88,16 @@ proptest! {
         };
         let (expected, expected_left) = reference::run(&scenario, sketch.seed, probes(), &entering);
         prop_assert_eq!(left, expected_left);
-        prop_assert_eq!(&result.links, &expected.links);
         prop_assert_eq!(&result.drops, &expected.drops);
+        prop_assert_eq!(&result.links, &expected.links);
         prop_assert_eq!(&result.summary, &expected.summary);
         prop_assert_eq!(&result.flows, &expected.flows);
         prop_assert_eq!(&result.transfers, &expected.transfers);
         prop_assert_eq!(&result.datagrams, &expected.datagrams);
         prop_assert_eq!(&result.probes, &expected.probes);
+        prop_assert_eq!(&result.media, &expected.media);
+        prop_assert_eq!(&result.terminals, &expected.terminals);
+        prop_assert_eq!(&result.modcods, &expected.modcods);
         prop_assert_eq!(&result.events, &expected.events);
         for (series, expected) in result.series.iter().zip(&expected.series) {
             prop_assert_eq!(series, expected);
@@ -200,6 +205,7 @@ fn the_swarm_covers_every_outcome() {
         ["completed", "running", "aborted", "time-limit"],
         ["fast_retransmit", "recovery_exit", "timeout", "retransmission"],
         ["established", "zero_window", "transfer", "acked"],
+        ["access-collision", "acm-outage", "push-out", "sent"],
     ]
     .concat();
     for seed in 0..1500 {

@@ -22,7 +22,7 @@ pub(super) struct NaiveOutlook<'a> {
 impl Outlook for NaiveOutlook<'_> {
     fn queue(&mut self, packet: &Packet) -> Option<QueueView> {
         let link = self.routes.link(self.routes.next(self.node, packet)?)?;
-        Some(self.links[link].queue_view())
+        Some(self.links[link].queue_view(self.now))
     }
 
     fn link_of(&mut self, packet: &Packet) -> Option<LinkId> {
@@ -33,7 +33,7 @@ impl Outlook for NaiveOutlook<'_> {
         let (now, spec) = (self.now, &self.scenario.links[link]);
         let link = &self.links[link];
         let (framing, room) = (spec.framing, spec.queue.room());
-        LinkView { rate: link.rate_at(now), framing, room, queue: link.queue_view(), up_at: link.up_at(now) }
+        LinkView { rate: link.rate_at(now), framing, room, queue: link.queue_view(self.now), up_at: link.up_at(now) }
     }
 
     fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {

@@ -3,17 +3,19 @@
 
 use super::draw::Dice;
 use crate::dictionary::{HAPPENINGS, SERIES};
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, MediumId, NodeId};
 use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
 use crate::spec::{
-    App, Arq, Arrivals, Bulk, Catalogue, Coded, Coding, Combining, Datagrams, Downtimes, Effect, ErrorModel, ErrorUnit,
-    Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize,
-    Page, ProbeTimes, Probing, Profile, Queue, QueueLimit, Reader, Record, RequestResponse, Scenario, Signal, Size,
-    Spread, Start, Stay, Wait, WrittenRecords, MILLIONTHS,
+    App, Arq, Arrivals, Bulk, Catalogue, Coded, Coding, Combining, ControlInterval, Datagrams, Downtimes, Effect,
+    ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Medium, MediumKind, MfTdma,
+    Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, ProbeTimes, Probing, Profile, Queue, QueueLimit,
+    RandomAccess, Reader, Record, RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Terminal,
+    TerminalAccess, Wait, WrittenRecords, MILLIONTHS,
 };
+use bentpipe_access::{Free, RandomUse};
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, Feedback, SsthreshRounding};
-use bentpipe_units::settings::{Chance, Fields, Level, Settings};
+use bentpipe_units::settings::{Baud, Chance, Fields, Level, Settings};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -45,7 +47,9 @@ pub(crate) const PROBES: u32 = 4096;
 pub(crate) const FRAMING: u32 = 8192;
 /// An encoder or a compressor at the start of a flow, and its partner at the end.
 pub(crate) const PAIRS: u32 = 16_384;
-pub(crate) const ALL: u32 = 32_767;
+/// A medium that some links share.
+pub(crate) const MEDIA: u32 = 32_768;
+pub(crate) const ALL: u32 = 65_535;
 
 impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
@@ -58,6 +62,7 @@ impl Sketch {
             links.push(self.link(format!("l{index}.forward"), from, to, &base, &mut dice));
             links.push(self.link(format!("l{index}.reverse"), to, from, &base, &mut dice));
         }
+        let media = if self.has(MEDIA, &mut dice) { share(&mut links, &mut dice) } else { Vec::new() };
         let settings = Arc::new(self.tcp(&mut dice));
         let flow = |(index, path)| self.flow(index, path, &links, &settings, &mut dice);
         let flows: Vec<Flow> = (0..self.flows).zip(paths).map(flow).collect();
@@ -88,6 +93,7 @@ impl Sketch {
             nodes: all,
             flows,
             links,
+            media,
             timeline,
             record: Record { series, interval, rows_max: 1_000_000, transfers_max: 1_000_000 },
             notes: Vec::new(),
@@ -134,6 +140,7 @@ impl Sketch {
                 corrects: *dice.pick(&[0, 1, 9]),
             }),
             coded: None,
+            terminal: None,
             arq: (is_up && self.has(ERRORS, dice)).then(|| Arq {
                 retransmissions: 1 + dice.below(3) as u32,
                 order: if dice.below(2) == 0 { Order::InOrder } else { Order::Free },
@@ -239,6 +246,55 @@ impl Sketch {
         config.buffer_growth = *dice.pick(&[BufferGrowth::Twice, BufferGrowth::Linux]);
         config
     }
+}
+
+/// Puts some of the links into a medium, and returns it.
+fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
+    let random =
+        dice.coin().then(|| RandomAccess { carriers: 1, copies: *dice.pick(&[1, 2, 3]), ..RandomAccess::default() });
+    let keys = MfTdma {
+        symbol_rate: Baud(*dice.pick(&[200e3, 536e3, 1e6])),
+        carriers: *dice.pick(&[2, 3, 7]),
+        superframe: *dice.pick(&[Duration::from_millis(20), Duration::from_micros(26_500)]),
+        control_interval: *dice.pick(&[ControlInterval::None, ControlInterval::Every(Duration::from_millis(300))]),
+        free: *dice.pick(&[Free::None, Free::Asking, Free::All]),
+        losses: *dice.pick(&[Losses::Step, Losses::Waterfall]),
+        random,
+        ..MfTdma::named("n0")
+    };
+    for link in links.iter_mut() {
+        if dice.coin() {
+            continue;
+        }
+        let levels = [3.0, 6.0, 9.0, 14.0];
+        let es_n0 = match dice.coin() {
+            true => Profile::Constant(*dice.pick(&levels)),
+            false => {
+                let at = |ms| Time::ZERO + Duration::from_millis(ms);
+                let points = [0, 400, 900].map(|ms| (at(ms), *dice.pick(&levels))).to_vec();
+                Profile::Points { points, linear: false, period: None }
+            }
+        };
+        let uses = match random {
+            Some(_) => *dice.pick(&[RandomUse::None, RandomUse::Requests, RandomUse::Data]),
+            None => RandomUse::None,
+        };
+        let access = TerminalAccess {
+            constant: Rate::from_bps(*dice.pick(&[0, 16_000, 64_000])),
+            rate_based: Rate::from_bps(*dice.pick(&[0, 256_000])),
+            volume_based: dice.coin(),
+            weight: *dice.pick(&[1, 3]),
+            random: Some(uses),
+        };
+        link.terminal = Some(Box::new(Terminal { medium: MediumId::new(0), es_n0, access }));
+        link.rate = Profile::Constant(Rate::from_bps(1_000_000));
+        (link.coded, link.arq, link.interleave, link.framing) = (None, None, None, Framing::None);
+        if matches!(link.error, ErrorModel::Profile { .. }) {
+            link.error = ErrorModel::None;
+        }
+    }
+    let [there, back] = [dice.ms(&[0, 5, 250]), dice.ms(&[0, 5, 250])];
+    vec![Medium { name: "m".to_owned(), kind: MediumKind::MfTdma(keys), controller: NodeId::new(0), there, back }]
 }
 
 /// Keys that belong to another feature.

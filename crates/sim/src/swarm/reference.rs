@@ -4,50 +4,24 @@
 //! It is slow and plain. It shares connections, applications, middleboxes and the recorder with
 //! [`Network`](crate::Network), but neither the schedule nor any part of a link.
 
+use super::happening::{tie_breaker, Happening};
 use super::link::NaiveLink;
+use super::medium::NaiveMedium;
 use super::outlook::NaiveOutlook;
 use super::ports::{Entering, Left, HEADER_LEN};
 use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind, LinkRow};
-use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
+use crate::ids::{EndpointId, FlowId, LinkId, MediumId, NodeId};
 use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
-use crate::network::{assemble, guards, introduce, notes_of_functions, Ledger, RunEnd};
+use crate::network::{add_media, assemble, guards, introduce, notes_of_functions, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
 use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
-use bentpipe_units::{Seq, Stream, Time};
+use bentpipe_units::{Seq, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
-
-/// Events in order of rank. For equal tie-breakers, flows precede ends of connections, and smaller indices precede
-/// larger ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Happening {
-    Sent(LinkId),
-    /// Change of the timeline, by index.
-    Change(usize),
-    Arrival(LinkId),
-    Node(NodeId),
-    Flow(FlowId),
-    End(EndpointId),
-    Sample,
-}
-
-impl Happening {
-    /// Returns the rank. `Sent` is first: a transmission that starts precedes all other events of the same instant.
-    fn rank(self) -> u32 {
-        match self {
-            Self::Sent(_) => 0,
-            Self::Change(_) => 1,
-            Self::Arrival(_) => 2,
-            Self::Node(_) => 3,
-            Self::Flow(_) | Self::End(_) => 4,
-            Self::Sample => 5,
-        }
-    }
-}
 
 /// (instant, rank, tie-breaker, event, order of entry).
 type Entry = Reverse<(Time, u32, u64, Happening, u64)>;
@@ -97,6 +71,7 @@ struct Reference<'a> {
     now: Time,
     links: Vec<NaiveLink>,
     nodes: Vec<Vec<AnyMiddlebox>>,
+    media: Vec<NaiveMedium>,
     /// Links that have sent a packet, until the middleboxes that observe them are notified.
     departed: BTreeSet<LinkId>,
     routes: NaiveRoutes,
@@ -124,6 +99,7 @@ impl<'a> Reference<'a> {
             now: Time::ZERO,
             links: LinkId::all(scenario.links.len()).map(|id| NaiveLink::of(scenario, id, seed)).collect(),
             nodes: scenario.nodes.iter().map(build_node).collect::<Vec<Vec<AnyMiddlebox>>>(),
+            media: NaiveMedium::all(scenario, seed),
             departed: BTreeSet::new(),
             routes: NaiveRoutes::of(scenario),
             left: Vec::new(),
@@ -138,6 +114,7 @@ impl<'a> Reference<'a> {
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
         introduce(scenario, &mut reference.nodes);
+        MediumId::all(scenario.media.len()).for_each(|id| reference.enter(Time::ZERO, Happening::Superframe(id)));
         for (index, (at, _)) in scenario.timeline.changes.iter().enumerate() {
             reference.enter(*at, Happening::Change(index));
         }
@@ -150,10 +127,13 @@ impl<'a> Reference<'a> {
     fn enter(&mut self, at: Time, happening: Happening) {
         let mut ordinal = 0;
         let (name, purpose) = match happening {
-            Happening::Sent(link) | Happening::Arrival(link) => (&self.scenario.links[link].name, "link"),
+            Happening::Sent(link) | Happening::Burst(link) | Happening::Arrival(link) => {
+                (&self.scenario.links[link].name, "link")
+            }
             // In order, before all other events.
             Happening::Change(_) => (&self.scenario.title, "change"),
             Happening::Node(node) => (&self.scenario.nodes[node].name, "node"),
+            Happening::Superframe(medium) => (&self.scenario.media[medium].name, "medium"),
             Happening::Flow(flow) => (&self.scenario.flows[flow].name, "flow"),
             Happening::End(end) => {
                 let session = self.traffic.session(end.slot());
@@ -184,6 +164,13 @@ impl<'a> Reference<'a> {
                     self.enter(self.now, Happening::Node(node));
                 }
             }
+            Happening::Burst(link) => {
+                let mut losses = Losses::new();
+                let arrivals = self.links[link].pack(self.now, &mut losses);
+                self.enter_arrivals(link, arrivals);
+                self.lose_all(link, losses);
+            }
+            Happening::Superframe(medium) => self.begin_superframe(medium),
             Happening::Change(index) => self.change(index),
             Happening::Arrival(link) => self.leave_link(link),
             Happening::Node(node) => {
@@ -195,7 +182,7 @@ impl<'a> Reference<'a> {
                     self.departed.remove(&link);
                     for position in 0..self.nodes[node].len() {
                         if self.nodes[node][position].watches_queues() {
-                            let queue = self.links[link].queue_view();
+                            let queue = self.links[link].queue_view(self.now);
                             self.call(node, position, |middlebox, cx| middlebox.on_departure(link, queue, cx));
                         }
                     }
@@ -219,11 +206,37 @@ impl<'a> Reference<'a> {
             }
             Happening::Flow(_) | Happening::End(_) => {}
             Happening::Sample => {
+                for medium in &self.media {
+                    medium.note_plans(&mut self.links);
+                }
                 let links = |series| self.links.iter().map(move |link| link.sample(series));
                 self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
                 self.enter(self.recorder.next_wakeup(), Happening::Sample);
             }
         }
+    }
+
+    fn enter_arrivals(&mut self, link: LinkId, arrivals: Vec<Time>) {
+        arrivals.into_iter().for_each(|at| self.enter(at, Happening::Arrival(link)));
+    }
+
+    /// Starts a superframe: all demands, then the plan, then the windows.
+    fn begin_superframe(&mut self, id: MediumId) {
+        let (mut demands, members) = (Vec::new(), self.media[id].links.clone());
+        for &link in &members {
+            let mut losses = Losses::new();
+            let (demand, cut) = self.links[link].demand(self.now, &mut losses);
+            demands.push(demand);
+            self.enter_arrivals(link, cut.into_iter().collect());
+            self.lose_all(link, losses);
+        }
+        let next = self.media[id].advance(&demands);
+        for (terminal, &link) in members.iter().enumerate() {
+            let windows = self.media[id].windows(terminal);
+            let begins = self.links[link].open(&windows);
+            begins.into_iter().for_each(|at| self.enter(at, Happening::Burst(link)));
+        }
+        self.enter(next, Happening::Superframe(id));
     }
 
     fn change(&mut self, index: usize) {
@@ -263,7 +276,8 @@ impl<'a> Reference<'a> {
         } else if packet.is_truncated() {
             self.lose(LossPlace::Link(link), &packet, Cause::Outage);
         } else if packet.is_erased() {
-            self.lose(LossPlace::Link(link), &packet, Cause::LinkLoss);
+            let cause = self.links[link].cause_of_erasure();
+            self.lose(LossPlace::Link(link), &packet, cause);
         } else if packet.is_corrupted() && (kind != NodeKind::BentPipe || is_at_host) {
             if is_at_host {
                 self.traffic.on_corrupted(self.now, &packet);
@@ -317,6 +331,11 @@ impl<'a> Reference<'a> {
         // Waiting packets still point to the link: a middlebox may take them out again.
         packet.next = next;
         let mut losses = Losses::new();
+        if self.links[link].is_in_medium() {
+            let arrivals = self.links[link].offer_granted(self.now, packet, &mut losses);
+            self.enter_arrivals(link, arrivals);
+            return self.lose_all(link, losses);
+        }
         let sent = self.links[link].offer(self.now, packet, &mut losses);
         self.enter(sent.unwrap_or(Time::NEVER), Happening::Sent(link));
         self.lose_all(link, losses);
@@ -563,16 +582,10 @@ impl<'a> Reference<'a> {
         let idle: Vec<LazyLink> = self.links.iter().map(carried).collect();
         let mut result = assemble(self.scenario, end, &self.traffic, &idle, &self.drops, self.recorder);
         result.links = LinkRow::table(self.links.iter().map(|link| link.row(self.now)));
+        let grants: Vec<_> = self.media.iter().map(|medium| medium.grants(&self.links)).collect();
+        add_media(&mut result, self.scenario, &grants, self.now);
         let boxes = self.nodes.iter().map(|boxes| &boxes[..]);
         result.notes.extend(notes_of_functions(self.scenario, boxes));
         (result, self.left)
     }
-}
-
-/// Returns the tie-breaker of sources of one rank at one instant, as `engine` and `traffic` define it.
-fn tie_breaker(name: &str, purpose: &str, ordinal: u64, at: Time) -> u64 {
-    let mut stream = Stream::new(0, name, purpose);
-    let salt = if ordinal == 0 { stream.key()[0] } else { stream.at(ordinal) } & 0xffff_ffff;
-    let x = (at.as_ps() ^ salt << 16).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (x ^ x >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> 34
 }

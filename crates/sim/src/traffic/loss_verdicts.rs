@@ -95,6 +95,8 @@ fn is_congestion(cause: Cause) -> bool {
         Cause::QueueOverflow | Cause::EarlyDrop | Cause::ForcedDrop | Cause::PushOut | Cause::Policy => true,
         Cause::BitError
         | Cause::LinkLoss
+        | Cause::AccessCollision
+        | Cause::AcmOutage
         | Cause::Outage
         | Cause::Handover
         | Cause::RouteMissing

@@ -275,7 +275,7 @@ static SIZE: Format = format("size", &quantity::SIZE, |text| said(quantity::size
 static DISTANCE: Format =
     format("distance", &quantity::DISTANCE, |text| said(quantity::DISTANCE.parse(text)).map(drop));
 static ANGLE: Format = format("angle", &quantity::ANGLE, |text| said(quantity::ANGLE.parse(text)).map(drop));
-static BAUD: Format = format("symbol rate", &quantity::BAUD, |text| said(quantity::BAUD.parse(text)).map(drop));
+static BAUD: Format = format("symbol rate", &quantity::BAUD, |text| baud(text).map(drop));
 static PROBABILITY: Format = Format {
     is_number_too: true,
     ..format("probability", &quantity::PROBABILITY, |text| said(quantity::probability(text)).map(drop))
@@ -295,6 +295,17 @@ static LEVEL: Format = Format {
     check: |text| level(text).map(drop),
     is_number_too: false,
 };
+
+/// Reads symbols per second. A bit rate is a frequent mistake, and its message has the same number of symbols.
+fn baud(text: &str) -> Result<u64, String> {
+    said(quantity::BAUD.parse(text)).map_err(|error| match quantity::rate(text) {
+        Ok(rate) => {
+            let symbols = rate.to_string().replace("bit/s", "baud");
+            format!("is not a symbol rate, but counts bits: {symbols} is the symbol rate with this number")
+        }
+        Err(_) => error,
+    })
+}
 
 fn level(text: &str) -> Result<f64, String> {
     match quantity::any(text) {

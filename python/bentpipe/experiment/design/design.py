@@ -216,7 +216,18 @@ class Arms(Design[R]):
         return self._on_day(point.index, self.day(point, replication))
 
 
-KEPT_TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "probes")
+KEPT_TABLES = (
+    "flows",
+    "links",
+    "drops",
+    "completions",
+    "transfers",
+    "datagrams",
+    "probes",
+    "media",
+    "terminals",
+    "modcods",
+)
 """Tables of each run that an experiment can keep."""
 
 

@@ -51,7 +51,20 @@ if TYPE_CHECKING:
     from bentpipe.studio.share import Explored
 
 FORM = "bentpipe run"
-TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "probes", "summary", "events")
+TABLES = (
+    "flows",
+    "links",
+    "drops",
+    "completions",
+    "transfers",
+    "datagrams",
+    "probes",
+    "media",
+    "terminals",
+    "modcods",
+    "summary",
+    "events",
+)
 
 
 class _Table:
@@ -84,6 +97,8 @@ class RunResult(Recorded, Result):
         Flows with several transfers: one row per flow and class of sizes, and one per transfer, up to a limit.
     datagrams, probes : polars.DataFrame
         Flows of datagrams: one row each. Flows of probes: one row per probe.
+    media, terminals, modcods : polars.DataFrame
+        Shared access: one row per medium, one per link in a medium, and one per medium and modulation and code.
     summary : polars.DataFrame
         One row: the run as a whole.
     events : polars.DataFrame
@@ -111,6 +126,9 @@ class RunResult(Recorded, Result):
     transfers = _Table()
     datagrams = _Table()
     probes = _Table()
+    media = _Table()
+    terminals = _Table()
+    modcods = _Table()
     summary = _Table()
     events = _Table()
 
@@ -497,6 +515,9 @@ class RunResult(Recorded, Result):
             "transfers": self.transfers.to_dict(as_series=False),
             "datagrams": self.datagrams.to_dicts(),
             "probes": self.probes.to_dict(as_series=False),
+            "media": self.media.to_dicts(),
+            "terminals": self.terminals.to_dicts(),
+            "modcods": self.modcods.to_dicts(),
             "events": self.events.to_dict(as_series=False),
             "series": {name: table.to_dict(as_series=False) for name, table in self.recorded.items()},
         }

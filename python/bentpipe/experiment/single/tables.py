@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[str] | tuple[str, bytes]]
 """Text, or (NumPy dtype, bytes); NaN is a missing value."""
-LATER = ("probes",)
+LATER = ("probes", "media", "terminals", "modcods")
 """Tables that folders saved by older versions do not have."""
 
 
@@ -35,6 +35,9 @@ class Tables(TypedDict):
     transfers: Columns
     datagrams: Columns
     probes: Columns
+    media: Columns
+    terminals: Columns
+    modcods: Columns
     summary: Columns
     series: dict[str, Columns]
     events: Columns

@@ -38,6 +38,8 @@ CAUSES = {
     "no-listener": "the host did not listen",
     "policy": "a middlebox of the node dropped it",
     "link-loss": "errors of the link",
+    "access-collision": "its burst of random access collided with others",
+    "acm-outage": "the signal was below the threshold of its burst",
     "push-out": "packets of a higher class took the room in its queue",
 }
 CONGESTION = ("queue-overflow", "early-drop", "forced-drop", "push-out", "policy")

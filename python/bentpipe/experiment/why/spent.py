@@ -92,6 +92,8 @@ class TimePart:
             return f"sending its own bytes on {self.where}"
         if self.part == "outage":
             return f"waiting for {self.where}, which sent nothing"
+        if self.part == "access":
+            return f"waiting for grants on {self.where}"
         if self.part == "middlebox":
             return f"held by a middlebox at {self.where}"
         if self.part == "way":

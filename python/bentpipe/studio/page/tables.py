@@ -14,7 +14,19 @@ if TYPE_CHECKING:
     from bentpipe.studio.page.session import Session
     from bentpipe.studio.page.view import View
 
-TABLES = ("flows", "links", "drops", "completions", "transfers", "datagrams", "probes", "summary")
+TABLES = (
+    "flows",
+    "links",
+    "drops",
+    "completions",
+    "transfers",
+    "datagrams",
+    "probes",
+    "media",
+    "terminals",
+    "modcods",
+    "summary",
+)
 TIMED = ("transfers",)
 """Tables whose rows have a time in the run."""
 SHORT = "({value}) => (typeof value === 'number' && !Number.isInteger(value) && String(+value.toPrecision(6))) || value"

@@ -207,12 +207,12 @@ impl Network {
     pub(super) fn deliver_traced(&mut self, index: LinkId) {
         let far_end = self.far_ends[index];
         let link = &mut self.links[index];
-        link.serve(self.now, &mut self.losses);
+        link.advance(self.now, &mut self.losses);
         let front = link.front(self.now).copied();
         if front.is_some() {
             link.drop_front();
         }
-        self.schedule.set_next(self.links[index].next_arrival());
+        self.schedule.set_next(self.links[index].next_event());
         self.trace_services(index);
         self.count_losses(index);
         let Some(mut packet) = front else { return };
@@ -245,14 +245,14 @@ impl Network {
                 paths.links[index].offer(PacketKey::of(packet), trail);
             }
         }
-        if let Some(at) = self.links[index].accept(at, packet, &mut self.losses) {
+        if let Some(at) = self.links[index].accept_any(at, packet, &mut self.losses) {
             self.schedule.set(crate::engine::Source::Link(index), at);
         }
         self.trace_services(index);
         self.count_losses(index);
     }
 
-    fn trace_services(&mut self, index: LinkId) {
+    pub(super) fn trace_services(&mut self, index: LinkId) {
         let services = self.links[index].take_services();
         let Some(paths) = &mut self.observers.critical else { return };
         for service in services {

@@ -78,7 +78,7 @@ impl LinkTrails {
 
     fn sent_trail(&mut self, link: LinkId, offered: Trail, service: &Service) -> Trail {
         let (trip, offered_at) = (offered.trip, offered.at);
-        let mut trail = self.waited(link, offered, service.start);
+        let mut trail = self.waited(link, offered, service);
         trail.trip = trip;
         trail.spend(service.begin, PathShare::on(PathPart::Outage, link));
         trail.spend(service.finish, PathShare::on(PathPart::Transmission, link));
@@ -92,7 +92,9 @@ impl LinkTrails {
     /// The trail of a packet whose transmission starts now. If another packet of its transfer was sent while it waited, the
     /// trail leads to that packet. An earlier offer would have saved the time of packets of others in between: by that share
     /// the trail leads back along the packet's own path.
-    fn waited(&self, link: LinkId, mut offered: Trail, start: Time) -> Trail {
+    fn waited(&self, link: LinkId, mut offered: Trail, service: &Service) -> Trail {
+        let start = service.start;
+        offered.spend(service.opened.min(start), PathShare::on(PathPart::Access, link));
         let own = self.latest.get(&offered.story).filter(|(_, before)| before.at > offered.at);
         let Some((before_at, before)) = own else {
             self.wait(link, &mut offered, start);

@@ -3,7 +3,7 @@
 use super::sweep::{Case, Sweep, Tune};
 use super::{App, At, Link, Sky, Tcp};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::{Forwarding, NodeKind, Reader, Record, Start};
+use crate::spec::{Forwarding, MediumKind, NodeKind, Reader, Record, Start};
 use bentpipe_units::{settings, Duration, Time};
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ settings! {
         node: BTreeMap<String, Node> = BTreeMap::new();
         /// Satellites over the nodes that are places on Earth.
         sky: Option<Sky>;
+        /// Media that links share, by name.
+        medium: BTreeMap<String, MediumKind> = BTreeMap::new();
         /// Links, by name. Each has two directions.
         link: BTreeMap<String, Link>;
         /// Flows, by name.

@@ -1,7 +1,7 @@
 //! Tables of links and of their directions.
 
 use super::{DelayProfile, Errors, Jitters, OutageKeys, RateProfile};
-use crate::spec::{Arq, Coding, Framing, Interleave, LimitOrKind, Mtu, Queue, QueueLimit};
+use crate::spec::{Arq, Coding, Framing, Interleave, LimitOrKind, Mtu, Queue, QueueLimit, Signal, TerminalAccess};
 use bentpipe_units::settings;
 use bentpipe_units::settings::{Include, Overrides};
 
@@ -16,7 +16,8 @@ settings! {
         /// Number of links that the entry creates, with 1, 2, ... for `{n}` in `from`, `to` and the name. Names without
         /// `{n}` get the number as a suffix. Default: one link without a number.
         count: Option<u32>, [1, 1_000_000];
-        /// Bit rate, constant or variable. Required here or in both directions.
+        /// Bit rate, constant or variable. Required here or in both directions, except in a
+        /// medium.
         rate: Option<RateProfile>;
         /// Propagation delay of one direction, constant or variable. Required here or in both directions.
         delay: Option<DelayProfile>;
@@ -46,6 +47,12 @@ settings! {
     /// Keys of a link, of its directions and of the links of a sky.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct LinkKeys {
+        /// Medium that the link shares with others. It replaces `rate`. Default: none; the link has its own rate.
+        medium: Option<String> = None;
+        /// Capacity of the link in its medium of kind `mf-tdma`.
+        access: Option<TerminalAccess> = None;
+        /// Energy per symbol over noise density on a link in a medium.
+        es_n0: Option<Signal> = None;
         /// Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
         jitter: Option<Jitters> = None;
         /// Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's

@@ -21,6 +21,12 @@ words! {
         "datagrams" => Datagrams,
         /// One row per probe.
         "probes" => Probes,
+        /// One row per medium.
+        "media" => Media,
+        /// One row per link and direction in a medium.
+        "terminals" => Terminals,
+        /// One row per medium and modulation and code that it granted.
+        "modcods" => Modcods,
     }
 }
 

@@ -147,11 +147,12 @@ fn between(mut link: Tree, from: &str, to: &str, delay: Tree) -> Tree {
     link
 }
 
-/// Sets the default rates of a link without a rate.
+/// Sets the default rates of a link without a rate and without a medium.
 fn rated(mut link: Tree, rates: [&str; 2]) -> Tree {
     let sides = ["forward", "reverse"];
-    let has = |link: &Tree, side: &str| link.get(side).is_some_and(|side| side.get("rate").is_some());
-    if link.get("rate").is_some() {
+    let has_own = |keys: &Tree| keys.get("rate").is_some() || keys.get("medium").is_some();
+    let has = |link: &Tree, side: &str| link.get(side).is_some_and(has_own);
+    if has_own(&link) {
         return link;
     }
     for (side, rate) in sides.into_iter().zip(rates) {

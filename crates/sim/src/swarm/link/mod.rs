@@ -7,20 +7,23 @@
 mod aqm;
 mod copies;
 mod errors;
+mod granted;
 mod queue;
 mod rule;
 mod times;
 
 use crate::dictionary::{Cause, LinkRow, LinkSeries};
 use crate::ids::LinkId;
-use crate::link::Losses;
+use crate::link::{GrantCounts, Losses};
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::{ratio, Histogram, Sample};
 use crate::spec::{Effect, InFlight, Link, Order, Oversize, Queue, Scenario, Waiting};
+use bentpipe_access::Waveform;
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use copies::NaiveCopies;
 use errors::NaiveErrors;
+use granted::NaiveGranted;
 use queue::NaiveQueue;
 use times::{NaiveJitter, NaiveOutages};
 
@@ -40,6 +43,8 @@ pub(super) struct NaiveLink {
     last_arrival: Time,
     /// Begin and end of each transmission so far.
     transmissions: Vec<(Time, Time)>,
+    /// Its part in a medium.
+    granted: Option<Box<NaiveGranted>>,
     waits: Histogram,
     offered: u64,
     carried_bytes: u64,
@@ -77,6 +82,7 @@ impl NaiveLink {
             on_the_way: Vec::new(),
             last_arrival: Time::ZERO,
             transmissions: Vec::new(),
+            granted: NaiveGranted::of(&spec, &scenario.media, seed).map(Box::new),
             waits: Histogram::default(),
             offered: 0,
             carried_bytes: 0,
@@ -238,8 +244,36 @@ impl NaiveLink {
         }
     }
 
-    pub(super) fn queue_view(&self) -> QueueView {
-        let is_sending = self.in_service.is_some();
+    /// Whether a link in a medium has a packet in service, or sends a burst with data.
+    fn is_bursting(&self, now: Time) -> bool {
+        let Some(granted) = &self.granted else { return false };
+        granted.in_service() > 0 || self.transmissions.last().is_some_and(|(_, end)| *end > now)
+    }
+
+    /// Whether the link is in a medium.
+    pub(super) fn is_in_medium(&self) -> bool {
+        self.granted.is_some()
+    }
+
+    /// Notes the plan of its medium.
+    pub(super) fn note_plan(&mut self, waveform: Option<Waveform>, requested: Rate) {
+        if let Some(granted) = &mut self.granted {
+            granted.planned = (waveform, requested);
+        }
+    }
+
+    /// The counts of a link in a medium.
+    pub(super) fn grants(&self) -> Option<GrantCounts> {
+        self.granted.as_ref().map(|granted| granted.counts())
+    }
+
+    /// The cause of loss of the erased packet that has just arrived.
+    pub(super) fn cause_of_erasure(&mut self) -> Cause {
+        self.granted.as_mut().map_or(Cause::LinkLoss, |granted| granted.take_cause())
+    }
+
+    pub(super) fn queue_view(&self, now: Time) -> QueueView {
+        let is_sending = self.in_service.is_some() || self.is_bursting(now);
         QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending }
     }
 
@@ -262,11 +296,12 @@ impl NaiveLink {
 
     /// Returns the number of packets on the link or waiting for it.
     pub(super) fn len(&self) -> usize {
-        self.queue.len() + usize::from(self.in_service.is_some()) + self.on_the_way.len()
+        let granted = self.granted.as_ref().map_or(0, |granted| granted.in_service());
+        self.queue.len() + usize::from(self.in_service.is_some()) + granted + self.on_the_way.len()
     }
 
     pub(super) fn carried_packets(&self) -> u64 {
-        self.transmissions.len() as u64
+        self.granted.as_ref().map_or(self.transmissions.len() as u64, |granted| granted.packets)
     }
 
     pub(super) fn sample(&self, series: LinkSeries) -> Sample {
@@ -274,6 +309,9 @@ impl NaiveLink {
             LinkSeries::QueueBytes => Sample::Value(self.queue.bytes() as f64),
             LinkSeries::QueuePackets => Sample::Value(self.queue.len() as f64),
             LinkSeries::Carried => Sample::Bytes(self.carried_bytes),
+            LinkSeries::Waveform | LinkSeries::Granted | LinkSeries::Requested | LinkSeries::Backlog => {
+                self.granted.as_ref().map_or(Sample::None, |granted| granted.sample(series))
+            }
         }
     }
 

@@ -1,0 +1,422 @@
+//! Links in a medium: served in the windows that the medium grants, instead of at a rate.
+//!
+//! A burst takes the packets that wait when it begins. The link serves lazily up to `now`, as other links do, but only into the
+//! windows that it knows. A packet that they do not hold stays in service, without an arrival, until [`Granted::open`] brings
+//! the next windows. So the next visible effect of the link is the head of its ring. If the ring is empty, it is the next burst
+//! that can take a waiting packet, or none before the next superframe.
+
+use super::counters::LinkCounters;
+use super::error::ErrorProcess;
+use super::outages::Outages;
+use super::processing::Processing;
+use super::profile::{DelayCursor, Pieces};
+use super::queue::{AnyQueue, Discipline, Losses};
+use super::ring::Ring;
+use super::wire::Wire;
+use crate::dictionary::{Cause, LinkSeries};
+use crate::packet::Packet;
+use crate::record::{Histogram, Sample};
+use crate::spec::{Losses as LossRule, MediumKind, Terminal};
+use bentpipe_access::{Demand, Loss, Packed, Packer, Packing, Waveform, Window};
+use bentpipe_units::{Rate, Stream, Time};
+use std::collections::VecDeque;
+
+/// The additional state of a link in a medium.
+#[derive(Clone, Debug)]
+pub(super) struct Granted {
+    packer: Packer,
+    channel: BurstChannel,
+    /// All bursts before this instant are over.
+    since: Time,
+    /// The packet in service that waits for later windows.
+    held: Option<InService>,
+    /// Bytes offered since the last superframe.
+    arrived: u64,
+    /// Bytes that waited when the last superframe started.
+    backlog: u64,
+    /// Bytes in the bursts of all its windows.
+    granted: u64,
+    /// Waveform and rate asked for, at the last sample.
+    planned: (Option<Waveform>, Rate),
+    /// Time from the arrival of a packet to the next opening of a window.
+    waits: Histogram,
+    /// Arrivals for which no window is known.
+    waiting: Vec<Time>,
+    /// Openings of windows and the begin of their last bursts, if the link has a journal.
+    openings: Option<Vec<(Time, Time)>>,
+    /// Causes of loss of the erased packets in the ring, in order.
+    causes: VecDeque<Cause>,
+}
+
+/// The parts of a link that its medium serves.
+#[derive(Debug)]
+pub(super) struct ServedParts<'a> {
+    pub(super) queue: &'a mut AnyQueue,
+    pub(super) ring: &'a mut Ring,
+    pub(super) error: &'a mut ErrorProcess,
+    pub(super) errors_erase: bool,
+    pub(super) outages: Option<&'a mut Outages>,
+    pub(super) delay: &'a mut DelayCursor,
+    pub(super) processing: Option<&'a mut Processing>,
+    pub(super) wire: &'a mut Wire,
+    pub(super) free_at: &'a mut Time,
+    pub(super) last_arrival: &'a mut Time,
+    pub(super) counters: &'a mut LinkCounters,
+    pub(super) waits: &'a mut Histogram,
+}
+
+impl ServedParts<'_> {
+    /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
+    fn closed(&mut self, now: Time) -> Option<Cause> {
+        self.outages.as_mut()?.closed(now)
+    }
+
+    fn lose(&mut self, now: Time, mut packet: Packet, cause: Cause, losses: &mut Losses) {
+        self.counters.dropped += 1;
+        packet.at = now;
+        losses.push((packet, cause));
+    }
+
+    /// Counts the losses of the queue at this instant.
+    fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
+        self.counters.dropped += lost.len() as u64;
+        lost.iter_mut().for_each(|(packet, _)| packet.at = at);
+    }
+}
+
+/// The fate of bursts.
+#[derive(Clone, Debug)]
+struct BurstChannel {
+    /// A copy of those of the link: bursts are decided ahead of time.
+    outages: Option<Box<Outages>>,
+    signal: Pieces<f64>,
+    rule: LossRule,
+    draws: Stream,
+    /// Bursts with data so far.
+    count: u64,
+    /// Time in these bursts.
+    busy_ps: u64,
+    /// Begin and end of the bursts with data in this superframe.
+    bursts: Vec<(Time, Time)>,
+}
+
+/// A packet in service.
+#[derive(Clone, Copy, Debug)]
+struct InService {
+    packet: Packet,
+    /// Its departure from the queue: the begin of its first burst.
+    start: Time,
+    /// Its number among the packets of the link.
+    index: u64,
+}
+
+impl Granted {
+    /// The state of a link of `name` with these outages. `is_traced`: it has a journal.
+    pub(super) fn of(
+        terminal: &Terminal,
+        kind: &MediumKind,
+        outages: Option<&Outages>,
+        (name, seed): (&str, u64),
+        is_traced: bool,
+    ) -> Self {
+        let MediumKind::MfTdma(medium) = kind;
+        let channel = BurstChannel {
+            outages: outages.cloned().map(Box::new),
+            signal: Pieces::of(&terminal.es_n0),
+            rule: medium.losses,
+            draws: Stream::new(seed, &format!("link/{name}"), "burst"),
+            count: 0,
+            busy_ps: 0,
+            bursts: Vec::new(),
+        };
+        Self {
+            packer: Packer::default(),
+            channel,
+            since: Time::ZERO,
+            held: None,
+            arrived: 0,
+            backlog: 0,
+            granted: 0,
+            planned: (None, Rate::from_bps(0)),
+            waits: Histogram::default(),
+            waiting: Vec::new(),
+            openings: is_traced.then(Vec::new),
+            causes: VecDeque::new(),
+        }
+    }
+
+    /// Accepts a packet.
+    pub(super) fn accept(&mut self, link: &mut ServedParts<'_>, now: Time, packet: &Packet, losses: &mut Losses) {
+        link.counters.offered += 1;
+        self.serve(link, now, losses);
+        if let Some(cause) = link.closed(now) {
+            return link.lose(now, *packet, cause, losses);
+        }
+        self.arrived += packet.size();
+        match self.packer.opening(now) {
+            Some(at) => self.waits.record_span(at.saturating_since(now)),
+            None => self.waiting.push(now),
+        }
+        let before = losses.len();
+        match &mut link.queue {
+            AnyQueue::DropTail(queue) => {
+                let mut waiting = *packet;
+                waiting.at = now;
+                // A packet that finds an open burst needs no room.
+                if queue.len() == 0 && self.has_open_burst(now) {
+                    link.waits.record_zero();
+                    self.start(link, now, &waiting);
+                } else if queue.push(&waiting).is_none() {
+                    link.lose(now, *packet, Cause::QueueOverflow, losses);
+                }
+            }
+            queue => {
+                queue.enqueue(now, packet, losses);
+                link.count_dropped(now, &mut losses[before..]);
+                self.serve(link, now, losses);
+            }
+        }
+        link.counters.backlog_bytes_max = link.counters.backlog_bytes_max.max(link.queue.bytes());
+    }
+
+    /// Packs all packets that wait when a burst begins, up to `now`. Idempotent.
+    pub(super) fn serve(&mut self, link: &mut ServedParts<'_>, now: Time, losses: &mut Losses) {
+        while let Some(start) = self.next_start(self.since).filter(|&start| start <= now) {
+            if let Some(outages) = &mut self.channel.outages {
+                let up = outages.uptime(start).0;
+                if up > start {
+                    self.since = up;
+                    continue;
+                }
+            }
+            let before = losses.len();
+            let next = link.queue.dequeue(start, losses);
+            link.count_dropped(start, &mut losses[before..]);
+            let Some(packet) = next else { break };
+            link.waits.record_span(start.saturating_since(packet.at));
+            self.start(link, start, &packet);
+        }
+        if link.queue.len() == 0 && self.held.is_none() {
+            self.since = self.since.max(now);
+        }
+    }
+
+    /// Whether a burst that begins at `now` can take a packet.
+    fn has_open_burst(&mut self, now: Time) -> bool {
+        // The cursor of outages moves in the order of bursts.
+        self.next_start(now) == Some(now)
+            && self.channel.outages.as_mut().is_none_or(|outages| outages.uptime(now).0 == now)
+    }
+
+    /// The begin of the next burst from `at` on that can take a packet from the queue.
+    fn next_start(&self, at: Time) -> Option<Time> {
+        if self.held.is_some() {
+            return None;
+        }
+        self.packer.begins(at)
+    }
+
+    /// The begin of the next burst for the queue, or [`Time::NEVER`] if none is known or nothing waits.
+    pub(super) fn next_service(&self, waiting: usize) -> Time {
+        if waiting == 0 {
+            return Time::NEVER;
+        }
+        self.next_start(self.since).unwrap_or(Time::NEVER)
+    }
+
+    /// Begins to send a packet in the burst that begins at `start`.
+    fn start(&mut self, link: &mut ServedParts<'_>, start: Time, packet: &Packet) {
+        let size = packet.size();
+        link.counters.carried += 1;
+        link.counters.carried_bytes += size;
+        let service = InService { packet: *packet, start, index: link.counters.carried - 1 };
+        self.since = start;
+        let bytes = u32::try_from(link.wire.size(size)).unwrap_or(u32::MAX);
+        let Self { packer, channel, .. } = self;
+        let packed = packer.offer(start, bytes, |window, burst| channel.fate(window, burst));
+        self.settle(link, service, packed);
+    }
+
+    /// Puts a packet into the ring if all its parts are in bursts.
+    fn settle(&mut self, link: &mut ServedParts<'_>, service: InService, packed: Packed) {
+        if let Some(&(_, end)) = self.channel.bursts.last() {
+            *link.free_at = (*link.free_at).max(end);
+        }
+        match packed {
+            Packed::Waits { .. } => self.held = Some(service),
+            Packed::Sent { at, lost } => self.send(link, service, at, lost),
+        }
+    }
+
+    /// Decides the fate of a packet whose last part has left at `sent`, and puts it into the ring.
+    fn send(&mut self, link: &mut ServedParts<'_>, service: InService, sent: Time, lost: Option<Loss>) {
+        let InService { packet, start, index } = service;
+        self.held = None;
+        let wire = link.wire.size(packet.size());
+        let has_error = link.error.has_error(sent, index, wire);
+        let processing = link.processing.as_mut().map(|processing| processing.draw(index));
+        let arrival = sent + link.delay.at(sent) + link.delay.jitter_at(sent) + processing.unwrap_or_default();
+        let arrival = arrival.max(*link.last_arrival);
+        *link.last_arrival = arrival;
+        let opened = self.opening_for(packet.at);
+        link.wire.note(packet, [opened, start, start, sent, arrival]);
+        let slot = link.ring.push(&packet);
+        slot.at = arrival;
+        slot.next += 1;
+        let outages = &link.outages;
+        let is_away = match lost {
+            Some(Loss::Down(at)) => outages.as_ref().is_some_and(|outages| outages.is_away(at)),
+            _ => false,
+        };
+        let cause = match lost {
+            Some(Loss::Collision) => Some(Cause::AccessCollision),
+            Some(Loss::Outage) => Some(Cause::AcmOutage),
+            Some(Loss::Down(_)) => None,
+            None => (has_error && link.errors_erase).then_some(Cause::LinkLoss),
+        };
+        if is_away || outages.as_ref().is_some_and(|outages| outages.cuts(sent, arrival)) {
+            slot.cut_off();
+        } else if let Some(Loss::Down(_)) = lost {
+            slot.truncate();
+        } else if let Some(cause) = cause {
+            slot.erase();
+            self.causes.push_back(cause);
+        } else if has_error {
+            link.counters.corrupted += 1;
+            slot.corrupt();
+        }
+    }
+
+    /// The opening of the window for a packet that came at `arrived`, if the link has a journal.
+    fn opening_for(&self, arrived: Time) -> Time {
+        let Some(openings) = &self.openings else { return arrived };
+        let next = openings.partition_point(|&(_, last)| last < arrived);
+        openings.get(next).map_or(arrived, |&(opens, _)| opens.max(arrived))
+    }
+
+    /// The state of the terminal at `now`, the start of a superframe. A link that is down has lost its packet in service.
+    pub(super) fn demand(&mut self, link: &mut ServedParts<'_>, now: Time, losses: &mut Losses) -> Demand {
+        self.serve(link, now, losses);
+        let is_up = link.outages.as_ref().is_none_or(|outages| outages.up_at(now) <= now);
+        if !is_up {
+            let lost = self.packer.reset().unwrap_or(Loss::Down(now));
+            if let Some(service) = self.held {
+                self.send(link, service, now, Some(lost));
+            }
+            if link.closed(now) == Some(Cause::Outage) {
+                let before = losses.len();
+                link.queue.flush(losses);
+                link.count_dropped(now, &mut losses[before..]);
+            }
+        }
+        self.channel.signal.seek(now);
+        self.backlog = link.queue.bytes() + u64::from(self.packer.rest());
+        Demand {
+            backlog: self.backlog,
+            arrived: std::mem::take(&mut self.arrived),
+            es_n0_db: self.channel.signal.value(),
+            is_up,
+        }
+    }
+
+    /// Opens the windows of the superframe that starts at `now`, and serves into them.
+    pub(super) fn open(&mut self, link: &mut ServedParts<'_>, now: Time, windows: &[Window], losses: &mut Losses) {
+        let Some(first) = windows.first() else { return };
+        self.packer.open(windows);
+        let bytes = |window: &Window| u64::from(window.bursts()) * u64::from(window.payload());
+        self.granted += windows.iter().map(bytes).sum::<u64>();
+        self.since = now;
+        self.channel.bursts.clear();
+        let opens = first.opens();
+        for came in self.waiting.drain(..) {
+            self.waits.record_span(opens.saturating_since(came));
+        }
+        if let Some(openings) = &mut self.openings {
+            let of = |window: &Window| (window.opens(), window.begin(window.bursts().saturating_sub(1)));
+            openings.extend(windows.iter().map(of));
+        }
+        if let Some(service) = self.held {
+            let Self { packer, channel, .. } = self;
+            let packed = packer.resume(now, |window, burst| channel.fate(window, burst));
+            self.settle(link, service, packed);
+        }
+        self.serve(link, now, losses);
+    }
+
+    /// Packets in service without an arrival.
+    pub(super) fn in_service(&self) -> usize {
+        usize::from(self.held.is_some())
+    }
+
+    /// Time in bursts with data, up to `now`.
+    pub(super) fn busy_ps(&self, now: Time) -> u64 {
+        let after = |&(begin, end): &(Time, Time)| end.saturating_since(begin.max(now)).as_ps();
+        self.channel.busy_ps - self.channel.bursts.iter().map(after).sum::<u64>()
+    }
+
+    /// Takes the cause of loss of the first erased packet in the ring.
+    pub(super) fn take_cause(&mut self) -> Cause {
+        self.causes.pop_front().unwrap_or(Cause::LinkLoss)
+    }
+
+    /// Counts so far.
+    pub(super) fn counts(&self) -> GrantCounts {
+        let Packing { used, carried, headers, .. } = self.packer.counts();
+        GrantCounts { granted: self.granted, used, carried, headers, waits: self.waits.clone() }
+    }
+
+    /// Notes the plan of the medium for the link.
+    pub(super) fn note_plan(&mut self, waveform: Option<Waveform>, requested: Rate) {
+        self.planned = (waveform, requested);
+    }
+
+    /// A series of a link in a medium.
+    pub(super) fn sample(&self, series: LinkSeries) -> Sample {
+        let (waveform, requested) = self.planned;
+        match series {
+            LinkSeries::Waveform => waveform.map_or(Sample::None, |of| Sample::Value(of.id().into())),
+            LinkSeries::Granted => Sample::Bytes(self.granted),
+            LinkSeries::Requested => Sample::Value(requested.as_bps() as f64),
+            LinkSeries::Backlog => Sample::Value(self.backlog as f64),
+            LinkSeries::QueueBytes | LinkSeries::QueuePackets | LinkSeries::Carried => Sample::None,
+        }
+    }
+}
+
+/// Counts of a link in a medium, in bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GrantCounts {
+    /// Bytes in the bursts that it might send.
+    pub(crate) granted: u64,
+    /// Bytes in bursts with data.
+    pub(crate) used: u64,
+    /// Bytes of packets.
+    pub(crate) carried: u64,
+    /// Bytes of headers, with the room for requests.
+    pub(crate) headers: u64,
+    /// Time from the arrival of a packet to the next opening of a window.
+    pub(crate) waits: Histogram,
+}
+
+impl BurstChannel {
+    /// The loss of a burst that gets data.
+    fn fate(&mut self, window: &Window, burst: u32) -> Option<Loss> {
+        let (begin, end) = (window.begin(burst), window.end(burst));
+        // Random bursts of a block overlap.
+        let busy_from = self.bursts.last().map_or(begin, |last| last.1.clamp(begin, end));
+        self.bursts.push((busy_from, end));
+        self.busy_ps += (end - busy_from).as_ps();
+        let index = self.count;
+        self.count += 1;
+        if let Some(outages) = &mut self.outages {
+            let (up, down) = outages.uptime(begin);
+            if up > begin || down < end {
+                return Some(Loss::Down(if up > begin { begin } else { down }));
+            }
+        }
+        let threshold = window.waveform()?.threshold_db();
+        self.signal.seek(begin);
+        let probability = self.rule.probability(self.signal.value() - threshold);
+        (probability > 0.0 && self.draws.uniform(index) < probability).then_some(Loss::Outage)
+    }
+}

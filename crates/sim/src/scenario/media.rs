@@ -1,0 +1,262 @@
+//! Media and the links in them: converts the keys, computes propagation to the controllers, rejects contradictions.
+
+#[cfg(test)]
+mod tests;
+
+use super::instances::Instance;
+use super::keys::{self, File};
+use super::report::{below, path, Report};
+use super::route::Graph;
+use crate::ids::{LinkId, MediumId, NodeId};
+use crate::spec::{Framing, Link, Medium, MediumKind, MfTdma, Profile, Terminal, TerminalAccess};
+use bentpipe_access::{Free, RandomUse};
+use bentpipe_units::{Duration, Rate};
+use std::collections::BTreeMap;
+
+/// Returns the part of a link direction in its medium, with the rate that it could have alone.
+pub(super) fn terminal(
+    media: &BTreeMap<String, MediumKind>,
+    direction: &keys::Direction,
+    at: impl Fn(&'static str) -> Vec<String>,
+    report: &mut Report<'_>,
+) -> Option<(Terminal, Rate)> {
+    let keys = &direction.keys;
+    let Some(name) = &keys.medium else {
+        for (is_there, key) in [(keys.access.is_some(), "access"), (keys.es_n0.is_some(), "es_n0")] {
+            if is_there {
+                report.key(&at(key), "has no effect without a medium", "expected medium beside it, like \"up\"");
+            }
+        }
+        return None;
+    };
+    let Some((index, (_, kind))) = media.iter().enumerate().find(|(_, (known, _))| *known == name) else {
+        let hint = report.findings.guess(name, media.keys().map(String::as_str));
+        report.suggest(&at("medium"), "is not a medium of this scenario", "expected the name of a medium", hint);
+        return None;
+    };
+    refuse_own_transmission(direction, &at, report);
+    let MediumKind::MfTdma(medium) = kind;
+    let es_n0 = match keys.es_n0.as_ref().map(|signal| signal.profile("es_n0")) {
+        Some(Ok(profile)) => profile,
+        Some(Err((_, message, expected))) => {
+            report.value(&at("es_n0"), &message, &expected);
+            return None;
+        }
+        None => {
+            report.key(&at("medium"), "needs the signal of the link", "expected es_n0 beside it, like \"9 dB\"");
+            return None;
+        }
+    };
+    let written = keys.access.unwrap_or_default();
+    let of_medium = if medium.random.is_some() { RandomUse::Requests } else { RandomUse::None };
+    let access = TerminalAccess { random: Some(written.random.unwrap_or(of_medium)), ..written };
+    check_access(medium, name, &access, &es_n0, &at("access"), report);
+    let alone = medium.rate_alone(&es_n0, &access);
+    Some((Terminal { medium: MediumId::new(index), es_n0, access }, alone))
+}
+
+/// Rejects keys of a link that its medium decides.
+fn refuse_own_transmission(
+    direction: &keys::Direction,
+    at: &impl Fn(&'static str) -> Vec<String>,
+    report: &mut Report<'_>,
+) {
+    let keys = &direction.keys;
+    let own = [
+        (direction.rate.is_some(), "rate", "the medium grants it"),
+        (keys.coding.is_some(), "coding", "bursts of the medium have their own code"),
+        (keys.framing != Framing::None, "framing", "bursts of the medium have their own headers"),
+        (keys.interleave.is_some(), "interleave", "bursts of the medium are coded one by one"),
+        (keys.arq.is_some(), "arq", "the medium retransmits no bursts"),
+    ];
+    for (_, key, why) in own.into_iter().filter(|(is_there, ..)| *is_there) {
+        report.key(&at(key), &format!("excludes medium: {why}"), &format!("expected {key} or medium, not both"));
+    }
+}
+
+fn check_access(
+    medium: &MfTdma,
+    name: &str,
+    access: &TerminalAccess,
+    es_n0: &Profile<f64>,
+    at: &[String],
+    report: &mut Report<'_>,
+) {
+    let none = Rate::from_bps(0);
+    let uses = access.random.unwrap_or(RandomUse::None);
+    let asks = access.rate_based > access.constant || access.volume_based;
+    if uses != RandomUse::None && medium.random.is_none() {
+        let expected = format!("expected random in medium.{name}, like {{ carriers = 1 }}, or random = \"none\"");
+        report.value(&below(at, "random"), "uses random access, which the medium does not have", &expected);
+    }
+    if access.constant == none && !asks && medium.free == Free::None && uses != RandomUse::Data {
+        let expected = "expected constant, rate_based or volume_based in access, like { constant = \"64 kbit/s\" }";
+        report.key(at, "brings no slot", expected);
+        return;
+    }
+    let has_slots = access.constant > none || medium.free == Free::All;
+    let has_control = medium.control_interval.every().is_some();
+    if asks && !has_control && uses == RandomUse::None && !has_slots {
+        let expected = format!("expected control_interval or random in medium.{name}, or constant beside it");
+        report.key(at, "has no way for a request", &expected);
+    }
+    if access.rate_based > none && access.constant > access.rate_based {
+        let expected = format!("expected at most rate_based, {}, which includes it", access.rate_based);
+        report.value(&below(at, "constant"), "is above rate_based", &expected);
+    }
+    if let Some(every) = medium.control_interval.every() {
+        let is_rate = access.rate_based > access.constant;
+        if is_rate && uses == RandomUse::None && medium.persistence <= every && !has_slots {
+            let expected = format!("expected medium.{name}.persistence above its control_interval, {every}");
+            report.value(&below(at, "rate_based"), "would lapse between two requests", &expected);
+        }
+    }
+    let start = es_n0.values().next().unwrap_or(f64::NEG_INFINITY);
+    let fits = medium.waveform_for(start).map_or(none, |waveform| medium.carrier_rate(waveform));
+    if access.constant > fits {
+        let message = "is above one carrier, the most that a terminal can send";
+        report.value(&below(at, "constant"), message, &format!("expected at most {fits}, with the signal at 0 s"));
+    }
+    let best = es_n0.values().fold(f64::NEG_INFINITY, f64::max);
+    let most = medium.waveform_for(best).map_or(none, |waveform| medium.carrier_rate(waveform));
+    if access.rate_based > most && access.constant <= fits {
+        let key = below(at, "rate_based").join(".");
+        let note = format!("{key} = {}: one carrier has {most} in the best waveform of its signal", access.rate_based);
+        report.findings.notes.push(note);
+    }
+}
+
+/// Checks the keys of each medium.
+pub(super) fn check(media: &BTreeMap<String, MediumKind>, report: &mut Report<'_>) {
+    for (name, kind) in media {
+        let MediumKind::MfTdma(medium) = kind;
+        let key = |key| path(["medium", name, key]);
+        if medium.symbol_rate.0 < 1.0 {
+            report.value(&key("symbol_rate"), "is too small", "expected a symbol rate, like \"1 Mbaud\"");
+            continue;
+        }
+        let burst = Duration::from_secs_f64(medium.bursts.symbols() as f64 / medium.symbol_rate.0);
+        let slots = medium.grid().slots();
+        if slots == 0 {
+            let expected = format!("expected at least {burst}, the length of a burst");
+            report.value(&key("superframe"), "is shorter than one burst", &expected);
+            continue;
+        }
+        for (is_zero, of) in [
+            (medium.evaluation == Duration::ZERO, "evaluation"),
+            (medium.drain == Duration::ZERO, "drain"),
+            (medium.control_interval.every() == Some(Duration::ZERO), "control_interval"),
+        ] {
+            if is_zero {
+                report.value(&key(of), "is too small", "expected more than 0 s");
+            }
+        }
+        check_waveform(medium, &key, report);
+        let Some(random) = medium.random else { continue };
+        let random_key = key("random");
+        if random.carriers >= medium.carriers {
+            let expected = format!("expected fewer than carriers, {}", medium.carriers);
+            report.key(&below(&random_key, "carriers"), "leaves no carrier for grants", &expected);
+        }
+        let block = u64::from(random.carriers) * u64::from(slots);
+        if u64::from(random.copies) > block {
+            let message = format!("is above the slots of a block, {block}");
+            report.key(&below(&random_key, "copies"), &message, "expected fewer copies or more carriers");
+        }
+    }
+}
+
+/// Checks a constant waveform: it has the length of the bursts, and excludes adaptation.
+fn check_waveform(medium: &MfTdma, key: &impl Fn(&'static str) -> Vec<String>, report: &mut Report<'_>) {
+    let Some(waveform) = medium.waveform.and_then(bentpipe_access::Waveform::numbered) else { return };
+    if waveform.length() != medium.bursts {
+        let all: Vec<String> = bentpipe_access::Waveform::all(medium.bursts).map(|of| of.id().to_string()).collect();
+        report.value(&key("waveform"), "has bursts of another length", &format!("expected one of {}", all.join(", ")));
+    }
+    if !report.is_default(&key("acm")) {
+        let expected = "expected waveform for a constant one, or acm for the choice by the signal";
+        report.key(&key("acm"), "and waveform exclude each other", expected);
+    }
+}
+
+/// Returns the media, with the propagation between their terminals and controllers.
+pub(super) fn resolve(
+    file: &File,
+    links: &[Link],
+    instances: &[Instance<'_>],
+    nodes: &BTreeMap<&str, NodeId>,
+    report: &mut Report<'_>,
+) -> Vec<Medium> {
+    let graph = Graph::new(nodes.len(), links);
+    let mut media = Vec::new();
+    for (id, (name, kind)) in MediumId::all(file.medium.len()).zip(&file.medium) {
+        let MediumKind::MfTdma(keys) = kind;
+        let members: Vec<LinkId> = members(links, id).collect();
+        if members.is_empty() {
+            let message = "is not used by any link";
+            report.key(&path(["medium", name]), message, &format!("expected a link with medium = \"{name}\""));
+            continue;
+        }
+        let Some(&controller) = nodes.get(keys.controller.as_str()) else {
+            let hint = report.findings.guess(&keys.controller, nodes.keys().copied());
+            let expected = "expected the node that reads requests, like the gateway";
+            report.suggest(&path(["medium", name, "controller"]), "is not a node", expected, hint);
+            continue;
+        };
+        check_constants(name, keys, &members, links, report);
+        let [mut there, mut back] = [Duration::ZERO; 2];
+        for &link in &members {
+            let spec = &links[link];
+            let (to, from) =
+                (longest(&graph, links, spec.to, controller), longest(&graph, links, controller, spec.from));
+            let (Some(to), Some(from)) = (to, from) else {
+                let entry =
+                    instances.iter().find(|made| spec.name.rsplit_once('.').is_some_and(|(n, _)| n == made.name));
+                let entry = entry.map_or(spec.name.as_str(), |made| made.entry);
+                let way = if to.is_none() { "to" } else { "from" };
+                let message = format!("has no way {way} the controller \"{}\" of medium \"{name}\"", keys.controller);
+                let expected = "expected links that join terminal and controller both ways";
+                report.key(&path(["link", entry]), &message, expected);
+                break;
+            };
+            there = there.max(spec.delay_max() + to);
+            back = back.max(from);
+        }
+        media.push(Medium { name: name.clone(), kind: kind.clone(), controller, there, back });
+    }
+    media
+}
+
+/// Returns the links of a medium, in order.
+fn members(links: &[Link], medium: MediumId) -> impl Iterator<Item = LinkId> + '_ {
+    LinkId::all(links.len()).filter(move |&link| links[link].terminal.as_ref().is_some_and(|of| of.medium == medium))
+}
+
+/// Returns the largest propagation on the shortest way between two nodes.
+fn longest(graph: &Graph<'_>, links: &[Link], from: NodeId, to: NodeId) -> Option<Duration> {
+    if from == to {
+        return Some(Duration::ZERO);
+    }
+    let way = graph.shortest(&[(from, to)]).ok()?.pop()??;
+    Some(way.into_iter().fold(Duration::ZERO, |sum, link| sum + links[link].delay_max()))
+}
+
+/// Rejects constant rates that do not fit the medium together.
+fn check_constants(name: &str, medium: &MfTdma, members: &[LinkId], links: &[Link], report: &mut Report<'_>) {
+    let second = medium.superframe.as_secs_f64();
+    let slots = |link: &LinkId| {
+        let terminal = links[*link].terminal.as_ref()?;
+        let waveform = medium.waveform_for(terminal.es_n0.values().next()?)?;
+        Some(terminal.access.constant.as_bps() as f64 * second / f64::from(8 * waveform.payload()))
+    };
+    let wanted: f64 = members.iter().filter_map(slots).sum();
+    let most = medium.data_slots() as f64;
+    if wanted > most {
+        let message = format!("grants {wanted:.1} slots a superframe as constant rates, and has {most:.0}");
+        report.key(
+            &path(["medium", name]),
+            &message,
+            "expected lower constant rates, fewer terminals or more carriers",
+        );
+    }
+}

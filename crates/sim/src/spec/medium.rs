@@ -1,0 +1,272 @@
+//! Shared access: media, and the part of each link in its medium.
+//!
+//! A medium is capacity that several links share. Its links have no rate: in each superframe, the medium opens the
+//! windows in which each may send. Sources: ETSI EN 301 545-2 (DVB-RCS2), with most defaults as SNS3 and OpenSAND configure them.
+
+use super::{Losses, Profile};
+use crate::ids::{MediumId, NodeId};
+use bentpipe_access::{Adaptation, BurstLength, Free, Grid, RandomUse, Waveform};
+use bentpipe_units::settings::{Baud, Chance, Level};
+#[cfg(test)]
+use bentpipe_units::settings::{Fields, Settings, Typed};
+use bentpipe_units::{amounts, kinds, settings, Duration, Rate};
+
+/// A medium of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Medium {
+    /// Name in the file.
+    pub name: String,
+    /// Its kind, with the keys.
+    pub kind: MediumKind,
+    /// The node that reads requests and makes plans.
+    pub controller: NodeId,
+    /// Longest propagation from a terminal to the controller in the run.
+    pub there: Duration,
+    /// Longest propagation from the controller to a terminal in the run.
+    pub back: Duration,
+}
+
+/// The part of a link in its medium.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terminal {
+    /// The medium.
+    pub medium: MediumId,
+    /// Energy per symbol over noise density, in dB.
+    pub es_n0: Profile<f64>,
+    /// Capacity that the terminal has or may ask for.
+    pub access: TerminalAccess,
+}
+
+kinds! {
+    /// Capacity that several links share.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum MediumKind as "Medium", "a medium" {
+        /// Time slots on several carriers, granted by a plan per superframe: the return link of DVB-RCS2.
+        "mf-tdma" => MfTdma(MfTdma);
+    }
+}
+
+settings! {
+    /// Return link of DVB-RCS2: time slots on several carriers, which a controller grants in a plan per superframe.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct MfTdma {
+        /// Symbol rate of one carrier.
+        symbol_rate: Baud;
+        /// Number of carriers. A terminal sends on one at a time.
+        carriers: u32, [1, 10_000];
+        /// Node that reads the requests and makes the plans.
+        controller: String;
+        /// Superframe: time between two plans.
+        superframe: Duration = Duration::from_micros(26_500), "OpenSAND";
+        /// Length of all bursts.
+        bursts: BurstLength = BurstLength::Short, "OpenSAND";
+        /// Time from a plan to the moment when it is sent.
+        control_delay: Duration = Duration::from_millis(10), "reading: hubs do not publish it";
+        /// Time between the slots in which each terminal may send a request, rounded up to superframes.
+        control_interval: ControlInterval = ControlInterval::Every(Duration::from_secs(1)), "SNS3";
+        /// Window over which a terminal measures the rate of its arrivals.
+        evaluation: Duration = Duration::from_millis(100), "SNS3";
+        /// Time in which a request for a rate wants to empty the backlog.
+        drain: Duration = Duration::from_millis(100), "SNS3";
+        /// Factor on the bytes asked for, since encapsulation adds to them.
+        overhead: f64 = 1.1, [1.0, 10.0], "SNS3";
+        /// Life of a request at the controller.
+        persistence: Duration = Duration::from_millis(1100), "OpenSAND: one control interval and a superframe";
+        /// Owners of slots that no request covers.
+        free: Free = Free::None;
+        /// Choice of the waveform by the signal.
+        acm: WaveformChoice = WaveformChoice::default();
+        /// Constant waveform instead: its number, 3 to 12 for short bursts and 13 to 22 for long ones. Default: adaptive
+        /// (`acm`).
+        waveform: Option<u32>, [3, 22];
+        /// Losses of bursts as a function of the signal.
+        losses: Losses = Losses::Step;
+        /// Random access on some of the carriers. Default: none.
+        random: Option<RandomAccess>;
+    }
+}
+
+amounts! {
+    /// Time between the control slots of a terminal.
+    pub enum ControlInterval("control-interval", "a control interval", "\"none\" or a duration", "1 s") {
+        /// No control slots.
+        word("none") => None;
+        /// A slot in each of these times.
+        span => Every(Duration);
+    }
+}
+
+settings! {
+    /// Choice of the waveform by the signal: down immediately, up when the signal has been strong enough for some time.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct WaveformChoice {
+        /// Margin of the measured signal above a threshold.
+        margin: Level = Level(1.0);
+        /// Further margin to go up.
+        hysteresis: Level = Level(0.3);
+        /// Consecutive measurements with that margin.
+        hold: u32 = 3, [1, 1000];
+    }
+}
+
+settings! {
+    /// Random access in contention slots (CRDSA): a burst is sent in several slots of a block, and the receiver removes the
+    /// copies of each burst that it reads.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RandomAccess {
+        /// Number of carriers with contention slots.
+        carriers: u32 = 1, [1, 10_000], "SNS3";
+        /// Copies of each burst. 1: slotted ALOHA.
+        copies: u32 = 3, [1, 8], "SNS3";
+        /// Rounds in which the receiver removes copies.
+        iterations: u32 = 16, [1, 1000], "SNS3";
+        /// Bursts of a terminal in a block, at most.
+        per_block: u32 = 3, [1, 100], "SNS3";
+        /// Blocks that a terminal may use one after the other.
+        in_a_row: u32 = 4, [1, 1000], "SNS3";
+        /// Blocks that it then leaves out.
+        rest: u32 = 2, [0, 1000], "SNS3";
+        /// Back-off before a block.
+        back_off: BackOff = BackOff { probability: 0.15, time: Duration::from_millis(250) }, "SNS3";
+        /// Back-off under high load.
+        high_load: HighLoad = HighLoad { load: 0.5, probability: 0.46, time: Duration::from_millis(500) }, "SNS3";
+    }
+}
+
+settings! {
+    /// Random back-off: with this probability a terminal waits before it sends.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct BackOff {
+        /// Probability that it waits.
+        probability: f64 as Chance;
+        /// Time that it waits.
+        time: Duration;
+    }
+}
+
+settings! {
+    /// Back-off while the offered load of the last second exceeds a limit.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct HighLoad {
+        /// Offered load, in bursts per slot.
+        load: f64, [0.0, 10.0];
+        /// Probability that a terminal waits.
+        probability: f64 as Chance;
+        /// Time that it waits.
+        time: Duration;
+    }
+}
+
+settings! {
+    /// Capacity of a terminal in its medium.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct TerminalAccess as "Access" {
+        /// Rate that the terminal has without asking (CRA).
+        constant: Rate = Rate::from_bps(0);
+        /// Limit of the rate that it has and may ask for together (CRA and RBDC).
+        rate_based: Rate = Rate::from_bps(0);
+        /// Whether it asks for the bytes that wait (VBDC).
+        volume_based: bool = false;
+        /// Share in a phase of the plan that is short of slots.
+        weight: u32 = 1, [1, 1000];
+        /// Use of random access. Default: `"requests"` if the medium has random access, else `"none"`.
+        random: Option<RandomUse>;
+    }
+}
+
+impl Default for TerminalAccess {
+    fn default() -> Self {
+        let none = Rate::from_bps(0);
+        Self { constant: none, rate_based: none, volume_based: false, weight: 1, random: None }
+    }
+}
+
+impl ControlInterval {
+    /// Returns the time between two control slots, if there are any.
+    pub fn every(self) -> Option<Duration> {
+        match self {
+            Self::None => None,
+            Self::Every(every) => Some(every),
+        }
+    }
+}
+
+impl MfTdma {
+    /// Returns a medium of one carrier of 1 Mbaud with default keys and the controller at this node.
+    #[cfg(test)]
+    pub(crate) fn named(controller: &str) -> Self {
+        let mut keys = Fields::default();
+        keys.put("symbol_rate", Typed::write(&Baud(1e6)));
+        keys.put("carriers", 1_u32.write());
+        keys.put("controller", controller.to_owned().write());
+        <Self as Settings>::read(&keys).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    /// Returns its superframes and slots.
+    pub(crate) fn grid(&self) -> Grid {
+        Grid::of_carriers(self.superframe, self.symbol_rate.0 as u64, self.bursts)
+    }
+
+    /// Returns the rate of one carrier in a waveform, rounded down.
+    pub(crate) fn carrier_rate(&self, waveform: Waveform) -> Rate {
+        let bits = 8 * u128::from(self.grid().slots()) * u128::from(waveform.payload());
+        let rate = bits * 1_000_000_000_000 / u128::from(self.superframe.as_ps().max(1));
+        Rate::from_bps(u64::try_from(rate).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the waveform that a signal permits, with the margin.
+    pub(crate) fn waveform_for(&self, es_n0_db: f64) -> Option<Waveform> {
+        match self.waveform {
+            Some(id) => Waveform::numbered(id),
+            None => Waveform::best(self.bursts, es_n0_db - self.acm.margin.0),
+        }
+    }
+
+    /// Returns the slots for data of a superframe, on all carriers.
+    pub(crate) fn data_slots(&self) -> u64 {
+        let random = self.random.map_or(0, |random| random.carriers);
+        u64::from(self.carriers.saturating_sub(random)) * u64::from(self.grid().slots())
+    }
+
+    /// Returns the parameters of the medium for the component of the access crate.
+    pub(crate) fn parameters(&self, there: Duration, back: Duration) -> bentpipe_access::MfTdma {
+        bentpipe_access::MfTdma {
+            symbol_rate: self.symbol_rate.0 as u64,
+            carriers: self.carriers,
+            superframe: self.superframe,
+            bursts: self.bursts,
+            waveform: self.waveform.and_then(Waveform::numbered),
+            acm: Adaptation { margin_db: self.acm.margin.0, hysteresis_db: self.acm.hysteresis.0, hold: self.acm.hold },
+            control_delay: self.control_delay,
+            control_interval: self.control_interval.every(),
+            evaluation: self.evaluation,
+            drain: self.drain,
+            overhead: self.overhead,
+            persistence: self.persistence,
+            free: self.free,
+            random: self.random.map(|random| bentpipe_access::RandomAccess {
+                carriers: random.carriers,
+                copies: random.copies,
+                iterations: random.iterations,
+                per_block: random.per_block,
+                in_a_row: random.in_a_row,
+                rest: random.rest,
+                back_off: (random.back_off.probability, random.back_off.time),
+                high_load: (random.high_load.load, random.high_load.probability, random.high_load.time),
+            }),
+            to_controller: there,
+            to_terminal: back,
+        }
+    }
+
+    /// Returns the largest rate that a terminal could have alone, with this signal at its best.
+    pub(crate) fn rate_alone(&self, es_n0: &Profile<f64>, access: &TerminalAccess) -> Rate {
+        let best = es_n0.values().fold(f64::NEG_INFINITY, f64::max);
+        let carrier = self.waveform_for(best).map_or(Rate::from_bps(0), |waveform| self.carrier_rate(waveform));
+        let takes_data_slots = access.random == Some(RandomUse::Data);
+        match access.volume_based || self.free != Free::None || takes_data_slots {
+            true => carrier,
+            false => carrier.min(access.constant.max(access.rate_based)),
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! A link in a medium in the most obvious form: an event at the begin of each burst, which is then filled part by part.
+
+use super::times::{self, piece_at};
+use super::NaiveLink;
+use crate::dictionary::{Cause, LinkSeries};
+use crate::link::{GrantCounts, Losses};
+use crate::packet::Packet;
+use crate::record::Sample;
+use crate::spec::{Effect, Link, Losses as Rule, Medium, MediumKind, Queue};
+use bentpipe_access::{Demand, Loss, Waveform, Window};
+use bentpipe_units::{Duration, Rate, Stream, Time};
+use std::collections::VecDeque;
+
+/// Bytes of encapsulation, ETSI TS 103 179: whole packets, first parts, further parts; room for a request.
+const WHOLE: u64 = 2;
+const FIRST: u64 = 4;
+const FURTHER: u64 = 2;
+const REQUEST: u64 = 3;
+
+/// The additional state of a link in a medium.
+#[derive(Debug)]
+pub(super) struct NaiveGranted {
+    windows: Vec<Window>,
+    coming: VecDeque<Burst>,
+    service: Option<Service>,
+    waiting: Vec<Time>,
+    rule: Rule,
+    draws: Stream,
+    bursts: u64,
+    arrived: u64,
+    backlog: u64,
+    pub(super) planned: (Option<Waveform>, Rate),
+    pub(super) counts: GrantCounts,
+    pub(super) packets: u64,
+    causes: VecDeque<Cause>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    window: Window,
+    begin: Time,
+    end: Time,
+    room: u64,
+    reserved: u64,
+    is_collided: bool,
+    /// Its loss, once it has data.
+    fate: Option<Option<Loss>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Service {
+    packet: Packet,
+    number: u64,
+    rest: u64,
+    has_begun: bool,
+    /// The first loss of a burst with a part of it.
+    lost: Option<Loss>,
+}
+
+impl NaiveGranted {
+    pub(super) fn of(link: &Link, media: &[Medium], seed: u64) -> Option<Self> {
+        let MediumKind::MfTdma(medium) = &media[link.terminal.as_ref()?.medium].kind;
+        Some(Self {
+            windows: Vec::new(),
+            coming: VecDeque::new(),
+            service: None,
+            waiting: Vec::new(),
+            rule: medium.losses,
+            draws: Stream::new(seed, &format!("link/{}", link.name), "burst"),
+            bursts: 0,
+            arrived: 0,
+            backlog: 0,
+            planned: (None, Rate::from_bps(0)),
+            counts: GrantCounts::default(),
+            packets: 0,
+            causes: VecDeque::new(),
+        })
+    }
+
+    pub(super) fn in_service(&self) -> usize {
+        usize::from(self.service.is_some())
+    }
+
+    /// The counts so far. Parts of the packet in service count ahead of time, as far as windows are known.
+    pub(super) fn counts(&self) -> GrantCounts {
+        let (mut counts, Some(mut service)) = (self.counts.clone(), self.service) else { return self.counts.clone() };
+        for burst in &self.coming {
+            if burst.room <= FURTHER || service.rest == 0 {
+                continue;
+            }
+            let bytes = service.rest.min(burst.room - FURTHER);
+            service.rest -= bytes;
+            counts.carried += bytes;
+            counts.headers += FURTHER;
+            if burst.fate.is_none() {
+                counts.used += u64::from(burst.window.payload());
+                counts.headers += burst.reserved;
+            }
+        }
+        counts
+    }
+
+    pub(super) fn sample(&self, series: LinkSeries) -> Sample {
+        let (waveform, requested) = self.planned;
+        match series {
+            LinkSeries::Waveform => waveform.map_or(Sample::None, |of| Sample::Value(of.id().into())),
+            LinkSeries::Granted => Sample::Bytes(self.counts.granted),
+            LinkSeries::Requested => Sample::Value(requested.as_bps() as f64),
+            _ => Sample::Value(self.backlog as f64),
+        }
+    }
+
+    pub(super) fn take_cause(&mut self) -> Cause {
+        self.causes.pop_front().expect("an erased packet has a cause")
+    }
+}
+
+impl NaiveLink {
+    fn granted(&mut self) -> &mut NaiveGranted {
+        self.granted.as_mut().expect("the link is in a medium")
+    }
+
+    /// Offers a packet. Returns the arrivals of packets whose last part is sent now.
+    pub(in crate::swarm) fn offer_granted(&mut self, now: Time, packet: Packet, losses: &mut Losses) -> Vec<Time> {
+        self.offered += 1;
+        let closed = if self.rests(now) { Some(Cause::Handover) } else { None };
+        if let Some(cause) = closed.or(self.outages.flushes(now).then_some(Cause::Outage)) {
+            self.lose([(packet, cause)], losses);
+            return Vec::new();
+        }
+        let mut arrivals = self.pack(now, losses);
+        let granted = self.granted();
+        granted.arrived += packet.size();
+        // A window is open as long as a burst of it begins.
+        let is_open = |window: &&Window| (0..window.bursts()).any(|burst| window.begin(burst) >= now);
+        match granted.windows.iter().find(is_open) {
+            Some(window) => granted.counts.waits.record_span(window.opens().saturating_since(now)),
+            None => granted.waiting.push(now),
+        }
+        let is_free = granted.service.is_none() && self.queue.len() == 0 && self.has_room(now);
+        if is_free && matches!(self.spec.queue, Queue::DropTail { .. }) {
+            // A packet that finds an open burst needs no room in the queue.
+            let mut packet = packet;
+            packet.at = now;
+            self.begin(now, packet);
+        } else {
+            let mut lost = Losses::new();
+            self.queue.enqueue(now, packet, &mut lost);
+            self.lose(lost, losses);
+        }
+        arrivals.extend(self.pack(now, losses));
+        self.backlog_bytes_max = self.backlog_bytes_max.max(self.queue.bytes());
+        arrivals
+    }
+
+    /// Whether a burst that begins now has room for the begin of a packet.
+    fn has_room(&mut self, now: Time) -> bool {
+        let is_up = self.outages.uptime(now).0 == now;
+        is_up && self.granted().coming.iter().any(|burst| burst.begin == now && burst.room > FIRST)
+    }
+
+    /// Takes a packet into service.
+    fn begin(&mut self, now: Time, packet: Packet) {
+        self.waits.record_span(now - packet.at);
+        self.carried_bytes += packet.size();
+        let rest = self.wire_size(packet.size());
+        let granted = self.granted();
+        let number = granted.packets;
+        granted.packets += 1;
+        granted.service = Some(Service { packet, number, rest, has_begun: false, lost: None });
+    }
+
+    /// Fills the bursts that begin now. Returns arrivals.
+    pub(in crate::swarm) fn pack(&mut self, now: Time, losses: &mut Losses) -> Vec<Time> {
+        let mut arrivals = Vec::new();
+        loop {
+            let Some(&burst) = self.granted().coming.front() else { return arrivals };
+            if burst.begin > now {
+                return arrivals;
+            }
+            let is_over = burst.begin < now;
+            if is_over || self.granted().service.is_none() && (burst.room <= FIRST || self.outages.uptime(now).0 > now)
+            {
+                self.granted().coming.pop_front();
+                continue;
+            }
+            if self.granted().service.is_none() {
+                let mut lost = Losses::new();
+                let packet = self.queue.dequeue(now, &mut lost);
+                self.lose(lost, losses);
+                let Some(packet) = packet else { return arrivals };
+                self.begin(now, packet);
+            }
+            let service = self.granted().service.expect("a packet is in service");
+            let header = match service.has_begun {
+                true => FURTHER,
+                false if service.rest + WHOLE <= burst.room => WHOLE,
+                false => FIRST,
+            };
+            if burst.room <= header {
+                self.granted().coming.pop_front();
+                continue;
+            }
+            arrivals.extend(self.put_part(service, burst, header));
+        }
+    }
+
+    /// Puts the next part of a packet into a burst. Returns its arrival if it was the last.
+    fn put_part(&mut self, mut service: Service, mut burst: Burst, header: u64) -> Option<Time> {
+        let lost = burst.fate.unwrap_or_else(|| self.fate(&burst));
+        burst.fate = Some(lost);
+        let bytes = service.rest.min(burst.room - header);
+        burst.room -= bytes + header;
+        service.rest -= bytes;
+        service.has_begun = true;
+        service.lost = service.lost.or(lost);
+        let granted = self.granted();
+        granted.coming[0] = burst;
+        granted.counts.carried += bytes;
+        granted.counts.headers += header;
+        granted.service = Some(service).filter(|service| service.rest > 0);
+        (service.rest == 0).then(|| self.send(service, burst.end))
+    }
+
+    /// Decides the fate of a burst that gets data.
+    fn fate(&mut self, burst: &Burst) -> Option<Loss> {
+        self.transmissions.push((burst.begin, burst.end));
+        let (up, down) = self.outages.uptime(burst.begin);
+        let cut = match (up > burst.begin, down < burst.end) {
+            (true, _) => Some(burst.begin),
+            (false, true) => Some(down),
+            (false, false) => None,
+        };
+        let signal = self.spec.terminal.as_ref().map(|of| piece_at(&of.es_n0, burst.begin).value);
+        let granted = self.granted();
+        let number = granted.bursts;
+        granted.bursts += 1;
+        granted.counts.used += u64::from(burst.window.payload());
+        granted.counts.headers += burst.reserved;
+        if let Some(at) = cut {
+            return Some(Loss::Down(at));
+        }
+        if burst.is_collided {
+            return Some(Loss::Collision);
+        }
+        let above = signal.zip(burst.window.waveform()).map(|(signal, waveform)| signal - waveform.threshold_db());
+        let is_lost = above.is_some_and(|above| granted.draws.uniform(number) < granted.rule.probability(above));
+        is_lost.then_some(Loss::Outage)
+    }
+
+    /// Decides the fate of a packet whose last part has left at `sent`.
+    fn send(&mut self, service: Service, sent: Time) -> Time {
+        let Service { mut packet, number, lost, .. } = service;
+        let wire = self.wire_size(packet.size());
+        let has_error = self.errors.hits(sent, number, wire);
+        let (least, most, draws) = &mut self.host;
+        let processing = *least + Duration::from_ps(draws.below(number, most.saturating_sub(*least).as_ps()));
+        let arrival = sent + times::delay(&self.spec, sent) + self.jitter.at(sent) + processing;
+        let arrival = arrival.max(self.last_arrival);
+        self.last_arrival = arrival;
+        let erased = match lost {
+            Some(Loss::Down(at)) => {
+                if self.outages.absent(at).is_some() {
+                    packet.cut_off();
+                } else {
+                    packet.truncate();
+                }
+                None
+            }
+            Some(Loss::Collision) => Some(Cause::AccessCollision),
+            Some(Loss::Outage) => Some(Cause::AcmOutage),
+            None if has_error && self.spec.effect == Effect::Corrupt => {
+                self.corrupted += 1;
+                packet.corrupt();
+                None
+            }
+            None => has_error.then_some(Cause::LinkLoss),
+        };
+        if let Some(cause) = erased {
+            packet.erase();
+            self.granted().causes.push_back(cause);
+        }
+        packet.at = arrival;
+        self.on_the_way.push(packet);
+        arrival
+    }
+
+    /// The state of the terminal at the start of a superframe. Returns the arrival of a packet that an outage cut.
+    pub(in crate::swarm) fn demand(&mut self, now: Time, losses: &mut Losses) -> (Demand, Option<Time>) {
+        let is_up = self.outages.uptime(now).0 == now;
+        let mut arrival = None;
+        if !is_up {
+            self.granted().coming.clear();
+            self.granted().windows.clear();
+            if let Some(service) = self.granted().service.take() {
+                let lost = service.lost.or(Some(Loss::Down(now)));
+                arrival = Some(self.send(Service { lost, ..service }, now));
+            }
+            if !self.rests(now) && self.outages.flushes(now) {
+                let mut lost = Losses::new();
+                self.queue.flush(&mut lost);
+                self.lose(lost, losses);
+            }
+        }
+        let es_n0_db = self.spec.terminal.as_ref().map_or(0.0, |of| piece_at(&of.es_n0, now).value);
+        let waiting = self.queue.bytes();
+        let granted = self.granted();
+        granted.backlog = waiting + granted.service.map_or(0, |service| service.rest);
+        let arrived = std::mem::take(&mut granted.arrived);
+        (Demand { backlog: granted.backlog, arrived, es_n0_db, is_up }, arrival)
+    }
+
+    /// Opens the windows of a superframe. Returns the begins of their bursts.
+    pub(in crate::swarm) fn open(&mut self, windows: &[Window]) -> Vec<Time> {
+        let granted = self.granted();
+        if let Some(first) = windows.first() {
+            granted.coming.clear();
+            granted.windows = windows.to_vec();
+            for came in std::mem::take(&mut granted.waiting) {
+                granted.counts.waits.record_span(first.opens() - came);
+            }
+        }
+        for window in windows {
+            for number in 0..window.bursts() {
+                let reserved = if number == 0 { REQUEST.min(window.payload().into()) } else { 0 };
+                granted.counts.granted += u64::from(window.payload());
+                granted.coming.push_back(Burst {
+                    window: *window,
+                    begin: window.begin(number),
+                    end: window.end(number),
+                    room: u64::from(window.payload()) - reserved,
+                    reserved,
+                    is_collided: window.is_lost(number),
+                    fate: None,
+                });
+            }
+        }
+        granted.coming.iter().map(|burst| burst.begin).collect()
+    }
+}
