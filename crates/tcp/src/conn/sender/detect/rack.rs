@@ -88,7 +88,7 @@ impl ByTime {
         let in_recovery = view.episode.phase != Phase::Open;
         let timeout = self.timeout(view.rtt.srtt(), in_recovery, board.sacked_segments());
         timers.stop(Timer::Reorder);
-        let is_further = self.last.is_some_and(|last| {
+        let is_further = self.last.filter(|&last| !board.all_left_after(last)).is_some_and(|last| {
             let marked = board.mark(Evidence::SentBefore { now: view.now, last, timeout });
             timers.set(Timer::Reorder, marked.look_again);
             marked.bytes > 0
