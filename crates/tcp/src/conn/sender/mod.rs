@@ -118,7 +118,7 @@ impl Sender {
                 }
                 return;
             }
-            self.begin_ack(now, &ack, cx);
+            self.begin_ack(now, ack, cx);
         }
         if ack.offset > self.space.una {
             self.on_new_ack(now, ack, cx);
@@ -129,7 +129,7 @@ impl Sender {
 
     /// An ACK is about to be entered into the scoreboard, in detail.
     #[inline(never)]
-    fn begin_ack(&mut self, now: Time, ack: &Ack<'_>, cx: &Context) {
+    fn begin_ack(&mut self, now: Time, ack: Ack<'_>, cx: &Context) {
         let echo = ack.timestamps.filter(|_| cx.agreed.timestamps).map(|timestamps| timestamps.echo);
         if self.extras.is_some() {
             self.note_window(ack.offset);
@@ -162,7 +162,7 @@ impl Sender {
 
     #[inline(always)]
     fn on_new_ack(&mut self, now: Time, ack: Ack<'_>, cx: &mut Context) {
-        let mut facts = self.enter(&ack, true);
+        let facts = self.enter(&ack, true);
         self.space.una = ack.offset;
         self.first_retransmit = Time::NEVER;
         if let Some(undo) = &mut self.undo {
@@ -170,10 +170,12 @@ impl Sender {
         }
         self.sample_rtt(now, &ack, &facts, cx);
         let advance = if self.is_detailed {
-            self.answer_in_detail(now, &ack, &mut facts, cx)
+            self.answer_in_detail(now, ack, facts, cx)
         } else {
             let advance = self.advance(now, facts.newly_acked, cx);
             if facts.newly_sacked > 0 {
+                // A copy, so that the facts of other ACKs stay in registers.
+                let facts = facts;
                 self.find(now, &facts, cx);
             }
             advance
@@ -204,26 +206,26 @@ impl Sender {
 
     /// The rest of an advancing ACK, in detail.
     #[inline(never)]
-    fn answer_in_detail(&mut self, now: Time, ack: &Ack<'_>, facts: &mut AckFacts, cx: &mut Context) -> Advance {
+    fn answer_in_detail(&mut self, now: Time, ack: Ack<'_>, mut facts: AckFacts, cx: &mut Context) -> Advance {
         if let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() {
             notified.forget(ack.offset);
         }
-        let is_undone = self.can_undo() && self.undo_if_spurious(now, ack, facts, cx);
+        let is_undone = self.can_undo() && self.undo_if_spurious(now, &ack, &facts, cx);
         let (was_open, in_recovery) = (self.episode.phase == Phase::Open, self.episode.phase.is_recovery());
         let mut advance = self.advance(now, facts.newly_acked, cx);
         facts.ends_recovery = !was_open && self.episode.phase == Phase::Open;
         if !was_open && !facts.ends_recovery {
             self.judge_partial(now, in_recovery, cx);
         }
-        let is_further = self.find(now, facts, cx);
+        let is_further = self.find(now, &facts, cx);
         advance.in_recovery &= !self.detector.grows_in_recovery();
         if ack.scps.is_some() {
-            self.find_holes(now, ack, cx);
+            self.find_holes(now, &ack, cx);
         }
-        self.end_ack(now, facts, is_further, cx);
+        self.end_ack(now, &facts, is_further, cx);
         advance.in_recovery |= is_undone;
         if self.rates.is_some() {
-            self.notify_delivery(now, ack, true, cx);
+            self.notify_delivery(now, &ack, true, cx);
         }
         advance
     }
