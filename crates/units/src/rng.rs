@@ -36,14 +36,19 @@ impl Stream {
     }
 
     /// Returns 64 random bits: draw number `index`. Cheapest if indices are drawn in order.
+    #[inline]
     pub fn at(&mut self, index: u64) -> u64 {
-        let block_index = index / 4;
-        if block_index != self.block_index {
-            // NumPy advances the counter before its first block.
-            self.block = philox([block_index.wrapping_add(1), 0, 0, 0], self.key);
-            self.block_index = block_index;
+        if index / 4 != self.block_index {
+            self.draw_block(index / 4);
         }
         self.block[(index % 4) as usize]
+    }
+
+    #[inline(never)]
+    fn draw_block(&mut self, block_index: u64) {
+        // NumPy advances the counter before its first block.
+        self.block = philox([block_index.wrapping_add(1), 0, 0, 0], self.key);
+        self.block_index = block_index;
     }
 
     /// Returns a number uniform in [0, 1): the upper 53 bits of draw `index`.
@@ -57,6 +62,7 @@ impl Stream {
     }
 
     /// Returns a whole number uniform in `0..n`; 0 for `n = 0`.
+    #[inline]
     pub fn below(&mut self, index: u64, n: u64) -> u64 {
         ((u128::from(self.at(index)) * u128::from(n)) >> 64) as u64
     }

@@ -190,7 +190,8 @@ pub(super) struct VaryingErrors {
 impl VaryingErrors {
     fn has_error(&mut self, at: Time, index: u64, size: u64) -> bool {
         self.rates.seek(at);
-        draws_error(log_survival(self.rates.value()), self.unit, size, &mut self.losses, index)
+        let rate = self.rates.value();
+        rate > 0.0 && draws_error(log_survival(rate), self.unit, size, &mut self.losses, index)
     }
 }
 

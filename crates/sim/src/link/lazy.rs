@@ -296,7 +296,7 @@ impl LazyLink {
     }
 
     /// The arrival of the head, or [`Time::NEVER`]. If a waiting packet may arrive before it: the start of its transmission.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_arrival(&self) -> Time {
         if self.reorders && self.queue.len() > 0 {
             return self.ring.next_at().min(self.free_at);

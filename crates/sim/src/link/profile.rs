@@ -12,11 +12,13 @@ pub(super) struct Pieces<T> {
     /// Start of the current repetition; current piece in it.
     origin: Time,
     piece: usize,
+    /// Span of the current piece, from its start to before its end: links ask many times in it.
+    span: (Time, Time),
 }
 
 impl<T: Copy> Pieces<T> {
     pub(super) fn new(points: &[(Time, T)], period: Option<Duration>) -> Self {
-        Self { points: points.to_vec(), period, origin: Time::ZERO, piece: 0 }
+        Self { points: points.to_vec(), period, origin: Time::ZERO, piece: 0, span: (Time::ZERO, Time::ZERO) }
     }
 
     /// Values of a profile in steps.
@@ -28,7 +30,15 @@ impl<T: Copy> Pieces<T> {
     }
 
     /// Moves the cursor to the piece that holds `at`. Going back is allowed, and slow.
+    #[inline]
     pub(super) fn seek(&mut self, at: Time) {
+        if at < self.span.0 || at >= self.span.1 {
+            self.find(at);
+        }
+    }
+
+    #[inline(never)]
+    fn find(&mut self, at: Time) {
         if at < self.origin + (self.points[self.piece].0 - Time::ZERO) {
             (self.origin, self.piece) = (Time::ZERO, 0);
         }
@@ -42,6 +52,8 @@ impl<T: Copy> Pieces<T> {
         while self.points.get(self.piece + 1).is_some_and(|next| self.origin + (next.0 - Time::ZERO) <= at) {
             self.piece += 1;
         }
+        let repeats_at = self.period.map_or(Time::NEVER, |period| self.origin + period);
+        self.span = (self.start(), self.end().min(repeats_at));
     }
 
     /// The end of the current piece.
@@ -100,6 +112,7 @@ impl RateCursor {
     }
 
     /// The instant when the last of `size` bytes leaves, if the first leaves at `start`.
+    #[inline]
     pub(super) fn finish(&mut self, start: Time, size: u64) -> Time {
         match self {
             Self::Constant { rate, size: known, time } => {
@@ -222,6 +235,7 @@ impl DelayCursor {
     }
 
     /// The delay at an instant, without jitter.
+    #[inline]
     pub(super) fn at(&mut self, at: Time) -> Duration {
         match self {
             Self::Constant(delay) => *delay,
@@ -250,9 +264,12 @@ impl DelayCursor {
 impl Points {
     fn at(&mut self, at: Time) -> Duration {
         self.pieces.seek(at);
-        let (from, to) = (self.pieces.value(), self.pieces.next_value());
-        let end = self.pieces.end();
-        if !self.linear || from == to || end == Time::NEVER {
+        let from = self.pieces.value();
+        if !self.linear {
+            return from;
+        }
+        let (to, end) = (self.pieces.next_value(), self.pieces.end());
+        if from == to || end == Time::NEVER {
             return from;
         }
         let start = self.pieces.start();

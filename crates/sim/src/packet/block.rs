@@ -2,7 +2,7 @@
 //! copies that it may know.
 
 use super::body::{Block, Bodies, Copied};
-use super::header::{Packet, DATAGRAM_HEADERS, NO_BODY, UNROUTED};
+use super::header::{Packet, DATAGRAM_HEADERS, NO_BODY, STAMPED, UNROUTED};
 use super::parts::{Load, Member, Message, Repair};
 
 impl Packet {
@@ -21,7 +21,7 @@ impl Bodies {
         match packet.body {
             NO_BODY => None,
             body if packet.is_datagram() => self.loads[body].member,
-            body => self.parts[body].member,
+            _ => self.parts(packet)?.member,
         }
     }
 
@@ -71,6 +71,7 @@ impl Bodies {
         let copied = match packet.body {
             NO_BODY => Copied::Nothing,
             body if packet.is_datagram() => Copied::Load(self.loads[body].clone()),
+            body if body & STAMPED != 0 => Copied::Stamp(self.stamps[body & !STAMPED]),
             body => Copied::Parts(self.parts[body]),
         };
         self.blocks.slots[slot as usize].members.push((*packet, copied));
@@ -81,6 +82,7 @@ impl Bodies {
         let (packet, copied) = &self.blocks[slot].members[usize::from(index)];
         let body = match copied {
             Copied::Nothing => NO_BODY,
+            Copied::Stamp(timestamps) => self.stamps.insert(*timestamps) | STAMPED,
             Copied::Parts(parts) => self.parts.insert(*parts),
             Copied::Load(load) => self.loads.insert(load.clone()),
         };

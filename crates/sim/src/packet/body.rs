@@ -1,6 +1,6 @@
 //! The rare parts of all packets under way, in reused slots, and the copies that erasure codes keep.
 
-use super::header::{Packet, NO_BODY};
+use super::header::{Packet, NO_BODY, STAMPED};
 use super::parts::{Carried, Label, Load, Message, Parts};
 use bentpipe_tcp::{Options, Timestamps};
 use bentpipe_units::Time;
@@ -9,8 +9,10 @@ use std::ops::Index;
 /// Rare parts of packets, in reused slots. Code that ends a packet returns its slot.
 #[derive(Clone, Debug, Default)]
 pub struct Bodies {
+    /// Timestamps of segments without other parts.
+    pub(super) stamps: Slab<Timestamps>,
     /// Parts of segments.
-    pub(crate) parts: Slab<Parts>,
+    pub(super) parts: Slab<Parts>,
     /// Parts of datagrams and messages.
     pub(crate) loads: Slab<Load>,
     pub(super) blocks: Slab<Block>,
@@ -26,14 +28,28 @@ impl Bodies {
                 self.hold_block_of(&load);
                 self.loads.insert(load)
             }
+            body if body & STAMPED != 0 => self.stamp(self.stamps[body & !STAMPED]),
             body => self.parts.insert(self.parts[body]),
         };
         Packet { body, ..*packet }
     }
 
+    /// Returns the parts of a packet of a connection, if it has others than timestamps.
+    #[inline]
+    pub(super) fn parts(&self, packet: &Packet) -> Option<&Parts> {
+        (packet.body & STAMPED == 0 && !packet.is_datagram()).then(|| &self.parts[packet.body])
+    }
+
+    /// Returns the timestamps of a packet of a connection, if it has no other parts.
+    #[inline(always)]
+    pub(super) fn only_stamp(&self, packet: &Packet) -> Option<Timestamps> {
+        (packet.body & STAMPED != 0 && packet.body != NO_BODY).then(|| self.stamps[packet.body & !STAMPED])
+    }
+
     /// Returns the label of a packet of a connection.
+    #[inline]
     pub(crate) fn label(&self, packet: &Packet) -> Option<Label> {
-        (packet.body != NO_BODY && !packet.is_datagram()).then(|| self.parts[packet.body].label)?
+        self.parts(packet)?.label
     }
 
     /// Removes the label of a packet of a connection. Returns it with the bytes that it adds to the header.
@@ -61,8 +77,10 @@ impl Bodies {
 
     /// Returns the parts of a packet of a connection, and creates missing ones.
     pub(super) fn parts_of(&mut self, packet: &mut Packet) -> &mut Parts {
-        if packet.body == NO_BODY {
-            packet.body = self.parts.insert(Parts::of(None, Options::None));
+        if packet.body & STAMPED != 0 {
+            let timestamps = self.only_stamp(packet);
+            self.release(packet);
+            packet.body = self.parts.insert(Parts::of(timestamps, Options::None));
         }
         &mut self.parts.slots[packet.body as usize]
     }
@@ -75,17 +93,19 @@ impl Bodies {
         }
     }
 
-    /// Creates the parts of a segment with timestamps only.
-    #[inline(never)]
+    /// Keeps the timestamps of a segment without other parts. Returns its body.
+    #[inline]
     pub(super) fn stamp(&mut self, timestamps: Timestamps) -> u32 {
-        self.parts.insert(Parts::of(Some(timestamps), Options::None))
+        self.stamps.insert(timestamps) | STAMPED
     }
 
     /// Frees the parts of a packet at its end.
     #[inline]
     pub(crate) fn release(&mut self, packet: &Packet) {
         if packet.body != NO_BODY {
-            if packet.is_datagram() {
+            if packet.body & STAMPED != 0 {
+                self.stamps.free.push(packet.body & !STAMPED);
+            } else if packet.is_datagram() {
                 self.release_load(packet.body);
             } else {
                 self.parts.free.push(packet.body);
@@ -165,7 +185,7 @@ impl Bodies {
 
     /// Returns the number of slots in use, for the conservation check.
     pub(crate) fn in_use(&self) -> usize {
-        self.parts.in_use() + self.loads.in_use()
+        self.stamps.in_use() + self.parts.in_use() + self.loads.in_use()
     }
 }
 
@@ -180,6 +200,7 @@ pub(super) struct Block {
 #[derive(Clone, Debug)]
 pub(super) enum Copied {
     Nothing,
+    Stamp(Timestamps),
     Parts(Parts),
     Load(Load),
 }
@@ -198,11 +219,17 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
+    #[inline]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = value;
             return slot;
         }
+        self.grow(value)
+    }
+
+    #[cold]
+    fn grow(&mut self, value: T) -> u32 {
         self.slots.push(value);
         self.slots.len() as u32 - 1
     }

@@ -1,13 +1,13 @@
 //! Compressed headers of packets.
 
 use super::body::Bodies;
-use super::header::{Packet, NO_BODY};
+use super::header::Packet;
 use super::parts::Compressed;
 
 impl Bodies {
     /// Returns the data of a compressor on a packet.
     pub(crate) fn compressed(&self, packet: &Packet) -> Option<Compressed> {
-        (packet.body != NO_BODY && !packet.is_datagram()).then(|| self.parts[packet.body].compressed)?
+        self.parts(packet)?.compressed
     }
 
     /// Compresses the header of a packet of a connection.
@@ -28,6 +28,6 @@ impl Bodies {
 
     /// Returns the bytes that the label of a packet adds to its header.
     pub(crate) fn label_len(&self, packet: &Packet) -> u8 {
-        self.label(packet).map_or(0, |_| self.parts[packet.body].label_len)
+        self.parts(packet).filter(|parts| parts.label.is_some()).map_or(0, |parts| parts.label_len)
     }
 }

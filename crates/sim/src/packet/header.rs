@@ -40,6 +40,9 @@ pub struct Packet {
 /// [`Packet::body`] of a packet without options.
 pub(crate) const NO_BODY: u32 = u32::MAX;
 
+/// Bit of [`Packet::body`]: the rest is the slot of timestamps, the only option of most segments. Also set in [`NO_BODY`].
+pub(super) const STAMPED: u32 = 1 << 31;
+
 /// Bits of [`Packet::session`] that are a slot.
 pub(super) const SLOTS: u32 = (1 << 29) - 1;
 
@@ -390,6 +393,12 @@ fn pack(flags: Flags) -> u8 {
     if flags.bits() <= 0xff {
         return flags.bits() as u8;
     }
+    pack_rare(flags)
+}
+
+// `cold` keeps the loops below out of the path of all other packets.
+#[cold]
+fn pack_rare(flags: Flags) -> u8 {
     PLACES.iter().fold(flags.bits() as u8, |packed, (flag, place)| packed | if flags.has(*flag) { *place } else { 0 })
 }
 
@@ -398,6 +407,11 @@ fn unpack(packed: u8, packet_flags: u8) -> Flags {
     if (packed & 0x28) | (packet_flags & DUMMY) == 0 {
         return Flags::from_bits(packed.into());
     }
+    unpack_rare(packed, packet_flags)
+}
+
+#[cold]
+fn unpack_rare(packed: u8, packet_flags: u8) -> Flags {
     let dummy = if packet_flags & DUMMY == 0 { Flags::default() } else { Flags::DUMMY };
     let low = packed & !PLACES.iter().fold(0, |all, (_, place)| all | place);
     let high = PLACES.iter().filter(|(_, place)| packed & place != 0);

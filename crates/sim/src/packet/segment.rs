@@ -1,7 +1,7 @@
 //! Packets of segments and messages, with parts in their bodies.
 
 use super::body::Bodies;
-use super::header::{Origin, Packet, DAMAGE, DATAGRAM_HEADERS, MESSAGE, NO_BODY, SLOTS, TO_SENDER, UNROUTED};
+use super::header::{Origin, Packet, DAMAGE, DATAGRAM_HEADERS, MESSAGE, SLOTS, TO_SENDER, UNROUTED};
 use super::parts::{Carried, Message, Parts};
 use bentpipe_tcp::{Options, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
@@ -29,8 +29,10 @@ impl Packet {
     /// Its timestamps, if it carries no other options.
     #[inline(always)]
     pub(crate) fn only_timestamps(&self, bodies: &Bodies) -> Option<Timestamps> {
-        let Parts { timestamps, options, .. } = &bodies.parts[self.body];
-        timestamps.filter(|_| matches!(options, Options::None))
+        bodies.only_stamp(self).or_else(|| {
+            let Parts { timestamps, options, .. } = bodies.parts(self)?;
+            timestamps.filter(|_| matches!(options, Options::None))
+        })
     }
 
     /// A message on the way of `packet`, or on the way back: a datagram.
@@ -69,24 +71,25 @@ impl Packet {
     /// The segment that it carries.
     pub(crate) fn segment(&self, bodies: &Bodies) -> Segment {
         let plain = Segment::from(self.plain_segment());
-        match self.body {
-            NO_BODY => plain,
-            body => Segment { timestamps: bodies.parts[body].timestamps, options: bodies.parts[body].options, ..plain },
+        match bodies.parts(self) {
+            Some(&Parts { timestamps, options, .. }) => Segment { timestamps, options, ..plain },
+            None => Segment { timestamps: bodies.only_stamp(self), ..plain },
         }
     }
 
     /// Whether it has TCP options beside timestamps.
     pub fn has_options(&self, bodies: &Bodies) -> bool {
-        self.body != NO_BODY && !self.is_datagram() && !matches!(bodies.parts[self.body].options, Options::None)
+        bodies.parts(self).is_some_and(|parts| !matches!(parts.options, Options::None))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::header::LOWEST;
+    use super::super::parts::Label;
     use super::*;
     use crate::ids::EndpointId;
-    use bentpipe_tcp::{Ecn, Flags};
+    use bentpipe_tcp::{Ecn, Flags, PlainSegment};
 
     #[test]
     fn segments_survive_the_journey() {
@@ -112,6 +115,34 @@ mod tests {
         assert!(packet.mark_ce());
         assert_eq!(packet.segment(&bodies), Segment { ecn: Ecn::Ce, ..segment });
         bodies.release(&packet);
+        assert_eq!(bodies.in_use(), 0);
+    }
+
+    /// Timestamps alone have slots apart. They stay with copies, and with packets that get other parts or lose them.
+    #[test]
+    fn timestamps_survive_copies_and_labels() {
+        let mut bodies = Bodies::default();
+        let stamp = Some(Timestamps { value: 1, echo: 2 });
+        let sent = PlainSegment { len: 7, ..PlainSegment::default() };
+        let mut packet = Packet::plain(&sent, &Origin::of(EndpointId::opener(3), 3));
+        packet.stamp(Timestamps { value: 1, echo: 2 }, &mut bodies);
+        assert_eq!((packet.only_timestamps(&bodies), packet.size(), packet.has_options(&bodies)), (stamp, 59, false));
+        assert_eq!(packet.segment(&bodies), Segment { timestamps: stamp, ..sent.into() });
+
+        let mut copy = bodies.copy_of(&packet);
+        bodies.set_label(&mut copy, Label::ErrorRate(0.5), 4);
+        assert_eq!((bodies.label(&copy), bodies.label(&packet)), (Some(Label::ErrorRate(0.5)), None));
+        assert_eq!((copy.only_timestamps(&bodies), copy.size(), bodies.in_use()), (stamp, 63, 2));
+        assert_eq!(bodies.take_label(&mut copy), Some((Label::ErrorRate(0.5), 4)));
+        assert_eq!((copy.only_timestamps(&bodies), bodies.in_use()), (stamp, 2));
+
+        let block = bodies.open_block();
+        bodies.copy_to_block(block, &packet);
+        bodies.release(&packet);
+        let restored = bodies.copy_from_block(block, 0);
+        assert_eq!(restored.only_timestamps(&bodies), stamp);
+        bodies.release(&restored);
+        bodies.release(&copy);
         assert_eq!(bodies.in_use(), 0);
     }
 

@@ -2,7 +2,10 @@
 
 use bentpipe_units::{Duration, Time};
 
-const PS_PER_MS: u64 = 1_000_000_000;
+/// Its granularity.
+pub(crate) const TICK: Duration = Duration::from_millis(1);
+
+const PS_PER_MS: u64 = TICK.as_ps();
 
 /// Returns the value of the clock.
 pub(crate) fn clock(now: Time) -> u32 {

@@ -39,7 +39,7 @@ impl Algorithm {
                 }
                 ssthresh
             }
-            Self::HyStart(signs) => (signs.watch(ack, path, cwnd) && slow_start).then_some(cwnd),
+            Self::HyStart(signs) => signs.watch(ack, path, slow_start.then_some(cwnd)).then_some(cwnd),
             Self::PlusPlus(delay) => {
                 let is_over = slow_start && delay.watch(ack, path);
                 if is_over || !slow_start {
@@ -169,8 +169,8 @@ impl Signs {
         Self { config, round: Round::default(), started: Time::ZERO, last: Time::ZERO, rtt_min: None }
     }
 
-    /// Whether the path is full.
-    fn watch(&mut self, ack: &AckSample, path: &PathState, cwnd: u64) -> bool {
+    /// Whether the path is full. Outside slow start, which has no `cwnd`, the signs are only kept up.
+    fn watch(&mut self, ack: &AckSample, path: &PathState, cwnd: Option<u64>) -> bool {
         if self.round.begins(path) {
             self.started = path.now;
             self.last = path.now;
@@ -179,29 +179,37 @@ impl Signs {
             self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
         }
         let Some(rtt_min) = self.rtt_min else { return false };
-        let is_large = cwnd >= self.config.low_window.bytes(path.smss);
-
-        let mut is_train = false;
-        if path.now - self.last <= self.config.ack_spacing {
+        let is_close = path.now - self.last <= self.config.ack_spacing;
+        if is_close {
             self.last = path.now;
-            is_train = path.now - self.started > rtt_min / u64::from(self.config.train_divisor.max(1));
         }
-        let mut is_late = false;
-        if self.round.samples < self.config.samples {
+        let has_all_samples = self.round.samples >= self.config.samples;
+        if !has_all_samples {
             ack.rtt.into_iter().for_each(|rtt| self.round.sample(rtt));
-        } else {
-            let base = match self.config.baseline {
-                HyStartBaseline::Connection => Some(rtt_min),
-                HyStartBaseline::LastRound => self.round.min_before,
-            };
-            let threshold = |base: Duration| {
-                let share = base / u64::from(self.config.delay_divisor.max(1));
-                base + share.max(self.config.delay_min).min(self.config.delay_max)
-            };
-            is_late = self.round.min.zip(base).is_some_and(|(min, base)| min > threshold(base));
         }
+        let Some(cwnd) = cwnd else { return false };
+        cwnd >= self.config.low_window.bytes(path.smss) && self.are_seen(path.now, rtt_min, is_close, has_all_samples)
+    }
+
+    /// Whether one of the signs is seen in slow start.
+    fn are_seen(&self, now: Time, rtt_min: Duration, is_close: bool, has_all_samples: bool) -> bool {
         let counts = |sign: HyStartDetect| [sign, HyStartDetect::Both].contains(&self.config.detect);
-        is_large && (is_train && counts(HyStartDetect::AckTrain) || is_late && counts(HyStartDetect::Delay))
+        let is_train = is_close && now - self.started > rtt_min / u64::from(self.config.train_divisor.max(1));
+        if is_train && counts(HyStartDetect::AckTrain) {
+            return true;
+        }
+        if !has_all_samples || !counts(HyStartDetect::Delay) {
+            return false;
+        }
+        let base = match self.config.baseline {
+            HyStartBaseline::Connection => Some(rtt_min),
+            HyStartBaseline::LastRound => self.round.min_before,
+        };
+        let threshold = |base: Duration| {
+            let share = base / u64::from(self.config.delay_divisor.max(1));
+            base + share.max(self.config.delay_min).min(self.config.delay_max)
+        };
+        self.round.min.zip(base).is_some_and(|(min, base)| min > threshold(base))
     }
 }
 

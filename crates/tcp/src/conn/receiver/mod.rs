@@ -169,7 +169,7 @@ impl Receiver {
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn do_tune(&mut self, now: Time, timestamps: Option<Timestamps>) {
         let nxt = self.data.nxt;
         let last = self.data.runs.back().map_or(nxt, |&(_, right)| right);

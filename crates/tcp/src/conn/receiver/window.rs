@@ -67,7 +67,7 @@ impl ReceiveWindow {
     }
 
     /// Offers what a tuned buffer has room for, when data were entered: `beyond` bytes wait behind a gap.
-    #[inline(never)]
+    #[inline]
     pub(super) fn offer(&mut self, beyond: u64) {
         if let Some(tuning) = &mut self.tuning {
             self.buffer = tuning.offered(beyond, self.unread);

@@ -56,7 +56,7 @@ pub(crate) use scoreboard::SeqRange;
 pub(crate) use space::SendSpace;
 pub(crate) use state::Sender;
 
-use super::clock::{instant_of, since};
+use super::clock::since;
 use super::context::Context;
 use super::timers::Timer;
 use super::Event;
@@ -65,7 +65,7 @@ use crate::config::{Config, CwndValidation};
 use crate::facts::RateSample;
 use ack::AckFacts;
 use ack_ratio::AckSeen;
-use bentpipe_units::{Duration, Rate, Time};
+use bentpipe_units::{Rate, Time};
 use episode::{Advance, Phase, DUP_THRESH};
 use pacing::Paced;
 use polls::Outstanding;
@@ -109,8 +109,16 @@ impl Sender {
     /// An ACK that is not older than the last arrived.
     #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, ack: Ack<'_>, cx: &mut Context) {
-        if self.is_detailed && !self.begin_ack(now, ack, cx) {
-            return;
+        if self.is_detailed {
+            self.note_app_limited();
+            if ack.has_only_data() && !self.has_data() {
+                // As the ACKs on data to a pure receiver.
+                if let Some(rates) = &mut self.rates {
+                    rates.last = None;
+                }
+                return;
+            }
+            self.begin_ack(now, ack, cx);
         }
         if ack.offset > self.space.una {
             self.on_new_ack(now, ack, cx);
@@ -119,28 +127,20 @@ impl Sender {
         }
     }
 
-    /// An ACK is about to be entered into the scoreboard, in detail. Returns false if the ACK carries no information,
-    /// as the ACKs on data to a pure receiver.
+    /// An ACK is about to be entered into the scoreboard, in detail.
     #[inline(never)]
-    fn begin_ack(&mut self, now: Time, ack: Ack<'_>, cx: &Context) -> bool {
-        self.note_app_limited();
-        if ack.has_only_data() && !self.has_data() {
-            if let Some(rates) = &mut self.rates {
-                rates.last = None;
-            }
-            return false;
+    fn begin_ack(&mut self, now: Time, ack: Ack<'_>, cx: &Context) {
+        let echo = ack.timestamps.filter(|_| cx.agreed.timestamps).map(|timestamps| timestamps.echo);
+        if self.extras.is_some() {
+            self.note_window(ack.offset);
         }
-        let echo = ack.timestamps.filter(|_| cx.agreed.timestamps);
-        let echo = echo.map(|timestamps| instant_of(now, timestamps.echo));
-        self.note_window(ack.offset);
         if cx.agreed.snack.is_some() {
             let is_reported = ack.scps.is_some_and(|scps| scps.corruption_experienced);
             let path = self.path(now, cx);
             self.reducer.on_corruption(is_reported, &path);
         }
         let min_rtt = self.detector.min_rtt();
-        self.board.begin_ack(Doubt { now, min_rtt, echo, clock: Duration::from_millis(1) });
-        true
+        self.board.begin_ack(Doubt { now, min_rtt, echo });
     }
 
     /// Enter an ACK, which `advances` or not, into the scoreboard. Returns the facts.
@@ -174,7 +174,9 @@ impl Sender {
         } else {
             let advance = self.advance(now, facts.newly_acked, cx);
             if facts.newly_sacked > 0 {
-                self.find(now, facts, cx);
+                // A copy, so that the facts of other ACKs stay in registers.
+                let facts = facts;
+                self.find(now, &facts, cx);
             }
             advance
         };
@@ -208,19 +210,23 @@ impl Sender {
         if let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() {
             notified.forget(ack.offset);
         }
-        let is_undone = self.undo_if_spurious(now, &ack, &facts, cx);
+        let is_undone = self.can_undo() && self.undo_if_spurious(now, &ack, &facts, cx);
         let (was_open, in_recovery) = (self.episode.phase == Phase::Open, self.episode.phase.is_recovery());
         let mut advance = self.advance(now, facts.newly_acked, cx);
         facts.ends_recovery = !was_open && self.episode.phase == Phase::Open;
         if !was_open && !facts.ends_recovery {
             self.judge_partial(now, in_recovery, cx);
         }
-        let is_further = self.find(now, facts, cx);
+        let is_further = self.find(now, &facts, cx);
         advance.in_recovery &= !self.detector.grows_in_recovery();
-        self.find_holes(now, &ack, cx);
+        if ack.scps.is_some() {
+            self.find_holes(now, &ack, cx);
+        }
         self.end_ack(now, &facts, is_further, cx);
         advance.in_recovery |= is_undone;
-        self.notify_delivery(now, &ack, true, cx);
+        if self.rates.is_some() {
+            self.notify_delivery(now, &ack, true, cx);
+        }
         advance
     }
 
@@ -237,14 +243,14 @@ impl Sender {
             self.sample_rtt(now, &Ack { timestamps: None, ..ack }, &facts, cx);
             self.restart_by_sack(now, &facts, cx);
         }
-        if self.is_detailed && self.undo_if_spurious(now, &ack, &facts, cx) {
+        if self.is_detailed && self.can_undo() && self.undo_if_spurious(now, &ack, &facts, cx) {
             return;
         }
         if has_sack {
             if facts.newly_sacked > 0 && self.episode.phase == Phase::Selective {
                 self.notify_recovery_ack(now, false, cx);
             }
-            let is_further = self.find(now, facts, cx);
+            let is_further = self.find(now, &facts, cx);
             if self.is_detailed {
                 self.end_ack(now, &facts, is_further, cx);
             }
@@ -275,14 +281,14 @@ impl Sender {
             self.episode.on_duplicate(self.burst(), self.inflation());
             self.notify_recovery_ack(now, false, cx);
         } else {
-            self.find(now, facts, cx);
+            self.find(now, &facts, cx);
         }
     }
 
     /// An ACK was entered and recovery has answered.
     fn end_ack(&mut self, now: Time, facts: &AckFacts, is_further: bool, cx: &mut Context) {
-        let base = self.board.first().unwrap_or(self.board.next_index());
         if let Some(rates) = &mut self.rates {
+            let base = self.board.first().unwrap_or(self.board.next_index());
             rates.last = rates.on_ack(now, self.board.delivery(), base, self.board.lost_ever());
         }
         if let Some(prr) = &mut self.episode.prr {

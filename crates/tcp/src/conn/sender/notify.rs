@@ -100,7 +100,15 @@ impl Sender {
     }
 
     /// Less than a segment waits, the window has room, and nothing waits to be retransmitted: the application is the limit.
+    #[inline]
     pub(crate) fn note_app_limited(&mut self) {
+        if self.rates.is_some() {
+            self.judge_app_limited();
+        }
+    }
+
+    #[inline(never)]
+    fn judge_app_limited(&mut self) {
         let in_flight = self.board.pipe();
         let has_data = self.space.data_end().saturating_sub(self.space.nxt) >= self.space.smss();
         let is_limited = !has_data && in_flight < self.cc.cwnd() && !self.board.has_unrepaired();

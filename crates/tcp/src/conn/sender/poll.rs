@@ -47,12 +47,15 @@ impl Sender {
     /// The next data to send, if the windows allow.
     #[inline(always)]
     pub(crate) fn poll(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
-        let is_usual = self.episode.phase == Phase::Open && !self.episode.retransmits_first && !self.is_detailed;
+        let is_usual = self.episode.phase == Phase::Open
+            && !self.episode.retransmits_first
+            && (!self.is_detailed || self.extras.is_none() && !self.detector.comes_first());
         // Unwrapped in both arms: otherwise it would travel through memory.
         Some(if is_usual { self.next_new(now, Room::AsNeeded, cx)? } else { self.poll_in_recovery(now, cx)? })
     }
 
-    /// As `poll`, in recovery or in detail.
+    /// As `poll`, if other data may come before new data.
+    #[cold]
     #[inline(never)]
     fn poll_in_recovery(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         if self.episode.retransmits_first {
@@ -170,7 +173,7 @@ impl Sender {
         if len == 0 && !has_fin {
             return None;
         }
-        if end < space.offered && self.waits_for_room(len) {
+        if end < space.offered && len < space.smss() && self.waits_for_room() {
             return None;
         }
         let usable = space.usable();
@@ -188,7 +191,7 @@ impl Sender {
             return None;
         }
         let range = SeqRange { start: self.space.nxt, len: len as u32 + u32::from(has_fin), has_fin };
-        if self.is_detailed {
+        if self.rates.is_some() {
             self.note_rate(now, self.board.next_index(), u64::from(range.len));
         }
         self.board.push(range, now);
@@ -211,8 +214,8 @@ impl Sender {
 
     /// The send buffer is full: the application fills the segment up when an ACK has made room.
     #[inline(never)]
-    fn waits_for_room(&self, len: u64) -> bool {
-        len < self.space.smss() && self.board.flight_size() > 0
+    fn waits_for_room(&self) -> bool {
+        self.board.flight_size() > 0
     }
 
     /// Nagle's algorithm (RFC 9293 §3.7.4): a small segment waits while data are outstanding. The last one does not:
@@ -349,23 +352,17 @@ impl Sender {
             self.rtt.arm(now, &mut cx.timers);
         }
         if self.is_detailed {
-            self.note_departure(now, len, sending.is_retransmission, cx);
+            if let Some(prr) = &mut self.episode.prr {
+                prr.on_sent(len);
+            }
+            if !sending.is_retransmission {
+                let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
+                self.detector.after_new(&view, &self.board, timers);
+            }
         }
         cx.timers.stop(Timer::Persist);
         self.usage.last_sent = now;
         sending
-    }
-
-    /// Notifies PRR and probes of a segment with data.
-    #[inline(never)]
-    fn note_departure(&mut self, now: Time, len: u64, is_retransmission: bool, cx: &mut Context) {
-        if let Some(prr) = &mut self.episode.prr {
-            prr.on_sent(len);
-        }
-        if !is_retransmission {
-            let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
-            self.detector.after_new(&view, &self.board, timers);
-        }
     }
 
     /// Segment `index`, of `len` bytes, leaves.

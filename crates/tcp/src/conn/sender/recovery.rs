@@ -17,12 +17,12 @@ use bentpipe_units::Time;
 
 impl Sender {
     /// Passes an ACK to the detector. Returns whether it showed further losses.
-    pub(super) fn find(&mut self, now: Time, facts: AckFacts, cx: &mut Context) -> bool {
-        if !self.episode.phase.is_recovery() && self.detector.is_duplicate(&facts) {
+    pub(super) fn find(&mut self, now: Time, facts: &AckFacts, cx: &mut Context) -> bool {
+        if !self.episode.phase.is_recovery() && self.detector.is_duplicate(facts) {
             self.episode.dupacks = self.episode.dupacks.saturating_add(1);
         }
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
-        let finding = self.detector.find(&view, &facts, &mut self.board, timers);
+        let finding = self.detector.find(&view, facts, &mut self.board, timers);
         self.answer(now, finding, cx)
     }
 
@@ -274,7 +274,14 @@ impl Sender {
         self.reducer.reduce(cause, &path, touched, cx)
     }
 
+    /// Whether there is an episode that ACKs may show to be spurious.
+    #[inline]
+    pub(super) fn can_undo(&self) -> bool {
+        self.undo.as_ref().is_some_and(|undo| undo.has_saved())
+    }
+
     /// Whether an ACK shows that the last episode was spurious. Then the episode is undone.
+    #[inline(never)]
     pub(super) fn undo_if_spurious(&mut self, now: Time, ack: &Ack<'_>, facts: &AckFacts, cx: &mut Context) -> bool {
         let Some(undo) = &mut self.undo else { return false };
         let has_sack = cx.agreed.sack;

@@ -87,6 +87,12 @@ impl Undo {
         Self { saved: None, frto: Frto::Off, first_sample: None }
     }
 
+    /// Whether there is state to restore: without it, no ACK is judged.
+    #[inline]
+    pub(crate) fn has_saved(&self) -> bool {
+        self.saved.is_some()
+    }
+
     /// The segment size changed: it stays changed if the window goes back.
     pub(crate) fn on_smss(&mut self, smss: u64) {
         if let Some(saved) = &mut self.saved {

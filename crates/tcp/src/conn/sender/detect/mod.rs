@@ -158,10 +158,6 @@ pub(crate) trait Detect {
         let _ = (view, facts, board, timers);
         None
     }
-    /// New data left.
-    fn after_new(&mut self, view: &View<'_>, board: &Scoreboard, timers: &mut Timers) {
-        let _ = (view, board, timers);
-    }
     /// The probe timeout expired.
     fn on_probe_timer(&mut self) {}
     /// Whether a probe is due; it is not after this.
@@ -235,6 +231,27 @@ detectors! {
     ByTime, Recovery::Rack(_), with_sack;
     /// The receiver reports holes (SCPS-TP).
     ByReport, Recovery::Snack(_), with_snack;
+}
+
+/// Questions before and after each segment with new data, answered without a call: only one detector has more to do.
+impl Detector {
+    /// Whether something else than new data may leave first although nothing is known to be lost.
+    #[inline]
+    pub(crate) fn comes_first(&self) -> bool {
+        match self {
+            Self::ByTime(by_time) => by_time.has_probe(),
+            Self::ByReport(_) => true,
+            _ => false,
+        }
+    }
+
+    /// New data left.
+    #[inline]
+    pub(crate) fn after_new(&mut self, view: &View<'_>, board: &Scoreboard, timers: &mut Timers) {
+        if let Self::ByTime(by_time) = self {
+            by_time.after_new(view, board, timers);
+        }
+    }
 }
 
 fn always(_: &Agreed) -> bool {

@@ -82,13 +82,27 @@ impl ByTime {
         }
     }
 
+    /// Whether a probe is to be sent.
+    #[inline]
+    pub(super) fn has_probe(&self) -> bool {
+        self.tlp.is_due()
+    }
+
+    /// New data left.
+    #[inline]
+    pub(super) fn after_new(&mut self, view: &View<'_>, board: &Scoreboard, timers: &mut Timers) {
+        if !self.tlp.is_scheduled(view, board, timers) {
+            self.tlp.schedule(view, board, timers);
+        }
+    }
+
     /// RFC 8985 §6.2 step 5.
     #[inline]
     fn detect_loss(&mut self, view: &View<'_>, board: &mut Scoreboard, timers: &mut Timers) -> Finding {
-        let in_recovery = view.episode.phase != Phase::Open;
-        let timeout = self.timeout(view.rtt.srtt(), in_recovery, board.sacked_segments());
         timers.stop(Timer::Reorder);
-        let is_further = self.last.is_some_and(|last| {
+        let is_further = self.last.filter(|&last| !board.all_left_after(last)).is_some_and(|last| {
+            let in_recovery = view.episode.phase != Phase::Open;
+            let timeout = self.timeout(view.rtt.srtt(), in_recovery, board.sacked_segments());
             let marked = board.mark(Evidence::SentBefore { now: view.now, last, timeout });
             timers.set(Timer::Reorder, marked.look_again);
             marked.bytes > 0
@@ -167,10 +181,6 @@ impl Detect for ByTime {
             self.tlp.schedule(view, board, timers);
         }
         repaired
-    }
-
-    fn after_new(&mut self, view: &View<'_>, board: &Scoreboard, timers: &mut Timers) {
-        self.tlp.schedule(view, board, timers);
     }
 
     fn on_probe_timer(&mut self) {

@@ -19,6 +19,8 @@ pub(crate) struct Tlp {
     sent: Option<Probe>,
     /// A round trip was sampled since the last probe.
     has_sample: bool,
+    /// The probe timeout was started at this instant with more than a segment outstanding. More data do not change it.
+    started: Time,
 }
 
 /// A probe that was sent (RFC 8985 §7.3): TLP.end_seq, TLP.is_retrans.
@@ -30,7 +32,7 @@ struct Probe {
 
 impl Tlp {
     pub(super) fn new(settings: Rack) -> Self {
-        Self { settings, is_due: false, sent: None, has_sample: true }
+        Self { settings, is_due: false, sent: None, has_sample: true, started: Time::NEVER }
     }
 
     /// A round trip was sampled.
@@ -42,15 +44,17 @@ impl Tlp {
     pub(super) fn stop(&mut self, timers: &mut Timers) {
         self.sent = None;
         self.is_due = false;
+        self.started = Time::NEVER;
         timers.stop(Timer::LossProbe);
     }
 
     /// RFC 8985 §7.2: after new data, or an ACK of new data, unless losses are being repaired.
-    pub(super) fn schedule(&self, view: &View<'_>, board: &Scoreboard, timers: &mut Timers) {
+    #[inline(never)]
+    pub(super) fn schedule(&mut self, view: &View<'_>, board: &Scoreboard, timers: &mut Timers) {
         let (flight, srtt) = (board.flight_size(), view.rtt.srtt());
         timers.stop(Timer::LossProbe);
-        let is_open = view.episode.phase == Phase::Open && board.sacked_bytes() == 0;
-        if !self.settings.tlp || flight == 0 || !is_open {
+        self.started = Time::NEVER;
+        if !self.settings.tlp || flight == 0 || !is_open(view, board) {
             return;
         }
         let alone = if flight <= view.space.smss() { self.settings.max_ack_delay } else { Duration::ZERO };
@@ -62,6 +66,24 @@ impl Tlp {
             _ => view.rtt.armed_expiry(),
         };
         timers.set(Timer::LossProbe, probe.min(expiry));
+        if probe <= expiry && flight > view.space.smss() {
+            self.started = view.now;
+        }
+    }
+
+    /// Whether it was scheduled at this instant, and new data do not change the time: then the retransmission timer, which may
+    /// have been restarted since, does not expire before.
+    #[inline]
+    pub(super) fn is_scheduled(&self, view: &View<'_>, board: &Scoreboard, timers: &Timers) -> bool {
+        let retransmit = timers.get(Timer::Retransmit);
+        let is_first = timers.get(Timer::LossProbe) <= retransmit && retransmit != Time::NEVER;
+        self.started == view.now && is_first && is_open(view, board)
+    }
+
+    /// Whether a probe is to be sent.
+    #[inline]
+    pub(super) fn is_due(&self) -> bool {
+        self.is_due
     }
 
     /// RFC 8985 §7.3: one probe until it is resolved, and a sample between two.
@@ -76,6 +98,7 @@ impl Tlp {
     pub(super) fn on_sent(&mut self, end_seq: u64, is_retrans: bool, timers: &mut Timers) {
         self.sent = Some(Probe { end_seq, is_retrans });
         self.has_sample = false;
+        self.started = Time::NEVER;
         timers.stop(Timer::LossProbe);
     }
 
@@ -89,4 +112,10 @@ impl Tlp {
         }
         is_repair.then(|| probe.end_seq.saturating_sub(1))
     }
+}
+
+/// Whether a probe would help: no losses are being repaired, and no ACK asks for an answer.
+#[inline]
+fn is_open(view: &View<'_>, board: &Scoreboard) -> bool {
+    view.episode.phase == Phase::Open && board.sacked_bytes() == 0
 }

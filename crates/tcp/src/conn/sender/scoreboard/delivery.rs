@@ -1,6 +1,7 @@
 //! Data that one ACK delivered: the facts for RACK, PRR, F-RTO and rate samples.
 
 use super::Sent;
+use crate::conn::clock::{instant_of, TICK};
 use bentpipe_units::{Duration, Time};
 
 /// Data that one ACK delivered, cumulatively or selectively; each byte counts once. Gathered only [in
@@ -35,9 +36,8 @@ pub(crate) struct Transmitted {
 pub(crate) struct Doubt {
     pub(crate) now: Time,
     pub(crate) min_rtt: Duration,
-    /// The instant that the ACK echoes, rounded down to the clock of `clock`.
-    pub(crate) echo: Option<Time>,
-    pub(crate) clock: Duration,
+    /// The value of our clock that the ACK echoes.
+    pub(crate) echo: Option<u32>,
 }
 
 impl Default for Delivered {
@@ -47,13 +47,13 @@ impl Default for Delivered {
 }
 
 impl Delivered {
-    pub(super) const NOTHING: Self =
-        Self::new(Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None, clock: Duration::ZERO });
+    pub(super) const NOTHING: Self = Self::new(Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None });
 
     pub(super) const fn new(doubt: Doubt) -> Self {
         Self { bytes: 0, newest: None, proven: None, original_start: u64::MAX, original_end: u64::MAX, end: 0, doubt }
     }
 
+    #[inline]
     pub(super) fn note(&mut self, index: u64, sent: &Sent) {
         let (is_retrans, end) = (sent.retransmits > 0, sent.end());
         self.bytes += u64::from(sent.len);
@@ -75,13 +75,16 @@ impl Delivered {
 
 impl Transmitted {
     /// RFC 8985 §6.2: RACK_sent_after().
+    #[inline]
     pub(crate) fn is_later(&self, xmit_ts: Time, end: u64) -> bool {
         (self.xmit_ts, self.end) > (xmit_ts, end)
     }
 }
 
 impl Doubt {
+    #[cold]
     fn is_in_doubt(&self, xmit_ts: Time) -> bool {
-        self.now - xmit_ts < self.min_rtt || self.echo.is_some_and(|echo| echo + self.clock <= xmit_ts)
+        let is_of_earlier = |echo| instant_of(self.now, echo) + TICK <= xmit_ts;
+        self.now - xmit_ts < self.min_rtt || self.echo.is_some_and(is_of_earlier)
     }
 }

@@ -132,13 +132,46 @@ impl Scoreboard {
         }
     }
 
+    /// Whether all outstanding segments certainly left after `last`, so that its arrival shows no loss.
+    #[inline]
+    pub(crate) fn all_left_after(&self, last: Transmitted) -> bool {
+        !self.is_listed() && self.ring.front().is_none_or(|first| !last.is_later(first.xmit_ts, first.end()))
+    }
+
     /// Returns when to look again.
     fn mark_sent_before(&mut self, now: Time, last: Transmitted, timeout: Duration) -> Time {
+        if self.is_listed() {
+            return self.mark_in_list(now, last, timeout);
+        }
+        let mut index = self.base;
+        loop {
+            index = self.next_unsacked(index);
+            let Some(next) = self.ring.get((index - self.base) as usize) else { return Time::NEVER };
+            if !last.is_later(next.xmit_ts, next.end()) {
+                return Time::NEVER;
+            }
+            if next.is_on_its_way() {
+                if next.xmit_ts + timeout > now {
+                    break;
+                }
+                self.mark_lost_again(index);
+            }
+            index += 1;
+        }
+        let earlier = self.ring.partition_point(|next| next.xmit_ts <= last.xmit_ts);
+        let earlier = self.ring.range(..earlier).rev();
+        let mut earlier = earlier.filter(|next| next.is_on_its_way() && last.is_later(next.xmit_ts, next.end()));
+        earlier.next().map_or(Time::NEVER, |next| next.xmit_ts + timeout)
+    }
+
+    /// As `mark_sent_before`, while the order of time is in a list.
+    #[inline(never)]
+    fn mark_in_list(&mut self, now: Time, last: Transmitted, timeout: Duration) -> Time {
         let taken = self.detail.as_mut().and_then(|detail| detail.order.take());
         let Some(mut order) = taken else { return Time::NEVER };
-        while let Some(&next) = order.front() {
-            if !self.is_current(next) {
-                order.pop_front();
+        while let Some(&next) = order.0.front() {
+            if !next.is_current(self.base, &self.ring) {
+                order.0.pop_front();
                 continue;
             }
             let is_earlier = last.is_later(next.xmit_ts, self.end_of(next.index));
@@ -146,16 +179,14 @@ impl Scoreboard {
                 break;
             }
             self.mark_lost_again(next.index);
-            order.pop_front();
+            order.0.pop_front();
         }
         // Without losses the rest left later.
-        let has_earlier = order.front().is_some_and(|first| first.xmit_ts <= last.xmit_ts);
-        let earlier = if has_earlier { order.partition_point(|next| next.xmit_ts <= last.xmit_ts) } else { 0 };
-        let next = order
-            .iter()
-            .take(earlier)
-            .rev()
-            .find(|next| self.is_current(**next) && last.is_later(next.xmit_ts, self.end_of(next.index)));
+        let has_earlier = order.0.front().is_some_and(|first| first.xmit_ts <= last.xmit_ts);
+        let earlier = if has_earlier { order.0.partition_point(|next| next.xmit_ts <= last.xmit_ts) } else { 0 };
+        let next = order.0.range(..earlier).rev().find(|next| {
+            next.is_current(self.base, &self.ring) && last.is_later(next.xmit_ts, self.end_of(next.index))
+        });
         let again = next.map_or(Time::NEVER, |next| next.xmit_ts + timeout);
         if let Some(detail) = &mut self.detail {
             detail.order = Some(order);

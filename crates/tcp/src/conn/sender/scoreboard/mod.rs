@@ -9,6 +9,7 @@ mod copies;
 mod delivery;
 mod mark;
 mod notices;
+mod order;
 mod resegment;
 
 pub(crate) use acked::Acked;
@@ -17,6 +18,7 @@ pub(crate) use mark::Evidence;
 pub(crate) use notices::LossNotice;
 
 use bentpipe_units::Time;
+use order::TimeOrder;
 use std::collections::VecDeque;
 
 /// RFC 6675: duplicate ACKs, or SACKed runs above a hole, that prove a loss.
@@ -51,6 +53,11 @@ impl Sent {
 
     fn has(&self, bit: u8) -> bool {
         self.bits & bit != 0
+    }
+
+    /// Whether its last transmission may be on its way: neither delivered nor given up.
+    fn is_on_its_way(&self) -> bool {
+        !self.has(SACKED | PENDING) && !is_unrepaired(self.bits)
     }
 }
 
@@ -103,6 +110,9 @@ pub(crate) struct Scoreboard {
     unrepaired_bytes: u64,
     /// Declared lost at any time, each time counted.
     lost_ever: u64,
+    /// Segments from this index on left in the order of sequence. While some below it are outstanding, [`Detail::order`] lists
+    /// all.
+    listed_end: u64,
     is_detailed: bool,
     /// Optional parts; present with `is_detailed`.
     detail: Option<Box<Detail>>,
@@ -111,8 +121,8 @@ pub(crate) struct Scoreboard {
 #[derive(Clone, Debug, Default)]
 struct Detail {
     delivery: Delivered,
-    /// Transmissions in the order of time, stale ones among them; kept for RACK only.
-    order: Option<VecDeque<Transmission>>,
+    /// Kept for RACK only.
+    order: Option<TimeOrder>,
     /// Loss notifications not yet delivered to the controller; kept only for those that take them.
     lost: Option<Vec<LossNotice>>,
     /// Bytes of the segments that are lost by reports alone: part of `lost_bytes` and of `retransmitted_bytes`.
@@ -123,12 +133,6 @@ struct Detail {
     is_lost_again: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Transmission {
-    index: u64,
-    xmit_ts: Time,
-}
-
 impl Scoreboard {
     /// Gather [`delivery`](Self::delivery) from now on; with `in_order_of_time` also the order of time that
     /// [`Evidence::SentBefore`] needs.
@@ -136,7 +140,7 @@ impl Scoreboard {
         self.is_detailed = true;
         let detail = self.detail.get_or_insert_with(Box::default);
         if in_order_of_time {
-            detail.order = Some(VecDeque::new());
+            detail.order = Some(TimeOrder::default());
         }
     }
 
@@ -184,23 +188,34 @@ impl Scoreboard {
             has_fin: range.has_fin,
         });
         self.total_bytes += u64::from(range.len);
-        if self.is_detailed {
-            self.note_transmission(self.end() - 1, now);
+        if self.is_listed() {
+            self.list_transmission(self.end() - 1, now);
         }
     }
 
-    /// RFC 8985 §6.2: transmissions are in the order of time, those of one instant in that of sequence.
+    /// Whether the order of time is in a list: a retransmitted segment may be outstanding. Otherwise it is the order of sequence.
+    #[inline]
+    fn is_listed(&self) -> bool {
+        self.base < self.listed_end
+    }
+
+    #[cold]
     #[inline(never)]
-    fn note_transmission(&mut self, index: u64, now: Time) {
-        let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) else { return };
-        let transmission = Transmission { index, xmit_ts: now };
-        let later = order.iter().rev().take_while(|last| last.xmit_ts == now && last.index > index).count();
-        if later == 0 {
-            // Almost always; to insert there would cost more.
-            order.push_back(transmission);
-        } else {
-            order.insert(order.len() - later, transmission);
+    fn list_transmission(&mut self, index: u64, now: Time) {
+        if let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) {
+            order.add(index, now);
         }
+    }
+
+    /// Segment `index` is about to be retransmitted: from now on the order of time is in a list.
+    fn list_retransmission(&mut self, index: u64, now: Time) {
+        let is_listed = self.is_listed();
+        let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) else { return };
+        if !is_listed {
+            order.list(self.base, &self.ring);
+        }
+        order.add(index, now);
+        self.listed_end = self.listed_end.max(index + 1);
     }
 
     /// Everything below `offset` is acknowledged.
@@ -321,13 +336,11 @@ impl Scoreboard {
         self.unmark_lost();
     }
 
-    /// Segments that were declared lost left the order of time, and may be lost after all.
+    /// Segments that were declared lost left the list, and may be lost after all.
     fn restore_order(&mut self) {
-        let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) else { return };
-        let outstanding = (self.base..).zip(&self.ring).filter(|(_, sent)| !sent.has(SACKED));
-        order.clear();
-        order.extend(outstanding.map(|(index, sent)| Transmission { index, xmit_ts: sent.xmit_ts }));
-        order.make_contiguous().sort_by_key(|sent| sent.xmit_ts);
+        if let (true, Some(order)) = (self.is_listed(), self.detail.as_mut().and_then(|detail| detail.order.as_mut())) {
+            order.list(self.base, &self.ring);
+        }
     }
 
     /// The next lost segment that was not retransmitted yet.
@@ -382,13 +395,11 @@ impl Scoreboard {
 
     /// Segment `index` is retransmitted. With `counts` it enters pipe (and, in order, HighRxt passes it).
     pub(crate) fn retransmit(&mut self, index: u64, now: Time, counts: bool) -> SeqRange {
-        let position = (index - self.base) as usize;
-        let sent = &mut self.ring[position];
+        self.list_retransmission(index, now);
+        let sent = &mut self.ring[(index - self.base) as usize];
         sent.retransmits = sent.retransmits.saturating_add(1);
         sent.bits &= !PENDING;
         sent.xmit_ts = now;
-        self.note_transmission(index, now);
-        let sent = &mut self.ring[position];
         if counts {
             if !sent.has(RETRANSMITTED | SACKED) {
                 self.unrepaired_bytes -= if is_unrepaired(sent.bits) { u64::from(sent.len) } else { 0 };
@@ -476,15 +487,6 @@ impl Scoreboard {
 
     fn end_of(&self, index: u64) -> u64 {
         self.ring[(index - self.base) as usize].end()
-    }
-
-    /// Whether that was the last transmission of a segment that is neither delivered nor given up.
-    fn is_current(&self, transmission: Transmission) -> bool {
-        let position = transmission.index.checked_sub(self.base);
-        let sent = position.and_then(|position| self.ring.get(position as usize));
-        sent.is_some_and(|sent| {
-            sent.xmit_ts == transmission.xmit_ts && !sent.has(SACKED | PENDING) && !is_unrepaired(sent.bits)
-        })
     }
 
     fn get_mut(&mut self, index: u64) -> Option<&mut Sent> {

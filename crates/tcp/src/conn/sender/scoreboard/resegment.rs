@@ -1,6 +1,6 @@
 //! Another segment size.
 
-use super::{Scoreboard, Sent, Transmission, SACKED};
+use super::{Scoreboard, Sent, SACKED};
 
 impl Scoreboard {
     /// Split outstanding segments that are longer than `smss`, so that they can be retransmitted at the new size.
@@ -28,17 +28,16 @@ impl Scoreboard {
             if sent.has(SACKED) {
                 self.sacked_end = self.end();
             }
+            if index < old.listed_end {
+                self.listed_end = self.end();
+            }
         }
         self.sacked_segments = self.ring.iter().filter(|sent| sent.has(SACKED)).count() as u64;
         self.unrepaired_bytes = old.unrepaired_bytes;
         self.lost_ever = old.lost_ever;
         self.is_detailed = old.is_detailed;
         self.detail = old.detail;
-        if let Some(order) = self.detail.as_mut().and_then(|detail| detail.order.as_mut()) {
-            let all = (self.base..).zip(&self.ring);
-            *order = all.map(|(index, sent)| Transmission { index, xmit_ts: sent.xmit_ts }).collect();
-            order.make_contiguous().sort_by_key(|next| next.xmit_ts);
-        }
+        self.restore_order();
         self.total_bytes = old.total_bytes;
         self.sacked_bytes = old.sacked_bytes;
         self.lost_bytes = old.lost_bytes;

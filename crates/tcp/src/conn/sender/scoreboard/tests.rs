@@ -37,7 +37,7 @@ fn what_was_lost_after_all_is_found_after_an_undo() {
     for i in 0..3 {
         board.push(SeqRange { start: i * SMSS, len: SMSS as u32, has_fin: false }, Time::ZERO);
     }
-    board.begin_ack(Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None, clock: Duration::ZERO });
+    board.begin_ack(Doubt { now: Time::ZERO, min_rtt: Duration::ZERO, echo: None });
     board.sack(SMSS, 2 * SMSS, &mut Acked::default());
     let last = board.delivery().newest.unwrap();
     let timeout = Duration::from_millis(100);
@@ -148,6 +148,107 @@ proptest! {
             prop_assert_eq!(board.pipe(), naive.pipe());
             for (&i, segment) in &naive.segments {
                 prop_assert_eq!(board.is_sacked(i), segment.0);
+            }
+        }
+    }
+}
+
+/// An operation between losses by time.
+#[derive(Clone, Debug)]
+enum Timed {
+    Send,
+    Sack(u64, u64),
+    Ack(u64),
+    Retransmit,
+    Undo,
+}
+
+/// A segment of the definition: when it was last sent, whether it is SACKed, lost, and lost without a retransmission since.
+#[derive(Clone, Copy)]
+struct TimedSegment {
+    sent_at: Time,
+    is_sacked: bool,
+    is_lost: bool,
+    waits: bool,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Step 5 for each outstanding segment, whether the order of time is in a list or not.
+    #[test]
+    fn rfc8985_6_2_losses_by_time_agree_with_the_definition(operations in proptest::collection::vec((0u64..3, prop_oneof![
+        5 => Just(Timed::Send),
+        3 => (0u64..20, 1u64..5).prop_map(|(from, n)| Timed::Sack(from, n)),
+        2 => (0u64..6).prop_map(Timed::Ack),
+        2 => Just(Timed::Retransmit),
+        1 => Just(Timed::Undo),
+    ]), 1..300)) {
+        let timeout = Duration::from_millis(5);
+        let mut board = Scoreboard::default();
+        board.set_detail(true);
+        let mut naive = BTreeMap::<u64, TimedSegment>::new();
+        let (mut now, mut una, mut nxt, mut last) = (Time::ZERO, 0u64, 0u64, None);
+        for (ms, operation) in operations {
+            now += Duration::from_millis(ms);
+            board.begin_ack(Doubt { now, min_rtt: Duration::ZERO, echo: None });
+            match operation {
+                Timed::Send => {
+                    board.push(SeqRange { start: nxt * SMSS, len: SMSS as u32, has_fin: false }, now);
+                    naive.insert(nxt, TimedSegment { sent_at: now, is_sacked: false, is_lost: false, waits: false });
+                    nxt += 1;
+                }
+                Timed::Sack(..) | Timed::Ack(_) => {
+                    let (from, to) = match operation {
+                        Timed::Sack(from, n) => ((una + from).min(nxt), (una + from + n).min(nxt)),
+                        Timed::Ack(n) => (una, (una + n).min(nxt)),
+                        _ => unreachable!(),
+                    };
+                    for (i, segment) in naive.range_mut(from..to).filter(|(_, segment)| !segment.is_sacked) {
+                        last = last.max(Some((segment.sent_at, (i + 1) * SMSS)));
+                        *segment = TimedSegment { is_sacked: true, is_lost: false, waits: false, ..*segment };
+                    }
+                    if let Timed::Ack(_) = operation {
+                        una = to;
+                        board.ack(una * SMSS);
+                        naive = naive.split_off(&una);
+                    } else {
+                        board.sack(from * SMSS, to * SMSS, &mut Acked::default());
+                    }
+                }
+                Timed::Retransmit => {
+                    if let Some(index) = board.next_lost() {
+                        board.retransmit(index, now, true);
+                        let segment = naive.get_mut(&index).unwrap();
+                        prop_assert!(segment.waits);
+                        (segment.sent_at, segment.waits) = (now, false);
+                    }
+                }
+                Timed::Undo => {
+                    board.unmark_lost();
+                    naive.values_mut().for_each(|segment| (segment.is_lost, segment.waits) = (false, false));
+                }
+            }
+            let Some((xmit_ts, end)) = last else { continue };
+            let last = Transmitted { index: 0, xmit_ts, end, is_retrans: false };
+            let mut look_again = Time::NEVER;
+            for (i, segment) in naive.iter_mut().filter(|(_, segment)| !segment.is_sacked && !segment.waits) {
+                if last.is_later(segment.sent_at, (i + 1) * SMSS) {
+                    let expiry = segment.sent_at + timeout;
+                    if expiry <= now {
+                        (segment.is_lost, segment.waits) = (true, true);
+                    } else {
+                        look_again = if look_again == Time::NEVER { expiry } else { look_again.max(expiry) };
+                    }
+                }
+            }
+            if board.all_left_after(last) {
+                prop_assert_eq!(look_again, Time::NEVER);
+            } else {
+                prop_assert_eq!(board.mark(Evidence::SentBefore { now, last, timeout }).look_again, look_again);
+            }
+            for (&i, segment) in &naive {
+                prop_assert_eq!(board.is_lost(i), segment.is_lost);
             }
         }
     }
