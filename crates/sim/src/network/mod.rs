@@ -9,6 +9,7 @@ mod inbox;
 mod links;
 mod mtu;
 mod nodes;
+mod outlook;
 mod ports;
 mod real;
 mod results;
@@ -21,7 +22,7 @@ use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::link::{processing, LazyLink, Losses, Processing};
-use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox, Own};
+use crate::middlebox::{AnyMiddlebox, Middlebox, MiddleboxConfig, Outbox, Own};
 use crate::packet::{Bodies, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, Scenario, Waiting};
@@ -34,6 +35,8 @@ use inbox::Inbox;
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
 use nodes::{NodeState, Turns};
+pub use outlook::Ahead;
+use outlook::Outlook;
 pub use ports::{Delivered, Lost, PortId, Refused, Taken};
 pub use real::RealPackets;
 pub(crate) use results::{assemble, names, notes_of_functions, Ledger, RunEnd};
@@ -62,6 +65,7 @@ pub struct Network {
     /// Changes that are still due.
     changes: Changes,
     traffic: Traffic,
+    outlook: Outlook,
 
     bodies: Bodies,
     losses: Losses,
@@ -88,7 +92,7 @@ struct Observers {
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     end: Time,
-    /// Events after this instant wait: a change, or the end of the run, comes first.
+    /// Events after this instant wait: a change, a review of the horizon, or the end of the run comes first.
     gate: Time,
     /// See [`Network::update_horizon`].
     horizon: Time,
@@ -125,6 +129,7 @@ impl Network {
             .iter()
             .map(|node| (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect())
             .collect();
+        let given: Vec<NodeId> = own.iter().map(|(node, _)| *node).collect();
         let own = own.into_iter().chain(guards(scenario, real));
         own.for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(Own(middlebox))));
         introduce(scenario, &mut boxes);
@@ -142,6 +147,10 @@ impl Network {
             far_ends.iter_mut().for_each(|far_end| far_end.behind = Behind::Traced);
         }
         let traffic = Traffic::new(scenario, seed, |path| routes.first(path), true);
+        let resets = |node: NodeId| {
+            given.contains(&node) || scenario.nodes[node].middleboxes.iter().any(MiddleboxConfig::resets)
+        };
+        let outlook = Outlook::of(scenario, acts, resets);
         let end = Time::ZERO + scenario.duration;
         let mut network = Self {
             schedule: Schedule::new(
@@ -161,6 +170,7 @@ impl Network {
             routes,
             changes: Changes::of(scenario),
             traffic,
+            outlook,
             bodies: Bodies::default(),
             losses: Losses::new(),
             outbox: Outbox::default(),
@@ -177,7 +187,7 @@ impl Network {
         for flow in FlowId::all(network.traffic.flows.len()) {
             network.rearm_flow(flow);
         }
-        network.update_horizon();
+        network.update_horizon(Time::ZERO);
         network.schedule.set(Source::Sampler, network.recorder.next_wakeup());
         network
     }
@@ -190,7 +200,7 @@ impl Network {
             }
             let (at, source) = self.schedule.next();
             if at > self.bounds.gate {
-                self.pass_gate(self.bounds.end);
+                self.pass_gate(at, self.bounds.end);
                 continue;
             }
             debug_assert!(at >= self.now, "time ran backwards");
@@ -199,9 +209,13 @@ impl Network {
         self.stop.is_some()
     }
 
-    /// Advances to the next change and carries it out; or advances to `until`, and ends the run if that is its end.
+    /// Reviews the horizon, if the next event, at `at`, waits for no more than that. Otherwise advances to the next change and
+    /// carries it out; or advances to `until`, and ends the run if that is its end.
     #[cold]
-    fn pass_gate(&mut self, until: Time) {
+    fn pass_gate(&mut self, at: Time, until: Time) {
+        if at <= self.last_before_change() {
+            return self.update_horizon(at);
+        }
         let change = self.changes.next_at();
         if change <= until {
             self.come_to(change);
@@ -234,7 +248,12 @@ impl Network {
                 Change::Up(_) => {}
             }
         }
-        self.update_horizon();
+        self.update_horizon(self.now);
+    }
+
+    /// The last instant before the next change, or the end of the run.
+    fn last_before_change(&self) -> Time {
+        self.bounds.end.min(self.changes.before_next())
     }
 
     /// Sends packets of an absent link's queue from its node, or from the node that replaced it, by the present route of that
@@ -330,21 +349,13 @@ impl Network {
         }
     }
 
-    /// Sets the horizon: links may run ahead up to the next sample, change, or the end of the run. That end is known once a
-    /// flow is established that neither completes nor gives up. With ports or observers, nothing runs ahead.
-    fn update_horizon(&mut self) {
-        self.bounds.gate = self.bounds.end.min(self.changes.before_next());
-        let is_known = self.traffic.is_endless && self.ports.is_empty() && !self.observers.is_any;
-        self.bounds.horizon = if is_known { self.bounds.gate.min(self.recorder.next_wakeup()) } else { Time::ZERO };
-    }
-
     // Not inlined: it would cost registers in the loop over events.
     #[inline(never)]
     fn sample(&mut self) {
         self.advance_links();
         let links = |series| self.links.iter().map(move |link| link.sample(series));
         self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
-        self.update_horizon();
+        self.update_horizon(self.now);
         self.schedule.set(Source::Sampler, self.recorder.next_wakeup());
     }
 

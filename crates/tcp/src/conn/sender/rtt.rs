@@ -257,6 +257,12 @@ impl Rtt {
         (self.base * u64::from(self.backoff)).min(self.keys().max)
     }
 
+    /// The shortest time for which the timer runs from now on, whatever the samples.
+    pub(crate) fn least_timeout(&self) -> Duration {
+        let RtoConfig { initial, min, max, granularity, .. } = *self.keys();
+        self.base.min(initial).min(min).min(max).saturating_sub(granularity)
+    }
+
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.srtt
     }
