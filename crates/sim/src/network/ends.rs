@@ -204,6 +204,13 @@ impl Network {
         self.carry_out_tasks(at);
     }
 
+    /// Schedules the next wake-up of an endpoint, also if it is later than before.
+    pub(super) fn rearm_late(&mut self, endpoint: EndpointId) {
+        let host = &mut self.traffic.hosts[endpoint];
+        host.armed = host.next_wakeup();
+        self.schedule.set(Source::Endpoint(endpoint), host.armed);
+    }
+
     #[inline]
     fn rearm(&mut self, endpoint: EndpointId) {
         let host = &mut self.traffic.hosts[endpoint];

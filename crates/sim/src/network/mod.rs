@@ -5,22 +5,23 @@ mod changes;
 mod critical;
 mod ends;
 mod far_ends;
+mod horizon;
 mod inbox;
 mod links;
 mod mtu;
 mod nodes;
-mod outlook;
 mod ports;
 mod real;
 mod results;
 mod routes;
 mod so_far;
 mod trouble;
+mod windows;
 mod witness;
 
 use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
-use crate::ids::{FlowId, LinkId, NodeId};
+use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::link::{processing, LazyLink, Losses, Processing};
 use crate::middlebox::{AnyMiddlebox, Middlebox, MiddleboxConfig, Outbox, Own};
 use crate::packet::{Bodies, Packet, UNROUTED};
@@ -31,18 +32,19 @@ use bentpipe_units::Time;
 use changes::Changes;
 use critical::CriticalPaths;
 use far_ends::{far_ends, inboxes, Behind, FarEnd};
+pub use horizon::Ahead;
+use horizon::{Bound, Horizon};
 use inbox::Inbox;
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
 use nodes::{NodeState, Turns};
-pub use outlook::Ahead;
-use outlook::Outlook;
 pub use ports::{Delivered, Lost, PortId, Refused, Taken};
 pub use real::RealPackets;
 pub(crate) use results::{assemble, names, notes_of_functions, Ledger, RunEnd};
 use routes::Routes;
 use std::sync::Arc;
 pub use trouble::{Failure, Trouble};
+use windows::Windows;
 pub use witness::{ends, Fate, Sighting, Witness};
 
 /// A network of a scenario at an instant of its run.
@@ -60,12 +62,13 @@ pub struct Network {
     far_ends: Vec<FarEnd>,
     /// Packets on their way to links with several feeders.
     inboxes: Vec<Inbox>,
+    windows: Windows,
     nodes: Vec<NodeState>,
     routes: Routes,
     /// Changes that are still due.
     changes: Changes,
     traffic: Traffic,
-    outlook: Outlook,
+    horizon: Horizon,
 
     bodies: Bodies,
     losses: Losses,
@@ -142,15 +145,18 @@ impl Network {
         let critical = CriticalPaths::of(scenario);
         let links = links(scenario, seed, acts, critical.is_some());
         let mut far_ends = far_ends(scenario, &routes, acts);
-        let inboxes = inboxes(scenario, &links, &mut far_ends);
+        let mut inboxes = inboxes(scenario, &links, &mut far_ends);
         if critical.is_some() {
             far_ends.iter_mut().for_each(|far_end| far_end.behind = Behind::Traced);
         }
         let traffic = Traffic::new(scenario, seed, |path| routes.first(path), true);
+        let opener =
+            |path: PathId| traffic.flows[path.flow()].newest.filter(|_| scenario.flows[path.flow()].app.is_single());
+        let windows = Windows::of(scenario, &links, &far_ends, &mut inboxes, opener);
         let resets = |node: NodeId| {
             given.contains(&node) || scenario.nodes[node].middleboxes.iter().any(MiddleboxConfig::resets)
         };
-        let outlook = Outlook::of(scenario, acts, resets);
+        let horizon = Horizon::of(scenario, acts, resets);
         let end = Time::ZERO + scenario.duration;
         let mut network = Self {
             schedule: Schedule::new(
@@ -166,11 +172,12 @@ impl Network {
             links,
             far_ends,
             inboxes,
+            windows,
             nodes: node_states(scenario, boxes),
             routes,
             changes: Changes::of(scenario),
             traffic,
-            outlook,
+            horizon,
             bodies: Bodies::default(),
             losses: Losses::new(),
             outbox: Outbox::default(),
@@ -347,6 +354,36 @@ impl Network {
             Source::Endpoint(endpoint) => self.wake_endpoint(endpoint),
             Source::Sampler => self.sample(),
         }
+    }
+
+    /// Sets the horizon: links and endpoints may run ahead up to the next sample, to the next change, and as long as a flow
+    /// lasts. With ports or observers, nothing runs ahead. Nothing is due before `now`.
+    fn update_horizon(&mut self, now: Time) {
+        let (change, sample) = (self.last_before_change(), self.recorder.next_wakeup());
+        let known = change.min(sample);
+        let is_watched = !self.ports.is_empty() || self.observers.is_any;
+        let lasts = if is_watched { Time::ZERO } else { self.horizon.lasts_until(now, known, &self.traffic) };
+        let bound = match known {
+            _ if lasts <= known => Bound::Flow,
+            _ if sample < change => Bound::Sample,
+            _ => Bound::Change,
+        };
+        let until = if bound == Bound::Flow { Time::from_ps(lasts.as_ps().saturating_sub(1)) } else { known };
+        self.horizon.turn(now, until, bound);
+        self.bounds.horizon = until;
+        let is_reviewed = bound == Bound::Flow && !is_watched;
+        self.bounds.gate = if is_reviewed { change.min(self.horizon.review_at(now, &self.traffic)) } else { change };
+    }
+
+    /// Returns the work ahead of time so far.
+    pub fn ahead(&self) -> Ahead {
+        self.horizon.history(self.now)
+    }
+
+    /// The instant up to which links and endpoints may run ahead now.
+    #[cfg(test)]
+    pub(crate) fn runs_ahead_until(&self) -> Time {
+        self.bounds.horizon
     }
 
     // Not inlined: it would cost registers in the loop over events.

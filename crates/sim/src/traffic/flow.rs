@@ -35,7 +35,7 @@ pub(crate) struct FlowState {
     /// Sessions so far, count.
     pub(super) opened: u64,
     /// Opener of the latest session. None after another session has taken the slot.
-    pub(super) newest: Option<EndpointId>,
+    pub(crate) newest: Option<EndpointId>,
     /// Counters of datagrams, and of sessions whose slots are reused. None before the first.
     totals: Option<Box<Totals>>,
     /// Completion: the sender has the last ACK and the receiver the last byte, or the last answer was received.

@@ -1,4 +1,4 @@
-//! How long a connection lasts at least, for drivers that work ahead of time.
+//! Least duration of a connection, for drivers that work ahead of time.
 
 use super::timers::Timer;
 use super::Connection;

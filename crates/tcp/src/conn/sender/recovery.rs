@@ -383,7 +383,7 @@ impl Sender {
             GiveUp::AfterTime(longest) => self.first_retransmit.min(now) + longest,
             // Feedback of the network may set any timeout.
             GiveUp::AfterRetransmissions(_) if self.feedback().is_some() => now,
-            GiveUp::AfterRetransmissions(_) => cx.timers.get(Timer::Retransmit).min(now + self.rtt.least_timeout()),
+            GiveUp::AfterRetransmissions(_) => cx.timers.get(Timer::Retransmit).min(self.rtt.least_expiry(now)),
         }
     }
 }
