@@ -32,7 +32,8 @@ mod swarm;
 mod traffic;
 
 pub use network::{
-    ends, Delivered, Failure, Fate, Lost, Network, PortId, RealPackets, Refused, Sighting, Taken, Trouble, Witness,
+    ends, Ahead, Delivered, Failure, Fate, Lost, Network, PortId, RealPackets, Refused, Sighting, Taken, Trouble,
+    Witness,
 };
 pub use packet::{Bodies, Packet};
 

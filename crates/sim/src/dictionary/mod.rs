@@ -43,6 +43,11 @@ pub struct Series {
     pub sampled: bool,
 }
 
+/// Whether this is a time series that is sampled at the record's interval.
+pub(crate) fn is_sampled(name: &str) -> bool {
+    SERIES.iter().any(|series| series.column.name == name && series.sampled)
+}
+
 table! {
     /// One row per flow.
     FLOWS, FlowRow {

@@ -13,6 +13,11 @@ impl LazyLink {
         self.plain.as_ref().filter(|_| self.processing.is_none()).map(|_| self.fast_path.delay)
     }
 
+    /// Whether it is a plain link.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain.is_some()
+    }
+
     /// Carries a packet of this size across an empty plain link, if it arrives by `until`. Sets its instant, next hop and errors.
     #[inline(always)]
     pub(crate) fn carry(&mut self, at: Time, size: u32, packet: &mut Packet, until: Time) -> Crossing {

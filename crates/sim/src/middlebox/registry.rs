@@ -60,6 +60,11 @@ macro_rules! registry {
                 matches!(self, Self::Split(_) | Self::SatPep(_) | Self::Cache(_) | Self::Spoof(_))
             }
 
+            /// Whether it may reset a connection.
+            pub(crate) const fn resets(&self) -> bool {
+                matches!(self, Self::Split(_) | Self::SatPep(_) | Self::Cache(_) | Self::Own(_))
+            }
+
             /// Returns the module documentation of the middlebox of this name, in Markdown: its source, its position on
             /// the path, and when it helps and hurts.
             pub fn doc(name: &str) -> Option<String> {

@@ -204,6 +204,13 @@ impl Network {
         self.carry_out_tasks(at);
     }
 
+    /// Schedules the next wake-up of an endpoint, also if it is later than before.
+    pub(super) fn rearm_late(&mut self, endpoint: EndpointId) {
+        let host = &mut self.traffic.hosts[endpoint];
+        host.armed = host.next_wakeup();
+        self.schedule.set(Source::Endpoint(endpoint), host.armed);
+    }
+
     #[inline]
     fn rearm(&mut self, endpoint: EndpointId) {
         let host = &mut self.traffic.hosts[endpoint];
@@ -241,18 +248,17 @@ impl Network {
     pub(super) fn launch(&mut self, at: Time, packet: &mut Packet) -> bool {
         let is_on_a_link = self.take_link(at, packet);
         if !is_on_a_link {
-            debug_assert!(at == self.now, "nothing runs ahead of time at nodes that act");
-            self.launch_at_node(packet);
+            self.launch_at_node(at, packet);
         }
         is_on_a_link
     }
 
     /// Sends a packet whose host is a node with middleboxes, with the choice of the next hop, or at the end of its route.
     #[inline(never)]
-    fn launch_at_node(&mut self, packet: &mut Packet) {
+    fn launch_at_node(&mut self, at: Time, packet: &mut Packet) {
         let flow = &self.scenario.flows[packet.flow()];
         let node = if packet.is_to_sender() { flow.to } else { flow.from };
-        self.enter_node(node, packet);
+        self.enter_node(at, node, packet);
     }
 
     /// A datagram or a message has reached its host.
@@ -292,7 +298,7 @@ impl Network {
             self.trace_failure(endpoint);
         }
         if event == Event::Established {
-            self.update_horizon();
+            self.update_horizon(self.now);
         }
         let host = &self.traffic.hosts[endpoint];
         if !self.recorder.wants_decisions || !host.sends_data {

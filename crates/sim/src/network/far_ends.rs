@@ -2,6 +2,7 @@
 
 use super::inbox::Inbox;
 use super::routes::Routes;
+use crate::dictionary;
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::link::LazyLink;
 use crate::spec::{Link, NodeKind, Order, Scenario};
@@ -69,14 +70,15 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
     let changing = scenario.timeline.routes();
     // Whether the endpoint of this path alone feeds the link of its answers.
     let is_own = |path: PathId| {
-        let (there, back) = (PathId::there(path.flow()), PathId::back(path.flow()));
-        let back = if path.is_back() { there } else { back };
-        let answers = scenario.first_route(back).first().is_some_and(|&first| feeders[first] == Feeder::Host(back));
-        let is_fixed = !changing.contains_key(&path) && !changing.contains_key(&back);
-        answers && is_fixed && scenario.flows[path.flow()].app.is_single()
+        let back = path.reverse();
+        let later = changing.get(&back).into_iter().flatten().filter_map(|(_, route)| *route);
+        let mut firsts = [scenario.first_route(back)].into_iter().chain(later).map(|route| route.first());
+        let answers = firsts.all(|first| first.is_some_and(|&first| feeders[first] == Feeder::Host(back)));
+        answers && scenario.flows[path.flow()].app.is_single()
     };
     let runs_ahead = |link: &Link| !acts(link.to) && !reorders(link);
-    let ends_ahead = !routes.is_by_node() && scenario.record.series.is_empty();
+    // Rows of all other series are in the order of events.
+    let ends_ahead = scenario.record.series.iter().all(|name| dictionary::is_sampled(name));
     let mut relays: Vec<bool> = scenario.links.iter().map(runs_ahead).collect();
     let mut ends: Vec<bool> = relays.iter().map(|&ahead| ahead && ends_ahead).collect();
     each_hop(scenario, |path, from, to| {

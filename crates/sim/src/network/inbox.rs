@@ -100,6 +100,12 @@ impl Inbox {
         }
     }
 
+    /// Prepares it for packets that arrive during this time.
+    pub(super) fn hold(&mut self, span: Duration) {
+        let width = span.as_ps() / (SLOTS as u64 / 2);
+        self.shift = self.shift.max(width.max(1).ilog2().min(SHIFT_MAX));
+    }
+
     /// Removes all packets, in no order.
     pub(super) fn clear(&mut self) -> Vec<Packet> {
         let mut left = std::mem::take(&mut self.later);

@@ -51,7 +51,7 @@ impl Network {
             return;
         }
         if far_end.is_asked {
-            return self.enter_node(far_end.node, &mut packet);
+            return self.enter_node(self.now, far_end.node, &mut packet);
         }
         self.forward(far_end.node, &mut packet);
     }
@@ -85,7 +85,8 @@ impl Network {
     /// than `lead` from now.
     fn merge(&mut self, inbox: usize) {
         let Inbox { link, lead, .. } = self.inboxes[inbox];
-        let until = self.bounds.horizon.min(self.now + lead).max(self.now);
+        let window = if self.windows.is_on { self.begin_window(inbox) } else { None };
+        let until = window.unwrap_or_else(|| self.bounds.horizon.min(self.now + lead)).max(self.now);
         let until = self.inboxes[inbox].whole(until);
         while let Some(mut packet) =
             self.inboxes[inbox].pop(until, Order { routes: &self.routes, schedule: &self.schedule })
@@ -99,8 +100,64 @@ impl Network {
                 break;
             }
         }
+        if self.windows.is_on {
+            if until > self.now {
+                self.windows.note_offered(inbox, until);
+            }
+            if window.is_some() {
+                self.end_window();
+            }
+        }
         let next = self.inboxes[inbox].next(Order { routes: &self.routes, schedule: &self.schedule });
         self.expect(inbox, next);
+    }
+
+    /// Begins a window of an inbox, if it may have one: lets the endpoints that feed it act as far as their arrivals are known.
+    /// Returns the last instant up to which the inbox is then complete.
+    #[inline(never)]
+    fn begin_window(&mut self, inbox: usize) -> Option<Time> {
+        if self.now >= self.bounds.horizon {
+            return None;
+        }
+        let (ends, known) = self.windows.begin(inbox, self.now, &self.links)?;
+        let known = known.min(self.bounds.horizon);
+        for &end in &ends {
+            if self.traffic.hosts[end].armed < known {
+                self.act_until(end, known);
+                self.rearm_late(end);
+            }
+        }
+        self.windows.give_back(inbox, ends);
+        let until = (known + self.inboxes[inbox].lead).as_ps() - 1;
+        Some(Time::from_ps(until).min(self.bounds.horizon))
+    }
+
+    /// Ends a window: visits the endpoints whose packets were kept.
+    #[inline(never)]
+    fn end_window(&mut self) {
+        self.windows.keeps = false;
+        for block in 0..self.windows.blocks.len() {
+            let mut packets = std::mem::take(&mut self.windows.blocks[block]);
+            for (link, packet) in &mut packets {
+                self.visit(*link, packet);
+            }
+            packets.clear();
+            self.windows.blocks[block] = packets;
+        }
+    }
+
+    /// Offers a kept packet to the last link of its endpoint.
+    #[inline]
+    fn visit(&mut self, link: LinkId, packet: &mut Packet) {
+        let (at, node) = (packet.at, self.far_ends[link].node);
+        if self.moves_others(packet) {
+            return self.enter(at, link, Behind::End, packet);
+        }
+        match self.links[link].carry(at, packet.length(), packet, self.bounds.horizon) {
+            Crossing::No => self.enter(at, link, Behind::End, packet),
+            Crossing::Full => self.overflow(at, link, packet),
+            Crossing::At(_) | Crossing::Damaged(_) => self.arrive_ahead(link, node, packet),
+        }
     }
 
     /// Schedules an inbox: its only entry is that of the feeder of its first packet.
@@ -205,6 +262,12 @@ impl Network {
             let far_end = &self.far_ends[link];
             let (behind, node) = (far_end.behind, far_end.node);
             let is_last = behind == Behind::End;
+            if ARRIVES && is_last && self.windows.keeps {
+                packet.at = at;
+                if self.windows.keep(link, packet) {
+                    return;
+                }
+            }
             if !far_end.can_cross(ARRIVES) || is_last && self.moves_others(packet) {
                 break behind;
             }
@@ -235,6 +298,9 @@ impl Network {
         }
         if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
             self.schedule.set(Source::Link(link), at);
+            if self.windows.is_on {
+                self.windows.note_waiting(link);
+            }
         }
         if !self.losses.is_empty() {
             self.count_losses(link);
@@ -272,7 +338,7 @@ impl Network {
             return;
         }
         if far_end.is_asked {
-            return self.enter_node(far_end.node, &mut packet);
+            return self.enter_node(self.now, far_end.node, &mut packet);
         }
         self.forward(far_end.node, &mut packet);
     }

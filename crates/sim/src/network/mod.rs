@@ -5,6 +5,7 @@ mod changes;
 mod critical;
 mod ends;
 mod far_ends;
+mod horizon;
 mod inbox;
 mod links;
 mod media;
@@ -16,13 +17,14 @@ mod results;
 mod routes;
 mod so_far;
 mod trouble;
+mod windows;
 mod witness;
 
 use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
-use crate::ids::{FlowId, LinkId, NodeId};
+use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::link::{processing, LazyLink, Losses, Processing};
-use crate::middlebox::{AnyMiddlebox, Middlebox, Outbox, Own};
+use crate::middlebox::{AnyMiddlebox, Middlebox, MiddleboxConfig, Outbox, Own};
 use crate::packet::{Bodies, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
 use crate::spec::{Change, Scenario, Waiting};
@@ -31,6 +33,8 @@ use bentpipe_units::Time;
 use changes::Changes;
 use critical::CriticalPaths;
 use far_ends::{far_ends, inboxes, Behind, FarEnd};
+pub use horizon::Ahead;
+use horizon::{Bound, Horizon};
 use inbox::Inbox;
 #[cfg(test)]
 pub(crate) use media::planned;
@@ -46,6 +50,7 @@ pub(crate) use results::{add_media, assemble, names, notes_of_functions, Ledger,
 use routes::Routes;
 use std::sync::Arc;
 pub use trouble::{Failure, Trouble};
+use windows::Windows;
 pub use witness::{ends, Fate, Sighting, Witness};
 
 /// A network of a scenario at an instant of its run.
@@ -63,12 +68,14 @@ pub struct Network {
     far_ends: Vec<FarEnd>,
     /// Packets on their way to links with several feeders.
     inboxes: Vec<Inbox>,
+    windows: Windows,
     nodes: Vec<NodeState>,
     media: Vec<MediumState>,
     routes: Routes,
     /// Changes that are still due.
     changes: Changes,
     traffic: Traffic,
+    horizon: Horizon,
 
     bodies: Bodies,
     losses: Losses,
@@ -95,7 +102,7 @@ struct Observers {
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     end: Time,
-    /// Events after this instant wait: a change, or the end of the run, comes first.
+    /// Events after this instant wait: a change, a review of the horizon, or the end of the run comes first.
     gate: Time,
     /// See [`Network::update_horizon`].
     horizon: Time,
@@ -132,6 +139,7 @@ impl Network {
             .iter()
             .map(|node| (0..).zip(&node.middleboxes).map(|(i, m)| m.build(seed, &node.name, i)).collect())
             .collect();
+        let given: Vec<NodeId> = own.iter().map(|(node, _)| *node).collect();
         let own = own.into_iter().chain(guards(scenario, real));
         own.for_each(|(node, middlebox)| boxes[node].push(AnyMiddlebox::Own(Own(middlebox))));
         introduce(scenario, &mut boxes);
@@ -144,11 +152,18 @@ impl Network {
         let critical = CriticalPaths::of(scenario);
         let links = links(scenario, seed, acts, critical.is_some());
         let mut far_ends = far_ends(scenario, &routes, acts);
-        let inboxes = inboxes(scenario, &links, &mut far_ends);
+        let mut inboxes = inboxes(scenario, &links, &mut far_ends);
         if critical.is_some() {
             far_ends.iter_mut().for_each(|far_end| far_end.behind = Behind::Traced);
         }
         let traffic = Traffic::new(scenario, seed, |path| routes.first(path), true);
+        let opener =
+            |path: PathId| traffic.flows[path.flow()].newest.filter(|_| scenario.flows[path.flow()].app.is_single());
+        let windows = Windows::of(scenario, &links, &far_ends, &mut inboxes, opener);
+        let resets = |node: NodeId| {
+            given.contains(&node) || scenario.nodes[node].middleboxes.iter().any(MiddleboxConfig::resets)
+        };
+        let horizon = Horizon::of(scenario, acts, resets);
         let end = Time::ZERO + scenario.duration;
         let mut network = Self {
             schedule: Schedule::new(
@@ -165,11 +180,13 @@ impl Network {
             links,
             far_ends,
             inboxes,
+            windows,
             nodes: node_states(scenario, boxes),
             media: media::states(scenario, seed),
             routes,
             changes: Changes::of(scenario),
             traffic,
+            horizon,
             bodies: Bodies::default(),
             losses: Losses::new(),
             outbox: Outbox::default(),
@@ -187,7 +204,7 @@ impl Network {
         for flow in FlowId::all(network.traffic.flows.len()) {
             network.rearm_flow(flow);
         }
-        network.update_horizon();
+        network.update_horizon(Time::ZERO);
         network.schedule.set(Source::Sampler, network.recorder.next_wakeup());
         network
     }
@@ -200,7 +217,7 @@ impl Network {
             }
             let (at, source) = self.schedule.next();
             if at > self.bounds.gate {
-                self.pass_gate(self.bounds.end);
+                self.pass_gate(at, self.bounds.end);
                 continue;
             }
             debug_assert!(at >= self.now, "time ran backwards");
@@ -209,9 +226,13 @@ impl Network {
         self.stop.is_some()
     }
 
-    /// Advances to the next change and carries it out; or advances to `until`, and ends the run if that is its end.
+    /// Reviews the horizon, if the next event, at `at`, waits for no more than that. Otherwise advances to the next change and
+    /// carries it out; or advances to `until`, and ends the run if that is its end.
     #[cold]
-    fn pass_gate(&mut self, until: Time) {
+    fn pass_gate(&mut self, at: Time, until: Time) {
+        if at <= self.last_before_change() {
+            return self.update_horizon(at);
+        }
         let change = self.changes.next_at();
         if change <= until {
             self.come_to(change);
@@ -244,7 +265,12 @@ impl Network {
                 Change::Up(_) => {}
             }
         }
-        self.update_horizon();
+        self.update_horizon(self.now);
+    }
+
+    /// The last instant before the next change, or the end of the run.
+    fn last_before_change(&self) -> Time {
+        self.bounds.end.min(self.changes.before_next())
     }
 
     /// Sends packets of an absent link's queue from its node, or from the node that replaced it, by the present route of that
@@ -343,14 +369,34 @@ impl Network {
         }
     }
 
-    /// Sets the horizon: links may run ahead up to the next sample, change, or the end of the run. That end is known once a
-    /// flow is established that neither completes nor gives up. With ports, observers or media, nothing runs
-    /// ahead.
-    fn update_horizon(&mut self) {
-        self.bounds.gate = self.bounds.end.min(self.changes.before_next());
-        let is_known =
-            self.traffic.is_endless && self.ports.is_empty() && !self.observers.is_any && self.media.is_empty();
-        self.bounds.horizon = if is_known { self.bounds.gate.min(self.recorder.next_wakeup()) } else { Time::ZERO };
+    /// Sets the horizon: links and endpoints may run ahead up to the next sample, to the next change, and as long as a flow
+    /// lasts. With ports, observers or media, nothing runs ahead. Nothing is due before `now`.
+    fn update_horizon(&mut self, now: Time) {
+        let (change, sample) = (self.last_before_change(), self.recorder.next_wakeup());
+        let known = change.min(sample);
+        let is_watched = !self.ports.is_empty() || self.observers.is_any || !self.media.is_empty();
+        let lasts = if is_watched { Time::ZERO } else { self.horizon.lasts_until(now, known, &self.traffic) };
+        let bound = match known {
+            _ if lasts <= known => Bound::Flow,
+            _ if sample < change => Bound::Sample,
+            _ => Bound::Change,
+        };
+        let until = if bound == Bound::Flow { Time::from_ps(lasts.as_ps().saturating_sub(1)) } else { known };
+        self.horizon.turn(now, until, bound);
+        self.bounds.horizon = until;
+        let is_reviewed = bound == Bound::Flow && !is_watched;
+        self.bounds.gate = if is_reviewed { change.min(self.horizon.review_at(now, &self.traffic)) } else { change };
+    }
+
+    /// Returns the work ahead of time so far.
+    pub fn ahead(&self) -> Ahead {
+        self.horizon.history(self.now)
+    }
+
+    /// The instant up to which links and endpoints may run ahead now.
+    #[cfg(test)]
+    pub(crate) fn runs_ahead_until(&self) -> Time {
+        self.bounds.horizon
     }
 
     // Not inlined: it would cost registers in the loop over events.
@@ -360,7 +406,7 @@ impl Network {
         self.note_plans();
         let links = |series| self.links.iter().map(move |link| link.sample(series));
         self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
-        self.update_horizon();
+        self.update_horizon(self.now);
         self.schedule.set(Source::Sampler, self.recorder.next_wakeup());
     }
 

@@ -166,10 +166,11 @@ impl Outlook for NodeOutlook<'_> {
 impl Network {
     /// Passes a packet to its node's middleboxes, in order along its flow.
     #[inline]
-    pub(super) fn enter_node(&mut self, node: NodeId, packet: &mut Packet) {
+    pub(super) fn enter_node(&mut self, at: Time, node: NodeId, packet: &mut Packet) {
         // A link never answers at this instant, so steps are not needed.
         let takes_no_step = self.nodes[node].boxes.is_empty() && !self.steps.are_taken && !packet.is_message();
-        if !takes_no_step || self.find_way(self.now, node, packet) && !self.take_link(self.now, packet) {
+        if !takes_no_step || self.find_way(at, node, packet) && !self.take_link(at, packet) {
+            debug_assert!(at == self.now, "nothing runs ahead of time at nodes that act");
             self.enter_in_steps(node, *packet);
         }
     }

@@ -254,7 +254,7 @@ impl Network {
         while self.stop.is_none() && self.next_wakeup() <= until {
             let (at, source) = self.schedule.next();
             if at > self.bounds.gate {
-                self.pass_gate(until);
+                self.pass_gate(at, until);
             } else {
                 self.step(at, source);
             }

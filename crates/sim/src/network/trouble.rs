@@ -49,7 +49,7 @@ impl fmt::Display for Failure {
             }
             Trouble::Hoards => write!(f, "it holds more than {HELD_MAX} packets"),
             Trouble::Endless => {
-                write!(f, "it acts without end at this instant\n")?;
+                writeln!(f, "it acts without end at this instant")?;
                 write!(f, "behind a proxy, acceptable_acks = \"rfc5961\" limits answers to unacceptable segments")
             }
         }

@@ -57,7 +57,7 @@ impl Network {
     pub fn watch(&mut self, witness: Box<dyn Witness>) {
         self.observers.witness = Some(witness);
         self.observers.is_any = true;
-        self.update_horizon();
+        self.update_horizon(self.now);
     }
 
     #[cold]

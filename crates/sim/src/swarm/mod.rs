@@ -15,10 +15,10 @@ mod routes;
 
 use crate::ids::FlowId;
 use crate::record::RunResult;
-use crate::spec::{App, Datagrams, Downtimes, Gaps, Outage, Scenario, Timeline, Wait};
+use crate::spec::{App, Datagrams, Downtimes, Gaps, Outage, Queue, QueueLimit, Scenario, Timeline, Wait};
 use crate::{Failure, Network, Trouble};
 use bentpipe_tcp::GiveUp;
-use bentpipe_units::{Duration, Rate};
+use bentpipe_units::{Duration, Rate, Time};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use random::Sketch;
@@ -71,38 +71,94 @@ fn outcomes<'a>(scenario: &'a Scenario, result: &'a RunResult) -> impl Iterator<
     })
 }
 
+/// Asserts that the result is that of the naive engine.
+fn assert_specified(sketch: &Sketch, scenario: &Scenario) -> Result<(), TestCaseError> {
+    let entering = sketch.entering(scenario);
+    let probes = || sketch.probes(scenario.nodes.len());
+    let (result, left) = match ports::run(scenario, probes(), &entering) {
+        // A proxy that forgets a connection leaves two ends with different numbers. RFC 9293 §3.10.7.4 answers each
+        // unacceptable segment: without a delay the two ends answer each other for ever, in the naive engine too.
+        Err(Failure { what: Trouble::Endless, .. }) => return Err(TestCaseError::reject("without end")),
+        other => other.unwrap_or_else(|failure| panic!("{failure}")),
+    };
+    let (expected, expected_left) = reference::run(scenario, sketch.seed, probes(), &entering);
+    prop_assert_eq!(left, expected_left);
+    prop_assert_eq!(&result.links, &expected.links);
+    prop_assert_eq!(&result.drops, &expected.drops);
+    prop_assert_eq!(&result.summary, &expected.summary);
+    prop_assert_eq!(&result.flows, &expected.flows);
+    prop_assert_eq!(&result.transfers, &expected.transfers);
+    prop_assert_eq!(&result.datagrams, &expected.datagrams);
+    prop_assert_eq!(&result.probes, &expected.probes);
+    prop_assert_eq!(&result.media, &expected.media);
+    prop_assert_eq!(&result.terminals, &expected.terminals);
+    prop_assert_eq!(&result.modcods, &expected.modcods);
+    prop_assert_eq!(&result.events, &expected.events);
+    for (series, expected) in result.series.iter().zip(&expected.series) {
+        prop_assert_eq!(series, expected);
+    }
+    prop_assert!(result == expected);
+    Ok(())
+}
+
+/// Returns a random dumbbell of plain links, with flows of one connection each, and with all settings of connections.
+pub(crate) fn dumbbell(seed: u64) -> Scenario {
+    let features = random::SETTINGS | random::ENDS | random::BENT_PIPES | random::UNEQUAL | random::ERRORS;
+    let (flows, seconds) = (3 + seed as usize % 6, 4 + seed % 9);
+    let sketches = (0..).map(|draw| Sketch { seed: seed << 16 | draw, flows, seconds, features }.scenario());
+    let has_two_sides = |scenario: &Scenario| scenario.nodes.len() == 2 * flows + 2;
+    let mut scenario = sketches.into_iter().find(has_two_sides).expect("every fifth is a dumbbell");
+    for link in &mut scenario.links {
+        (link.arq, link.interleave, link.coded) = (None, None, None);
+        link.queue = Queue::DropTail { limit: QueueLimit::Packets(5 + seed % 40) };
+    }
+    for (flow, size) in scenario.flows.iter_mut().zip([0, 1, 2, 3, 4].iter().cycle().skip(flows)) {
+        flow.app = Arc::new(if *size == 0 { App::Greedy } else { App::File { size: 100_000 * size } });
+    }
+    scenario
+}
+
+/// Returns the sketch's scenario with files of all sizes in place of all applications, and with connections that give up soon
+/// in every second network.
+fn files(sketch: &Sketch) -> Scenario {
+    let mut scenario = sketch.scenario();
+    let rules = [GiveUp::AfterRetransmissions(1), GiveUp::AfterTime(Duration::from_secs(1)), GiveUp::Never];
+    for (flow, size) in scenario.flows.iter_mut().zip([0, 100, 20_000, 300_000].iter().cycle().skip(sketch.flows)) {
+        flow.app = Arc::new(App::File { size: *size });
+        if let Some(rule) = rules.get(sketch.seed as usize % 6) {
+            Arc::make_mut(&mut flow.tcp).give_up = *rule;
+        }
+    }
+    scenario
+}
+
 proptest! {
     #![proptest_config(swarm(1000))]
 
     /// The schedule of sources and the lazy links give the same result as an event for everything, to the last bit.
     #[test]
     fn the_engine_agrees_with_its_specification(sketch in sketch()) {
-        let scenario = sketch.scenario();
-        let entering = sketch.entering(&scenario);
-        let probes = || sketch.probes(scenario.nodes.len());
-        let (result, left) = match ports::run(&scenario, probes(), &entering) {
-            // A proxy that forgets a connection leaves two ends with different numbers. RFC 9293 §3.10.7.4 answers each
-            // unacceptable segment: without a delay the two ends answer each other for ever, in the naive engine too.
-            Err(Failure { what: Trouble::Endless, .. }) => return Err(TestCaseError::reject("without end")),
-            other => other.unwrap_or_else(|failure| panic!("{failure}")),
-        };
-        let (expected, expected_left) = reference::run(&scenario, sketch.seed, probes(), &entering);
-        prop_assert_eq!(left, expected_left);
-        prop_assert_eq!(&result.drops, &expected.drops);
-        prop_assert_eq!(&result.links, &expected.links);
-        prop_assert_eq!(&result.summary, &expected.summary);
-        prop_assert_eq!(&result.flows, &expected.flows);
-        prop_assert_eq!(&result.transfers, &expected.transfers);
-        prop_assert_eq!(&result.datagrams, &expected.datagrams);
-        prop_assert_eq!(&result.probes, &expected.probes);
-        prop_assert_eq!(&result.media, &expected.media);
-        prop_assert_eq!(&result.terminals, &expected.terminals);
-        prop_assert_eq!(&result.modcods, &expected.modcods);
-        prop_assert_eq!(&result.events, &expected.events);
-        for (series, expected) in result.series.iter().zip(&expected.series) {
-            prop_assert_eq!(series, expected);
+        assert_specified(&sketch, &sketch.scenario())?;
+    }
+
+    /// Also if endpoints work ahead of time between samples, with routes that change, up to the end of the last file.
+    #[test]
+    fn files_agree_with_their_specification_between_samples(sketch in sketch()) {
+        let mut scenario = files(&sketch);
+        scenario.record.series.retain(|name| crate::dictionary::is_sampled(name));
+        assert_specified(&sketch, &scenario)?;
+    }
+
+    /// A run does not end before any of its horizons.
+    #[test]
+    fn nothing_works_ahead_beyond_the_end_of_the_run(sketch in sketch()) {
+        let mut scenario = files(&sketch);
+        scenario.record.series.clear();
+        let (mut network, mut farthest) = (Network::build(&Arc::new(scenario), sketch.seed), Time::ZERO);
+        while !network.run(1) {
+            farthest = farthest.max(network.runs_ahead_until());
         }
-        prop_assert!(result == expected);
+        prop_assert!(farthest <= network.now());
     }
 
     /// Packets that enter by a port are delivered and lost like the same datagrams of the simulator.

@@ -9,7 +9,7 @@ use crate::dictionary::SenderSeries;
 use crate::ids::{EndpointId, FlowId, PathId};
 use crate::record::Recorder;
 use crate::spec::Scenario;
-use bentpipe_tcp::{Event, GiveUp};
+use bentpipe_tcp::Event;
 use bentpipe_units::Time;
 
 /// All flows of a run, with their applications and sessions.
@@ -19,8 +19,6 @@ pub(crate) struct Traffic {
     pub(crate) hosts: Hosts,
     pub(super) apps: Vec<AnyApp>,
     pub(super) pool: Pool,
-    /// Whether some flow certainly continues until the run ends.
-    pub(crate) is_endless: bool,
 }
 
 impl Traffic {
@@ -35,7 +33,6 @@ impl Traffic {
             hosts: Hosts::with_capacity(count),
             apps: Vec::with_capacity(count),
             pool: Pool::new(count, reuses_slots, measures_rates),
-            is_endless: scenario.flows.iter().any(|flow| !flow.app.is_single() && flow.app.count().is_none()),
         };
         for (id, flow) in FlowId::all(count).zip(&scenario.flows) {
             let component = format!("flow/{}", flow.name);
@@ -114,11 +111,6 @@ impl Traffic {
         match event {
             // An endpoint that has received all data closes, too.
             Event::PeerFinished => host.conn.close(),
-            Event::Established if is_opener => {
-                let flow = &self.flows[host.flow];
-                let never_ends = flow.app.is_single() && !flow.app.has_end();
-                self.is_endless |= never_ends && flow.config.give_up == GiveUp::Never;
-            }
             Event::Skipped(from, to) if !is_opener => self.apps[host.flow].on_gap(from, to),
             Event::RecordEnd(offset) if !is_opener => self.apps[host.flow].on_boundary(offset),
             Event::Reduction(until) => host.on_decision(now, true, until),

@@ -35,7 +35,7 @@ pub(crate) struct FlowState {
     /// Sessions so far, count.
     pub(super) opened: u64,
     /// Opener of the latest session. None after another session has taken the slot.
-    pub(super) newest: Option<EndpointId>,
+    pub(crate) newest: Option<EndpointId>,
     /// Counters of datagrams, and of sessions whose slots are reused. None before the first.
     totals: Option<Box<Totals>>,
     /// Completion: the sender has the last ACK and the receiver the last byte, or the last answer was received.
@@ -167,18 +167,33 @@ pub(super) struct IdealPath {
     headers: u64,
     /// Whether data waits for the handshake.
     handshake: bool,
+    /// Whether the data has one route.
+    is_fixed: bool,
 }
 
 impl IdealPath {
-    /// `rtt`: least round-trip time. `rates`: largest rate of the path in each direction.
-    pub(super) fn of(flow: &Flow, rtt: Duration, rates: [Rate; 2]) -> Self {
+    /// `rtt`: least round-trip time. `rates`: largest rate of the path in each direction. `is_fixed`: the data has one route.
+    pub(super) fn of(flow: &Flow, rtt: Duration, rates: [Rate; 2], is_fixed: bool) -> Self {
         Self {
             rtt,
+            is_fixed,
             rates,
             smss: u64::from(flow.tcp.smss),
             headers: Self::headers(flow),
             handshake: flow.tcp.handshake && flow.tcp.fast_open.is_none() && flow.tcp.transactions.is_none(),
         }
+    }
+
+    /// Returns the least time until payload that has not left yet is acknowledged. Data that crosses several routes may
+    /// exceed the rate of each.
+    pub(super) fn least_rest(&self, bytes: u64) -> Duration {
+        let sending = if self.is_fixed { self.rates[0].time_to_send(bytes) } else { Duration::ZERO };
+        self.rtt + sending
+    }
+
+    /// Returns the least round-trip time.
+    pub(super) fn rtt(&self) -> Duration {
+        self.rtt
     }
 
     fn headers(flow: &Flow) -> u64 {

@@ -8,6 +8,7 @@ mod apps;
 mod dispatch;
 mod flow;
 mod host;
+mod lasting;
 mod loss_verdicts;
 mod messages;
 mod observe;
@@ -18,6 +19,7 @@ mod ways;
 #[cfg(test)]
 pub(crate) use apps::send_times_of;
 pub(crate) use dispatch::Traffic;
+pub(crate) use lasting::{lasts_until, least_rtt, OnPath};
 pub(crate) use observe::{event_kind, event_of_segment};
 #[cfg(test)]
 pub(crate) use sessions::Session;

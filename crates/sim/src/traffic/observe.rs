@@ -139,7 +139,8 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
     let run_s = at.as_secs_f64();
     let (sent, received) = (&totals.sent, &totals.received);
     let since_start = |end: Option<Time>| match (totals.first_sent, end) {
-        (Some(start), Some(end)) => (end - start).as_secs_f64(),
+        // A run that is interrupted may have worked ahead of this instant.
+        (Some(start), Some(end)) => end.saturating_since(start).as_secs_f64(),
         _ => f64::NAN,
     };
     let of_complete = |at: Time| state.completed.and((at != Time::NEVER).then_some(at));

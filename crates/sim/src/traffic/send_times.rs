@@ -88,6 +88,8 @@ impl Stopwatch {
     /// Returns the times up to `now` of a sender with these decisions.
     pub(super) fn times_until(&self, now: Time, path: &mut Downtime, verdicts: Option<&LossVerdicts>) -> SendTimes {
         let mut so_far = self.clone();
+        // A run that is interrupted may have worked ahead of this instant.
+        let now = now.max(self.since);
         let lately = if so_far.limit.is_some() { so_far.count(now, path.until(now)) } else { Repairs::default() };
         let repairs = verdicts.map(|verdicts| verdicts.repairs_of_errors(lately)).unwrap_or_default();
         SendTimes { error_recovery: repairs.recovery, error_timeout: repairs.timeout, ..so_far.times }

@@ -33,7 +33,8 @@ impl<'a> Ways<'a> {
             None => self.along(path, self.scenario.first_route(path)),
             Some(_) => self.best(path),
         });
-        IdealPath::of(&self.scenario.flows[flow], best[0].0 + best[1].0, best.map(|(_, rate)| rate))
+        let is_fixed = !self.later.contains_key(&PathId::there(flow));
+        IdealPath::of(&self.scenario.flows[flow], best[0].0 + best[1].0, best.map(|(_, rate)| rate), is_fixed)
     }
 
     /// Returns the least delay of a route, and its largest rate for packets of the flow.

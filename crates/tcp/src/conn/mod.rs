@@ -10,9 +10,8 @@
 //! | [`Timers`](timers) | when to wake up: one table |
 //! | [`Context`](context) | state that all parts share: configuration, agreement, timers, events, counters |
 //!
-//! Only this file has `impl Connection`: the calls of its contract, and their order. The parts do not use it. Sender
-//! and receiver do not use each other: the TCB passes values between them.
-//!
+//! This file has the calls of its contract, and their order; `outlook` has one for drivers that work ahead. The parts do
+//! not use them. Sender and receiver do not use each other: the TCB passes values between them.
 //! `docs/develop/architecture.md` follows an ACK from part to part.
 
 mod agreed;
@@ -22,6 +21,7 @@ mod counters;
 mod events;
 mod forms;
 mod life;
+mod outlook;
 mod receiver;
 mod sender;
 mod tcb;

@@ -229,7 +229,7 @@ impl Network {
             return;
         }
         if far_end.is_asked {
-            return self.enter_node(far_end.node, &mut packet);
+            return self.enter_node(self.now, far_end.node, &mut packet);
         }
         self.forward(far_end.node, &mut packet);
     }

@@ -382,4 +382,15 @@ impl Sender {
             GiveUp::AfterTime(longest) => now.saturating_since(self.first_retransmit) >= longest,
         }
     }
+
+    /// Returns an instant before which [`must_give_up`](Self::must_give_up) stays false. Nothing is due before `now`.
+    pub(crate) fn gives_up_from(&self, now: Time, cx: &Context) -> Time {
+        match cx.config.give_up {
+            GiveUp::Never => Time::NEVER,
+            GiveUp::AfterTime(longest) => self.first_retransmit.min(now) + longest,
+            // Feedback of the network may set any timeout.
+            GiveUp::AfterRetransmissions(_) if self.feedback().is_some() => now,
+            GiveUp::AfterRetransmissions(_) => cx.timers.get(Timer::Retransmit).min(self.rtt.least_expiry(now)),
+        }
+    }
 }

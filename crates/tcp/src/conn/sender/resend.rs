@@ -14,7 +14,7 @@ use crate::conn::Event;
 use bentpipe_units::Time;
 
 impl Sender {
-    fn feedback(&self) -> Option<&WindowFeedback> {
+    pub(super) fn feedback(&self) -> Option<&WindowFeedback> {
         self.extras.as_ref()?.feedback.as_ref()
     }
 

@@ -257,6 +257,12 @@ impl Rtt {
         (self.base * u64::from(self.backoff)).min(self.keys().max)
     }
 
+    /// A timer that is armed from `now` on does not expire before this, for any samples.
+    pub(crate) fn least_expiry(&self, now: Time) -> Time {
+        let RtoConfig { initial, min, max, .. } = *self.keys();
+        self.earliest_expiry(now, self.base.min(initial).min(min).min(max))
+    }
+
     pub(crate) fn srtt(&self) -> Option<Duration> {
         self.srtt
     }

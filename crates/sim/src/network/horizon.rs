@@ -1,0 +1,128 @@
+//! The horizon: links and endpoints may work ahead of time up to the next instant at which another event may observe them.
+//!
+//! Samples and changes of the network have known instants. The end of the run has a bound: no flow ends before its data has
+//! crossed its path, and none before its connection may give up. One flow that lasts is enough, as the run ends with the last.
+
+use crate::ids::{FlowId, LinkId, NodeId, PathId};
+use crate::spec::Scenario;
+use crate::traffic::{lasts_until, least_rtt, OnPath, Traffic};
+use bentpipe_units::{Duration, Time};
+
+/// Flows of one review, count. The next review takes others, if none of them lasts.
+const ASKED: usize = 16;
+
+/// The least time between two reviews.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// The horizon of a run, and its history.
+#[derive(Clone, Debug)]
+pub(super) struct Horizon {
+    /// The flow that lasts longest, as far as known.
+    witness: FlowId,
+    /// Middleboxes on the path of each flow. Empty if the network has none.
+    on_path: Vec<OnPath>,
+    since: Time,
+    until: Time,
+    bound: Bound,
+    ahead: Ahead,
+}
+
+/// The reason for the present horizon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// The end of the run, or a change of the network.
+    Change,
+    Sample,
+    /// A flow may end, and the run with it.
+    Flow,
+}
+
+/// Work ahead of time in a run. All sums are over simulated time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ahead {
+    /// Time during which the work ahead was limited by the end of the run or a change, a sample, or a flow that may end.
+    pub limits: [Duration; 3],
+    /// Time without work ahead.
+    pub without: Duration,
+    /// Integral of the distance from the present to the horizon, in seconds squared.
+    pub distance: f64,
+}
+
+impl Horizon {
+    /// `resets` tests whether a node has middleboxes that may reset connections; `acts`: whether it has any.
+    pub(super) fn of(scenario: &Scenario, acts: impl Fn(NodeId) -> bool, resets: impl Fn(NodeId) -> bool) -> Self {
+        let on_node = |node| match (acts(node), resets(node)) {
+            (_, true) => OnPath::Reset,
+            (true, _) => OnPath::Middlebox,
+            _ => OnPath::Nothing,
+        };
+        let endless = |flow: &FlowId| {
+            let app = &scenario.flows[*flow].app;
+            !app.is_single() && app.count().is_none()
+        };
+        let has_middleboxes = NodeId::all(scenario.nodes.len()).any(&acts);
+        Self {
+            witness: FlowId::all(scenario.flows.len()).find(endless).unwrap_or(FlowId::new(0)),
+            on_path: if has_middleboxes { on_paths(scenario, on_node) } else { Vec::new() },
+            since: Time::ZERO,
+            until: Time::ZERO,
+            bound: Bound::Flow,
+            ahead: Ahead::default(),
+        }
+    }
+
+    /// Returns an instant before which the run does not end, because a flow lasts. `enough` is as good as any later one.
+    pub(super) fn lasts_until(&mut self, now: Time, enough: Time, traffic: &Traffic) -> Time {
+        let count = traffic.flows.len();
+        let (mut longest, mut witness) = (Time::ZERO, (self.witness.index() + ASKED) % count.max(1));
+        for index in (0..count.min(ASKED)).map(|step| (self.witness.index() + step) % count) {
+            let on_path = self.on_path.get(index).copied().unwrap_or(OnPath::Nothing);
+            let until = lasts_until(traffic, now, FlowId::new(index), on_path);
+            if until > longest.max(now) {
+                (longest, witness) = (until, index);
+            }
+            if until > enough {
+                break;
+            }
+        }
+        self.witness = FlowId::new(witness);
+        longest
+    }
+
+    /// The instant at which a horizon that depends on a flow is computed again, before it comes close.
+    pub(super) fn review_at(&self, now: Time, traffic: &Traffic) -> Time {
+        now + (self.until.saturating_since(now) / 2).max(least_rtt(traffic, self.witness) / 4).max(PAUSE)
+    }
+
+    /// The history up to `now`.
+    pub(super) fn history(&self, now: Time) -> Ahead {
+        let mut so_far = self.clone();
+        so_far.turn(now, self.until, self.bound);
+        so_far.ahead
+    }
+
+    /// Notes the time up to `now` with the previous horizon, then the new one.
+    pub(super) fn turn(&mut self, now: Time, until: Time, bound: Bound) {
+        let ahead = self.until.min(now).saturating_since(self.since);
+        let [first, last] = [self.since, now].map(|at| self.until.saturating_since(at).as_secs_f64());
+        self.ahead.limits[self.bound as usize] += ahead;
+        self.ahead.without += now.saturating_since(self.since).saturating_sub(ahead);
+        self.ahead.distance += ahead.as_secs_f64() * (first + last) / 2.0;
+        (self.since, self.until, self.bound) = (now, until, bound);
+    }
+}
+
+/// Returns the effect of the middleboxes on all routes of each flow.
+fn on_paths(scenario: &Scenario, on_node: impl Fn(NodeId) -> OnPath) -> Vec<OnPath> {
+    let changing = scenario.timeline.routes();
+    let on_route = |route: &[LinkId]| {
+        let ends = route.iter().map(|&link| &scenario.links[link]).flat_map(|link| [link.from, link.to]);
+        ends.map(&on_node).max()
+    };
+    let on_path = |path| {
+        let later = changing.get(&path).into_iter().flatten().filter_map(|(_, route)| *route);
+        [scenario.first_route(path)].into_iter().chain(later).filter_map(on_route).max()
+    };
+    let on_flow = |flow| PathId::both(flow).into_iter().filter_map(on_path).max().unwrap_or(OnPath::Nothing);
+    FlowId::all(scenario.flows.len()).map(on_flow).collect()
+}

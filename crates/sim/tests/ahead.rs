@@ -1,0 +1,73 @@
+//! Work ahead of time in the bundled scenarios, as a table of the page "Performance". `BLESS=1` writes it.
+
+use bentpipe_sim::scenario::from_toml;
+use bentpipe_sim::{Ahead, Network};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const PAGE: &str = "../../docs/validation/performance.md";
+const MARKS: [&str; 2] = ["<!-- ahead -->\n", "<!-- end of ahead -->\n"];
+
+/// Simulated time of each run at most.
+const DURATION_S: f64 = 30.0;
+
+const HEAD: &str = "\n| scenario | hops for an event | horizon, s | end, change, % | sample, % | flow, % | none, % |\n\
+                    |---|---:|---:|---:|---:|---:|---:|\n";
+
+struct Run {
+    hops: f64,
+    events: f64,
+    seconds: f64,
+    ahead: Ahead,
+}
+
+fn run(name: &str, text: &str) -> Run {
+    let load = |sets: &[(String, String)]| {
+        from_toml(text, name, sets).unwrap_or_else(|problems| panic!("{name}: {problems}")).scenario
+    };
+    let whole = load(&[]).duration.as_secs_f64();
+    let scenario = load(&[("duration".to_owned(), format!("{} s", whole.min(DURATION_S)))]);
+    let (mut network, mut events) = (Network::build(&scenario, scenario.seed), 0.0);
+    while !network.run(1) {
+        events += 1.0;
+    }
+    let (ahead, seconds) = (network.ahead(), network.now().as_secs_f64());
+    let hops = network.finish().unwrap().summary.whole("packet_hops")[0] as f64;
+    Run { hops, events, seconds, ahead }
+}
+
+fn scenarios() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/bentpipe/scenario/shipped");
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    let name = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    paths.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn the_page_says_how_far_each_bundled_scenario_works_ahead() {
+    let mut table = HEAD.to_owned();
+    for (name, text) in scenarios() {
+        let Run { hops, events, seconds, ahead } = run(&name, &text);
+        let share = |span: bentpipe_units::Duration| 100.0 * span.as_secs_f64() / seconds;
+        let [change, sample, flow] = ahead.limits.map(share);
+        let (without, horizon) = (share(ahead.without), ahead.distance / seconds);
+        assert!((change + sample + flow + without - 100.0).abs() < 0.1, "{name}");
+        writeln!(
+            table,
+            "| `{name}` | {:.1} | {horizon:.2} | {change:.0} | {sample:.0} | {flow:.0} | {without:.0} |",
+            hops / events
+        )
+        .unwrap();
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
+    let page = std::fs::read_to_string(&path).unwrap();
+    let [(before, rest), (_, after)] = [page.split_once(MARKS[0]), page.split_once(MARKS[1])].map(Option::unwrap);
+    assert!(rest.contains(MARKS[1]));
+    let page_now = format!("{before}{}{table}\n{}{after}", MARKS[0], MARKS[1]);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &page_now).unwrap();
+    }
+    assert!(std::fs::read_to_string(&path).unwrap() == page_now, "{PAGE} is stale: run BLESS=1 cargo test");
+}

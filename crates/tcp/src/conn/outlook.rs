@@ -1,0 +1,18 @@
+//! Least duration of a connection, for drivers that work ahead of time.
+
+use super::timers::Timer;
+use super::Connection;
+use bentpipe_units::Time;
+
+impl Connection {
+    /// Returns an instant before which an established connection does not give up, unless a reset arrives;
+    /// [`Time::NEVER`]: it never gives up. Nothing is due before `now`; the state may be a later one.
+    pub fn gives_up_from(&self, now: Time) -> Time {
+        let (sender, cx) = (&self.tcb.sender, &self.tcb.cx);
+        // A timer that starts later ends later than its shortest time from now.
+        let unanswered = cx.config.keepalive.map_or(Time::NEVER, |keepalive| {
+            cx.timers.get(Timer::KEEPALIVE).min(now + keepalive.idle.min(keepalive.interval))
+        });
+        sender.gives_up_from(now, cx).min(unanswered)
+    }
+}
