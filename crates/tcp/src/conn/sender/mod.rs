@@ -175,8 +175,7 @@ impl Sender {
             let advance = self.advance(now, facts.newly_acked, cx);
             if facts.newly_sacked > 0 {
                 // A copy, so that the facts of other ACKs stay in registers.
-                let facts = facts;
-                self.find(now, &facts, cx);
+                self.find(now, &{ facts }, cx);
             }
             advance
         };
