@@ -175,7 +175,8 @@ impl Sender {
             let advance = self.advance(now, facts.newly_acked, cx);
             if facts.newly_sacked > 0 {
                 // A copy, so that the facts of other ACKs stay in registers.
-                self.find(now, &{ facts }, cx);
+                let copy = facts;
+                self.find(now, &copy, cx);
             }
             advance
         };
