@@ -228,6 +228,8 @@ proptest! {
     /// Loss, reordering, duplication, outages, tiny queues and windows delay a transfer, but it completes.
     #[test]
     fn transfers_that_never_give_up_complete(sketch in sketch()) {
+        // A terminal whose signal fits no waveform never sends, and a million seconds have too many superframes.
+        let sketch = Sketch { features: sketch.features & !random::MEDIA, ..sketch };
         let mut scenario = end_to_end(&sketch);
         scenario.duration = Duration::from_secs(1_000_000);
         scenario.record.series.clear();
