@@ -75,7 +75,6 @@ pub struct Network {
     /// Changes that are still due.
     changes: Changes,
     traffic: Traffic,
-    horizon: Horizon,
 
     bodies: Bodies,
     losses: Losses,
@@ -99,13 +98,15 @@ struct Observers {
 }
 
 /// Bounds of time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Bounds {
     end: Time,
     /// Events after this instant wait: a change, a review of the horizon, or the end of the run comes first.
     gate: Time,
     /// See [`Network::update_horizon`].
     horizon: Time,
+    /// How long the flows last, as far as known, and the work ahead so far.
+    lasting: Horizon,
 }
 
 impl Network {
@@ -176,7 +177,7 @@ impl Network {
             now: Time::ZERO,
             stop: None,
             trouble: None,
-            bounds: Bounds { end, gate: end, horizon: Time::ZERO },
+            bounds: Bounds { end, gate: end, horizon: Time::ZERO, lasting: horizon },
             links,
             far_ends,
             inboxes,
@@ -186,7 +187,6 @@ impl Network {
             routes,
             changes: Changes::of(scenario),
             traffic,
-            horizon,
             bodies: Bodies::default(),
             losses: Losses::new(),
             outbox: Outbox::default(),
@@ -375,22 +375,23 @@ impl Network {
         let (change, sample) = (self.last_before_change(), self.recorder.next_wakeup());
         let known = change.min(sample);
         let is_watched = !self.ports.is_empty() || self.observers.is_any || !self.media.is_empty();
-        let lasts = if is_watched { Time::ZERO } else { self.horizon.lasts_until(now, known, &self.traffic) };
+        let lasts = if is_watched { Time::ZERO } else { self.bounds.lasting.lasts_until(now, known, &self.traffic) };
         let bound = match known {
             _ if lasts <= known => Bound::Flow,
             _ if sample < change => Bound::Sample,
             _ => Bound::Change,
         };
         let until = if bound == Bound::Flow { Time::from_ps(lasts.as_ps().saturating_sub(1)) } else { known };
-        self.horizon.turn(now, until, bound);
+        self.bounds.lasting.turn(now, until, bound);
         self.bounds.horizon = until;
         let is_reviewed = bound == Bound::Flow && !is_watched;
-        self.bounds.gate = if is_reviewed { change.min(self.horizon.review_at(now, &self.traffic)) } else { change };
+        self.bounds.gate =
+            if is_reviewed { change.min(self.bounds.lasting.review_at(now, &self.traffic)) } else { change };
     }
 
     /// Returns the work ahead of time so far.
     pub fn ahead(&self) -> Ahead {
-        self.horizon.history(self.now)
+        self.bounds.lasting.history(self.now)
     }
 
     /// The instant up to which links and endpoints may run ahead now.
