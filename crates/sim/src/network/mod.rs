@@ -105,7 +105,7 @@ struct Bounds {
     gate: Time,
     /// See [`Network::update_horizon`].
     horizon: Time,
-    /// How long the flows last, as far as known, and the work ahead so far.
+    /// The flow that lasts longest, as far as known, and the work ahead so far.
     lasting: Horizon,
 }
 
