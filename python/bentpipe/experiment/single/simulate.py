@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 EVENTS_AT_ONCE = 2_000
-"""Number of events between checks of Ctrl-C and progress: often below a millisecond of work, half a second where an event
-moves ten thousand packets ahead of time."""
+"""Number of events between checks of Ctrl-C and progress. An event may move ten thousand packets ahead of time."""
 
 
 def simulate(
