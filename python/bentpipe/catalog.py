@@ -12,6 +12,20 @@ from bentpipe import _core
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+OF_OBJECTS = (
+    "flows",
+    "links",
+    "drops",
+    "completions",
+    "transfers",
+    "datagrams",
+    "probes",
+    "media",
+    "terminals",
+    "modcods",
+)
+"""Tables whose rows are objects of a run."""
+
 
 def schema() -> dict[str, Any]:
     """JSON Schema of the scenario file, for editors and forms.

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from bentpipe import arguments
-from bentpipe.catalog import unknown
+from bentpipe.catalog import OF_OBJECTS, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.days import on_day
 from bentpipe.experiment.common.until import UNTIL_MAX, Until, checked_until, enough
@@ -216,21 +216,6 @@ class Arms(Design[R]):
         return self._on_day(point.index, self.day(point, replication))
 
 
-KEPT_TABLES = (
-    "flows",
-    "links",
-    "drops",
-    "completions",
-    "transfers",
-    "datagrams",
-    "probes",
-    "media",
-    "terminals",
-    "modcods",
-)
-"""Tables of each run that an experiment can keep."""
-
-
 def with_tables(tables: Sequence[str], metrics: Sequence[str]) -> list[str]:
     """Return these tables, and the tables that the metrics need.
 
@@ -241,6 +226,6 @@ def with_tables(tables: Sequence[str], metrics: Sequence[str]) -> list[str]:
     """
     tables = [tables] if isinstance(tables, str) else arguments.texts("tables", tables)
     for name in tables:
-        if name not in KEPT_TABLES:
-            raise BentpipeError(unknown(name, "a table of a run to keep", KEPT_TABLES))
+        if name not in OF_OBJECTS:
+            raise BentpipeError(unknown(name, "a table of a run to keep", OF_OBJECTS))
     return list(dict.fromkeys([*tables, *(table for name in metrics for table in named(name).tables)]))

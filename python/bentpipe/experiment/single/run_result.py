@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from bentpipe import arguments, files, formatting
+from bentpipe.catalog import OF_OBJECTS
 from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
@@ -51,20 +52,7 @@ if TYPE_CHECKING:
     from bentpipe.studio.share import Explored
 
 FORM = "bentpipe run"
-TABLES = (
-    "flows",
-    "links",
-    "drops",
-    "completions",
-    "transfers",
-    "datagrams",
-    "probes",
-    "media",
-    "terminals",
-    "modcods",
-    "summary",
-    "events",
-)
+TABLES = (*OF_OBJECTS, "summary", "events")
 
 
 class _Table:

@@ -7,26 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import background_tasks, ui
 
-from bentpipe.catalog import dictionary
+from bentpipe.catalog import OF_OBJECTS, dictionary
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
     from bentpipe.studio.page.session import Session
     from bentpipe.studio.page.view import View
 
-TABLES = (
-    "flows",
-    "links",
-    "drops",
-    "completions",
-    "transfers",
-    "datagrams",
-    "probes",
-    "media",
-    "terminals",
-    "modcods",
-    "summary",
-)
+TABLES = (*OF_OBJECTS, "summary")
 TIMED = ("transfers",)
 """Tables whose rows have a time in the run."""
 SHORT = "({value}) => (typeof value === 'number' && !Number.isInteger(value) && String(+value.toPrecision(6))) || value"
