@@ -124,7 +124,7 @@ fn whoever_looks() {
     let names: Vec<String> = SERIES.iter().map(|series| format!("\"{}\"", series.column.name)).collect();
     let record = format!("[record]\nseries = [{}, \"events\"]\ninterval = \"7 ms\"", names.join(", "));
     let (watched, alone) = (run(&scenario(&[0, 1, 2, 3], &record)), run(&scenario(&[0, 1, 2, 3], "")));
-    // Nobody paces here, and there is no medium.
+    // Only paced senders and media fill these series.
     let empty: Vec<_> =
         watched.series.iter().filter(|(_, table)| table.is_empty()).map(|(name, _)| name.to_string()).collect();
     let expected = ["pacing_rate_bps", "modcod", "granted_bps", "requested_bps", "backlog_bytes"];

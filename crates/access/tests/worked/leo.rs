@@ -38,7 +38,7 @@ fn a_user_gets_what_the_others_leave() {
 }
 
 #[test]
-#[ignore = "half a minute"]
+#[ignore = "half a minute: cargo test -p bentpipe-access -- --ignored"]
 fn a_user_gets_what_the_others_leave_in_long_runs() {
     for active in [1.0, 4.0, 10.0] {
         assert_share(active, true, 6000.0, 2);

@@ -91,7 +91,7 @@ fn crdsa_loses_as_in_the_worked_cases() {
 }
 
 #[test]
-#[ignore = "a minute"]
+#[ignore = "a minute: cargo test -p bentpipe-access -- --ignored"]
 fn crdsa_loses_as_in_each_worked_case() {
     for Row { slots, copies, load, peak, at } in TABLE {
         for (number, n) in [(Number::Poisson, 0), (Number::Fixed, 1)] {

@@ -119,7 +119,7 @@ fn pages_wait_as_their_way_of_access_says() {
 }
 
 #[test]
-#[ignore = "a minute"]
+#[ignore = "a minute: cargo test -p bentpipe-access -- --ignored"]
 fn pages_wait_as_their_way_of_access_says_in_each_row() {
     for row in rows() {
         for seed in 1..=3 {
