@@ -34,8 +34,8 @@ impl ErrorProcess {
             0 => Stream::new(seed, name, "error"),
             _ => Stream::new(seed, name, &format!("error/{round}")),
         };
-        if let Some(interleave) = link.interleave.filter(|interleave| interleave.does_something()) {
-            if let Some(model) = InterleavedErrors::new(&interleave, &link.error, (seed, draws(&name)), &name, end) {
+        if let Some(interleave) = link.interleave.as_deref().filter(|interleave| interleave.does_something()) {
+            if let Some(model) = InterleavedErrors::new(interleave, &link.error, (seed, draws(&name)), &name, end) {
                 return Self::Interleaved(Box::new(model));
             }
         }
@@ -369,7 +369,7 @@ mod tests {
         let steady = link(Spec::Independent { unit: ErrorUnit::Byte, rate: 0.02095 });
         for (corrects, size, expected) in [(8, 1000, 0.315_820), (4, 300, 0.623_146)] {
             let with = |link: &Link, span, packets| {
-                let interleave = Some(Interleave { span, codeword: 255, corrects });
+                let interleave = Some(Box::new(Interleave { span, codeword: 255, corrects }));
                 loss_of(&Link { interleave, ..link.clone() }, size, packets, ms(1))
             };
             let independent = with(&steady, Duration::ZERO, 400_000);
@@ -389,7 +389,7 @@ mod tests {
         let stay = Stay::Time { good: ms(19), bad: ms(1) };
         let bursts = link(Spec::GilbertElliott { unit: ErrorUnit::Byte, stay, rate_good: 0.0, rate_bad: 0.4 });
         let losses = [0, 5, 50, 500].map(|span| {
-            let interleave = Some(Interleave { span: ms(span), codeword: 255, corrects: 16 });
+            let interleave = Some(Box::new(Interleave { span: ms(span), codeword: 255, corrects: 16 }));
             loss_of(&Link { interleave, ..bursts.clone() }, 223, 200_000, ms(1))
         });
         assert!((losses[0] - 0.05).abs() < 0.005 && losses[3] < 1e-3, "{losses:?}");
@@ -399,7 +399,7 @@ mod tests {
     /// (1 - e)^L with the mean e: interleaving without a code damages all packets.
     #[test]
     fn spreading_without_correcting_damages_many_packets_instead_of_few() {
-        let interleave = Some(Interleave { span: Duration::from_secs(20), codeword: 255, corrects: 0 });
+        let interleave = Some(Box::new(Interleave { span: Duration::from_secs(20), codeword: 255, corrects: 0 }));
         let spread = loss_of(&Link { interleave, ..bursty() }, 100, 400_000, Duration::from_micros(100));
         let expected = 1.0 - (1.0f64 - 0.02095).powi(100);
         assert!((spread - expected).abs() < 0.02, "{spread} {expected}");
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn blocks_of_no_time_that_correct_nothing_change_nothing() {
-        let interleave = Some(Interleave { span: Duration::ZERO, codeword: 255, corrects: 0 });
+        let interleave = Some(Box::new(Interleave { span: Duration::ZERO, codeword: 255, corrects: 0 }));
         let gap = Duration::from_micros(100);
         assert_eq!(fates(&bursty(), 100, 10_000, gap), fates(&Link { interleave, ..bursty() }, 100, 10_000, gap));
     }

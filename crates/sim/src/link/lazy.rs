@@ -47,10 +47,19 @@ pub(crate) struct LazyLink {
     pub(super) sending_since: Time,
     pub(super) rate: RateCursor,
     pub(super) delay: DelayCursor,
-    pub(super) arq: Option<Box<ArqState>>,
+    pub(super) layer2: Option<Box<Layer2>>,
     pub(super) wire: Wire,
-    /// The state of a link in a medium. Its rate has no effect, and it is never plain or on the fast path.
-    pub(super) granted: Option<Box<Granted>>,
+}
+
+/// Service of a link that sends its packets otherwise than once, at its rate. One box, so that a link takes no more lines of
+/// the cache.
+#[derive(Clone, Debug)]
+pub(super) enum Layer2 {
+    /// Retransmissions of damaged packets.
+    Arq(ArqState),
+    /// Bursts in a medium. The rate has no effect, and the link is never plain or on the fast path. A box of its own, since it
+    /// is many times the state of the ARQ.
+    Granted(Box<Granted>),
 }
 
 impl LazyLink {
@@ -68,13 +77,12 @@ impl LazyLink {
             error: ErrorProcess::new(spec, seed, end),
             errors_erase: spec.effect == Effect::Lose,
             outages: Outages::of(spec, &[], seed, end).map(Box::new),
-            arq: ArqState::of(spec, seed, end).map(Box::new),
+            layer2: ArqState::of(spec, seed, end).map(|arq| Box::new(Layer2::Arq(arq))),
             reorders: spec.arq.is_some_and(|arq| arq.order == Order::Free),
             processing: None,
             wire: Wire::of(spec),
             counters: LinkCounters::default(),
             waits: Histogram::default(),
-            granted: None,
         }
     }
 
@@ -92,12 +100,12 @@ impl LazyLink {
     pub(crate) fn in_medium(self, spec: &Spec, terminal: &Terminal, medium: &Medium, seed: u64) -> Self {
         let (name, is_traced) = (spec.name.as_str(), self.wire.has_journal());
         let granted = Granted::of(terminal, &medium.kind, self.outages.as_deref(), (name, seed), is_traced);
-        Self { granted: Some(Box::new(granted)), ..self }
+        Self { layer2: Some(Box::new(Layer2::Granted(Box::new(granted)))), ..self }
     }
 
     /// Makes the link plain if it can be. Its queue must not be read between the instants of samples and changes.
     pub(crate) fn simplified(self, spec: &Spec) -> Self {
-        let is_steady = self.outages.is_none() && self.arq.is_none();
+        let is_steady = self.outages.is_none() && self.layer2.is_none();
         match (&self.queue, &spec.rate, self.delay.constant()) {
             (AnyQueue::DropTail(queue), Profile::Constant(rate), Some(delay)) if is_steady && rate.as_bps() > 0 => {
                 let plain = Some(Box::new(Plain::new(queue.limit())));
@@ -115,9 +123,23 @@ impl LazyLink {
         }
     }
 
+    pub(super) fn arq(&self) -> Option<&ArqState> {
+        match self.layer2.as_deref() {
+            Some(Layer2::Arq(arq)) => Some(arq),
+            _ => None,
+        }
+    }
+
+    pub(super) fn granted(&self) -> Option<&Granted> {
+        match self.layer2.as_deref() {
+            Some(Layer2::Granted(granted)) => Some(granted),
+            _ => None,
+        }
+    }
+
     /// Calls `act` with the state of a link in a medium. `None` for other links.
     fn with_granted<T>(&mut self, act: impl FnOnce(&mut Granted, &mut ServedParts<'_>) -> T) -> Option<T> {
-        let granted = self.granted.as_mut()?;
+        let Some(Layer2::Granted(granted)) = self.layer2.as_deref_mut() else { return None };
         let mut parts = ServedParts {
             queue: &mut self.queue,
             ring: &mut self.ring,
@@ -147,7 +169,7 @@ impl LazyLink {
 
     /// The next event of a link of any kind: an arrival, or a burst for a waiting packet.
     pub(crate) fn next_event(&self) -> Time {
-        match &self.granted {
+        match self.granted() {
             Some(granted) if self.ring.len() == 0 => granted.next_service(self.queue.len()),
             _ => self.next_arrival(),
         }
@@ -155,7 +177,10 @@ impl LazyLink {
 
     /// The cause of loss of the erased packet that has just left the ring.
     pub(crate) fn cause_of_erasure(&mut self) -> Cause {
-        self.granted.as_mut().map_or(Cause::LinkLoss, |granted| granted.take_cause())
+        match self.layer2.as_deref_mut() {
+            Some(Layer2::Granted(granted)) => granted.take_cause(),
+            _ => Cause::LinkLoss,
+        }
     }
 
     /// Accepts a packet at `now`. Returns the arrival of the head if it changes.
@@ -324,18 +349,18 @@ impl LazyLink {
 
     /// Packets on the link or waiting for it.
     pub(crate) fn len(&self) -> usize {
-        let in_service = self.granted.as_ref().map_or(0, |granted| granted.in_service());
+        let in_service = self.granted().map_or(0, Granted::in_service);
         self.ring.len() + self.queue.len() + in_service
     }
 
     /// Time busy up to `now`. A packet in transmission counts in part.
     pub(crate) fn busy_ps(&self, now: Time) -> u64 {
-        if let Some(granted) = &self.granted {
+        if let Some(granted) = self.granted() {
             return granted.busy_ps(now);
         }
         let unsent = self.free_at.saturating_since(now.max(self.sending_since)).as_ps();
         // After an interruption a link may be ahead of `now` by more than the current transmission.
-        self.counters.busy_ps.saturating_sub(unsent) + self.arq.as_ref().map_or(0, |arq| arq.busy_ps(now))
+        self.counters.busy_ps.saturating_sub(unsent) + self.arq().map_or(0, |arq| arq.busy_ps(now))
     }
 
     /// Starts a transmission at `at`. Returns the packet in the ring, which points to its next hop.
@@ -361,18 +386,18 @@ impl LazyLink {
         let (begin, down_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
         let wire = self.wire.size(size);
         let full = self.rate.finish(begin, wire);
-        let full = self.arq.as_ref().map_or(full, |arq| arq.postpone(begin, full));
+        let full = self.arq().map_or(full, |arq| arq.postpone(begin, full));
         let finish = full.min(down_at);
         // A link whose rate is zero for good keeps its packet until the end, and is not busy with it.
         self.sending_since = if finish == Time::NEVER { finish } else { begin };
         self.counters.busy_ps += (finish - self.sending_since).as_ps();
         let mut has_error = self.error.has_error(finish, self.counters.carried - 1, wire);
         let mut sent = finish;
-        if let Some(arq) = &mut self.arq {
+        if let Some(Layer2::Arq(arq)) = self.layer2.as_deref_mut() {
             arq.note_packet(self.sending_since, finish);
-        }
-        if let (Some(arq), true) = (&mut self.arq, has_error) {
-            (sent, has_error) = arq.repair(finish, [size, wire], &mut self.rate, &mut self.delay);
+            if has_error {
+                (sent, has_error) = arq.repair(finish, [size, wire], &mut self.rate, &mut self.delay);
+            }
         }
         self.counters.corrupted += u64::from(has_error && !self.errors_erase);
         let index = self.counters.carried - 1;
@@ -413,7 +438,7 @@ impl LazyLink {
 
     /// Assumes that the next packet has this size, too.
     fn note_fast_path(&mut self, size: u32) {
-        if self.outages.is_none() && self.error.is_none() && self.processing.is_none() && self.arq.is_none() {
+        if self.outages.is_none() && self.error.is_none() && self.processing.is_none() && self.layer2.is_none() {
             if let (Some(sending), Some(delay)) =
                 (self.rate.constant(self.wire.size(size.into())), self.delay.constant())
             {
@@ -457,7 +482,7 @@ impl LazyLink {
 
     /// The waiting packets, for a middlebox of the node. Call `advance` before.
     pub(crate) fn queue_view(&self, now: Time) -> QueueView {
-        let is_sending = self.free_at > now || self.granted.as_ref().is_some_and(|granted| granted.in_service() > 0);
+        let is_sending = self.free_at > now || self.granted().is_some_and(|granted| granted.in_service() > 0);
         QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending }
     }
 

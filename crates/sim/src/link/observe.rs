@@ -1,7 +1,8 @@
 //! Rows, samples and services of a link for the record.
 
-use super::granted::GrantCounts;
+use super::granted::{GrantCounts, Granted};
 use super::journal::{Journal, Service};
+use super::lazy::Layer2;
 use super::lazy::LazyLink;
 use super::queue::Discipline;
 use crate::dictionary::{LinkRow, LinkSeries};
@@ -26,7 +27,7 @@ impl LazyLink {
     pub(crate) fn row<'a>(&self, name: &'a str, at: Time) -> LinkRow<'a> {
         let run_s = at.as_secs_f64();
         let counters = self.counters();
-        let (resent_packets, resent_bytes) = self.arq.as_ref().map_or((0, 0), |arq| (arq.resent, arq.resent_bytes));
+        let (resent_packets, resent_bytes) = self.arq().map_or((0, 0), |arq| (arq.resent, arq.resent_bytes));
         LinkRow {
             link: name,
             utilisation: ratio(self.busy_ps(at) as f64 / 1e12, run_s),
@@ -54,19 +55,19 @@ impl LazyLink {
             LinkSeries::QueuePackets => Sample::Value(self.backlog().0 as f64),
             LinkSeries::Carried => Sample::Bytes(self.counters().carried_bytes),
             LinkSeries::Waveform | LinkSeries::Granted | LinkSeries::Requested | LinkSeries::Backlog => {
-                self.granted.as_ref().map_or(Sample::None, |granted| granted.sample(series))
+                self.granted().map_or(Sample::None, |granted| granted.sample(series))
             }
         }
     }
 
     /// The counts of a link in a medium.
     pub(crate) fn grants(&self) -> Option<GrantCounts> {
-        self.granted.as_ref().map(|granted| granted.counts())
+        self.granted().map(Granted::counts)
     }
 
     /// Notes the plan of its medium for the link, for samples.
     pub(crate) fn note_plan(&mut self, waveform: Option<Waveform>, requested: Rate) {
-        if let Some(granted) = &mut self.granted {
+        if let Some(Layer2::Granted(granted)) = self.layer2.as_deref_mut() {
             granted.note_plan(waveform, requested);
         }
     }

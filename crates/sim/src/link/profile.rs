@@ -216,7 +216,7 @@ pub(super) struct Points {
 impl DelayCursor {
     /// The delay of a link: propagation, interleaver and jitter.
     pub(super) fn new(link: &Link, seed: u64, end: Time) -> Self {
-        let propagation = Self::propagation(&link.delay, link.interleave.as_ref());
+        let propagation = Self::propagation(&link.delay, link.interleave.as_deref());
         match Jitter::of(link, seed, end) {
             Some(jitter) => Self::Varying(Box::new(Varying { propagation, jitter })),
             None => propagation,

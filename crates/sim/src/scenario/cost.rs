@@ -189,7 +189,7 @@ impl Link {
     }
 
     fn interleaving_delay(&self) -> Duration {
-        self.interleave.map_or(Duration::ZERO, |interleave| interleave.delay())
+        self.interleave.as_ref().map_or(Duration::ZERO, |interleave| interleave.delay())
     }
 }
 

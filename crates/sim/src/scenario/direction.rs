@@ -55,7 +55,7 @@ fn one(
         queue: keys.queue.clone(),
         error,
         effect,
-        interleave: keys.interleave,
+        interleave: keys.interleave.map(Box::new),
         coded: None,
         arq: keys.arq,
         framing: keys.framing,
@@ -69,8 +69,8 @@ fn one(
     if let Some(mtu) = made.mtu {
         keys::check_mtu(mtu, report, &path("mtu"));
     }
-    if let Some(interleave) = made.interleave {
-        keys::check_interleave(interleave, &made.error, report, &path("interleave"));
+    if let Some(interleave) = &made.interleave {
+        keys::check_interleave(**interleave, &made.error, report, &path("interleave"));
     }
     made
 }
@@ -103,7 +103,7 @@ pub(super) fn written(link: &Link, media: &[Medium]) -> keys::Direction {
             jitter: link.jitter.as_deref().and_then(|all| Jitters::of(all)),
             queue: link.queue.clone(),
             error: Errors::of(error, link.effect),
-            interleave: link.interleave,
+            interleave: link.interleave.as_deref().copied(),
             coding: link.coded.as_ref().map(|coded| coded.coding.clone()),
             arq: link.arq,
             framing: link.framing,

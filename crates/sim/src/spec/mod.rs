@@ -160,7 +160,7 @@ pub struct Link {
     /// Effect of an error on a packet.
     pub effect: Effect,
     /// Interleaver with its error correction.
-    pub interleave: Option<Interleave>,
+    pub interleave: Option<Box<Interleave>>,
     /// Its coding as written, if it is coded: `rate`, `delay` and `error` are those that packets meet.
     pub coded: Option<Box<Coded>>,
     /// Retransmission of damaged packets on the link.

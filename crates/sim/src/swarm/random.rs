@@ -134,10 +134,12 @@ impl Sketch {
             queue: if differs { dice.queue() } else { base.queue.clone() },
             error,
             effect: *dice.pick(&[Effect::Corrupt, Effect::Corrupt, Effect::Lose]),
-            interleave: (self.has(ERRORS, dice) && can_interleave).then(|| Interleave {
-                span: dice.ms(&[0, 1, 30]),
-                codeword: *dice.pick(&[20, 255]),
-                corrects: *dice.pick(&[0, 1, 9]),
+            interleave: (self.has(ERRORS, dice) && can_interleave).then(|| {
+                Box::new(Interleave {
+                    span: dice.ms(&[0, 1, 30]),
+                    codeword: *dice.pick(&[20, 255]),
+                    corrects: *dice.pick(&[0, 1, 9]),
+                })
             }),
             coded: None,
             terminal: None,

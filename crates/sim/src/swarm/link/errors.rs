@@ -64,7 +64,7 @@ impl NaiveErrors {
         let purpose = if round == 0 { "error".to_owned() } else { format!("error/{round}") };
         let states = || Stream::new(seed, &name, "error/state");
         let mut draws = Stream::new(seed, &name, &purpose);
-        let interleave = link.interleave.filter(Interleave::does_something);
+        let interleave = link.interleave.as_deref().copied().filter(Interleave::does_something);
         let model = match (&link.error, interleave) {
             (ErrorModel::None, _) => Model::None,
             (ErrorModel::Independent { unit, rate }, Some(interleave)) => {

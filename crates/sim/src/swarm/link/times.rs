@@ -67,7 +67,7 @@ pub(super) fn delay(link: &Link, at: Time) -> Duration {
         false => 0,
     };
     let propagation = i128::from(value.as_ps()) + change;
-    let of_interleaver = link.interleave.as_ref().map_or(Duration::ZERO, Interleave::delay);
+    let of_interleaver = link.interleave.as_deref().map_or(Duration::ZERO, Interleave::delay);
     Duration::from_ps(u64::try_from(propagation).expect("delays are positive")) + of_interleaver
 }
 
