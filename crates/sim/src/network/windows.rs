@@ -78,6 +78,9 @@ impl Windows {
         for (inbox, turn) in inboxes.iter_mut().zip(&windows.turns).filter(|_| windows.is_on) {
             turn.iter().for_each(|turn| inbox.hold((turn.reach + inbox.lead) * 2));
         }
+        if windows.turns.iter().all(Option::is_none) {
+            return windows;
+        }
         windows.clocks = vec![Time::ZERO; count];
         windows.places = vec![Position::Elsewhere; links.len()];
         for (path, merge) in PathId::all(layout.reached.len()).zip(&layout.reached) {
