@@ -241,8 +241,8 @@ def interleaved(folder: Path) -> None:
             inside.append(bands[0] <= _tails(other) <= bands[1])
         print(
             f"  random halves: data {np.expm1(np.median(apart)):.0%} apart in the median, as far as those of time in"
-            f" {np.mean(np.array(apart) >= of_time):.0%}; drawn {np.mean(own):+.1%} of their own half;"
-            f" {np.mean(inside):.0%} in the band"
+            f" {np.mean(np.array(apart) >= of_time):.0%}, {np.mean(inside):.0%} in the band\n"
+            f"  drawn from a half, beside it: {np.mean(own):+.1%}"
         )
 
 

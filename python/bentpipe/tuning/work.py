@@ -43,7 +43,7 @@ TIMED_S = 0.8
 TIMED_RUN_S = 0.1
 """CPU seconds after which a timed run stops. Its whole time follows from the share that it has reached."""
 REACHED_MIN = 0.02
-"""Least share of a run from which its whole time follows."""
+"""Least share of a run for an estimate of its whole time."""
 OVERHEAD_S = 0.002
 """CPU seconds beside each run: its scenario, and its place in the store."""
 _MINUTES = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|min|h)", re.ASCII)
