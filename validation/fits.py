@@ -297,7 +297,8 @@ def captures() -> None:
         with tempfile.TemporaryDirectory() as folder:
             transfer = bp.loads(truth.scenario("transfer", TRANSFER_S) + 'app = "greedy"\n', series)
             run = bp.run(transfer, seed=seed, pcap=Path(folder) / "run.pcapng")
-            found = bp.fit(Path(folder) / "run-server.pcapng", check=False)
+            ends = [Path(folder) / f"run-{end}.pcapng" for end in ("server", "terminal")]
+            found, of_both = bp.fit(ends[0], check=False), bp.fit(ends, check=False)
         load, flow = found.loads[0], run.flows.row(0, named=True)
         rate = 8 * load.bytes.sum() / load.interval_s.sum()
         trip_s, queue = float(np.nanmedian(load.srtt_s)), found.by_name.get("queue forward")
@@ -310,6 +311,13 @@ def captures() -> None:
         }
         shown = ", ".join(f"{name} {value:+.1%}" for name, value in errors.items())
         fitted = found.by_name["rate forward"]
+        drops = dict(run.drops.select("where", "packets").iter_rows())
+        counts = of_both.loads[0]
+        print(
+            f"both ends: lost {counts.lost.sum() - counts.dropped.sum():.0f} + {counts.dropped.sum():.0f} in the queue,"
+            f" truth {drops.get('terminal', 0)} + {drops.get('path.forward', 0)};"
+            f" base {of_both.by_name['base'].value / (truth.rtt_ms / 1e3) - 1:+.2%}"
+        )
         print(f"{truth.rate_mbps:g} Mbit/s, {truth.rtt_ms:g} ms: {shown}; rate {fitted.text} [{fitted.kind}]")
         worst = {name: float(np.fmax(value, abs(errors[name]))) for name, value in worst.items()}
     print("largest: " + ", ".join(f"{name} {value:.1%}" for name, value in worst.items()))
