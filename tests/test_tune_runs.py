@@ -198,6 +198,28 @@ def test_a_plan_times_the_slow_settings_too_not_only_the_default(monkeypatch):
     assert plan.minutes[1] == pytest.approx((first * plan.run_s[0] + rest * plan.run_s[1]) / 60)
 
 
+def test_a_long_run_is_timed_in_part(monkeypatch):
+    """A run of 300 s is stopped early, and its time follows from its share; a short one runs to its end."""
+    clock, steps = [0.0], []
+
+    def execute(core, seed, tables, is_stopped, note):
+        step_s = 3.0 if '"bbr1"' in core.to_json() else 1e-4
+        for done in range(1, 101):
+            if is_stopped():
+                return
+            clock[0] += step_s
+            note(done / 100)
+            steps.append(step_s)
+
+    monkeypatch.setattr("bentpipe.tuning.work.task.execute", execute)
+    monkeypatch.setattr("bentpipe.tuning.work.time.process_time", lambda: clock[0])
+    monkeypatch.setattr("bentpipe.tuning.work.TIMED_S", 1e3)
+    text = SCENARIO.partition("tcp.initial_window =")[0]
+    timed = Work(bp.loads(text + 'tcp.cc = ["cubic", "bbr1", "hybla"]\n')).timed
+    assert sorted(timed) == pytest.approx([0.012, 0.012, 300.0], rel=0.01)
+    assert (steps.count(1e-4), steps.count(3.0)) == (200, 2)
+
+
 def test_a_plan_of_a_large_space_has_its_neighbours_and_its_budget():
     vary = {
         "tcp.cc": ["cubic", "reno", "hybla", "vegas"],

@@ -2,6 +2,7 @@
 
     python -m validation.fits known             # 12 simulated paths with known parameters
     python -m validation.fits traces FOLDER     # recorded traces: starlink/ and oneweb/ of a folder
+    python -m validation.fits interleaved FOLDER  # recorded traces: halves of time, of odd slots, and of random slots
     python -m validation.fits halves FOLDER     # recorded transfers: the second half predicted from the first
     python -m validation.fits captures          # captures of the simulated paths beside the tables of their runs
     python -m validation.fits emulated          # a known path with real programs; needs network namespaces
@@ -21,11 +22,18 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 import bentpipe as bp
+from bentpipe.fitting.checking import QUANTILES
+from bentpipe.fitting.slots import PLAIN_S, SAMPLES_MIN
+
+if TYPE_CHECKING:
+    from bentpipe.fitting.measured import Probes
+    from bentpipe.fitting.slots import Slots
 
 PING_S, INTERVAL_S, TRANSFER_S, STEP_S = 100.0, 0.01, 60.0, 0.1
 MSS = 1448
@@ -190,6 +198,73 @@ def traces(folder: Path) -> None:
                 )
 
 
+SPLITS, DRAWN = 60, 60
+"""Random halves of a trace, and draws from each."""
+TAIL = QUANTILES.index(0.95)
+THIN = 20_000
+"""Probes of a trace that are enough for quantiles of random halves."""
+
+
+def interleaved(folder: Path) -> None:
+    """Tell a path that changes with time from a wrong model, by the 95 % quantile of each trace.
+
+    Halves of odd and even slots, and of random slots, are of the same time. Draws from one predict the other if the
+    model is right. Halves of time that differ more than random ones are those of a path that changed.
+    """
+    for path in sorted([*(folder / "starlink").glob("*"), *(folder / "oneweb").glob("*")]):
+        try:
+            found = bp.fit(path, check=False)
+        except bp.errors.FitError:
+            continue
+        if found.probes is None or found.held_out is None:
+            continue
+        slots = _whole(found.probes, found.slots)
+        middle = len(slots) // 2
+        random = np.random.default_rng(1)
+        held = found.held_out
+        print(f"{path.name}: {len(slots)} slots")
+        first, drawn, second = (each[TAIL] for each in (held.first, held.drawn, held.measured))
+        of_time = abs(np.log(_tails(slots[:middle]) / _tails(slots[-middle:])))
+        print(f"  halves of time: data {first / second - 1:+.0%}, drawn {drawn / second - 1:+.0%}")
+        for name, one, other in (("even", slots[::2], slots[1::2]), ("odd", slots[1::2], slots[::2])):
+            drawn = np.median([_tails(_drawn(one, random)) for _ in range(DRAWN)])
+            data, draws = (float(each / _tails(other) - 1) for each in (_tails(one), drawn))
+            print(f"  {name} slots for the others: data {data:+.0%}, drawn {draws:+.0%}")
+        apart, own, inside = [], [], []
+        for _ in range(SPLITS):
+            order = [slots[at] for at in random.permutation(len(slots))]
+            one, other = order[:middle], order[middle : 2 * middle]
+            drawn_of = [_tails(_drawn(one, random)) for _ in range(DRAWN)]
+            bands = np.quantile([_tails(_drawn(_drawn(one, random), random)) for _ in range(DRAWN)], (0.025, 0.975))
+            apart.append(abs(float(np.log(_tails(one) / _tails(other)))))
+            own.append(float(np.median(drawn_of) / _tails(one) - 1))
+            inside.append(bands[0] <= _tails(other) <= bands[1])
+        print(
+            f"  random halves: data {np.expm1(np.median(apart)):.0%} apart in the median, as far as those of time in"
+            f" {np.mean(np.array(apart) >= of_time):.0%}, {np.mean(inside):.0%} in the band\n"
+            f"  drawn from a half, beside it: {np.mean(own):+.1%}"
+        )
+
+
+def _whole(probes: Probes, slots: Slots) -> list[np.ndarray]:
+    """Return the round trips of whole slots; without a period, of equal slots over the whole trace."""
+    answered = probes.cut(~probes.is_lost)
+    edges = slots.edges_s[1:-1]
+    if slots.period_s is None:
+        edges = np.linspace(probes.send_s[0], probes.send_s[-1], round(probes.duration_s / PLAIN_S) + 1)
+    parts = np.split(answered.rtt_s, np.searchsorted(answered.send_s, edges))[1:-1]
+    thin = max(1, len(answered.rtt_s) // THIN)
+    return [each[::thin] for each in parts if len(each) >= SAMPLES_MIN]
+
+
+def _drawn(slots: list[np.ndarray], random: np.random.Generator) -> list[np.ndarray]:
+    return [slots[at] for at in random.integers(len(slots), size=len(slots))]
+
+
+def _tails(slots: list[np.ndarray]) -> float:
+    return float(np.quantile(np.concatenate(slots), QUANTILES[TAIL]))
+
+
 def halves(folder: Path) -> None:
     """Predict the goodput of the second half of each recorded transfer from a fit of the first, of the same hour."""
     for path in sorted((folder / "starlink").glob("*tcp*.csv.xz")):
@@ -222,7 +297,8 @@ def captures() -> None:
         with tempfile.TemporaryDirectory() as folder:
             transfer = bp.loads(truth.scenario("transfer", TRANSFER_S) + 'app = "greedy"\n', series)
             run = bp.run(transfer, seed=seed, pcap=Path(folder) / "run.pcapng")
-            found = bp.fit(Path(folder) / "run-server.pcapng", check=False)
+            ends = [Path(folder) / f"run-{end}.pcapng" for end in ("server", "terminal")]
+            found, of_both = bp.fit(ends[0], check=False), bp.fit(ends, check=False)
         load, flow = found.loads[0], run.flows.row(0, named=True)
         rate = 8 * load.bytes.sum() / load.interval_s.sum()
         trip_s, queue = float(np.nanmedian(load.srtt_s)), found.by_name.get("queue forward")
@@ -235,6 +311,13 @@ def captures() -> None:
         }
         shown = ", ".join(f"{name} {value:+.1%}" for name, value in errors.items())
         fitted = found.by_name["rate forward"]
+        drops = dict(run.drops.select("where", "packets").iter_rows())
+        counts = of_both.loads[0]
+        print(
+            f"both ends: lost {counts.lost.sum() - counts.dropped.sum():.0f} + {counts.dropped.sum():.0f} in the queue,"
+            f" truth {drops.get('terminal', 0)} + {drops.get('path.forward', 0)};"
+            f" base {of_both.by_name['base'].value / (truth.rtt_ms / 1e3) - 1:+.2%}"
+        )
         print(f"{truth.rate_mbps:g} Mbit/s, {truth.rtt_ms:g} ms: {shown}; rate {fitted.text} [{fitted.kind}]")
         worst = {name: float(np.fmax(value, abs(errors[name]))) for name, value in worst.items()}
     print("largest: " + ", ".join(f"{name} {value:.1%}" for name, value in worst.items()))
@@ -317,10 +400,12 @@ def main() -> None:
             emulated()
         case ["halves", folder]:
             halves(Path(folder))
+        case ["interleaved", folder]:
+            interleaved(Path(folder))
         case ["traces", folder]:
             traces(Path(folder))
         case _:
-            parts = "known, captures, emulated, traces FOLDER or halves FOLDER"
+            parts = "known, captures, emulated, traces FOLDER, interleaved FOLDER or halves FOLDER"
             raise SystemExit(f"error: expected a part: python -m validation.fits {parts}")
 
 

@@ -50,7 +50,7 @@ pub enum Why {
 /// A span of time.
 pub static DURATION: Kind = Kind {
     name: "a duration",
-    expected: "a number with ps, ns, us, ms, s, min or h",
+    expected: "a number with ps, ns, us, ms, s, min, h or d",
     example: "20 ms",
     resolution: "picosecond",
     units: &[
@@ -80,7 +80,7 @@ pub static AGE: Kind = Kind {
 /// A bit rate.
 pub static RATE: Kind = Kind {
     name: "a bit rate",
-    expected: "a number with bit/s, kbit/s, Mbit/s or Gbit/s",
+    expected: "a number with bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s",
     example: "10 Mbit/s",
     resolution: "bit/s",
     units: &[
@@ -409,6 +409,21 @@ mod tests {
         assert_eq!(size("1.5 kB").unwrap(), 1500);
         assert_eq!(DISTANCE.parse("1350 km").unwrap(), 1_350_000_000);
         assert_eq!(ANGLE.parse("8.2 deg").unwrap(), 8_200_000);
+    }
+
+    /// The first spelling of each factor is in the message.
+    #[test]
+    fn messages_list_each_unit() {
+        for kind in [&DURATION, &AGE, &RATE, &SIZE] {
+            let mut factors = Vec::new();
+            for (unit, factor) in kind.units {
+                if !factors.contains(factor) {
+                    factors.push(*factor);
+                    let mut listed = kind.expected.split([' ', ',']);
+                    assert!(listed.any(|word| word == *unit), "{}: {unit}", kind.expected);
+                }
+            }
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ DIFFERS = 3
     examples=(
         "fit ping.txt iperf.json -o path.toml",
         "fit ping.csv.xz --network starlink --plot fit.png",
+        "fit server.pcap terminal.pcap -o path.toml",
         "fit lags.csv --columns lag=rtt:ms --columns when=send:s",
     ),
 )
@@ -62,6 +63,13 @@ DIFFERS = 3
     default="forward",
     show_default=True,
     help="Direction of transfers in files without one; forward is towards the terminal.",
+)
+@click.option(
+    "--clocks",
+    type=click.Choice(("apart", "same")),
+    default="apart",
+    show_default=True,
+    help="Clocks of captures of both ends; apart: a constant difference is removed.",
 )
 @click.option(
     "--network",

@@ -254,6 +254,8 @@ def _of_datagrams(load: Load, slots: Slots | None) -> Capacity:
     middle = float(np.median(rates))
     width = 1.2533 * 1.96 * float(np.std(rates)) / np.sqrt(len(rates))
     how = f"UDP above the rate: {100 * lost.sum() / load.packets.sum():.1f} % lost"
-    return Capacity(
-        Value(middle, middle - width, middle + width), False, None, how, _by_slot(load, full, overhead, slots)
-    )
+    queue, queue_how = None, ""
+    if load.longest_s is not None:
+        queue, queue_how = _waited(load.longest_s * middle / 8, payload + load.headers, is_silent=False)
+    by_slot = _by_slot(load, full, overhead, slots)
+    return Capacity(Value(middle, middle - width, middle + width), False, None, how, by_slot, queue, queue_how)

@@ -87,8 +87,14 @@ def draw(
     random: np.random.Generator,
     sending_s: Sending = (0.0, 0.0),
     rates_bps: Array | None = None,
+    *,
+    is_other: bool = False,
 ) -> Trace:
-    """Put whole slots behind one another, drawn with replacement. A slot keeps its delays and its rate."""
+    """Put whole slots behind one another, drawn with replacement. A slot keeps its delays and its rate.
+
+    `is_other` draws as from another measurement of the path: its slots are drawn first, as many as there are. So draws
+    spread as one measurement from another, and not only around this one.
+    """
     answered = ~probes.is_lost
     forward_s, reverse_s = (each[answered] for each in _ways(probes, sending_s))
     times = probes.send_s[answered]
@@ -96,7 +102,7 @@ def draw(
     count = max(round(float(times[-1] - times[0]) / PLAIN_S), 1)
     edges = slots.edges_s if slots.period_s else np.linspace(times[0], times[-1] + probes.spacing_s, count + 1)
     if slots.period_s and len(edges) > 3:
-        # The first and the last slot are parts.
+        # The first and the last slot are parts, and a draw has its steps at the times of the period.
         edges = edges[1:-1]
     elif len(edges) < 2:
         edges = np.array([times[0], times[-1] + probes.spacing_s])
@@ -104,6 +110,8 @@ def draw(
     whole = [at for at in range(len(edges) - 1) if places[at + 1] - places[at] >= SAMPLES_MIN]
     if not whole:
         whole, places, edges = [0], np.array([0, len(times)]), np.array([times[0], times[-1] + probes.spacing_s])
+    if is_other:
+        whole = [whole[at] for at in random.integers(len(whole), size=len(whole))]
     known = None if rates_bps is None else _filled(rates_bps)
     parts: list[list[Array]] = []
     at_s = 0.0

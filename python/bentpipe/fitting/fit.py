@@ -12,7 +12,19 @@ import numpy as np
 
 from bentpipe import _core, arguments
 from bentpipe.errors import FitError
-from bentpipe.fitting import capacity, checking, draws, inverse, losses, numbers, readers, simulating, slots, writing
+from bentpipe.fitting import (
+    capacity,
+    checking,
+    draws,
+    inverse,
+    losses,
+    numbers,
+    pairs,
+    readers,
+    simulating,
+    slots,
+    writing,
+)
 from bentpipe.fitting.faults import Faults, shown
 from bentpipe.fitting.measured import PROBES_MIN, Measured, Probes
 from bentpipe.fitting.readers.opening import Asked
@@ -28,6 +40,7 @@ if TYPE_CHECKING:
     from bentpipe.progress import Wish
 
 NETWORKS = ("starlink", "none")
+CLOCKS = ("apart", "same")
 APART = 0.2
 """Relative difference of the medians of two records of the same time that cannot be of one path."""
 NEAR_MIN = 0.5
@@ -45,6 +58,7 @@ def fit(
     stamps: str = "arrival",
     interval: str | float | None = None,
     direction: str = "forward",
+    clocks: str = "apart",
     network: str | None = None,
     period: str | float | None = None,
     held_out: bool = True,
@@ -58,7 +72,7 @@ def fit(
     ----------
     data : path or paths
         Records of one path: ping (best with `-D`), irtt, Flent, iperf3 (`-J`), repeated `ss -tin`, CSV, histories of a
-        Starlink dish, captures of the sender (pcap, pcapng); as they are, or compressed by gz or xz.
+        Starlink dish, captures of the sender or of both ends (pcap, pcapng); as they are, or compressed by gz or xz.
     kind : str, optional
         `ping`, `irtt`, `flent`, `iperf3`, `ss`, `dish`, `csv` or `pcap`. Default: by the content of each file.
     columns : mapping, optional
@@ -69,6 +83,8 @@ def fit(
         Time between pings without time stamps, in seconds or with a unit.
     direction : str
         Direction of transfers in files without a direction: `forward` (towards the terminal) or `reverse`.
+    clocks : str
+        Clocks of captures of both ends: `apart`, so that a constant difference is removed, or the `same`.
     network : str, optional
         `starlink` expects slots of 15 s; `none` searches no slots. Default: periods from 5 to 60 s are searched.
     period : str or float, optional
@@ -92,7 +108,9 @@ def fit(
         A file is not valid, or an argument. The text lists all problems of all files.
     """
     paths = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-    asked = _asked(columns, stamps, interval, direction, partial)
+    asked = _asked(columns, stamps, interval, direction, partial, is_paired=len(paths) > 1)
+    if clocks not in CLOCKS:
+        raise FitError(f"clocks = {clocks!r}\n  expected apart or same")
     if network is not None and network not in NETWORKS:
         raise FitError(f"network = {network!r}\n  expected starlink or none")
     period_s = _seconds("period", period)
@@ -109,7 +127,7 @@ def fit(
             if watch is not None:
                 watch(state)
 
-        measured = _read(paths, kind, asked, say)
+        measured = _read(paths, kind, asked, clocks, say)
         found = _fitted(measured, network, period_s, say)
         if held_out and found.probes is not None:
             say("the held-out half")
@@ -123,6 +141,7 @@ def fit(
             "stamps": None if stamps == "arrival" else stamps,
             "interval": interval,
             "direction": None if direction == "forward" else direction,
+            "clocks": None if clocks == "apart" else clocks,
             "network": network,
             "period": period,
             "held-out": None if held_out else "none",
@@ -132,7 +151,13 @@ def fit(
 
 
 def _asked(
-    columns: Mapping[str, str] | None, stamps: str, interval: str | float | None, direction: str, is_partial: bool
+    columns: Mapping[str, str] | None,
+    stamps: str,
+    interval: str | float | None,
+    direction: str,
+    is_partial: bool,
+    *,
+    is_paired: bool,
 ) -> Asked:
     given = {} if columns is None else dict(arguments.mapping("columns", columns, "a dict of texts by column"))
     if stamps not in ("arrival", "send"):
@@ -141,7 +166,7 @@ def _asked(
         raise FitError(f"direction = {direction!r}\n  expected forward (towards the terminal) or reverse")
     for name, value in given.items():
         arguments.text(f"columns[{name!r}]", value)
-    return Asked(given, stamps, _seconds("interval", interval), direction, is_partial)
+    return Asked(given, stamps, _seconds("interval", interval), direction, is_partial, is_paired)
 
 
 def _seconds(name: str, given: str | float | None) -> float | None:
@@ -165,15 +190,20 @@ def _listed(options: Mapping[str, Any], *, check: bool, partial: bool) -> list[t
     return [*found, *([] if check else [("no-check", "")]), *([("partial", "")] if partial else [])]
 
 
-def _read(paths: Sequence[Any], kind: str | None, asked: Asked, say: Callable[[str], object]) -> Measured:
+def _read(paths: Sequence[Any], kind: str | None, asked: Asked, clocks: str, say: Callable[[str], object]) -> Measured:
     """Read all files; raise one error with all their faults."""
-    faults, measured = Faults(), Measured()
+    faults, measured = Faults(), Measured(direction=asked.direction)
     for path in paths:
         say(f"reading {Path(path).name}")
         measured.add(readers.read(path, kind, asked, faults))
     for name in asked.columns:
         if name not in asked.seen and not faults.count:
             faults.wrong("columns", f"no file has a column {shown(name)}", f"known: {shown(', '.join(asked.seen))}")
+    faults.refuse()
+    joined = pairs.join(measured, clocks)
+    for fault in measured.lacking:
+        if fault[0] not in joined:
+            faults.wrong(*fault)
     faults.refuse()
     if not measured.probes and not any(load.srtt_s is not None for load in measured.loads):
         raise FitError(
@@ -219,13 +249,14 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
             below |= {load.direction: load} if estimate.is_below else {}
             listed = [each for each in listed if not each.name.endswith(f" {load.direction}")]
             listed += numbers.of_capacity(load.direction, estimate, load.source)
+        listed += numbers.of_ends(load)
     listed += _assumed(capacities)
     forward = capacities.get("forward")
     rates = forward.slots if forward is not None else None
     rated = {each.name: each.value for each in listed}
     forward_s, reverse_s = (8 * draws.PROBE_BYTES / (rated[f"rate {way}"] or 1.0) for way in ("forward", "reverse"))
     if probes is None:
-        trace = draws.Trace(np.zeros(1), np.array([base_s / 2]), np.array([base_s / 2]))
+        trace = draws.Trace(np.zeros(1), *(np.array([each]) for each in _ways_of(measured.loads, base_s)))
     else:
         trace = draws.replay(probes, cut, (forward_s, reverse_s), rates)
     return Fit(
@@ -245,6 +276,15 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
         trace=trace,
         simulated_s=np.zeros(0),
     )
+
+
+def _ways_of(loads: Sequence[Load], base_s: float) -> tuple[float, float]:
+    """Return both one-way delays without probes: those of captures of both ends, else half of the round trip."""
+    for load in loads:
+        if load.ways is not None:
+            ways = load.ways[0].least_s, load.ways[1].least_s
+            return ways if load.direction == "forward" else ways[::-1]
+    return base_s / 2, base_s / 2
 
 
 def _is_better(one: Capacity, other: Capacity) -> bool:

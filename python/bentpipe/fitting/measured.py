@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe.fitting.faults import Faults
+    from bentpipe.fitting.pairs import Way
+    from bentpipe.fitting.readers.sights import Sights
 
     Array = NDArray[np.float64]
 
@@ -106,7 +108,9 @@ class Load:
     srtt_s, cwnd_bytes, retransmits : array or None
         State of the TCP sender at the end of each interval; retransmissions during it.
     lost, packets : array or None
-        Datagrams of each interval.
+        Datagrams of each interval; segments, if there are captures of both ends.
+    dropped : array or None
+        Segments that were lost while the queue was nearly full.
     mss : int or None
         Payload of a full segment in bytes.
     cc : str or None
@@ -116,7 +120,10 @@ class Load:
     headers : int
         Bytes of headers of a segment with data, or of a datagram.
     trip_s, longest_s : float, array or None
-        Least round trip of a segment, and the longest of each interval, if the record has single segments.
+        Least round trip of a segment, and the longest of each interval, if the record has single segments. Of
+        datagrams in captures of both ends, the longest wait.
+    ways : pair of Way or None
+        Segments in the direction of the data, and their acknowledgements, between captures of both ends.
     """
 
     begin_s: Array
@@ -136,6 +143,8 @@ class Load:
     headers: int = HEADERS["tcp"]
     trip_s: float | None = None
     longest_s: Array | None = None
+    dropped: Array | None = None
+    ways: tuple[Way, Way] | None = None
 
     @property
     def least_s(self) -> float:
@@ -164,12 +173,20 @@ class Measured:
     probes: list[Probes] = field(default_factory=list)
     loads: list[Load] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    sights: list[Sights] = field(default_factory=list)
+    """Packets of each capture, if there are several."""
+    lacking: list[tuple[str, str, str]] = field(default_factory=list)
+    """Captures that have too little, unless another one is of the other end: name, fault, expectation."""
+    direction: str = "forward"
+    """Direction of transfers in files without one."""
 
     def add(self, other: Measured) -> None:
         """Add the content of another file."""
         self.probes += other.probes
         self.loads += other.loads
         self.notes += other.notes
+        self.sights += other.sights
+        self.lacking += other.lacking
 
 
 def in_order(times: Array, source: str, faults: Faults, notes: list[str]) -> NDArray[np.intp]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe import formatting
+from bentpipe.fitting.losses import binomial
 
 if TYPE_CHECKING:
     from bentpipe.fitting.capacity import Capacity
     from bentpipe.fitting.inverse import Found
     from bentpipe.fitting.losses import Losses
-    from bentpipe.fitting.measured import Probes
+    from bentpipe.fitting.measured import Load, Probes
     from bentpipe.fitting.slots import Levels, Slots
 
 ASSUMED_BPS = 100e6
@@ -23,6 +24,8 @@ REVERSE = 0.1
 """Assumed share of the forward rate."""
 SEARCHED = "tcp loss {0}"
 """Name of the loss ratio that was found by simulation."""
+LOST = "lost {0}"
+"""Name of the loss ratio between captures of both ends."""
 BY_MODEL = {"mean_good": "s", "mean_bad": "s"}
 
 
@@ -129,6 +132,31 @@ def of_capacity(direction: str, capacity: Capacity, source: str) -> list[Number]
         loss = capacity.loss
         how = "retransmissions of TCP, without a full queue"
         found.append(Number(f"retransmitted {direction}", loss.value, "1", loss.low, loss.high, how, source))
+    return found
+
+
+def of_ends(load: Load) -> list[Number]:
+    """List the losses and delays of both directions, from captures of both ends."""
+    if load.ways is None or load.packets is None or load.lost is None or load.dropped is None:
+        return []
+    back = "reverse" if load.direction == "forward" else "forward"
+    sent, dropped = int(load.packets.sum()), int(load.dropped.sum())
+    lost = int(load.lost.sum()) - dropped
+    how = f"{lost:,} of {sent:,} segments left and did not arrive"
+    how += f"; {dropped:,} more did not while the queue was nearly full" if dropped else ""
+    answers = load.ways[1]
+    how_back = f"{answers.lost:,} of {len(answers.sent_s):,} acknowledgements left and did not arrive"
+    found = []
+    for way, ratio, said in (
+        (load.direction, binomial(lost, sent), how),
+        (back, binomial(answers.lost, len(answers.sent_s)), how_back),
+    ):
+        found.append(Number(LOST.format(way), ratio.value, "1", ratio.low, ratio.high, said, load.source))
+    for way, each, what in ((load.direction, load.ways[0], "segments"), (back, answers, "acknowledgements")):
+        known = each.delay_s[np.isfinite(each.delay_s)]
+        low, high = (float(np.quantile(known, share)) for share in (0.05, 0.95))
+        said = f"least one-way delay of {what}; range from the 5 % to the 95 % quantile, with the queue"
+        found.append(Number(f"delay {way}", each.least_s, "s", low, high, said, load.source))
     return found
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe.fitting.losses import NEAR_S
-from bentpipe.fitting.numbers import SEARCHED, Number
+from bentpipe.fitting.numbers import LOST, SEARCHED, Number
 from bentpipe.terminal import visible
 
 if TYPE_CHECKING:
@@ -43,14 +43,19 @@ class Parts:
 
     def losing(self, direction: str, ratio: float) -> Parts:
         """Return parts whose only losses are independent ones of a direction."""
-        kept = {name: each for name, each in self.numbers.items() if not name.startswith(("tcp loss", "retransmitted"))}
+        kept = {
+            name: each
+            for name, each in self.numbers.items()
+            if not name.startswith(("tcp loss", "retransmitted", "lost"))
+        }
         name = SEARCHED.format(direction)
         kept[name] = Number(name, ratio, "1")
         return replace(self, numbers=kept, losses=None, losses_by={})
 
     def shows_losses(self, direction: str) -> bool:
         """Whether probes or retransmissions show the losses of a direction."""
-        return self.losses is not None or f"retransmitted {direction}" in self.numbers
+        names = (f"retransmitted {direction}", LOST.format(direction))
+        return self.losses is not None or any(name in self.numbers for name in names)
 
 
 def is_constant(values: Any) -> bool:
@@ -155,8 +160,10 @@ def _error(parts: Parts, direction: str) -> tuple[str, str] | None:
 
 
 def _of_transfer(parts: Parts, direction: str) -> tuple[str, str] | None:
-    """Return the losses that TCP repaired without a full queue, or those that give it its goodput."""
-    found, more = parts.numbers.get(f"retransmitted {direction}"), " Spurious retransmissions count, too."
+    """Return the losses between both ends, those that TCP repaired, or those that give it its goodput."""
+    found, more = parts.numbers.get(LOST.format(direction)), ""
+    if found is None:
+        found, more = parts.numbers.get(f"retransmitted {direction}"), " Spurious retransmissions count, too."
     if found is None:
         found, more = parts.numbers.get(SEARCHED.format(direction)), ""
     if found is None or found.value is None or found.value < SMALLEST_LOSS:

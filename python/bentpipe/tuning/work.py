@@ -38,8 +38,12 @@ TIMED = 12
 """Settings that are timed for a plan."""
 TIMED_LEAST = 4
 """Settings that are timed, at least."""
-TIMED_S = 2.0
+TIMED_S = 0.8
 """CPU seconds after which no further setting is timed."""
+TIMED_RUN_S = 0.1
+"""CPU seconds after which a timed run stops. Its whole time follows from the share that it has reached."""
+REACHED_MIN = 0.02
+"""Least share of a run for an estimate of its whole time."""
 OVERHEAD_S = 0.002
 """CPU seconds beside each run: its scenario, and its place in the store."""
 _MINUTES = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|min|h)", re.ASCII)
@@ -107,12 +111,11 @@ class Work:
         path with losses, the settings with more goodput send more packets.
         """
         found: list[float] = []
+        begin = time.process_time()
         for place, point in enumerate(self.space.sample(TIMED, self.scenario.seed)):
-            begin = time.process_time()
             chosen = self.conditions[place % len(self.conditions)].scenario(self._core, point.sets, place)
-            task.execute(chosen, self.scenario.seed + place, ())
-            found.append(time.process_time() - begin)
-            if len(found) >= TIMED_LEAST and sum(found) > TIMED_S:
+            found.append(_run_s(chosen, self.scenario.seed + place))
+            if len(found) >= TIMED_LEAST and time.process_time() - begin > TIMED_S:
                 break
         return np.array(found) + OVERHEAD_S
 
@@ -183,6 +186,21 @@ class Work:
     def seeds(self) -> dict[str, int]:
         """First seeds of the search and of the confirmation."""
         return {"search": self.scenario.seed, "confirm": (self.scenario.seed + CONFIRM) % 2**64}
+
+
+def _run_s(scenario: _core.Scenario, seed: int) -> float:
+    """Return the CPU seconds of a run, estimated if it is long."""
+    begin, reached = time.process_time(), 1.0
+
+    def note(share: float) -> None:
+        nonlocal reached
+        reached = share
+
+    def is_long() -> bool:
+        return time.process_time() - begin > TIMED_RUN_S and reached >= REACHED_MIN
+
+    task.execute(scenario, seed, (), is_long, note)
+    return (time.process_time() - begin) / reached
 
 
 def runs_of(budget: int | str | None, run_s: float, jobs: int) -> int | None:

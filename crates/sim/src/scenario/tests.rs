@@ -250,7 +250,7 @@ fn every_kind_of_mistake_is_explained() {
         ("rate =", "rat =", "link.up.rat is not a known key"),
         ("rate =", "rat =", "did you mean \"rate\"?"),
         ("\"10 Mbit/s\"", "\"10 Mbits\"", "\"10 Mbits\" is not a bit rate"),
-        ("\"10 Mbit/s\"", "\"10 ms\"", "expected a number with bit/s, kbit/s, Mbit/s or Gbit/s, like \"10 Mbit/s\""),
+        ("\"10 Mbit/s\"", "\"10 ms\"", "expected a number with bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s, like \"10 Mbit/s\""),
         ("\"10 Mbit/s\"", "10", "link.up.rate = 10 is a bare number"),
         ("\"10 Mbit/s\"", "nan", "not a number that can be used"),
         ("\"10 Mbit/s\"", "-inf", "not a number that can be used"),

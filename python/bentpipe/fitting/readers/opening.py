@@ -48,6 +48,8 @@ class Asked:
     """Direction of transfers in files without a direction."""
     is_partial: bool = False
     """Whether the readable part of a truncated file is enough."""
+    is_paired: bool = False
+    """Whether there are several files, so that captures may be of both ends."""
     seen: set[str] = field(default_factory=set)
     """Names of all columns so far."""
 

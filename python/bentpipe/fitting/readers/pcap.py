@@ -1,4 +1,4 @@
-"""Reads captures of the sender, pcap or pcapng: echo requests as probes, and TCP as a transfer.
+"""Reads captures, pcap or pcapng: echo requests as probes, TCP and numbered datagrams as transfers.
 
 Only headers are read. Addresses tell connections apart, and are written nowhere.
 """
@@ -23,6 +23,7 @@ from bentpipe.fitting.measured import (
 )
 from bentpipe.fitting.readers.captures import MAGICS, RecordError, packets
 from bentpipe.fitting.readers.senders import STEP_S, Sender
+from bentpipe.fitting.readers.sights import CONTENT, Datagrams, Sights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ ETHERNET, RAW = 1, (12, 14, 101, 228, 229)
 LINKS = {0: (None, 4), 108: (None, 4), 113: (14, 16), 276: (0, 20)}
 """Place of the EtherType, and length of the header, by link type: BSD loopback, and Linux's "any" in both versions."""
 IP, VLAN = (b"\x08\x00", b"\x86\xdd"), (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
-ICMP, TCP, ICMP6 = 1, 6, 58
+ICMP, TCP, UDP, ICMP6 = 1, 6, 17, 58
 EXTENSIONS, FRAGMENT = (0, 43, 60), 44
 REQUESTS, ANSWERS = {(ICMP, 8), (ICMP6, 128)}, {(ICMP, 0), (ICMP6, 129)}
 FIN, SYN, ACK = 1, 2, 16
@@ -68,7 +69,7 @@ def recognises(stream: Stream) -> bool:
 def read(stream: Stream, asked: Asked, faults: Faults) -> Measured:
     """Read the echo requests and the transfer of a capture."""
     stream.size_max = SIZE_MAX
-    seen, notes = _Seen(), list[str]()
+    seen, notes = _Seen(Sights(stream.name) if asked.is_paired else None), list[str]()
     if not recognises(stream):
         faults.wrong(stream.name, f"begins with {stream.head[:4].hex(' ')}", "expected a capture: pcap or pcapng")
         return Measured()
@@ -95,18 +96,25 @@ def read(stream: Stream, asked: Asked, faults: Faults) -> Measured:
         return Measured()
     before = faults.count
     found = Measured(seen.probes(stream.name, faults, notes), seen.loads(stream.name, asked, faults, notes), notes)
+    found.loads += seen.datagram_loads(stream.name, asked, notes)
+    found.sights = seen.sighted
     if not found.probes and not found.loads and faults.count == before:
-        faults.wrong(
-            stream.name, seen.lack, f"expected {PROBES_MIN} echo requests, or {INTERVALS_MIN * STEP_S:g} s of TCP"
-        )
+        fault = stream.name, seen.lack, seen.expected
+        # Another capture may know what this one lacks.
+        if found.sights:
+            found.lacking.append(fault)
+        else:
+            faults.wrong(*fault)
     return found
 
 
 class _Seen:
     """Echo requests and connections of a capture."""
 
-    def __init__(self) -> None:
+    def __init__(self, sights: Sights | None) -> None:
         self.count = self.cut = self.others = 0
+        self._sights = sights
+        self.datagrams: dict[bytes, Datagrams] = {}
         self._back = 0
         self._first_s = self._last_s = 0.0
         self._links: set[int] = set()
@@ -146,10 +154,13 @@ class _Seen:
             else:
                 self.others += 1
                 return
-            if is_part or kind not in (TCP, ICMP, ICMP6):
+            if is_part or kind not in (TCP, UDP, ICMP, ICMP6):
                 self.others += 1
             elif kind == TCP:
                 self._segment(at, data, (place, begin, end), source, target)
+            elif kind == UDP:
+                identification = unpack_from(">H", data, place + 4)[0] if version == 4 else 0
+                self._datagram(at, data, begin, identification, source + target)
             else:
                 self._echo(at, data, begin, kind, source, target)
         except (IndexError, struct.error):
@@ -177,6 +188,10 @@ class _Seen:
         if flags & SYN:
             sender.begin(sequence)
             sender.mss = mss
+        if self._sights is not None:
+            names = key, target + source + data[begin + 2 : begin + 4] + data[begin : begin + 2]
+            full = min(sender.mss or MSS, other.mss or MSS) - (behind - begin - 20) if sender.mss else MSS
+            self._sights.segment(at, names, data[begin:behind], (sequence, size), max(full, 1), stamp)
         if size:
             sender.headers, sender.options = behind - place, behind - begin - 20
         # SYN and FIN have a number each.
@@ -196,6 +211,7 @@ class _Seen:
         what = kind, data[begin]
         if what in REQUESTS:
             key = bytes([kind]) + source + target + data[begin + 4 : begin + 6]
+            self._sight_echo(at, key, data, begin, is_answer=False)
             sent, trips = self._echoes.setdefault(key, ([], []))
             number = key + data[begin + 6 : begin + 8]
             place = self._waiting.get(number)
@@ -206,6 +222,7 @@ class _Seen:
                 trips.append(np.nan)
         elif what in ANSWERS:
             key = bytes([kind]) + target + source + data[begin + 4 : begin + 6]
+            self._sight_echo(at, key, data, begin, is_answer=True)
             place = self._waiting.get(key + data[begin + 6 : begin + 8])
             if place is not None:
                 sent, trips = self._echoes[key]
@@ -214,6 +231,52 @@ class _Seen:
         else:
             self.others += 1
 
+    def _sight_echo(self, at: float, key: bytes, data: bytes, begin: int, *, is_answer: bool) -> None:
+        if self._sights is not None:
+            self._sights.echo(at, key, unpack_from(">H", data, begin + 6)[0], is_answer=is_answer)
+
+    def _datagram(self, at: float, data: bytes, begin: int, identification: int, ends: bytes) -> None:
+        """Add a datagram, by the place of its UDP header."""
+        (length,) = unpack_from(">H", data, begin + 4)
+        if length < 8:
+            self.others += 1
+            return
+        content = data[begin + 8 : begin + min(8 + CONTENT, length)]
+        key = ends + data[begin : begin + 4]
+        found = self.datagrams.get(key)
+        if found is None:
+            if len(self.datagrams) == CONNECTIONS_MAX:
+                return
+            found = self.datagrams[key] = Datagrams()
+        found.add(at, length - 8, identification, content)
+        if self._sights is not None:
+            self._sights.datagram(at, (key, b""), struct.pack(">HH", identification, length) + content, length - 8)
+
+    @property
+    def sighted(self) -> list[Sights]:
+        """All packets, if another capture may be of the other end."""
+        if self._sights is None:
+            return []
+        self._sights.begin_s, self._sights.end_s = self._first_s, self._last_s
+        return [self._sights]
+
+    @property
+    def expected(self) -> str:
+        """Content that a capture needs."""
+        if self._numberless() is not None:
+            return "expected numbers in their content, as of iperf3 -u, and 64 bytes of each packet; or TCP"
+        if self.datagrams:
+            return "expected the capture of the receiver, or captures of both ends"
+        return f"expected {PROBES_MIN} echo requests, or {INTERVALS_MIN * STEP_S:g} s of TCP"
+
+    def _largest(self) -> Datagrams | None:
+        return max(self.datagrams.values(), key=lambda each: len(each.times), default=None)
+
+    def _numberless(self) -> Datagrams | None:
+        """Return the largest series of datagrams, if nothing counts them."""
+        found = self._largest()
+        return found if found is not None and len(found.times) >= PROBES_MIN and not found.numbered() else None
+
     @property
     def lack(self) -> str:
         """Content of a capture that has too little."""
@@ -221,6 +284,11 @@ class _Seen:
             return f"{self.count:,} packets without IP; link types {', '.join(map(str, sorted(self._links)))}"
         if self.cut:
             return f"{self.cut:,} of {self.count:,} packets are cut within their headers"
+        if (numberless := self._numberless()) is not None:
+            return f"{len(numberless.times):,} datagrams without numbers, so losses between them are unknown"
+        if self.datagrams:
+            count = sum(len(each.times) for each in self.datagrams.values())
+            return f"{count:,} datagrams, of which none is missing, as at the sender"
         requests = sum(len(sent) for sent, _ in self._echoes.values())
         bytes_acked = sum(each.total for each in self._senders.values())
         return f"{requests:,} echo requests, and {bytes_acked:,} bytes of TCP"
@@ -305,6 +373,29 @@ class _Seen:
             **state,
         )
         return [whole]
+
+    def datagram_loads(self, name: str, asked: Asked, notes: list[str]) -> list[Load]:
+        """Return the datagrams of the largest series, if their numbers show those that are missing."""
+        largest = self._largest()
+        if largest is None or len(largest.times) < PROBES_MIN:
+            return []
+        known = largest.numbered()
+        if known is None:
+            notes.append(f"{name}: {len(largest.times):,} datagrams without numbers were left out")
+            return []
+        what, numbers = known
+        begin_s, sizes, sent, lost = largest.intervals(numbers, STEP_S)
+        if not lost.any():
+            notes.append(f"{name}: no datagram is missing, as at the sender, so what arrived is unknown; left out")
+            return []
+        if len(begin_s) < INTERVALS_MIN:
+            return []
+        notes.append(f"{name}: datagrams are counted by {what}; taken as {asked.direction} (`direction`)")
+        interval_s: Array = np.full(len(begin_s), STEP_S)
+        headers = HEADERS["udp"]
+        return [
+            Load(begin_s, interval_s, sizes, name, asked.direction, "udp", lost=lost, packets=sent, headers=headers)
+        ]
 
     def _remarks(self, name: str, senders: Sequence[Sender], count: int, asked: Asked) -> list[str]:
         """List assumptions, and packets that were left out."""
