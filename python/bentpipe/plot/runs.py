@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.plot.traces import Line
+    from bentpipe.scenario.scenario import Scenario
 
 PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_bytes": "Queue"}
 """Series that `run_figure` draws if they were recorded, in this order, with their titles."""
+GRANTS = {"granted_bps": "Granted", "requested_bps": "Requested", "backlog_bytes": "Backlog"}
+"""Series of links in a medium that `run_figure` draws after `PANELS`."""
+TITLES = {**PANELS, **GRANTS}
 
 LABEL_LETTERS = 48
 """Maximum number of letters in a line below the axis of time."""
@@ -32,18 +36,30 @@ LINKS_MAX = 3
 
 
 def run_figure(result: RunResult) -> Figure:
-    """Draw the recorded time series of `PANELS`, one panel each.
+    """Draw the recorded time series of `PANELS` and `GRANTS`, one panel each.
 
     Raises
     ------
     BentpipeError
         None of them was recorded.
     """
-    names = [name for name in PANELS if name in result.recorded]
+    names = drawn(result)
     if not names:
         raise BentpipeError("the run has no time series to draw\n  expected at least one of " + ", ".join(PANELS))
     with style():
         return _run_figure(result, names)
+
+
+def drawn(result: RunResult) -> list[str]:
+    """Return the recorded series with rows that `run_figure` draws: those of grants only if they are not all zero."""
+    found = {name: result.recorded[name][name] for name in TITLES if name in result.recorded}
+    return [name for name, values in found.items() if len(values) and (name in PANELS or (values != 0).any())]
+
+
+def panels_of(scenario: Scenario) -> list[str]:
+    """Return the series that a figure of the scenario needs: those of grants only if it has a medium."""
+    # The queue is the backlog, without the rest of a packet in service.
+    return [*PANELS, *(("granted_bps", "requested_bps") if scenario.to_dict().get("medium") else ())]
 
 
 def _run_figure(result: RunResult, names: list[str]) -> Figure:
@@ -124,7 +140,7 @@ def _draw(axes: Axes, result: RunResult, name: str, shown: list[str], has_legend
     if name == "goodput_bps":
         draw_rate(axes, [result.scenario], divisor, "y")
     axes.set_ylim(bottom=0)
-    axes.set_ylabel(label(PANELS[name], unit))
+    axes.set_ylabel(label(TITLES[name], unit))
     axes.grid()
     if has_legend:
         legend_above(axes)
