@@ -65,10 +65,12 @@ def panels_of(scenario: Scenario) -> list[str]:
 def _run_figure(result: RunResult, names: list[str]) -> Figure:
     figure, panels = blank(len(names), height=0.5 + 1.45 * len(names))
     explained: list[list[str]] = []
+    # A link has the same colour in every panel, as a flow has.
+    colours: dict[str, int] = {}
     for axes, name in zip(panels, names, strict=True):
         shown = _shown(result, name)
         # The same colours are explained once.
-        _draw(axes, result, name, shown, has_legend=shown not in explained)
+        _draw(axes, result, name, shown, colours, has_legend=shown not in explained)
         explained.append(shown)
     figure.suptitle(plain(textwrap.fill(result.scenario.title, 56)), x=0.02, ha="left")
     said = "Time (s)" + _averaging(result, names) + mark(panels, result.scenario, result.simulated_s)
@@ -106,13 +108,17 @@ def _shown(result: RunResult, name: str) -> list[str]:
     return [flow for flow in result.scenario.flow_names if flow in known]
 
 
-def _draw(axes: Axes, result: RunResult, name: str, shown: list[str], has_legend: bool) -> None:
+def _draw(
+    axes: Axes, result: RunResult, name: str, shown: list[str], colours: dict[str, int], *, has_legend: bool
+) -> None:
     from bentpipe.plot import traces
 
     table = result.recorded[name]
     entity = "link" if "link" in table.columns else "flow"
-    # A flow has the same colour in every panel.
-    places = [result.scenario.flow_names.index(each) for each in shown] if entity == "flow" else range(len(shown))
+    if entity == "flow":
+        places = [result.scenario.flow_names.index(each) for each in shown]
+    else:
+        places = [colours.setdefault(each, len(colours)) for each in shown]
     ends = _spans(result, shown) if entity == "flow" else [(0.0, math.inf)] * len(shown)
     drawn = [
         _line(table.filter(table[entity] == each), name, min(end_s, result.simulated_s), result)
@@ -176,9 +182,10 @@ def _is_rate(name: str) -> bool:
 
 
 def _spans(result: RunResult, flows: Sequence[str]) -> list[tuple[float, float]]:
-    """Return the active time of each flow."""
+    """Return the active time of each flow. A flow that has not started has none."""
     rows = {row["flow"]: row for row in result.flows.iter_rows(named=True)}
-    return [(rows[flow]["start_s"], rows[flow]["start_s"] + (rows[flow]["completion_s"] or math.inf)) for flow in flows]
+    starts = {flow: math.inf if (at := rows[flow]["start_s"]) is None else at for flow in flows}
+    return [(starts[flow], starts[flow] + (rows[flow]["completion_s"] or math.inf)) for flow in flows]
 
 
 def _max(name: str) -> pl.Expr:
