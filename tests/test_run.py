@@ -197,6 +197,13 @@ def test_many_flows_are_a_cloud_and_a_mean(small):
     assert [text.get_text() for text in top.get_legend().get_texts()] == ["each of 9", "mean of those active"]
 
 
+def test_a_flow_that_has_not_started_is_no_part_of_the_mean(small):
+    content = bp.load(small).to_dict()
+    content["flow"] = {f"f{n}": content["flow"]["bulk"] for n in range(9)}
+    content["flow"]["f8"] = {**content["flow"]["f8"], "start": "1000 s"}
+    assert plot.run_figure(bp.run(content, series=["goodput_bps"])).axes
+
+
 def test_a_run_without_series_has_no_figure(small):
     with pytest.raises(BentpipeError, match="the run has no time series to draw"):
         plot.run_figure(bp.run(bp.load(small)))

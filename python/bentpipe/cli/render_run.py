@@ -41,6 +41,7 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     yield from _completions(result, show_all)
     yield from _datagrams(result.rows("datagrams"), show_all)
     yield from _links(result.rows("links"), show_all)
+    yield from _terminals(result.rows("terminals"), show_all)
     yield from _drops(result.rows("drops"), show_all)
     yield _summary(result)
     for note in result.notes:
@@ -211,6 +212,23 @@ def _links(links: Rows, show_all: bool) -> Iterator[RenderableType]:
     ]
     yield make_rows("Links", "link", _all(shown, "link"), [], columns)
     yield from hidden(len(busy) - len(shown), "more with traffic")
+
+
+def _terminals(terminals: Rows, show_all: bool) -> Iterator[RenderableType]:
+    """Renders the links in a medium, the longest waits for grants first."""
+    waits = sorted(terminals, key=lambda row: -(row["grant_wait_mean_s"] or 0.0))
+    shown = waits if show_all else waits[:LINKS_MAX]
+    if not shown:
+        return
+    unused = _all(shown, "unused_share")
+    columns = [
+        Shown("wait mean", _all(shown, "grant_wait_mean_s"), "s", "wait"),
+        Shown("wait p95", _all(shown, "grant_wait_p95_s"), "s", "wait"),
+        Shown("granted", _all(shown, "granted_bps"), "bit/s"),
+        Shown("unused", [None if share is None else 100 * share for share in unused], "%"),
+    ]
+    yield make_rows("Grants", "link", _all(shown, "link"), [], columns)
+    yield from hidden(len(waits) - len(shown), "more")
 
 
 def _drops(drops: Rows, show_all: bool) -> Iterator[RenderableType]:

@@ -75,9 +75,9 @@ def command(
         scenario = with_sender(scenario, cc)
     wanted = names_of(series)
     if plot is not None:
-        from bentpipe.plot import PANELS
+        from bentpipe.plot import panels_of
 
-        wanted += PANELS
+        wanted += panels_of(scenario)
     scenario = scenario.with_series(wanted)
 
     from bentpipe.experiment.single.run import run

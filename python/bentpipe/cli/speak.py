@@ -81,9 +81,9 @@ def command(
 
     scenario = load(file, overrides.pairs(sets, seed))
     if plot is not None:
-        from bentpipe.plot import PANELS
+        from bentpipe.plot import panels_of
 
-        scenario = scenario.with_series(PANELS)
+        scenario = scenario.with_series(panels_of(scenario))
     Title(scenario, is_shown=not (json or quiet), with_hosts=True).show()
     found = speak(
         scenario,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bentpipe.plot.comparisons import comparison_figure, draw_comparison, ratio_figure, windows_figure
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.mixes import mix_figure
-from bentpipe.plot.runs import PANELS, run_figure
+from bentpipe.plot.runs import PANELS, drawn, panels_of, run_figure
 from bentpipe.plot.style import COLOURS, DASHES, ENDINGS, WIDTH, check_place, dressed, save
 from bentpipe.plot.sweeps import sweep_figure
 
@@ -19,8 +19,10 @@ __all__ = [
     "comparison_figure",
     "draw_comparison",
     "draw_map",
+    "drawn",
     "dressed",
     "mix_figure",
+    "panels_of",
     "ratio_figure",
     "run_figure",
     "save",

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.plot.traces import Line
+    from bentpipe.scenario.scenario import Scenario
 
 PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_bytes": "Queue"}
 """Series that `run_figure` draws if they were recorded, in this order, with their titles."""
+GRANTS = {"granted_bps": "Granted", "requested_bps": "Requested", "backlog_bytes": "Backlog"}
+"""Series of links in a medium that `run_figure` draws after `PANELS`."""
+TITLES = {**PANELS, **GRANTS}
 
 LABEL_LETTERS = 48
 """Maximum number of letters in a line below the axis of time."""
@@ -32,27 +36,41 @@ LINKS_MAX = 3
 
 
 def run_figure(result: RunResult) -> Figure:
-    """Draw the recorded time series of `PANELS`, one panel each.
+    """Draw the recorded time series of `PANELS` and `GRANTS`, one panel each.
 
     Raises
     ------
     BentpipeError
         None of them was recorded.
     """
-    names = [name for name in PANELS if name in result.recorded]
+    names = drawn(result)
     if not names:
         raise BentpipeError("the run has no time series to draw\n  expected at least one of " + ", ".join(PANELS))
     with style():
         return _run_figure(result, names)
 
 
+def drawn(result: RunResult) -> list[str]:
+    """Return the recorded series with rows that `run_figure` draws: those of grants only if they are not all zero."""
+    found = {name: result.recorded[name][name] for name in TITLES if name in result.recorded}
+    return [name for name, values in found.items() if len(values) and (name in PANELS or (values != 0).any())]
+
+
+def panels_of(scenario: Scenario) -> list[str]:
+    """Return the series that a figure of the scenario needs: those of grants only if it has a medium."""
+    # The queue is the backlog, without the rest of a packet in service.
+    return [*PANELS, *(("granted_bps", "requested_bps") if scenario.to_dict().get("medium") else ())]
+
+
 def _run_figure(result: RunResult, names: list[str]) -> Figure:
     figure, panels = blank(len(names), height=0.5 + 1.45 * len(names))
     explained: list[list[str]] = []
+    # A link has the same colour in every panel, as a flow has.
+    colours: dict[str, int] = {}
     for axes, name in zip(panels, names, strict=True):
         shown = _shown(result, name)
         # The same colours are explained once.
-        _draw(axes, result, name, shown, has_legend=shown not in explained)
+        _draw(axes, result, name, shown, colours, has_legend=shown not in explained)
         explained.append(shown)
     figure.suptitle(plain(textwrap.fill(result.scenario.title, 56)), x=0.02, ha="left")
     said = "Time (s)" + _averaging(result, names) + mark(panels, result.scenario, result.simulated_s)
@@ -90,13 +108,17 @@ def _shown(result: RunResult, name: str) -> list[str]:
     return [flow for flow in result.scenario.flow_names if flow in known]
 
 
-def _draw(axes: Axes, result: RunResult, name: str, shown: list[str], has_legend: bool) -> None:
+def _draw(
+    axes: Axes, result: RunResult, name: str, shown: list[str], colours: dict[str, int], *, has_legend: bool
+) -> None:
     from bentpipe.plot import traces
 
     table = result.recorded[name]
     entity = "link" if "link" in table.columns else "flow"
-    # A flow has the same colour in every panel.
-    places = [result.scenario.flow_names.index(each) for each in shown] if entity == "flow" else range(len(shown))
+    if entity == "flow":
+        places = [result.scenario.flow_names.index(each) for each in shown]
+    else:
+        places = [colours.setdefault(each, len(colours)) for each in shown]
     ends = _spans(result, shown) if entity == "flow" else [(0.0, math.inf)] * len(shown)
     drawn = [
         _line(table.filter(table[entity] == each), name, min(end_s, result.simulated_s), result)
@@ -124,7 +146,7 @@ def _draw(axes: Axes, result: RunResult, name: str, shown: list[str], has_legend
     if name == "goodput_bps":
         draw_rate(axes, [result.scenario], divisor, "y")
     axes.set_ylim(bottom=0)
-    axes.set_ylabel(label(PANELS[name], unit))
+    axes.set_ylabel(label(TITLES[name], unit))
     axes.grid()
     if has_legend:
         legend_above(axes)
@@ -160,9 +182,10 @@ def _is_rate(name: str) -> bool:
 
 
 def _spans(result: RunResult, flows: Sequence[str]) -> list[tuple[float, float]]:
-    """Return the active time of each flow."""
+    """Return the active time of each flow. A flow that has not started has none."""
     rows = {row["flow"]: row for row in result.flows.iter_rows(named=True)}
-    return [(rows[flow]["start_s"], rows[flow]["start_s"] + (rows[flow]["completion_s"] or math.inf)) for flow in flows]
+    starts = {flow: math.inf if (at := rows[flow]["start_s"]) is None else at for flow in flows}
+    return [(starts[flow], starts[flow] + (rows[flow]["completion_s"] or math.inf)) for flow in flows]
 
 
 def _max(name: str) -> pl.Expr:

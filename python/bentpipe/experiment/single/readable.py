@@ -35,6 +35,14 @@ SHOWN_LINKS = {
     "dropped_packets": "dropped",
     "corrupted_packets": "corrupted",
 }
+SHOWN_TERMINALS = {
+    "link": "link",
+    "grant_wait_mean_s": "mean wait for grants",
+    "grant_wait_p95_s": "95 % wait for grants",
+    "granted_bps": "granted",
+    "unused_share": "unused share",
+}
+"""Columns of links in a medium."""
 
 
 def readable(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import formatting
 from bentpipe.contract.reporter import Reporter, answered, caption
 from bentpipe.experiment.common.provenance import of_run, titled
-from bentpipe.experiment.single.readable import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, readable
-from bentpipe.plot.runs import PANELS
+from bentpipe.experiment.single.readable import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
+from bentpipe.plot.runs import drawn
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled
 from bentpipe.reports.tables import ROWS_MAX, Table
@@ -31,11 +31,13 @@ class OfRun(Reporter):
         run = self.run
         self.said = run.statements
         first: list[Block] = [Points(run.notes)] if run.notes else []
-        if any(name in run.recorded for name in PANELS):
+        if drawn(run):
             drawing = Drawing(run.plot(), [])
             first.append(self.picture("series", drawing, "Recorded series", run.scenario.title, ""))
-        shown = (("flows", SHOWN_FLOWS), ("links", SHOWN_LINKS), ("drops", SHOWN_DROPS))
-        sections = [Section(_RUN[name][0], [self._tabled(name, columns)]) for name, columns in shown]
+        shown = {"flows": SHOWN_FLOWS, "links": SHOWN_LINKS, "terminals": SHOWN_TERMINALS, "drops": SHOWN_DROPS}
+        if run.terminals.is_empty():
+            del shown["terminals"]
+        sections = [Section(_RUN[name][0], [self._tabled(name, columns)]) for name, columns in shown.items()]
         return Page(
             titled(run.scenario.title, run.scenario.source),
             answered([self._outcome(), *self.said]),
@@ -83,6 +85,7 @@ _RUN = {
     "metrics": ("Metrics", "Each metric of the run. > marks the lower bound of a completion time."),
     "flows": ("Flows", "The CSV file has all columns."),
     "links": ("Links", "The CSV file has all columns."),
+    "terminals": ("Links in a medium", "Waits for grants, capacity granted, and the share of it without data."),
     "drops": ("Losses", "Packets lost, by place, flow and cause."),
 }
 

@@ -18,7 +18,7 @@ from bentpipe.experiment.common.commands import has_file, refuse_without_command
 from bentpipe.experiment.common.hosts import hosts_of
 from bentpipe.experiment.common.options import RUN_CHARTS
 from bentpipe.experiment.common.provenance import facts_of
-from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, readable
+from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
 from bentpipe.experiment.single.recorded import Recorded
 from bentpipe.experiment.single.simulate import simulate
 from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of
@@ -422,16 +422,17 @@ class RunResult(Recorded, Result):
         return figure
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
-        from bentpipe.plot import PANELS, run_figure
+        from bentpipe.plot import drawn, panels_of, run_figure
 
         if metric is not None:
             raise BentpipeError(
                 f"plot(metric={metric!r}): one run has no intervals to draw\n"
                 f"  expected plot() of its series, or a comparison"
             )
-        if not any(name in self.recorded for name in PANELS) and self._is_repeatable:
-            logging.getLogger("bentpipe").warning(f"no series was recorded: running again with {', '.join(PANELS)}")
-            return run_figure(self.again(series=PANELS))
+        if not drawn(self) and self._is_repeatable:
+            names = panels_of(self.scenario)
+            logging.getLogger("bentpipe").warning(f"no series was recorded: running again with {', '.join(names)}")
+            return run_figure(self.again(series=names))
         return run_figure(self)
 
     @property
@@ -552,12 +553,14 @@ class RunResult(Recorded, Result):
         )
 
     def _repr_html_(self) -> str:
-        from bentpipe.plot import PANELS, notebook
+        from bentpipe.plot import drawn, notebook
 
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
         ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
         head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {ended}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
+        if not self.terminals.is_empty():
+            tables.append(readable(self.terminals, "terminals", SHOWN_TERMINALS))
         # Drawing a table needs no further run.
-        draw = [self.plot] if any(name in self.recorded for name in PANELS) else []
+        draw = [self.plot] if drawn(self) else []
         return notebook.page(head, tables, self.statements, *draw)

@@ -14,7 +14,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.experiment.why.explanation import CAUSES, check, listed, why, with_series
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.experiment.why.explanation import Explanation
@@ -309,14 +309,22 @@ def _flow_time(
     noun = "packet" if is_datagrams else NOUNS.get(kind_of(flow), "")
     count = int(rows.unique("flow")["transfers"].sum())
     total_s = float(rows["total_s"].sum())
-    parts = _parts(rows, count, total_s, is_datagrams=is_datagrams)
+    parts = _parts(rows, count, total_s, result.terminals["link"].to_list(), is_datagrams=is_datagrams)
     said = [*_goodput(result, names, noun), *_losses(result, names), *_unfinished(result, names)]
     return FlowTime(entry, noun, count, total_s / count, tuple(parts), " ".join(said), tuple(names))
 
 
-def _parts(rows: pl.DataFrame, count: int, total_s: float, *, is_datagrams: bool) -> list[TimePart]:
+def _parts(
+    rows: pl.DataFrame, count: int, total_s: float, terminals: Sequence[str], *, is_datagrams: bool
+) -> list[TimePart]:
+    """Return the parts of a kind of flow. Links in a medium (`terminals`) of one entry are one place."""
     together = {"opening": "exchange"} | ({"exchange": "way"} if is_datagrams else {})
     rows = rows.with_columns(pl.col("part").replace(together))
+    used = rows.filter(pl.col("part") != "queue")["where"].unique()
+    entries = _entries_of_links(used.filter(used.is_in(terminals)).to_list())
+    # A queue has a remedy, which names its link.
+    place = pl.when(pl.col("part") == "queue").then(pl.col("where")).otherwise(pl.col("where").replace(entries))
+    rows = rows.with_columns(place.alias("where"))
     found = []
     for (part, where), group in rows.group_by("part", "where", maintain_order=True):
         time_s = float(group["total_s"].sum())
@@ -326,6 +334,18 @@ def _parts(rows: pl.DataFrame, count: int, total_s: float, *, is_datagrams: bool
         share = time_s / total_s if total_s > 0 else 0.0
         found.append(TimePart(str(part), str(where), time_s / count, share, trips, fillers))
     return sorted(found, key=lambda each: -each.time_s)
+
+
+def _entries_of_links(links: Iterable[str]) -> dict[str, str]:
+    """Return the name of the entry of links that differ only in the numbers in their names.
+
+    >>> _entries_of_links(["sat1.reverse", "sat2.reverse", "hop1.forward"])
+    {'sat1.reverse': 'sat{n}.reverse', 'sat2.reverse': 'sat{n}.reverse'}
+    """
+    kinds: dict[str, list[str]] = {}
+    for link in links:
+        kinds.setdefault(re.sub(r"\d+", "{n}", link), []).append(link)
+    return {name: pattern for pattern, names in kinds.items() if len(names) > 1 for name in names}
 
 
 def _goodput(result: RunResult, names: Sequence[str], noun: str) -> list[str]:
