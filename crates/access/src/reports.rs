@@ -46,9 +46,15 @@ impl Reported {
         Self { choice: Choice::fixed(Some(modcod.index())), coming: VecDeque::new() }
     }
 
-    /// Notes a report that is in use from `from` on. Reports must come in this order.
+    /// Notes a report that is in use from `from` on, or from that of the report before it if that is later.
     pub fn report(&mut self, from: Time, es_n0_db: f64) {
-        self.coming.push_back((from, es_n0_db));
+        let last = self.coming.back().map_or(from, |last| last.0);
+        self.coming.push_back((from.max(last), es_n0_db));
+    }
+
+    /// Returns the start of the use of the next report, if one is under way.
+    pub fn next(&self) -> Option<Time> {
+        self.coming.front().map(|&(from, _)| from)
     }
 
     /// Returns the choice at `now`. `None` if the signal is too weak for all.

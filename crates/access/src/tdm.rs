@@ -36,6 +36,8 @@ pub struct Tdm {
 
 /// Queues of the terminals, as the carrier sees them.
 pub trait Queues {
+    /// Whether the link to a terminal is up at `now`. Packets of a link that is down wait, and its turn passes.
+    fn is_up(&mut self, terminal: usize, now: Time) -> bool;
     /// Returns the bytes of the packet that a terminal gets next, at `now`. `None` if no packet waits.
     fn next(&mut self, terminal: usize, now: Time) -> Option<u32>;
     /// Takes this packet out of its queue: its first part is in a frame.
@@ -171,6 +173,26 @@ impl TdmMedium {
         self.receivers[terminal].reported.at(&self.settings.acm, now)
     }
 
+    /// Whether packets or plans wait.
+    pub fn is_waiting(&self) -> bool {
+        !self.turns.is_empty() || !self.plans.is_empty()
+    }
+
+    /// Returns the terminals for which packets wait.
+    pub fn waiting_terminals(&self) -> impl Iterator<Item = usize> + '_ {
+        self.turns.iter().map(|&n| n as usize)
+    }
+
+    /// Returns the start of the use of the next report of a terminal, if one is under way.
+    pub fn next_report(&self, terminal: usize) -> Option<Time> {
+        self.receivers[terminal].reported.next()
+    }
+
+    /// Returns the bytes of the packet of a terminal that has left in part.
+    pub fn rest(&self, terminal: usize) -> u32 {
+        self.receivers[terminal].rest
+    }
+
     /// Returns the counts since the start.
     pub fn counters(&self) -> FrameCounters {
         self.counters
@@ -203,15 +225,15 @@ impl TdmMedium {
         let mut mute = 0;
         while mute < self.turns.len() {
             let n = *self.turns.front()? as usize;
-            let Some(bytes) = self.waiting(n, now, queues) else {
-                self.stop(0);
-                continue;
-            };
-            let Some(modcod) = self.choice(n, now) else {
+            let Some(modcod) = self.choice(n, now).filter(|_| queues.is_up(n, now)) else {
                 // It cannot be reached. Its packets wait, and its turn passes.
                 mute += 1;
                 self.receivers[n].in_turn = false;
                 self.turns.rotate_left(1);
+                continue;
+            };
+            let Some(bytes) = self.waiting(n, now, queues) else {
+                self.stop(0);
                 continue;
             };
             self.begin_turn(n);
@@ -238,8 +260,8 @@ impl TdmMedium {
         }
     }
 
-    /// Takes packets in turns until the frame is full: until a terminal finds no room for another part. If a waiting terminal cannot receive the frame,
-    /// further turns of the others are on credit: they pay with later turns.
+    /// Takes packets in turns until the frame is full: until a terminal finds no room for another part. If a waiting
+    /// terminal cannot receive the frame, further turns of the others are on credit: they pay with later turns.
     fn take_packets(&mut self, frame: &Frame, room: &mut u32, queues: &mut impl Queues) {
         let (mut credit, mut is_shared_by_all) = (0.0, true);
         loop {
@@ -249,7 +271,8 @@ impl TdmMedium {
                 let Some(&n) = self.turns.get(place) else { break };
                 let n = n as usize;
                 let choice = self.choice(n, frame.starts);
-                let receives = choice.is_some_and(|choice| choice.index() >= frame.modcod.index());
+                let receives = choice.is_some_and(|choice| choice.index() >= frame.modcod.index())
+                    && queues.is_up(n, frame.starts);
                 is_shared_by_all &= receives;
                 if !receives {
                     place += 1;

@@ -21,6 +21,10 @@ impl Sizes {
 }
 
 impl Queues for Sizes {
+    fn is_up(&mut self, _terminal: usize, _now: Time) -> bool {
+        true
+    }
+
     fn next(&mut self, terminal: usize, _now: Time) -> Option<u32> {
         assert!(!self.is_taken[terminal]);
         (self.left[terminal] > 0).then_some(self.bytes)
