@@ -66,7 +66,7 @@ mod terminal;
 mod waveforms;
 
 pub use adaptation::{Adaptation, Choice};
-pub use frames::Frames;
+pub use frames::{Frames, Part};
 pub use grid::{Grid, Window};
 pub use leo_cell::{LeoCell, OtherUsers};
 pub use mf_tdma::{Free, MfTdma};

@@ -5,7 +5,7 @@
 //! Shreedhar, G. Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM 1995).
 
 use crate::adaptation::Adaptation;
-use crate::frames::{most_efficient, Frames};
+use crate::frames::{most_efficient, Frames, Part};
 use crate::modcods::Modcod;
 use crate::reports::Reported;
 use bentpipe_units::{words, Time};
@@ -42,8 +42,8 @@ pub trait Queues {
     fn next(&mut self, terminal: usize, now: Time) -> Option<u32>;
     /// Takes this packet out of its queue: its first part is in a frame.
     fn take(&mut self, terminal: usize);
-    /// Whether a terminal loses a frame. Called once for each part of a packet.
-    fn is_lost(&mut self, terminal: usize, frame: &Frame) -> bool;
+    /// Puts a part of the packet that was taken into a frame. Returns whether the terminal loses the frame.
+    fn put(&mut self, terminal: usize, frame: &Frame, part: Part) -> bool;
     /// The last part of the packet that was taken leaves with a frame that ends at `at`.
     fn sent(&mut self, terminal: usize, at: Time, is_lost: bool);
 }
@@ -152,10 +152,14 @@ impl TdmMedium {
         }
     }
 
-    /// Notes a report of a terminal's signal that is in use from `from` on: after its way back and the control delay.
-    pub fn report(&mut self, terminal: usize, from: Time, es_n0_db: f64) {
+    /// Notes at `now` a report of a terminal's signal that is in use from `from` on: after its way back and the control
+    /// delay.
+    pub fn report(&mut self, terminal: usize, now: Time, from: Time, es_n0_db: f64) {
         if self.settings.modcod.is_none() {
-            self.receivers[terminal].reported.report(from, es_n0_db);
+            let Receiver { reported, .. } = &mut self.receivers[terminal];
+            // The reports under way stay few if nobody asks for the choice.
+            reported.at(&self.settings.acm, now);
+            reported.report(from, es_n0_db);
         }
     }
 
@@ -173,6 +177,11 @@ impl TdmMedium {
         self.receivers[terminal].reported.at(&self.settings.acm, now)
     }
 
+    /// Whether plans wait.
+    pub fn has_plans(&self) -> bool {
+        !self.plans.is_empty()
+    }
+
     /// Whether packets or plans wait.
     pub fn is_waiting(&self) -> bool {
         !self.turns.is_empty() || !self.plans.is_empty()
@@ -186,11 +195,6 @@ impl TdmMedium {
     /// Returns the start of the use of the next report of a terminal, if one is under way.
     pub fn next_report(&self, terminal: usize) -> Option<Time> {
         self.receivers[terminal].reported.next()
-    }
-
-    /// Returns the bytes of the packet of a terminal that has left in part.
-    pub fn rest(&self, terminal: usize) -> u32 {
-        self.receivers[terminal].rest
     }
 
     /// Returns the counts since the start.
@@ -314,7 +318,7 @@ impl TdmMedium {
                 queues.take(n);
             }
             let cost = self.cost(part.bytes, frame.modcod);
-            let is_lost = queues.is_lost(n, frame);
+            let is_lost = queues.put(n, frame, part);
             let receiver = &mut self.receivers[n];
             receiver.deficit -= cost;
             receiver.rest = bytes - part.bytes;
