@@ -135,7 +135,14 @@ impl Carrier {
     }
 
     /// Announces a plan of a return link to these terminals.
-    pub(super) fn announce(&mut self, now: Time, bytes: u64, terminals: impl Iterator<Item = u32>) {
+    pub(super) fn announce(
+        &mut self,
+        now: Time,
+        bytes: u64,
+        terminals: impl Iterator<Item = u32>,
+        links: &mut [LazyLink],
+    ) {
+        self.measure_until(now, links);
         self.medium.announce(now, bytes, terminals);
         if self.medium.has_plans() {
             self.wake = self.wake.min(self.free_at.max(now));

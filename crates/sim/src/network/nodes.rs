@@ -526,7 +526,7 @@ impl Network {
             let bytes = plan.plan_bytes();
             told.extend(plan.planned().filter_map(|terminal| places[terminal as usize]));
             if let SharedMedium::Frames(carrier) = &mut self.media[*carrier] {
-                carrier.announce(self.now, bytes, told.drain(..));
+                carrier.announce(self.now, bytes, told.drain(..), &mut self.links);
             }
             self.slots(id)?.told = told;
         }

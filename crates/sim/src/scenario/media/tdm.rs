@@ -72,3 +72,98 @@ pub(super) fn check_plan_way(
         report.value(&path(["medium", name, "plan_over"]), "reaches no terminal of this medium", &expected);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::{from_toml, Resolved};
+
+    const TEXT: &str = r#"
+duration = "10 s"
+[medium.down]
+kind = "tdm"
+symbol_rate = "45 Mbaud"
+[medium.up]
+kind = "mf-tdma"
+symbol_rate = "1 Mbaud"
+carriers = 2
+controller = "gateway"
+plan_over = "down"
+[link.user]
+from = "gateway"
+to = "terminal{n}"
+count = 2
+delay = "250 ms"
+forward = { medium = "down", es_n0 = "13 dB" }
+reverse = { medium = "up", es_n0 = "9 dB", access = { constant = "64 kbit/s" } }
+[flow.f]
+from = "gateway"
+to = "terminal{n}"
+count = 2
+"#;
+
+    /// Reads the text with these overrides, and with a replacement.
+    fn with(sets: &[(&str, &str)], replace: (&str, &str)) -> Result<Resolved, String> {
+        let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        from_toml(&TEXT.replace(replace.0, replace.1), "t.toml", &sets).map_err(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn what_is_read_is_written_back() {
+        let sets = [("medium.down.acm", "{ every = '2 s' }"), ("medium.down.share", "'time'")];
+        let resolved = with(&sets, ("", "")).unwrap();
+        let text = resolved.to_toml();
+        let again = from_toml(&text, "again", &[]).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+        assert_eq!(again.scenario.media, resolved.scenario.media);
+        assert_eq!(again.scenario.links, resolved.scenario.links);
+        assert_eq!(again.digest(), resolved.digest());
+    }
+
+    #[test]
+    fn contradictions_are_refused_where_they_are() {
+        let forward = "link.user.forward";
+        let key = |name: &str| format!("{forward}.{name}");
+        let cases: &[(&str, &str, &str, &str)] = &[
+            (&key("rate"), "'1 Mbit/s'", "link.user.forward.rate excludes medium", "rate or medium"),
+            (&key("coding"), "{ kind = 'convolutional' }", "forward.coding excludes medium", "coding or medium"),
+            (&key("framing"), "'gse'", "link.user.forward.framing excludes medium", "framing or medium"),
+            (&key("interleave"), "{ span = '1 ms' }", "forward.interleave excludes medium", "interleave or medium"),
+            (&key("arq"), "{ retransmissions = 1 }", "link.user.forward.arq excludes medium", "arq or medium"),
+            (&key("access"), "{ constant = '1 kbit/s' }", "access belongs to a return link", "kind \"mf-tdma\""),
+            (&key("medium"), "'dwon'", "link.user.forward.medium = \"dwon\" is not a medium", "down"),
+            ("medium.down.symbol_rate", "'45 Mbit/s'", "is not a symbol rate", "45 Mbaud"),
+            ("medium.down.label", "'4 B'", "medium.down.label = \"4 B\" is not the size of a label", "\"3 B\""),
+            ("medium.down.acm", "{ every = '0 s' }", "medium.down.acm.every = \"0 s\" is too small", "more than 0 s"),
+            ("medium.up.plan_over", "'donw'", "plan_over = \"donw\" is not a medium of this scenario", "down"),
+            ("medium.up.plan_over", "'up'", "plan_over = \"up\" is not a forward carrier", "of kind \"tdm\""),
+            ("medium.t", "{ kind = 'tdm', symbol_rate = '1 Mbaud' }", "medium.t is not used by any link", "medium = \"t\""),
+            ("node.gateway.middlebox", "['xcp']", "needs the rate of \"user1.forward\"", "links have a rate"),
+        ];
+        for (name, value, message, expected) in cases {
+            let said = with(&[(name, value)], ("", "")).expect_err(message);
+            assert!(said.contains(message) && said.contains(expected), "{name} = {value}\n{said}");
+        }
+        let both = [("medium.down.acm", "{ margin = '2 dB' }"), ("medium.down.modcod", "'QPSK 1/2'")];
+        let said = with(&both, ("", "")).expect_err("both");
+        assert!(said.contains("medium.down.acm and modcod exclude each other"), "{said}");
+        let said = with(&[], (", es_n0 = \"13 dB\"", "")).expect_err("no signal");
+        assert!(said.contains("link.user.forward.medium needs the signal of the link"), "{said}");
+        let far = "[link.far]\nfrom = 'gateway'\nto = 'x'\ndelay = '1 ms'\nforward = { medium = 'down', es_n0 = '9 dB' }\n\
+                   reverse.rate = '1 Mbit/s'\n[flow.f]";
+        let moved = TEXT.replace("{ medium = \"down\", es_n0 = \"13 dB\" }", "{ rate = \"1 Mbit/s\" }");
+        let said = from_toml(&moved.replace("[flow.f]", far), "t.toml", &[]).map(drop).map_err(|said| said.to_string());
+        let said = said.expect_err("plans reach nobody");
+        assert!(said.contains("medium.up.plan_over = \"down\" reaches no terminal of this medium"), "{said}");
+    }
+
+    /// A queue of 1 bdp has the rate of the carrier in the best modulation of the signal: 6,720 B in 16,686 symbols.
+    #[test]
+    fn a_bdp_is_that_of_the_carrier() {
+        let resolved = with(&[("link.user.forward.queue", "'1 bdp'")], ("", "")).unwrap();
+        let link = resolved.scenario.links.iter().find(|link| link.name == "user1.forward").unwrap();
+        let crate::spec::Queue::DropTail { limit: crate::spec::QueueLimit::Bytes(bytes) } = link.queue else {
+            panic!("{:?}", link.queue)
+        };
+        let expected = 6720.0 * 45e6 / 16_686.0 * 0.5;
+        assert!((bytes as f64 / expected - 1.0).abs() < 1e-4, "{bytes} {expected}");
+    }
+}
