@@ -58,8 +58,46 @@ def test_the_time_of_packets_names_the_wait_for_grants(scenario):
     breakdown = bp.run(scenario).why(flow="call", tries=False)
     flow = breakdown.flows[0]
     (access,) = (part for part in flow.parts if part.part == "access")
-    assert access.what == "waiting for grants on user{n}.reverse"
+    assert access.what == "waiting for grants or frames on user{n}.reverse"
     assert 0.5 < access.time_s < 0.65
+
+
+FORWARD = """
+duration = "20 s"
+[medium.down]
+kind = "tdm"
+symbol_rate = "1 Mbaud"
+[link.user]
+from = "gateway"
+to = "terminal{n}"
+count = 2
+delay = "250 ms"
+reverse.rate = "1 Mbit/s"
+forward = { medium = "down", es_n0 = "13 dB" }
+[flow.call]
+from = "gateway"
+to = "terminal{n}"
+count = 2
+app = { kind = "poisson", rate = "500 kbit/s", size = "500 B" }
+[record]
+series = ["granted_bps", "modcod", "backlog_bytes"]
+interval = "1 s"
+"""
+
+
+def test_a_run_has_the_tables_of_a_forward_carrier(tmp_path):
+    path = tmp_path / "forward.toml"
+    path.write_text(FORWARD)
+    result = bp.run(bp.load(path))
+    medium = result.media.row(0, named=True)
+    parts = ("carried_bytes", "header_bytes", "padding_bytes", "plan_bytes")
+    assert medium["used_bytes"] == sum(medium[part] for part in parts)
+    assert 0.9 < medium["jain"] <= 1
+    assert result.terminals["link"].to_list() == ["user1.forward", "user2.forward"]
+    assert result.modcods["modcod"].to_list() == ["16APSK 5/6"]
+    assert set(result.series("modcod")["modcod"]) == {21.0}
+    parts = result.why(flow="call", tries=False).flows[0].parts
+    assert 0 < sum(part.time_s for part in parts if part.part == "access") < 0.05
 
 
 def test_a_bit_rate_is_not_a_symbol_rate(scenario, tmp_path):

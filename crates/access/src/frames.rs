@@ -33,9 +33,11 @@ pub struct Frames {
 
 /// Part of a packet in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) bytes: u32,
-    pub(crate) header: u32,
+pub struct Part {
+    /// Bytes of the packet.
+    pub bytes: u32,
+    /// Bytes of the header before it, and of the check sequence after the last part.
+    pub header: u32,
 }
 
 impl Frames {

@@ -31,7 +31,8 @@
 //!
 //! A [`TdmMedium`] fills a frame when the carrier is free and something waits ([`TdmMedium::next_frame`]), and wakes up
 //! at the end of the frame. It takes packets through [`Queues`], which the simulator implements. Terminals measure their
-//! signal at the instants of [`Measurements`], and the simulator passes their reports to [`TdmMedium::report`].
+//! signal at the instants of [`Measurements`], and the simulator passes their reports to [`TdmMedium::report`]. A report
+//! over a return link leaves when the controller hears the terminal ([`SlottedMedium::heard`]).
 //!
 //! # Readings
 //!
@@ -65,11 +66,12 @@ mod terminal;
 mod waveforms;
 
 pub use adaptation::{Adaptation, Choice};
-pub use frames::Frames;
+pub use frames::{Frames, Part};
 pub use grid::{Grid, Window};
 pub use leo_cell::{LeoCell, OtherUsers};
 pub use mf_tdma::{Free, MfTdma};
 pub use modcods::{Modcod, MODCODS};
+pub use opened::Heard;
 pub use packing::{Loss, Packed, Packer, Packing};
 pub use random::{Block, RandomAccess, RandomUse};
 pub use reports::{Measurements, Reported};

@@ -115,6 +115,13 @@ impl Modcod {
         self as usize
     }
 
+    /// Returns its number (table 12): by modulation, then by code.
+    pub fn id(self) -> u32 {
+        let (bits, index) = (self.modulation_bits(), self.index());
+        let precedes = |other: &&(Self, f64, f64, f64)| other.3 < bits || other.3 == bits && other.0.index() < index;
+        1 + MODCODS.iter().filter(precedes).count() as u32
+    }
+
     /// Returns the Es/N0 in dB that it needs, ideally.
     pub fn threshold_db(self) -> f64 {
         MODCODS[self.index()].1
@@ -139,5 +146,14 @@ mod tests {
     fn the_table_has_the_order_of_the_words() {
         assert!(MODCODS.iter().enumerate().all(|(n, row)| row.0.index() == n));
         assert!(MODCODS.windows(2).all(|pair| pair[0].2 < pair[1].2));
+    }
+
+    /// EN 302 307-1, table 12.
+    #[test]
+    fn numbers_are_those_of_the_standard() {
+        let of = [Modcod::Qpsk1of4, Modcod::Qpsk9of10, Modcod::Psk8x3of5, Modcod::Psk8x9of10, Modcod::Apsk16x2of3];
+        assert_eq!(of.map(Modcod::id), [1, 11, 12, 17, 18]);
+        let of = [Modcod::Apsk16x9of10, Modcod::Apsk32x3of4, Modcod::Apsk32x9of10, Modcod::Qpsk1of2, Modcod::Psk8x5of6];
+        assert_eq!(of.map(Modcod::id), [23, 24, 28, 4, 15]);
     }
 }

@@ -17,23 +17,41 @@ pub(crate) struct Opened {
     /// Bytes of the windows, and those of them that answer a request for a volume.
     pub(crate) granted: u64,
     pub(crate) volume: u64,
+    /// Its control slot.
+    pub(crate) control: Option<(Time, Time)>,
+    /// What the controller hears of it in this superframe.
+    pub(crate) heard: Option<Heard>,
+}
+
+/// Burst or control slot by which the controller hears a terminal in a superframe: the first one that arrives. It has
+/// room for a report of the signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// Start of its transmission.
+    pub begin: Time,
+    /// End of its transmission.
+    pub end: Time,
+    /// Whether it has a request.
+    pub has_request: bool,
 }
 
 impl Opened {
     pub(crate) fn none(grid: &Grid) -> Self {
         let window = Window::granted(grid, Time::ZERO, 0, 0, 0);
         let windows = [window; WINDOWS_MAX];
-        Self { windows, count: 0, has_control: false, choice: None, granted: 0, volume: 0 }
+        Self { windows, count: 0, has_control: false, choice: None, granted: 0, volume: 0, control: None, heard: None }
     }
 
     pub(crate) fn close(&mut self) {
-        (self.count, self.has_control, self.granted, self.volume) = (0, false, 0, 0);
+        (self.count, self.has_control, self.granted, self.volume, self.control) = (0, false, 0, 0, None);
     }
 
     /// Opens the slots of a grant. A terminal that reaches the end of a carrier goes on at the start of the next, which
     /// is earlier in time.
     pub(crate) fn grant(&mut self, grid: &Grid, starts: Time, grant: &Grant, waveform: Option<Waveform>) {
         (self.has_control, self.choice, self.volume) = (grant.control > 0, grant.choice, grant.volume);
+        let control = Window::granted(grid, starts, grant.first % grid.slots(), grant.control, 0);
+        self.control = self.has_control.then(|| (control.opens(), control.closes()));
         let first = (grant.first + grant.control) % grid.slots();
         let before_end = grant.slots.min(grid.slots() - first);
         self.count = 0;
@@ -48,6 +66,12 @@ impl Opened {
 
     pub(crate) fn random(&mut self, window: Window) {
         (self.windows[0], self.count) = (window, 1);
+    }
+
+    /// Start and end of its first burst or control slot.
+    pub(crate) fn first(&self) -> Option<(Time, Time)> {
+        let bursts = self.windows[..self.count].iter().map(|window| (window.opens(), window.end(0)));
+        self.control.into_iter().chain(bursts).min()
     }
 
     pub(crate) fn way(&self) -> Option<Way> {

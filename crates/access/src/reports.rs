@@ -18,12 +18,21 @@ impl Measurements {
     /// Returns the number and the instant of a terminal's last measurement at `now` or before. `None` before its first.
     /// A terminal has a report to send if the number is above that of its last report.
     pub fn last(&self, terminal: u64, now: Time) -> Option<(u64, Time)> {
-        let every = self.every.as_ps().max(1);
-        let phase = u128::from(every) * u128::from(terminal) / u128::from(self.terminals.max(1));
-        let since = u128::from((now - Time::ZERO).as_ps()).checked_sub(phase)?;
-        let number = since / u128::from(every);
-        let at = u64::try_from(phase + number * u128::from(every)).ok()?;
-        Some((number as u64, Time::from_ps(at)))
+        let since = (now - Time::ZERO).as_ps().checked_sub(self.phase(terminal))?;
+        let number = since / self.every.as_ps().max(1);
+        Some((number, self.instant(terminal, number)))
+    }
+
+    /// Returns the instant of a measurement of a terminal by its number.
+    pub fn instant(&self, terminal: u64, number: u64) -> Time {
+        let every = Duration::from_ps(self.every.as_ps().max(1));
+        Time::ZERO + every.saturating_mul(number) + Duration::from_ps(self.phase(terminal))
+    }
+
+    /// Returns the time of a terminal's first measurement, ps.
+    fn phase(&self, terminal: u64) -> u64 {
+        let phase = u128::from(self.every.as_ps().max(1)) * u128::from(terminal) / u128::from(self.terminals.max(1));
+        u64::try_from(phase).unwrap_or(u64::MAX)
     }
 }
 
@@ -46,9 +55,15 @@ impl Reported {
         Self { choice: Choice::fixed(Some(modcod.index())), coming: VecDeque::new() }
     }
 
-    /// Notes a report that is in use from `from` on. Reports must come in this order.
+    /// Notes a report that is in use from `from` on, or from that of the report before it if that is later.
     pub fn report(&mut self, from: Time, es_n0_db: f64) {
-        self.coming.push_back((from, es_n0_db));
+        let last = self.coming.back().map_or(from, |last| last.0);
+        self.coming.push_back((from.max(last), es_n0_db));
+    }
+
+    /// Returns the start of the use of the next report, if one is under way.
+    pub fn next(&self) -> Option<Time> {
+        self.coming.front().map(|&(from, _)| from)
     }
 
     /// Returns the choice at `now`. `None` if the signal is too weak for all.

@@ -8,7 +8,7 @@ use crate::contention::Contention;
 use crate::grid::{Grid, Window};
 use crate::leo_cell::{LeoCell, Others};
 use crate::mf_tdma::{Free, MfTdma};
-use crate::opened::Opened;
+use crate::opened::{Heard, Opened};
 use crate::packing::REQUEST;
 use crate::plan::{Controller, Left, Plan};
 use crate::random::RandomUse;
@@ -346,6 +346,7 @@ impl SlottedMedium {
             contention.begin(superframe, starts);
         }
         for (n, demand) in demands.iter().enumerate() {
+            self.members[n].opened.heard = None;
             if demand.is_up {
                 self.ask(superframe, n, demand, plan.choices.get(n).copied().flatten());
             }
@@ -371,6 +372,8 @@ impl SlottedMedium {
             let arrives = self.bursts.arrives(member.opened.choice, demand.es_n0_db);
             self.counters.requests_lost += u64::from(request.is_some() && !arrives);
             let request = request.filter(|_| arrives);
+            let first = member.opened.first().filter(|_| arrives);
+            member.opened.heard = first.map(|(begin, end)| Heard { begin, end, has_request: request.is_some() });
             let message = Message { terminal: n as u32, es_n0_db: demand.es_n0_db, request };
             self.messages[(superframe % self.to_plan) as usize].push(message);
         }
@@ -438,6 +441,8 @@ impl SlottedMedium {
                 let request = entry.request.filter(|_| is_request_read);
                 let message = Message { terminal: entry.terminal, es_n0_db: demand.es_n0_db, request };
                 self.members[n].heard = superframe;
+                let (begin, end, has_request) = (starts, starts + self.grid.superframe(), request.is_some());
+                self.members[n].opened.heard = arrives.then_some(Heard { begin, end, has_request });
                 self.messages[(superframe % self.to_plan) as usize].push(message);
             }
             if entry.is_data {
@@ -475,6 +480,11 @@ impl SlottedMedium {
     /// 0) it is also the plan of the superframe that was opened last.
     pub fn planned(&self) -> impl Iterator<Item = u32> + '_ {
         self.plans[self.last_plan].grants.iter().map(|grant| grant.terminal)
+    }
+
+    /// Returns what the controller hears of a terminal in the superframe that was opened last.
+    pub fn heard(&self, terminal: usize) -> Option<Heard> {
+        self.members[terminal].opened.heard
     }
 
     /// Returns the waveform that the controller plans for a terminal. `None` if no waveform fits its signal, or the

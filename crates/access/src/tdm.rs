@@ -5,7 +5,7 @@
 //! Shreedhar, G. Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM 1995).
 
 use crate::adaptation::Adaptation;
-use crate::frames::{most_efficient, Frames};
+use crate::frames::{most_efficient, Frames, Part};
 use crate::modcods::Modcod;
 use crate::reports::Reported;
 use bentpipe_units::{words, Time};
@@ -36,12 +36,14 @@ pub struct Tdm {
 
 /// Queues of the terminals, as the carrier sees them.
 pub trait Queues {
+    /// Whether the link to a terminal is up at `now`. Packets of a link that is down wait, and its turn passes.
+    fn is_up(&mut self, terminal: usize, now: Time) -> bool;
     /// Returns the bytes of the packet that a terminal gets next, at `now`. `None` if no packet waits.
     fn next(&mut self, terminal: usize, now: Time) -> Option<u32>;
     /// Takes this packet out of its queue: its first part is in a frame.
     fn take(&mut self, terminal: usize);
-    /// Whether a terminal loses a frame. Called once for each part of a packet.
-    fn is_lost(&mut self, terminal: usize, frame: &Frame) -> bool;
+    /// Puts a part of the packet that was taken into a frame. Returns whether the terminal loses the frame.
+    fn put(&mut self, terminal: usize, frame: &Frame, part: Part) -> bool;
     /// The last part of the packet that was taken leaves with a frame that ends at `at`.
     fn sent(&mut self, terminal: usize, at: Time, is_lost: bool);
 }
@@ -150,10 +152,14 @@ impl TdmMedium {
         }
     }
 
-    /// Notes a report of a terminal's signal that is in use from `from` on: after its way back and the control delay.
-    pub fn report(&mut self, terminal: usize, from: Time, es_n0_db: f64) {
+    /// Notes at `now` a report of a terminal's signal that is in use from `from` on: after its way back and the control
+    /// delay.
+    pub fn report(&mut self, terminal: usize, now: Time, from: Time, es_n0_db: f64) {
         if self.settings.modcod.is_none() {
-            self.receivers[terminal].reported.report(from, es_n0_db);
+            let Receiver { reported, .. } = &mut self.receivers[terminal];
+            // The reports under way stay few if nobody asks for the choice.
+            reported.at(&self.settings.acm, now);
+            reported.report(from, es_n0_db);
         }
     }
 
@@ -169,6 +175,26 @@ impl TdmMedium {
     /// Returns the modulation and code of a terminal. `None` if its signal is too weak for all.
     pub fn choice(&mut self, terminal: usize, now: Time) -> Option<Modcod> {
         self.receivers[terminal].reported.at(&self.settings.acm, now)
+    }
+
+    /// Whether plans wait.
+    pub fn has_plans(&self) -> bool {
+        !self.plans.is_empty()
+    }
+
+    /// Whether packets or plans wait.
+    pub fn is_waiting(&self) -> bool {
+        !self.turns.is_empty() || !self.plans.is_empty()
+    }
+
+    /// Returns the terminals for which packets wait.
+    pub fn waiting_terminals(&self) -> impl Iterator<Item = usize> + '_ {
+        self.turns.iter().map(|&n| n as usize)
+    }
+
+    /// Returns the start of the use of the next report of a terminal, if one is under way.
+    pub fn next_report(&self, terminal: usize) -> Option<Time> {
+        self.receivers[terminal].reported.next()
     }
 
     /// Returns the counts since the start.
@@ -203,15 +229,15 @@ impl TdmMedium {
         let mut mute = 0;
         while mute < self.turns.len() {
             let n = *self.turns.front()? as usize;
-            let Some(bytes) = self.waiting(n, now, queues) else {
-                self.stop(0);
-                continue;
-            };
-            let Some(modcod) = self.choice(n, now) else {
+            let Some(modcod) = self.choice(n, now).filter(|_| queues.is_up(n, now)) else {
                 // It cannot be reached. Its packets wait, and its turn passes.
                 mute += 1;
                 self.receivers[n].in_turn = false;
                 self.turns.rotate_left(1);
+                continue;
+            };
+            let Some(bytes) = self.waiting(n, now, queues) else {
+                self.stop(0);
                 continue;
             };
             self.begin_turn(n);
@@ -238,8 +264,8 @@ impl TdmMedium {
         }
     }
 
-    /// Takes packets in turns until the frame is full: until a terminal finds no room for another part. If a waiting terminal cannot receive the frame,
-    /// further turns of the others are on credit: they pay with later turns.
+    /// Takes packets in turns until the frame is full: until a terminal finds no room for another part. If a waiting
+    /// terminal cannot receive the frame, further turns of the others are on credit: they pay with later turns.
     fn take_packets(&mut self, frame: &Frame, room: &mut u32, queues: &mut impl Queues) {
         let (mut credit, mut is_shared_by_all) = (0.0, true);
         loop {
@@ -249,7 +275,8 @@ impl TdmMedium {
                 let Some(&n) = self.turns.get(place) else { break };
                 let n = n as usize;
                 let choice = self.choice(n, frame.starts);
-                let receives = choice.is_some_and(|choice| choice.index() >= frame.modcod.index());
+                let receives = choice.is_some_and(|choice| choice.index() >= frame.modcod.index())
+                    && queues.is_up(n, frame.starts);
                 is_shared_by_all &= receives;
                 if !receives {
                     place += 1;
@@ -291,7 +318,7 @@ impl TdmMedium {
                 queues.take(n);
             }
             let cost = self.cost(part.bytes, frame.modcod);
-            let is_lost = queues.is_lost(n, frame);
+            let is_lost = queues.put(n, frame, part);
             let receiver = &mut self.receivers[n];
             receiver.deficit -= cost;
             receiver.rest = bytes - part.bytes;

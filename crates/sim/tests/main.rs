@@ -10,6 +10,7 @@ mod determinism;
 mod ends;
 mod erasure;
 mod explicit;
+mod forward;
 mod media;
 mod middleboxes;
 mod notices;

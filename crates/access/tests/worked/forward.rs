@@ -1,6 +1,6 @@
 //! The forward link with packets that always wait, or wait once.
 
-use bentpipe_access::{Adaptation, Frame, Frames, Modcod, Queues, Share, Tdm, TdmMedium};
+use bentpipe_access::{Adaptation, Frame, Frames, Modcod, Part, Queues, Share, Tdm, TdmMedium};
 use bentpipe_units::Time;
 
 /// Queues of packets of one size. `left` counts down, and `sent` has the packets, with the ends of their frames.
@@ -21,6 +21,10 @@ impl Sizes {
 }
 
 impl Queues for Sizes {
+    fn is_up(&mut self, _terminal: usize, _now: Time) -> bool {
+        true
+    }
+
     fn next(&mut self, terminal: usize, _now: Time) -> Option<u32> {
         assert!(!self.is_taken[terminal]);
         (self.left[terminal] > 0).then_some(self.bytes)
@@ -31,7 +35,7 @@ impl Queues for Sizes {
         self.left[terminal] -= 1;
     }
 
-    fn is_lost(&mut self, terminal: usize, frame: &Frame) -> bool {
+    fn put(&mut self, terminal: usize, frame: &Frame, _part: Part) -> bool {
         frame.modcod.threshold_db() > self.signals[terminal]
     }
 
@@ -135,7 +139,7 @@ fn a_terminal_waits_below_the_weakest_modulation() {
     assert_eq!(run(&mut medium, &mut queues, 1.0), Time::ZERO);
     // Up after three reports, as with `coding`.
     for _ in 0..3 {
-        medium.report(0, Time::from_ps(10), 13.0);
+        medium.report(0, Time::ZERO, Time::from_ps(10), 13.0);
     }
     assert!(medium.next_frame(Time::ZERO, &mut queues).is_none());
     let frame = medium.next_frame(Time::from_ps(10), &mut queues).unwrap();

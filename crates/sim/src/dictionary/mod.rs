@@ -209,21 +209,21 @@ table! {
     /// One row per medium.
     MEDIA, MediumRow {
         medium: text, "", "Name of the medium.";
-        granted_bytes: whole, "B", "Bytes in the bursts that links might send, those of random access included. Used and unused bytes add up to it.";
-        used_bytes: whole, "B", "Bytes in bursts with data. Carried, header and padding bytes add up to it.";
-        carried_bytes: whole, "B", "Bytes of packets in bursts.";
-        header_bytes: whole, "B", "Bytes of encapsulation in bursts with data, with the room for requests.";
-        padding_bytes: whole, "B", "Bytes of bursts with data that stayed empty.";
+        granted_bytes: whole, "B", "Bytes in the bursts that links might send, those of random access included; bytes of all frames of a forward carrier. Used and unused bytes add up to it.";
+        used_bytes: whole, "B", "Bytes in bursts with data, or in frames. Carried, header and padding bytes add up to it, with the plans in frames.";
+        carried_bytes: whole, "B", "Bytes of packets in bursts or frames.";
+        header_bytes: whole, "B", "Bytes of encapsulation in bursts with data, with the room for requests; in frames of a forward carrier.";
+        padding_bytes: whole, "B", "Bytes of bursts with data, or of frames, that stayed empty.";
         unused_bytes: whole, "B", "Bytes in bursts without data.";
         control_slots: whole, "1", "Slots for requests and reports, without data.";
-        plan_bytes: whole, "B", "Bytes of the plans of the controller.";
+        plan_bytes: whole, "B", "Bytes of the plans of the controller; on a forward carrier: bytes of plans in frames.";
         requests_in_bursts: whole, "1", "Requests in the first burst of a window.";
         requests_in_control: whole, "1", "Requests in control slots.";
         requests_in_random: whole, "1", "Requests in bursts of random access.";
         requests_lost: whole, "1", "Requests that did not reach the controller.";
         random_bursts: whole, "1", "Bursts of random access.";
         random_lost: whole, "1", "Bursts of random access that collided and were not read.";
-        grant_wait_mean_s: real, "s", "Mean wait of a packet for its grant: from its arrival at the link to the next opening of a window of the link; 0 if one is open.";
+        grant_wait_mean_s: real, "s", "Mean wait of a packet for its grant: from its arrival at the link to the next opening of a window of the link (0 if one is open), or to the next frame with data of the link.";
         grant_wait_p95_s: real, "s", "95 % quantile of the same (upper edge of a bin of at most 1.6 %).";
         jain: real, "1", "Jain's index of the bytes that the terminals carried: (sum x)^2 / (n sum x^2), 1/n to 1.";
     }
@@ -234,9 +234,9 @@ table! {
     TERMINALS, TerminalRow {
         link: text, "", "Name of the link with its direction: `NAME.forward`, `NAME.reverse`.";
         medium: text, "", "Name of its medium.";
-        grant_wait_mean_s: real, "s", "Mean wait of a packet for its grant: from its arrival at the link to the next opening of a window of the link; 0 if one is open.";
+        grant_wait_mean_s: real, "s", "Mean wait of a packet for its grant: from its arrival at the link to the next opening of a window of the link (0 if one is open), or to the next frame with data of the link.";
         grant_wait_p95_s: real, "s", "95 % quantile of the same (upper edge of a bin of at most 1.6 %).";
-        granted_bps: real, "bit/s", "8 x bytes in the bursts that the link might send, over the run's duration.";
+        granted_bps: real, "bit/s", "8 x bytes in the bursts that the link might send, or of its parts of frames, over the run's duration.";
         unused_share: real, "1", "Share of these bytes in bursts without data.";
     }
 }
@@ -245,10 +245,10 @@ table! {
     /// One row per medium and modulation and code that it granted.
     MODCODS, ModcodRow {
         medium: text, "", "Name of the medium.";
-        waveform: whole, "1", "Number of the waveform (EN 301 545-2 annex A).";
+        waveform: whole, "1", "Number of the waveform (EN 301 545-2 annex A), or of the modulation and code (EN 302 307-1 table 12).";
         modcod: text, "", "Modulation and code rate.";
-        bursts: whole, "1", "Bursts granted in it.";
-        time_s: real, "s", "Time of these bursts, over all carriers.";
+        bursts: whole, "1", "Bursts granted in it, or frames.";
+        time_s: real, "s", "Time of these bursts or frames, over all carriers.";
     }
 }
 
@@ -299,10 +299,10 @@ series! {
         QueueBytes "queue_bytes", "B", "Waiting bytes, without the packet in transmission.";
         QueuePackets "queue_packets", "1", "Waiting packets, without the packet in transmission.";
         Carried "carried_bps", "bit/s", "Bytes put on the link in the last interval, as a rate.";
-        Waveform "modcod", "1", "Number of the waveform that the controller plans for the link (EN 301 545-2 annex A), in a medium; no row if none fits the signal.";
-        Granted "granted_bps", "bit/s", "Bytes in the bursts that the link might send in the last interval, as a rate, in a medium.";
+        Waveform "modcod", "1", "Number of the waveform that the controller plans for the link (EN 301 545-2 annex A), or of the modulation and code on a forward carrier (EN 302 307-1 table 12); no row if none fits the signal.";
+        Granted "granted_bps", "bit/s", "Bytes in the bursts that the link might send in the last interval, or of its parts of frames, as a rate, in a medium.";
         Requested "requested_bps", "bit/s", "Rate that the link asks for beyond its constant rate, in a medium.";
-        Backlog "backlog_bytes", "B", "Bytes that waited when the last superframe started, with the rest of a packet in service, in a medium.";
+        Backlog "backlog_bytes", "B", "Bytes that waited when the last superframe started, with the rest of a packet in service, in a medium; on a forward carrier: at the sample.";
     }
 }
 
@@ -350,7 +350,7 @@ names! {
     /// Parts of the time of a transfer or datagram.
     PATH_PARTS, pub(crate) PathPart {
         Queue "queue", "", "Waiting in the queue of a link while it sends packets of others.";
-        Access "access", "", "Waiting for a medium: until the next window in which the link may send opens.";
+        Access "access", "", "Waiting for a medium: until the next window in which the link may send opens, or the next frame with data of the link starts.";
         Transmission "transmission", "", "Sending bytes of the same transfer on a link, one packet after the other.";
         Outage "outage", "", "Waiting for a link that sends nothing: it is down, or it repairs what was damaged.";
         Opening "opening", "", "Propagation and processing of the packets that open a connection.";

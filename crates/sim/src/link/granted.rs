@@ -16,7 +16,7 @@ use super::wire::Wire;
 use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
 use crate::record::{Histogram, Sample};
-use crate::spec::{Losses as LossRule, MediumKind, Terminal};
+use crate::spec::{Losses as LossRule, MfTdma, Terminal};
 use bentpipe_access::{Demand, Loss, Packed, Packer, Packing, Waveform, Window};
 use bentpipe_units::{Rate, Stream, Time};
 use std::collections::VecDeque;
@@ -67,18 +67,18 @@ pub(super) struct ServedParts<'a> {
 
 impl ServedParts<'_> {
     /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
-    fn closed(&mut self, now: Time) -> Option<Cause> {
+    pub(super) fn closed(&mut self, now: Time) -> Option<Cause> {
         self.outages.as_mut()?.closed(now)
     }
 
-    fn lose(&mut self, now: Time, mut packet: Packet, cause: Cause, losses: &mut Losses) {
+    pub(super) fn lose(&mut self, now: Time, mut packet: Packet, cause: Cause, losses: &mut Losses) {
         self.counters.dropped += 1;
         packet.at = now;
         losses.push((packet, cause));
     }
 
     /// Counts the losses of the queue at this instant.
-    fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
+    pub(super) fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
         self.counters.dropped += lost.len() as u64;
         lost.iter_mut().for_each(|(packet, _)| packet.at = at);
     }
@@ -114,12 +114,11 @@ impl Granted {
     /// The state of a link of `name` with these outages. `is_traced`: it has a journal.
     pub(super) fn of(
         terminal: &Terminal,
-        kind: &MediumKind,
+        medium: &MfTdma,
         outages: Option<&Outages>,
         (name, seed): (&str, u64),
         is_traced: bool,
     ) -> Self {
-        let MediumKind::MfTdma(medium) = kind;
         let channel = BurstChannel {
             outages: outages.cloned().map(Box::new),
             signal: Pieces::of(&terminal.es_n0),

@@ -3,6 +3,7 @@
 use super::arq::ArqState;
 use super::counters::LinkCounters;
 use super::error::ErrorProcess;
+use super::framed::{Framed, OnCarrier};
 use super::granted::{Granted, ServedParts};
 use super::journal::Service;
 use super::outages::Outages;
@@ -16,7 +17,7 @@ use crate::dictionary::Cause;
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::Histogram;
-use crate::spec::{Absence, Effect, Link as Spec, Medium, Order, Profile, Terminal, Waiting};
+use crate::spec::{Absence, Effect, Link as Spec, Medium, MediumKind, Order, Profile, Terminal, Waiting};
 use bentpipe_access::{Demand, Window};
 use bentpipe_units::{Duration, Rate, Time};
 
@@ -60,6 +61,8 @@ pub(super) enum Layer2 {
     /// Bursts in a medium. The rate has no effect, and the link is never plain or on the fast path. A box of its own, since it
     /// is many times the state of the ARQ.
     Granted(Box<Granted>),
+    /// Frames of a forward carrier, as above.
+    Framed(Box<Framed>),
 }
 
 impl LazyLink {
@@ -99,8 +102,14 @@ impl LazyLink {
     /// The link in its medium. Call last.
     pub(crate) fn in_medium(self, spec: &Spec, terminal: &Terminal, medium: &Medium, seed: u64) -> Self {
         let (name, is_traced) = (spec.name.as_str(), self.wire.has_journal());
-        let granted = Granted::of(terminal, &medium.kind, self.outages.as_deref(), (name, seed), is_traced);
-        Self { layer2: Some(Box::new(Layer2::Granted(Box::new(granted)))), ..self }
+        let layer2 = match &medium.kind {
+            MediumKind::MfTdma(medium) => {
+                let granted = Granted::of(terminal, medium, self.outages.as_deref(), (name, seed), is_traced);
+                Layer2::Granted(Box::new(granted))
+            }
+            MediumKind::Tdm(tdm) => Layer2::Framed(Box::new(Framed::of(terminal, tdm, (name, seed), is_traced))),
+        };
+        Self { layer2: Some(Box::new(layer2)), ..self }
     }
 
     /// Makes the link plain if it can be. Its queue must not be read between the instants of samples and changes.
@@ -117,10 +126,12 @@ impl LazyLink {
 
     /// Accepts a packet on a link of any kind. Returns the link's next event if it changes.
     pub(crate) fn accept_any(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
-        match self.with_granted(|granted, link| granted.accept(link, now, packet, losses)) {
-            Some(()) => Some(self.next_event()),
-            None => self.accept(now, packet, losses),
+        match self.layer2_parts() {
+            (Some(Layer2::Granted(granted)), mut link) => granted.accept(&mut link, now, packet, losses),
+            (Some(Layer2::Framed(framed)), mut link) => framed.accept(&mut link, now, packet, losses),
+            _ => return self.accept(now, packet, losses),
         }
+        Some(self.next_event())
     }
 
     pub(super) fn arq(&self) -> Option<&ArqState> {
@@ -137,10 +148,16 @@ impl LazyLink {
         }
     }
 
-    /// Calls `act` with the state of a link in a medium. `None` for other links.
-    fn with_granted<T>(&mut self, act: impl FnOnce(&mut Granted, &mut ServedParts<'_>) -> T) -> Option<T> {
-        let Some(Layer2::Granted(granted)) = self.layer2.as_deref_mut() else { return None };
-        let mut parts = ServedParts {
+    pub(super) fn framed(&self) -> Option<&Framed> {
+        match self.layer2.as_deref() {
+            Some(Layer2::Framed(framed)) => Some(framed),
+            _ => None,
+        }
+    }
+
+    /// The service of the link, and the parts that a medium serves.
+    fn layer2_parts(&mut self) -> (Option<&mut Layer2>, ServedParts<'_>) {
+        let parts = ServedParts {
             queue: &mut self.queue,
             ring: &mut self.ring,
             error: &mut self.error,
@@ -154,7 +171,19 @@ impl LazyLink {
             counters: &mut self.counters,
             waits: &mut self.waits,
         };
+        (self.layer2.as_deref_mut(), parts)
+    }
+
+    /// Calls `act` with the state of a link with granted bursts. `None` for other links.
+    fn with_granted<T>(&mut self, act: impl FnOnce(&mut Granted, &mut ServedParts<'_>) -> T) -> Option<T> {
+        let (Some(Layer2::Granted(granted)), mut parts) = self.layer2_parts() else { return None };
         Some(act(granted, &mut parts))
+    }
+
+    /// The link as its forward carrier uses it. `None` for other links.
+    pub(crate) fn on_carrier(&mut self) -> Option<OnCarrier<'_>> {
+        let (Some(Layer2::Framed(framed)), link) = self.layer2_parts() else { return None };
+        Some(OnCarrier { framed, link })
     }
 
     /// The demand of a link in a medium at the start of a superframe.
@@ -179,6 +208,7 @@ impl LazyLink {
     pub(crate) fn cause_of_erasure(&mut self) -> Cause {
         match self.layer2.as_deref_mut() {
             Some(Layer2::Granted(granted)) => granted.take_cause(),
+            Some(Layer2::Framed(framed)) => framed.take_cause(),
             _ => Cause::LinkLoss,
         }
     }
@@ -274,8 +304,11 @@ impl LazyLink {
             plain.start_until(now, &mut self.waits);
             return self.settle();
         }
-        if self.with_granted(|granted, link| granted.serve(link, now, losses)).is_none() {
-            self.serve(now, losses);
+        match self.layer2_parts() {
+            (Some(Layer2::Granted(granted)), mut link) => granted.serve(&mut link, now, losses),
+            // Its carrier serves it.
+            (Some(Layer2::Framed(_)), _) => {}
+            _ => self.serve(now, losses),
         }
     }
 
@@ -349,12 +382,20 @@ impl LazyLink {
 
     /// Packets on the link or waiting for it.
     pub(crate) fn len(&self) -> usize {
-        let in_service = self.granted().map_or(0, Granted::in_service);
+        let in_service = self.in_service();
         self.ring.len() + self.queue.len() + in_service
+    }
+
+    /// Packets in a medium that have left the queue without an arrival.
+    fn in_service(&self) -> usize {
+        self.granted().map_or(0, Granted::in_service) + self.framed().map_or(0, Framed::in_service)
     }
 
     /// Time busy up to `now`. A packet in transmission counts in part.
     pub(crate) fn busy_ps(&self, now: Time) -> u64 {
+        if let Some(framed) = self.framed() {
+            return framed.busy_ps(now);
+        }
         if let Some(granted) = self.granted() {
             return granted.busy_ps(now);
         }
@@ -469,11 +510,18 @@ impl LazyLink {
     /// was decided when they were sent.
     pub(crate) fn take_away(&mut self, now: Time, waiting: Waiting, losses: &mut Losses, left: &mut Vec<Packet>) {
         self.advance(now, losses);
+        let head = match self.layer2.as_deref_mut() {
+            Some(Layer2::Framed(framed)) if waiting != Waiting::Kept => framed.take_head(),
+            _ => None,
+        };
         match waiting {
             Waiting::Kept => {}
-            Waiting::Rerouted | Waiting::Moved => self.queue.extract(&mut |_| true, left),
+            Waiting::Rerouted | Waiting::Moved => {
+                left.extend(head);
+                self.queue.extract(&mut |_| true, left);
+            }
             Waiting::Lost => {
-                let mut lost = Vec::new();
+                let mut lost: Vec<_> = head.into_iter().collect();
                 self.queue.extract(&mut |_| true, &mut lost);
                 lost.into_iter().for_each(|packet| self.lose(now, packet, Cause::Handover, losses));
             }
@@ -482,7 +530,7 @@ impl LazyLink {
 
     /// The waiting packets, for a middlebox of the node. Call `advance` before.
     pub(crate) fn queue_view(&self, now: Time) -> QueueView {
-        let is_sending = self.free_at > now || self.granted().is_some_and(|granted| granted.in_service() > 0);
+        let is_sending = self.free_at > now || self.in_service() > 0;
         QueueView { packets: self.queue.len(), bytes: self.queue.bytes(), is_sending }
     }
 

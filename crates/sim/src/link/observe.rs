@@ -1,5 +1,6 @@
 //! Rows, samples and services of a link for the record.
 
+use super::framed::Framed;
 use super::granted::{GrantCounts, Granted};
 use super::journal::{Journal, Service};
 use super::lazy::Layer2;
@@ -55,14 +56,15 @@ impl LazyLink {
             LinkSeries::QueuePackets => Sample::Value(self.backlog().0 as f64),
             LinkSeries::Carried => Sample::Bytes(self.counters().carried_bytes),
             LinkSeries::Waveform | LinkSeries::Granted | LinkSeries::Requested | LinkSeries::Backlog => {
-                self.granted().map_or(Sample::None, |granted| granted.sample(series))
+                let framed = self.framed().map(|framed| framed.sample(series, self.queue.bytes()));
+                framed.or_else(|| self.granted().map(|granted| granted.sample(series))).unwrap_or(Sample::None)
             }
         }
     }
 
     /// The counts of a link in a medium.
     pub(crate) fn grants(&self) -> Option<GrantCounts> {
-        self.granted().map(Granted::counts)
+        self.framed().map(Framed::counts).or_else(|| self.granted().map(Granted::counts))
     }
 
     /// Notes the plan of its medium for the link, for samples.

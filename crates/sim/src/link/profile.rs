@@ -193,7 +193,7 @@ impl Steps {
 
 /// The delay of a link. Keeps the instant of the last call.
 #[derive(Clone, Debug)]
-pub(super) enum DelayCursor {
+pub(crate) enum DelayCursor {
     Constant(Duration),
     Points(Box<Points>),
     Varying(Box<Varying>),
@@ -201,21 +201,21 @@ pub(super) enum DelayCursor {
 
 /// A base delay and a variable delay.
 #[derive(Clone, Debug)]
-pub(super) struct Varying {
+pub(crate) struct Varying {
     propagation: DelayCursor,
     jitter: Jitter,
 }
 
 /// A variable delay.
 #[derive(Clone, Debug)]
-pub(super) struct Points {
+pub(crate) struct Points {
     pieces: Pieces<Duration>,
     linear: bool,
 }
 
 impl DelayCursor {
     /// The delay of a link: propagation, interleaver and jitter.
-    pub(super) fn new(link: &Link, seed: u64, end: Time) -> Self {
+    pub(crate) fn new(link: &Link, seed: u64, end: Time) -> Self {
         let propagation = Self::propagation(&link.delay, link.interleave.as_deref());
         match Jitter::of(link, seed, end) {
             Some(jitter) => Self::Varying(Box::new(Varying { propagation, jitter })),
@@ -236,7 +236,7 @@ impl DelayCursor {
 
     /// The delay at an instant, without jitter.
     #[inline]
-    pub(super) fn at(&mut self, at: Time) -> Duration {
+    pub(crate) fn at(&mut self, at: Time) -> Duration {
         match self {
             Self::Constant(delay) => *delay,
             Self::Points(points) => points.at(at),

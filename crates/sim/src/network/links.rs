@@ -350,6 +350,7 @@ impl Network {
         if let Some(at) = self.links[link].accept_any(at, packet, &mut self.losses) {
             self.schedule.set(Source::Link(link), at);
         }
+        self.note_offered(link);
         if !self.losses.is_empty() {
             self.count_losses(link);
         }

@@ -1,14 +1,34 @@
 //! Media of a run: at the start of each superframe, [`Network`](super::Network) gives their links the windows in which they
 //! may send.
 
+use super::carriers::{on_forward, opposites, Carrier};
 use super::results::MediumGrants;
 use crate::ids::{LinkId, MediumId};
 use crate::link::LazyLink;
-use crate::spec::{MediumKind, Scenario};
+use crate::spec::{MediumKind, MfTdma, Scenario};
 use bentpipe_access::{Access, Demand, RandomUse, SlottedMedium, Terminal, Waveform};
+use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
-/// A medium with its links.
+/// A medium that runs.
+#[derive(Clone, Debug)]
+pub(super) enum SharedMedium {
+    /// Bursts in planned slots.
+    Slots(Box<MediumState>),
+    /// Frames of a forward carrier.
+    Frames(Box<Carrier>),
+}
+
+/// What a return link needs of forward carriers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ForwardSide {
+    /// By terminal, its place on a forward carrier: its reports are for that.
+    pub(crate) reports: Vec<Option<(MediumId, usize)>>,
+    /// The carrier of the plans, and the places of the terminals on it.
+    pub(crate) plans: Option<(MediumId, Vec<Option<u32>>)>,
+}
+
+/// A medium of slots with its links.
 #[derive(Clone, Debug)]
 pub(super) struct MediumState {
     /// Plans, requests and windows.
@@ -19,28 +39,87 @@ pub(super) struct MediumState {
     pub(super) demands: Vec<Demand>,
     /// Bursts granted by waveform.
     pub(super) bursts: BTreeMap<Waveform, u64>,
+    pub(super) forward: ForwardSide,
+    /// Terminals of a plan, kept to reuse their memory.
+    pub(super) told: Vec<u32>,
+}
+
+impl SharedMedium {
+    /// Returns its grants to its links, among all links.
+    pub(super) fn grants(&self, links: &[LazyLink]) -> MediumGrants {
+        match self {
+            Self::Slots(slots) => slots.grants(links),
+            Self::Frames(carrier) => carrier.grants(links),
+        }
+    }
+
+    /// The time of its next superframe or frame.
+    pub(super) fn next_wakeup(&self) -> Time {
+        match self {
+            Self::Slots(slots) => slots.plan.next_wakeup(),
+            Self::Frames(carrier) => carrier.next_wakeup(),
+        }
+    }
 }
 
 impl MediumState {
-    /// Returns its grants to its links, among all links.
-    pub(super) fn grants(&self, links: &[LazyLink]) -> MediumGrants {
+    fn grants(&self, links: &[LazyLink]) -> MediumGrants {
         let of = |&link: &LinkId| Some((link, links[link].grants()?));
-        let links = self.links.iter().filter_map(of).collect();
-        MediumGrants { counters: self.plan.counters(), bursts: self.bursts.clone(), links }
+        let of_links = MediumGrants::of(self.links.iter().filter_map(of).collect());
+        MediumGrants { counters: self.plan.counters(), bursts: self.bursts.clone(), ..of_links }
     }
 }
 
 /// Returns the media at the start of a run.
-pub(super) fn states(scenario: &Scenario, seed: u64) -> Vec<MediumState> {
-    let state = |id: MediumId| {
-        let (plan, links) = planned(scenario, id, seed);
-        MediumState { plan, demands: Vec::with_capacity(links.len()), links, bursts: BTreeMap::new() }
+pub(super) fn states(scenario: &Scenario, seed: u64) -> Vec<SharedMedium> {
+    let state = |id: MediumId| match &scenario.media[id].kind {
+        MediumKind::MfTdma(keys) => {
+            let (plan, links) = planned(scenario, (id, keys), seed);
+            let forward = forward_side(scenario, keys, &links);
+            let demands = Vec::with_capacity(links.len());
+            SharedMedium::Slots(Box::new(MediumState {
+                plan,
+                demands,
+                links,
+                bursts: BTreeMap::new(),
+                forward,
+                told: Vec::new(),
+            }))
+        }
+        MediumKind::Tdm(keys) => SharedMedium::Frames(Box::new(Carrier::new(scenario, id, keys, seed))),
     };
     MediumId::all(scenario.media.len()).map(state).collect()
 }
 
-/// Returns a medium at the start of a run, with its links in the order of its terminals.
-pub(crate) fn planned(scenario: &Scenario, id: MediumId, seed: u64) -> (SlottedMedium, Vec<LinkId>) {
+/// Returns the part of forward carriers for a return link with these links.
+pub(crate) fn forward_side(scenario: &Scenario, keys: &MfTdma, links: &[LinkId]) -> ForwardSide {
+    let is_carrier = |id: &MediumId| matches!(scenario.media[*id].kind, MediumKind::Tdm(_));
+    let carriers: BTreeMap<MediumId, Vec<LinkId>> = MediumId::all(scenario.media.len())
+        .filter(is_carrier)
+        .map(|id| (id, on_forward(scenario, id).into_iter().map(|of| of.link).collect()))
+        .collect();
+    if carriers.is_empty() {
+        return ForwardSide::default();
+    }
+    let opposites = opposites(scenario);
+    let place = |back: &LinkId| {
+        // The report is for the carrier that has this link as its way back.
+        let forward = opposites[*back].filter(|&link| opposites[link] == Some(*back))?;
+        let id = scenario.links[forward].terminal.as_ref()?.medium;
+        Some((id, carriers.get(&id)?.binary_search(&forward).ok()?))
+    };
+    let over = keys.plan_over.as_ref().and_then(|name| scenario.media.iter().position(|of| of.name == *name));
+    let plans = over.map(MediumId::new).and_then(|id| {
+        let on = carriers.get(&id)?;
+        let node = |back: &LinkId| scenario.links[*back].from;
+        let to = |back: &LinkId| on.iter().position(|&link| scenario.links[link].to == node(back));
+        Some((id, links.iter().map(|back| to(back).map(|place| place as u32)).collect()))
+    });
+    ForwardSide { reports: links.iter().map(place).collect(), plans }
+}
+
+/// Returns a return link at the start of a run, with its links in the order of its terminals.
+pub(crate) fn planned(scenario: &Scenario, (id, keys): (MediumId, &MfTdma), seed: u64) -> (SlottedMedium, Vec<LinkId>) {
     let (mut links, mut terminals) = (Vec::new(), Vec::new());
     for (link, spec) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
         let Some(terminal) = spec.terminal.as_ref().filter(|terminal| terminal.medium == id) else { continue };
@@ -55,6 +134,5 @@ pub(crate) fn planned(scenario: &Scenario, id: MediumId, seed: u64) -> (SlottedM
         terminals.push(Terminal { name: spec.name.clone(), access });
     }
     let medium = &scenario.media[id];
-    let MediumKind::MfTdma(keys) = &medium.kind;
     (SlottedMedium::mf_tdma(&keys.parameters(medium.there, medium.back), &terminals, seed), links)
 }

@@ -1,6 +1,7 @@
 //! A running network: links, nodes, traffic and the schedule, from a [`Scenario`]. It is a value: networks in one thread are
 //! independent.
 
+mod carriers;
 mod changes;
 mod critical;
 mod ends;
@@ -30,23 +31,25 @@ use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason}
 use crate::spec::{Change, Scenario, Waiting};
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
+#[cfg(test)]
+pub(crate) use carriers::{on_forward, OnForward};
 use changes::Changes;
 use critical::CriticalPaths;
 use far_ends::{far_ends, inboxes, Behind, FarEnd};
 pub use horizon::Ahead;
 use horizon::{Bound, Horizon};
 use inbox::Inbox;
+use media::SharedMedium;
 #[cfg(test)]
-pub(crate) use media::planned;
-use media::MediumState;
+pub(crate) use media::{forward_side, planned, ForwardSide};
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
 use nodes::{NodeState, Turns};
 pub use ports::{Delivered, Lost, PortId, Refused, Taken};
 pub use real::RealPackets;
-#[cfg(test)]
-pub(crate) use results::MediumGrants;
 pub(crate) use results::{add_media, assemble, names, notes_of_functions, Ledger, RunEnd};
+#[cfg(test)]
+pub(crate) use results::{FramesSent, MediumGrants};
 use routes::Routes;
 use std::sync::Arc;
 pub use trouble::{Failure, Trouble};
@@ -70,7 +73,7 @@ pub struct Network {
     inboxes: Vec<Inbox>,
     windows: Windows,
     nodes: Vec<NodeState>,
-    media: Vec<MediumState>,
+    media: Vec<SharedMedium>,
     routes: Routes,
     /// Changes that are still due.
     changes: Changes,

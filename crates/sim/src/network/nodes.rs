@@ -1,6 +1,6 @@
 //! Middleboxes of a node, its choice of the next hop, and the media, which wake up among the nodes.
 
-use super::media::MediumState;
+use super::media::{MediumState, SharedMedium};
 use super::routes::Routes;
 use super::{Failure, Network, Trouble};
 use crate::dictionary::Cause;
@@ -451,18 +451,36 @@ impl Network {
     /// Schedules the first superframe of each medium.
     pub(super) fn arm_media(&mut self) {
         for medium in MediumId::all(self.media.len()) {
-            self.schedule.set(Source::Medium(medium), self.media[medium].plan.next_wakeup());
+            self.schedule.set(Source::Medium(medium), self.media[medium].next_wakeup());
+        }
+    }
+
+    /// Starts a superframe, or fills a frame.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wake_medium(&mut self, id: MediumId) {
+        match &self.media[id] {
+            SharedMedium::Slots(_) => {
+                self.begin_superframe(id);
+            }
+            SharedMedium::Frames(_) => self.fill_frame(id),
+        }
+        self.schedule.set(Source::Medium(id), self.media[id].next_wakeup());
+    }
+
+    fn slots(&mut self, id: MediumId) -> Option<&mut MediumState> {
+        match &mut self.media[id] {
+            SharedMedium::Slots(slots) => Some(slots),
+            SharedMedium::Frames(_) => None,
         }
     }
 
     /// Starts a superframe: reads the demand of each link, and opens the windows.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn wake_medium(&mut self, id: MediumId) {
-        let mut demands = std::mem::take(&mut self.media[id].demands);
+    fn begin_superframe(&mut self, id: MediumId) -> Option<()> {
+        let mut demands = std::mem::take(&mut self.slots(id)?.demands);
         demands.clear();
-        for terminal in 0..self.media[id].links.len() {
-            let link = self.media[id].links[terminal];
+        for terminal in 0..self.slots(id)?.links.len() {
+            let link = self.slots(id)?.links[terminal];
             let demand = self.links[link].demand(self.now, &mut self.losses);
             // A link that went down loses its packet in service.
             if demand.is_some_and(|demand| !demand.is_up) {
@@ -471,10 +489,12 @@ impl Network {
             demands.extend(demand);
             self.note_served(link);
         }
-        self.media[id].plan.advance(&demands);
-        self.media[id].demands = demands;
-        for number in 0..self.media[id].plan.opened().len() {
-            let MediumState { plan, links, bursts, .. } = &mut self.media[id];
+        let slots = self.slots(id)?;
+        slots.plan.advance(&demands);
+        slots.demands = demands;
+        for number in 0..self.slots(id)?.plan.opened().len() {
+            let SharedMedium::Slots(slots) = &mut self.media[id] else { return None };
+            let MediumState { plan, links, bursts, .. } = &mut **slots;
             let terminal = plan.opened()[number] as usize;
             let (link, windows) = (links[terminal], plan.windows(terminal));
             for window in windows {
@@ -486,14 +506,79 @@ impl Network {
             self.schedule.set(Source::Link(link), self.links[link].next_event());
             self.note_served(link);
         }
-        self.schedule.set(Source::Medium(id), self.media[id].plan.next_wakeup());
+        self.tell_carriers(id)
+    }
+
+    /// Gives the reports and the plan of a superframe to the forward carriers.
+    fn tell_carriers(&mut self, id: MediumId) -> Option<()> {
+        let forward = std::mem::take(&mut self.slots(id)?.forward);
+        for (terminal, place) in forward.reports.iter().enumerate() {
+            let (Some(heard), Some((carrier, place))) = (self.slots(id)?.plan.heard(terminal), *place) else {
+                continue;
+            };
+            let SharedMedium::Frames(carrier) = &mut self.media[carrier] else { continue };
+            carrier.hear(self.now, place, heard, &mut self.links);
+        }
+        if let Some((carrier, places)) = &forward.plans {
+            // The plan leaves the medium, so that both may be borrowed.
+            let mut told = std::mem::take(&mut self.slots(id)?.told);
+            let plan = &self.slots(id)?.plan;
+            let bytes = plan.plan_bytes();
+            told.extend(plan.planned().filter_map(|terminal| places[terminal as usize]));
+            if let SharedMedium::Frames(carrier) = &mut self.media[*carrier] {
+                carrier.announce(self.now, bytes, told.drain(..), &mut self.links);
+            }
+            self.slots(id)?.told = told;
+        }
+        let carriers = forward.reports.iter().flatten().map(|(carrier, _)| *carrier);
+        let mut last = None;
+        for carrier in carriers.chain(forward.plans.iter().map(|(carrier, _)| *carrier)) {
+            if last.replace(carrier) != Some(carrier) {
+                self.schedule.set(Source::Medium(carrier), self.media[carrier].next_wakeup());
+            }
+        }
+        self.slots(id)?.forward = forward;
+        Some(())
+    }
+
+    /// Fills the next frame of a forward carrier from the queues of its links.
+    fn fill_frame(&mut self, id: MediumId) {
+        let SharedMedium::Frames(carrier) = &mut self.media[id] else { return };
+        carrier.fill(self.now, &mut self.links);
+        let (mut sent, mut lost) = (std::mem::take(&mut carrier.sent), std::mem::take(&mut carrier.lost));
+        for link in sent.drain(..) {
+            self.schedule.set(Source::Link(link), self.links[link].next_event());
+            self.note_served(link);
+        }
+        for (link, packet, cause) in lost.drain(..) {
+            self.lose(packet.at, LossPlace::Link(link), packet, cause);
+        }
+        if let SharedMedium::Frames(carrier) = &mut self.media[id] {
+            (carrier.sent, carrier.lost) = (sent, lost);
+        }
+    }
+
+    /// Notes that a packet was offered to a link in a medium. A forward carrier may have waited for it.
+    pub(super) fn note_offered(&mut self, link: LinkId) {
+        let Some(id) = self.scenario.links[link].terminal.as_ref().map(|terminal| terminal.medium) else { return };
+        let SharedMedium::Frames(carrier) = &mut self.media[id] else { return };
+        if self.links[link].on_carrier().is_some_and(|link| link.is_waiting()) {
+            carrier.arrived(self.now, link);
+            self.schedule.set(Source::Medium(id), carrier.next_wakeup());
+        }
     }
 
     /// Notes the plans of the media for their links, before samples.
     pub(super) fn note_plans(&mut self) {
-        for MediumState { plan, links, .. } in &self.media {
-            for (terminal, &link) in links.iter().enumerate() {
-                self.links[link].note_plan(plan.waveform(terminal), plan.requested(terminal));
+        for medium in &mut self.media {
+            match medium {
+                SharedMedium::Slots(slots) => {
+                    for (terminal, &link) in slots.links.iter().enumerate() {
+                        let (waveform, requested) = (slots.plan.waveform(terminal), slots.plan.requested(terminal));
+                        self.links[link].note_plan(waveform, requested);
+                    }
+                }
+                SharedMedium::Frames(carrier) => carrier.note_modcods(self.now, &mut self.links),
             }
         }
     }

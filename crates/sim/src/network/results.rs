@@ -7,9 +7,9 @@ use crate::ids::LinkId;
 use crate::link::{GrantCounts, LazyLink};
 use crate::middlebox::{AnyMiddlebox, Middlebox};
 use crate::record::{ratio, Drops, Histogram, Names, Recorded, Recorder, RunResult, StopReason};
-use crate::spec::{MediumKind, Scenario};
+use crate::spec::{Medium, MediumKind, Scenario};
 use crate::traffic::Traffic;
-use bentpipe_access::{MediumCounters, Waveform};
+use bentpipe_access::{FrameCounters, MediumCounters, Modcod, Waveform};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
@@ -72,6 +72,24 @@ pub(crate) struct MediumGrants {
     pub(crate) bursts: BTreeMap<Waveform, u64>,
     /// Counts of its links.
     pub(crate) links: Vec<(LinkId, GrantCounts)>,
+    /// Frames, if it is a forward carrier.
+    pub(crate) frames: Option<FramesSent>,
+}
+
+/// Frames of a forward carrier in a run.
+#[derive(Clone, Debug)]
+pub(crate) struct FramesSent {
+    /// Counts of the carrier.
+    pub(crate) counters: FrameCounters,
+    /// Frames by modulation and code.
+    pub(crate) by_modcod: Vec<(Modcod, u64)>,
+}
+
+impl MediumGrants {
+    /// Grants to these links, without counts of the medium.
+    pub(crate) fn of(links: Vec<(LinkId, GrantCounts)>) -> Self {
+        Self { counters: MediumCounters::default(), bursts: BTreeMap::new(), links, frames: None }
+    }
 }
 
 /// Adds the tables of the media, each with its grants, of a run that ended at `at`.
@@ -89,23 +107,43 @@ pub(crate) fn add_media(result: &mut RunResult, scenario: &Scenario, media: &[Me
             unused_share: ratio((counts.granted - counts.used) as f64, counts.granted as f64),
         })
     }));
-    result.modcods = ModcodRow::table(each().flat_map(|(medium, grants)| {
-        let MediumKind::MfTdma(keys) = &medium.kind;
-        let slot_s = keys.grid().slot().as_secs_f64();
-        grants.bursts.iter().map(move |(waveform, &bursts)| ModcodRow {
-            medium: &medium.name,
-            waveform: waveform.id().into(),
-            modcod: waveform.name(),
-            bursts,
-            time_s: bursts as f64 * slot_s,
-        })
-    }));
+    result.modcods = ModcodRow::table(each().flat_map(|(medium, grants)| modcod_rows(medium, grants)));
+}
+
+/// Rows of the modulations and codes of a medium, by number.
+fn modcod_rows<'a>(medium: &'a Medium, grants: &MediumGrants) -> Vec<ModcodRow<'a>> {
+    let row = |(number, modcod, bursts, each_s): (u32, &'static str, u64, f64)| ModcodRow {
+        medium: &medium.name,
+        waveform: number.into(),
+        modcod,
+        bursts,
+        time_s: bursts as f64 * each_s,
+    };
+    match (&medium.kind, &grants.frames) {
+        (MediumKind::MfTdma(keys), _) => {
+            let slot_s = keys.grid().slot().as_secs_f64();
+            let of = |(waveform, &bursts): (&Waveform, &u64)| (waveform.id(), waveform.name(), bursts, slot_s);
+            grants.bursts.iter().map(of).map(row).collect()
+        }
+        (MediumKind::Tdm(keys), Some(sent)) => {
+            let frame_s = |modcod| keys.frames().duration(modcod).as_secs_f64();
+            let of = |&(modcod, frames): &(Modcod, u64)| (modcod.id(), modcod.as_str(), frames, frame_s(modcod));
+            let mut found: Vec<_> = sent.by_modcod.iter().filter(|(_, frames)| *frames > 0).map(of).collect();
+            found.sort_by_key(|of| of.0);
+            found.into_iter().map(row).collect()
+        }
+        (MediumKind::Tdm(_), None) => Vec::new(),
+    }
 }
 
 fn medium_row<'a>(name: &'a str, grants: &MediumGrants) -> MediumRow<'a> {
     let sum = |of: fn(&GrantCounts) -> u64| grants.links.iter().map(|(_, counts)| of(counts)).sum::<u64>();
-    let (granted, used) = (sum(|counts| counts.granted), sum(|counts| counts.used));
+    let (mut granted, mut used) = (sum(|counts| counts.granted), sum(|counts| counts.used));
     let (carried, headers) = (sum(|counts| counts.carried), sum(|counts| counts.headers));
+    let mut plans_inside = 0;
+    if let Some(FramesSent { counters, .. }) = &grants.frames {
+        (granted, used, plans_inside) = (counters.bytes, counters.bytes, counters.plans);
+    }
     let mut waits = Histogram::default();
     grants.links.iter().for_each(|(_, counts)| waits.merge(&counts.waits));
     let shares: Vec<f64> = grants.links.iter().map(|(_, counts)| counts.carried as f64).collect();
@@ -116,10 +154,10 @@ fn medium_row<'a>(name: &'a str, grants: &MediumGrants) -> MediumRow<'a> {
         used_bytes: used,
         carried_bytes: carried,
         header_bytes: headers,
-        padding_bytes: used - carried - headers,
+        padding_bytes: used - carried - headers - plans_inside,
         unused_bytes: granted - used,
         control_slots: counters.control_slots,
-        plan_bytes: counters.plan_bytes,
+        plan_bytes: counters.plan_bytes + plans_inside,
         requests_in_bursts: counters.requests_in_bursts,
         requests_in_control: counters.requests_in_control,
         requests_in_random: counters.requests_in_random,

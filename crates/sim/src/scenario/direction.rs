@@ -98,7 +98,7 @@ pub(super) fn written(link: &Link, media: &[Medium]) -> keys::Direction {
         delay: Some(DelayProfile::of(delay)),
         keys: LinkKeys {
             medium: terminal.map(|of| media[of.medium].name.clone()),
-            access: terminal.map(|of| of.access),
+            access: terminal.filter(|of| media[of.medium].kind.has_access()).map(|of| of.access),
             es_n0: terminal.map(|of| Signal::of(&of.es_n0)),
             jitter: link.jitter.as_deref().and_then(|all| Jitters::of(all)),
             queue: link.queue.clone(),

@@ -1,5 +1,6 @@
 //! Media and the links in them: converts the keys, computes propagation to the controllers, rejects contradictions.
 
+mod tdm;
 #[cfg(test)]
 mod tests;
 
@@ -35,7 +36,6 @@ pub(super) fn terminal(
         return None;
     };
     refuse_own_transmission(direction, &at, report);
-    let MediumKind::MfTdma(medium) = kind;
     let es_n0 = match keys.es_n0.as_ref().map(|signal| signal.profile("es_n0")) {
         Some(Ok(profile)) => profile,
         Some(Err((_, message, expected))) => {
@@ -45,6 +45,14 @@ pub(super) fn terminal(
         None => {
             report.key(&at("medium"), "needs the signal of the link", "expected es_n0 beside it, like \"9 dB\"");
             return None;
+        }
+    };
+    let medium = match kind {
+        MediumKind::MfTdma(medium) => medium,
+        MediumKind::Tdm(carrier) => {
+            tdm::check_link(keys, &at, report);
+            let alone = carrier.rate_alone(&es_n0);
+            return Some((Terminal { medium: MediumId::new(index), es_n0, access: TerminalAccess::default() }, alone));
         }
     };
     let written = keys.access.unwrap_or_default();
@@ -64,10 +72,10 @@ fn refuse_own_transmission(
     let keys = &direction.keys;
     let own = [
         (direction.rate.is_some(), "rate", "the medium grants it"),
-        (keys.coding.is_some(), "coding", "bursts of the medium have their own code"),
-        (keys.framing != Framing::None, "framing", "bursts of the medium have their own headers"),
-        (keys.interleave.is_some(), "interleave", "bursts of the medium are coded one by one"),
-        (keys.arq.is_some(), "arq", "the medium retransmits no bursts"),
+        (keys.coding.is_some(), "coding", "the medium has its own code"),
+        (keys.framing != Framing::None, "framing", "the medium has its own headers"),
+        (keys.interleave.is_some(), "interleave", "bursts and frames of the medium are coded one by one"),
+        (keys.arq.is_some(), "arq", "the medium retransmits no bursts and frames"),
     ];
     for (_, key, why) in own.into_iter().filter(|(is_there, ..)| *is_there) {
         report.key(&at(key), &format!("excludes medium: {why}"), &format!("expected {key} or medium, not both"));
@@ -129,7 +137,14 @@ fn check_access(
 /// Checks the keys of each medium.
 pub(super) fn check(media: &BTreeMap<String, MediumKind>, report: &mut Report<'_>) {
     for (name, kind) in media {
-        let MediumKind::MfTdma(medium) = kind;
+        let medium = match kind {
+            MediumKind::MfTdma(medium) => medium,
+            MediumKind::Tdm(carrier) => {
+                tdm::check(name, carrier, report);
+                continue;
+            }
+        };
+        tdm::check_plan_over(name, medium, media, report);
         let key = |key| path(["medium", name, key]);
         if medium.symbol_rate.0 < 1.0 {
             report.value(&key("symbol_rate"), "is too small", "expected a symbol rate, like \"1 Mbaud\"");
@@ -190,13 +205,22 @@ pub(super) fn resolve(
     let graph = Graph::new(nodes.len(), links);
     let mut media = Vec::new();
     for (id, (name, kind)) in MediumId::all(file.medium.len()).zip(&file.medium) {
-        let MediumKind::MfTdma(keys) = kind;
         let members: Vec<LinkId> = members(links, id).collect();
         if members.is_empty() {
             let message = "is not used by any link";
             report.key(&path(["medium", name]), message, &format!("expected a link with medium = \"{name}\""));
             continue;
         }
+        let keys = match kind {
+            MediumKind::MfTdma(keys) => keys,
+            MediumKind::Tdm(_) => {
+                let [there, back] = [Duration::ZERO; 2];
+                let controller = links[members[0]].from;
+                media.push(Medium { name: name.clone(), kind: kind.clone(), controller, there, back });
+                continue;
+            }
+        };
+        tdm::check_plan_way((name, keys), &members, &file.medium, links, report);
         let Some(&controller) = nodes.get(keys.controller.as_str()) else {
             let hint = report.findings.guess(&keys.controller, nodes.keys().copied());
             let expected = "expected the node that reads requests, like the gateway";

@@ -3,7 +3,7 @@
 //! A medium is capacity that several links share. Its links have no rate: in each superframe, the medium opens the
 //! windows in which each may send. Sources: ETSI EN 301 545-2 (DVB-RCS2), with most defaults as SNS3 and OpenSAND configure them.
 
-use super::{Losses, Profile};
+use super::{Losses, Profile, Tdm};
 use crate::ids::{MediumId, NodeId};
 use bentpipe_access::{Adaptation, BurstLength, Free, Grid, RandomUse, Waveform};
 use bentpipe_units::settings::{Baud, Chance, Level};
@@ -18,7 +18,7 @@ pub struct Medium {
     pub name: String,
     /// Its kind, with the keys.
     pub kind: MediumKind,
-    /// The node that reads requests and makes plans.
+    /// The node that reads requests and makes plans. On a forward carrier: the node that sends.
     pub controller: NodeId,
     /// Longest propagation from a terminal to the controller in the run.
     pub there: Duration,
@@ -43,6 +43,8 @@ kinds! {
     pub enum MediumKind as "Medium", "a medium" {
         /// Time slots on several carriers, granted by a plan per superframe: the return link of DVB-RCS2.
         "mf-tdma" => MfTdma(MfTdma);
+        /// Frames of one carrier, which terminals share in turns: the forward carrier of DVB-S2.
+        "tdm" => Tdm(Tdm);
     }
 }
 
@@ -56,6 +58,8 @@ settings! {
         carriers: u32, [1, 10_000];
         /// Node that reads the requests and makes the plans.
         controller: String;
+        /// Forward carrier (medium of kind `tdm`) that carries the plans. Default: plans take no capacity.
+        plan_over: Option<String>;
         /// Superframe: time between two plans.
         superframe: Duration = Duration::from_micros(26_500), "OpenSAND";
         /// Length of all bursts.
@@ -167,7 +171,8 @@ settings! {
         rate_based: Rate = Rate::from_bps(0);
         /// Whether it asks for the bytes that wait (VBDC).
         volume_based: bool = false;
-        /// Share in a phase of the plan that is short of slots.
+        /// Share in a phase of the plan that is short of slots, and in the turns on the forward carrier to the same
+        /// terminal.
         weight: u32 = 1, [1, 1000];
         /// Use of random access. Default: `"requests"` if the medium has random access, else `"none"`.
         random: Option<RandomUse>;
@@ -178,6 +183,13 @@ impl Default for TerminalAccess {
     fn default() -> Self {
         let none = Rate::from_bps(0);
         Self { constant: none, rate_based: none, volume_based: false, weight: 1, random: None }
+    }
+}
+
+impl MediumKind {
+    /// Whether its links have `access`.
+    pub(crate) fn has_access(&self) -> bool {
+        matches!(self, Self::MfTdma(_))
     }
 }
 

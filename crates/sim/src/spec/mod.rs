@@ -11,6 +11,7 @@ mod notes;
 mod pairs;
 mod queue;
 mod randomness;
+mod tdm;
 mod timeline;
 
 pub use app::*;
@@ -22,6 +23,7 @@ pub use error::{Effect, ErrorModel, ErrorUnit, Stay, MILLIONTHS};
 pub use medium::*;
 pub(crate) use pairs::{FunctionId, FunctionPair, HalfOfPair};
 pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
+pub use tdm::*;
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};
 
 pub use crate::distribution::{Between, Size, Wait};

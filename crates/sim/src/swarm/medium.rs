@@ -1,31 +1,85 @@
-//! A medium of the naive engine: the plan of the access crate, and its links.
+//! A medium of the naive engine: the plan of the access crate, and its links; or a forward carrier.
 
+use super::carrier::NaiveCarrier;
 use super::link::NaiveLink;
 use crate::ids::{LinkId, MediumId};
-use crate::network::{planned, MediumGrants};
-use crate::spec::Scenario;
+use crate::network::{forward_side, planned, ForwardSide, MediumGrants};
+use crate::spec::{MediumKind, Scenario};
 use bentpipe_access::{Demand, SlottedMedium, Waveform, Window};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
-/// A medium with its links.
+/// A medium of any kind.
+#[derive(Debug)]
+pub(super) enum NaiveShared {
+    Slots(NaiveMedium),
+    Frames(NaiveCarrier),
+}
+
+impl NaiveShared {
+    /// Returns the media, and the times when carriers look for a frame to fill.
+    pub(super) fn all(scenario: &Scenario, links: &mut [NaiveLink], seed: u64) -> (Vec<Self>, Vec<(MediumId, Time)>) {
+        let mut times = Vec::new();
+        let mut of = |id: MediumId| match &scenario.media[id].kind {
+            MediumKind::MfTdma(keys) => {
+                let (plan, links) = planned(scenario, (id, keys), seed);
+                let forward = forward_side(scenario, keys, &links);
+                times.push((id, Time::ZERO));
+                Self::Slots(NaiveMedium { plan, links, bursts: BTreeMap::new(), forward })
+            }
+            MediumKind::Tdm(_) => {
+                let (carrier, uses) = NaiveCarrier::of(scenario, id, links);
+                times.extend(uses.into_iter().map(|at| (id, at)));
+                Self::Frames(carrier)
+            }
+        };
+        (MediumId::all(scenario.media.len()).map(&mut of).collect(), times)
+    }
+
+    pub(super) fn slots(&mut self) -> &mut NaiveMedium {
+        match self {
+            Self::Slots(slots) => slots,
+            Self::Frames(_) => panic!("a return link"),
+        }
+    }
+
+    pub(super) fn carrier(&mut self) -> &mut NaiveCarrier {
+        match self {
+            Self::Slots(_) => panic!("a forward carrier"),
+            Self::Frames(carrier) => carrier,
+        }
+    }
+
+    pub(super) fn note_plans(&mut self, now: Time, links: &mut [NaiveLink]) {
+        match self {
+            Self::Slots(slots) => slots.note_plans(links),
+            Self::Frames(carrier) => carrier.note_modcods(now, links),
+        }
+    }
+
+    pub(super) fn grants(&self, links: &[NaiveLink]) -> MediumGrants {
+        match self {
+            Self::Slots(slots) => slots.grants(links),
+            Self::Frames(carrier) => carrier.grants(links),
+        }
+    }
+}
+
+/// Returns the counts of these links.
+pub(super) fn grants_of(of: &[LinkId], links: &[NaiveLink]) -> MediumGrants {
+    MediumGrants::of(of.iter().filter_map(|&link| Some((link, links[link].grants()?))).collect())
+}
+
+/// A medium of slots with its links.
 #[derive(Debug)]
 pub(super) struct NaiveMedium {
-    plan: SlottedMedium,
+    pub(super) plan: SlottedMedium,
     pub(super) links: Vec<LinkId>,
+    pub(super) forward: ForwardSide,
     bursts: BTreeMap<Waveform, u64>,
 }
 
 impl NaiveMedium {
-    pub(super) fn all(scenario: &Scenario, seed: u64) -> Vec<Self> {
-        let media = MediumId::all(scenario.media.len());
-        let of = |id| {
-            let (plan, links) = planned(scenario, id, seed);
-            Self { plan, links, bursts: BTreeMap::new() }
-        };
-        media.map(of).collect()
-    }
-
     /// Makes the plan of the superframe that starts now. Returns the start of the next.
     pub(super) fn advance(&mut self, demands: &[Demand]) -> Time {
         self.plan.advance(demands);
@@ -50,8 +104,7 @@ impl NaiveMedium {
     }
 
     pub(super) fn grants(&self, links: &[NaiveLink]) -> MediumGrants {
-        let of = |&link: &LinkId| Some((link, links[link].grants()?));
-        let links = self.links.iter().filter_map(of).collect();
-        MediumGrants { counters: self.plan.counters(), bursts: self.bursts.clone(), links }
+        let of_links = grants_of(&self.links, links);
+        MediumGrants { counters: self.plan.counters(), bursts: self.bursts.clone(), ..of_links }
     }
 }

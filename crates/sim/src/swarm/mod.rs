@@ -1,8 +1,10 @@
 //! Checks properties of all networks on swarms of random networks. `PROPTEST_CASES` makes the swarms larger, and
 //! `BENTPIPE_SWARM` draws others.
 
+mod carrier;
 mod changes;
 mod draw;
+mod forward;
 mod happening;
 mod link;
 mod medium;

@@ -2,6 +2,7 @@
 //! round trip, corruption that a bent pipe forwards.
 
 use super::draw::Dice;
+use super::forward;
 use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, MediumId, NodeId};
 use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
@@ -62,7 +63,10 @@ impl Sketch {
             links.push(self.link(format!("l{index}.forward"), from, to, &base, &mut dice));
             links.push(self.link(format!("l{index}.reverse"), to, from, &base, &mut dice));
         }
-        let media = if self.has(MEDIA, &mut dice) { share(&mut links, &mut dice) } else { Vec::new() };
+        let mut media = if self.has(MEDIA, &mut dice) { share(&mut links, &mut dice) } else { Vec::new() };
+        if self.has(MEDIA, &mut dice) {
+            forward::carry(&mut links, &mut media, &mut dice);
+        }
         let settings = Arc::new(self.tcp(&mut dice));
         let flow = |(index, path)| self.flow(index, path, &links, &settings, &mut dice);
         let flows: Vec<Flow> = (0..self.flows).zip(paths).map(flow).collect();

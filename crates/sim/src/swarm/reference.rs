@@ -6,7 +6,7 @@
 
 use super::happening::{tie_breaker, Happening};
 use super::link::NaiveLink;
-use super::medium::NaiveMedium;
+use super::medium::NaiveShared;
 use super::outlook::NaiveOutlook;
 use super::ports::{Entering, Left, HEADER_LEN};
 use super::routes::{end_of, NaiveRoutes};
@@ -71,7 +71,7 @@ struct Reference<'a> {
     now: Time,
     links: Vec<NaiveLink>,
     nodes: Vec<Vec<AnyMiddlebox>>,
-    media: Vec<NaiveMedium>,
+    media: Vec<NaiveShared>,
     /// Links that have sent a packet, until the middleboxes that observe them are notified.
     departed: BTreeSet<LinkId>,
     routes: NaiveRoutes,
@@ -92,14 +92,16 @@ impl<'a> Reference<'a> {
         let build_node = |node: &crate::spec::Node| {
             (0..).zip(&node.middleboxes).map(|(i, config)| config.build(seed, &node.name, i)).collect()
         };
+        let mut links: Vec<_> = LinkId::all(scenario.links.len()).map(|id| NaiveLink::of(scenario, id, seed)).collect();
+        let (media, media_at) = NaiveShared::all(scenario, &mut links, seed);
         let mut reference = Self {
             scenario,
             heap: BinaryHeap::new(),
             entered: 0,
             now: Time::ZERO,
-            links: LinkId::all(scenario.links.len()).map(|id| NaiveLink::of(scenario, id, seed)).collect(),
+            links,
             nodes: scenario.nodes.iter().map(build_node).collect::<Vec<Vec<AnyMiddlebox>>>(),
-            media: NaiveMedium::all(scenario, seed),
+            media,
             departed: BTreeSet::new(),
             routes: NaiveRoutes::of(scenario),
             left: Vec::new(),
@@ -114,7 +116,7 @@ impl<'a> Reference<'a> {
             recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
         };
         introduce(scenario, &mut reference.nodes);
-        MediumId::all(scenario.media.len()).for_each(|id| reference.enter(Time::ZERO, Happening::Superframe(id)));
+        media_at.into_iter().for_each(|(id, at)| reference.enter(at, Happening::Superframe(id)));
         for (index, (at, _)) in scenario.timeline.changes.iter().enumerate() {
             reference.enter(*at, Happening::Change(index));
         }
@@ -170,7 +172,10 @@ impl<'a> Reference<'a> {
                 self.enter_arrivals(link, arrivals);
                 self.lose_all(link, losses);
             }
-            Happening::Superframe(medium) => self.begin_superframe(medium),
+            Happening::Superframe(medium) => match self.media[medium] {
+                NaiveShared::Slots(_) => self.begin_superframe(medium),
+                NaiveShared::Frames(_) => self.fill_frame(medium),
+            },
             Happening::Change(index) => self.change(index),
             Happening::Arrival(link) => self.leave_link(link),
             Happening::Node(node) => {
@@ -206,8 +211,8 @@ impl<'a> Reference<'a> {
             }
             Happening::Flow(_) | Happening::End(_) => {}
             Happening::Sample => {
-                for medium in &self.media {
-                    medium.note_plans(&mut self.links);
+                for medium in &mut self.media {
+                    medium.note_plans(self.now, &mut self.links);
                 }
                 let links = |series| self.links.iter().map(move |link| link.sample(series));
                 self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
@@ -222,7 +227,7 @@ impl<'a> Reference<'a> {
 
     /// Starts a superframe: all demands, then the plan, then the windows.
     fn begin_superframe(&mut self, id: MediumId) {
-        let (mut demands, members) = (Vec::new(), self.media[id].links.clone());
+        let (mut demands, members) = (Vec::new(), self.media[id].slots().links.clone());
         for &link in &members {
             let mut losses = Losses::new();
             let (demand, cut) = self.links[link].demand(self.now, &mut losses);
@@ -230,13 +235,38 @@ impl<'a> Reference<'a> {
             self.enter_arrivals(link, cut.into_iter().collect());
             self.lose_all(link, losses);
         }
-        let next = self.media[id].advance(&demands);
+        let next = self.media[id].slots().advance(&demands);
         for (terminal, &link) in members.iter().enumerate() {
-            let windows = self.media[id].windows(terminal);
+            let windows = self.media[id].slots().windows(terminal);
             let begins = self.links[link].open(&windows);
             begins.into_iter().for_each(|at| self.enter(at, Happening::Burst(link)));
         }
         self.enter(next, Happening::Superframe(id));
+        let forward = self.media[id].slots().forward.clone();
+        for (terminal, place) in forward.reports.iter().enumerate() {
+            let heard = self.media[id].slots().plan.heard(terminal);
+            if let (Some(heard), Some((carrier, n))) = (heard, *place) {
+                let used = self.media[carrier].carrier().hear(n, heard, &mut self.links);
+                self.enter(used.unwrap_or(Time::NEVER), Happening::Superframe(carrier));
+            }
+        }
+        if let Some((carrier, places)) = forward.plans {
+            let plan = &self.media[id].slots().plan;
+            let bytes = plan.plan_bytes();
+            let served: Vec<u32> = plan.planned().filter_map(|terminal| places[terminal as usize]).collect();
+            let at = self.media[carrier].carrier().announce(self.now, bytes, &served);
+            self.enter(at, Happening::Superframe(carrier));
+        }
+    }
+
+    /// Fills a frame of a forward carrier, if it can.
+    fn fill_frame(&mut self, id: MediumId) {
+        let filled = self.media[id].carrier().fill(self.now, &mut self.links);
+        filled.arrivals.into_iter().for_each(|(link, at)| self.enter(at, Happening::Arrival(link)));
+        filled.losses.into_iter().for_each(|(link, losses)| self.lose_all(link, losses));
+        filled.retries.into_iter().for_each(|at| self.enter(at, Happening::Superframe(id)));
+        let is_waiting = self.media[id].carrier().is_waiting();
+        self.enter(filled.ends.filter(|_| is_waiting).unwrap_or(Time::NEVER), Happening::Superframe(id));
     }
 
     fn change(&mut self, index: usize) {
@@ -331,7 +361,16 @@ impl<'a> Reference<'a> {
         // Waiting packets still point to the link: a middlebox may take them out again.
         packet.next = next;
         let mut losses = Losses::new();
-        if self.links[link].is_in_medium() {
+        if self.links[link].is_framed() {
+            self.links[link].offer_framed(self.now, packet, &mut losses);
+            if self.links[link].waits_for_frame() {
+                let id = self.scenario.links[link].terminal.as_ref().expect("it is in a medium").medium;
+                let at = self.media[id].carrier().arrived(self.now, link);
+                self.enter(at, Happening::Superframe(id));
+            }
+            return self.lose_all(link, losses);
+        }
+        if self.links[link].is_granted() {
             let arrivals = self.links[link].offer_granted(self.now, packet, &mut losses);
             self.enter_arrivals(link, arrivals);
             return self.lose_all(link, losses);

@@ -93,7 +93,7 @@ class TimePart:
         if self.part == "outage":
             return f"waiting for {self.where}, which sent nothing"
         if self.part == "access":
-            return f"waiting for grants on {self.where}"
+            return f"waiting for grants or frames on {self.where}"
         if self.part == "middlebox":
             return f"held by a middlebox at {self.where}"
         if self.part == "way":

@@ -248,6 +248,7 @@ impl Network {
         if let Some(at) = self.links[index].accept_any(at, packet, &mut self.losses) {
             self.schedule.set(crate::engine::Source::Link(index), at);
         }
+        self.note_offered(index);
         self.trace_services(index);
         self.count_losses(index);
     }

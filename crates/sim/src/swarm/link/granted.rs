@@ -59,7 +59,7 @@ struct Service {
 
 impl NaiveGranted {
     pub(super) fn of(link: &Link, media: &[Medium], seed: u64) -> Option<Self> {
-        let MediumKind::MfTdma(medium) = &media[link.terminal.as_ref()?.medium].kind;
+        let MediumKind::MfTdma(medium) = &media[link.terminal.as_ref()?.medium].kind else { return None };
         Some(Self {
             windows: Vec::new(),
             coming: VecDeque::new(),

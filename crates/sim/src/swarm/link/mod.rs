@@ -7,6 +7,7 @@
 mod aqm;
 mod copies;
 mod errors;
+mod framed;
 mod granted;
 mod queue;
 mod rule;
@@ -23,6 +24,7 @@ use bentpipe_access::Waveform;
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use copies::NaiveCopies;
 use errors::NaiveErrors;
+use framed::NaiveFramed;
 use granted::NaiveGranted;
 use queue::NaiveQueue;
 use times::{NaiveJitter, NaiveOutages};
@@ -45,6 +47,7 @@ pub(super) struct NaiveLink {
     transmissions: Vec<(Time, Time)>,
     /// Its part in a medium.
     granted: Option<Box<NaiveGranted>>,
+    framed: Option<Box<NaiveFramed>>,
     waits: Histogram,
     offered: u64,
     carried_bytes: u64,
@@ -83,6 +86,7 @@ impl NaiveLink {
             last_arrival: Time::ZERO,
             transmissions: Vec::new(),
             granted: NaiveGranted::of(&spec, &scenario.media, seed).map(Box::new),
+            framed: NaiveFramed::of(&spec, &scenario.media, seed).map(Box::new),
             waits: Histogram::default(),
             offered: 0,
             carried_bytes: 0,
@@ -233,26 +237,44 @@ impl NaiveLink {
         if in_flight == InFlight::Lost {
             self.on_the_way.iter_mut().for_each(Packet::cut_off);
         }
+        let framed = self.framed.as_mut().filter(|_| waiting != Waiting::Kept);
+        let head = framed.and_then(|framed| framed.take_head());
         match waiting {
             Waiting::Kept => {}
-            Waiting::Rerouted | Waiting::Moved => self.queue.extract(&mut |_| true, left),
+            Waiting::Rerouted | Waiting::Moved => {
+                left.extend(head);
+                self.queue.extract(&mut |_| true, left);
+            }
             Waiting::Lost => {
-                let mut lost = Vec::new();
+                let mut lost: Vec<_> = head.into_iter().collect();
                 self.queue.extract(&mut |_| true, &mut lost);
                 self.lose(lost.into_iter().map(|packet| (packet, Cause::Handover)), losses);
             }
         }
     }
 
-    /// Whether a link in a medium has a packet in service, or sends a burst with data.
-    fn is_bursting(&self, now: Time) -> bool {
-        let Some(granted) = &self.granted else { return false };
-        granted.in_service() > 0 || self.transmissions.last().is_some_and(|(_, end)| *end > now)
+    /// The number of packets in service in a medium.
+    fn in_medium(&self) -> usize {
+        let framed = self.framed.as_ref().map_or(0, |framed| framed.in_service());
+        self.granted.as_ref().map_or(0, |granted| granted.in_service()) + framed
     }
 
-    /// Whether the link is in a medium.
-    pub(super) fn is_in_medium(&self) -> bool {
+    /// Whether a link in a medium has a packet in service, or sends a burst or frame with data.
+    fn is_bursting(&self, now: Time) -> bool {
+        if self.granted.is_none() && self.framed.is_none() {
+            return false;
+        }
+        self.in_medium() > 0 || self.transmissions.last().is_some_and(|(_, end)| *end > now)
+    }
+
+    /// Whether the link is in a return link.
+    pub(super) fn is_granted(&self) -> bool {
         self.granted.is_some()
+    }
+
+    /// Whether the link is on a forward carrier.
+    pub(super) fn is_framed(&self) -> bool {
+        self.framed.is_some()
     }
 
     /// Notes the plan of its medium.
@@ -264,11 +286,15 @@ impl NaiveLink {
 
     /// The counts of a link in a medium.
     pub(super) fn grants(&self) -> Option<GrantCounts> {
-        self.granted.as_ref().map(|granted| granted.counts())
+        let framed = self.framed.as_ref().map(|framed| framed.counts());
+        framed.or_else(|| self.granted.as_ref().map(|granted| granted.counts()))
     }
 
     /// The cause of loss of the erased packet that has just arrived.
     pub(super) fn cause_of_erasure(&mut self) -> Cause {
+        if let Some(framed) = &mut self.framed {
+            return framed.take_cause();
+        }
         self.granted.as_mut().map_or(Cause::LinkLoss, |granted| granted.take_cause())
     }
 
@@ -296,12 +322,13 @@ impl NaiveLink {
 
     /// Returns the number of packets on the link or waiting for it.
     pub(super) fn len(&self) -> usize {
-        let granted = self.granted.as_ref().map_or(0, |granted| granted.in_service());
-        self.queue.len() + usize::from(self.in_service.is_some()) + granted + self.on_the_way.len()
+        self.queue.len() + usize::from(self.in_service.is_some()) + self.in_medium() + self.on_the_way.len()
     }
 
     pub(super) fn carried_packets(&self) -> u64 {
-        self.granted.as_ref().map_or(self.transmissions.len() as u64, |granted| granted.packets)
+        let framed = self.framed.as_ref().map(|framed| framed.packets);
+        let granted = self.granted.as_ref().map(|granted| granted.packets);
+        framed.or(granted).unwrap_or(self.transmissions.len() as u64)
     }
 
     pub(super) fn sample(&self, series: LinkSeries) -> Sample {
@@ -310,7 +337,8 @@ impl NaiveLink {
             LinkSeries::QueuePackets => Sample::Value(self.queue.len() as f64),
             LinkSeries::Carried => Sample::Bytes(self.carried_bytes),
             LinkSeries::Waveform | LinkSeries::Granted | LinkSeries::Requested | LinkSeries::Backlog => {
-                self.granted.as_ref().map_or(Sample::None, |granted| granted.sample(series))
+                let framed = self.framed.as_ref().map(|framed| framed.sample(series, self.queue.bytes()));
+                framed.or(self.granted.as_ref().map(|granted| granted.sample(series))).unwrap_or(Sample::None)
             }
         }
     }

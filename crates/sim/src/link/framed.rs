@@ -1,0 +1,328 @@
+//! Links on a forward carrier: the carrier takes their packets into its frames, instead of a rate.
+//!
+//! The carrier asks for the next packet when it fills a frame. This packet leaves the queue then, and waits at the head for
+//! its first frame. A packet arrives when the frame with its last part has ended, plus the delay of the link. The link
+//! does nothing between two frames, so its next visible effect is the head of its ring.
+
+use super::granted::{GrantCounts, ServedParts};
+use super::outages::Outages;
+use super::profile::Pieces;
+use super::queue::{AnyQueue, Discipline, Losses};
+use crate::dictionary::{Cause, LinkSeries};
+use crate::packet::Packet;
+use crate::record::{Histogram, Sample};
+use crate::spec::{Losses as LossRule, Tdm, Terminal};
+use bentpipe_access::{Frame, Loss, Part};
+use bentpipe_units::{Stream, Time};
+use std::collections::VecDeque;
+
+/// The additional state of a link on a forward carrier.
+#[derive(Clone, Debug)]
+pub(super) struct Framed {
+    channel: FrameChannel,
+    /// The next packet for the carrier, or the packet that has left in part.
+    head: Option<Head>,
+    /// Bytes of packets and of headers in frames.
+    carried: u64,
+    headers: u64,
+    /// Time from the arrival of a packet to the next frame with data of the link.
+    waits: Histogram,
+    /// Arrivals since the last frame with data of the link.
+    waiting: Vec<Time>,
+    /// Starts of the frames with data of the link, if it has a journal.
+    openings: Option<Vec<Time>>,
+    /// Number of the modulation and code at the last sample.
+    modcod: Option<u32>,
+    /// Causes of loss of the erased packets in the ring, in order.
+    causes: VecDeque<Cause>,
+}
+
+/// The fate of frames at the terminal.
+#[derive(Clone, Debug)]
+struct FrameChannel {
+    /// The signal when frames arrive, and when the terminal measures it.
+    signal: Pieces<f64>,
+    measured: Pieces<f64>,
+    rule: LossRule,
+    draws: Stream,
+    /// The last frame with data, and the time in all such frames.
+    last: Option<Frame>,
+    busy_ps: u64,
+}
+
+/// A packet at the head.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    packet: Packet,
+    /// Bytes that have not left.
+    rest: u32,
+    /// Start of its first frame, and its number among the packets of the link.
+    begun: Option<(Time, u64)>,
+    /// The first loss of a frame with a part of it.
+    lost: Option<Loss>,
+}
+
+impl Framed {
+    /// The state of a link of `name`. `is_traced`: it has a journal.
+    pub(super) fn of(terminal: &Terminal, tdm: &Tdm, (name, seed): (&str, u64), is_traced: bool) -> Self {
+        let channel = FrameChannel {
+            signal: Pieces::of(&terminal.es_n0),
+            measured: Pieces::of(&terminal.es_n0),
+            rule: tdm.losses,
+            draws: Stream::new(seed, &format!("link/{name}"), "frame"),
+            last: None,
+            busy_ps: 0,
+        };
+        Self {
+            channel,
+            head: None,
+            carried: 0,
+            headers: 0,
+            waits: Histogram::default(),
+            waiting: Vec::new(),
+            openings: is_traced.then(Vec::new),
+            modcod: None,
+            causes: VecDeque::new(),
+        }
+    }
+
+    /// Accepts a packet.
+    pub(super) fn accept(&mut self, link: &mut ServedParts<'_>, now: Time, packet: &Packet, losses: &mut Losses) {
+        link.counters.offered += 1;
+        if let Some(cause) = link.closed(now) {
+            return link.lose(now, *packet, cause, losses);
+        }
+        self.waiting.push(now);
+        let before = losses.len();
+        match &mut link.queue {
+            // The next packet for the carrier needs no room.
+            AnyQueue::DropTail(queue) if queue.len() == 0 && self.head.is_none() => {
+                let mut waiting = *packet;
+                waiting.at = now;
+                self.head = Some(Head::of(waiting, link));
+            }
+            queue => {
+                queue.enqueue(now, packet, losses);
+                link.count_dropped(now, &mut losses[before..]);
+            }
+        }
+        link.counters.backlog_bytes_max = link.counters.backlog_bytes_max.max(link.queue.bytes());
+    }
+
+    /// Whether the link is up at `now`. An outage may flush the packets that wait.
+    fn is_up(&mut self, link: &mut ServedParts<'_>, now: Time, losses: &mut Losses) -> bool {
+        let Some(outages) = &mut link.outages else { return true };
+        if outages.uptime(now).0 <= now {
+            return true;
+        }
+        if !outages.rests(now) && outages.flushes(now) {
+            let before = losses.len();
+            losses.extend(self.take_head().map(|packet| (packet, Cause::Outage)));
+            link.queue.flush(losses);
+            link.count_dropped(now, &mut losses[before..]);
+        }
+        false
+    }
+
+    /// Returns the bytes of the packet at the head.
+    fn next(&mut self, link: &mut ServedParts<'_>, now: Time, losses: &mut Losses) -> Option<u32> {
+        if self.head.is_none() {
+            let before = losses.len();
+            let next = link.queue.dequeue(now, losses);
+            link.count_dropped(now, &mut losses[before..]);
+            self.head = next.map(|packet| Head::of(packet, link));
+        }
+        self.head.map(|head| head.rest)
+    }
+
+    /// Begins to send the packet at the head, in a frame that starts at `start`.
+    fn take(&mut self, link: &mut ServedParts<'_>, start: Time) {
+        let Some(head) = &mut self.head else { return };
+        let size = head.packet.size();
+        head.begun = Some((start, link.counters.carried));
+        link.counters.carried += 1;
+        link.counters.carried_bytes += size;
+        link.waits.record_span(start.saturating_since(head.packet.at));
+    }
+
+    /// Puts a part of the packet at the head into frame number `number` of the carrier. Returns whether it is lost.
+    fn put(&mut self, link: &mut ServedParts<'_>, frame: &Frame, number: u64, part: Part) -> bool {
+        self.carried += u64::from(part.bytes);
+        self.headers += u64::from(part.header);
+        if self.channel.last != Some(*frame) {
+            self.channel.last = Some(*frame);
+            self.channel.busy_ps += (frame.ends - frame.starts).as_ps();
+            for came in self.waiting.drain(..) {
+                self.waits.record_span(frame.starts.saturating_since(came));
+            }
+            if let Some(openings) = &mut self.openings {
+                openings.push(frame.starts);
+            }
+        }
+        let lost = self.channel.fate(link, frame, number);
+        if let Some(head) = &mut self.head {
+            head.rest = head.rest.saturating_sub(part.bytes);
+            head.lost = head.lost.or(lost);
+        }
+        lost.is_some()
+    }
+
+    /// Puts the packet at the head into the ring: its last part leaves with a frame that ends at `sent`.
+    fn send(&mut self, link: &mut ServedParts<'_>, sent: Time) {
+        let Some(Head { packet, begun: Some((start, index)), lost, .. }) = self.head.take() else { return };
+        let wire = link.wire.size(packet.size());
+        let has_error = link.error.has_error(sent, index, wire);
+        let processing = link.processing.as_mut().map(|processing| processing.draw(index));
+        let arrival = sent + link.delay.at(sent) + link.delay.jitter_at(sent) + processing.unwrap_or_default();
+        let arrival = arrival.max(*link.last_arrival);
+        *link.last_arrival = arrival;
+        *link.free_at = (*link.free_at).max(sent);
+        let opened = self.opening_for(packet.at);
+        link.wire.note(packet, [opened, start, start, sent, arrival]);
+        let slot = link.ring.push(&packet);
+        slot.at = arrival;
+        slot.next += 1;
+        let is_cut = |outages: &Outages| {
+            matches!(lost, Some(Loss::Down(at)) if outages.is_away(at)) || outages.cuts(sent, arrival)
+        };
+        if link.outages.as_deref().is_some_and(is_cut) {
+            slot.cut_off();
+            return;
+        }
+        let cause = match lost {
+            Some(Loss::Down(_)) => return slot.truncate(),
+            Some(_) => Some(Cause::AcmOutage),
+            None => (has_error && link.errors_erase).then_some(Cause::LinkLoss),
+        };
+        if let Some(cause) = cause {
+            slot.erase();
+            self.causes.push_back(cause);
+        } else if has_error {
+            link.counters.corrupted += 1;
+            slot.corrupt();
+        }
+    }
+
+    /// The start of the first frame with data of the link from `arrived` on, if the link has a journal.
+    fn opening_for(&self, arrived: Time) -> Time {
+        let Some(openings) = &self.openings else { return arrived };
+        let next = openings.partition_point(|&opens| opens < arrived);
+        openings.get(next).copied().unwrap_or(arrived)
+    }
+
+    /// Takes the packet at the head, unless it has left in part.
+    pub(super) fn take_head(&mut self) -> Option<Packet> {
+        self.head.take_if(|head| head.begun.is_none()).map(|head| head.packet)
+    }
+
+    /// Packets in service without an arrival.
+    pub(super) fn in_service(&self) -> usize {
+        usize::from(self.head.is_some())
+    }
+
+    /// Time in frames with data, up to `now`.
+    pub(super) fn busy_ps(&self, now: Time) -> u64 {
+        let after = self.channel.last.map_or(0, |last| last.ends.saturating_since(last.starts.max(now)).as_ps());
+        self.channel.busy_ps - after
+    }
+
+    /// Takes the cause of loss of the first erased packet in the ring.
+    pub(super) fn take_cause(&mut self) -> Cause {
+        self.causes.pop_front().unwrap_or(Cause::LinkLoss)
+    }
+
+    /// Counts so far.
+    pub(super) fn counts(&self) -> GrantCounts {
+        let used = self.carried + self.headers;
+        let Self { carried, headers, waits, .. } = self;
+        GrantCounts { granted: used, used, carried: *carried, headers: *headers, waits: waits.clone() }
+    }
+
+    /// A series of a link on a carrier. `queued`: bytes in the queue.
+    pub(super) fn sample(&self, series: LinkSeries, queued: u64) -> Sample {
+        match series {
+            LinkSeries::Waveform => self.modcod.map_or(Sample::None, |number| Sample::Value(number.into())),
+            LinkSeries::Granted => Sample::Bytes(self.carried + self.headers),
+            LinkSeries::Backlog => {
+                let head = self.head.map_or(0, |head| head.rest);
+                Sample::Value((queued + u64::from(head)) as f64)
+            }
+            LinkSeries::Requested | LinkSeries::QueueBytes | LinkSeries::QueuePackets | LinkSeries::Carried => {
+                Sample::None
+            }
+        }
+    }
+}
+
+impl Head {
+    fn of(packet: Packet, link: &ServedParts<'_>) -> Self {
+        let rest = u32::try_from(link.wire.size(packet.size())).unwrap_or(u32::MAX);
+        Self { packet, rest, begun: None, lost: None }
+    }
+}
+
+impl FrameChannel {
+    /// The loss of a frame at the terminal. Its signal counts when the frame has arrived.
+    fn fate(&mut self, link: &mut ServedParts<'_>, frame: &Frame, number: u64) -> Option<Loss> {
+        if let Some(outages) = &mut link.outages {
+            let (up, down) = outages.uptime(frame.starts);
+            if up > frame.starts || down < frame.ends {
+                return Some(Loss::Down(if up > frame.starts { frame.starts } else { down }));
+            }
+        }
+        self.signal.seek(frame.ends + link.delay.at(frame.ends));
+        let probability = self.rule.probability(self.signal.value() - frame.modcod.threshold_db());
+        (probability > 0.0 && self.draws.uniform(number) < probability).then_some(Loss::Outage)
+    }
+}
+
+/// A link as its carrier uses it.
+#[derive(Debug)]
+pub(crate) struct OnCarrier<'a> {
+    pub(super) framed: &'a mut Framed,
+    pub(super) link: ServedParts<'a>,
+}
+
+impl OnCarrier<'_> {
+    /// Whether the link is up at `now`. An outage may flush the packets that wait.
+    pub(crate) fn is_up(&mut self, now: Time, losses: &mut Losses) -> bool {
+        self.framed.is_up(&mut self.link, now, losses)
+    }
+
+    /// Whether a packet waits for the carrier.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.framed.head.is_some() || self.link.queue.len() > 0
+    }
+
+    /// Returns the bytes of the packet that leaves next.
+    pub(crate) fn next(&mut self, now: Time, losses: &mut Losses) -> Option<u32> {
+        self.framed.next(&mut self.link, now, losses)
+    }
+
+    /// Begins to send this packet, in a frame that starts at `start`.
+    pub(crate) fn take(&mut self, start: Time) {
+        self.framed.take(&mut self.link, start);
+    }
+
+    /// Puts a part of this packet into frame number `number` of the carrier. Returns whether the terminal loses it.
+    pub(crate) fn put(&mut self, frame: &Frame, number: u64, part: Part) -> bool {
+        self.framed.put(&mut self.link, frame, number, part)
+    }
+
+    /// Sends this packet with the frame that ends at `sent`.
+    pub(crate) fn send(&mut self, sent: Time) {
+        self.framed.send(&mut self.link, sent);
+    }
+
+    /// The signal that the terminal measures at `at`. Measurements come in order of time.
+    pub(crate) fn measure(&mut self, at: Time) -> f64 {
+        let measured = &mut self.framed.channel.measured;
+        measured.seek(at);
+        measured.value()
+    }
+
+    /// Notes the number of the modulation and code in use, for samples.
+    pub(crate) fn note_modcod(&mut self, number: Option<u32>) {
+        self.framed.modcod = number;
+    }
+}

@@ -1,0 +1,309 @@
+//! Forward carriers of a run. A carrier wakes up when it can fill a frame, takes packets from the queues of its links, and
+//! sleeps while nothing waits.
+
+use super::results::{FramesSent, MediumGrants};
+use crate::dictionary::Cause;
+use crate::ids::{LinkId, MediumId, NodeId};
+use crate::link::{DelayCursor, LazyLink, Losses, OnCarrier};
+use crate::packet::Packet;
+use crate::spec::{MediumKind, Scenario, Tdm};
+use bentpipe_access::{Frame, Heard, Measurements, Part, Queues, TdmMedium, MODCODS};
+use bentpipe_units::{Duration, Time};
+use std::collections::BTreeMap;
+
+/// A carrier with its links.
+#[derive(Clone, Debug)]
+pub(super) struct Carrier {
+    medium: TdmMedium,
+    /// Links, by terminal: rising.
+    links: Vec<LinkId>,
+    reports: Reports,
+    /// End of the last frame.
+    free_at: Time,
+    /// The next time to fill a frame.
+    wake: Time,
+    /// Links that sent packets with the last frame.
+    pub(super) sent: Vec<LinkId>,
+    /// Losses of queues while the last frame was filled.
+    pub(super) lost: Vec<(LinkId, Packet, Cause)>,
+}
+
+/// Reports of the signal on their way back.
+#[derive(Clone, Debug)]
+struct Reports {
+    measurements: Measurements,
+    /// Ways back, by terminal. Empty with a constant modulation and code.
+    ways: Vec<WayBack>,
+    /// Measurements of all terminals so far, over links with a rate.
+    measured: u64,
+}
+
+/// The way of reports to the node that sends.
+#[derive(Clone, Debug)]
+struct WayBack {
+    delay: DelayCursor,
+    /// In a return link: the time between arrival and use, and the number of the next measurement to report.
+    in_bursts: Option<(Duration, u64)>,
+}
+
+/// A terminal of a forward carrier.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OnForward {
+    pub(crate) link: LinkId,
+    pub(crate) weight: u32,
+    /// Signal at the start.
+    pub(crate) es_n0_db: f64,
+    /// Its link back, and the control delay if that is in a return link.
+    pub(crate) back: Option<(LinkId, Option<Duration>)>,
+}
+
+/// Returns the link in the opposite direction of each link. Of several, the one with the same name.
+pub(crate) fn opposites(scenario: &Scenario) -> Vec<Option<LinkId>> {
+    let mut between: BTreeMap<(NodeId, NodeId), Vec<LinkId>> = BTreeMap::new();
+    for (id, link) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
+        between.entry((link.from, link.to)).or_default().push(id);
+    }
+    let entry = |name: &str| name.rsplit_once('.').map_or(name.to_owned(), |(entry, _)| entry.to_owned());
+    let opposite = |link: &crate::spec::Link| {
+        let back = between.get(&(link.to, link.from))?;
+        let of_entry = back.iter().find(|&&id| entry(&scenario.links[id].name) == entry(&link.name));
+        of_entry.or(back.first()).copied()
+    };
+    scenario.links.iter().map(opposite).collect()
+}
+
+/// Returns the terminals of a forward carrier, in the order of their links.
+pub(crate) fn on_forward(scenario: &Scenario, id: MediumId) -> Vec<OnForward> {
+    let opposites = opposites(scenario);
+    let terminal = |link: LinkId| {
+        let of = scenario.links[link].terminal.as_ref().filter(|of| of.medium == id)?;
+        let back = opposites[link];
+        let back_terminal = back.and_then(|back| scenario.links[back].terminal.as_ref());
+        let return_link = back_terminal.and_then(|of| match &scenario.media[of.medium].kind {
+            MediumKind::MfTdma(keys) => Some((of.access.weight, keys.control_delay)),
+            MediumKind::Tdm(_) => None,
+        });
+        Some(OnForward {
+            link,
+            weight: return_link.map_or(1, |(weight, _)| weight),
+            es_n0_db: of.es_n0.values().next().unwrap_or(f64::NEG_INFINITY),
+            back: back.map(|back| (back, return_link.map(|(_, delay)| delay))),
+        })
+    };
+    LinkId::all(scenario.links.len()).filter_map(terminal).collect()
+}
+
+impl Carrier {
+    pub(super) fn new(scenario: &Scenario, id: MediumId, tdm: &Tdm, seed: u64) -> Self {
+        let terminals = on_forward(scenario, id);
+        let end = Time::ZERO + scenario.duration;
+        let way = |terminal: &OnForward| {
+            // Without a link back, a report takes the time of a packet.
+            let (link, control) = terminal.back.unwrap_or((terminal.link, None));
+            let delay = DelayCursor::new(&scenario.links[link], seed, end);
+            WayBack { delay, in_bursts: control.map(|delay| (delay, 0)) }
+        };
+        let ways = if tdm.modcod.is_some() { Vec::new() } else { terminals.iter().map(way).collect() };
+        let measurements = Measurements { every: tdm.acm.every, terminals: terminals.len() as u64 };
+        Self {
+            medium: TdmMedium::new(&tdm.parameters(), terminals.iter().map(|of| (of.weight, of.es_n0_db))),
+            links: terminals.into_iter().map(|of| of.link).collect(),
+            reports: Reports { measurements, ways, measured: 0 },
+            free_at: Time::ZERO,
+            wake: Time::NEVER,
+            sent: Vec::new(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// The next time to fill a frame.
+    pub(super) fn next_wakeup(&self) -> Time {
+        self.wake
+    }
+
+    /// The terminal of a link.
+    pub(super) fn terminal(&self, link: LinkId) -> Option<usize> {
+        self.links.binary_search(&link).ok()
+    }
+
+    /// Notes that packets wait for the carrier on a link.
+    pub(super) fn arrived(&mut self, now: Time, link: LinkId) {
+        if let Some(terminal) = self.terminal(link) {
+            self.medium.arrived(terminal);
+            self.wake = self.wake.min(self.free_at.max(now));
+        }
+    }
+
+    /// Announces a plan of a return link to these terminals.
+    pub(super) fn announce(
+        &mut self,
+        now: Time,
+        bytes: u64,
+        terminals: impl Iterator<Item = u32>,
+        links: &mut [LazyLink],
+    ) {
+        self.measure_until(now, links);
+        self.medium.announce(now, bytes, terminals);
+        if self.medium.has_plans() {
+            self.wake = self.wake.min(self.free_at.max(now));
+        }
+    }
+
+    /// Notes the report of a terminal that the controller of a return link hears.
+    pub(super) fn hear(&mut self, now: Time, terminal: usize, heard: Heard, links: &mut [LazyLink]) {
+        let Self { reports: Reports { measurements, ways, .. }, .. } = self;
+        let Some(WayBack { delay, in_bursts: Some((control, next)) }) = ways.get_mut(terminal) else { return };
+        let last = measurements.last(terminal as u64, heard.begin);
+        let is_new = last.is_some_and(|(number, _)| number >= *next);
+        let at = match (heard.has_request, last.filter(|_| is_new)) {
+            (true, _) => heard.begin,
+            (false, Some((_, at))) => at,
+            (false, None) => return,
+        };
+        *next = last.map_or(*next, |(number, _)| number + 1);
+        let from = heard.end + delay.at(heard.end) + *control;
+        self.report(now, terminal, (at, from), links);
+        if self.medium.waiting_terminals().any(|waiting| waiting == terminal) {
+            self.wake = self.wake.min(self.free_at.max(from));
+        }
+    }
+
+    /// Reports the signal at `at`, for use from `from` on.
+    fn report(&mut self, now: Time, terminal: usize, (at, from): (Time, Time), links: &mut [LazyLink]) {
+        let Some(mut link) = links[self.links[terminal]].on_carrier() else { return };
+        self.medium.report(terminal, now, from, link.measure(at));
+    }
+
+    /// Sends the reports of all measurements up to `now` that take links with a rate.
+    fn measure_until(&mut self, now: Time, links: &mut [LazyLink]) {
+        if self.reports.ways.iter().all(|way| way.in_bursts.is_some()) {
+            return;
+        }
+        let terminals = self.links.len() as u64;
+        loop {
+            let (terminal, number) = (self.reports.measured % terminals, self.reports.measured / terminals);
+            let at = self.reports.measurements.instant(terminal, number);
+            if at > now {
+                return;
+            }
+            self.reports.measured += 1;
+            let way = &mut self.reports.ways[terminal as usize];
+            if way.in_bursts.is_none() {
+                let from = at + way.delay.at(at);
+                self.report(at, terminal as usize, (at, from), links);
+            }
+        }
+    }
+
+    /// Fills the frame that starts now, if any.
+    pub(super) fn fill(&mut self, now: Time, links: &mut [LazyLink]) {
+        self.measure_until(now, links);
+        let Self { medium, links: of, sent, lost, .. } = self;
+        let number = medium.counters().frames;
+        let mut waiting = Waiting { links, of, now, number, sent, lost, losses: Losses::new() };
+        match self.medium.next_frame(now, &mut waiting) {
+            Some(frame) => {
+                self.free_at = frame.ends;
+                self.wake = if self.medium.is_waiting() { frame.ends } else { Time::NEVER };
+            }
+            None => self.wake = self.reachable_at(now, links),
+        }
+    }
+
+    /// The first instant after `now` when a terminal with packets may be reached, as far as known.
+    fn reachable_at(&mut self, now: Time, links: &mut [LazyLink]) -> Time {
+        let mut first = Time::NEVER;
+        let waiting: Vec<usize> = self.medium.waiting_terminals().collect();
+        for terminal in waiting {
+            let at = match self.medium.choice(terminal, now) {
+                Some(_) => links[self.links[terminal]].up_at(now),
+                None => self.medium.next_report(terminal).unwrap_or_else(|| self.next_measured(terminal)),
+            };
+            first = first.min(at);
+        }
+        first
+    }
+
+    /// The start of the use of the next measurement of a terminal, over a link with a rate.
+    fn next_measured(&mut self, terminal: usize) -> Time {
+        let Reports { measurements, ways, measured } = &mut self.reports;
+        let Some(WayBack { delay, in_bursts: None }) = ways.get_mut(terminal) else { return Time::NEVER };
+        let number = measured.saturating_sub(terminal as u64).div_ceil(self.links.len() as u64);
+        let at = measurements.instant(terminal as u64, number);
+        at + delay.at(at)
+    }
+
+    /// Notes the modulation and code of each terminal for samples.
+    pub(super) fn note_modcods(&mut self, now: Time, links: &mut [LazyLink]) {
+        self.measure_until(now, links);
+        for terminal in 0..self.links.len() {
+            let number = self.medium.choice(terminal, now).map(bentpipe_access::Modcod::id);
+            if let Some(mut link) = links[self.links[terminal]].on_carrier() {
+                link.note_modcod(number);
+            }
+        }
+    }
+
+    /// Returns its frames and the parts of its links, among all links.
+    pub(super) fn grants(&self, links: &[LazyLink]) -> MediumGrants {
+        let of = |&link: &LinkId| Some((link, links[link].grants()?));
+        let by_modcod = MODCODS.iter().zip(self.medium.frames_by_modcod()).map(|(row, &frames)| (row.0, frames));
+        let frames = FramesSent { counters: self.medium.counters(), by_modcod: by_modcod.collect() };
+        MediumGrants { frames: Some(frames), ..MediumGrants::of(self.links.iter().filter_map(of).collect()) }
+    }
+}
+
+/// The queues of the links, for a frame.
+struct Waiting<'a> {
+    links: &'a mut [LazyLink],
+    of: &'a [LinkId],
+    now: Time,
+    /// Number of the frame.
+    number: u64,
+    sent: &'a mut Vec<LinkId>,
+    lost: &'a mut Vec<(LinkId, Packet, Cause)>,
+    losses: Losses,
+}
+
+impl Waiting<'_> {
+    fn link(&mut self, terminal: usize) -> Option<OnCarrier<'_>> {
+        self.links[self.of[terminal]].on_carrier()
+    }
+
+    /// Asks a link whose queue may lose packets.
+    fn ask<T>(&mut self, terminal: usize, ask: impl FnOnce(&mut OnCarrier<'_>, &mut Losses) -> T) -> Option<T> {
+        let id = self.of[terminal];
+        let answer = ask(&mut self.links[id].on_carrier()?, &mut self.losses);
+        self.lost.extend(self.losses.drain(..).map(|(packet, cause)| (id, packet, cause)));
+        Some(answer)
+    }
+}
+
+impl Queues for Waiting<'_> {
+    fn is_up(&mut self, terminal: usize, now: Time) -> bool {
+        self.ask(terminal, |link, losses| link.is_up(now, losses)) == Some(true)
+    }
+
+    fn next(&mut self, terminal: usize, now: Time) -> Option<u32> {
+        self.ask(terminal, |link, losses| link.next(now, losses)).flatten()
+    }
+
+    fn take(&mut self, terminal: usize) {
+        let now = self.now;
+        if let Some(mut link) = self.link(terminal) {
+            link.take(now);
+        }
+    }
+
+    fn put(&mut self, terminal: usize, frame: &Frame, part: Part) -> bool {
+        let number = self.number;
+        self.link(terminal).is_some_and(|mut link| link.put(frame, number, part))
+    }
+
+    fn sent(&mut self, terminal: usize, at: Time, _is_lost: bool) {
+        if let Some(mut link) = self.link(terminal) {
+            link.send(at);
+        }
+        self.sent.push(self.of[terminal]);
+    }
+}
