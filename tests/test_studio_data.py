@@ -18,7 +18,8 @@ from bentpipe import formatting
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.studio import assets, thinning
-from bentpipe.studio.data import SERIES, RunData
+from bentpipe.studio.data import RunData
+from bentpipe.studio.series import VIEW
 
 PATH = Path(__file__).parent / "studio.toml"
 FOLDER = Path(assets.__file__).parent
@@ -26,7 +27,7 @@ FOLDER = Path(assets.__file__).parent
 
 @pytest.fixture(scope="module")
 def result():
-    return bp.run(PATH, series=SERIES)
+    return bp.run(PATH, series=VIEW)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,7 @@ def test_packets_of_a_span_are_those_of_the_events(result, data):
 
 
 def test_sack_blocks_are_above_the_ack_and_below_what_was_sent():
-    data = RunData(bp.run(bp.load(PATH, {"tcp.like": "linux-6"}), series=SERIES))
+    data = RunData(bp.run(bp.load(PATH, {"tcp.like": "linux-6"}), series=VIEW))
     found = data.packets("second", 2.0, 8.0)
     assert found["sacked"]
     for time_s, first, end in found["sacked"]:
@@ -242,7 +243,7 @@ def test_rates_and_delays_that_change_are_series():
         "link.sat.rate": {"points": [["0 s", "2 Mbit/s"], ["1 s", "1 Mbit/s"]], "every": "4 s"},
         "link.sat.delay": {"points": [["0 s", "50 ms"], ["6 s", "80 ms"]], "interpolate": "linear"},
     }
-    data = RunData(bp.run(bp.load(PATH, changing), series=SERIES))
+    data = RunData(bp.run(bp.load(PATH, changing), series=VIEW))
     assert {"link_rate_bps", "link_delay_s"} <= {each["name"] for each in data.meta()["series"]}
     times, rates = unpacked(data.series("link_rate_bps", "sat.forward"))
     assert times.tolist() == [0, 1, 4, 5, 8, 9, 12]
@@ -274,4 +275,46 @@ def test_flows_with_a_round_trip_come_first():
         "link": {"l": {**ends, "rate": "1 Mbit/s", "delay": "1 ms"}},
         "flow": {"a": {**ends, "app": call}, "b": ends},
     }
-    assert RunData(bp.run(content, series=SERIES)).meta()["flows"] == ["b", "a"]
+    assert RunData(bp.run(content, series=VIEW)).meta()["flows"] == ["b", "a"]
+
+
+def test_links_in_a_medium_show_grants_and_names_of_modcods(tmp_path):
+    path = tmp_path / "asks.toml"
+    path.write_text(ASKS)
+    data = RunData(bp.run(bp.load(path)))
+    meta = data.meta()
+    assert meta["terminals"] == ["user.reverse"]
+    found = {each["name"]: each for each in meta["series"]}
+    assert {"granted_bps", "requested_bps"} <= found.keys()
+    assert found["modcod"]["names"] == {"7": "QPSK 5/6"}
+    assert data.rows("granted_bps", "user.reverse") > 0
+    assert data.at(4.0)["modcod"] == {"user.reverse": 7.0}
+
+
+def test_a_network_without_a_medium_records_no_grants(result):
+    data = RunData(result)
+    assert data.meta()["terminals"] == []
+    assert not {"granted_bps", "modcod"} & {each["name"] for each in data.described}
+
+
+ASKS = """
+duration = "5 s"
+[medium.up]
+kind = "mf-tdma"
+symbol_rate = "1 Mbaud"
+carriers = 2
+controller = "gateway"
+random = { carriers = 1 }
+[link.user]
+from = "gateway"
+to = "terminal"
+delay = "250 ms"
+forward.rate = "10 Mbit/s"
+[link.user.reverse]
+medium = "up"
+es_n0 = "9 dB"
+access = { volume_based = true }
+[flow.down]
+from = "gateway"
+to = "terminal"
+"""

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
-from bentpipe.studio.data import SERIES, RunData
+from bentpipe.studio.data import RunData
+from bentpipe.studio.series import VIEW
 from bentpipe.studio.share import single
 
 TITLE = "</script><script>document.title = 'broken'</script> & <b>two</b> flows"
@@ -19,12 +20,12 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture(scope="module")
 def result():
-    return bp.run(bp.load(PATH, {"title": TITLE}), series=SERIES)
+    return bp.run(bp.load(PATH, {"title": TITLE}), series=VIEW)
 
 
 @pytest.fixture(scope="module")
 def file(result, tmp_path_factory):
-    pinned = bp.run(bp.load(PATH, {"tcp.cc": "cubic"}), series=SERIES)
+    pinned = bp.run(bp.load(PATH, {"tcp.cc": "cubic"}), series=VIEW)
     place = tmp_path_factory.mktemp("studio") / "shared.html"
     place.write_text(single(RunData(result), RunData(pinned)), encoding="utf-8")
     return place

@@ -59,7 +59,7 @@ def drawn(result: RunResult) -> list[str]:
 def panels_of(scenario: Scenario) -> list[str]:
     """Return the series that a figure of the scenario needs: those of grants only if it has a medium."""
     # The queue is the backlog, without the rest of a packet in service.
-    return [*PANELS, *(("granted_bps", "requested_bps") if scenario.to_dict().get("medium") else ())]
+    return [*PANELS, *(("granted_bps", "requested_bps") if scenario.has_media else ())]
 
 
 def _run_figure(result: RunResult, names: list[str]) -> Figure:

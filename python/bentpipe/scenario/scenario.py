@@ -414,6 +414,11 @@ class Scenario:
         return tuple(self._core.warnings())
 
     @property
+    def has_media(self) -> bool:
+        """Whether links share a medium."""
+        return bool(self.to_dict().get("medium"))
+
+    @property
     def has_sky(self) -> bool:
         """Whether it has `[sky]`, which makes its links. A resolved scenario has the links instead."""
         return self._core.has_sky

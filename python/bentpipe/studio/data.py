@@ -18,7 +18,7 @@ from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.why.sentences import Teller
-from bentpipe.studio import profiles, thinning
+from bentpipe.studio import profiles, series, thinning
 from bentpipe.studio.packets import Packets
 
 if TYPE_CHECKING:
@@ -28,18 +28,6 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-SERIES = (
-    "goodput_bps",
-    "cwnd_bytes",
-    "ssthresh_bytes",
-    "srtt_s",
-    "queue_bytes",
-    "carried_bps",
-    "limited_by",
-    "losses",
-    "decisions",
-)
-"""Series that the view needs. A run without one of them is run again."""
 MARKS = ("handover", "outage", "change", "loss", "timeout", "reduction", "no-reduction", "ecn-reduction", "undo")
 """Kinds of happenings that the strip marks."""
 FLOWS_MOST = 32
@@ -80,7 +68,7 @@ class RunData:
                 self.own = json.loads((folder / OWN).read_text(encoding="utf-8"))
             run = RunResult.load(folder)
         # Not `in run.recorded`, which reads the whole series.
-        missing = [each for each in SERIES if each not in set(run.recorded)]
+        missing = [each for each in series.of_view(run.scenario) if each not in set(run.recorded)]
         self.result = run.again(series=missing) if missing else run
 
     @cached_property
@@ -102,6 +90,8 @@ class RunData:
     @cached_property
     def described(self) -> list[dict[str, Any]]:
         """Name, entity, unit, meaning and style of each series that there is."""
+        # Numbers of MODCODs have names.
+        names = {str(row["waveform"]): row["modcod"] for row in self.result.modcods.iter_rows(named=True)}
         found = [
             {
                 "name": each["name"],
@@ -109,6 +99,7 @@ class RunData:
                 "unit": each["unit"],
                 "meaning": each["meaning"],
                 "style": "rate" if each["sampled"] and each["unit"] == "bit/s" else "level",
+                **({"names": names} if each["name"] == "modcod" else {}),
             }
             for each in dictionary()["series"]
             if each["name"] in self.result.recorded
@@ -144,6 +135,7 @@ class RunData:
             "links": scenario.link_names,
             "rtt_s": trips,
             "busiest": self.busy_links[0] if self.busy_links else None,
+            "terminals": self.waiting_links,
             "series": self.described,
             "happenings": happenings,
             "statements": result.statements,
@@ -240,6 +232,12 @@ class RunData:
         )
         means = dict(queues.iter_rows())
         return sorted(self.result.scenario.link_names, key=lambda link: -(means.get(link) or 0.0))
+
+    @cached_property
+    def waiting_links(self) -> list[str]:
+        """Links in a medium, those with the longest waits for grants first."""
+        waits = self.result.terminals.sort("grant_wait_mean_s", descending=True, nulls_last=True, maintain_order=True)
+        return waits["link"].to_list()
 
     def _command(self) -> str | None:
         if "command" in self.own:

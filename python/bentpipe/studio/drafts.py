@@ -50,6 +50,7 @@ class DraftData:
             "links": scenario.link_names,
             "rtt_s": {},
             "busiest": None,
+            "terminals": [],
             "series": [],
             "happenings": [],
             "statements": [],

@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 
     Answer = Callable[..., None]
 
-SERIES = (
-    *("goodput_bps", "cwnd_bytes", "ssthresh_bytes", "srtt_s", "rto_s", "flight_size_bytes", "limited_by"),
-    *("queue_bytes", "carried_bps", "losses", "decisions"),
-)
-"""Series that the plots, *why* and the division of time need. `events` has a row per packet: recorded on demand."""
 PROGRESS_EVERY_S = 0.1
 PARTIAL_EVERY_S = 0.4
 PARTIAL_SHARE = 0.2
@@ -146,11 +141,12 @@ def run(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     """Run a scenario, and save the result. A run that was stopped is saved up to then."""
     from bentpipe.errors import Interrupted
     from bentpipe.experiment.single.run import run as run_
+    from bentpipe.studio import series
     from bentpipe.studio.folders import write_about
 
     scenario = scenario_of(request)
     try:
-        result = run_(scenario, series=SERIES, progress=Reporter(answer))
+        result = run_(scenario, series=series.of_run(scenario), progress=Reporter(answer))
     except Interrupted as interrupt:
         answer(is_saving=True)
         result = interrupt.result

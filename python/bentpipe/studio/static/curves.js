@@ -23,6 +23,11 @@
     return index > 0 ? values[index - 1] : null;
   }
 
+  // A value in words: the name of a number, or the quantity with its unit.
+  function said(curve, value) {
+    return curve.names?.[value] ?? studio.format.quantity(value, curve.unit);
+  }
+
   // Points for drawing: the last level goes on to the end of the visible part.
   function drawn(curve, to) {
     const { times, values } = curve.points;
@@ -41,5 +46,5 @@
     return { label: name.split(":")[1].replaceAll("-", " "), colour: studio.palette.CAUSES[index % studio.palette.CAUSES.length] };
   }
 
-  studio.curves = { cause, make, value, drawn };
+  studio.curves = { cause, make, said, value, drawn };
 })();

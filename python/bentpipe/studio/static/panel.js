@@ -153,7 +153,7 @@
         const isKnown = Boolean(known && known[curve.name]);
         curve.shown = isKnown ? known[curve.name][curve.of] ?? null : studio.curves.value(curve, studio.time.t);
         const isAbout = !isKnown && curve.shown !== null && curve.points.isThinned;
-        exact.textContent = (isAbout ? "≈ " : "") + studio.format.quantity(curve.shown, curve.unit);
+        exact.textContent = (isAbout ? "≈ " : "") + studio.curves.said(curve, curve.shown);
       }
     }
 
@@ -162,7 +162,7 @@
       const t = left >= 0 ? this.plot.posToVal(left, "x") : null;
       for (const { curve, under } of this.labels) {
         const value = t === null || curve.style === "event" ? null : studio.curves.value(curve, t);
-        under.textContent = value === null ? "" : studio.format.quantity(value, curve.unit);
+        under.textContent = value === null ? "" : studio.curves.said(curve, value);
       }
     }
 
@@ -260,13 +260,13 @@
 
   function rangeOf(curve) {
     const [least, most] = extent([curve]);
-    return most < least ? `${curve.label} no values` : `${curve.label} ${studio.format.quantity(least, curve.unit)} to ${studio.format.quantity(most, curve.unit)}`;
+    return most < least ? `${curve.label} no values` : `${curve.label} ${studio.curves.said(curve, least)} to ${studio.curves.said(curve, most)}`;
   }
 
   function rowsOf(curves) {
     const { from, to } = studio.time;
     const times = Array.from({ length: ROWS + 1 }, (_, index) => from + ((to - from) * index) / ROWS);
-    const cells = (t) => curves.map((curve) => studio.format.quantity(studio.curves.value(curve, t), curve.unit));
+    const cells = (t) => curves.map((curve) => studio.curves.said(curve, studio.curves.value(curve, t)));
     return [["time", ...curves.map((curve) => curve.label)], times.map((t) => [studio.format.instant(t, to - from), ...cells(t)])];
   }
 

@@ -13,9 +13,11 @@
     { id: "srtt", title: "Round trip (SRTT)", names: ["srtt_s"] },
     { id: "queue", title: "Queue", fromZero: true, names: ["queue_bytes"] },
     { id: "rate", title: "Rate of the link", fromZero: true, names: ["link_rate_bps"] }, // Only where it changes: rain, passes.
+    { id: "grants", title: "Grants", fromZero: true, names: ["granted_bps", "requested_bps"] }, // Of links in a medium.
+    { id: "modcod", title: "MODCOD", names: ["modcod"] },
     { id: "losses", title: "Losses", fromZero: true, names: [] },
   ];
-  const ASIDE = ["ssthresh_bytes"]; // Dashed, and without a say in the range of the axis.
+  const ASIDE = { ssthresh_bytes: "ssthresh", requested_bps: "requested" }; // Dashed, and without a say in the range of the axis.
 
   let host = null;
   let meta = null;
@@ -62,7 +64,7 @@
     flows = known.length ? known : meta.flows.slice(0, Math.min(4, CURVES_MOST));
     if (!flows.includes(first)) flows[0] = first;
     links = links.filter((link) => meta.links.includes(link));
-    if (!links.length && meta.busiest) links = [meta.busiest];
+    if (!links.length) links = [...new Set([meta.busiest, meta.terminals?.[0]])].filter(Boolean);
     studio.time.set({ duration: meta.duration_s, flow: first });
     lossesAreOf = first;
     pickers();
@@ -124,10 +126,13 @@
       const described = meta.series.find((each) => each.name === name);
       if (!described) return [];
       if (described.style === "event") return lossesOf(described);
-      return (described.of === "flow" ? flows : links).map((of, index) => {
-        const isAside = ASIDE.includes(name);
+      // Links outside a medium have no grants.
+      const known = ["grants", "modcod"].includes(about.id) ? links.filter((link) => (meta.terminals ?? []).includes(link)) : links;
+      return (described.of === "flow" ? flows : known).map((of) => {
+        const index = (described.of === "flow" ? flows : links).indexOf(of);
+        const isAside = name in ASIDE;
         const colour = (described.of === "flow" ? palette.CURVES : palette.LINKS)[index % CURVES_MOST];
-        const label = isAside ? "ssthresh" : of;
+        const label = isAside ? ASIDE[name] : of;
         const curve = studio.curves.make(described, of, { colour, label, isAside, dash: isAside ? [6, 4] : palette.DASHES[index % CURVES_MOST] });
         const isThere = pinned && pinned[described.of === "flow" ? "flows" : "links"].includes(of) && pinned.series.some((each) => each.name === name);
         if (isThere && !isAside) curve.behind = [studio.curves.make(described, of, { isBehind: true })];

@@ -1,0 +1,28 @@
+"""Series that the studio records and shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bentpipe.scenario.scenario import Scenario
+
+VIEW = (
+    *("goodput_bps", "cwnd_bytes", "ssthresh_bytes", "srtt_s", "limited_by"),
+    *("queue_bytes", "carried_bps", "losses", "decisions"),
+)
+"""Series that the view of any run needs. `events` has a row per packet: recorded on demand."""
+GRANTS = ("granted_bps", "requested_bps", "modcod")
+"""Series that it shows of links in a medium."""
+TIMES = ("rto_s", "flight_size_bytes")
+"""Series that *why* and the division of time need besides."""
+
+
+def of_view(scenario: Scenario) -> tuple[str, ...]:
+    """Return the series that the view of a run needs."""
+    return (*VIEW, *GRANTS) if scenario.has_media else VIEW
+
+
+def of_run(scenario: Scenario) -> tuple[str, ...]:
+    """Return the series that a run in the studio records."""
+    return (*of_view(scenario), *TIMES)
