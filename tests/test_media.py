@@ -124,3 +124,25 @@ def test_reports_and_terminals_show_the_waits_for_grants(scenario, tmp_path):
     assert str(grants.title).strip() == "Grants"
     plain = bp.run("geo", sets={"duration": "1 s"})
     assert "Links in a medium" not in plain.report(tmp_path / "plain").page.read_text()
+
+
+def test_figures_name_the_modcods_of_a_fading_link(scenario):
+    points = [["0 s", "9 dB"], ["10 s", "3 dB"], ["20 s", "9 dB"]]
+    fading = scenario.replace("link.user.reverse.es_n0", {"points": points})
+    axes = bp.run(fading).plot().axes[-1]
+    assert axes.get_ylabel() == "MODCOD"
+    assert {"QPSK 1/3", "QPSK 5/6"} <= {text.get_text() for text in axes.get_yticklabels()}
+    assert "MODCOD" not in [axes.get_ylabel() for axes in bp.run(scenario).plot().axes]
+
+
+def test_comparisons_have_the_capacity_that_is_not_used(scenario):
+    cases = {"asks": {}, "free": {"medium.up.free": "all"}}
+    found = bp.compare(scenario, cases=cases, metric="unused,grant_wait_mean", replications=2)
+    shares = []
+    for seed in found.runs["seed"].unique():
+        medium = bp.run(scenario.with_sets(cases["free"]).with_seed(seed)).media.row(0, named=True)
+        shares.append(100 * medium["unused_bytes"] / medium["granted_bytes"])
+    assert found.estimate("free", "unused").value == pytest.approx(sum(shares) / 2, abs=1e-6)
+    assert min(shares) > 90
+    waits = [found.estimate(case, "grant_wait_mean").value for case in cases]
+    assert waits[0] > 0.5 > 0.03 > waits[1]

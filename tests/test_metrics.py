@@ -36,7 +36,7 @@ def cli(*args):
 # Names
 
 
-@pytest.mark.parametrize("table", ["flows", "links", "completions", "datagrams", "summary"])
+@pytest.mark.parametrize("table", ["flows", "links", "terminals", "completions", "datagrams", "summary"])
 def test_every_numeric_column_is_a_metric_or_says_by_what_name_it_is_one(table):
     columns = {entry["name"] for entry in dictionary()[table] if entry["unit"]}
     declared = [name for where, *_, names in _DECLARED if where == table for name in names.split()]

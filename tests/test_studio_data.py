@@ -283,17 +283,17 @@ def test_links_in_a_medium_show_grants_and_names_of_modcods(tmp_path):
     path.write_text(ASKS)
     data = RunData(bp.run(bp.load(path)))
     meta = data.meta()
-    assert meta["terminals"] == ["user.reverse"]
+    assert meta["terminals"] == {"user.reverse": "up"}
     found = {each["name"]: each for each in meta["series"]}
     assert {"granted_bps", "requested_bps"} <= found.keys()
-    assert found["modcod"]["names"] == {"7": "QPSK 5/6"}
+    assert found["modcod"]["names"] == {"up": {"7": "QPSK 5/6"}}
     assert data.rows("granted_bps", "user.reverse") > 0
     assert data.at(4.0)["modcod"] == {"user.reverse": 7.0}
 
 
 def test_a_network_without_a_medium_records_no_grants(result):
     data = RunData(result)
-    assert data.meta()["terminals"] == []
+    assert data.meta()["terminals"] == {}
     assert not {"granted_bps", "modcod"} & {each["name"] for each in data.described}
 
 

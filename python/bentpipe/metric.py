@@ -201,6 +201,9 @@ _DECLARED = (
     ("links", "sum", _LESS, "resent_packets"),
     ("links", "sum", _LESS, "corrupted_packets dropped_packets"),
     ("links", "max", _LESS, "queue_mean_s queue_p50_s queue_p95_s queue_p99_s queue_max_bytes"),
+    ("terminals", "mean", _LESS, "grant_wait_mean_s"),
+    ("terminals", "max", _LESS, "grant_wait_p95_s"),
+    ("terminals", "sum", _NEITHER, "granted_bps"),
     ("completions", "sum", _NEITHER, "transfers"),
     ("completions", "sum", _LESS, "failed"),
     ("completions", "mean", _NEITHER, "size_mean_bytes"),
@@ -227,6 +230,7 @@ _WORKED_OUT = (
     ("buffer_delay", "flows", "%", _LESS, "100 x (mean - least round-trip time) / least, mean over flows (RFC 6349)"),
     ("errors_per_packet", "links", "1", _LESS, "Packets corrupted / packets carried"),
     ("errors_per_bit", "links", "1", _LESS, "Packets corrupted / bits carried, headers included"),
+    ("unused", "terminals", "%", _LESS, "100 x capacity granted to links of a medium and not used / granted"),
     ("loss", "datagrams", "%", _LESS, "100 x datagrams lost / sent"),
     ("r_factor", "datagrams", "1", _MORE, "R of a call: delay and loss by the E-model (ITU-T G.107), mean over flows"),
     ("mos", "datagrams", "1", _MORE, "Mean opinion score of a call, 1 to 4.5 (ITU-T G.107), mean over flows"),
@@ -263,6 +267,7 @@ _MEANINGS = {
     "queue_p50": "Median time that carried packets waited",
     "queue_p95": "95 % quantile of the time that carried packets waited",
     "queue_p99": "99 % quantile of the time that carried packets waited",
+    "grant_wait_p95": "95 % quantile of the wait for a grant",
     "delay_p95": "95 % quantile of the one-way delay",
     "delay_p99": "99 % quantile of the one-way delay",
     "error_timeout_time": "Time lost to the retransmission timer by errors of links",
@@ -274,6 +279,7 @@ _MEANINGS = {
 """Columns whose meaning is that of another column."""
 NOT_METRICS = {
     "flows": ("tcp_efficiency_pct", "information_efficiency"),
+    "terminals": ("unused_share",),
     "completions": ("unfinished",),
     "datagrams": ("sent_packets", "arrived_packets", "loss_pct"),
     "summary": (
@@ -289,7 +295,14 @@ NOT_METRICS = {
     ),
 }
 """Columns that are metrics by another name: computed, kept of every run, or the same as in `flows`."""
-ENTITIES = {"flows": "flow", "links": "link", "completions": "flow", "datagrams": "flow", "drops": "flow or link"}
+ENTITIES = {
+    "flows": "flow",
+    "links": "link",
+    "terminals": "link",
+    "completions": "flow",
+    "datagrams": "flow",
+    "drops": "flow or link",
+}
 """Subject of a row of each table."""
 _TAKEN = {"sum": "sum", "mean": "mean", "max": "largest", "min": "least"}
 
@@ -303,7 +316,9 @@ def name_of(table: str, column: str) -> str:
 @cache
 def of_tables() -> dict[str, Metric]:
     """Return the metrics of a whole run, by name, that need a table because they are not kept of every run."""
-    found = {each.name: each for each in _of_rows(("summary", "flows", "links", "completions", "datagrams"))}
+    found = {
+        each.name: each for each in _of_rows(("summary", "flows", "links", "terminals", "completions", "datagrams"))
+    }
     # A run does not have this time if one of its flows has no end.
     return {name: each for name, each in found.items() if name not in METRICS and not each.is_completion}
 
@@ -311,7 +326,7 @@ def of_tables() -> dict[str, Metric]:
 @cache
 def of_one() -> dict[str, Metric]:
     """Return the metrics that a flow or link can have, by name, as `NAME:FLOW` or `NAME:LINK`."""
-    return {each.name: each for each in _of_rows(("flows", "links", "completions", "datagrams", "drops"))}
+    return {each.name: each for each in _of_rows(("flows", "links", "terminals", "completions", "datagrams", "drops"))}
 
 
 def _of_rows(tables: Sequence[str]) -> list[Metric]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_bytes": "Queue"}
 """Series that `run_figure` draws if they were recorded, in this order, with their titles."""
-GRANTS = {"granted_bps": "Granted", "requested_bps": "Requested", "backlog_bytes": "Backlog"}
+GRANTS = {"granted_bps": "Granted", "requested_bps": "Requested", "backlog_bytes": "Backlog", "modcod": "MODCOD"}
 """Series of links in a medium that `run_figure` draws after `PANELS`."""
 TITLES = {**PANELS, **GRANTS}
 
@@ -33,6 +33,8 @@ LABEL_LETTERS = 48
 """Maximum number of letters in a line below the axis of time."""
 LEGEND_MAX = 8
 LINKS_MAX = 3
+MODCODS_MAX = 6
+"""Maximum number of names at the axis of MODCODs."""
 
 
 def run_figure(result: RunResult) -> Figure:
@@ -51,15 +53,19 @@ def run_figure(result: RunResult) -> Figure:
 
 
 def drawn(result: RunResult) -> list[str]:
-    """Return the recorded series with rows that `run_figure` draws: those of grants only if they are not all zero."""
-    found = {name: result.recorded[name][name] for name in TITLES if name in result.recorded}
-    return [name for name, values in found.items() if len(values) and (name in PANELS or (values != 0).any())]
+    """Return the recorded series that `run_figure` draws: of grants those above zero, and MODCODs that change."""
+    found = [name for name in TITLES if name in result.recorded and result.recorded[name].height]
+    return [name for name in found if name in PANELS or _says_something(result, name)]
+
+
+def _says_something(result: RunResult, name: str) -> bool:
+    return bool(_shown(result, name)) if name == "modcod" else bool((result.recorded[name][name] != 0).any())
 
 
 def panels_of(scenario: Scenario) -> list[str]:
     """Return the series that a figure of the scenario needs: those of grants only if it has a medium."""
     # The queue is the backlog, without the rest of a packet in service.
-    return [*PANELS, *(("granted_bps", "requested_bps") if scenario.has_media else ())]
+    return [*PANELS, *(("granted_bps", "requested_bps", "modcod") if scenario.has_media else ())]
 
 
 def _run_figure(result: RunResult, names: list[str]) -> Figure:
@@ -99,6 +105,11 @@ def _intervals(result: RunResult) -> int:
 def _shown(result: RunResult, name: str) -> list[str]:
     """Return the flows, or the links, that a panel shows."""
     table = result.recorded[name]
+    if name == "modcod":
+        return _adapted(result)
+    if name == "granted_bps" and "requested_bps" in result.recorded and _says_something(result, "requested_bps"):
+        # Grants are seen beside the requests for them.
+        name, table = "requested_bps", result.recorded["requested_bps"]
     if "link" in table.columns:
         # Most links of a network have empty queues. The links with the largest queues matter.
         largest = table.group_by("link").agg(largest=_max(name)).sort("largest", "link", descending=[True, False])
@@ -106,6 +117,29 @@ def _shown(result: RunResult, name: str) -> list[str]:
         return largest.filter(matters)["link"].head(LINKS_MAX).to_list()
     known = set(table["flow"].unique())
     return [flow for flow in result.scenario.flow_names if flow in known]
+
+
+def _adapted(result: RunResult) -> list[str]:
+    """Return links with several MODCODs, of one medium: numbers of two media have different names."""
+    import polars as pl
+
+    used = result.recorded["modcod"].group_by("link").agg(used=pl.col("modcod").n_unique()).filter(pl.col("used") > 1)
+    found = used.join(result.terminals.select("link", "medium"), on="link").sort(
+        "used", "link", descending=[True, False]
+    )
+    return found.filter(found["medium"].is_in(found["medium"].head(1).to_list()))["link"].head(LINKS_MAX).to_list()
+
+
+def _name_modcods(axes: Axes, result: RunResult, shown: list[str]) -> None:
+    """Write names of MODCODs at the axis, evenly chosen if there are many."""
+    import polars as pl
+
+    medium = result.terminals.filter(pl.col("link") == shown[0])["medium"].item()
+    rows = result.modcods.filter(pl.col("medium") == medium).sort("waveform")
+    numbers, names = rows["waveform"].to_list(), rows["modcod"].to_list()
+    step = math.ceil(len(numbers) / MODCODS_MAX)
+    axes.set_yticks(numbers[::step], names[::step])
+    axes.set_ylim(numbers[0] - 1, numbers[-1] + 1)
 
 
 def _draw(
@@ -147,6 +181,8 @@ def _draw(
         draw_rate(axes, [result.scenario], divisor, "y")
     axes.set_ylim(bottom=0)
     axes.set_ylabel(label(TITLES[name], unit))
+    if name == "modcod":
+        _name_modcods(axes, result, shown)
     axes.grid()
     if has_legend:
         legend_above(axes)
@@ -173,8 +209,8 @@ def _line(rows: pl.DataFrame, name: str, end_s: float, result: RunResult) -> Lin
 
 
 def _holds(name: str) -> bool:
-    """Whether a series is recorded on change, so that its value holds between two rows."""
-    return name == "cwnd_bytes"
+    """Whether its value holds between two rows."""
+    return name in ("cwnd_bytes", "modcod")
 
 
 def _is_rate(name: str) -> bool:

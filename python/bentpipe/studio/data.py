@@ -90,8 +90,10 @@ class RunData:
     @cached_property
     def described(self) -> list[dict[str, Any]]:
         """Name, entity, unit, meaning and style of each series that there is."""
-        # Numbers of MODCODs have names.
-        names = {str(row["waveform"]): row["modcod"] for row in self.result.modcods.iter_rows(named=True)}
+        # Numbers of MODCODs have names, which differ between media.
+        names: dict[str, dict[str, str]] = {}
+        for row in self.result.modcods.iter_rows(named=True):
+            names.setdefault(row["medium"], {})[str(row["waveform"])] = row["modcod"]
         found = [
             {
                 "name": each["name"],
@@ -135,7 +137,7 @@ class RunData:
             "links": scenario.link_names,
             "rtt_s": trips,
             "busiest": self.busy_links[0] if self.busy_links else None,
-            "terminals": self.waiting_links,
+            "terminals": self.terminals,
             "series": self.described,
             "happenings": happenings,
             "statements": result.statements,
@@ -234,10 +236,10 @@ class RunData:
         return sorted(self.result.scenario.link_names, key=lambda link: -(means.get(link) or 0.0))
 
     @cached_property
-    def waiting_links(self) -> list[str]:
-        """Links in a medium, those with the longest waits for grants first."""
+    def terminals(self) -> dict[str, str]:
+        """Links in a medium with its name, those with the longest waits for grants first."""
         waits = self.result.terminals.sort("grant_wait_mean_s", descending=True, nulls_last=True, maintain_order=True)
-        return waits["link"].to_list()
+        return dict(waits.select("link", "medium").iter_rows())
 
     def _command(self) -> str | None:
         if "command" in self.own:

@@ -50,7 +50,7 @@ class DraftData:
             "links": scenario.link_names,
             "rtt_s": {},
             "busiest": None,
-            "terminals": [],
+            "terminals": {},
             "series": [],
             "happenings": [],
             "statements": [],

@@ -167,6 +167,7 @@ def worked_out() -> dict[str, pl.Expr]:
         "buffer_delay": 100 * ((pl.col("rtt_mean_s") - least) / least).mean(),
         "errors_per_packet": total("corrupted_packets") / total("carried_packets"),
         "errors_per_bit": total("corrupted_packets") / (8 * total("carried_bytes")),
+        "unused": 100 * (pl.col("unused_share") * pl.col("granted_bps")).sum() / total("granted_bps"),
         "loss": 100 * total("lost_packets") / total("sent_packets"),
         "r_factor": _of_calls(r_factor),
         "mos": _of_calls(lambda delay_s, loss_pct: mos(r_factor(delay_s, loss_pct))),

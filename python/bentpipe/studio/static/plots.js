@@ -64,7 +64,7 @@
     flows = known.length ? known : meta.flows.slice(0, Math.min(4, CURVES_MOST));
     if (!flows.includes(first)) flows[0] = first;
     links = links.filter((link) => meta.links.includes(link));
-    if (!links.length) links = [...new Set([meta.busiest, meta.terminals?.[0]])].filter(Boolean);
+    if (!links.length) links = [...new Set([meta.busiest, Object.keys(meta.terminals ?? {})[0]])].filter(Boolean);
     studio.time.set({ duration: meta.duration_s, flow: first });
     lossesAreOf = first;
     pickers();
@@ -127,13 +127,14 @@
       if (!described) return [];
       if (described.style === "event") return lossesOf(described);
       // Links outside a medium have no grants.
-      const known = ["grants", "modcod"].includes(about.id) ? links.filter((link) => (meta.terminals ?? []).includes(link)) : links;
+      const known = ["grants", "modcod"].includes(about.id) ? links.filter((link) => link in (meta.terminals ?? {})) : links;
       return (described.of === "flow" ? flows : known).map((of) => {
         const index = (described.of === "flow" ? flows : links).indexOf(of);
         const isAside = name in ASIDE;
         const colour = (described.of === "flow" ? palette.CURVES : palette.LINKS)[index % CURVES_MOST];
         const label = isAside ? ASIDE[name] : of;
-        const curve = studio.curves.make(described, of, { colour, label, isAside, dash: isAside ? [6, 4] : palette.DASHES[index % CURVES_MOST] });
+        const names = described.names?.[meta.terminals[of]];
+        const curve = studio.curves.make(described, of, { names, colour, label, isAside, dash: isAside ? [6, 4] : palette.DASHES[index % CURVES_MOST] });
         const isThere = pinned && pinned[described.of === "flow" ? "flows" : "links"].includes(of) && pinned.series.some((each) => each.name === name);
         if (isThere && !isAside) curve.behind = [studio.curves.make(described, of, { isBehind: true })];
         return curve;
