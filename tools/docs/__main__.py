@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MAKERS = (
+    "access",
     "agreement",
     "elements",
     "emulation",

@@ -1,0 +1,80 @@
+"""Makes the tables of the page "Shared access"."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tools.docs.regions import put
+from validation import kept
+from validation.access import CONTROLS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "concepts" / "shared-access.md"
+
+SEPARATE = {
+    "rate 1 Mbit/s, control slots": "1.10 / 0.43 / 0.68 / 0.12",
+    "rate 1 Mbit/s, random requests": "0.65 / 0.63 / 0.71 / 0.04",
+    "volume, control slots": "1.06 / 0.70 / 0.95 / 0.02",
+    "volume, random requests": "0.57 / 0.76 / 1.03 / 0.03",
+    "rate 512 kbit/s and volume, random requests": "0.58 / 0.51 / 0.68 / 0.10",
+    "constant 16 kbit/s and rate 1 Mbit/s, control slots": "0.19 / 0.54 / 0.65 / 0.42",
+    "constant 64 kbit/s": "0.06 / 0.66 / 1.26 / 0.74",
+    "volume, free to all, random requests": "0.012 / 0.011 / 0.035 / 0.95",
+    "ALOHA": "0.116 / 0.11 / 0.645 / 1.184",
+    "CRDSA, 3 copies": "- / 0.0006 / 0.572 / -",
+}
+"""Numbers of a simulation of requests and plans alone, which shares no code with bentpipe."""
+
+
+def waits() -> str:
+    """The waits of datagrams like those of pages."""
+    lines = ["| access | first | mean | 95 % | empty | separate simulation |", "|---|---|---|---|---|---|"]
+    for name, row in kept.load("access")["waits"].items():
+        first, mean, p95 = (digits(row[key][0], "s") for key in ("first_s", "mean_s", "p95_s"))
+        lines.append(f"| {name} | {first} | {mean} | {p95} | {row['empty'][0]:.2f} | {SEPARATE[name]} |")
+    return "\n".join(lines)
+
+
+def requests() -> str:
+    """Requests of 400 terminals."""
+    lines = ["| requests by | load | lost | mean | 95 % | separate simulation |", "|---|---|---|---|---|---|"]
+    for name, row in kept.load("access")["requests"].items():
+        load, lost, mean, p95 = (row[key][0] for key in ("load", "lost", "mean_s", "p95_s"))
+        lines.append(f"| {name} | {load:.3f} | {lost:.2g} | {mean:.3f} s | {p95:.3f} s | {SEPARATE[name]} |")
+    return "\n".join(lines)
+
+
+def transfers() -> str:
+    """Times of pages and transfers by way of access."""
+    found: dict[str, dict[str, list[float]]] = kept.load("access")["transfers"]
+    parts: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for name, row in found.items():
+        control, access = name.split(": ", 1)
+        parts.setdefault(access, {})[control] = row
+    columns = [(key, control) for key in next(iter(found.values())) for control in CONTROLS]
+    heads = [f"{key}, `{control}`" for key, control in columns]
+    lines = [f"| access | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
+    for access, row in parts.items():
+        lines.append(f"| {access} | {' | '.join(interval(row[control][key]) for key, control in columns)} |")
+    return "\n".join(lines)
+
+
+def interval(of: list[float]) -> str:
+    """A mean with its interval, in seconds."""
+    mean, low, high = of
+    half = (high - low) / 2
+    places = 1 if mean >= 10 else 2
+    return f"{mean:.{places}f} ± {half:.{places}f}"
+
+
+def digits(value: Any, unit: str) -> str:
+    """A time with the digits of the page."""
+    return f"{value:.{3 if value < 0.05 else 2}f} {unit}"
+
+
+def pages() -> dict[str, str]:
+    """The page with its tables, by path below `docs`."""
+    page = PAGE.read_text(encoding="utf-8")
+    for name, made in (("waits", waits()), ("requests", requests()), ("transfers", transfers())):
+        page = put(page, name, made)
+    return {"concepts/shared-access.md": page}
