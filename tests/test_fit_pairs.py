@@ -187,7 +187,12 @@ def test_two_captures_of_one_end_are_told(tmp_path):
     seen = packets(tmp_path / "run-server.pcapng")
     files = [written(tmp_path / "a.pcap", seen), written(tmp_path / "b.pcap", seen, later=2e-5)]
     found = bp.fit(files, check=False)
-    assert "a.pcap and b.pcap: captured at the same end, so one does not add to the other" in found.notes
+    assert "a.pcap and b.pcap: captured at the same end; the first is used" in found.notes
+    assert [load.source for load in found.loads] == ["a.pcap"]
+    here = sorted(echoes_at_both()[0], key=lambda each: each[0])
+    for file, later in zip(files, (0, 2e-5), strict=True):
+        file.write_bytes(measurements.pcap([(at + later, packet) for at, packet in here]))
+    assert len(bp.fit(files, check=False, held_out=False).probes.send_s) == 400
 
 
 def echoes_at_both(count=400, up=0.010, down=0.030, later=1.5):

@@ -33,6 +33,7 @@ COMMON_MIN = 0.2
 """Least share of the packets of a direction that both captures have."""
 NEAR_S = 1e-3
 """Round trips between both captures below this are inside a host."""
+SAME_END = "{0} and {1}: captured at the same end; the first is used"
 DRIFT_S = 1e-3
 """Drift of the clocks that is said."""
 PARTS = 5
@@ -115,9 +116,8 @@ def _segments(measured: Measured, one: Sights, other: Sights, clocks: str) -> bo
         forward, reverse = _way(out_there, out), _way(back, back_there)
         trip_s = forward.least_s + reverse.least_s
     if not trip_s >= NEAR_S:
-        measured.notes.append(
-            f"{one.name} and {other.name}: captured at the same end, so one does not add to the other"
-        )
+        measured.notes.append(SAME_END.format(one.name, other.name))
+        measured.loads = [each for each in measured.loads if each.source != other.name or each.transport != "tcp"]
         return True
     both = f"{sender.name} and {receiver.name}"
     forward, reverse = _by_clocks(both, (forward, reverse), clocks, measured.notes)
@@ -208,7 +208,8 @@ def _echoes(measured: Measured, one: Sights, other: Sights, clocks: str) -> bool
         if name is None:
             continue
         joined = _probes(probes, here, there, name, clocks, measured.notes)
-        measured.probes = [joined if each is probes else each for each in measured.probes]
+        others = [each for each in measured.probes if each.source != there.name]
+        measured.probes = [joined if each is probes else each for each in others]
         return True
     return False
 
@@ -228,6 +229,9 @@ def _probes(probes: Probes, here: Sights, there: Sights, name: bytes, clocks: st
             up_s[place], down_s[place] = came[number] - at, at + trip_s - left[number]
     no = np.zeros(len(up_s), dtype=np.bool_)
     ways = (Way(probes.send_s, up_s, no, up_s), Way(probes.send_s, down_s, no, down_s))
+    if not ways[0].least_s + ways[1].least_s >= NEAR_S:
+        notes.append(SAME_END.format(here.name, there.name))
+        return probes
     up, down = _by_clocks(f"{here.name} and {there.name}", ways, clocks, notes)
     return replace(probes, reverse_s=up.delay_s, forward_s=down.delay_s, lost_reverse=is_up, lost_forward=is_down)
 
