@@ -249,7 +249,7 @@ def datagrams(folder, form):
     run = measured(folder, error='"none"', app=CBR, duration="8 s")
     sent, came = packets(folder / "run-server.pcapng"), packets(folder / "run-terminal.pcapng")
     taken = accepted([at - BEGIN for at, *_ in sent])[: len(came)]
-    # Datagrams without numbers cannot be told apart, but their times can.
+    # Datagrams without numbers are alike, but their times differ.
     assert [at - BEGIN for at, *_ in came] == pytest.approx([left + 0.012 for _, left in taken], abs=2e-6)
     arrived = [number for number, _ in taken]
 

@@ -1,4 +1,4 @@
-"""Compares two captures of one connection, one of each end: what left, what arrived, and how long it took.
+"""Compares two captures of one connection, one of each end: sent and arrived packets, and their delays.
 
 The clocks of both ends differ. A constant offset is removed such that both directions have the same least delay, unless
 the clocks are the same. The sum of both delays does not depend on the clocks.
@@ -35,7 +35,7 @@ NEAR_S = 1e-3
 """Round trips between both captures below this are inside a host."""
 SAME_END = "{0} and {1}: captured at the same end; the first is used"
 DRIFT_S = 1e-3
-"""Drift of the clocks that is said."""
+"""Drift of the clocks that has a note."""
 PARTS = 5
 """Parts of the time whose first and last show the drift."""
 FULL = 0.8
@@ -54,7 +54,7 @@ class Way:
     sent_s, sizes, is_lost : array
         Time of sending by the sender's clock, bytes, and whether the packet did not arrive.
     delay_s : array
-        Difference of both clocks' times; NaN for lost packets, and for packets that cannot be told apart.
+        Difference of both clocks' times; NaN for lost packets, and for packets of equal identity.
     """
 
     sent_s: Array
@@ -157,7 +157,7 @@ def _drift(way: Way) -> float:
 
 
 def _load(load: Load, forward: Way, reverse: Way, trip_s: float) -> Load:
-    """Give a transfer its losses and its waits, which the sender alone does not know."""
+    """Give a transfer its losses and its waits, which need both captures."""
     waits_s = forward.waits_s
     sent, lost, dropped, longest_s = _by_interval(forward, waits_s, trip_s, load.begin_s, float(load.interval_s[0]))
     return replace(
@@ -305,7 +305,7 @@ def _common(one: Mapping[bytes, Flow], other: Mapping[bytes, Flow]) -> tuple[byt
 
 
 def _way(sent: Flow, arrived: Flow) -> Way:
-    """Compare what left with what arrived, from the first packet that both captures have to the last one.
+    """Compare sent packets with arrived ones, from the first packet that both captures have to the last one.
 
     Packets of equal identity are compared by their number. If some of them are lost, it is not known which.
     """

@@ -268,7 +268,7 @@ def _of_gateways(path: _Path, *, is_all: bool) -> Iterator[Axis]:
             values.append([*boxes, {"kind": "split"}])
             reasons.append("a split gives each part of the path its own round trip")
         if coder is not None and "erasure" not in kinds:
-            # Codes pass below a proxy: what it sends is coded, and what it receives was decoded.
+            # A code is between the proxy and the link: packets of the proxy are coded, and decoded before the proxy.
             values += [[coder, *each] if coder["role"] == "decoder" else [*each, coder] for each in (boxes, *values)]
             reasons.append("an erasure code repairs losses without a round trip, for a tenth of the rate")
         yield Axis(key, tuple(values), "; ".join(reasons) or "the node splits connections already")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FLOWS_MAX = 20_000
 """Largest number of directions of connections that are kept; of more, the first."""
 CONTENT = 16
-"""Bytes of the content of a datagram that tell it from others."""
+"""Bytes of the content of a datagram in its identity."""
 STEP_MAX = 1000
 """Largest step between the numbers of datagrams that arrive one after the other."""
 IN_ORDER, BY_ONE = 0.95, 0.3
@@ -39,7 +39,7 @@ class Flow:
     Attributes
     ----------
     times, keys, sizes : array
-        Time, identity and bytes of each packet. Packets of equal identity cannot be told apart.
+        Time, identity and bytes of each packet. Packets of equal identity are alike.
     back : bytes
         Name of the other direction.
     """
