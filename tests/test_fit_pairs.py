@@ -7,7 +7,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.errors import FitError
-from bentpipe.fitting.readers import captures, opening
+from bentpipe.fitting.readers import captures, opening, sights
 from tests import measurements
 
 PATH = """
@@ -256,7 +256,7 @@ def datagrams(folder, form):
     def numbered(seen, number):
         at, link, data, length = seen
         head = data[:4] + struct.pack(">H", number % 2**16 if form == "IP" else 0) + data[6:28]
-        content = {"IP": b"", "iperf3": struct.pack(">III", 7, number, number), "none": b""}
+        content = {"IP": b"", "iperf3": struct.pack(">III", 7, number, number) if number else b"open", "none": b""}
         return at, link, head + content[form], length
 
     written(folder / "server.pcap", [numbered(each, number) for number, each in enumerate(sent)])
@@ -279,6 +279,10 @@ def test_datagrams_above_the_rate_give_the_rate(tmp_path, form):
     assert load.lost.sum() == pytest.approx(truth, rel=0.03)
     rate = found.by_name["rate forward"]
     assert (rate.kind, rate.value) == ("fitted", pytest.approx(20e6, rel=0.01))
+
+
+def test_headers_of_a_datagram_follow_its_version():
+    assert [sights.headers_of(bytes(2 * size + 4)) for size in (4, 16)] == [20 + 8, 40 + 8]
 
 
 def test_datagrams_at_both_ends_give_the_queue_too(tmp_path):
