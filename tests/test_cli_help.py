@@ -90,6 +90,8 @@ def test_examples_run(name, tmp_path, monkeypatch, shortened):
             (place / "ping.txt").write_text(measurements.ping())
             (place / "iperf.json").write_text(measurements.iperf3())
             (place / "ping.csv.xz").write_bytes(lzma.compress(measurements.csv().encode()))
+            for end in ("server", "terminal"):
+                (place / f"{end}.pcap").write_bytes(measurements.pcap())
             (place / "lags.csv").write_text(measurements.csv().replace("t_s,rtt_ms", "when,lag"))
         (place / "myidea.py").write_text("import bentpipe as bp\n\n\nclass MyIdea(bp.CongestionControl):\n    pass\n")
         words = shlex.split(example.partition(" >")[0])[1:]

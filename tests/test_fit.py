@@ -536,3 +536,31 @@ def test_draws_of_a_path_without_a_period_leave_out_no_part():
     made = probes(rtt_s)
     drawn = [draws.draw(made, no_slots(), 300.0, np.random.default_rng(seed)) for seed in range(5)]
     assert any((each.rtt_s > 0.15).any() for each in drawn)
+
+
+def test_a_file_counts_once(tmp_path):
+    path = tmp_path / "ping.txt"
+    path.write_text(measurements.ping())
+    with pytest.raises(FitError, match=r"ping.txt is given twice\n  expected each file once"):
+        bp.fit([path, str(path)])
+    (tmp_path / "copy.txt").write_text(measurements.ping())
+    one, two = bp.fit(path, check=False), bp.fit([path, tmp_path / "copy.txt"], check=False)
+    assert [each.value for each in two.numbers] == [each.value for each in one.numbers]
+
+
+@pytest.mark.parametrize("given", [None, 5, b"ping.txt", [None], ["a\0b"]])
+def test_a_name_of_another_type_is_an_error_of_the_library(tmp_path, given):
+    with pytest.raises(FitError, match=r"data = .*\n  expected a (text or a pathlib.Path|name without zero bytes)"):
+        bp.fit(given)
+    (tmp_path / "ping.txt").write_text(measurements.ping())
+    found = bp.fit(tmp_path / "ping.txt", check=False)
+    with pytest.raises(BentpipeError, match=r"expected a text or a pathlib\.Path"):
+        found.save(5)
+
+
+def test_a_column_that_no_file_has_is_named_beside_other_faults(tmp_path):
+    (tmp_path / "a.csv").write_text(measurements.csv().replace("rtt_ms", "rtt"))
+    with pytest.raises(FitError) as refused:
+        bp.fit(tmp_path / "a.csv", columns={"rt": "ms"})
+    assert "a.csv:1: column rtt has no unit" in str(refused.value)
+    assert "columns: no file has a column rt\n  known: rtt, t_s" in str(refused.value)

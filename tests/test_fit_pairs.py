@@ -7,7 +7,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.errors import FitError
-from bentpipe.fitting.readers import captures, opening
+from bentpipe.fitting.readers import captures, opening, sights
 from tests import measurements
 
 PATH = """
@@ -187,7 +187,12 @@ def test_two_captures_of_one_end_are_told(tmp_path):
     seen = packets(tmp_path / "run-server.pcapng")
     files = [written(tmp_path / "a.pcap", seen), written(tmp_path / "b.pcap", seen, later=2e-5)]
     found = bp.fit(files, check=False)
-    assert "a.pcap and b.pcap: captured at the same end, so one does not add to the other" in found.notes
+    assert "a.pcap and b.pcap: captured at the same end; the first is used" in found.notes
+    assert [load.source for load in found.loads] == ["a.pcap"]
+    here = sorted(echoes_at_both()[0], key=lambda each: each[0])
+    for file, later in zip(files, (0, 2e-5), strict=True):
+        file.write_bytes(measurements.pcap([(at + later, packet) for at, packet in here]))
+    assert len(bp.fit(files, check=False, held_out=False).probes.send_s) == 400
 
 
 def echoes_at_both(count=400, up=0.010, down=0.030, later=1.5):
@@ -244,14 +249,14 @@ def datagrams(folder, form):
     run = measured(folder, error='"none"', app=CBR, duration="8 s")
     sent, came = packets(folder / "run-server.pcapng"), packets(folder / "run-terminal.pcapng")
     taken = accepted([at - BEGIN for at, *_ in sent])[: len(came)]
-    # Datagrams without numbers cannot be told apart, but their times can.
+    # Datagrams without numbers are alike, but their times differ.
     assert [at - BEGIN for at, *_ in came] == pytest.approx([left + 0.012 for _, left in taken], abs=2e-6)
     arrived = [number for number, _ in taken]
 
     def numbered(seen, number):
         at, link, data, length = seen
         head = data[:4] + struct.pack(">H", number % 2**16 if form == "IP" else 0) + data[6:28]
-        content = {"IP": b"", "iperf3": struct.pack(">III", 7, number, number), "none": b""}
+        content = {"IP": b"", "iperf3": struct.pack(">III", 7, number, number) if number else b"open", "none": b""}
         return at, link, head + content[form], length
 
     written(folder / "server.pcap", [numbered(each, number) for number, each in enumerate(sent)])
@@ -274,6 +279,10 @@ def test_datagrams_above_the_rate_give_the_rate(tmp_path, form):
     assert load.lost.sum() == pytest.approx(truth, rel=0.03)
     rate = found.by_name["rate forward"]
     assert (rate.kind, rate.value) == ("fitted", pytest.approx(20e6, rel=0.01))
+
+
+def test_headers_of_a_datagram_follow_its_version():
+    assert [sights.headers_of(bytes(2 * size + 4)) for size in (4, 16)] == [20 + 8, 40 + 8]
 
 
 def test_datagrams_at_both_ends_give_the_queue_too(tmp_path):

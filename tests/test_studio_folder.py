@@ -49,7 +49,7 @@ def test_reports_are_listed_and_read_and_other_files_are_not(folder):
     (folder.path / "far.report").mkdir()
     (folder.path / "far.report" / "index.html").symlink_to(folder.path.parent / "outside.toml")
     assert len(folder.reports()) == 3
-    assert {folder.report(name) for name in folder.reports()} == {"<p>found"}
+    assert {folder.report(name).read_text() for name in folder.reports()} == {"<p>found"}
     for name in ("a.toml", "far.report/index.html", "../outside.toml"):
         with pytest.raises(BentpipeError, match="is not a report of the folder"):
             folder.report(name)

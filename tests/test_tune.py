@@ -398,3 +398,18 @@ def test_a_space_of_more_points_than_an_index_can_count_is_sampled():
 def test_a_budget_that_is_no_number_is_refused(budget):
     with pytest.raises(BentpipeError, match="budget = "):
         tune("geo-home", budget=budget)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"vary": 5}, {"objective": 5}, {"guard": 5}, {"conditions": 5}, {"conditions": {"rain": 5}}, {"store": 5}]
+)
+def test_arguments_of_another_type_are_errors_of_the_library(wrong):
+    with pytest.raises(BentpipeError, match=r" = 5\n  expected (a|texts)"):
+        tune("geo-home", **wrong)
+
+
+def test_a_value_that_the_file_varies_is_named_by_its_table():
+    with pytest.raises(BentpipeError) as refused:
+        tune("geo-home", {"tcp.ccc": ["cubic"]})
+    assert "tune.vary.tcp.ccc" in str(refused.value)
+    assert "sets[" not in str(refused.value)

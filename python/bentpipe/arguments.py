@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError, Word
@@ -37,6 +39,21 @@ def text(name: str, given: Any) -> str:
     if not isinstance(given, str):
         raise _wrong(name, given, "a text")
     return given
+
+
+def path(name: str, given: Any, error: type[BentpipeError] = BentpipeError) -> Path:
+    """Check the name of a file or folder.
+
+    Raises
+    ------
+    BentpipeError
+        The value is not a text or a path, or the system has no such names.
+    """
+    if not isinstance(given, (str, os.PathLike)) or not isinstance(found := os.fspath(given), str):
+        raise _wrong(name, given, "a text or a pathlib.Path", error)
+    if "\0" in found:
+        raise _wrong(name, found, "a name without zero bytes", error)
+    return Path(found)
 
 
 def mapping(name: str, given: Any, expected: str) -> Mapping[str, Any]:

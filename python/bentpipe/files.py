@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import forks
+from bentpipe import arguments, forks
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def put(
 ) -> None:
     """Fill a result folder under a temporary name beside it, then put it in place of an older result."""
     with writing(folder):
-        place = Path(folder).absolute()
+        place = arguments.path("folder", folder).absolute()
     refuse_unless_free(place)
     # A name may be as long as the system allows.
     fresh = place.with_name(f".{place.name[:40]}.{os.getpid()}.new")
@@ -168,7 +168,7 @@ def parquet(table: pl.DataFrame) -> bytes:
 
 def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
     """Refuse a place unless it is empty or has an older result, which may be replaced."""
-    place = Path(folder)
+    place = arguments.path("folder", folder)
     with writing(place):
         is_free = not _is_there(place) or (place.is_dir() and not any(place.iterdir()))
         if not is_free and form_of(place) is None:
@@ -178,7 +178,7 @@ def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
 
 def refuse_unless_writable_folder(folder: str | os.PathLike[str]) -> None:
     """Refuse a folder unless files can be written into it; it may not exist yet."""
-    place = Path(folder)
+    place = arguments.path("folder", folder)
     with writing(place):
         if not _is_there(place):
             _refuse_unless_makeable(place)
@@ -294,8 +294,8 @@ def captures(pcap: str | os.PathLike[str]) -> str:
     BentpipeError
         The name is the name of a folder, or its folder does not exist.
     """
-    given = os.fsdecode(pcap)
-    place = Path(given)
+    place = arguments.path("pcap", pcap)
+    given = os.fspath(pcap)
     if place.name in ("", "..") or given.endswith(os.sep):
         raise BentpipeError("{pcap} is not a file name\n  expected one, such as out.pcapng", pcap=given)
     if given == "-":

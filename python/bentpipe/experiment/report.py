@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bentpipe import files
+from bentpipe import arguments, files
 from bentpipe.errors import BentpipeError, ScenarioError, Word
 from bentpipe.experiment.results.comparison import VERB as COMPARE
 from bentpipe.experiment.results.comparison import Comparison
@@ -51,7 +51,7 @@ def report(
         `against` is not a congestion control or case of the sweep.
     """
     with files.reading(source):
-        place = place_of(Path(source), folder)
+        place = place_of(arguments.path("source", source), folder)
     return _opened(source, against)._reporter().write(place)
 
 

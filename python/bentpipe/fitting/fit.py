@@ -107,7 +107,7 @@ def fit(
     FitError
         A file is not valid, or an argument. The text lists all problems of all files.
     """
-    paths = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+    paths = _paths(data)
     asked = _asked(columns, stamps, interval, direction, partial, is_paired=len(paths) > 1)
     if clocks not in CLOCKS:
         raise FitError(f"clocks = {clocks!r}\n  expected apart or same")
@@ -148,6 +148,17 @@ def fit(
         }
         facts = {"data": [os.fspath(path) for path in paths], "options": _listed(options, check=check, partial=partial)}
         return replace(found, asked=facts)
+
+
+def _paths(data: Any) -> list[Path]:
+    """Return the files, each once."""
+    many = [data] if isinstance(data, (str, bytes, os.PathLike)) or not hasattr(data, "__iter__") else list(data)
+    found = [arguments.path("data", each, FitError) for each in many]
+    if twice := next(
+        (each for at, each in enumerate(found) if each.absolute() in map(Path.absolute, found[:at])), None
+    ):
+        raise FitError(f"{twice} is given twice\n  expected each file once")
+    return found
 
 
 def _asked(
@@ -197,8 +208,9 @@ def _read(paths: Sequence[Any], kind: str | None, asked: Asked, clocks: str, say
         say(f"reading {Path(path).name}")
         measured.add(readers.read(path, kind, asked, faults))
     for name in asked.columns:
-        if name not in asked.seen and not faults.count:
-            faults.wrong("columns", f"no file has a column {shown(name)}", f"known: {shown(', '.join(asked.seen))}")
+        if name not in asked.seen and (asked.seen or not faults.count):
+            known = shown(", ".join(sorted(asked.seen)))
+            faults.wrong("columns", f"no file has a column {shown(name)}", f"known: {known}")
     faults.refuse()
     joined = pairs.join(measured, clocks)
     for fault in measured.lacking:
@@ -340,7 +352,10 @@ def _joined(records: Sequence[Probes], notes: list[str]) -> Probes | None:
     has_ways = all(each.forward_s is not None for each in ordered)
     names = ["send_s", "rtt_s", *(["forward_s", "reverse_s"] if has_ways else [])]
     values = {name: np.concatenate([getattr(each, name) for each in ordered]) for name in names}
-    order = np.argsort(values["send_s"], kind="stable")
+    order = np.lexsort((values["rtt_s"], values["send_s"]))
+    # Copies of a record have the same times and round trips.
+    changes = [np.nan_to_num(np.diff(values[name][order]), nan=0.0) != 0 for name in ("send_s", "rtt_s")]
+    order = order[np.concatenate([[True], changes[0] | changes[1]])]
     source = ", ".join(each.source for each in ordered)
     sorted_values: dict[str, Any] = {name: value[order] for name, value in values.items()}
     return Probes(source=source, has_losses=all(each.has_losses for each in ordered), **sorted_values)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe import formatting
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -215,7 +217,8 @@ def probes_of(
 ) -> list[Probes]:
     """Make probes from stamps. A stamp of an arrival is moved back by the round trip."""
     if len(stamps_s) < PROBES_MIN:
-        faults.wrong(source, f"{len(stamps_s)} probes", f"expected at least {PROBES_MIN}; measure longer")
+        few = formatting.count(len(stamps_s), "probe")
+        faults.wrong(source, few, f"expected at least {PROBES_MIN}; measure longer")
         return []
     if np.isnan(rtt_s).all():
         faults.wrong(source, "all probes are lost", "expected some answers; check the address that was measured")

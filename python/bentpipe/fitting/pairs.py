@@ -1,4 +1,4 @@
-"""Compares two captures of one connection, one of each end: what left, what arrived, and how long it took.
+"""Compares two captures of one connection, one of each end: sent and arrived packets, and their delays.
 
 The clocks of both ends differ. A constant offset is removed such that both directions have the same least delay, unless
 the clocks are the same. The sum of both delays does not depend on the clocks.
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.errors import FitError
-from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, Load
+from bentpipe.fitting.measured import INTERVALS_MIN, Load
 from bentpipe.fitting.readers.senders import STEP_S
+from bentpipe.fitting.readers.sights import headers_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +34,9 @@ COMMON_MIN = 0.2
 """Least share of the packets of a direction that both captures have."""
 NEAR_S = 1e-3
 """Round trips between both captures below this are inside a host."""
+SAME_END = "{0} and {1}: captured at the same end; the first is used"
 DRIFT_S = 1e-3
-"""Drift of the clocks that is said."""
+"""Drift of the clocks that has a note."""
 PARTS = 5
 """Parts of the time whose first and last show the drift."""
 FULL = 0.8
@@ -53,7 +55,7 @@ class Way:
     sent_s, sizes, is_lost : array
         Time of sending by the sender's clock, bytes, and whether the packet did not arrive.
     delay_s : array
-        Difference of both clocks' times; NaN for lost packets, and for packets that cannot be told apart.
+        Difference of both clocks' times; NaN for lost packets, and for packets of equal identity.
     """
 
     sent_s: Array
@@ -115,9 +117,8 @@ def _segments(measured: Measured, one: Sights, other: Sights, clocks: str) -> bo
         forward, reverse = _way(out_there, out), _way(back, back_there)
         trip_s = forward.least_s + reverse.least_s
     if not trip_s >= NEAR_S:
-        measured.notes.append(
-            f"{one.name} and {other.name}: captured at the same end, so one does not add to the other"
-        )
+        measured.notes.append(SAME_END.format(one.name, other.name))
+        measured.loads = [each for each in measured.loads if each.source != other.name or each.transport != "tcp"]
         return True
     both = f"{sender.name} and {receiver.name}"
     forward, reverse = _by_clocks(both, (forward, reverse), clocks, measured.notes)
@@ -157,7 +158,7 @@ def _drift(way: Way) -> float:
 
 
 def _load(load: Load, forward: Way, reverse: Way, trip_s: float) -> Load:
-    """Give a transfer its losses and its waits, which the sender alone does not know."""
+    """Give a transfer its losses and its waits, which need both captures."""
     waits_s = forward.waits_s
     sent, lost, dropped, longest_s = _by_interval(forward, waits_s, trip_s, load.begin_s, float(load.interval_s[0]))
     return replace(
@@ -208,7 +209,8 @@ def _echoes(measured: Measured, one: Sights, other: Sights, clocks: str) -> bool
         if name is None:
             continue
         joined = _probes(probes, here, there, name, clocks, measured.notes)
-        measured.probes = [joined if each is probes else each for each in measured.probes]
+        others = [each for each in measured.probes if each.source != there.name]
+        measured.probes = [joined if each is probes else each for each in others]
         return True
     return False
 
@@ -228,6 +230,9 @@ def _probes(probes: Probes, here: Sights, there: Sights, name: bytes, clocks: st
             up_s[place], down_s[place] = came[number] - at, at + trip_s - left[number]
     no = np.zeros(len(up_s), dtype=np.bool_)
     ways = (Way(probes.send_s, up_s, no, up_s), Way(probes.send_s, down_s, no, down_s))
+    if not ways[0].least_s + ways[1].least_s >= NEAR_S:
+        notes.append(SAME_END.format(here.name, there.name))
+        return probes
     up, down = _by_clocks(f"{here.name} and {there.name}", ways, clocks, notes)
     return replace(probes, reverse_s=up.delay_s, forward_s=down.delay_s, lost_reverse=is_up, lost_forward=is_down)
 
@@ -262,7 +267,7 @@ def _datagrams(measured: Measured, one: Sights, other: Sights, clocks: str) -> b
         "udp",
         lost=np.minimum(lost, sent),
         packets=sent,
-        headers=HEADERS["udp"],
+        headers=headers_of(names[0]),
         longest_s=longest_s,
     )
     measured.loads = [*(each for each in measured.loads if each not in known_loads), whole]
@@ -301,7 +306,7 @@ def _common(one: Mapping[bytes, Flow], other: Mapping[bytes, Flow]) -> tuple[byt
 
 
 def _way(sent: Flow, arrived: Flow) -> Way:
-    """Compare what left with what arrived, from the first packet that both captures have to the last one.
+    """Compare sent packets with arrived ones, from the first packet that both captures have to the last one.
 
     Packets of equal identity are compared by their number. If some of them are lost, it is not known which.
     """

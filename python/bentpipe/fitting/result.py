@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from bentpipe.version import __version__
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
+    from pathlib import Path
 
     from matplotlib.figure import Figure
 
@@ -294,7 +294,7 @@ class Fit(Result):
 
 def place_of(path: str | os.PathLike[str]) -> Path:
     """Return the place of a scenario, or refuse it: before any work."""
-    place = Path(path)
+    place = arguments.path("folder", path, FitError)
     if place.suffix != ".toml":
         raise FitError(f"{place} is not the name of a scenario\n  expected a name that ends in .toml")
     files.refuse_unless_free(place.with_suffix(".data"))

@@ -76,7 +76,7 @@ def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Wish = None
     ScenarioError
         The file cannot be read or is not a valid scenario. The text lists all problems with their places.
     """
-    name = os.fspath(path)
+    name = os.fspath(arguments.path("path", path, ScenarioError))
     try:
         if name == STDIN:
             text, folder = _text(sys.stdin.buffer.read(SIZE_MAX + 1), STDIN), Path.cwd()

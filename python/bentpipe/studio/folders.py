@@ -148,8 +148,8 @@ class Folder:
         places |= set(self.results_path.glob("*/report/index.html"))
         return [self._name(path) for path in sorted(places) if path.resolve().is_relative_to(self.path)][:LISTED_MAX]
 
-    def report(self, name: str) -> str:
-        """The text of a report.
+    def report(self, name: str) -> Path:
+        """The page of a report, which is sent piece by piece.
 
         Raises
         ------
@@ -159,8 +159,8 @@ class Folder:
         if name not in self.reports():
             raise BentpipeError(unknown(name, "a report of the folder", self.reports()))
         place = self.inside(name)
-        with files.reading(name):
-            return place.read_text(encoding="utf-8")
+        with files.reading(name), place.open("rb"):
+            return place
 
     def open(self, name: str) -> Opened:
         """Read a scenario file of the folder, or a bundled scenario.

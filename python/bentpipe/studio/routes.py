@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Query, Request
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from bentpipe.catalog import unknown
@@ -192,7 +192,7 @@ def of_folder(studio: Studio) -> APIRouter:
     def report(name: str) -> Response:
         _checked(names=(name,))
         page = known(lambda: studio.folder.report(name))
-        return HTMLResponse(page, headers={"content-security-policy": OF_REPORTS})
+        return FileResponse(page, media_type="text/html", headers={"content-security-policy": OF_REPORTS})
 
     @router.get("/jobs")
     def jobs() -> Response:

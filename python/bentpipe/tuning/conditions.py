@@ -80,7 +80,10 @@ def _draws(scenario: Scenario, condition: Mapping[str, Any]) -> tuple[Sets, ...]
         raise BentpipeError(f"draws = {pattern!r} of a scenario without a folder\n  expected a scenario from a file")
     found = _inside(Path(folder), pattern)
     if not found:
-        raise BentpipeError(f"draws = {pattern!r}: {folder} has no such file\n  expected files that bentpipe fit wrote")
+        raise BentpipeError(
+            f"tune.condition.{condition['name']}: draws = {pattern!r}: {folder} has no such file\n"
+            "  expected files that bentpipe fit wrote"
+        )
     traces = list(_traces(parsed(*scenario.written)))
     return tuple(_placed(path, folder, traces, pattern) for path in found)
 

@@ -368,6 +368,9 @@ def default_of(scenario: Scenario, key: str) -> Any:
     if written is not None and not any(key.startswith(other) for other, _ in scenario.sets):
         return written
     content = scenario.to_dict()
+    if path[0] == "link" and path[1] not in content["link"]:
+        # All links of a group have the value of the first.
+        path[1] += "1"
     for part in (path, [*path[:2], *path[3:]] if path[0] == "link" else path[2:]):
         node: Any = content
         for step in part:

@@ -6,6 +6,7 @@ not know them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,8 @@ def script_of(scenario: Scenario, changes: Mapping[str, Any]) -> Script:
             _interleaver(script, scenario, key, value)
         elif path[0] == "node" and path[-1] == "middlebox":
             _proxy(script, scenario, key, value)
+        elif path[0] == "medium" or "access" in path:
+            script.notes.append(f"`{key} = {choice(value)}`: set it at the hub, in the profile of the terminals.")
         elif transport_of(key):
             _transport(script, scenario, key, value, changes)
         if known == len(script.lines) + len(script.notes):
@@ -254,7 +257,7 @@ def _proxy(script: Script, scenario: Scenario, key: str, value: Any) -> None:
 def _interleaver(script: Script, scenario: Scenario, key: str, value: Any) -> None:
     """Note an interleaver with its numbers: only a modem or hub has it."""
     links = {link["link"]: link for link in scenario.network()["links"]}
-    for name in matching(".".join(steps(key)[1:-1]), links):
+    for name in _directions(key, links):
         span = milliseconds(value["span"])
         held = span * max(links[name]["rate_bps"]["values"]) / 8000
         script.notes.append(
@@ -266,8 +269,20 @@ def _interleaver(script: Script, scenario: Scenario, key: str, value: Any) -> No
 def _queue(script: Script, scenario: Scenario, key: str, value: Any) -> None:
     """Write the lines of a queue: for both directions of a link if the key has none."""
     links = {link["link"]: link for link in scenario.network()["links"]}
-    for name in matching(".".join(steps(key)[1:-1]), links):
-        _queue_of(script, scenario, key, value, links[name])
+    content = scenario.to_dict()["link"]
+    for name in _directions(key, links):
+        link, _, direction = name.rpartition(".")
+        # No command of Linux follows the grants in a medium.
+        if not content.get(link, {}).get(direction, {}).get("medium"):
+            _queue_of(script, scenario, key, value, links[name])
+
+
+def _directions(key: str, links: Mapping[str, Any]) -> list[str]:
+    """List the directions of links of a key, whose link may be a group: `link.user.reverse` has `user1.reverse`."""
+    link, *direction = steps(key)[1:-1]
+    found = list(matching(".".join([link, *direction]), links))
+    group = re.compile(rf"{re.escape(link)}\d+{re.escape('.'.join(['', *direction]))}(\..*)?")
+    return found or [name for name in links if group.fullmatch(name)]
 
 
 def _queue_of(script: Script, scenario: Scenario, key: str, value: Any, link: dict[str, Any]) -> None:

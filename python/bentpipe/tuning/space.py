@@ -78,7 +78,10 @@ class Space:
                 others = [(each.key, other) for each in axes if each is not axis for other in each.values]
                 if not self._is_valid_with_any((axis.key, value), others):
                     if not axis.is_stock:
-                        raise error.changed(where=f"at the value {axis.key}={choice(value)}") from None
+                        # The value is in [tune.vary] of the file, or in an option that adds to it.
+                        place = f"tune.vary.{axis.key}"
+                        where = f"at the value {axis.key}={choice(value)}"
+                        raise error.changed(lambda each: replace(each, place=place), where) from None  # noqa: B023
                     self.dropped.setdefault(axis.key, error.problems[0].message)
                     continue
             lacking = lack(axis.key, value)

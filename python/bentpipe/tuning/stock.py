@@ -1,4 +1,4 @@
-"""The space to search if a scenario has no `[tune.vary]`: settings of hosts, queues, links and gateways."""
+"""The space to search if a scenario has no `[tune.vary]`: settings of hosts, queues, links, gateways and media."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe.scenario.editing import steps
+from bentpipe.scenario.overrides import parsed
 from bentpipe.tuning.amounts import KIB64, ROUNDED, buffer_limit, size
 from bentpipe.tuning.linux import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from bentpipe.scenario.scenario import Scenario
 
@@ -22,6 +23,8 @@ BUFFERS = (1, 2, 4)
 """Receive buffers to try, in bandwidth-delay products."""
 SPANS = ("20 ms", "100 ms")
 """Depths of an interleaver."""
+SHARES = (0.25, 0.9)
+"""Constant rates of a terminal to try, in equal shares of its medium."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,10 @@ class Axis:
     def what(self) -> str:
         """The key without the word of its table: `initial window`, `queue of sat.forward`."""
         table, *rest = steps(self.key)
+        if table == "link" and "access" in rest:
+            return f"{rest[-1].replace('_', ' ')} access of {'.'.join(rest[: rest.index('access')])}"
+        if table == "medium":
+            return f"{' '.join(rest[1:]).replace('_', ' ')} of {rest[0]}"
         if table == "link":
             return f"{rest[-1].replace('_', ' ')} of {'.'.join(rest[:-1])}"
         if table in ("flow", "node"):
@@ -65,7 +72,13 @@ def stock_space(scenario: Scenario, *, is_all: bool) -> Stock:
     # The links of a sky exist in each run only.
     flows = [] if scenario.has_sky else network["flows"]
     path = _Path(scenario, {link["link"]: link for link in network["links"]}, flows)
-    found = [*_of_hosts(path, is_all=is_all), *_of_queues(path), *_of_gateways(path), *_of_errors(path)]
+    found = [
+        *_of_hosts(path, is_all=is_all),
+        *_of_queues(path),
+        *_of_gateways(path, is_all=is_all),
+        *_of_errors(path),
+        *_of_media(path),
+    ]
     absent = {each.key: each.reason for each in found if not each.values}
     if scenario.has_sky:
         absent["link"] = "the links of a sky exist in each run only"
@@ -78,6 +91,7 @@ class _Path:
     def __init__(self, scenario: Scenario, links: dict[str, Any], flows: Sequence[dict[str, Any]]) -> None:
         self.scenario, self.links = scenario, links
         self.content = scenario.to_dict()
+        self._written = parsed(*scenario.written).get("link", {})
         self.flows = [flow for flow in flows if flow["route"] and flow["reverse_route"]]
 
     def rtt_s(self, flow: dict[str, Any]) -> float:
@@ -105,6 +119,38 @@ class _Path:
         """Largest bandwidth-delay product of all flows, in either direction."""
         routes = [(flow, flow[way]) for flow in self.flows for way in ("route", "reverse_route")]
         return max((self.rtt_s(flow) * self.rate_bps(self.tightest(route)) / 8 for flow, route in routes), default=0.0)
+
+    def key(self, name: str) -> str:
+        """Return the key of a direction of a link: `link.sat.forward`. Links of a group have the key of the group."""
+        link, _, direction = name.rpartition(".")
+        group = link.rstrip("0123456789")
+        is_grouped = link not in self._written and isinstance(self._written.get(group), dict)
+        return f"link.{_quoted(f'{group}.{direction}' if is_grouped and 'count' in self._written[group] else name)}"
+
+    def keys(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the first link of each key."""
+        found: dict[str, str] = {}
+        for name in names:
+            found.setdefault(self.key(name), name)
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """Directions of links that flows use."""
+        return sorted({name for flow in self.flows for way in ("route", "reverse_route") for name in flow[way]})
+
+    def around(self, route: Sequence[str], name: str) -> tuple[str | None, str | None]:
+        """Return the nearest nodes before and behind a link that may have middleboxes: no host, and no repeater."""
+        hosts = {end for flow in self.flows for end in (flow["from"], flow["to"])}
+        kinds = {node: table.get("kind") for node, table in self.content.get("node", {}).items()}
+        nodes = [self.links[route[0]]["from"], *(self.links[each]["to"] for each in route)]
+        at = route.index(name)
+        able = [node if node not in hosts and kinds.get(node) != "bent-pipe" else None for node in nodes]
+        return next(filter(None, reversed(able[: at + 1])), None), next(filter(None, able[at + 1 :]), None)
+
+    def has_errors(self, name: str) -> bool:
+        """Whether a direction of a link has an error model."""
+        return kind_of(self.direction(name).get("error", "none")) != "none"
 
     def direction(self, name: str) -> dict[str, Any]:
         """Return the resolved keys of a direction of a link: `sat.forward`."""
@@ -176,12 +222,12 @@ def _timeout(path: _Path) -> Axis:
 def _of_queues(path: _Path) -> Iterator[Axis]:
     forward = {name for flow in path.flows for name in flow["route"]}
     for way in ("route", "reverse_route"):
-        for name in sorted({path.tightest(flow[way]) for flow in path.flows}):
+        for key, name in path.keys(sorted({path.tightest(flow[way]) for flow in path.flows})).items():
             if way == "reverse_route" and name in forward:
                 continue
             rtt = max(path.rtt_s(flow) for flow in path.flows if name in flow[way])
             reason = f"it is the tightest link of its direction, {path.rate_bps(name) / 1e6:.4g} Mbit/s"
-            yield Axis(f"link.{_quoted(name)}.queue", _queues(rtt), reason)
+            yield Axis(f"{key}.queue", _queues(rtt), reason)
 
 
 def _queues(rtt: float) -> tuple[Any, ...]:
@@ -195,36 +241,120 @@ def _queues(rtt: float) -> tuple[Any, ...]:
     )
 
 
-def _of_gateways(path: _Path) -> Iterator[Axis]:
-    """Split connections at the nodes beside the tightest links. With two nodes, the search also tries both together."""
-    ends = {end for flow in path.flows for end in (flow["from"], flow["to"])}
-    tightest = {path.tightest(flow[way]) for flow in path.flows for way in ("route", "reverse_route")}
-    nodes = {path.links[name][end] for name in tightest for end in ("from", "to")} - ends
-    if not nodes:
+def _of_gateways(path: _Path, *, is_all: bool) -> Iterator[Axis]:
+    """Middleboxes at nodes between the hosts. With two nodes, the search also tries both together."""
+    beside = {
+        node
+        for flow in path.flows
+        for way in ("route", "reverse_route")
+        for node in path.around(flow[way], path.tightest(flow[way]))
+        if node
+    }
+    coders = _coders(path)
+    if not beside:
         yield Axis("node.NAME.middlebox", (), "no node between the hosts is beside the tightest link")
-    for node in sorted(nodes if path.scenario.hosts else ()):
+    if not coders:
+        yield Axis("node.NAME.middlebox = erasure", (), "no link with errors is between two nodes that can code")
+    elif not is_all:
+        yield Axis("node.NAME.middlebox = erasure", (), 'a stock gateway lacks it; space = "all" tries it')
+        coders = {}
+    splits = beside if path.scenario.hosts else set()
+    for node in sorted({*splits, *coders}):
         key = f"node.{_name(node)}.middlebox"
         boxes = path.content.get("node", {}).get(node, {}).get("middlebox", [])
-        if any(box.get("kind") == "split" for box in boxes):
-            yield Axis(key, (), "the node splits connections already")
-        else:
-            yield Axis(key, ([*boxes, {"kind": "split"}],), "a split gives each part of the path its own round trip")
+        kinds, coder = {box.get("kind") for box in boxes}, coders.get(node)
+        values, reasons = [], []
+        if node in splits and "split" not in kinds:
+            values.append([*boxes, {"kind": "split"}])
+            reasons.append("a split gives each part of the path its own round trip")
+        if coder is not None and "erasure" not in kinds:
+            # A code is between the proxy and the link: packets of the proxy are coded, and decoded before the proxy.
+            values += [[coder, *each] if coder["role"] == "decoder" else [*each, coder] for each in (boxes, *values)]
+            reasons.append("an erasure code repairs losses without a round trip, for a tenth of the rate")
+        yield Axis(key, tuple(values), "; ".join(reasons) or "the node splits connections already")
+
+
+def _coders(path: _Path) -> dict[str, dict[str, str]]:
+    """Return the part of an erasure code by node: an encoder before each link with errors, and a decoder behind it."""
+    found: dict[str, dict[str, str]] = {}
+    for flow in path.flows:
+        for name in filter(path.has_errors, flow["route"]):
+            before, behind = path.around(flow["route"], name)
+            if before and behind:
+                for node, role in ((before, "encoder"), (behind, "decoder")):
+                    found.setdefault(node, {"kind": "erasure", "role": role, "direction": "to-receiver"})
+    return found
 
 
 def _of_errors(path: _Path) -> Iterator[Axis]:
     """Interleaver and code of the links with errors. The scenario refuses those that do not fit its error model."""
-    names = sorted({name for flow in path.flows for way in ("route", "reverse_route") for name in flow[way]})
-    wrong = [name for name in names if kind_of(path.direction(name).get("error", "none")) != "none"]
+    wrong = path.keys(name for name in path.names if path.has_errors(name))
     if not wrong:
         yield Axis("link.NAME.interleave", (), "no link of the path has errors")
         yield Axis("link.NAME.coding", (), "no link of the path has errors")
-    for name in wrong:
-        key, has = f"link.{_quoted(name)}", path.direction(name)
+    for key, name in wrong.items():
+        has = path.direction(name)
         if not has.get("interleave"):
             spans = tuple({"span": span} for span in SPANS)
             yield Axis(f"{key}.interleave", spans, "it spreads bursts of errors, and corrects some")
         if not has.get("coding"):
             yield Axis(f"{key}.coding", ("convolutional",), "it corrects errors, for half of the rate")
+
+
+def _of_media(path: _Path) -> Iterator[Axis]:
+    """Settings of the media that flows use, by kind."""
+    for name, medium in path.content.get("medium", {}).items():
+        links = path.keys(each for each in path.names if path.direction(each).get("medium") == name)
+        entries = _MEDIA.get(medium["kind"])
+        if links and entries is not None:
+            yield from entries(path, name, medium, links)
+        else:
+            why = "no flow uses it" if not links else f"the stock space has no settings for {medium['kind']}"
+            yield Axis(f"medium.{_name(name)}", (), why)
+
+
+def _of_slots(path: _Path, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
+    """Access categories of the terminals, owners of free slots, and random access: settings of the hub."""
+    random = medium.get("random") or {}
+    terminals = sum(
+        path.direction(f"{link}.{way}").get("medium") == name
+        for link in path.content["link"]
+        for way in ("forward", "reverse")
+    )
+    for key, link in links.items():
+        most = path.rate_bps(link)
+        share = most * max(medium["carriers"] - random.get("carriers", 0), 1) / max(terminals, 1)
+        constant = tuple(dict.fromkeys(f"{min(part * share, most):.0f} bit/s" for part in SHARES))
+        yield Axis(
+            f"{key}.access.constant",
+            ("0 bit/s", *constant),
+            "a constant rate needs no request, and its slots are unused in pauses",
+        )
+        yield Axis(
+            f"{key}.access.rate_based",
+            ("0 bit/s", f"{most:.0f} bit/s"),
+            "a requested rate follows the load, a round trip late",
+        )
+        yield Axis(
+            f"{key}.access.volume_based",
+            (True, False),
+            "a request for the bytes that wait leaves no slot unused, and costs a round trip",
+        )
+        yield Axis(
+            f"{key}.access.random",
+            ("none", "requests", "data") if random else (),
+            "random access avoids the wait for the first grant" if random else "the medium has no random access",
+        )
+    key = f"medium.{_name(name)}"
+    yield Axis(f"{key}.free", ("none", "asking", "all"), "slots that no request covers shorten the wait for grants")
+    if not random:
+        spare = medium["carriers"] > 1
+        why = "random access avoids the wait for the first grant" if spare else "the medium has one carrier"
+        yield Axis(f"{key}.random", ({"carriers": 1},) if spare else (), why)
+
+
+_MEDIA: dict[str, Callable[[_Path, str, dict[str, Any], dict[str, str]], Iterator[Axis]]] = {"mf-tdma": _of_slots}
+"""Entries of each kind of medium: from the path, the name and the keys of the medium, and its links by key."""
 
 
 def _quoted(link: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import arguments as checked
 from bentpipe import forks
 from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.store.memory import Memory
@@ -117,13 +118,17 @@ def arguments(
     space: str | None,
 ) -> list[tuple[str, Any]]:
     """Convert arguments to overrides of the table `[tune]` of a scenario."""
-    sets: list[tuple[str, Any]] = [(f"tune.vary.{key}", values) for key, values in (vary or {}).items()]
-    for name, part in (conditions or {}).items():
+    vary = checked.mapping("vary", vary or {}, "a dict of values by key")
+    conditions = checked.mapping("conditions", conditions or {}, "a dict of overrides by name")
+    sets: list[tuple[str, Any]] = [(f"tune.vary.{key}", values) for key, values in vary.items()]
+    for name, part in conditions.items():
+        checked.mapping(f"conditions[{name!r}]", part, "a dict of overrides")
         sets += [(f"tune.condition.{json.dumps(name)}.{key}", value) for key, value in part.items()]
     if objective is not None:
-        sets.append(("tune.objective", {objective: 1} if isinstance(objective, str) else dict(objective)))
+        goals = {objective: 1} if isinstance(objective, str) else objective
+        sets.append(("tune.objective", dict(checked.mapping("objective", goals, "a metric, or a dict of weights"))))
     if guard is not None and not isinstance(guard, (str, Sequence)):
-        sets.append(("tune.guard", dict(guard)))
+        sets.append(("tune.guard", dict(checked.mapping("guard", guard, "texts, or a dict of bounds by metric"))))
     plain = {"robust": robust, "margin": margin, "space": space}
     return sets + [(f"tune.{key}", value) for key, value in plain.items() if value is not None]
 

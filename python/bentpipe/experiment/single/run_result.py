@@ -150,6 +150,7 @@ class RunResult(Recorded, Result):
         BentpipeError
             The folder is not the result of a run, or was made with other classes.
         """
+        folder = arguments.path("folder", folder)
         with files.reading(folder):
             provenance = files.provenance(folder, FORM)
             # It is read later; the working directory may change.

@@ -25,7 +25,7 @@ from zlib import crc32
 
 from filelock import FileLock, Timeout
 
-from bentpipe import _core, files
+from bentpipe import _core, arguments, files
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.single import task
 from bentpipe.experiment.store import aside
@@ -95,7 +95,7 @@ class Store:
     _index: sqlite3.Connection
 
     def __init__(self, folder: str | os.PathLike[str], *, is_read_only: bool = False) -> None:
-        self.folder = Path(folder)
+        self.folder = arguments.path("store", folder)
         self._is_read_only = is_read_only
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex}"
         try:

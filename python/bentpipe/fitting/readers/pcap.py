@@ -23,7 +23,7 @@ from bentpipe.fitting.measured import (
 )
 from bentpipe.fitting.readers.captures import MAGICS, RecordError, packets
 from bentpipe.fitting.readers.senders import STEP_S, Sender
-from bentpipe.fitting.readers.sights import CONTENT, Datagrams, Sights
+from bentpipe.fitting.readers.sights import CONTENT, Datagrams, Sights, headers_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -269,12 +269,12 @@ class _Seen:
             return "expected the capture of the receiver, or captures of both ends"
         return f"expected {PROBES_MIN} echo requests, or {INTERVALS_MIN * STEP_S:g} s of TCP"
 
-    def _largest(self) -> Datagrams | None:
-        return max(self.datagrams.values(), key=lambda each: len(each.times), default=None)
+    def _largest(self) -> tuple[bytes, Datagrams | None]:
+        return max(self.datagrams.items(), key=lambda each: len(each[1].times), default=(b"", None))
 
     def _numberless(self) -> Datagrams | None:
         """Return the largest series of datagrams, if nothing counts them."""
-        found = self._largest()
+        found = self._largest()[1]
         return found if found is not None and len(found.times) >= PROBES_MIN and not found.numbered() else None
 
     @property
@@ -376,15 +376,15 @@ class _Seen:
 
     def datagram_loads(self, name: str, asked: Asked, notes: list[str]) -> list[Load]:
         """Return the datagrams of the largest series, if their numbers show those that are missing."""
-        largest = self._largest()
+        key, largest = self._largest()
         if largest is None or len(largest.times) < PROBES_MIN:
             return []
         known = largest.numbered()
         if known is None:
             notes.append(f"{name}: {len(largest.times):,} datagrams without numbers were left out")
             return []
-        what, numbers = known
-        begin_s, sizes, sent, lost = largest.intervals(numbers, STEP_S)
+        what, numbers, has = known
+        begin_s, sizes, sent, lost = largest.intervals(numbers, has, STEP_S)
         if not lost.any():
             notes.append(f"{name}: no datagram is missing, as at the sender, so what arrived is unknown; left out")
             return []
@@ -392,7 +392,7 @@ class _Seen:
             return []
         notes.append(f"{name}: datagrams are counted by {what}; taken as {asked.direction} (`direction`)")
         interval_s: Array = np.full(len(begin_s), STEP_S)
-        headers = HEADERS["udp"]
+        headers = headers_of(key)
         return [
             Load(begin_s, interval_s, sizes, name, asked.direction, "udp", lost=lost, packets=sent, headers=headers)
         ]

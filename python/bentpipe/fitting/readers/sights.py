@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bentpipe.fitting.measured import SEQUENCE
+from bentpipe.fitting.measured import HEADERS, SEQUENCE, VERSION_6
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FLOWS_MAX = 20_000
 """Largest number of directions of connections that are kept; of more, the first."""
 CONTENT = 16
-"""Bytes of the content of a datagram that tell it from others."""
+"""Bytes of the content of a datagram in its identity."""
 STEP_MAX = 1000
 """Largest step between the numbers of datagrams that arrive one after the other."""
 IN_ORDER, BY_ONE = 0.95, 0.3
@@ -39,7 +39,7 @@ class Flow:
     Attributes
     ----------
     times, keys, sizes : array
-        Time, identity and bytes of each packet. Packets of equal identity cannot be told apart.
+        Time, identity and bytes of each packet. Packets of equal identity are alike.
     back : bytes
         Name of the other direction.
     """
@@ -120,6 +120,11 @@ class Sights:
             flow.add(at, hash(identity), size)
 
 
+def headers_of(name: bytes) -> int:
+    """Return the bytes of the headers of a datagram, by the addresses and ports in the name of its direction."""
+    return HEADERS["udp"] + VERSION_6 * (len(name) > 2 * 4 + 4)
+
+
 def _flow(flows: dict[bytes, Flow], names: tuple[bytes, bytes]) -> Flow | None:
     found = flows.get(names[0])
     if found is None and len(flows) < FLOWS_MAX:
@@ -154,24 +159,27 @@ class Datagrams:
         # Seconds and microseconds of the sender are before the number.
         numbers["iperf3"].append(unpack_from(">I", content, 8)[0] if len(content) >= 12 else -1)
 
-    def numbered(self) -> tuple[str, Numbers] | None:
-        """Return what counts the datagrams, and their numbers without wrapping; None if they have no numbers."""
+    def numbered(self) -> tuple[str, Numbers, NDArray[np.bool_]] | None:
+        """Return the name of a count of datagrams, their numbers without wrapping, and the datagrams that have one."""
         for name, values in self._numbers.items():
-            numbers = np.array(values)
-            if len(numbers) < 2 or numbers.min() < 0:
+            every = np.array(values)
+            # The first datagrams may open the test, and have no number.
+            has = every >= 0
+            numbers = every[has]
+            if len(numbers) < max(2, IN_ORDER * len(every)):
                 continue
             size = 1 << (32 if name.startswith("iperf") else 16)
             steps = (np.diff(numbers) + size // 2) % size - size // 2
             is_small = (np.abs(steps) <= STEP_MAX) & (steps != 0)
             if is_small.mean() >= IN_ORDER and (steps == 1).mean() >= BY_ONE:
-                return name, np.concatenate([[0], np.cumsum(steps)])
+                return name, np.concatenate([[0], np.cumsum(steps)]), has
         return None
 
-    def intervals(self, numbers: Numbers, step_s: float) -> tuple[Array, Array, Array, Array]:
+    def intervals(self, numbers: Numbers, has: NDArray[np.bool_], step_s: float) -> tuple[Array, Array, Array, Array]:
         """Return begin, bytes, sent and lost datagrams of each interval, by the arrival of the next one."""
         # A late datagram is not lost, and a copy counts once.
         numbers, first = np.unique(numbers, return_index=True)
-        times, sizes = np.array(self.times)[first], np.array(self.sizes, dtype=np.float64)[first]
+        times, sizes = np.array(self.times)[has][first], np.array(self.sizes, dtype=np.float64)[has][first]
         lost = np.concatenate([[0], np.diff(numbers) - 1])
         places = np.floor((times - times.min()) / step_s).astype(np.int64)
         # The last interval is a part.

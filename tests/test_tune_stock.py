@@ -1,0 +1,150 @@
+"""The stock space of media and of erasure codes."""
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.tuning.script import script_of
+from bentpipe.tuning.stock import stock_space
+from bentpipe.tuning.work import Work
+
+MEDIUM = """
+duration = "20 s"
+[medium.up]
+kind = "mf-tdma"
+symbol_rate = "1 Mbaud"
+carriers = 3
+controller = "gateway"
+{random}
+[link.user]
+from = "gateway"
+to = "terminal{{n}}"
+count = 4
+delay = "250 ms"
+forward.rate = "20 Mbit/s"
+[link.user.reverse]
+medium = "up"
+es_n0 = "9 dB"
+access = {{ volume_based = true }}
+[flow.file]
+from = "terminal{{n}}"
+to = "gateway"
+count = 4
+app = {{ kind = "bulk", size = "50 kB", pause = "2 s" }}
+[tune]
+objective = {{ fct = 1 }}
+"""
+RANDOM = "random = { carriers = 1 }"
+ACCESS = "link.user.reverse.access"
+
+
+def space_of(text, **sets):
+    return Work(bp.loads(text, sets)).space
+
+
+def test_a_medium_has_its_access_categories_its_free_slots_and_random_access():
+    space = space_of(MEDIUM.format(random=RANDOM))
+    values = {axis.key: axis.values for axis in space.axes}
+    # The least carrier of 9 dB has 1.6 Mbit/s; two of three are without contention, for four terminals.
+    rate = bp.loads(MEDIUM.format(random=RANDOM)).network()["links"][1]["rate_bps"]["values"][0]
+    assert values[f"{ACCESS}.constant"] == (f"{0.25 * rate / 2:.0f} bit/s", f"{0.9 * rate / 2:.0f} bit/s")
+    assert values[f"{ACCESS}.rate_based"] == (f"{rate:.0f} bit/s",)
+    # Without any category there is no slot, but with another one there is.
+    assert values[f"{ACCESS}.volume_based"] == (False,)
+    assert values[f"{ACCESS}.random"] == ("none", "data")
+    assert values["medium.up.free"] == ("asking", "all")
+    assert "medium.up.random" not in values
+    assert "link.user.reverse.queue" in values
+
+
+def test_without_random_access_the_medium_may_get_it():
+    found = stock_space(bp.loads(MEDIUM.format(random="")), is_all=False)
+    values = {axis.key: axis.values for axis in found.axes}
+    assert values["medium.up.random"] == ({"carriers": 1},)
+    assert found.absent[f"{ACCESS}.random"] == "the medium has no random access"
+
+
+def test_settings_of_a_group_change_all_of_its_links():
+    space = space_of(MEDIUM.format(random=RANDOM))
+    point = space.of(
+        {f"{ACCESS}.constant": space.axes[[a.key for a in space.axes].index(f"{ACCESS}.constant")].values[0]}
+    )
+    changed = bp.loads(MEDIUM.format(random=RANDOM), dict(point.changes)).to_dict()["link"]
+    rates = {changed[f"user{number}"]["reverse"]["access"]["constant"] for number in range(1, 5)}
+    assert len(rates) == 1
+    assert rates != {"0 bit/s"}
+
+
+def test_the_search_finds_the_access_that_a_short_transfer_needs():
+    """Requests cost a round trip to the hub and back; constant slots are there at the begin."""
+    text = MEDIUM.format(random=RANDOM) + f'[tune.vary]\n{ACCESS}.constant = ["100 kbit/s", "400 kbit/s"]\n'
+    found = bp.tune(bp.loads(text), budget=400, progress=False)
+    assert found.verdict == "better"
+    assert dict(found.recommended)[f"{ACCESS}.constant"] == "400 kbit/s"
+    notes = script_of(found.scenario, dict(found.recommended)).notes
+    assert any("set it at the hub" in note for note in notes)
+
+
+CODED = """
+duration = "20 s"
+[node.sat]
+kind = "bent-pipe"
+[link.lan]
+from = "server"
+to = "gateway"
+rate = "100 Mbit/s"
+delay = "5 ms"
+[link.up]
+from = "gateway"
+to = "sat"
+rate = "10 Mbit/s"
+delay = "130 ms"
+forward.error = { kind = "packet", rate = 0.02 }
+[link.down]
+from = "sat"
+to = "station"
+rate = "10 Mbit/s"
+delay = "130 ms"
+[link.home]
+from = "station"
+to = "user"
+rate = "100 Mbit/s"
+delay = "1 ms"
+[flow.file]
+from = "server"
+to = "user"
+app = { kind = "bulk", size = "2 MB", pause = "1 s" }
+[tune]
+objective = { fct = 1 }
+"""
+ENCODER, DECODER = ({"kind": "erasure", "role": role, "direction": "to-receiver"} for role in ("encoder", "decoder"))
+
+
+def test_an_erasure_code_is_around_the_satellite_whose_link_has_errors():
+    values = {axis.key: axis.values for axis in stock_space(bp.loads(CODED), is_all=True).axes}
+    split = {"kind": "split"}
+    assert values["node.gateway.middlebox"] == ([split], [ENCODER], [split, ENCODER])
+    assert values["node.station.middlebox"] == ([split], [DECODER], [DECODER, split])
+    assert "node.sat.middlebox" not in values
+    stock = stock_space(bp.loads(CODED), is_all=False)
+    assert "erasure" not in str([axis.values for axis in stock.axes])
+    assert stock.absent["node.NAME.middlebox = erasure"] == 'a stock gateway lacks it; space = "all" tries it'
+
+
+def test_a_code_has_no_place_without_errors_or_without_nodes():
+    plain = CODED.replace("forward.error", "#")
+    found = stock_space(bp.loads(plain), is_all=True)
+    assert found.absent["node.NAME.middlebox = erasure"] == "no link with errors is between two nodes that can code"
+
+
+def test_both_parts_of_a_code_together_repair_the_losses():
+    space = space_of(CODED, **{"tune.space": "all"})
+    both = space.of({"node.gateway.middlebox": [ENCODER], "node.station.middlebox": [DECODER]})
+    runs = [bp.run(bp.loads(CODED, sets), progress=False) for sets in ({}, dict(both.changes))]
+    without, coded = (run.flows["retransmissions"][0] for run in runs)
+    assert coded < without / 3
+
+
+@pytest.mark.parametrize("key", [f"{ACCESS}.constant", "medium.up.free"])
+def test_names_of_settings_of_media_are_words(key):
+    axes = {axis.key: axis.what for axis in stock_space(bp.loads(MEDIUM.format(random=RANDOM)), is_all=False).axes}
+    assert axes[key] == {"free": "free of up", "constant": "constant access of user.reverse"}[key.rpartition(".")[2]]
