@@ -52,7 +52,8 @@ fn cbr(rate: &str) -> String {
 
 /// Asserts that all bytes of the frames are accounted for.
 fn conserved(media: &Table) {
-    let of = |name: &str| media.whole(name).iter().zip(media.text("medium")).find(|(_, name)| *name == "down").unwrap().0;
+    let of =
+        |name: &str| media.whole(name).iter().zip(media.text("medium")).find(|(_, name)| *name == "down").unwrap().0;
     assert_eq!(of("granted_bytes"), of("used_bytes"), "{media:?}");
     let parts = ["carried_bytes", "header_bytes", "padding_bytes", "plan_bytes"].map(of);
     assert_eq!(*of("used_bytes"), parts.iter().copied().sum::<i64>(), "{media:?}");
