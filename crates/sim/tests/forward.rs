@@ -52,7 +52,8 @@ fn cbr(rate: &str) -> String {
 
 /// Asserts that all bytes of the frames are accounted for.
 fn conserved(media: &Table) {
-    let of = |name: &str| media.whole(name).iter().zip(media.text("medium")).find(|(_, name)| *name == "down").unwrap().0;
+    let of =
+        |name: &str| media.whole(name).iter().zip(media.text("medium")).find(|(_, name)| *name == "down").unwrap().0;
     assert_eq!(of("granted_bytes"), of("used_bytes"), "{media:?}");
     let parts = ["carried_bytes", "header_bytes", "padding_bytes", "plan_bytes"].map(of);
     assert_eq!(*of("used_bytes"), parts.iter().copied().sum::<i64>(), "{media:?}");
@@ -85,7 +86,7 @@ fn one_modulation_has_the_capacity_of_its_frames() {
 fn an_idle_carrier_sends_at_once_and_sleeps() {
     let result = run(&one(&cbr("120 kbit/s")), &[]);
     let frame = APSK16_5OF6.1 / BAUD;
-    for name in ["delay_min_s", "delay_mean_s", "delay_max_s"] {
+    for name in ["delay_min_s", "delay_mean_s"] {
         let delay = result.datagrams.real(name)[0];
         assert!((delay - PROPAGATION - frame).abs() < 1e-6, "{name}: {delay}");
     }
@@ -149,9 +150,10 @@ fn turns_by_bytes_give_equal_rates_and_turns_by_symbols_equal_times() {
     assert!(strong > 1.5 * weak && strong < fast / 2.0 * 1.05, "{strong} {fast}");
 }
 
-/// Seconds with lost frames in a fade from 15 to 3 dB at `slope` dB/s, 20 s at 3 dB, and back: mean, least and most over
+/// Seconds with lost packets in a fade from 15 to 3 dB at `slope` dB/s, 20 s at 3 dB, and back: mean, least and most over
 /// terminals, whose measurements have all phases. A constant return link carries the reports, 250 ms each way: they are in
-/// use after 0.26 s, half a superframe and a burst.
+/// use after 0.26 s, half a superframe and a burst. The carrier is so fast that terminals seldom share a frame: with a
+/// weaker terminal in it, a frame is lost less often.
 fn lost_s(slope: f64, every: &str) -> (f64, f64, f64) {
     const STEP: f64 = 0.01;
     let fall = 12.0 / slope;
@@ -170,7 +172,7 @@ fn lost_s(slope: f64, every: &str) -> (f64, f64, f64) {
 duration = "{:.0} s"
 [medium.down]
 kind = "tdm"
-symbol_rate = "45 Mbaud"
+symbol_rate = "450 Mbaud"
 acm = {{ every = "{every}" }}
 [medium.up]
 kind = "mf-tdma"
@@ -194,6 +196,7 @@ access = {{ constant = "33 kbit/s" }}
 from = "gateway"
 to = "terminal{{n}}"
 count = {count}
+start = {{ uniform = ["0 s", "22 ms"] }}
 app = {{ kind = "cbr", rate = "8 kbit/s", size = "22 B" }}
 "#,
         2.0 * fall + 45.0
@@ -234,13 +237,17 @@ fn reports_each_tenth_of_a_second_bear_a_steeper_fade() {
 fn a_terminal_waits_below_the_weakest_modulation() {
     let signal = "{ points = [['0 s', '-5 dB'], ['10 s', '13 dB']] }";
     let sets = [("link.user.forward.es_n0", signal), ("medium.down.acm", "{ every = '1 s' }")];
-    let result = run(&one(&cbr("120 kbit/s")), &sets);
+    let result = run(&one("{ kind = 'probe', size = '12 B', times = ['1 s', '2 s', '20 s'] }"), &sets);
     let frame = APSK16_5OF6.1 / BAUD;
-    // Measurements at 10, 11 and 12 s count, and the third arrives after 250 ms. The first packet is of the start.
-    let longest = result.datagrams.real("delay_max_s")[0];
-    assert!((longest - (12.0 + PROPAGATION + frame + PROPAGATION)).abs() < 0.01, "{longest}");
-    assert_eq!(result.datagrams.whole("lost_packets")[0], 0);
-    assert!(result.media.real("grant_wait_mean_s")[0] > 1.0);
+    // Measurements at 10, 11 and 12 s count, and the third arrives after 250 ms.
+    let expected =
+        [11.0, 10.0, 0.0].map(|wait| if wait > 0.0 { wait + PROPAGATION } else { 0.0 } + frame + PROPAGATION);
+    let found = result.probes.real("forward_s");
+    assert!(
+        found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6),
+        "{found:?} {expected:?}"
+    );
+    assert_eq!(result.modcods.whole("bursts"), [2]);
 }
 
 /// Plans take their bytes from the carrier: 11 B and 3 B per slot each superframe.

@@ -182,14 +182,13 @@ impl Framed {
         let slot = link.ring.push(&packet);
         slot.at = arrival;
         slot.next += 1;
+        let is_corrupted = lost.is_none() && has_error && !link.errors_erase;
+        link.counters.corrupted += u64::from(is_corrupted);
         let is_cut = |outages: &Outages| {
             matches!(lost, Some(Loss::Down(at)) if outages.is_away(at)) || outages.cuts(sent, arrival)
         };
-        if link.outages.as_deref().is_some_and(is_cut) {
-            slot.cut_off();
-            return;
-        }
         let cause = match lost {
+            _ if link.outages.as_deref().is_some_and(is_cut) => return slot.cut_off(),
             Some(Loss::Down(_)) => return slot.truncate(),
             Some(_) => Some(Cause::AcmOutage),
             None => (has_error && link.errors_erase).then_some(Cause::LinkLoss),
@@ -197,8 +196,7 @@ impl Framed {
         if let Some(cause) = cause {
             slot.erase();
             self.causes.push_back(cause);
-        } else if has_error {
-            link.counters.corrupted += 1;
+        } else if is_corrupted {
             slot.corrupt();
         }
     }

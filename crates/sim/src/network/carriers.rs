@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// A carrier with its links.
 #[derive(Clone, Debug)]
-pub(super) struct Carrier {
+pub(super) struct ForwardCarrier {
     medium: TdmMedium,
     /// Links, by terminal: rising.
     links: Vec<LinkId>,
@@ -93,7 +93,7 @@ pub(crate) fn on_forward(scenario: &Scenario, id: MediumId) -> Vec<OnForward> {
     LinkId::all(scenario.links.len()).filter_map(terminal).collect()
 }
 
-impl Carrier {
+impl ForwardCarrier {
     pub(super) fn new(scenario: &Scenario, id: MediumId, tdm: &Tdm, seed: u64) -> Self {
         let terminals = on_forward(scenario, id);
         let end = Time::ZERO + scenario.duration;

@@ -1,7 +1,7 @@
 //! Media of a run: at the start of each superframe, [`Network`](super::Network) gives their links the windows in which they
 //! may send.
 
-use super::carriers::{on_forward, opposites, Carrier};
+use super::carriers::{on_forward, opposites, ForwardCarrier};
 use super::results::MediumGrants;
 use crate::ids::{LinkId, MediumId};
 use crate::link::LazyLink;
@@ -16,7 +16,7 @@ pub(super) enum SharedMedium {
     /// Bursts in planned slots.
     Slots(Box<MediumState>),
     /// Frames of a forward carrier.
-    Frames(Box<Carrier>),
+    Frames(Box<ForwardCarrier>),
 }
 
 /// What a return link needs of forward carriers.
@@ -86,7 +86,7 @@ pub(super) fn states(scenario: &Scenario, seed: u64) -> Vec<SharedMedium> {
                 told: Vec::new(),
             }))
         }
-        MediumKind::Tdm(keys) => SharedMedium::Frames(Box::new(Carrier::new(scenario, id, keys, seed))),
+        MediumKind::Tdm(keys) => SharedMedium::Frames(Box::new(ForwardCarrier::new(scenario, id, keys, seed))),
     };
     MediumId::all(scenario.media.len()).map(state).collect()
 }

@@ -2,7 +2,6 @@
 //! sizes of ETSI EN 302 307-1, tables 5a and 11, and headers those of ETSI TS 102 606-1.
 
 use super::link::NaiveLink;
-use super::medium::grants_of;
 use crate::ids::{LinkId, MediumId};
 use crate::link::Losses;
 use crate::network::{on_forward, FramesSent, MediumGrants, OnForward};
@@ -214,7 +213,7 @@ impl NaiveCarrier {
         (self.terminals[n].deficit, self.terminals[n].has_turn) = (0.0, false);
     }
 
-    fn to_the_back(&mut self, n: usize) {
+    fn end_turn(&mut self, n: usize) {
         self.turns.retain(|&other| other != n);
         self.turns.push(n);
         self.terminals[n].has_turn = false;
@@ -250,7 +249,7 @@ impl NaiveCarrier {
             }
             let Some(modcod) = self.reach(n, now, links, filled) else {
                 unreached += 1;
-                self.to_the_back(n);
+                self.end_turn(n);
                 continue;
             };
             let Some((bytes, _)) = self.waiting(n, now, links, filled) else {
@@ -262,7 +261,7 @@ impl NaiveCarrier {
                 return Some(modcod);
             }
             unreached = 0;
-            self.to_the_back(n);
+            self.end_turn(n);
         }
     }
 
@@ -322,7 +321,7 @@ impl NaiveCarrier {
                     };
                     let limit = self.terminals[n].deficit + credit * f64::from(self.terminals[n].of.weight);
                     if self.cost(bytes, frame.modcod) > limit {
-                        self.to_the_back(n);
+                        self.end_turn(n);
                         break;
                     }
                     let Some(part) = part(self.tdm.label, bytes, has_begun, room) else { return };
@@ -369,10 +368,11 @@ impl NaiveCarrier {
     }
 
     pub(super) fn grants(&self, links: &[NaiveLink]) -> MediumGrants {
-        let of: Vec<LinkId> = self.terminals.iter().map(|terminal| terminal.of.link).collect();
+        let of = self.terminals.iter().map(|terminal| terminal.of.link);
+        let of_links = of.filter_map(|link| Some((link, links[link].grants()?))).collect();
         let by_modcod = self.frames.iter().map(|(&index, &frames)| (MODCODS[index].0, frames)).collect();
         let frames = Some(FramesSent { counters: self.counts, by_modcod });
-        MediumGrants { frames, ..grants_of(&of, links) }
+        MediumGrants { frames, ..MediumGrants::of(of_links) }
     }
 }
 

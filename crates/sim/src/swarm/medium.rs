@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// A medium of any kind.
 #[derive(Debug)]
 pub(super) enum NaiveShared {
-    Slots(NaiveMedium),
+    Slots(Box<NaiveMedium>),
     Frames(NaiveCarrier),
 }
 
@@ -25,7 +25,7 @@ impl NaiveShared {
                 let (plan, links) = planned(scenario, (id, keys), seed);
                 let forward = forward_side(scenario, keys, &links);
                 times.push((id, Time::ZERO));
-                Self::Slots(NaiveMedium { plan, links, bursts: BTreeMap::new(), forward })
+                Self::Slots(Box::new(NaiveMedium { plan, links, bursts: BTreeMap::new(), forward }))
             }
             MediumKind::Tdm(_) => {
                 let (carrier, uses) = NaiveCarrier::of(scenario, id, links);
@@ -65,11 +65,6 @@ impl NaiveShared {
     }
 }
 
-/// Returns the counts of these links.
-pub(super) fn grants_of(of: &[LinkId], links: &[NaiveLink]) -> MediumGrants {
-    MediumGrants::of(of.iter().filter_map(|&link| Some((link, links[link].grants()?))).collect())
-}
-
 /// A medium of slots with its links.
 #[derive(Debug)]
 pub(super) struct NaiveMedium {
@@ -104,7 +99,8 @@ impl NaiveMedium {
     }
 
     pub(super) fn grants(&self, links: &[NaiveLink]) -> MediumGrants {
-        let of_links = grants_of(&self.links, links);
+        let of = |&link: &LinkId| Some((link, links[link].grants()?));
+        let of_links = MediumGrants::of(self.links.iter().filter_map(of).collect());
         MediumGrants { counters: self.plan.counters(), bursts: self.bursts.clone(), ..of_links }
     }
 }

@@ -4,6 +4,8 @@
 //! It is slow and plain. It shares connections, applications, middleboxes and the recorder with
 //! [`Network`](crate::Network), but neither the schedule nor any part of a link.
 
+mod sharing;
+
 use super::happening::{tie_breaker, Happening};
 use super::link::NaiveLink;
 use super::medium::NaiveShared;
@@ -223,50 +225,6 @@ impl<'a> Reference<'a> {
 
     fn enter_arrivals(&mut self, link: LinkId, arrivals: Vec<Time>) {
         arrivals.into_iter().for_each(|at| self.enter(at, Happening::Arrival(link)));
-    }
-
-    /// Starts a superframe: all demands, then the plan, then the windows.
-    fn begin_superframe(&mut self, id: MediumId) {
-        let (mut demands, members) = (Vec::new(), self.media[id].slots().links.clone());
-        for &link in &members {
-            let mut losses = Losses::new();
-            let (demand, cut) = self.links[link].demand(self.now, &mut losses);
-            demands.push(demand);
-            self.enter_arrivals(link, cut.into_iter().collect());
-            self.lose_all(link, losses);
-        }
-        let next = self.media[id].slots().advance(&demands);
-        for (terminal, &link) in members.iter().enumerate() {
-            let windows = self.media[id].slots().windows(terminal);
-            let begins = self.links[link].open(&windows);
-            begins.into_iter().for_each(|at| self.enter(at, Happening::Burst(link)));
-        }
-        self.enter(next, Happening::Superframe(id));
-        let forward = self.media[id].slots().forward.clone();
-        for (terminal, place) in forward.reports.iter().enumerate() {
-            let heard = self.media[id].slots().plan.heard(terminal);
-            if let (Some(heard), Some((carrier, n))) = (heard, *place) {
-                let used = self.media[carrier].carrier().hear(n, heard, &mut self.links);
-                self.enter(used.unwrap_or(Time::NEVER), Happening::Superframe(carrier));
-            }
-        }
-        if let Some((carrier, places)) = forward.plans {
-            let plan = &self.media[id].slots().plan;
-            let bytes = plan.plan_bytes();
-            let served: Vec<u32> = plan.planned().filter_map(|terminal| places[terminal as usize]).collect();
-            let at = self.media[carrier].carrier().announce(self.now, bytes, &served);
-            self.enter(at, Happening::Superframe(carrier));
-        }
-    }
-
-    /// Fills a frame of a forward carrier, if it can.
-    fn fill_frame(&mut self, id: MediumId) {
-        let filled = self.media[id].carrier().fill(self.now, &mut self.links);
-        filled.arrivals.into_iter().for_each(|(link, at)| self.enter(at, Happening::Arrival(link)));
-        filled.losses.into_iter().for_each(|(link, losses)| self.lose_all(link, losses));
-        filled.retries.into_iter().for_each(|at| self.enter(at, Happening::Superframe(id)));
-        let is_waiting = self.media[id].carrier().is_waiting();
-        self.enter(filled.ends.filter(|_| is_waiting).unwrap_or(Time::NEVER), Happening::Superframe(id));
     }
 
     fn change(&mut self, index: usize) {

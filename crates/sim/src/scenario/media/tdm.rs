@@ -135,7 +135,12 @@ count = 2
             ("medium.down.acm", "{ every = '0 s' }", "medium.down.acm.every = \"0 s\" is too small", "more than 0 s"),
             ("medium.up.plan_over", "'donw'", "plan_over = \"donw\" is not a medium of this scenario", "down"),
             ("medium.up.plan_over", "'up'", "plan_over = \"up\" is not a forward carrier", "of kind \"tdm\""),
-            ("medium.t", "{ kind = 'tdm', symbol_rate = '1 Mbaud' }", "medium.t is not used by any link", "medium = \"t\""),
+            (
+                "medium.t",
+                "{ kind = 'tdm', symbol_rate = '1 Mbaud' }",
+                "medium.t is not used by any link",
+                "medium = \"t\"",
+            ),
             ("node.gateway.middlebox", "['xcp']", "needs the rate of \"user1.forward\"", "links have a rate"),
         ];
         for (name, value, message, expected) in cases {
@@ -147,7 +152,8 @@ count = 2
         assert!(said.contains("medium.down.acm and modcod exclude each other"), "{said}");
         let said = with(&[], (", es_n0 = \"13 dB\"", "")).expect_err("no signal");
         assert!(said.contains("link.user.forward.medium needs the signal of the link"), "{said}");
-        let far = "[link.far]\nfrom = 'gateway'\nto = 'x'\ndelay = '1 ms'\nforward = { medium = 'down', es_n0 = '9 dB' }\n\
+        let far =
+            "[link.far]\nfrom = 'gateway'\nto = 'x'\ndelay = '1 ms'\nforward = { medium = 'down', es_n0 = '9 dB' }\n\
                    reverse.rate = '1 Mbit/s'\n[flow.f]";
         let moved = TEXT.replace("{ medium = \"down\", es_n0 = \"13 dB\" }", "{ rate = \"1 Mbit/s\" }");
         let said = from_toml(&moved.replace("[flow.f]", far), "t.toml", &[]).map(drop).map_err(|said| said.to_string());

@@ -22,7 +22,7 @@ pub(super) struct NaiveFramed {
     modcod: Option<u32>,
     counts: GrantCounts,
     pub(super) packets: u64,
-    causes: VecDeque<Cause>,
+    pub(super) causes: VecDeque<Cause>,
 }
 
 /// The packet that leaves next.

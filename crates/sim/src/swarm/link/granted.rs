@@ -32,7 +32,7 @@ pub(super) struct NaiveGranted {
     pub(super) planned: (Option<Waveform>, Rate),
     pub(super) counts: GrantCounts,
     pub(super) packets: u64,
-    causes: VecDeque<Cause>,
+    pub(super) causes: VecDeque<Cause>,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -236,6 +236,7 @@ impl NaiveLink {
     ) {
         if in_flight == InFlight::Lost {
             self.on_the_way.iter_mut().for_each(Packet::cut_off);
+            self.forget_causes();
         }
         let framed = self.framed.as_mut().filter(|_| waiting != Waiting::Kept);
         let head = framed.and_then(|framed| framed.take_head());
@@ -288,6 +289,12 @@ impl NaiveLink {
     pub(super) fn grants(&self) -> Option<GrantCounts> {
         let framed = self.framed.as_ref().map(|framed| framed.counts());
         framed.or_else(|| self.granted.as_ref().map(|granted| granted.counts()))
+    }
+
+    /// Forgets why packets in a medium were erased: they are cut off.
+    fn forget_causes(&mut self) {
+        self.granted.iter_mut().for_each(|granted| granted.causes.clear());
+        self.framed.iter_mut().for_each(|framed| framed.causes.clear());
     }
 
     /// The cause of loss of the erased packet that has just arrived.
