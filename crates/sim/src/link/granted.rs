@@ -16,7 +16,7 @@ use super::wire::Wire;
 use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
 use crate::record::{Histogram, Sample};
-use crate::spec::{Losses as LossRule, MediumKind, Terminal};
+use crate::spec::{Losses as LossRule, MediumKind, Profile, Terminal};
 use bentpipe_access::{Demand, Loss, Packed, Packer, Packing, Waveform, Window};
 use bentpipe_units::{Rate, Stream, Time};
 use std::collections::VecDeque;
@@ -119,11 +119,11 @@ impl Granted {
         (name, seed): (&str, u64),
         is_traced: bool,
     ) -> Self {
-        let MediumKind::MfTdma(medium) = kind;
         let channel = BurstChannel {
             outages: outages.cloned().map(Box::new),
-            signal: Pieces::of(&terminal.es_n0),
-            rule: medium.losses,
+            // Bursts without a waveform arrive with any signal.
+            signal: Pieces::of(terminal.es_n0.as_ref().unwrap_or(&Profile::Constant(0.0))),
+            rule: kind.losses(),
             draws: Stream::new(seed, &format!("link/{name}"), "burst"),
             count: 0,
             busy_ps: 0,

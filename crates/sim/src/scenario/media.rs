@@ -52,7 +52,7 @@ pub(super) fn terminal(
     let access = TerminalAccess { random: Some(written.random.unwrap_or(of_medium)), ..written };
     check_access(medium, name, &access, &es_n0, &at("access"), report);
     let alone = medium.rate_alone(&es_n0, &access);
-    Some((Terminal { medium: MediumId::new(index), es_n0, access }, alone))
+    Some((Terminal { medium: MediumId::new(index), es_n0: Some(es_n0), access }, alone))
 }
 
 /// Rejects keys of a link that its medium decides.
@@ -197,8 +197,8 @@ pub(super) fn resolve(
             report.key(&path(["medium", name]), message, &format!("expected a link with medium = \"{name}\""));
             continue;
         }
-        let Some(&controller) = nodes.get(keys.controller.as_str()) else {
-            let hint = report.findings.guess(&keys.controller, nodes.keys().copied());
+        let Some(&controller) = nodes.get(kind.controller()) else {
+            let hint = report.findings.guess(kind.controller(), nodes.keys().copied());
             let expected = "expected the node that reads requests, like the gateway";
             report.suggest(&path(["medium", name, "controller"]), "is not a node", expected, hint);
             continue;
@@ -214,7 +214,7 @@ pub(super) fn resolve(
                     instances.iter().find(|made| spec.name.rsplit_once('.').is_some_and(|(n, _)| n == made.name));
                 let entry = entry.map_or(spec.name.as_str(), |made| made.entry);
                 let way = if to.is_none() { "to" } else { "from" };
-                let message = format!("has no way {way} the controller \"{}\" of medium \"{name}\"", keys.controller);
+                let message = format!("has no way {way} the controller \"{}\" of medium \"{name}\"", kind.controller());
                 let expected = "expected links that join terminal and controller both ways";
                 report.key(&path(["link", entry]), &message, expected);
                 break;
@@ -246,7 +246,7 @@ fn check_constants(name: &str, medium: &MfTdma, members: &[LinkId], links: &[Lin
     let second = medium.superframe.as_secs_f64();
     let slots = |link: &LinkId| {
         let terminal = links[*link].terminal.as_ref()?;
-        let waveform = medium.waveform_for(terminal.es_n0.values().next()?)?;
+        let waveform = medium.waveform_for(terminal.es_n0.as_ref()?.values().next()?)?;
         Some(terminal.access.constant.as_bps() as f64 * second / f64::from(8 * waveform.payload()))
     };
     let wanted: f64 = members.iter().filter_map(slots).sum();

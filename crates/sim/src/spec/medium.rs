@@ -31,8 +31,8 @@ pub struct Medium {
 pub struct Terminal {
     /// The medium.
     pub medium: MediumId,
-    /// Energy per symbol over noise density, in dB.
-    pub es_n0: Profile<f64>,
+    /// Energy per symbol over noise density, in dB. `None` in a medium without waveforms.
+    pub es_n0: Option<Profile<f64>>,
     /// Capacity that the terminal has or may ask for.
     pub access: TerminalAccess,
 }
@@ -171,6 +171,22 @@ settings! {
         weight: u32 = 1, [1, 1000];
         /// Use of random access. Default: `"requests"` if the medium has random access, else `"none"`.
         random: Option<RandomUse>;
+    }
+}
+
+impl MediumKind {
+    /// Returns the name of the node that makes the plans.
+    pub(crate) fn controller(&self) -> &str {
+        match self {
+            Self::MfTdma(keys) => &keys.controller,
+        }
+    }
+
+    /// Returns the losses of bursts as a function of the signal.
+    pub(crate) fn losses(&self) -> Losses {
+        match self {
+            Self::MfTdma(keys) => keys.losses,
+        }
     }
 }
 

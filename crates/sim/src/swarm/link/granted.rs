@@ -6,7 +6,7 @@ use crate::dictionary::{Cause, LinkSeries};
 use crate::link::{GrantCounts, Losses};
 use crate::packet::Packet;
 use crate::record::Sample;
-use crate::spec::{Effect, Link, Losses as Rule, Medium, MediumKind, Queue};
+use crate::spec::{Effect, Link, Losses as Rule, Medium, Queue};
 use bentpipe_access::{Demand, Loss, Waveform, Window};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::collections::VecDeque;
@@ -59,13 +59,13 @@ struct Service {
 
 impl NaiveGranted {
     pub(super) fn of(link: &Link, media: &[Medium], seed: u64) -> Option<Self> {
-        let MediumKind::MfTdma(medium) = &media[link.terminal.as_ref()?.medium].kind;
+        let medium = &media[link.terminal.as_ref()?.medium].kind;
         Some(Self {
             windows: Vec::new(),
             coming: VecDeque::new(),
             service: None,
             waiting: Vec::new(),
-            rule: medium.losses,
+            rule: medium.losses(),
             draws: Stream::new(seed, &format!("link/{}", link.name), "burst"),
             bursts: 0,
             arrived: 0,
@@ -231,7 +231,7 @@ impl NaiveLink {
             (false, true) => Some(down),
             (false, false) => None,
         };
-        let signal = self.spec.terminal.as_ref().map(|of| piece_at(&of.es_n0, burst.begin).value);
+        let signal = self.signal(burst.begin);
         let granted = self.granted();
         let number = granted.bursts;
         granted.bursts += 1;
@@ -246,6 +246,12 @@ impl NaiveLink {
         let above = signal.zip(burst.window.waveform()).map(|(signal, waveform)| signal - waveform.threshold_db());
         let is_lost = above.is_some_and(|above| granted.draws.uniform(number) < granted.rule.probability(above));
         is_lost.then_some(Loss::Outage)
+    }
+
+    /// The signal of its bursts, in dB.
+    fn signal(&self, at: Time) -> Option<f64> {
+        let signal = self.spec.terminal.as_ref()?.es_n0.as_ref()?;
+        Some(piece_at(signal, at).value)
     }
 
     /// Decides the fate of a packet whose last part has left at `sent`.
@@ -302,7 +308,7 @@ impl NaiveLink {
                 self.lose(lost, losses);
             }
         }
-        let es_n0_db = self.spec.terminal.as_ref().map_or(0.0, |of| piece_at(&of.es_n0, now).value);
+        let es_n0_db = self.signal(now).unwrap_or(0.0);
         let waiting = self.queue.bytes();
         let granted = self.granted();
         granted.backlog = waiting + granted.service.map_or(0, |service| service.rest);
