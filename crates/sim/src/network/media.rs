@@ -55,6 +55,16 @@ pub(crate) fn planned(scenario: &Scenario, id: MediumId, seed: u64) -> (SlottedM
         terminals.push(Terminal { name: spec.name.clone(), access });
     }
     let medium = &scenario.media[id];
-    let MediumKind::MfTdma(keys) = &medium.kind;
-    (SlottedMedium::mf_tdma(&keys.parameters(medium.there, medium.back), &terminals, seed), links)
+    let plan = match &medium.kind {
+        MediumKind::MfTdma(keys) => {
+            SlottedMedium::mf_tdma(&keys.parameters(medium.there, medium.back), &terminals, seed)
+        }
+        MediumKind::LeoCell(keys) => {
+            // A controller sees the queues of links that start at it.
+            let asks = links.iter().any(|&link| scenario.links[link].from != medium.controller);
+            let name = format!("medium/{}", medium.name);
+            SlottedMedium::leo_cell(&keys.parameters(medium.there, medium.back), &terminals, asks, &name, seed)
+        }
+    };
+    (plan, links)
 }

@@ -90,8 +90,11 @@ pub(crate) fn add_media(result: &mut RunResult, scenario: &Scenario, media: &[Me
         })
     }));
     result.modcods = ModcodRow::table(each().flat_map(|(medium, grants)| {
-        let MediumKind::MfTdma(keys) = &medium.kind;
-        let slot_s = keys.grid().slot().as_secs_f64();
+        let slot_s = match &medium.kind {
+            MediumKind::MfTdma(keys) => keys.grid().slot().as_secs_f64(),
+            // No waveforms.
+            MediumKind::LeoCell(_) => 0.0,
+        };
         grants.bursts.iter().map(move |(waveform, &bursts)| ModcodRow {
             medium: &medium.name,
             waveform: waveform.id().into(),

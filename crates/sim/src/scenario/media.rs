@@ -1,5 +1,6 @@
 //! Media and the links in them: converts the keys, computes propagation to the controllers, rejects contradictions.
 
+mod cell;
 #[cfg(test)]
 mod tests;
 
@@ -35,7 +36,12 @@ pub(super) fn terminal(
         return None;
     };
     refuse_own_transmission(direction, &at, report);
-    let MediumKind::MfTdma(medium) = kind;
+    let medium = match kind {
+        MediumKind::MfTdma(medium) => medium,
+        MediumKind::LeoCell(of) => {
+            return Some((cell::terminal(MediumId::new(index), keys, at, report), of.rate_alone()));
+        }
+    };
     let es_n0 = match keys.es_n0.as_ref().map(|signal| signal.profile("es_n0")) {
         Some(Ok(profile)) => profile,
         Some(Err((_, message, expected))) => {
@@ -129,7 +135,13 @@ fn check_access(
 /// Checks the keys of each medium.
 pub(super) fn check(media: &BTreeMap<String, MediumKind>, report: &mut Report<'_>) {
     for (name, kind) in media {
-        let MediumKind::MfTdma(medium) = kind;
+        let medium = match kind {
+            MediumKind::MfTdma(medium) => medium,
+            MediumKind::LeoCell(of) => {
+                cell::check(name, of, report);
+                continue;
+            }
+        };
         let key = |key| path(["medium", name, key]);
         if medium.symbol_rate.0 < 1.0 {
             report.value(&key("symbol_rate"), "is too small", "expected a symbol rate, like \"1 Mbaud\"");
@@ -190,7 +202,6 @@ pub(super) fn resolve(
     let graph = Graph::new(nodes.len(), links);
     let mut media = Vec::new();
     for (id, (name, kind)) in MediumId::all(file.medium.len()).zip(&file.medium) {
-        let MediumKind::MfTdma(keys) = kind;
         let members: Vec<LinkId> = members(links, id).collect();
         if members.is_empty() {
             let message = "is not used by any link";
@@ -203,7 +214,9 @@ pub(super) fn resolve(
             report.suggest(&path(["medium", name, "controller"]), "is not a node", expected, hint);
             continue;
         };
-        check_constants(name, keys, &members, links, report);
+        if let MediumKind::MfTdma(keys) = kind {
+            check_constants(name, keys, &members, links, report);
+        }
         let [mut there, mut back] = [Duration::ZERO; 2];
         for &link in &members {
             let spec = &links[link];
@@ -222,7 +235,8 @@ pub(super) fn resolve(
             there = there.max(spec.delay_max() + to);
             back = back.max(from);
         }
-        media.push(Medium { name: name.clone(), kind: kind.clone(), controller, there, back });
+        let medium = Medium { name: name.clone(), kind: kind.clone(), controller, there, back };
+        media.extend(cell::settled(medium, links, &members, report));
     }
     media
 }

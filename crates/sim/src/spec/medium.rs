@@ -3,7 +3,7 @@
 //! A medium is capacity that several links share. Its links have no rate: in each superframe, the medium opens the
 //! windows in which each may send. Sources: ETSI EN 301 545-2 (DVB-RCS2), with most defaults as SNS3 and OpenSAND configure them.
 
-use super::{Losses, Profile};
+use super::{LeoCell, Losses, Profile};
 use crate::ids::{MediumId, NodeId};
 use bentpipe_access::{Adaptation, BurstLength, Free, Grid, RandomUse, Waveform};
 use bentpipe_units::settings::{Baud, Chance, Level};
@@ -43,6 +43,8 @@ kinds! {
     pub enum MediumKind as "Medium", "a medium" {
         /// Time slots on several carriers, granted by a plan per superframe: the return link of DVB-RCS2.
         "mf-tdma" => MfTdma(MfTdma);
+        /// Short frames of equal slots, which the users of a satellite in low orbit take in turn. One medium per direction.
+        "leo-cell" => LeoCell(LeoCell);
     }
 }
 
@@ -179,6 +181,7 @@ impl MediumKind {
     pub(crate) fn controller(&self) -> &str {
         match self {
             Self::MfTdma(keys) => &keys.controller,
+            Self::LeoCell(keys) => &keys.controller,
         }
     }
 
@@ -186,6 +189,7 @@ impl MediumKind {
     pub(crate) fn losses(&self) -> Losses {
         match self {
             Self::MfTdma(keys) => keys.losses,
+            Self::LeoCell(_) => Losses::Step,
         }
     }
 }

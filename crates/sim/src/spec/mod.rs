@@ -2,6 +2,7 @@
 //! their keys in scenario files, and do not depend on files.
 
 mod app;
+mod cell;
 mod channel;
 mod coding;
 mod error;
@@ -14,6 +15,7 @@ mod randomness;
 mod timeline;
 
 pub use app::*;
+pub use cell::{ComingUsers, LeoCell, Others, UserPoints, UserTrace};
 pub(crate) use channel::rounds;
 pub use channel::{Arq, Combining, Downtimes, Interleave, Jitter, Mtu, Order, Outage, Oversize, Profile, Spread};
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};

@@ -2,6 +2,7 @@
 //! round trip, corruption that a bent pipe forwards.
 
 use super::draw::Dice;
+use super::shared_cell;
 use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, MediumId, NodeId};
 use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
@@ -252,6 +253,9 @@ impl Sketch {
 
 /// Puts some of the links into a medium, and returns it.
 fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
+    if dice.coin() {
+        return shared_cell::share(links, dice);
+    }
     let random =
         dice.coin().then(|| RandomAccess { carriers: 1, copies: *dice.pick(&[1, 2, 3]), ..RandomAccess::default() });
     let keys = MfTdma {

@@ -17,10 +17,38 @@ const FIRST: u64 = 4;
 const FURTHER: u64 = 2;
 const REQUEST: u64 = 3;
 
+/// A window of a link.
+#[derive(Clone, Debug)]
+pub(in crate::swarm) struct NaiveWindow {
+    /// Begin and end of each burst, and whether it collides.
+    pub(in crate::swarm) bursts: Vec<(Time, Time, bool)>,
+    pub(in crate::swarm) payload: u64,
+    /// Room for a request in the first burst.
+    pub(in crate::swarm) reserved: u64,
+    pub(in crate::swarm) waveform: Option<Waveform>,
+}
+
+impl From<&Window> for NaiveWindow {
+    /// A window of a return link.
+    fn from(window: &Window) -> Self {
+        let burst = |number| (window.begin(number), window.end(number), window.is_lost(number));
+        let payload = window.payload().into();
+        let bursts = (0..window.bursts()).map(burst).collect();
+        Self { bursts, payload, reserved: REQUEST.min(payload), waveform: window.waveform() }
+    }
+}
+
+impl NaiveWindow {
+    /// The begin of its first burst.
+    fn opens(&self) -> Time {
+        self.bursts[0].0
+    }
+}
+
 /// The additional state of a link in a medium.
 #[derive(Debug)]
 pub(super) struct NaiveGranted {
-    windows: Vec<Window>,
+    windows: Vec<NaiveWindow>,
     coming: VecDeque<Burst>,
     service: Option<Service>,
     waiting: Vec<Time>,
@@ -37,7 +65,8 @@ pub(super) struct NaiveGranted {
 
 #[derive(Clone, Copy, Debug)]
 struct Burst {
-    window: Window,
+    payload: u64,
+    waveform: Option<Waveform>,
     begin: Time,
     end: Time,
     room: u64,
@@ -93,7 +122,7 @@ impl NaiveGranted {
             counts.carried += bytes;
             counts.headers += FURTHER;
             if burst.fate.is_none() {
-                counts.used += u64::from(burst.window.payload());
+                counts.used += burst.payload;
                 counts.headers += burst.reserved;
             }
         }
@@ -132,7 +161,7 @@ impl NaiveLink {
         let granted = self.granted();
         granted.arrived += packet.size();
         // A window is open as long as a burst of it begins.
-        let is_open = |window: &&Window| (0..window.bursts()).any(|burst| window.begin(burst) >= now);
+        let is_open = |window: &&NaiveWindow| window.bursts.iter().any(|burst| burst.0 >= now);
         match granted.windows.iter().find(is_open) {
             Some(window) => granted.counts.waits.record_span(window.opens().saturating_since(now)),
             None => granted.waiting.push(now),
@@ -235,7 +264,7 @@ impl NaiveLink {
         let granted = self.granted();
         let number = granted.bursts;
         granted.bursts += 1;
-        granted.counts.used += u64::from(burst.window.payload());
+        granted.counts.used += burst.payload;
         granted.counts.headers += burst.reserved;
         if let Some(at) = cut {
             return Some(Loss::Down(at));
@@ -243,7 +272,7 @@ impl NaiveLink {
         if burst.is_collided {
             return Some(Loss::Collision);
         }
-        let above = signal.zip(burst.window.waveform()).map(|(signal, waveform)| signal - waveform.threshold_db());
+        let above = signal.zip(burst.waveform).map(|(signal, waveform)| signal - waveform.threshold_db());
         let is_lost = above.is_some_and(|above| granted.draws.uniform(number) < granted.rule.probability(above));
         is_lost.then_some(Loss::Outage)
     }
@@ -317,7 +346,7 @@ impl NaiveLink {
     }
 
     /// Opens the windows of a superframe. Returns the begins of their bursts.
-    pub(in crate::swarm) fn open(&mut self, windows: &[Window]) -> Vec<Time> {
+    pub(in crate::swarm) fn open(&mut self, windows: &[NaiveWindow]) -> Vec<Time> {
         let granted = self.granted();
         if let Some(first) = windows.first() {
             granted.coming.clear();
@@ -327,16 +356,19 @@ impl NaiveLink {
             }
         }
         for window in windows {
-            for number in 0..window.bursts() {
-                let reserved = if number == 0 { REQUEST.min(window.payload().into()) } else { 0 };
-                granted.counts.granted += u64::from(window.payload());
+            for (number, &(begin, end, is_collided)) in window.bursts.iter().enumerate() {
+                let (payload, waveform) = (window.payload, window.waveform);
+                let reserved = if number == 0 { window.reserved } else { 0 };
+                granted.counts.granted += payload;
+                let room = payload - reserved;
                 granted.coming.push_back(Burst {
-                    window: *window,
-                    begin: window.begin(number),
-                    end: window.end(number),
-                    room: u64::from(window.payload()) - reserved,
+                    payload,
+                    waveform,
+                    begin,
+                    end,
+                    room,
                     reserved,
-                    is_collided: window.is_lost(number),
+                    is_collided,
                     fate: None,
                 });
             }

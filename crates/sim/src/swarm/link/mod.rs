@@ -24,6 +24,7 @@ use bentpipe_units::{Duration, Rate, Stream, Time};
 use copies::NaiveCopies;
 use errors::NaiveErrors;
 use granted::NaiveGranted;
+pub(super) use granted::NaiveWindow;
 use queue::NaiveQueue;
 use times::{NaiveJitter, NaiveOutages};
 
