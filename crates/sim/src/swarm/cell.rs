@@ -196,7 +196,7 @@ impl NaiveCell {
         }
     }
 
-    /// Sends the request of a user for what waits and is not asked for.
+    /// Sends the request of a user for its waiting bytes, without those asked for before.
     fn ask(&mut self, frame: u64, read: u64, round: u64, number: usize, backlog: u64) {
         let user = &mut self.users[number];
         if user.asked > 0 && frame >= user.asked_at + round + 2 {

@@ -197,7 +197,11 @@ count = 2
             (&[(own("access"), "{ rate_based = '1 Mbit/s' }")], "access.rate_based = \"1 Mbit/s\" has no", "weight"),
             (&[(own("access"), "{ random = 'data' }")], "access.random = \"data\" has no effect in a cell", "weight"),
             (&[(own("medium"), "'upp'")], "link.user.reverse.medium = \"upp\" is not a medium", "did you mean \"up\""),
-            (&[("medium.up.controller".into(), "'satelite'")], "\"satelite\" is not a node", "satellite"),
+            (
+                &[("medium.up.controller".into(), "'satellites'")],
+                "\"satellites\" is not a node",
+                "did you mean \"satellite\"",
+            ),
             (&[(own("medium"), "'down'")], "medium.down has links from its controller", "one medium per direction"),
             (
                 &[("medium.down.control_delay".into(), "'1 ms'")],
