@@ -5,6 +5,9 @@
 
 use bentpipe_units::{either, settings, Duration, Rate, Time};
 
+/// Default of `control_delay`.
+pub(crate) const CONTROL_DELAY: Duration = Duration::from_micros(500);
+
 settings! {
     /// One direction of a cell of satellites in low orbit: each frame has equal slots, which the users take in turn. If the
     /// links start at the controller, it sees their queues. Otherwise they ask for the bytes that wait.
@@ -19,7 +22,7 @@ settings! {
         /// Node that makes the plans: the satellite, or the gateway.
         controller: String;
         /// Time from a plan to the moment when it is sent. Only for links that ask.
-        control_delay: Duration = Duration::from_micros(500), "reading: not published";
+        control_delay: Duration = CONTROL_DELAY, "reading: not published";
         /// Further users, which always have data. Default: none.
         others: Option<Others>;
     }

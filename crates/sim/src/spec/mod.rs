@@ -15,6 +15,7 @@ mod randomness;
 mod timeline;
 
 pub use app::*;
+pub(crate) use cell::CONTROL_DELAY;
 pub use cell::{ComingUsers, LeoCell, Others, UserPoints, UserTrace};
 pub(crate) use channel::rounds;
 pub use channel::{Arq, Combining, Downtimes, Interleave, Jitter, Mtu, Order, Outage, Oversize, Profile, Spread};

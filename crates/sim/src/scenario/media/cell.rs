@@ -6,6 +6,7 @@ use super::super::trace;
 use crate::ids::{LinkId, MediumId};
 use crate::spec::{
     ComingUsers, LeoCell, Link, Medium, MediumKind, Others, Profile, Terminal, TerminalAccess, UserPoints,
+    CONTROL_DELAY,
 };
 use bentpipe_access::RandomUse;
 use bentpipe_units::{Duration, Rate};
@@ -83,7 +84,7 @@ pub(super) fn settled(medium: Medium, links: &[Link], members: &[LinkId], report
         return None;
     }
     let is_downward = other.is_none();
-    if is_downward && !report.is_default(&key("control_delay")) {
+    if is_downward && cell.control_delay != CONTROL_DELAY {
         let message = "has no effect: the links start at the controller, and send no requests";
         report.value(&key("control_delay"), message, "expected links to the controller, or no control_delay");
     }
