@@ -139,6 +139,10 @@ impl NaiveGranted {
         }
     }
 
+    pub(super) fn forget_causes(&mut self) {
+        self.causes.clear();
+    }
+
     pub(super) fn take_cause(&mut self) -> Cause {
         self.causes.pop_front().expect("an erased packet has a cause")
     }

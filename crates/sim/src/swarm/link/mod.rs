@@ -233,6 +233,10 @@ impl NaiveLink {
     ) {
         if in_flight == InFlight::Lost {
             self.on_the_way.iter_mut().for_each(Packet::cut_off);
+            // Their loss is the handover, also if a burst was lost.
+            if let Some(granted) = &mut self.granted {
+                granted.forget_causes();
+            }
         }
         match waiting {
             Waiting::Kept => {}
