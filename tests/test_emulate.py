@@ -112,6 +112,34 @@ def test_a_round_trip_takes_what_the_scenario_says(tmp_path, device, trusted):
     assert sorted(json.loads(out.read_text())[0])[10] <= least + 0.002 + 2 * late_s
 
 
+MEDIA = {
+    # R is 4 superframes of 26.5 ms with 25 ms each way, or 40 frames of 4/3 ms.
+    "mf-tdma": ({"kind": "mf-tdma", "symbol_rate": "1 Mbaud", "carriers": 2, "control_interval": "26.5 ms"}, 0.106),
+    "leo-cell": ({"kind": "leo-cell", "rate": "20 Mbit/s"}, 0.053),
+}
+
+
+@needs_namespaces
+@pytest.mark.parametrize("kind", MEDIA)
+def test_real_packets_wait_for_real_grants(tmp_path, kind):
+    out = tmp_path / "out"
+    medium, round_s = MEDIA[kind]
+    content = path().to_dict()
+    content["medium"] = {"up": {**medium, "controller": "a"}}
+    reverse = {"medium": "up", "queue": "83 packets"}
+    if kind == "mf-tdma":
+        reverse |= {"es_n0": "9 dB", "access": {"volume_based": True}}
+    content["link"] = {"path": {"from": "a", "to": "b", "delay": "25 ms", "forward": {"rate": "20 Mbit/s"}}}
+    content["link"]["path"]["reverse"] = reverse
+    found = bp.emulate(bp.Scenario(content), python(PING.replace("OUT", repr(str(out)))), serve="echo")
+    took = json.loads(out.read_text())[0]
+    # Each packet comes after the answer to the one before, so each asks.
+    assert min(took) >= 0.05 + round_s
+    assert found.result.terminals["grant_wait_mean_s"][0] >= round_s
+    requests = found.result.media.select("requests_in_control", "requests_in_bursts")
+    assert requests.sum_horizontal()[0] >= 20
+
+
 COUNT = """
 import json, select, socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -146,3 +146,83 @@ def test_comparisons_have_the_capacity_that_is_not_used(scenario):
     assert min(shares) > 90
     waits = [found.estimate(case, "grant_wait_mean").value for case in cases]
     assert waits[0] > 0.5 > 0.03 > waits[1]
+
+
+def test_a_cell_names_its_waits_and_sees_queues_downwards():
+    scenario = bp.load("leo-cell", {"duration": "5 s"})
+    result = bp.run(scenario)
+    down, up = result.media.to_dicts()
+    assert (down["medium"], down["requests_in_control"]) == ("down", 0)
+    assert up["requests_in_control"] > 0
+    assert result.modcods.height == 0
+    waits = dict(zip(result.terminals["link"], result.terminals["grant_wait_p95_s"], strict=True))
+    assert waits["user3.forward"] < 2 * 4e-3 / 3 < waits["user3.reverse"]
+    flow = bp.run(scenario).why(flow="upload", tries=False).flows[0]
+    assert sum(part.time_s for part in flow.parts if part.part == "access") > 0
+
+
+def test_other_users_come_from_a_file(tmp_path):
+    (tmp_path / "users.csv").write_text("time_s,users\n0,0\n2,9\n")
+    (tmp_path / "cell.toml").write_text("""
+        duration = "4 s"
+        [medium.down]
+        kind = "leo-cell"
+        rate = "36 Mbit/s"
+        controller = "satellite"
+        others = { file = "users.csv" }
+        [link.user]
+        from = "satellite"
+        to = "home"
+        delay = "3 ms"
+        forward.medium = "down"
+        reverse.rate = "1 Mbit/s"
+        [flow.film]
+        from = "satellite"
+        to = "home"
+        app = { kind = "cbr", rate = "50 Mbit/s", size = "1472 B" }
+        [record]
+        series = ["granted_bps"]
+        interval = "1 s"
+    """)
+    scenario = bp.load(tmp_path / "cell.toml")
+    assert scenario.to_dict()["medium"]["down"]["others"] == {"points": [["0 s", 0], ["2 s", 9]]}
+    granted = bp.run(scenario).series("granted_bps", link="user.forward")["granted_bps"].to_list()
+    assert granted[-3] / granted[-1] == pytest.approx(10, rel=0.02)
+
+
+@pytest.mark.parametrize(("way", "round_s"), [(0, 0.0), (1, 7 * 4e-3 / 3)])
+def test_packets_from_outside_wait_for_windows(tmp_path, way, round_s):
+    """A frame at most, after R = 7 frames if they ask: 1 + 3 + 3 with 3 ms each way."""
+    (tmp_path / "cell.toml").write_text("""
+        duration = "10 s"
+        [medium.down]
+        kind = "leo-cell"
+        rate = "36 Mbit/s"
+        controller = "satellite"
+        [medium.up]
+        kind = "leo-cell"
+        rate = "36 Mbit/s"
+        controller = "satellite"
+        [link.user]
+        from = "satellite"
+        to = "home"
+        delay = "3 ms"
+        forward.medium = "down"
+        reverse.medium = "up"
+        [flow.real]
+        from = "satellite"
+        to = "home"
+        app = "port"
+    """)
+    net = bp.Network(bp.load(tmp_path / "cell.toml"), seed=1)
+    frame_s, waits = 4e-3 / 3, []
+    for n in range(50):
+        at = 0.1 * (n + 1) + frame_s * ((n * 0.618) % 1)
+        net.inject(at, net.ports("real")[way], b"hello")
+        net.run_until(at + 0.05)
+        (packet,) = net.drain()
+        waits.append(packet.at_s - at - 0.003)
+    # The packet is in the first slot.
+    least = round_s + frame_s / 12
+    assert least - 1e-9 <= min(waits) < least + 0.1 * frame_s
+    assert least + 0.9 * frame_s < max(waits) <= least + frame_s

@@ -3,11 +3,16 @@
 use crate::waveforms::{BurstLength, Waveform};
 use bentpipe_units::{Duration, Time};
 
+/// Room for a request or report in the first burst of a window of a return link, bytes.
+pub(crate) const REQUEST: u32 = 3;
+
 /// Superframes that are divided into slots, the same on each carrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     superframe: Duration,
     slots: u32,
+    /// Bytes for a request in the first burst of each window.
+    request: u32,
     slot: SlotLength,
 }
 
@@ -31,12 +36,13 @@ impl Grid {
     pub fn of_carriers(superframe: Duration, symbol_rate: u64, bursts: BurstLength) -> Self {
         let slot = SlotLength { ps: bursts.symbols() * 1_000_000_000_000, of: symbol_rate.max(1) };
         let fit = u128::from(superframe.as_ps()) * u128::from(slot.of) / u128::from(slot.ps);
-        Self { superframe, slots: u32::try_from(fit).unwrap_or(u32::MAX), slot }
+        Self { superframe, slots: u32::try_from(fit).unwrap_or(u32::MAX), request: REQUEST, slot }
     }
 
-    /// Returns the grid of frames that are divided into this number of slots.
+    /// Returns the grid of frames that are divided into this number of slots. Requests have separate room.
     pub fn of_frames(frame: Duration, slots: u32) -> Self {
-        Self { superframe: frame, slots, slot: SlotLength { ps: frame.as_ps(), of: u64::from(slots.max(1)) } }
+        let slot = SlotLength { ps: frame.as_ps(), of: u64::from(slots.max(1)) };
+        Self { superframe: frame, slots, request: 0, slot }
     }
 
     /// Returns the length of a superframe.
@@ -103,6 +109,15 @@ impl Window {
     /// Returns the bytes in a burst.
     pub fn payload(&self) -> u32 {
         self.payload
+    }
+
+    /// Returns the bytes of a burst that are kept for a request.
+    pub fn reserved(&self, burst: u32) -> u32 {
+        if burst == 0 {
+            self.grid.request.min(self.payload)
+        } else {
+            0
+        }
     }
 
     /// Returns the waveform of its bursts. `None` if the medium has no waveforms.

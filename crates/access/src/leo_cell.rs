@@ -59,8 +59,13 @@ pub enum OtherUsers {
         /// Mean stay.
         holding: Duration,
     },
-    /// Their number from each instant on, in order of time.
-    Points(Vec<(Time, u32)>),
+    /// Their number over time.
+    Points {
+        /// Number from each instant on, in order of time.
+        points: Vec<(Time, u32)>,
+        /// Period after which the points repeat.
+        every: Option<Duration>,
+    },
 }
 
 /// Stays of other users.
@@ -72,7 +77,6 @@ pub(crate) struct Others {
     came: u64,
     arrives: f64,
     leaves: Vec<f64>,
-    point: usize,
 }
 
 /// Stays before the start of a run that are drawn, in mean stays: of a thousand users, 1e-10 would have stayed longer.
@@ -86,7 +90,6 @@ impl Others {
             came: 0,
             arrives: f64::INFINITY,
             leaves: Vec::new(),
-            point: 0,
         };
         if let OtherUsers::Coming { active, holding } = users {
             if *active > 0.0 && *holding > Duration::ZERO {
@@ -106,11 +109,11 @@ impl Others {
     pub(crate) fn active(&mut self, at: Time) -> u32 {
         let now = at.as_secs_f64();
         match &self.users {
-            OtherUsers::Points(points) => {
-                while points.get(self.point).is_some_and(|(from, _)| *from <= at) {
-                    self.point += 1;
-                }
-                self.point.checked_sub(1).map_or(0, |point| points[point].1)
+            OtherUsers::Points { points, every } => {
+                let every = every.map_or(u64::MAX, |every| every.as_ps().max(1));
+                let in_round = Time::from_ps(at.as_ps() % every);
+                let next = points.partition_point(|(from, _)| *from <= in_round);
+                next.checked_sub(1).map_or(0, |point| points[point].1)
             }
             &OtherUsers::Coming { active, holding } => {
                 while self.arrives <= now {

@@ -1,7 +1,7 @@
 //! Return-link encapsulation (ETSI TS 103 179): packs packets into the bursts of a terminal's windows.
 //!
 //! A packet that fits has a header of 2 B. A packet in parts has 4 B before its first part and 2 B before each further
-//! part. A part without bytes is not begun. The first burst of a window keeps 3 B for a request.
+//! part. A part without bytes is not begun. The first burst of a window of a return link keeps 3 B for a request.
 
 use crate::grid::Window;
 use bentpipe_units::Time;
@@ -12,8 +12,6 @@ const WHOLE: u32 = 2;
 const FIRST_PART: u32 = 4;
 /// Header of each further part, bytes.
 const FURTHER_PART: u32 = 2;
-/// Room for a request or report in the first burst of a window, bytes.
-pub(crate) const REQUEST: u32 = 3;
 
 /// Windows that a terminal has in a superframe: two by the plan, or one of random access.
 pub(crate) const WINDOWS_MAX: usize = 2;
@@ -127,7 +125,7 @@ impl Packer {
             let bursts = current.max(window.burst_from(now))..window.bursts();
             let room = |burst: u32| match self.room {
                 Some(room) if (index, burst) == (self.window, self.burst) => room,
-                _ => window.payload().saturating_sub(if burst == 0 { REQUEST } else { 0 }),
+                _ => window.payload() - window.reserved(burst),
             };
             bursts.into_iter().find(|burst| room(*burst) > FIRST_PART).map(|burst| window.begin(burst))
         })
@@ -143,8 +141,8 @@ impl Packer {
                 (self.window, self.burst, self.room) = (self.window + 1, 0, None);
                 continue;
             }
-            let reserved = if self.burst == 0 { REQUEST } else { 0 };
-            let room = self.room.unwrap_or(window.payload().saturating_sub(reserved));
+            let reserved = window.reserved(self.burst);
+            let room = self.room.unwrap_or(window.payload() - reserved);
             let Some((bytes, header)) = self.part(room) else {
                 (self.burst, self.room) = (self.burst + 1, None);
                 continue;
@@ -158,7 +156,7 @@ impl Packer {
                 };
                 self.counts.bursts += 1;
                 self.counts.used += u64::from(window.payload());
-                self.counts.headers += u64::from(reserved.min(window.payload()));
+                self.counts.headers += u64::from(reserved);
             }
             self.room = Some(room - bytes - header);
             self.counts.carried += u64::from(bytes);

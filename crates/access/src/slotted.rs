@@ -5,11 +5,10 @@
 
 use crate::adaptation::{Adaptation, Choice};
 use crate::contention::Contention;
-use crate::grid::{Grid, Window};
+use crate::grid::{Grid, Window, REQUEST};
 use crate::leo_cell::{LeoCell, Others};
 use crate::mf_tdma::{Free, MfTdma};
 use crate::opened::{Heard, Opened};
-use crate::packing::REQUEST;
 use crate::plan::{Controller, Left, Plan};
 use crate::random::RandomUse;
 use crate::requests::{Asking, Request, Rules, Way};

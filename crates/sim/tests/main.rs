@@ -4,6 +4,7 @@ mod ahead;
 mod bbr;
 mod been;
 mod cache;
+mod cell;
 mod critical_path;
 mod defaults;
 mod determinism;

@@ -274,3 +274,29 @@ fn load_offers_what_it_says() {
     let slowdown = result.completions.real("slowdown_mean");
     assert!(slowdown.len() >= 4 && slowdown.iter().all(|slowdown| (1.0..20.0).contains(slowdown)), "{slowdown:?}");
 }
+
+/// A download and an upload get less as others come. The call waits for grants upwards, and for the next frames downwards.
+#[test]
+fn a_cell_is_shared_with_others() {
+    let others = |count: &str| {
+        run(
+            "leo-cell.toml",
+            &[("duration", "20 s"), ("medium.down.others.active", count), ("medium.up.others.active", count)],
+        )
+    };
+    let [night, day, evening] = ["0", "4", "10"].map(others);
+    let goodput = |result: &RunResult, flow: &str| {
+        let row = result.flows.text("flow").iter().position(|name| name == flow).unwrap();
+        result.flows.real("goodput_bps")[row]
+    };
+    for flow in ["download", "upload"] {
+        let [night, day, evening] = [&night, &day, &evening].map(|result| goodput(result, flow));
+        assert!(night > 2.0 * day && day > 1.5 * evening, "{flow}: {night} {day} {evening}");
+    }
+    let wait = |link: &str| {
+        let row = night.terminals.text("link").iter().position(|name| name == link).unwrap();
+        night.terminals.real("grant_wait_p95_s")[row]
+    };
+    let frame = 4.0 / 3000.0;
+    assert!(wait("user3.forward") < 2.0 * frame && wait("user3.reverse") > 3.0 * frame);
+}

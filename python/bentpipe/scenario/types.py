@@ -4894,10 +4894,10 @@ class Direction(TypedDict, total=False):
         Medium that the link shares with others. It replaces `rate`.
 
     access :
-        Capacity of the link in its medium of kind `mf-tdma`.
+        Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
 
     es_n0 :
-        Energy per symbol over noise density on a link in a medium.
+        Energy per symbol over noise density on a link in a medium of kind `mf-tdma`.
 
     jitter :
         Variable delays in addition to the propagation delay, one or several, which add up.
@@ -4953,10 +4953,10 @@ class Hop(TypedDict, total=False):
         Medium that the link shares with others. It replaces `rate`.
 
     access :
-        Capacity of the link in its medium of kind `mf-tdma`.
+        Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
 
     es_n0 :
-        Energy per symbol over noise density on a link in a medium.
+        Energy per symbol over noise density on a link in a medium of kind `mf-tdma`.
 
     jitter :
         Variable delays in addition to the propagation delay, one or several, which add up.
@@ -5630,6 +5630,101 @@ class MediumMfTdma(_MediumMfTdmaRequired, total=False):
     losses: Literal["step", "slope", "waterfall"]
     random: RandomAccess
 
+
+class MediumLeoCellOthersActive(TypedDict):
+    """Users that come at random instants (Poisson) and stay for exponential times.
+
+    active :
+        Mean number of users.
+
+    holding :
+        Mean stay, 1 ms or more.
+    """
+
+    active: float
+    holding: str
+
+_MediumLeoCellOthersPointsRequired = TypedDict(
+    "_MediumLeoCellOthersPointsRequired",
+    {
+        "points": List[Union[Tuple[str, int], List[str]]],
+    },
+)
+
+
+class MediumLeoCellOthersPoints(_MediumLeoCellOthersPointsRequired, total=False):
+    """Number of users that changes in steps.
+
+    points :
+        Pairs of instant and number, increasing in time, the first at 0 s. Each number holds until the next instant.
+
+    every :
+        Period after which the points repeat. Default: no repetition; the last point holds.
+    """
+
+    every: str
+
+_MediumLeoCellOthersFileRequired = TypedDict(
+    "_MediumLeoCellOthersFileRequired",
+    {
+        "file": str,
+    },
+)
+
+
+class MediumLeoCellOthersFile(_MediumLeoCellOthersFileRequired, total=False):
+    """Measured number of users.
+
+    file :
+        CSV file beside the scenario or in a folder there. The resolved scenario contains its content as points.
+
+    column :
+        Name of the column with the number. Default: the only column beside the time.
+
+    every :
+        Period after which the values repeat. Default: no repetition; the last value holds.
+    """
+
+    column: str
+    every: str
+
+_MediumLeoCellRequired = TypedDict(
+    "_MediumLeoCellRequired",
+    {
+        "kind": Literal["leo-cell"],
+        "rate": str,
+        "controller": str,
+    },
+)
+
+
+class MediumLeoCell(_MediumLeoCellRequired, total=False):
+    """Short frames of equal slots, which the users of a satellite in low orbit take in turn. One medium per direction.
+
+    rate :
+        Bit rate of the cell.
+
+    frame :
+        Length of a frame, the time between two plans, 0.1 ms or more. Default: "1.333333333 ms".
+
+    slots :
+        Slots of a frame. Default: 12.
+
+    controller :
+        Node that makes the plans: the satellite, or the gateway.
+
+    control_delay :
+        Time from a plan to the moment when it is sent. Only for links that ask. Default: "500 us".
+
+    others :
+        Further users, which always have data. Default: none.
+    """
+
+    frame: str
+    slots: int
+    control_delay: str
+    others: Union[MediumLeoCellOthersActive, MediumLeoCellOthersPoints, MediumLeoCellOthersFile]
+
 _LinkRequired = TypedDict(
     "_LinkRequired",
     {
@@ -5661,10 +5756,10 @@ class Link(_LinkRequired, total=False):
         Medium that the link shares with others. It replaces `rate`. Default: none; the link has its own rate.
 
     access :
-        Capacity of the link in its medium of kind `mf-tdma`.
+        Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
 
     es_n0 :
-        Energy per symbol over noise density on a link in a medium.
+        Energy per symbol over noise density on a link in a medium of kind `mf-tdma`.
 
     jitter :
         Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
@@ -6517,7 +6612,7 @@ class ScenarioDict(_ScenarioDictRequired, total=False):
     tcp: Tcp
     node: Dict[str, Node]
     sky: Sky
-    medium: Dict[str, MediumMfTdma]
+    medium: Dict[str, Union[MediumMfTdma, MediumLeoCell]]
     forwarding: Literal["hop-by-hop", "source-route"]
     at: List[At]
     record: Record

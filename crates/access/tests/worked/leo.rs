@@ -20,7 +20,7 @@ fn share(others: OtherUsers, is_up: bool, end: f64, seed: u64) -> f64 {
     bytes as f64 * 8.0 / end / 36e6
 }
 
-/// (1 - exp(-a)) / a of the cell with a others on average, less 1.5 % for headers and the room for a request. Runs of
+/// (1 - exp(-a)) / a of the cell with a others on average, less 1.5 % for headers. Runs of
 /// 300 s vary by 0.013.
 fn assert_share(active: f64, is_up: bool, end: f64, seed: u64) {
     let others = OtherUsers::Coming { active, holding: Duration::from_secs(2) };
@@ -48,9 +48,18 @@ fn a_user_gets_what_the_others_leave_in_long_runs() {
 /// Three others leave a quarter.
 #[test]
 fn others_may_be_given_as_points() {
-    let points = OtherUsers::Points(vec![(Time::ZERO, 3)]);
+    let points = OtherUsers::Points { points: vec![(Time::ZERO, 3)], every: None };
     let found = share(points, false, 20.0, 1);
     assert!((found / 0.25 - 1.0).abs() < 0.02, "{found}");
+}
+
+/// One second of three others and three seconds of none: 1/16 + 3/4.
+#[test]
+fn points_repeat() {
+    let points = vec![(Time::ZERO, 3), (Time::ZERO + Duration::from_secs(1), 0)];
+    let others = OtherUsers::Points { points, every: Some(Duration::from_secs(4)) };
+    let found = share(others, true, 40.0, 1);
+    assert!((found / 0.8125 - 1.0).abs() < 0.02, "{found}");
 }
 
 /// Upwards U(0, T) + R + place, R = 7 frames = 9.3 ms; downwards the controller sees the queue: U(0, T) + place.

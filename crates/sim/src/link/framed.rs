@@ -66,8 +66,8 @@ impl Framed {
     /// The state of a link of `name`. `is_traced`: it has a journal.
     pub(super) fn of(terminal: &Terminal, tdm: &Tdm, (name, seed): (&str, u64), is_traced: bool) -> Self {
         let channel = FrameChannel {
-            signal: Pieces::of(&terminal.es_n0),
-            measured: Pieces::of(&terminal.es_n0),
+            signal: Pieces::of(terminal.signal()),
+            measured: Pieces::of(terminal.signal()),
             rule: tdm.losses,
             draws: Stream::new(seed, &format!("link/{name}"), "frame"),
             last: None,

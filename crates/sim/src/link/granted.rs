@@ -16,7 +16,7 @@ use super::wire::Wire;
 use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
 use crate::record::{Histogram, Sample};
-use crate::spec::{Losses as LossRule, MfTdma, Terminal};
+use crate::spec::{Losses as LossRule, Terminal};
 use bentpipe_access::{Demand, Loss, Packed, Packer, Packing, Waveform, Window};
 use bentpipe_units::{Rate, Stream, Time};
 use std::collections::VecDeque;
@@ -114,15 +114,15 @@ impl Granted {
     /// The state of a link of `name` with these outages. `is_traced`: it has a journal.
     pub(super) fn of(
         terminal: &Terminal,
-        medium: &MfTdma,
+        rule: LossRule,
         outages: Option<&Outages>,
         (name, seed): (&str, u64),
         is_traced: bool,
     ) -> Self {
         let channel = BurstChannel {
             outages: outages.cloned().map(Box::new),
-            signal: Pieces::of(&terminal.es_n0),
-            rule: medium.losses,
+            signal: Pieces::of(terminal.signal()),
+            rule,
             draws: Stream::new(seed, &format!("link/{name}"), "burst"),
             count: 0,
             busy_ps: 0,

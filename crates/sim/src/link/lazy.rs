@@ -58,7 +58,7 @@ pub(crate) struct LazyLink {
 pub(super) enum Layer2 {
     /// Retransmissions of damaged packets.
     Arq(ArqState),
-    /// Bursts in a medium. The rate has no effect, and the link is never plain or on the fast path. A box of its own, since it
+    /// Bursts in a medium. The rate has no effect, and the link is never plain or on the fast path. A separate box, since it
     /// is many times the state of the ARQ.
     Granted(Box<Granted>),
     /// Frames of a forward carrier, as above.
@@ -103,8 +103,9 @@ impl LazyLink {
     pub(crate) fn in_medium(self, spec: &Spec, terminal: &Terminal, medium: &Medium, seed: u64) -> Self {
         let (name, is_traced) = (spec.name.as_str(), self.wire.has_journal());
         let layer2 = match &medium.kind {
-            MediumKind::MfTdma(medium) => {
-                let granted = Granted::of(terminal, medium, self.outages.as_deref(), (name, seed), is_traced);
+            MediumKind::MfTdma(_) | MediumKind::LeoCell(_) => {
+                let rule = medium.kind.losses();
+                let granted = Granted::of(terminal, rule, self.outages.as_deref(), (name, seed), is_traced);
                 Layer2::Granted(Box::new(granted))
             }
             MediumKind::Tdm(tdm) => Layer2::Framed(Box::new(Framed::of(terminal, tdm, (name, seed), is_traced))),

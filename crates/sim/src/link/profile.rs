@@ -166,7 +166,8 @@ impl Steps {
         let mut at = start;
         // Skips whole repetitions: a packet may outlast any number of them.
         if let (Some(period), true) = (self.pieces.period, self.per_period > 0) {
-            let repetitions = (left - 1) / self.per_period;
+            // A packet without bytes, whose headers are compressed away, takes no time.
+            let repetitions = left.saturating_sub(1) / self.per_period;
             left -= repetitions * self.per_period;
             at += period * u64::try_from(repetitions).unwrap_or(u64::MAX);
             if at == Time::NEVER {
@@ -307,6 +308,7 @@ mod tests {
         assert_eq!(rate.finish(s(5), 15), s(21));
         // 2 bytes before the repetition at 30 s: 20 bytes by 22 s, 80 more by 30 s, the rest at 1 byte/s.
         assert_eq!(rate.finish(s(20), 102), s(32));
+        assert_eq!(rate.finish(s(63), 0), s(63));
         assert_eq!(rate.finish(s(63), 1), s(64));
     }
 

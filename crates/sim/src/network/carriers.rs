@@ -81,12 +81,13 @@ pub(crate) fn on_forward(scenario: &Scenario, id: MediumId) -> Vec<OnForward> {
         let back_terminal = back.and_then(|back| scenario.links[back].terminal.as_ref());
         let return_link = back_terminal.and_then(|of| match &scenario.media[of.medium].kind {
             MediumKind::MfTdma(keys) => Some((of.access.weight, keys.control_delay)),
-            MediumKind::Tdm(_) => None,
+            // Over a cell, a report takes the propagation of its link.
+            MediumKind::Tdm(_) | MediumKind::LeoCell(_) => None,
         });
         Some(OnForward {
             link,
             weight: return_link.map_or(1, |(weight, _)| weight),
-            es_n0_db: of.es_n0.values().next().unwrap_or(f64::NEG_INFINITY),
+            es_n0_db: of.signal().values().next().unwrap_or(f64::NEG_INFINITY),
             back: back.map(|back| (back, return_link.map(|(_, delay)| delay))),
         })
     };

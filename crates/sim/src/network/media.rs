@@ -5,7 +5,7 @@ use super::carriers::{on_forward, opposites, ForwardCarrier};
 use super::results::MediumGrants;
 use crate::ids::{LinkId, MediumId};
 use crate::link::LazyLink;
-use crate::spec::{MediumKind, MfTdma, Scenario};
+use crate::spec::{LeoCell, MediumKind, MfTdma, Scenario};
 use bentpipe_access::{Access, Demand, RandomUse, SlottedMedium, Terminal, Waveform};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
@@ -72,20 +72,18 @@ impl MediumState {
 
 /// Returns the media at the start of a run.
 pub(super) fn states(scenario: &Scenario, seed: u64) -> Vec<SharedMedium> {
+    let slots = |(plan, links): (SlottedMedium, Vec<LinkId>), forward| {
+        let demands = Vec::with_capacity(links.len());
+        let (bursts, told) = (BTreeMap::new(), Vec::new());
+        SharedMedium::Slots(Box::new(MediumState { plan, demands, links, bursts, forward, told }))
+    };
     let state = |id: MediumId| match &scenario.media[id].kind {
         MediumKind::MfTdma(keys) => {
-            let (plan, links) = planned(scenario, (id, keys), seed);
-            let forward = forward_side(scenario, keys, &links);
-            let demands = Vec::with_capacity(links.len());
-            SharedMedium::Slots(Box::new(MediumState {
-                plan,
-                demands,
-                links,
-                bursts: BTreeMap::new(),
-                forward,
-                told: Vec::new(),
-            }))
+            let planned = planned(scenario, (id, keys), seed);
+            let forward = forward_side(scenario, keys, &planned.1);
+            slots(planned, forward)
         }
+        MediumKind::LeoCell(keys) => slots(seen(scenario, (id, keys), seed), ForwardSide::default()),
         MediumKind::Tdm(keys) => SharedMedium::Frames(Box::new(ForwardCarrier::new(scenario, id, keys, seed))),
     };
     MediumId::all(scenario.media.len()).map(state).collect()
@@ -120,6 +118,24 @@ pub(crate) fn forward_side(scenario: &Scenario, keys: &MfTdma, links: &[LinkId])
 
 /// Returns a return link at the start of a run, with its links in the order of its terminals.
 pub(crate) fn planned(scenario: &Scenario, (id, keys): (MediumId, &MfTdma), seed: u64) -> (SlottedMedium, Vec<LinkId>) {
+    let (terminals, links) = terminals(scenario, id);
+    let medium = &scenario.media[id];
+    (SlottedMedium::mf_tdma(&keys.parameters(medium.there, medium.back), &terminals, seed), links)
+}
+
+/// Returns a direction of a cell at the start of a run, with its links.
+fn seen(scenario: &Scenario, (id, keys): (MediumId, &LeoCell), seed: u64) -> (SlottedMedium, Vec<LinkId>) {
+    let (terminals, links) = terminals(scenario, id);
+    let medium = &scenario.media[id];
+    // A controller sees the queues of links that start at it.
+    let asks = links.iter().any(|&link| scenario.links[link].from != medium.controller);
+    let parameters = keys.parameters(medium.there, medium.back);
+    let name = format!("medium/{}", medium.name);
+    (SlottedMedium::leo_cell(&parameters, &terminals, asks, &name, seed), links)
+}
+
+/// Returns the terminals of a medium, and their links.
+fn terminals(scenario: &Scenario, id: MediumId) -> (Vec<Terminal>, Vec<LinkId>) {
     let (mut links, mut terminals) = (Vec::new(), Vec::new());
     for (link, spec) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
         let Some(terminal) = spec.terminal.as_ref().filter(|terminal| terminal.medium == id) else { continue };
@@ -133,6 +149,5 @@ pub(crate) fn planned(scenario: &Scenario, (id, keys): (MediumId, &MfTdma), seed
         links.push(link);
         terminals.push(Terminal { name: spec.name.clone(), access });
     }
-    let medium = &scenario.media[id];
-    (SlottedMedium::mf_tdma(&keys.parameters(medium.there, medium.back), &terminals, seed), links)
+    (terminals, links)
 }

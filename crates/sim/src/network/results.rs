@@ -132,7 +132,8 @@ fn modcod_rows<'a>(medium: &'a Medium, grants: &MediumGrants) -> Vec<ModcodRow<'
             found.sort_by_key(|of| of.0);
             found.into_iter().map(row).collect()
         }
-        (MediumKind::Tdm(_), None) => Vec::new(),
+        // A cell has one rate.
+        (MediumKind::Tdm(_) | MediumKind::LeoCell(_), _) => Vec::new(),
     }
 }
 

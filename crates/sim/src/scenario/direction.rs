@@ -99,7 +99,7 @@ pub(super) fn written(link: &Link, media: &[Medium]) -> keys::Direction {
         keys: LinkKeys {
             medium: terminal.map(|of| media[of.medium].name.clone()),
             access: terminal.filter(|of| media[of.medium].kind.has_access()).map(|of| of.access),
-            es_n0: terminal.map(|of| Signal::of(&of.es_n0)),
+            es_n0: terminal.and_then(|of| of.es_n0.as_ref()).map(Signal::of),
             jitter: link.jitter.as_deref().and_then(|all| Jitters::of(all)),
             queue: link.queue.clone(),
             error: Errors::of(error, link.effect),
@@ -119,7 +119,7 @@ pub(super) fn entries(link: &Link) -> usize {
         Some(Outage { when: Downtimes::Spans { spans, .. }, .. }) => spans.len(),
         _ => 0,
     };
-    let signal = link.terminal.as_ref().map_or(0, |of| of.es_n0.values().count());
+    let signal = link.terminal.as_ref().and_then(|of| of.es_n0.as_ref()).map_or(0, |signal| signal.values().count());
     signal
         + link.rate.values().count()
         + link.delay.values().count()

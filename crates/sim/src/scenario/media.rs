@@ -1,5 +1,6 @@
 //! Media and the links in them: converts the keys, computes propagation to the controllers, rejects contradictions.
 
+mod cell;
 mod tdm;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,9 @@ pub(super) fn terminal(
         return None;
     };
     refuse_own_transmission(direction, &at, report);
+    if let MediumKind::LeoCell(cell) = kind {
+        return Some((cell::terminal(MediumId::new(index), keys, at, report), cell.rate_alone()));
+    }
     let es_n0 = match keys.es_n0.as_ref().map(|signal| signal.profile("es_n0")) {
         Some(Ok(profile)) => profile,
         Some(Err((_, message, expected))) => {
@@ -52,15 +56,17 @@ pub(super) fn terminal(
         MediumKind::Tdm(carrier) => {
             tdm::check_link(keys, &at, report);
             let alone = carrier.rate_alone(&es_n0);
-            return Some((Terminal { medium: MediumId::new(index), es_n0, access: TerminalAccess::default() }, alone));
+            let access = TerminalAccess::default();
+            return Some((Terminal { medium: MediumId::new(index), es_n0: Some(es_n0), access }, alone));
         }
+        MediumKind::LeoCell(_) => return None,
     };
     let written = keys.access.unwrap_or_default();
     let of_medium = if medium.random.is_some() { RandomUse::Requests } else { RandomUse::None };
     let access = TerminalAccess { random: Some(written.random.unwrap_or(of_medium)), ..written };
     check_access(medium, name, &access, &es_n0, &at("access"), report);
     let alone = medium.rate_alone(&es_n0, &access);
-    Some((Terminal { medium: MediumId::new(index), es_n0, access }, alone))
+    Some((Terminal { medium: MediumId::new(index), es_n0: Some(es_n0), access }, alone))
 }
 
 /// Rejects keys of a link that its medium decides.
@@ -143,6 +149,10 @@ pub(super) fn check(media: &BTreeMap<String, MediumKind>, report: &mut Report<'_
                 tdm::check(name, carrier, report);
                 continue;
             }
+            MediumKind::LeoCell(of) => {
+                cell::check(name, of, report);
+                continue;
+            }
         };
         tdm::check_plan_over(name, medium, media, report);
         let key = |key| path(["medium", name, key]);
@@ -211,23 +221,24 @@ pub(super) fn resolve(
             report.key(&path(["medium", name]), message, &format!("expected a link with medium = \"{name}\""));
             continue;
         }
-        let keys = match kind {
-            MediumKind::MfTdma(keys) => keys,
-            MediumKind::Tdm(_) => {
-                let [there, back] = [Duration::ZERO; 2];
-                let controller = links[members[0]].from;
-                media.push(Medium { name: name.clone(), kind: kind.clone(), controller, there, back });
-                continue;
-            }
+        let Some(written) = kind.controller() else {
+            let [there, back] = [Duration::ZERO; 2];
+            let controller = links[members[0]].from;
+            media.push(Medium { name: name.clone(), kind: kind.clone(), controller, there, back });
+            continue;
         };
-        tdm::check_plan_way((name, keys), &members, &file.medium, links, report);
-        let Some(&controller) = nodes.get(keys.controller.as_str()) else {
-            let hint = report.findings.guess(&keys.controller, nodes.keys().copied());
+        if let MediumKind::MfTdma(keys) = kind {
+            tdm::check_plan_way((name, keys), &members, &file.medium, links, report);
+        }
+        let Some(&controller) = nodes.get(written) else {
+            let hint = report.findings.guess(written, nodes.keys().copied());
             let expected = "expected the node that reads requests, like the gateway";
             report.suggest(&path(["medium", name, "controller"]), "is not a node", expected, hint);
             continue;
         };
-        check_constants(name, keys, &members, links, report);
+        if let MediumKind::MfTdma(keys) = kind {
+            check_constants(name, keys, &members, links, report);
+        }
         let [mut there, mut back] = [Duration::ZERO; 2];
         for &link in &members {
             let spec = &links[link];
@@ -238,7 +249,7 @@ pub(super) fn resolve(
                     instances.iter().find(|made| spec.name.rsplit_once('.').is_some_and(|(n, _)| n == made.name));
                 let entry = entry.map_or(spec.name.as_str(), |made| made.entry);
                 let way = if to.is_none() { "to" } else { "from" };
-                let message = format!("has no way {way} the controller \"{}\" of medium \"{name}\"", keys.controller);
+                let message = format!("has no way {way} the controller \"{written}\" of medium \"{name}\"");
                 let expected = "expected links that join terminal and controller both ways";
                 report.key(&path(["link", entry]), &message, expected);
                 break;
@@ -246,7 +257,8 @@ pub(super) fn resolve(
             there = there.max(spec.delay_max() + to);
             back = back.max(from);
         }
-        media.push(Medium { name: name.clone(), kind: kind.clone(), controller, there, back });
+        let medium = Medium { name: name.clone(), kind: kind.clone(), controller, there, back };
+        media.extend(cell::settled(medium, links, &members, report));
     }
     media
 }
@@ -270,7 +282,7 @@ fn check_constants(name: &str, medium: &MfTdma, members: &[LinkId], links: &[Lin
     let second = medium.superframe.as_secs_f64();
     let slots = |link: &LinkId| {
         let terminal = links[*link].terminal.as_ref()?;
-        let waveform = medium.waveform_for(terminal.es_n0.values().next()?)?;
+        let waveform = medium.waveform_for(terminal.es_n0.as_ref()?.values().next()?)?;
         Some(terminal.access.constant.as_bps() as f64 * second / f64::from(8 * waveform.payload()))
     };
     let wanted: f64 = members.iter().filter_map(slots).sum();

@@ -73,6 +73,13 @@ pub(super) fn chances(file: &str, column: Option<&str>, report: &mut Report<'_>,
     })
 }
 
+/// Reads whole numbers over time.
+pub(super) fn counts(file: &str, column: Option<&str>, report: &mut Report<'_>, path: &[String]) -> Vec<(Time, u32)> {
+    series(file, column, report, path, |_| {
+        Ok(|text: &str| text.parse().map_err(|_| "is not a whole number of users".to_owned()))
+    })
+}
+
 /// Reads the instants of a column, by default the first, as times since the first of them. They increase.
 pub(super) fn instants(file: &str, column: Option<&str>, report: &mut Report<'_>, path: &[String]) -> Vec<Duration> {
     read(file, report, path, |text| {

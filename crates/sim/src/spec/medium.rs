@@ -3,7 +3,7 @@
 //! A medium is capacity that several links share. Its links have no rate: in each superframe, the medium opens the
 //! windows in which each may send. Sources: ETSI EN 301 545-2 (DVB-RCS2), with most defaults as SNS3 and OpenSAND configure them.
 
-use super::{Losses, Profile, Tdm};
+use super::{LeoCell, Losses, Profile, Tdm};
 use crate::ids::{MediumId, NodeId};
 use bentpipe_access::{Adaptation, BurstLength, Free, Grid, RandomUse, Waveform};
 use bentpipe_units::settings::{Baud, Chance, Level};
@@ -31,10 +31,18 @@ pub struct Medium {
 pub struct Terminal {
     /// The medium.
     pub medium: MediumId,
-    /// Energy per symbol over noise density, in dB.
-    pub es_n0: Profile<f64>,
+    /// Energy per symbol over noise density, in dB. `None` in a medium without waveforms.
+    pub es_n0: Option<Profile<f64>>,
     /// Capacity that the terminal has or may ask for.
     pub access: TerminalAccess,
+}
+
+impl Terminal {
+    /// The signal. Without waveforms any will do.
+    pub(crate) fn signal(&self) -> &Profile<f64> {
+        const ANY: &Profile<f64> = &Profile::Constant(0.0);
+        self.es_n0.as_ref().unwrap_or(ANY)
+    }
 }
 
 kinds! {
@@ -45,6 +53,8 @@ kinds! {
         "mf-tdma" => MfTdma(MfTdma);
         /// Frames of one carrier, which terminals share in turns: the forward carrier of DVB-S2.
         "tdm" => Tdm(Tdm);
+        /// Short frames of equal slots, which the users of a satellite in low orbit take in turn. One medium per direction.
+        "leo-cell" => LeoCell(LeoCell);
     }
 }
 
@@ -179,6 +189,26 @@ settings! {
     }
 }
 
+impl MediumKind {
+    /// Returns the name of the node that makes the plans.
+    pub(crate) fn controller(&self) -> Option<&str> {
+        match self {
+            Self::MfTdma(keys) => Some(&keys.controller),
+            Self::LeoCell(keys) => Some(&keys.controller),
+            Self::Tdm(_) => None,
+        }
+    }
+
+    /// Returns the losses of bursts as a function of the signal.
+    pub(crate) fn losses(&self) -> Losses {
+        match self {
+            Self::MfTdma(keys) => keys.losses,
+            Self::Tdm(keys) => keys.losses,
+            Self::LeoCell(_) => Losses::Step,
+        }
+    }
+}
+
 impl Default for TerminalAccess {
     fn default() -> Self {
         let none = Rate::from_bps(0);
@@ -189,7 +219,7 @@ impl Default for TerminalAccess {
 impl MediumKind {
     /// Whether its links have `access`.
     pub(crate) fn has_access(&self) -> bool {
-        matches!(self, Self::MfTdma(_))
+        !matches!(self, Self::Tdm(_))
     }
 }
 

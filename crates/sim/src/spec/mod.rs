@@ -2,6 +2,7 @@
 //! their keys in scenario files, and do not depend on files.
 
 mod app;
+mod cell;
 mod channel;
 mod coding;
 mod error;
@@ -15,6 +16,8 @@ mod tdm;
 mod timeline;
 
 pub use app::*;
+pub(crate) use cell::CONTROL_DELAY;
+pub use cell::{ComingUsers, LeoCell, Others, UserPoints, UserTrace};
 pub(crate) use channel::rounds;
 pub use channel::{Arq, Combining, Downtimes, Interleave, Jitter, Mtu, Order, Outage, Oversize, Profile, Spread};
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};

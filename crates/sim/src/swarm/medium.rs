@@ -1,12 +1,14 @@
-//! A medium of the naive engine: the plan of the access crate, and its links; or a forward carrier.
+//! A medium of the naive engine, and its links: the plan of the access crate for return links, a naive forward carrier, and
+//! a naive cell.
 
 use super::carrier::NaiveCarrier;
-use super::link::NaiveLink;
+use super::cell::NaiveCell;
+use super::link::{NaiveLink, NaiveWindow};
 use crate::ids::{LinkId, MediumId};
 use crate::network::{forward_side, planned, ForwardSide, MediumGrants};
 use crate::spec::{MediumKind, Scenario};
-use bentpipe_access::{Demand, SlottedMedium, Waveform, Window};
-use bentpipe_units::Time;
+use bentpipe_access::{Demand, MediumCounters, SlottedMedium, Waveform};
+use bentpipe_units::{Rate, Time};
 use std::collections::BTreeMap;
 
 /// A medium of any kind.
@@ -24,6 +26,13 @@ impl NaiveShared {
             MediumKind::MfTdma(keys) => {
                 let (plan, links) = planned(scenario, (id, keys), seed);
                 let forward = forward_side(scenario, keys, &links);
+                let plan = NaivePlan::Slotted(Box::new(plan));
+                times.push((id, Time::ZERO));
+                Self::Slots(Box::new(NaiveMedium { plan, links, bursts: BTreeMap::new(), forward }))
+            }
+            MediumKind::LeoCell(keys) => {
+                let (cell, links) = NaiveCell::of(scenario, (id, keys), seed);
+                let (plan, forward) = (NaivePlan::Cell(cell), ForwardSide::default());
                 times.push((id, Time::ZERO));
                 Self::Slots(Box::new(NaiveMedium { plan, links, bursts: BTreeMap::new(), forward }))
             }
@@ -68,39 +77,71 @@ impl NaiveShared {
 /// A medium of slots with its links.
 #[derive(Debug)]
 pub(super) struct NaiveMedium {
-    pub(super) plan: SlottedMedium,
+    plan: NaivePlan,
     pub(super) links: Vec<LinkId>,
     pub(super) forward: ForwardSide,
     bursts: BTreeMap<Waveform, u64>,
 }
 
+#[derive(Debug)]
+enum NaivePlan {
+    Slotted(Box<SlottedMedium>),
+    Cell(NaiveCell),
+}
+
 impl NaiveMedium {
     /// Makes the plan of the superframe that starts now. Returns the start of the next.
     pub(super) fn advance(&mut self, demands: &[Demand]) -> Time {
-        self.plan.advance(demands);
+        let plan = match &mut self.plan {
+            NaivePlan::Cell(cell) => return cell.advance(demands),
+            NaivePlan::Slotted(plan) => plan,
+        };
+        plan.advance(demands);
         for terminal in 0..self.links.len() {
-            for window in self.plan.windows(terminal) {
+            for window in plan.windows(terminal) {
                 if let Some(waveform) = window.waveform() {
                     *self.bursts.entry(waveform).or_default() += u64::from(window.bursts());
                 }
             }
         }
-        self.plan.next_wakeup()
+        plan.next_wakeup()
     }
 
-    pub(super) fn windows(&self, terminal: usize) -> Vec<Window> {
-        self.plan.windows(terminal).to_vec()
+    /// The plan of a return link. None of a cell.
+    pub(super) fn return_link(&self) -> Option<&SlottedMedium> {
+        match &self.plan {
+            NaivePlan::Slotted(plan) => Some(plan),
+            NaivePlan::Cell(_) => None,
+        }
+    }
+
+    pub(super) fn windows(&self, terminal: usize) -> Vec<NaiveWindow> {
+        match &self.plan {
+            NaivePlan::Cell(cell) => cell.windows(terminal),
+            NaivePlan::Slotted(plan) => plan.windows(terminal).iter().map(NaiveWindow::from).collect(),
+        }
     }
 
     pub(super) fn note_plans(&self, links: &mut [NaiveLink]) {
         for (terminal, &link) in self.links.iter().enumerate() {
-            links[link].note_plan(self.plan.waveform(terminal), self.plan.requested(terminal));
+            let (waveform, requested) = match &self.plan {
+                NaivePlan::Cell(_) => (None, Rate::from_bps(0)),
+                NaivePlan::Slotted(plan) => (plan.waveform(terminal), plan.requested(terminal)),
+            };
+            links[link].note_plan(waveform, requested);
+        }
+    }
+
+    fn counters(&self) -> MediumCounters {
+        match &self.plan {
+            NaivePlan::Cell(cell) => cell.counters,
+            NaivePlan::Slotted(plan) => plan.counters(),
         }
     }
 
     pub(super) fn grants(&self, links: &[NaiveLink]) -> MediumGrants {
         let of = |&link: &LinkId| Some((link, links[link].grants()?));
         let of_links = MediumGrants::of(self.links.iter().filter_map(of).collect());
-        MediumGrants { counters: self.plan.counters(), bursts: self.bursts.clone(), ..of_links }
+        MediumGrants { counters: self.counters(), bursts: self.bursts.clone(), ..of_links }
     }
 }

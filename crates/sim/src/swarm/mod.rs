@@ -2,6 +2,7 @@
 //! `BENTPIPE_SWARM` draws others.
 
 mod carrier;
+mod cell;
 mod changes;
 mod draw;
 mod forward;
@@ -14,13 +15,15 @@ mod probe;
 mod random;
 mod reference;
 mod routes;
+mod shared_cell;
 
 use crate::ids::FlowId;
 use crate::record::RunResult;
 use crate::spec::{App, Datagrams, Downtimes, Gaps, Outage, Queue, QueueLimit, Scenario, Timeline, Wait};
 use crate::{Failure, Network, Trouble};
 use bentpipe_tcp::GiveUp;
-use bentpipe_units::{Duration, Rate, Time};
+use bentpipe_units::{Duration, Rate, Stream, Time};
+use draw::Dice;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use random::Sketch;
@@ -148,6 +151,16 @@ proptest! {
     fn files_agree_with_their_specification_between_samples(sketch in sketch()) {
         let mut scenario = files(&sketch);
         scenario.record.series.retain(|name| crate::dictionary::is_sampled(name));
+        assert_specified(&sketch, &scenario)?;
+    }
+
+    /// Also if some links share a cell of satellites.
+    #[test]
+    fn cells_agree_with_their_specification(sketch in sketch()) {
+        let sketch = Sketch { features: sketch.features & !random::MEDIA, ..sketch };
+        let mut scenario = sketch.scenario();
+        let mut dice = Dice::new(Stream::new(sketch.seed, "scenario", "cell"));
+        scenario.media = shared_cell::share(&mut scenario.links, &mut dice);
         assert_specified(&sketch, &scenario)?;
     }
 

@@ -2,7 +2,7 @@
 //! round trip, corruption that a bent pipe forwards.
 
 use super::draw::Dice;
-use super::forward;
+use super::{forward, shared_cell};
 use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, MediumId, NodeId};
 use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
@@ -256,6 +256,9 @@ impl Sketch {
 
 /// Puts some of the links into a medium, and returns it.
 fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
+    if dice.coin() {
+        return shared_cell::share(links, dice);
+    }
     let random =
         dice.coin().then(|| RandomAccess { carriers: 1, copies: *dice.pick(&[1, 2, 3]), ..RandomAccess::default() });
     let keys = MfTdma {
@@ -292,7 +295,7 @@ fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
             weight: *dice.pick(&[1, 3]),
             random: Some(uses),
         };
-        link.terminal = Some(Box::new(Terminal { medium: MediumId::new(0), es_n0, access }));
+        link.terminal = Some(Box::new(Terminal { medium: MediumId::new(0), es_n0: Some(es_n0), access }));
         link.rate = Profile::Constant(Rate::from_bps(1_000_000));
         (link.coded, link.arq, link.interleave, link.framing) = (None, None, None, Framing::None);
         if matches!(link.error, ErrorModel::Profile { .. }) {

@@ -49,9 +49,9 @@ settings! {
     pub(crate) struct LinkKeys {
         /// Medium that the link shares with others. It replaces `rate`. Default: none; the link has its own rate.
         medium: Option<String> = None;
-        /// Capacity of the link in its medium of kind `mf-tdma`.
+        /// Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
         access: Option<TerminalAccess> = None;
-        /// Energy per symbol over noise density on a link in a medium.
+        /// Energy per symbol over noise density on a link in a medium of kind `mf-tdma`.
         es_n0: Option<Signal> = None;
         /// Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
         jitter: Option<Jitters> = None;

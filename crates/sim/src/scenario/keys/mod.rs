@@ -28,7 +28,7 @@ pub(super) use framing::{check_framing, check_mtu};
 pub(super) use instant::INSTANT;
 pub(super) use jitter::Jitters;
 pub(super) use link::{Direction, Link, LinkKeys};
-pub(super) use profile::{delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
+pub(super) use profile::{check_points, delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::check_queue;
 pub(super) use radio::{Gauge, Modem, Modulation, Radio, Rain, Recommendation};
 pub(super) use sky::{

@@ -325,7 +325,7 @@ pub(crate) fn delay(profile: &DelayProfile, report: &mut Report<'_>, path: &[Str
     profile
 }
 
-pub(super) fn check_points<T: Copy>(profile: &Profile<T>, report: &mut Report<'_>, path: &[String]) {
+pub(crate) fn check_points<T: Copy>(profile: &Profile<T>, report: &mut Report<'_>, path: &[String]) {
     let Profile::Points { points, linear, period } = profile else { return };
     if points[0].0 != Time::ZERO {
         report.value(

@@ -91,7 +91,7 @@ impl NaiveLink {
     }
 
     pub(in crate::swarm) fn signal_at(&self, at: Time) -> f64 {
-        self.spec.terminal.as_ref().map_or(0.0, |of| piece_at(&of.es_n0, at).value)
+        self.spec.terminal.as_ref().map_or(0.0, |of| piece_at(of.signal(), at).value)
     }
 
     pub(in crate::swarm) fn note_modcod(&mut self, number: Option<u32>) {

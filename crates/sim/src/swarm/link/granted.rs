@@ -17,10 +17,38 @@ const FIRST: u64 = 4;
 const FURTHER: u64 = 2;
 const REQUEST: u64 = 3;
 
+/// A window of a link.
+#[derive(Clone, Debug)]
+pub(in crate::swarm) struct NaiveWindow {
+    /// Begin and end of each burst, and whether it collides.
+    pub(in crate::swarm) bursts: Vec<(Time, Time, bool)>,
+    pub(in crate::swarm) payload: u64,
+    /// Room for a request in the first burst.
+    pub(in crate::swarm) reserved: u64,
+    pub(in crate::swarm) waveform: Option<Waveform>,
+}
+
+impl From<&Window> for NaiveWindow {
+    /// A window of a return link.
+    fn from(window: &Window) -> Self {
+        let burst = |number| (window.begin(number), window.end(number), window.is_lost(number));
+        let payload = window.payload().into();
+        let bursts = (0..window.bursts()).map(burst).collect();
+        Self { bursts, payload, reserved: REQUEST.min(payload), waveform: window.waveform() }
+    }
+}
+
+impl NaiveWindow {
+    /// The begin of its first burst.
+    fn opens(&self) -> Time {
+        self.bursts[0].0
+    }
+}
+
 /// The additional state of a link in a medium.
 #[derive(Debug)]
 pub(super) struct NaiveGranted {
-    windows: Vec<Window>,
+    windows: Vec<NaiveWindow>,
     coming: VecDeque<Burst>,
     service: Option<Service>,
     waiting: Vec<Time>,
@@ -37,7 +65,8 @@ pub(super) struct NaiveGranted {
 
 #[derive(Clone, Copy, Debug)]
 struct Burst {
-    window: Window,
+    payload: u64,
+    waveform: Option<Waveform>,
     begin: Time,
     end: Time,
     room: u64,
@@ -59,13 +88,16 @@ struct Service {
 
 impl NaiveGranted {
     pub(super) fn of(link: &Link, media: &[Medium], seed: u64) -> Option<Self> {
-        let MediumKind::MfTdma(medium) = &media[link.terminal.as_ref()?.medium].kind else { return None };
+        let medium = &media[link.terminal.as_ref()?.medium].kind;
+        if let MediumKind::Tdm(_) = medium {
+            return None;
+        }
         Some(Self {
             windows: Vec::new(),
             coming: VecDeque::new(),
             service: None,
             waiting: Vec::new(),
-            rule: medium.losses,
+            rule: medium.losses(),
             draws: Stream::new(seed, &format!("link/{}", link.name), "burst"),
             bursts: 0,
             arrived: 0,
@@ -93,7 +125,7 @@ impl NaiveGranted {
             counts.carried += bytes;
             counts.headers += FURTHER;
             if burst.fate.is_none() {
-                counts.used += u64::from(burst.window.payload());
+                counts.used += burst.payload;
                 counts.headers += burst.reserved;
             }
         }
@@ -132,7 +164,7 @@ impl NaiveLink {
         let granted = self.granted();
         granted.arrived += packet.size();
         // A window is open as long as a burst of it begins.
-        let is_open = |window: &&Window| (0..window.bursts()).any(|burst| window.begin(burst) >= now);
+        let is_open = |window: &&NaiveWindow| window.bursts.iter().any(|burst| burst.0 >= now);
         match granted.windows.iter().find(is_open) {
             Some(window) => granted.counts.waits.record_span(window.opens().saturating_since(now)),
             None => granted.waiting.push(now),
@@ -231,11 +263,11 @@ impl NaiveLink {
             (false, true) => Some(down),
             (false, false) => None,
         };
-        let signal = self.spec.terminal.as_ref().map(|of| piece_at(&of.es_n0, burst.begin).value);
+        let signal = self.signal(burst.begin);
         let granted = self.granted();
         let number = granted.bursts;
         granted.bursts += 1;
-        granted.counts.used += u64::from(burst.window.payload());
+        granted.counts.used += burst.payload;
         granted.counts.headers += burst.reserved;
         if let Some(at) = cut {
             return Some(Loss::Down(at));
@@ -243,9 +275,15 @@ impl NaiveLink {
         if burst.is_collided {
             return Some(Loss::Collision);
         }
-        let above = signal.zip(burst.window.waveform()).map(|(signal, waveform)| signal - waveform.threshold_db());
+        let above = signal.zip(burst.waveform).map(|(signal, waveform)| signal - waveform.threshold_db());
         let is_lost = above.is_some_and(|above| granted.draws.uniform(number) < granted.rule.probability(above));
         is_lost.then_some(Loss::Outage)
+    }
+
+    /// The signal of its bursts, in dB.
+    fn signal(&self, at: Time) -> Option<f64> {
+        let signal = self.spec.terminal.as_ref()?.es_n0.as_ref()?;
+        Some(piece_at(signal, at).value)
     }
 
     /// Decides the fate of a packet whose last part has left at `sent`.
@@ -302,7 +340,7 @@ impl NaiveLink {
                 self.lose(lost, losses);
             }
         }
-        let es_n0_db = self.spec.terminal.as_ref().map_or(0.0, |of| piece_at(&of.es_n0, now).value);
+        let es_n0_db = self.signal(now).unwrap_or(0.0);
         let waiting = self.queue.bytes();
         let granted = self.granted();
         granted.backlog = waiting + granted.service.map_or(0, |service| service.rest);
@@ -311,7 +349,7 @@ impl NaiveLink {
     }
 
     /// Opens the windows of a superframe. Returns the begins of their bursts.
-    pub(in crate::swarm) fn open(&mut self, windows: &[Window]) -> Vec<Time> {
+    pub(in crate::swarm) fn open(&mut self, windows: &[NaiveWindow]) -> Vec<Time> {
         let granted = self.granted();
         if let Some(first) = windows.first() {
             granted.coming.clear();
@@ -321,16 +359,19 @@ impl NaiveLink {
             }
         }
         for window in windows {
-            for number in 0..window.bursts() {
-                let reserved = if number == 0 { REQUEST.min(window.payload().into()) } else { 0 };
-                granted.counts.granted += u64::from(window.payload());
+            for (number, &(begin, end, is_collided)) in window.bursts.iter().enumerate() {
+                let (payload, waveform) = (window.payload, window.waveform);
+                let reserved = if number == 0 { window.reserved } else { 0 };
+                granted.counts.granted += payload;
+                let room = payload - reserved;
                 granted.coming.push_back(Burst {
-                    window: *window,
-                    begin: window.begin(number),
-                    end: window.end(number),
-                    room: u64::from(window.payload()) - reserved,
+                    payload,
+                    waveform,
+                    begin,
+                    end,
+                    room,
                     reserved,
-                    is_collided: window.is_lost(number),
+                    is_collided,
                     fate: None,
                 });
             }

@@ -26,6 +26,7 @@ use copies::NaiveCopies;
 use errors::NaiveErrors;
 use framed::NaiveFramed;
 use granted::NaiveGranted;
+pub(super) use granted::NaiveWindow;
 use queue::NaiveQueue;
 use times::{NaiveJitter, NaiveOutages};
 
@@ -236,6 +237,7 @@ impl NaiveLink {
     ) {
         if in_flight == InFlight::Lost {
             self.on_the_way.iter_mut().for_each(Packet::cut_off);
+            // Their loss is the handover, also if a burst was lost.
             self.forget_causes();
         }
         let framed = self.framed.as_mut().filter(|_| waiting != Waiting::Kept);

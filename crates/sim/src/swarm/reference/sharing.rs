@@ -26,14 +26,13 @@ impl Reference<'_> {
         self.enter(next, Happening::Superframe(id));
         let forward = self.media[id].slots().forward.clone();
         for (terminal, place) in forward.reports.iter().enumerate() {
-            let heard = self.media[id].slots().plan.heard(terminal);
+            let heard = self.media[id].slots().return_link().and_then(|plan| plan.heard(terminal));
             if let (Some(heard), Some((carrier, n))) = (heard, *place) {
                 let used = self.media[carrier].carrier().hear(n, heard, &mut self.links);
                 self.enter(used.unwrap_or(Time::NEVER), Happening::Superframe(carrier));
             }
         }
-        if let Some((carrier, places)) = forward.plans {
-            let plan = &self.media[id].slots().plan;
+        if let (Some((carrier, places)), Some(plan)) = (forward.plans, self.media[id].slots().return_link()) {
             let bytes = plan.plan_bytes();
             let served: Vec<u32> = plan.planned().filter_map(|terminal| places[terminal as usize]).collect();
             let at = self.media[carrier].carrier().announce(self.now, bytes, &served);
