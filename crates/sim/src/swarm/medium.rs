@@ -32,7 +32,7 @@ impl NaiveShared {
             }
             MediumKind::LeoCell(keys) => {
                 let (cell, links) = NaiveCell::of(scenario, (id, keys), seed);
-                let (plan, forward) = (NaivePlan::Cell(cell), ForwardSide::default());
+                let (plan, forward) = (NaivePlan::Cell(Box::new(cell)), ForwardSide::default());
                 times.push((id, Time::ZERO));
                 Self::Slots(Box::new(NaiveMedium { plan, links, bursts: BTreeMap::new(), forward }))
             }
@@ -86,7 +86,7 @@ pub(super) struct NaiveMedium {
 #[derive(Debug)]
 enum NaivePlan {
     Slotted(Box<SlottedMedium>),
-    Cell(NaiveCell),
+    Cell(Box<NaiveCell>),
 }
 
 impl NaiveMedium {

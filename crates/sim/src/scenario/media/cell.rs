@@ -187,7 +187,9 @@ count = 2
     fn contradictions_are_refused_where_they_are() {
         let reverse = "link.user.reverse";
         let own = |key: &str| format!("{reverse}.{key}");
-        let cases: &[(&[(String, &str)], &str, &str)] = &[
+        /// Changes of the file, the message, and its remedy.
+        type Case<'a> = (&'a [(String, &'a str)], &'a str, &'a str);
+        let cases: &[Case<'_>] = &[
             (&[(own("rate"), "'1 Mbit/s'")], "link.user.reverse.rate excludes medium", "rate or medium"),
             (&[(own("es_n0"), "'9 dB'")], "link.user.reverse.es_n0 has no effect in a cell", "medium without es_n0"),
             (
