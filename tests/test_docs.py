@@ -71,6 +71,8 @@ def save_files(page: Path, folder: Path) -> None:
     measured = {"ping.txt": measurements.ping(), **dict.fromkeys(TRANSFERS, measurements.iperf3())}
     for name, block in [*first[:1], *saved, *whole, *measured.items()]:
         (folder / name).write_text(block)
+    for end in ("server", "terminal"):
+        (folder / f"{end}.pcap").write_bytes(measurements.pcap())
 
 
 WITH_COMMANDS = [page for page in PAGES if commands(page) and page.name != "tcp-over-satellite.md"]  # see test_guide

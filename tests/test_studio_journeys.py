@@ -335,3 +335,27 @@ def test_j11_a_search_shows_its_rungs_and_is_opened_again_from_the_library(page)
     page.tab("Library")
     page.page.locator(".page-entry", has_text="a search").get_by_role("button", name="Open").first.click()
     panel.locator(".page-rungs:visible").first.wait_for()
+
+
+def test_a_tall_network_and_a_long_title_are_whole(browser, tmp_path):
+    pytest.importorskip("nicegui", reason="the studio needs the extra: pip install bentpipe[studio]")
+    parts = ['title = "Six terminals behind one gateway, each with another rate of its link"\nduration = "2 s"']
+    parts.append('[link.sat]\nfrom = "server"\nto = "gateway"\nrate = "20 Mbit/s"\ndelay = "250 ms"')
+    for number in range(1, 7):
+        ends = f'to = "terminal{number}"'
+        parts.append(f'[link.user{number}]\nfrom = "gateway"\n{ends}\nrate = "{number} Mbit/s"\ndelay = "20 ms"')
+        parts.append(f'[flow.f{number}]\nfrom = "server"\n{ends}')
+    (tmp_path / "tall.toml").write_text("\n".join(parts))
+    sizes = """(name) => ['Height', 'Width'].every((side) => {
+        const found = document.querySelector(name);
+        return found[`scroll${side}`] <= found[`client${side}`];
+    })"""
+    with server(tmp_path, "tall.toml") as (_, host, token), Page(browser, f"http://{host}/{token}/") as page:
+        page.run()
+        page.tab("Form")
+        page.until("document.querySelector('.page-field textarea')?.offsetParent")
+        page.until(f"({sizes})('.page-field textarea')")
+        page.button("Present").click()
+        page.until(f"document.querySelector('.page-right.is-tall') && ({sizes})('#studio-topology')")
+        page.page.keyboard.press("Escape")
+        page.until("!document.querySelector('.page-right.is-tall')")

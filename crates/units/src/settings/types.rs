@@ -29,13 +29,27 @@ impl<T: Typed> Written<T> for Plain {
     }
 }
 
-/// Keys of a table among those of another.
+/// Keys of a table among those of another. If they override those of a first, a key that is left out has the value of
+/// the first, so no key has a default, and its meaning ends before `Default:`. Reading needs the values of the first.
 #[derive(Clone, Copy, Debug)]
-pub struct Include;
+pub struct Among<const IS_OVERRIDE: bool>;
 
-impl<T: Settings> Written<T> for Include {
+/// Keys of a table among those of another.
+pub type Include = Among<false>;
+
+/// Keys of a table among those of another whose values override those of a first.
+pub type Overrides = Among<true>;
+
+impl<T: Settings, const IS_OVERRIDE: bool> Written<T> for Among<IS_OVERRIDE> {
     fn keys(_: Key) -> Vec<Key> {
-        T::keys()
+        let meaning = |key: &Key| key.meaning.split(" Default: ").next().unwrap_or(key.meaning);
+        let open = |key: Key| Key { meaning: meaning(&key), default: Absent::Open, origin: "", ..key };
+        let keys = T::keys().into_iter();
+        if IS_OVERRIDE {
+            keys.map(open).collect()
+        } else {
+            keys.collect()
+        }
     }
     fn shape() -> Shape {
         T::shape()
@@ -51,34 +65,6 @@ impl<T: Settings> Written<T> for Include {
     }
     fn put(value: &T, _: &str, table: &mut Fields) {
         Settings::write(value, table);
-    }
-}
-
-/// Keys of a table among those of another whose values override those of a first. A key that is left out has the value
-/// of the first, so no key has a default, and its meaning ends before `Default:`. Reading needs the values of the first.
-#[derive(Clone, Copy, Debug)]
-pub struct Overrides;
-
-impl<T: Settings> Written<T> for Overrides {
-    fn keys(_: Key) -> Vec<Key> {
-        let meaning = |key: &Key| key.meaning.split(" Default: ").next().unwrap_or(key.meaning);
-        let open = |key: Key| Key { meaning: meaning(&key), default: Absent::Open, origin: "", ..key };
-        T::keys().into_iter().map(open).collect()
-    }
-    fn shape() -> Shape {
-        T::shape()
-    }
-    fn read(value: &Value) -> Result<T, Unfit> {
-        <T as Typed>::read(value)
-    }
-    fn write(value: &T) -> Value {
-        Typed::write(value)
-    }
-    fn take(table: &Fields, name: &str, default: Option<fn() -> T>) -> Result<T, Unfit> {
-        Include::take(table, name, default)
-    }
-    fn put(value: &T, name: &str, table: &mut Fields) {
-        Include::put(value, name, table);
     }
 }
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from bentpipe.studio.page.session import Session
 
+LONG = 16
+"""Letters of a value that its field shows beside its name."""
 FOUND_MAX = 40
 """Fields that a search shows."""
 
@@ -116,7 +118,8 @@ class Row:
             else:
                 self._input = ui.input(value=field.value, autocomplete=list(field.examples))
                 self._input.on("blur", self._write)
-                self._input.on("keydown.enter", self._write)
+                # Enter ends a value, also a long one in several lines.
+                self._input.on("keydown.enter.prevent", self._write)
             self._input.props(f'dense outlined hide-bottom-space aria-label="{field.key}"').mark(f"field-{field.key}")
             with self._name:
                 ui.tooltip(_told(field)).props("max-width=340px")
@@ -132,6 +135,12 @@ class Row:
             self._is_ours = True
             self._input.value = value
             self._is_ours = False
+        if not field.choices:
+            # A long text, such as a title, has the whole width, and as many lines as it needs.
+            is_long = len(field.value) > LONG
+            self._input.props(
+                "type=textarea autogrow" if is_long else "type=text", remove="" if is_long else "autogrow"
+            )
         self._input.props["placeholder" if not field.choices else "label-slot"] = field.default
         if field.choices:
             self._input.props["display-value"] = field.value or f"{field.default or 'none'} (default)"

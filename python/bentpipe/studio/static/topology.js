@@ -9,6 +9,8 @@
   const COLUMNS_ACROSS = 4;
   const SCALE_MOST = 1.2;
   const SCALE_LEAST = 0.8; // By the size of letters. Smaller ones cannot be read; such a network is scrolled.
+  const SCALE_WHOLE = 0.5; // For an audience, which does not scroll.
+  const SKY_SHARE = 0.42; // Of the column of a network, with larger letters.
   const LABEL = 130; // Width of a label beside a node of a network from top to bottom.
   const LABELS_MAX = 8; // With more links only those of the route have labels; others have them as tooltips.
   const QUEUE = 34; // Length of a full queue.
@@ -183,6 +185,7 @@
       // Both directions of a link have one label.
       const hasAllLabels = links.length <= 2 * LABELS_MAX;
       const [across, down] = [false, true].map((isDown) => sizeOf(isDown, long, wide, hasAllLabels));
+      const isTall = this.#markTall(long > COLUMNS_ACROSS ? [down] : [across, down]);
       this.isDown = long > COLUMNS_ACROSS || this.#scale(across) < this.#scale(down);
       const gap = this.isDown ? DOWN : ACROSS;
       for (const place of places.values()) {
@@ -193,15 +196,26 @@
         place.y += NODE.height / 2 + 12;
       }
       const [width, height] = this.isDown ? down : across;
-      const scale = Math.max(studio.letters * SCALE_LEAST, this.#scale([width, height]));
+      const scale = Math.max(isTall ? SCALE_WHOLE : studio.letters * SCALE_LEAST, this.#scale([width, height]));
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       Object.assign(this.svg.style, { width: `${scale * width}px`, height: `${scale * height}px` });
       return places;
     }
 
-    // How large a drawing can be here.
-    #scale([width, height]) {
-      const { clientWidth, clientHeight } = this.element;
+    // Whether a network is too large for an audience. It then gets most of the column. The column has a fixed size, so
+    // this does not depend on the share that the network has now.
+    #markTall(sizes) {
+      const column = this.element.closest(".page-right");
+      if (!column) return false;
+      const place = { clientWidth: this.element.clientWidth, clientHeight: SKY_SHARE * column.clientHeight };
+      const most = Math.max(...sizes.map((size) => this.#scale(size, place)));
+      const isTall = studio.letters > 1 && most < studio.letters * SCALE_LEAST;
+      column.classList.toggle("is-tall", isTall);
+      return isTall;
+    }
+
+    // How large a drawing can be in a place.
+    #scale([width, height], { clientWidth, clientHeight } = this.element) {
       return Math.min(studio.letters * SCALE_MOST, (clientWidth - 16) / width, (clientHeight - 32 * studio.letters) / height);
     }
 
