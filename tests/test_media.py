@@ -56,7 +56,8 @@ def test_the_time_of_packets_names_the_wait_for_grants(scenario):
     breakdown = bp.run(scenario).why(flow="call", tries=False)
     flow = breakdown.flows[0]
     access = next(part for part in flow.parts if part.part == "access")
-    assert access.what == f"waiting for grants or frames on {access.where}" and access.where.endswith("reverse")
+    assert access.what == f"waiting for grants or frames on {access.where}"
+    assert access.where.endswith("reverse")
     assert 0.5 < sum(part.time_s for part in flow.parts if part.part == "access") < 0.65
 
 
