@@ -19,12 +19,12 @@ pub(crate) struct Opened {
     pub(crate) volume: u64,
     /// Its control slot.
     pub(crate) control: Option<(Time, Time)>,
-    /// What the controller hears of it in this superframe.
+    /// Its burst or control slot that the controller hears in this superframe.
     pub(crate) heard: Option<Heard>,
 }
 
-/// Burst or control slot by which the controller hears a terminal in a superframe: the first one that arrives. It has
-/// room for a report of the signal.
+/// The first burst or control slot of a terminal that the controller hears in a superframe. It has room for a report of
+/// the signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
     /// Start of its transmission.

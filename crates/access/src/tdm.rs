@@ -157,7 +157,7 @@ impl TdmMedium {
     pub fn report(&mut self, terminal: usize, now: Time, from: Time, es_n0_db: f64) {
         if self.settings.modcod.is_none() {
             let Receiver { reported, .. } = &mut self.receivers[terminal];
-            // The reports under way stay few if nobody asks for the choice.
+            // Reports in use leave the list, also while the choice has no reader.
             reported.at(&self.settings.acm, now);
             reported.report(from, es_n0_db);
         }

@@ -25,7 +25,7 @@ es_n0 = "13 dB"
 /// Symbols per second, bytes and symbols of a frame of 16APSK 5/6 (EN 302 307-1, tables 5a and 11, with pilots).
 const BAUD: f64 = 4.5e6;
 const APSK16_5OF6: (f64, f64) = (6720.0, 16_686.0);
-/// The same of QPSK 1/2, the choice at 3 dB less 1 dB.
+/// Bytes and symbols of a frame of QPSK 1/2, the choice at 3 dB less 1 dB.
 const QPSK_1OF2: (f64, f64) = (4016.0, 33_282.0);
 const PROPAGATION: f64 = 0.25;
 
@@ -60,8 +60,8 @@ fn conserved(media: &Table) {
     assert!(*of("padding_bytes") >= 0);
 }
 
-/// Bit/s that packets of 1500 B have in frames of one modulation and code: 7 B for a whole packet, 10 B more for a packet in
-/// two parts, which is one in each frame but the last part of it.
+/// Bit/s of packets of 1500 B in frames of one modulation and code. A whole packet has 7 B of headers. A frame ends with a
+/// packet in two parts, which has 10 B more.
 fn capacity((bytes, symbols): (f64, f64)) -> f64 {
     let per_frame = bytes - 10.0;
     per_frame / 1507.0 * 1500.0 * 8.0 / (symbols / BAUD)
@@ -109,7 +109,7 @@ fn a_terminal_alone_has_a_link_of_the_rate_of_the_carrier() {
     let frame = APSK16_5OF6.1 / BAUD;
     for name in ["delay_min_s", "delay_mean_s", "delay_p50_s", "delay_p95_s", "delay_p99_s"] {
         let [a, b] = [&carrier, &plain].map(|result| result.datagrams.real(name)[0]);
-        // A packet waits for the rest of a frame, and leaves at the end of its own frame.
+        // A packet waits for the rest of a frame, and leaves at the end of the next.
         assert!(a > b && a < b + 2.0 * frame + 0.016 * b, "{name}: {a} {b}");
     }
     let [a, b] = [&carrier, &plain].map(|result| result.datagrams.whole("arrived_packets")[0] as f64);
@@ -212,7 +212,7 @@ app = {{ kind = "cbr", rate = "8 kbit/s", size = "22 B" }}
     (lost.iter().sum::<f64>() / f64::from(count), least, lost.iter().copied().fold(0.0, f64::max))
 }
 
-/// Without loss up to margin / (every + age) = 1 / 1.636 = 0.61 dB/s. Above: means within 0.15 s and 3 %, extremes 0.3 s.
+/// A fade costs no frames up to margin / (every + age) = 1 / 1.636 = 0.61 dB/s. Above: means within 0.15 s and 3 %, extremes 0.3 s.
 #[test]
 fn a_fade_costs_frames_above_the_slope_that_reports_bear() {
     assert_eq!(lost_s(0.6, "1.1 s"), (0.0, 0.0, 0.0));
@@ -228,8 +228,10 @@ fn a_fade_costs_frames_above_the_slope_that_reports_bear() {
 #[test]
 fn reports_each_tenth_of_a_second_bear_a_steeper_fade() {
     assert_eq!(lost_s(1.5, "100 ms").2, 0.0);
+    // The worked case has 1.2 s, with a wait of 26 ms for a burst. Here the wait is half a superframe: 13 ms less in each of
+    // the 14 steps down.
     let (mean, ..) = lost_s(2.0, "100 ms");
-    assert!((mean - 1.2).abs() <= 0.2, "{mean}");
+    assert!((mean - (1.2 - 14.0 * 0.013)).abs() <= 0.1, "{mean}");
 }
 
 /// Below the weakest modulation and code, a terminal waits. The first report above it, up after three, ends the wait.

@@ -89,6 +89,28 @@ fn the_settings_that_they_suggest_are_accepted() {
     }
 }
 
+/// Poisson bursts of slotted ALOHA collide with probability 1 - exp(-G). Copies of CRDSA are removed. A request takes half a
+/// superframe and 21 superframes to its grant.
+#[test]
+fn geo_access_random_loses_bursts_that_collide() {
+    let lost = |copies: &str| {
+        let result = run("geo-access-random.toml", &[("medium.up.random.copies", copies)]);
+        let of = |name: &str| result.media.whole(name)[0] as f64;
+        // 49 slots in each superframe of 26.5 ms.
+        (of("random_lost") / of("random_bursts"), of("random_bursts") / (120.0 / 0.0265 * 49.0))
+    };
+    let (aloha, load) = lost("1");
+    assert!((load - 0.11).abs() < 0.01 && (aloha - (1.0 - (-load).exp())).abs() < 0.01, "{aloha} at {load}");
+    let (three, _) = lost("3");
+    assert!(three < 0.002, "{three}");
+    let access = "{ volume_based = true, random = 'requests' }";
+    let result = run("geo-access-random.toml", &[("link.sensor.forward.access", access)]);
+    let delays = result.datagrams.real("delay_mean_s");
+    let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+    let expected = 0.25 + 0.0265 / 2.0 + 21.0 * 0.0265;
+    assert!((mean / expected - 1.0).abs() < 0.03, "{mean} {expected}");
+}
+
 /// What documents show as a scenario is one, and runs.
 #[test]
 fn examples_in_documents_run() {

@@ -19,10 +19,10 @@ pub(super) enum SharedMedium {
     Frames(Box<ForwardCarrier>),
 }
 
-/// What a return link needs of forward carriers.
+/// Forward carriers to the terminals of a return link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ForwardSide {
-    /// By terminal, its place on a forward carrier: its reports are for that.
+    /// Place of each terminal on a forward carrier, which reads its reports.
     pub(crate) reports: Vec<Option<(MediumId, usize)>>,
     /// The carrier of the plans, and the places of the terminals on it.
     pub(crate) plans: Option<(MediumId, Vec<Option<u32>>)>,
