@@ -39,7 +39,7 @@ DRIFT_S = 1e-3
 """Drift of the clocks that has a note."""
 PARTS = 5
 """Parts of the time whose first and last show the drift."""
-FULL = 0.8
+FULL = 0.95
 """Share of the longest wait above which the queue may have dropped the next packet."""
 RARE = 0.99
 WAITING_S, WAITING_SHARE = 3e-3, 0.05
