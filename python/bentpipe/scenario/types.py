@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Tuple, TypedDict, Union
 
-_CcBbr1Required = TypedDict(
-    "_CcBbr1Required",
-    {
-        "kind": Literal["bbr1"],
-    },
-)
+_CcBbr1Required = TypedDict("_CcBbr1Required", {"kind": Literal["bbr1"]})
 
 
 class CcBbr1(_CcBbr1Required, total=False):
@@ -41,12 +36,7 @@ class CcBbr1(_CcBbr1Required, total=False):
     period: str
     offset: str
 
-_CcBbr2Required = TypedDict(
-    "_CcBbr2Required",
-    {
-        "kind": Literal["bbr2"],
-    },
-)
+_CcBbr2Required = TypedDict("_CcBbr2Required", {"kind": Literal["bbr2"]})
 
 
 class CcBbr2(_CcBbr2Required, total=False):
@@ -90,12 +80,7 @@ class CcBbr2(_CcBbr2Required, total=False):
     period: str
     offset: str
 
-_CcBbr3Required = TypedDict(
-    "_CcBbr3Required",
-    {
-        "kind": Literal["bbr3"],
-    },
-)
+_CcBbr3Required = TypedDict("_CcBbr3Required", {"kind": Literal["bbr3"]})
 
 
 class CcBbr3(_CcBbr3Required, total=False):
@@ -139,12 +124,7 @@ class CcBbr3(_CcBbr3Required, total=False):
     period: str
     offset: str
 
-_CcBicRequired = TypedDict(
-    "_CcBicRequired",
-    {
-        "kind": Literal["bic"],
-    },
-)
+_CcBicRequired = TypedDict("_CcBicRequired", {"kind": Literal["bic"]})
 
 
 class CcBic(_CcBicRequired, total=False):
@@ -200,20 +180,9 @@ class CcBic(_CcBicRequired, total=False):
     first_growth: float
     reset_on_rto: bool
 
-_CcCompoundRequired = TypedDict(
-    "_CcCompoundRequired",
-    {
-        "kind": Literal["compound"],
-    },
-)
+_CcCompoundRequired = TypedDict("_CcCompoundRequired", {"kind": Literal["compound"]})
 
-_CcCompoundOptional = TypedDict(
-    "_CcCompoundOptional",
-    {
-        "lambda": float,
-    },
-    total=False,
-)
+_CcCompoundOptional = TypedDict("_CcCompoundOptional", {"lambda": float}, total=False)
 
 
 class CcCompound(_CcCompoundRequired, _CcCompoundOptional, total=False):
@@ -268,12 +237,7 @@ class CcCompound(_CcCompoundRequired, _CcCompoundOptional, total=False):
     below_low_window: Literal["drop", "keep"]
     base_rtt_window: str
 
-_CcCopaRequired = TypedDict(
-    "_CcCopaRequired",
-    {
-        "kind": Literal["copa"],
-    },
-)
+_CcCopaRequired = TypedDict("_CcCopaRequired", {"kind": Literal["copa"]})
 
 
 class CcCopa(_CcCopaRequired, total=False):
@@ -329,12 +293,7 @@ class CcCopa(_CcCopaRequired, total=False):
     pacing_gain: float
     min_window: int
 
-_CcCubicRequired = TypedDict(
-    "_CcCubicRequired",
-    {
-        "kind": Literal["cubic"],
-    },
-)
+_CcCubicRequired = TypedDict("_CcCubicRequired", {"kind": Literal["cubic"]})
 
 
 class CcCubic(_CcCubicRequired, total=False):
@@ -370,12 +329,7 @@ class CcCubic(_CcCubicRequired, total=False):
     after_rto: Literal["rfc", "reset"]
     first_growth: float
 
-_CcEnhancedHswaRequired = TypedDict(
-    "_CcEnhancedHswaRequired",
-    {
-        "kind": Literal["enhanced-hswa"],
-    },
-)
+_CcEnhancedHswaRequired = TypedDict("_CcEnhancedHswaRequired", {"kind": Literal["enhanced-hswa"]})
 
 
 class CcEnhancedHswa(_CcEnhancedHswaRequired, total=False):
@@ -451,12 +405,7 @@ class CcEnhancedHswa(_CcEnhancedHswaRequired, total=False):
     measures_errors: bool
     virtual_samples: int
 
-_CcHighspeedRequired = TypedDict(
-    "_CcHighspeedRequired",
-    {
-        "kind": Literal["highspeed"],
-    },
-)
+_CcHighspeedRequired = TypedDict("_CcHighspeedRequired", {"kind": Literal["highspeed"]})
 
 
 class CcHighspeed(_CcHighspeedRequired, total=False):
@@ -496,12 +445,7 @@ class CcHighspeed(_CcHighspeedRequired, total=False):
     at_least_reno: bool
     timeout_halves: bool
 
-_CcHswaRequired = TypedDict(
-    "_CcHswaRequired",
-    {
-        "kind": Literal["hswa"],
-    },
-)
+_CcHswaRequired = TypedDict("_CcHswaRequired", {"kind": Literal["hswa"]})
 
 
 class CcHswa(_CcHswaRequired, total=False):
@@ -545,12 +489,7 @@ class CcHswa(_CcHswaRequired, total=False):
     avg_rtt: Literal["all", "ewma"]
     from_start: bool
 
-_CcHtcpRequired = TypedDict(
-    "_CcHtcpRequired",
-    {
-        "kind": Literal["htcp"],
-    },
-)
+_CcHtcpRequired = TypedDict("_CcHtcpRequired", {"kind": Literal["htcp"]})
 
 
 class CcHtcp(_CcHtcpRequired, total=False):
@@ -602,12 +541,7 @@ class CcHtcp(_CcHtcpRequired, total=False):
     rtt_max_step: str
     rtt_max_rise: Literal["clip", "ignore"]
 
-_CcHyblaRequired = TypedDict(
-    "_CcHyblaRequired",
-    {
-        "kind": Literal["hybla"],
-    },
-)
+_CcHyblaRequired = TypedDict("_CcHyblaRequired", {"kind": Literal["hybla"]})
 
 
 class CcHybla(_CcHyblaRequired, total=False):
@@ -651,12 +585,7 @@ class CcHybla(_CcHyblaRequired, total=False):
     rho_after_timeout: bool
     reno_after_timeout: bool
 
-_CcIllinoisRequired = TypedDict(
-    "_CcIllinoisRequired",
-    {
-        "kind": Literal["illinois"],
-    },
-)
+_CcIllinoisRequired = TypedDict("_CcIllinoisRequired", {"kind": Literal["illinois"]})
 
 
 class CcIllinois(_CcIllinoisRequired, total=False):
@@ -712,12 +641,7 @@ class CcIllinois(_CcIllinoisRequired, total=False):
     max_rtt_window: str
     base_rtt_window: str
 
-_CcLedbatRequired = TypedDict(
-    "_CcLedbatRequired",
-    {
-        "kind": Literal["ledbat"],
-    },
-)
+_CcLedbatRequired = TypedDict("_CcLedbatRequired", {"kind": Literal["ledbat"]})
 
 
 class CcLedbat(_CcLedbatRequired, total=False):
@@ -765,12 +689,7 @@ class CcLedbat(_CcLedbatRequired, total=False):
     slow_start_until: float
     delay: Literal["one-way", "round-trip"]
 
-_CcLeoccRequired = TypedDict(
-    "_CcLeoccRequired",
-    {
-        "kind": Literal["leocc"],
-    },
-)
+_CcLeoccRequired = TypedDict("_CcLeoccRequired", {"kind": Literal["leocc"]})
 
 
 class CcLeocc(_CcLeoccRequired, total=False):
@@ -866,12 +785,7 @@ class CcLeocc(_CcLeoccRequired, total=False):
     kalman_p0: float
     bandwidth_after: Literal["latest", "before"]
 
-_CcPeachRequired = TypedDict(
-    "_CcPeachRequired",
-    {
-        "kind": Literal["peach"],
-    },
-)
+_CcPeachRequired = TypedDict("_CcPeachRequired", {"kind": Literal["peach"]})
 
 
 class CcPeach(_CcPeachRequired, total=False):
@@ -895,12 +809,7 @@ class CcPeach(_CcPeachRequired, total=False):
     inflate: bool
     receiver_knows: bool
 
-_CcPeachPlusRequired = TypedDict(
-    "_CcPeachPlusRequired",
-    {
-        "kind": Literal["peach-plus"],
-    },
-)
+_CcPeachPlusRequired = TypedDict("_CcPeachPlusRequired", {"kind": Literal["peach-plus"]})
 
 
 class CcPeachPlus(_CcPeachPlusRequired, total=False):
@@ -924,12 +833,7 @@ class CcPeachPlus(_CcPeachPlusRequired, total=False):
     repair: bool
     receiver_knows: bool
 
-_CcSantaCruzRequired = TypedDict(
-    "_CcSantaCruzRequired",
-    {
-        "kind": Literal["santa-cruz"],
-    },
-)
+_CcSantaCruzRequired = TypedDict("_CcSantaCruzRequired", {"kind": Literal["santa-cruz"]})
 
 
 class CcSantaCruz(_CcSantaCruzRequired, total=False):
@@ -949,12 +853,7 @@ class CcSantaCruz(_CcSantaCruzRequired, total=False):
     delta: float
     delay: Literal["one-way", "round-trip"]
 
-_CcSatcpRequired = TypedDict(
-    "_CcSatcpRequired",
-    {
-        "kind": Literal["satcp"],
-    },
-)
+_CcSatcpRequired = TypedDict("_CcSatcpRequired", {"kind": Literal["satcp"]})
 
 
 class CcSatcp(_CcSatcpRequired, total=False):
@@ -1022,12 +921,7 @@ class CcSatcp(_CcSatcpRequired, total=False):
     growth: Literal["segment", "ack"]
     after_rto: Literal["rfc", "reset"]
 
-_CcScalableRequired = TypedDict(
-    "_CcScalableRequired",
-    {
-        "kind": Literal["scalable"],
-    },
-)
+_CcScalableRequired = TypedDict("_CcScalableRequired", {"kind": Literal["scalable"]})
 
 
 class CcScalable(_CcScalableRequired, total=False):
@@ -1051,12 +945,7 @@ class CcScalable(_CcScalableRequired, total=False):
     low_window: int
     halve_low: bool
 
-_CcScpsRequired = TypedDict(
-    "_CcScpsRequired",
-    {
-        "kind": Literal["scps"],
-    },
-)
+_CcScpsRequired = TypedDict("_CcScpsRequired", {"kind": Literal["scps"]})
 
 
 class CcScps(_CcScpsRequired, total=False):
@@ -1080,12 +969,7 @@ class CcScps(_CcScpsRequired, total=False):
     tick: str
     depth: int
 
-_CcStpRequired = TypedDict(
-    "_CcStpRequired",
-    {
-        "kind": Literal["stp"],
-    },
-)
+_CcStpRequired = TypedDict("_CcStpRequired", {"kind": Literal["stp"]})
 
 
 class CcStp(_CcStpRequired, total=False):
@@ -1105,12 +989,7 @@ class CcStp(_CcStpRequired, total=False):
     gain_slow_start: float
     gain: float
 
-_CcSwiftRequired = TypedDict(
-    "_CcSwiftRequired",
-    {
-        "kind": Literal["swift"],
-    },
-)
+_CcSwiftRequired = TypedDict("_CcSwiftRequired", {"kind": Literal["swift"]})
 
 
 class CcSwift(_CcSwiftRequired, total=False):
@@ -1134,12 +1013,7 @@ class CcSwift(_CcSwiftRequired, total=False):
     rtt_rise: float
     expand: bool
 
-_CcVegasRequired = TypedDict(
-    "_CcVegasRequired",
-    {
-        "kind": Literal["vegas"],
-    },
-)
+_CcVegasRequired = TypedDict("_CcVegasRequired", {"kind": Literal["vegas"]})
 
 
 class CcVegas(_CcVegasRequired, total=False):
@@ -1179,12 +1053,7 @@ class CcVegas(_CcVegasRequired, total=False):
     decrease: float
     base_rtt_window: str
 
-_CcVenoRequired = TypedDict(
-    "_CcVenoRequired",
-    {
-        "kind": Literal["veno"],
-    },
-)
+_CcVenoRequired = TypedDict("_CcVenoRequired", {"kind": Literal["veno"]})
 
 
 class CcVeno(_CcVenoRequired, total=False):
@@ -1220,12 +1089,7 @@ class CcVeno(_CcVenoRequired, total=False):
     forget_base_rtt: bool
     base_rtt_window: str
 
-_CcWestwoodRequired = TypedDict(
-    "_CcWestwoodRequired",
-    {
-        "kind": Literal["westwood"],
-    },
-)
+_CcWestwoodRequired = TypedDict("_CcWestwoodRequired", {"kind": Literal["westwood"]})
 
 
 class CcWestwood(_CcWestwoodRequired, total=False):
@@ -1253,12 +1117,7 @@ class CcWestwood(_CcWestwoodRequired, total=False):
     forget_min_rtt: bool
     estimate_factor: float
 
-_CcWestwoodNrRequired = TypedDict(
-    "_CcWestwoodNrRequired",
-    {
-        "kind": Literal["westwood-nr"],
-    },
-)
+_CcWestwoodNrRequired = TypedDict("_CcWestwoodNrRequired", {"kind": Literal["westwood-nr"]})
 
 
 class CcWestwoodNr(_CcWestwoodNrRequired, total=False):
@@ -1286,12 +1145,7 @@ class CcWestwoodNr(_CcWestwoodNrRequired, total=False):
     forget_min_rtt: bool
     estimate_factor: float
 
-_CcWestwoodPlusRequired = TypedDict(
-    "_CcWestwoodPlusRequired",
-    {
-        "kind": Literal["westwood-plus"],
-    },
-)
+_CcWestwoodPlusRequired = TypedDict("_CcWestwoodPlusRequired", {"kind": Literal["westwood-plus"]})
 
 
 class CcWestwoodPlus(_CcWestwoodPlusRequired, total=False):
@@ -1319,12 +1173,7 @@ class CcWestwoodPlus(_CcWestwoodPlusRequired, total=False):
     forget_min_rtt: bool
     estimate_factor: float
 
-_CcWtcpRequired = TypedDict(
-    "_CcWtcpRequired",
-    {
-        "kind": Literal["wtcp"],
-    },
-)
+_CcWtcpRequired = TypedDict("_CcWtcpRequired", {"kind": Literal["wtcp"]})
 
 
 class CcWtcp(_CcWtcpRequired, total=False):
@@ -1360,12 +1209,7 @@ class CcWtcp(_CcWtcpRequired, total=False):
     deviations: float
     least_period: str
 
-_CcYeahRequired = TypedDict(
-    "_CcYeahRequired",
-    {
-        "kind": Literal["yeah"],
-    },
-)
+_CcYeahRequired = TypedDict("_CcYeahRequired", {"kind": Literal["yeah"]})
 
 
 class CcYeah(_CcYeahRequired, total=False):
@@ -1415,12 +1259,7 @@ class CcKind(TypedDict):
 
     kind: Literal["tahoe", "tcpmin", "reno", "newreno", "sack"]
 
-_RecoveryNewrenoRequired = TypedDict(
-    "_RecoveryNewrenoRequired",
-    {
-        "kind": Literal["newreno"],
-    },
-)
+_RecoveryNewrenoRequired = TypedDict("_RecoveryNewrenoRequired", {"kind": Literal["newreno"]})
 
 
 class RecoveryNewreno(_RecoveryNewrenoRequired, total=False):
@@ -1448,12 +1287,7 @@ class RecoveryNewreno(_RecoveryNewrenoRequired, total=False):
     first_loss: bool
     burst: int
 
-_RecoverySackRequired = TypedDict(
-    "_RecoverySackRequired",
-    {
-        "kind": Literal["sack"],
-    },
-)
+_RecoverySackRequired = TypedDict("_RecoverySackRequired", {"kind": Literal["sack"]})
 
 
 class RecoverySack(_RecoverySackRequired, total=False):
@@ -1477,12 +1311,7 @@ class RecoverySack(_RecoverySackRequired, total=False):
     counting: Literal["data", "acks"]
     rescue: bool
 
-_RecoveryRackRequired = TypedDict(
-    "_RecoveryRackRequired",
-    {
-        "kind": Literal["rack"],
-    },
-)
+_RecoveryRackRequired = TypedDict("_RecoveryRackRequired", {"kind": Literal["rack"]})
 
 
 class RecoveryRack(_RecoveryRackRequired, total=False):
@@ -1506,12 +1335,7 @@ class RecoveryRack(_RecoveryRackRequired, total=False):
     reenter: bool
     min_rtt_window: str
 
-_RecoverySnackRequired = TypedDict(
-    "_RecoverySnackRequired",
-    {
-        "kind": Literal["snack"],
-    },
-)
+_RecoverySnackRequired = TypedDict("_RecoverySnackRequired", {"kind": Literal["snack"]})
 
 
 class RecoverySnack(_RecoverySnackRequired, total=False):
@@ -1545,12 +1369,7 @@ class RecoveryKind(TypedDict):
 
     kind: Literal["timeout-only", "fast-retransmit", "reno"]
 
-_BestEffortOnRequired = TypedDict(
-    "_BestEffortOnRequired",
-    {
-        "kind": Literal["on"],
-    },
-)
+_BestEffortOnRequired = TypedDict("_BestEffortOnRequired", {"kind": Literal["on"]})
 
 
 class BestEffortOn(_BestEffortOnRequired, total=False):
@@ -1592,12 +1411,7 @@ class Copies(TypedDict, total=False):
     share: float
     least: int
 
-_FeedbackRefwaPlusRequired = TypedDict(
-    "_FeedbackRefwaPlusRequired",
-    {
-        "kind": Literal["refwa-plus"],
-    },
-)
+_FeedbackRefwaPlusRequired = TypedDict("_FeedbackRefwaPlusRequired", {"kind": Literal["refwa-plus"]})
 
 
 class FeedbackRefwaPlus(_FeedbackRefwaPlusRequired, total=False):
@@ -1629,12 +1443,7 @@ class FeedbackRefwaPlus(_FeedbackRefwaPlusRequired, total=False):
     rto: str
     rto_hold: bool
 
-_FeedbackXcpRequired = TypedDict(
-    "_FeedbackXcpRequired",
-    {
-        "kind": Literal["xcp"],
-    },
-)
+_FeedbackXcpRequired = TypedDict("_FeedbackXcpRequired", {"kind": Literal["xcp"]})
 
 
 class FeedbackXcp(_FeedbackXcpRequired, total=False):
@@ -1650,12 +1459,7 @@ class FeedbackXcp(_FeedbackXcpRequired, total=False):
     loss: Literal["reno", "ignore"]
     option_bytes: bool
 
-_FeedbackRcpRequired = TypedDict(
-    "_FeedbackRcpRequired",
-    {
-        "kind": Literal["rcp"],
-    },
-)
+_FeedbackRcpRequired = TypedDict("_FeedbackRcpRequired", {"kind": Literal["rcp"]})
 
 
 class FeedbackRcp(_FeedbackRcpRequired, total=False):
@@ -1671,12 +1475,7 @@ class FeedbackRcp(_FeedbackRcpRequired, total=False):
     timeout: Literal["halve", "keep"]
     option_bytes: bool
 
-_ByteCountingAbcRequired = TypedDict(
-    "_ByteCountingAbcRequired",
-    {
-        "kind": Literal["abc"],
-    },
-)
+_ByteCountingAbcRequired = TypedDict("_ByteCountingAbcRequired", {"kind": Literal["abc"]})
 
 
 class ByteCountingAbc(_ByteCountingAbcRequired, total=False):
@@ -1694,12 +1493,7 @@ class ByteCountingKind(TypedDict):
 
     kind: Literal["rfc5681", "per-ack", "lbc", "ubc", "ubc-pure"]
 
-_SlowStartLimitedRequired = TypedDict(
-    "_SlowStartLimitedRequired",
-    {
-        "kind": Literal["limited"],
-    },
-)
+_SlowStartLimitedRequired = TypedDict("_SlowStartLimitedRequired", {"kind": Literal["limited"]})
 
 
 class SlowStartLimited(_SlowStartLimitedRequired, total=False):
@@ -1711,12 +1505,7 @@ class SlowStartLimited(_SlowStartLimitedRequired, total=False):
 
     max_ssthresh: str
 
-_SlowStartHoeRequired = TypedDict(
-    "_SlowStartHoeRequired",
-    {
-        "kind": Literal["hoe"],
-    },
-)
+_SlowStartHoeRequired = TypedDict("_SlowStartHoeRequired", {"kind": Literal["hoe"]})
 
 
 class SlowStartHoe(_SlowStartHoeRequired, total=False):
@@ -1732,12 +1521,7 @@ class SlowStartHoe(_SlowStartHoeRequired, total=False):
     pairs: int
     resolution: str
 
-_SlowStartHystartRequired = TypedDict(
-    "_SlowStartHystartRequired",
-    {
-        "kind": Literal["hystart"],
-    },
-)
+_SlowStartHystartRequired = TypedDict("_SlowStartHystartRequired", {"kind": Literal["hystart"]})
 
 
 class SlowStartHystart(_SlowStartHystartRequired, total=False):
@@ -1781,12 +1565,7 @@ class SlowStartHystart(_SlowStartHystartRequired, total=False):
     delay_min: str
     delay_max: str
 
-_SlowStartHystartPlusPlusRequired = TypedDict(
-    "_SlowStartHystartPlusPlusRequired",
-    {
-        "kind": Literal["hystart++"],
-    },
-)
+_SlowStartHystartPlusPlusRequired = TypedDict("_SlowStartHystartPlusPlusRequired", {"kind": Literal["hystart++"]})
 
 
 class SlowStartHystartPlusPlus(_SlowStartHystartPlusPlusRequired, total=False):
@@ -1828,12 +1607,7 @@ class SlowStartKind(TypedDict):
 
     kind: Literal["standard"]
 
-_IncreaseConstantRateRequired = TypedDict(
-    "_IncreaseConstantRateRequired",
-    {
-        "kind": Literal["constant-rate"],
-    },
-)
+_IncreaseConstantRateRequired = TypedDict("_IncreaseConstantRateRequired", {"kind": Literal["constant-rate"]})
 
 
 class IncreaseConstantRate(_IncreaseConstantRateRequired, total=False):
@@ -1845,12 +1619,7 @@ class IncreaseConstantRate(_IncreaseConstantRateRequired, total=False):
 
     reference_rtt: str
 
-_IncreaseByKRequired = TypedDict(
-    "_IncreaseByKRequired",
-    {
-        "kind": Literal["by-k"],
-    },
-)
+_IncreaseByKRequired = TypedDict("_IncreaseByKRequired", {"kind": Literal["by-k"]})
 
 
 class IncreaseByK(_IncreaseByKRequired, total=False):
@@ -1866,12 +1635,7 @@ class IncreaseByK(_IncreaseByKRequired, total=False):
     k: int
     above_rtt: str
 
-_KeepaliveOnRequired = TypedDict(
-    "_KeepaliveOnRequired",
-    {
-        "kind": Literal["on"],
-    },
-)
+_KeepaliveOnRequired = TypedDict("_KeepaliveOnRequired", {"kind": Literal["on"]})
 
 
 class KeepaliveOn(_KeepaliveOnRequired, total=False):
@@ -2025,12 +1789,7 @@ class Ack(TypedDict, total=False):
     slow_start: Literal["delayed", "every"]
     congestion_control: bool
 
-_EcnClassicRequired = TypedDict(
-    "_EcnClassicRequired",
-    {
-        "kind": Literal["classic"],
-    },
-)
+_EcnClassicRequired = TypedDict("_EcnClassicRequired", {"kind": Literal["classic"]})
 
 
 class EcnClassic(_EcnClassicRequired, total=False):
@@ -2042,12 +1801,7 @@ class EcnClassic(_EcnClassicRequired, total=False):
 
     beta: float
 
-_EcnPerSegmentRequired = TypedDict(
-    "_EcnPerSegmentRequired",
-    {
-        "kind": Literal["per-segment"],
-    },
-)
+_EcnPerSegmentRequired = TypedDict("_EcnPerSegmentRequired", {"kind": Literal["per-segment"]})
 
 
 class EcnPerSegment(_EcnPerSegmentRequired, total=False):
@@ -2059,12 +1813,7 @@ class EcnPerSegment(_EcnPerSegmentRequired, total=False):
 
     beta: float
 
-_EcnAccurateRequired = TypedDict(
-    "_EcnAccurateRequired",
-    {
-        "kind": Literal["accurate"],
-    },
-)
+_EcnAccurateRequired = TypedDict("_EcnAccurateRequired", {"kind": Literal["accurate"]})
 
 
 class EcnAccurate(_EcnAccurateRequired, total=False):
@@ -2076,12 +1825,7 @@ class EcnAccurate(_EcnAccurateRequired, total=False):
 
     beta: float
 
-_PacingWindowRequired = TypedDict(
-    "_PacingWindowRequired",
-    {
-        "kind": Literal["window"],
-    },
-)
+_PacingWindowRequired = TypedDict("_PacingWindowRequired", {"kind": Literal["window"]})
 
 
 class PacingWindow(_PacingWindowRequired, total=False):
@@ -2101,13 +1845,7 @@ class PacingWindow(_PacingWindowRequired, total=False):
     gain: float
     burst: str
 
-_PacingRateRequired = TypedDict(
-    "_PacingRateRequired",
-    {
-        "kind": Literal["rate"],
-        "rate": str,
-    },
-)
+_PacingRateRequired = TypedDict("_PacingRateRequired", {"kind": Literal["rate"], "rate": str})
 
 
 class PacingRate(_PacingRateRequired, total=False):
@@ -2122,12 +1860,7 @@ class PacingRate(_PacingRateRequired, total=False):
 
     burst: str
 
-_FastOpenOnRequired = TypedDict(
-    "_FastOpenOnRequired",
-    {
-        "kind": Literal["on"],
-    },
-)
+_FastOpenOnRequired = TypedDict("_FastOpenOnRequired", {"kind": Literal["on"]})
 
 
 class FastOpenOn(_FastOpenOnRequired, total=False):
@@ -2139,12 +1872,7 @@ class FastOpenOn(_FastOpenOnRequired, total=False):
 
     cookie: Literal["none", "cached"]
 
-_TransactionsOnRequired = TypedDict(
-    "_TransactionsOnRequired",
-    {
-        "kind": Literal["on"],
-    },
-)
+_TransactionsOnRequired = TypedDict("_TransactionsOnRequired", {"kind": Literal["on"]})
 
 
 class TransactionsOn(_TransactionsOnRequired, total=False):
@@ -2156,12 +1884,7 @@ class TransactionsOn(_TransactionsOnRequired, total=False):
 
     counts: Literal["none", "cached"]
 
-_SharingOnRequired = TypedDict(
-    "_SharingOnRequired",
-    {
-        "kind": Literal["on"],
-    },
-)
+_SharingOnRequired = TypedDict("_SharingOnRequired", {"kind": Literal["on"]})
 
 
 class SharingOn(_SharingOnRequired, total=False):
@@ -2185,12 +1908,7 @@ class SharingOn(_SharingOnRequired, total=False):
     cwnd: Literal["ignore", "cautious", "full"]
     age_max: str
 
-_PacketSizeOptimumRequired = TypedDict(
-    "_PacketSizeOptimumRequired",
-    {
-        "kind": Literal["optimum"],
-    },
-)
+_PacketSizeOptimumRequired = TypedDict("_PacketSizeOptimumRequired", {"kind": Literal["optimum"]})
 
 
 class PacketSizeOptimum(_PacketSizeOptimumRequired, total=False):
@@ -2504,12 +2222,7 @@ class Tcp(TypedDict, total=False):
     auto_buffer: AutoBuffer
     auto_send_buffer: AutoSendBuffer
 
-_MiddleboxImpairRequired = TypedDict(
-    "_MiddleboxImpairRequired",
-    {
-        "kind": Literal["impair"],
-    },
-)
+_MiddleboxImpairRequired = TypedDict("_MiddleboxImpairRequired", {"kind": Literal["impair"]})
 
 
 class MiddleboxImpair(_MiddleboxImpairRequired, total=False):
@@ -2533,12 +2246,7 @@ class MiddleboxImpair(_MiddleboxImpairRequired, total=False):
     hold: Union[str, TcpProcessingTable]
     direction: Literal["both", "to-receiver", "to-sender"]
 
-_MiddleboxAckFilterRequired = TypedDict(
-    "_MiddleboxAckFilterRequired",
-    {
-        "kind": Literal["ack-filter"],
-    },
-)
+_MiddleboxAckFilterRequired = TypedDict("_MiddleboxAckFilterRequired", {"kind": Literal["ack-filter"]})
 
 
 class MiddleboxAckFilter(_MiddleboxAckFilterRequired, total=False):
@@ -2554,12 +2262,7 @@ class MiddleboxAckFilter(_MiddleboxAckFilterRequired, total=False):
     direction: Literal["both", "to-receiver", "to-sender"]
     place: Literal["first", "last"]
 
-_MiddleboxRefwaRequired = TypedDict(
-    "_MiddleboxRefwaRequired",
-    {
-        "kind": Literal["refwa"],
-    },
-)
+_MiddleboxRefwaRequired = TypedDict("_MiddleboxRefwaRequired", {"kind": Literal["refwa"]})
 
 
 class MiddleboxRefwa(_MiddleboxRefwaRequired, total=False):
@@ -2595,12 +2298,7 @@ class MiddleboxRefwa(_MiddleboxRefwaRequired, total=False):
     idle: str
     flows: int
 
-_MiddleboxEwaRequired = TypedDict(
-    "_MiddleboxEwaRequired",
-    {
-        "kind": Literal["ewa"],
-    },
-)
+_MiddleboxEwaRequired = TypedDict("_MiddleboxEwaRequired", {"kind": Literal["ewa"]})
 
 
 class MiddleboxEwa(_MiddleboxEwaRequired, total=False):
@@ -2632,12 +2330,7 @@ class MiddleboxEwa(_MiddleboxEwaRequired, total=False):
     fall: Union[str, float]
     flows: int
 
-_MiddleboxAckReconstructRequired = TypedDict(
-    "_MiddleboxAckReconstructRequired",
-    {
-        "kind": Literal["ack-reconstruct"],
-    },
-)
+_MiddleboxAckReconstructRequired = TypedDict("_MiddleboxAckReconstructRequired", {"kind": Literal["ack-reconstruct"]})
 
 
 class MiddleboxAckReconstruct(_MiddleboxAckReconstructRequired, total=False):
@@ -2867,12 +2560,7 @@ class Config(TypedDict, total=False):
     packet_size: Union[PacketSizeOptimum, PacketSizeKind, Literal["fixed", "optimum"]]
     cwnd_unit: Literal["bytes", "packets"]
 
-_MiddleboxSplitRequired = TypedDict(
-    "_MiddleboxSplitRequired",
-    {
-        "kind": Literal["split"],
-    },
-)
+_MiddleboxSplitRequired = TypedDict("_MiddleboxSplitRequired", {"kind": Literal["split"]})
 
 
 class MiddleboxSplit(_MiddleboxSplitRequired, total=False):
@@ -2912,12 +2600,7 @@ class MiddleboxSplit(_MiddleboxSplitRequired, total=False):
     opener: Config
     listener: Config
 
-_MiddleboxCacheRequired = TypedDict(
-    "_MiddleboxCacheRequired",
-    {
-        "kind": Literal["cache"],
-    },
-)
+_MiddleboxCacheRequired = TypedDict("_MiddleboxCacheRequired", {"kind": Literal["cache"]})
 
 
 class MiddleboxCache(_MiddleboxCacheRequired, total=False):
@@ -2949,12 +2632,7 @@ class MiddleboxCache(_MiddleboxCacheRequired, total=False):
     opener: Config
     listener: Config
 
-_MiddleboxSpoofRequired = TypedDict(
-    "_MiddleboxSpoofRequired",
-    {
-        "kind": Literal["spoof"],
-    },
-)
+_MiddleboxSpoofRequired = TypedDict("_MiddleboxSpoofRequired", {"kind": Literal["spoof"]})
 
 
 class MiddleboxSpoof(_MiddleboxSpoofRequired, total=False):
@@ -2982,13 +2660,7 @@ class MiddleboxSpoof(_MiddleboxSpoofRequired, total=False):
     sessions: int
     idle: str
 
-_MiddleboxSatpepRequired = TypedDict(
-    "_MiddleboxSatpepRequired",
-    {
-        "kind": Literal["satpep"],
-        "rate": str,
-    },
-)
+_MiddleboxSatpepRequired = TypedDict("_MiddleboxSatpepRequired", {"kind": Literal["satpep"], "rate": str})
 
 
 class MiddleboxSatpep(_MiddleboxSatpepRequired, total=False):
@@ -3035,12 +2707,7 @@ class MiddleboxSatpep(_MiddleboxSatpepRequired, total=False):
     idle: str
     terrestrial: Config
 
-_MiddleboxSnoopRequired = TypedDict(
-    "_MiddleboxSnoopRequired",
-    {
-        "kind": Literal["snoop"],
-    },
-)
+_MiddleboxSnoopRequired = TypedDict("_MiddleboxSnoopRequired", {"kind": Literal["snoop"]})
 
 
 class MiddleboxSnoop(_MiddleboxSnoopRequired, total=False):
@@ -3068,12 +2735,7 @@ class MiddleboxSnoop(_MiddleboxSnoopRequired, total=False):
     sessions: int
     idle: str
 
-_MiddleboxFreezeRequired = TypedDict(
-    "_MiddleboxFreezeRequired",
-    {
-        "kind": Literal["freeze"],
-    },
-)
+_MiddleboxFreezeRequired = TypedDict("_MiddleboxFreezeRequired", {"kind": Literal["freeze"]})
 
 
 class MiddleboxFreeze(_MiddleboxFreezeRequired, total=False):
@@ -3097,13 +2759,7 @@ class MiddleboxFreeze(_MiddleboxFreezeRequired, total=False):
     sessions: int
     idle: str
 
-_MiddleboxBeenRequired = TypedDict(
-    "_MiddleboxBeenRequired",
-    {
-        "kind": Literal["been"],
-        "role": Literal["satellite", "gateway"],
-    },
-)
+_MiddleboxBeenRequired = TypedDict("_MiddleboxBeenRequired", {"kind": Literal["been"], "role": Literal["satellite", "gateway"]})
 
 
 class MiddleboxBeen(_MiddleboxBeenRequired, total=False):
@@ -3166,12 +2822,7 @@ class MiddleboxBeen(_MiddleboxBeenRequired, total=False):
     inter_satellite: bool
     option_bytes: bool
 
-_MiddleboxElnRequired = TypedDict(
-    "_MiddleboxElnRequired",
-    {
-        "kind": Literal["eln"],
-    },
-)
+_MiddleboxElnRequired = TypedDict("_MiddleboxElnRequired", {"kind": Literal["eln"]})
 
 
 class MiddleboxEln(_MiddleboxElnRequired, total=False):
@@ -3183,12 +2834,7 @@ class MiddleboxEln(_MiddleboxElnRequired, total=False):
 
     option_bytes: bool
 
-_MiddleboxEtenRequired = TypedDict(
-    "_MiddleboxEtenRequired",
-    {
-        "kind": Literal["eten"],
-    },
-)
+_MiddleboxEtenRequired = TypedDict("_MiddleboxEtenRequired", {"kind": Literal["eten"]})
 
 
 class MiddleboxEten(_MiddleboxEtenRequired, total=False):
@@ -3208,12 +2854,7 @@ class MiddleboxEten(_MiddleboxEtenRequired, total=False):
     notice: Literal["backward", "forward", "cumulative"]
     option_bytes: bool
 
-_MiddleboxDpsmRequired = TypedDict(
-    "_MiddleboxDpsmRequired",
-    {
-        "kind": Literal["dpsm"],
-    },
-)
+_MiddleboxDpsmRequired = TypedDict("_MiddleboxDpsmRequired", {"kind": Literal["dpsm"]})
 
 
 class MiddleboxDpsm(_MiddleboxDpsmRequired, total=False):
@@ -3245,12 +2886,7 @@ class MiddleboxDpsm(_MiddleboxDpsmRequired, total=False):
     min: str
     max: str
 
-_MiddleboxXcpRequired = TypedDict(
-    "_MiddleboxXcpRequired",
-    {
-        "kind": Literal["xcp"],
-    },
-)
+_MiddleboxXcpRequired = TypedDict("_MiddleboxXcpRequired", {"kind": Literal["xcp"]})
 
 
 class MiddleboxXcp(_MiddleboxXcpRequired, total=False):
@@ -3274,12 +2910,7 @@ class MiddleboxXcp(_MiddleboxXcpRequired, total=False):
     gamma: float
     first: str
 
-_MiddleboxRcpRequired = TypedDict(
-    "_MiddleboxRcpRequired",
-    {
-        "kind": Literal["rcp"],
-    },
-)
+_MiddleboxRcpRequired = TypedDict("_MiddleboxRcpRequired", {"kind": Literal["rcp"]})
 
 
 class MiddleboxRcp(_MiddleboxRcpRequired, total=False):
@@ -3307,13 +2938,7 @@ class MiddleboxRcp(_MiddleboxRcpRequired, total=False):
     start: Union[str, float]
     first: str
 
-_MiddleboxErasureRequired = TypedDict(
-    "_MiddleboxErasureRequired",
-    {
-        "kind": Literal["erasure"],
-        "role": Literal["encoder", "decoder"],
-    },
-)
+_MiddleboxErasureRequired = TypedDict("_MiddleboxErasureRequired", {"kind": Literal["erasure"], "role": Literal["encoder", "decoder"]})
 
 
 class MiddleboxErasure(_MiddleboxErasureRequired, total=False):
@@ -3360,13 +2985,7 @@ class MiddleboxErasure(_MiddleboxErasureRequired, total=False):
     timeout: str
     blocks: int
 
-_MiddleboxCompressRequired = TypedDict(
-    "_MiddleboxCompressRequired",
-    {
-        "kind": Literal["compress"],
-        "role": Literal["compressor", "decompressor"],
-    },
-)
+_MiddleboxCompressRequired = TypedDict("_MiddleboxCompressRequired", {"kind": Literal["compress"], "role": Literal["compressor", "decompressor"]})
 
 
 class MiddleboxCompress(_MiddleboxCompressRequired, total=False):
@@ -3409,13 +3028,7 @@ class MiddleboxCompress(_MiddleboxCompressRequired, total=False):
     twice: bool
     again: str
 
-_MiddleboxOwnRequired = TypedDict(
-    "_MiddleboxOwnRequired",
-    {
-        "kind": Literal["own"],
-        "name": str,
-    },
-)
+_MiddleboxOwnRequired = TypedDict("_MiddleboxOwnRequired", {"kind": Literal["own"], "name": str})
 
 
 class MiddleboxOwn(_MiddleboxOwnRequired, total=False):
@@ -3444,12 +3057,7 @@ class Node(TypedDict, total=False):
     kind: Literal["router", "bent-pipe", "processing"]
     middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxCache, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "cache", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
-_SkyOverGeoRequired = TypedDict(
-    "_SkyOverGeoRequired",
-    {
-        "geo": float,
-    },
-)
+_SkyOverGeoRequired = TypedDict("_SkyOverGeoRequired", {"geo": float})
 
 
 class SkyOverGeo(_SkyOverGeoRequired, total=False):
@@ -3464,12 +3072,7 @@ class SkyOverGeo(_SkyOverGeoRequired, total=False):
 
     inclination: float
 
-_SkyOverElementsRequired = TypedDict(
-    "_SkyOverElementsRequired",
-    {
-        "elements": str,
-    },
-)
+_SkyOverElementsRequired = TypedDict("_SkyOverElementsRequired", {"elements": str})
 
 
 class SkyOverElements(_SkyOverElementsRequired, total=False):
@@ -3484,14 +3087,7 @@ class SkyOverElements(_SkyOverElementsRequired, total=False):
 
     bad: Literal["refuse", "skip"]
 
-_OwnShellRequired = TypedDict(
-    "_OwnShellRequired",
-    {
-        "planes": int,
-        "per_plane": int,
-        "inclination": float,
-    },
-)
+_OwnShellRequired = TypedDict("_OwnShellRequired", {"planes": int, "per_plane": int, "inclination": float})
 
 
 class OwnShell(_OwnShellRequired, total=False):
@@ -3610,13 +3206,7 @@ class ConstellationBetweenSatellitesTable(TypedDict, total=False):
     max_km: float
     above_km: float
 
-_SkyFailureOptional = TypedDict(
-    "_SkyFailureOptional",
-    {
-        "from": str,
-    },
-    total=False,
-)
+_SkyFailureOptional = TypedDict("_SkyFailureOptional", {"from": str}, total=False)
 
 
 class SkyFailure(_SkyFailureOptional, total=False):
@@ -3647,12 +3237,7 @@ class SkyFailure(_SkyFailureOptional, total=False):
     link: List[str]
     to: str
 
-_HopRatePointsRequired = TypedDict(
-    "_HopRatePointsRequired",
-    {
-        "points": List[Union[Tuple[str, str], List[str]]],
-    },
-)
+_HopRatePointsRequired = TypedDict("_HopRatePointsRequired", {"points": List[Union[Tuple[str, str], List[str]]]})
 
 
 class HopRatePoints(_HopRatePointsRequired, total=False):
@@ -3667,12 +3252,7 @@ class HopRatePoints(_HopRatePointsRequired, total=False):
 
     every: str
 
-_HopRateFileRequired = TypedDict(
-    "_HopRateFileRequired",
-    {
-        "file": str,
-    },
-)
+_HopRateFileRequired = TypedDict("_HopRateFileRequired", {"file": str})
 
 
 class HopRateFile(_HopRateFileRequired, total=False):
@@ -3721,12 +3301,7 @@ class Access(TypedDict, total=False):
     weight: int
     random: Literal["none", "requests", "data"]
 
-_HopEsN0TableRequired = TypedDict(
-    "_HopEsN0TableRequired",
-    {
-        "points": List[Union[Tuple[str, str], List[str]]],
-    },
-)
+_HopEsN0TableRequired = TypedDict("_HopEsN0TableRequired", {"points": List[Union[Tuple[str, str], List[str]]]})
 
 
 class HopEsN0Table(_HopEsN0TableRequired, total=False):
@@ -3741,21 +3316,9 @@ class HopEsN0Table(_HopEsN0TableRequired, total=False):
 
     every: str
 
-_SpreadUniformRequired = TypedDict(
-    "_SpreadUniformRequired",
-    {
-        "kind": Literal["uniform"],
-        "to": str,
-    },
-)
+_SpreadUniformRequired = TypedDict("_SpreadUniformRequired", {"kind": Literal["uniform"], "to": str})
 
-_SpreadUniformOptional = TypedDict(
-    "_SpreadUniformOptional",
-    {
-        "from": str,
-    },
-    total=False,
-)
+_SpreadUniformOptional = TypedDict("_SpreadUniformOptional", {"from": str}, total=False)
 
 
 class SpreadUniform(_SpreadUniformRequired, _SpreadUniformOptional, total=False):
@@ -3790,13 +3353,7 @@ class SpreadQuantiles(TypedDict):
     kind: Literal["quantiles"]
     points: List[Union[Tuple[Union[str, float], str], List[Union[str, float]]]]
 
-_HopJitterTableRequired = TypedDict(
-    "_HopJitterTableRequired",
-    {
-        "delay": Union[SpreadUniform, SpreadExponential, SpreadQuantiles],
-        "every": str,
-    },
-)
+_HopJitterTableRequired = TypedDict("_HopJitterTableRequired", {"delay": Union[SpreadUniform, SpreadExponential, SpreadQuantiles], "every": str})
 
 
 class HopJitterTable(_HopJitterTableRequired, total=False):
@@ -3822,12 +3379,7 @@ class HopJitterTable(_HopJitterTableRequired, total=False):
     correlation: str
     both_ways: bool
 
-_HopQueueDropTailRequired = TypedDict(
-    "_HopQueueDropTailRequired",
-    {
-        "kind": Literal["drop-tail"],
-    },
-)
+_HopQueueDropTailRequired = TypedDict("_HopQueueDropTailRequired", {"kind": Literal["drop-tail"]})
 
 
 class HopQueueDropTail(_HopQueueDropTailRequired, total=False):
@@ -3839,12 +3391,7 @@ class HopQueueDropTail(_HopQueueDropTailRequired, total=False):
 
     limit: str
 
-_HopQueueRedRequired = TypedDict(
-    "_HopQueueRedRequired",
-    {
-        "kind": Literal["red"],
-    },
-)
+_HopQueueRedRequired = TypedDict("_HopQueueRedRequired", {"kind": Literal["red"]})
 
 
 class HopQueueRed(_HopQueueRedRequired, total=False):
@@ -3896,12 +3443,7 @@ class HopQueueRed(_HopQueueRedRequired, total=False):
     mean_packet: str
     ecn: bool
 
-_HopQueueCodelRequired = TypedDict(
-    "_HopQueueCodelRequired",
-    {
-        "kind": Literal["codel"],
-    },
-)
+_HopQueueCodelRequired = TypedDict("_HopQueueCodelRequired", {"kind": Literal["codel"]})
 
 
 class HopQueueCodel(_HopQueueCodelRequired, total=False):
@@ -3925,12 +3467,7 @@ class HopQueueCodel(_HopQueueCodelRequired, total=False):
     interval: str
     ecn: bool
 
-_HopQueueFqCodelRequired = TypedDict(
-    "_HopQueueFqCodelRequired",
-    {
-        "kind": Literal["fq-codel"],
-    },
-)
+_HopQueueFqCodelRequired = TypedDict("_HopQueueFqCodelRequired", {"kind": Literal["fq-codel"]})
 
 
 class HopQueueFqCodel(_HopQueueFqCodelRequired, total=False):
@@ -3962,12 +3499,7 @@ class HopQueueFqCodel(_HopQueueFqCodelRequired, total=False):
     interval: str
     ecn: bool
 
-_HopQueuePieRequired = TypedDict(
-    "_HopQueuePieRequired",
-    {
-        "kind": Literal["pie"],
-    },
-)
+_HopQueuePieRequired = TypedDict("_HopQueuePieRequired", {"kind": Literal["pie"]})
 
 
 class HopQueuePie(_HopQueuePieRequired, total=False):
@@ -4013,13 +3545,7 @@ class Class(TypedDict, total=False):
 
     limit: str
 
-_HopQueuePriorityRequired = TypedDict(
-    "_HopQueuePriorityRequired",
-    {
-        "kind": Literal["priority"],
-        "class": List[Class],
-    },
-)
+_HopQueuePriorityRequired = TypedDict("_HopQueuePriorityRequired", {"kind": Literal["priority"], "class": List[Class]})
 
 
 class HopQueuePriority(_HopQueuePriorityRequired, total=False):
@@ -4048,13 +3574,7 @@ class WeightedClass(TypedDict, total=False):
     weight: int
     limit: str
 
-_HopQueueWrrRequired = TypedDict(
-    "_HopQueueWrrRequired",
-    {
-        "kind": Literal["wrr"],
-        "class": List[WeightedClass],
-    },
-)
+_HopQueueWrrRequired = TypedDict("_HopQueueWrrRequired", {"kind": Literal["wrr"], "class": List[WeightedClass]})
 
 
 class HopQueueWrr(_HopQueueWrrRequired):
@@ -4064,13 +3584,7 @@ class HopQueueWrr(_HopQueueWrrRequired):
         The classes: number 0, 1, ...
     """
 
-_HopQueueDrrRequired = TypedDict(
-    "_HopQueueDrrRequired",
-    {
-        "kind": Literal["drr"],
-        "class": List[WeightedClass],
-    },
-)
+_HopQueueDrrRequired = TypedDict("_HopQueueDrrRequired", {"kind": Literal["drr"], "class": List[WeightedClass]})
 
 
 class HopQueueDrr(_HopQueueDrrRequired, total=False):
@@ -4085,13 +3599,7 @@ class HopQueueDrr(_HopQueueDrrRequired, total=False):
 
     quantum: str
 
-_ErrorModelBitRequired = TypedDict(
-    "_ErrorModelBitRequired",
-    {
-        "kind": Literal["bit"],
-        "rate": Union[str, float],
-    },
-)
+_ErrorModelBitRequired = TypedDict("_ErrorModelBitRequired", {"kind": Literal["bit"], "rate": Union[str, float]})
 
 
 class ErrorModelBit(_ErrorModelBitRequired, total=False):
@@ -4106,13 +3614,7 @@ class ErrorModelBit(_ErrorModelBitRequired, total=False):
 
     effect: Literal["corrupt", "lose"]
 
-_ErrorModelByteRequired = TypedDict(
-    "_ErrorModelByteRequired",
-    {
-        "kind": Literal["byte"],
-        "rate": Union[str, float],
-    },
-)
+_ErrorModelByteRequired = TypedDict("_ErrorModelByteRequired", {"kind": Literal["byte"], "rate": Union[str, float]})
 
 
 class ErrorModelByte(_ErrorModelByteRequired, total=False):
@@ -4127,13 +3629,7 @@ class ErrorModelByte(_ErrorModelByteRequired, total=False):
 
     effect: Literal["corrupt", "lose"]
 
-_ErrorModelPacketRequired = TypedDict(
-    "_ErrorModelPacketRequired",
-    {
-        "kind": Literal["packet"],
-        "rate": Union[str, float],
-    },
-)
+_ErrorModelPacketRequired = TypedDict("_ErrorModelPacketRequired", {"kind": Literal["packet"], "rate": Union[str, float]})
 
 
 class ErrorModelPacket(_ErrorModelPacketRequired, total=False):
@@ -4148,14 +3644,7 @@ class ErrorModelPacket(_ErrorModelPacketRequired, total=False):
 
     effect: Literal["corrupt", "lose"]
 
-_ErrorModelGilbertElliottRequired = TypedDict(
-    "_ErrorModelGilbertElliottRequired",
-    {
-        "kind": Literal["gilbert-elliott"],
-        "mean_good": str,
-        "mean_bad": str,
-    },
-)
+_ErrorModelGilbertElliottRequired = TypedDict("_ErrorModelGilbertElliottRequired", {"kind": Literal["gilbert-elliott"], "mean_good": str, "mean_bad": str})
 
 
 class ErrorModelGilbertElliott(_ErrorModelGilbertElliottRequired, total=False):
@@ -4185,14 +3674,7 @@ class ErrorModelGilbertElliott(_ErrorModelGilbertElliottRequired, total=False):
     rate_bad: Union[str, float]
     effect: Literal["corrupt", "lose"]
 
-_ErrorModelBurstsRequired = TypedDict(
-    "_ErrorModelBurstsRequired",
-    {
-        "kind": Literal["bursts"],
-        "mean_loss": Union[str, float],
-        "mean_burst": str,
-    },
-)
+_ErrorModelBurstsRequired = TypedDict("_ErrorModelBurstsRequired", {"kind": Literal["bursts"], "mean_loss": Union[str, float], "mean_burst": str})
 
 
 class ErrorModelBursts(_ErrorModelBurstsRequired, total=False):
@@ -4210,13 +3692,7 @@ class ErrorModelBursts(_ErrorModelBurstsRequired, total=False):
 
     effect: Literal["corrupt", "lose"]
 
-_ErrorModelProfileRequired = TypedDict(
-    "_ErrorModelProfileRequired",
-    {
-        "kind": Literal["profile"],
-        "points": List[Union[Tuple[str, Union[str, float]], List[str]]],
-    },
-)
+_ErrorModelProfileRequired = TypedDict("_ErrorModelProfileRequired", {"kind": Literal["profile"], "points": List[Union[Tuple[str, Union[str, float]], List[Union[str, Union[str, float]]]]]})
 
 
 class ErrorModelProfile(_ErrorModelProfileRequired, total=False):
@@ -4239,13 +3715,7 @@ class ErrorModelProfile(_ErrorModelProfileRequired, total=False):
     every: str
     effect: Literal["corrupt", "lose"]
 
-_ErrorModelTraceRequired = TypedDict(
-    "_ErrorModelTraceRequired",
-    {
-        "kind": Literal["trace"],
-        "file": str,
-    },
-)
+_ErrorModelTraceRequired = TypedDict("_ErrorModelTraceRequired", {"kind": Literal["trace"], "file": str})
 
 
 class ErrorModelTrace(_ErrorModelTraceRequired, total=False):
@@ -4272,13 +3742,7 @@ class ErrorModelTrace(_ErrorModelTraceRequired, total=False):
     unit: Literal["bit", "byte", "packet"]
     effect: Literal["corrupt", "lose"]
 
-_ErrorModelArrivalsRequired = TypedDict(
-    "_ErrorModelArrivalsRequired",
-    {
-        "kind": Literal["arrivals"],
-        "list": List[int],
-    },
-)
+_ErrorModelArrivalsRequired = TypedDict("_ErrorModelArrivalsRequired", {"kind": Literal["arrivals"], "list": List[int]})
 
 
 class ErrorModelArrivals(_ErrorModelArrivalsRequired, total=False):
@@ -4297,13 +3761,7 @@ class ErrorModelArrivals(_ErrorModelArrivalsRequired, total=False):
     every: int
     effect: Literal["corrupt", "lose"]
 
-_ErrorModelPacketTraceRequired = TypedDict(
-    "_ErrorModelPacketTraceRequired",
-    {
-        "kind": Literal["packet-trace"],
-        "file": str,
-    },
-)
+_ErrorModelPacketTraceRequired = TypedDict("_ErrorModelPacketTraceRequired", {"kind": Literal["packet-trace"], "file": str})
 
 
 class ErrorModelPacketTrace(_ErrorModelPacketTraceRequired, total=False):
@@ -4332,12 +3790,7 @@ class ErrorModelKind(TypedDict):
 
     kind: Literal["none"]
 
-_InterleaveRequired = TypedDict(
-    "_InterleaveRequired",
-    {
-        "span": str,
-    },
-)
+_InterleaveRequired = TypedDict("_InterleaveRequired", {"span": str})
 
 
 class Interleave(_InterleaveRequired, total=False):
@@ -4356,12 +3809,7 @@ class Interleave(_InterleaveRequired, total=False):
     codeword: str
     corrects: str
 
-_CodingConvolutionalRequired = TypedDict(
-    "_CodingConvolutionalRequired",
-    {
-        "kind": Literal["convolutional"],
-    },
-)
+_CodingConvolutionalRequired = TypedDict("_CodingConvolutionalRequired", {"kind": Literal["convolutional"]})
 
 
 class CodingConvolutional(_CodingConvolutionalRequired, total=False):
@@ -4377,13 +3825,7 @@ class CodingConvolutional(_CodingConvolutionalRequired, total=False):
     eb_n0: Union[str, HopEsN0Table]
     burst: int
 
-_CodingLdpcRequired = TypedDict(
-    "_CodingLdpcRequired",
-    {
-        "kind": Literal["ldpc"],
-        "eb_n0": Union[str, HopEsN0Table],
-    },
-)
+_CodingLdpcRequired = TypedDict("_CodingLdpcRequired", {"kind": Literal["ldpc"], "eb_n0": Union[str, HopEsN0Table]})
 
 
 class CodingLdpc(_CodingLdpcRequired, total=False):
@@ -4406,12 +3848,7 @@ class CodingLdpc(_CodingLdpcRequired, total=False):
     threshold: str
     steepness: float
 
-_AcmRequired = TypedDict(
-    "_AcmRequired",
-    {
-        "feedback_delay": str,
-    },
-)
+_AcmRequired = TypedDict("_AcmRequired", {"feedback_delay": str})
 
 
 class Acm(_AcmRequired, total=False):
@@ -4438,13 +3875,7 @@ class Acm(_AcmRequired, total=False):
     hysteresis: str
     hold: int
 
-_CodingDvbS2Required = TypedDict(
-    "_CodingDvbS2Required",
-    {
-        "kind": Literal["dvb-s2"],
-        "es_n0": Union[str, HopEsN0Table],
-    },
-)
+_CodingDvbS2Required = TypedDict("_CodingDvbS2Required", {"kind": Literal["dvb-s2"], "es_n0": Union[str, HopEsN0Table]})
 
 
 class CodingDvbS2(_CodingDvbS2Required, total=False):
@@ -4471,12 +3902,7 @@ class CodingDvbS2(_CodingDvbS2Required, total=False):
     implementation_loss: str
     losses: Literal["step", "slope", "waterfall"]
 
-_ArqRequired = TypedDict(
-    "_ArqRequired",
-    {
-        "retransmissions": int,
-    },
-)
+_ArqRequired = TypedDict("_ArqRequired", {"retransmissions": int})
 
 
 class Arq(_ArqRequired, total=False):
@@ -4495,12 +3921,7 @@ class Arq(_ArqRequired, total=False):
     order: Literal["in-order", "free"]
     combining: Literal["none", "chase", "incremental"]
 
-_FramingAal5Required = TypedDict(
-    "_FramingAal5Required",
-    {
-        "kind": Literal["aal5"],
-    },
-)
+_FramingAal5Required = TypedDict("_FramingAal5Required", {"kind": Literal["aal5"]})
 
 
 class FramingAal5(_FramingAal5Required, total=False):
@@ -4512,12 +3933,7 @@ class FramingAal5(_FramingAal5Required, total=False):
 
     header: str
 
-_FramingGseRequired = TypedDict(
-    "_FramingGseRequired",
-    {
-        "kind": Literal["gse"],
-    },
-)
+_FramingGseRequired = TypedDict("_FramingGseRequired", {"kind": Literal["gse"]})
 
 
 class FramingGse(_FramingGseRequired, total=False):
@@ -4529,12 +3945,7 @@ class FramingGse(_FramingGseRequired, total=False):
 
     label: str
 
-_FramingFramesRequired = TypedDict(
-    "_FramingFramesRequired",
-    {
-        "kind": Literal["frames"],
-    },
-)
+_FramingFramesRequired = TypedDict("_FramingFramesRequired", {"kind": Literal["frames"]})
 
 
 class FramingFrames(_FramingFramesRequired, total=False):
@@ -4568,12 +3979,7 @@ class FramingKind(TypedDict):
 
     kind: Literal["none", "ethernet", "mpe", "hdlc"]
 
-_MtuRequired = TypedDict(
-    "_MtuRequired",
-    {
-        "size": str,
-    },
-)
+_MtuRequired = TypedDict("_MtuRequired", {"size": str})
 
 
 class Mtu(_MtuRequired, total=False):
@@ -4588,12 +3994,7 @@ class Mtu(_MtuRequired, total=False):
 
     oversize: Literal["report", "drop", "fragment"]
 
-_HopOutageSpansRequired = TypedDict(
-    "_HopOutageSpansRequired",
-    {
-        "spans": List[Union[Tuple[str, str], List[str]]],
-    },
-)
+_HopOutageSpansRequired = TypedDict("_HopOutageSpansRequired", {"spans": List[Union[Tuple[str, str], List[str]]]})
 
 
 class HopOutageSpans(_HopOutageSpansRequired, total=False):
@@ -4612,13 +4013,7 @@ class HopOutageSpans(_HopOutageSpansRequired, total=False):
     every: str
     queue: Literal["keep", "flush"]
 
-_HopOutageMeanUpRequired = TypedDict(
-    "_HopOutageMeanUpRequired",
-    {
-        "mean_up": str,
-        "mean_down": str,
-    },
-)
+_HopOutageMeanUpRequired = TypedDict("_HopOutageMeanUpRequired", {"mean_up": str, "mean_down": str})
 
 
 class HopOutageMeanUp(_HopOutageMeanUpRequired, total=False):
@@ -4636,12 +4031,7 @@ class HopOutageMeanUp(_HopOutageMeanUpRequired, total=False):
 
     queue: Literal["keep", "flush"]
 
-_HopOutageFileRequired = TypedDict(
-    "_HopOutageFileRequired",
-    {
-        "file": str,
-    },
-)
+_HopOutageFileRequired = TypedDict("_HopOutageFileRequired", {"file": str})
 
 
 class HopOutageFile(_HopOutageFileRequired, total=False):
@@ -4660,12 +4050,7 @@ class HopOutageFile(_HopOutageFileRequired, total=False):
     every: str
     queue: Literal["keep", "flush"]
 
-_ModemUncodedRequired = TypedDict(
-    "_ModemUncodedRequired",
-    {
-        "kind": Literal["uncoded"],
-    },
-)
+_ModemUncodedRequired = TypedDict("_ModemUncodedRequired", {"kind": Literal["uncoded"]})
 
 
 class ModemUncoded(_ModemUncodedRequired, total=False):
@@ -4677,12 +4062,7 @@ class ModemUncoded(_ModemUncodedRequired, total=False):
 
     modulation: Literal["bpsk", "qpsk", "8psk", "16apsk"]
 
-_ModemLdpcRequired = TypedDict(
-    "_ModemLdpcRequired",
-    {
-        "kind": Literal["ldpc"],
-    },
-)
+_ModemLdpcRequired = TypedDict("_ModemLdpcRequired", {"kind": Literal["ldpc"]})
 
 
 class ModemLdpc(_ModemLdpcRequired, total=False):
@@ -4702,12 +4082,7 @@ class ModemLdpc(_ModemLdpcRequired, total=False):
     threshold: str
     steepness: float
 
-_ModemDvbS2Required = TypedDict(
-    "_ModemDvbS2Required",
-    {
-        "kind": Literal["dvb-s2"],
-    },
-)
+_ModemDvbS2Required = TypedDict("_ModemDvbS2Required", {"kind": Literal["dvb-s2"]})
 
 
 class ModemDvbS2(_ModemDvbS2Required, total=False):
@@ -4737,15 +4112,7 @@ class ModemKind(TypedDict):
 
     kind: Literal["convolutional"]
 
-_RadioRequired = TypedDict(
-    "_RadioRequired",
-    {
-        "frequency_ghz": float,
-        "eirp_dbw": float,
-        "g_over_t_db_k": float,
-        "modem": Union[ModemUncoded, ModemLdpc, ModemDvbS2, ModemKind, Literal["uncoded", "convolutional", "ldpc", "dvb-s2"]],
-    },
-)
+_RadioRequired = TypedDict("_RadioRequired", {"frequency_ghz": float, "eirp_dbw": float, "g_over_t_db_k": float, "modem": Union[ModemUncoded, ModemLdpc, ModemDvbS2, ModemKind, Literal["uncoded", "convolutional", "ldpc", "dvb-s2"]]})
 
 
 class Radio(_RadioRequired, total=False):
@@ -4789,12 +4156,7 @@ class Radio(_RadioRequired, total=False):
     c_over_i: str
     antenna_m: float
 
-_DirectionDelayPointsRequired = TypedDict(
-    "_DirectionDelayPointsRequired",
-    {
-        "points": List[Union[Tuple[str, str], List[str]]],
-    },
-)
+_DirectionDelayPointsRequired = TypedDict("_DirectionDelayPointsRequired", {"points": List[Union[Tuple[str, str], List[str]]]})
 
 
 class DirectionDelayPoints(_DirectionDelayPointsRequired, total=False):
@@ -4813,13 +4175,7 @@ class DirectionDelayPoints(_DirectionDelayPointsRequired, total=False):
     interpolate: Literal["hold", "linear"]
     every: str
 
-_PassRequired = TypedDict(
-    "_PassRequired",
-    {
-        "altitude": str,
-        "elevation_min": str,
-    },
-)
+_PassRequired = TypedDict("_PassRequired", {"altitude": str, "elevation_min": str})
 
 
 class Pass(_PassRequired, total=False):
@@ -4837,12 +4193,7 @@ class Pass(_PassRequired, total=False):
 
     hops: int
 
-_DirectionDelayPassRequired = TypedDict(
-    "_DirectionDelayPassRequired",
-    {
-        "pass": Pass,
-    },
-)
+_DirectionDelayPassRequired = TypedDict("_DirectionDelayPassRequired", {"pass": Pass})
 
 
 class DirectionDelayPass(_DirectionDelayPassRequired):
@@ -4852,12 +4203,7 @@ class DirectionDelayPass(_DirectionDelayPassRequired):
         Orbit of the satellites. The next satellite takes over at the end of each period of visibility.
     """
 
-_DirectionDelayFileRequired = TypedDict(
-    "_DirectionDelayFileRequired",
-    {
-        "file": str,
-    },
-)
+_DirectionDelayFileRequired = TypedDict("_DirectionDelayFileRequired", {"file": str})
 
 
 class DirectionDelayFile(_DirectionDelayFileRequired, total=False):
@@ -5114,12 +4460,7 @@ class Constellation(TypedDict, total=False):
     on_board: Literal["router", "bent-pipe", "processing"]
     middlebox: List[Union[MiddleboxImpair, MiddleboxAckFilter, MiddleboxRefwa, MiddleboxEwa, MiddleboxAckReconstruct, MiddleboxSplit, MiddleboxCache, MiddleboxSpoof, MiddleboxSatpep, MiddleboxSnoop, MiddleboxFreeze, MiddleboxBeen, MiddleboxEln, MiddleboxEten, MiddleboxDpsm, MiddleboxXcp, MiddleboxRcp, MiddleboxErasure, MiddleboxCompress, MiddleboxOwn, Literal["impair", "ack-filter", "refwa", "ewa", "ack-reconstruct", "split", "cache", "spoof", "snoop", "freeze", "eln", "eten", "dpsm", "xcp", "rcp"]]]
 
-_RainExceededRequired = TypedDict(
-    "_RainExceededRequired",
-    {
-        "kind": Literal["exceeded"],
-    },
-)
+_RainExceededRequired = TypedDict("_RainExceededRequired", {"kind": Literal["exceeded"]})
 
 
 class RainExceeded(_RainExceededRequired, total=False):
@@ -5131,12 +4472,7 @@ class RainExceeded(_RainExceededRequired, total=False):
 
     percent: float
 
-_RainSeriesRequired = TypedDict(
-    "_RainSeriesRequired",
-    {
-        "kind": Literal["series"],
-    },
-)
+_RainSeriesRequired = TypedDict("_RainSeriesRequired", {"kind": Literal["series"]})
 
 
 class RainSeries(_RainSeriesRequired, total=False):
@@ -5148,12 +4484,7 @@ class RainSeries(_RainSeriesRequired, total=False):
 
     rainy_percent: float
 
-_GaugeRequired = TypedDict(
-    "_GaugeRequired",
-    {
-        "file": str,
-    },
-)
+_GaugeRequired = TypedDict("_GaugeRequired", {"file": str})
 
 
 class Gauge(_GaugeRequired, total=False):
@@ -5211,12 +4542,7 @@ class Scintillation(TypedDict, total=False):
 
     percent: float
 
-_DisjointRequired = TypedDict(
-    "_DisjointRequired",
-    {
-        "paths": int,
-    },
-)
+_DisjointRequired = TypedDict("_DisjointRequired", {"paths": int})
 
 
 class Disjoint(_DisjointRequired, total=False):
@@ -5235,14 +4561,7 @@ class Disjoint(_DisjointRequired, total=False):
     apart: Literal["satellites", "links"]
     flow: Dict[str, int]
 
-_WayPointRequired = TypedDict(
-    "_WayPointRequired",
-    {
-        "time": str,
-        "latitude": float,
-        "longitude": float,
-    },
-)
+_WayPointRequired = TypedDict("_WayPointRequired", {"time": str, "latitude": float, "longitude": float})
 
 
 class WayPoint(_WayPointRequired, total=False):
@@ -5293,12 +4612,7 @@ class Position(TypedDict, total=False):
     over: List[str]
     way: List[WayPoint]
 
-_SkyRequired = TypedDict(
-    "_SkyRequired",
-    {
-        "over": Union[str, SkyOverGeo, SkyOverElements, SkyOverShells, List[str]],
-    },
-)
+_SkyRequired = TypedDict("_SkyRequired", {"over": Union[str, SkyOverGeo, SkyOverElements, SkyOverShells, List[str]]})
 
 
 class Sky(_SkyRequired, total=False):
@@ -5553,15 +4867,7 @@ class RandomAccess(TypedDict, total=False):
     back_off: BackOff
     high_load: HighLoad
 
-_MediumMfTdmaRequired = TypedDict(
-    "_MediumMfTdmaRequired",
-    {
-        "kind": Literal["mf-tdma"],
-        "symbol_rate": str,
-        "carriers": int,
-        "controller": str,
-    },
-)
+_MediumMfTdmaRequired = TypedDict("_MediumMfTdmaRequired", {"kind": Literal["mf-tdma"], "symbol_rate": str, "carriers": int, "controller": str})
 
 
 class MediumMfTdma(_MediumMfTdmaRequired, total=False):
@@ -5644,12 +4950,7 @@ class MediumLeoCellOthersActive(TypedDict):
     active: float
     holding: str
 
-_MediumLeoCellOthersPointsRequired = TypedDict(
-    "_MediumLeoCellOthersPointsRequired",
-    {
-        "points": List[Union[Tuple[str, int], List[str]]],
-    },
-)
+_MediumLeoCellOthersPointsRequired = TypedDict("_MediumLeoCellOthersPointsRequired", {"points": List[Union[Tuple[str, int], List[Union[str, int]]]]})
 
 
 class MediumLeoCellOthersPoints(_MediumLeoCellOthersPointsRequired, total=False):
@@ -5664,12 +4965,7 @@ class MediumLeoCellOthersPoints(_MediumLeoCellOthersPointsRequired, total=False)
 
     every: str
 
-_MediumLeoCellOthersFileRequired = TypedDict(
-    "_MediumLeoCellOthersFileRequired",
-    {
-        "file": str,
-    },
-)
+_MediumLeoCellOthersFileRequired = TypedDict("_MediumLeoCellOthersFileRequired", {"file": str})
 
 
 class MediumLeoCellOthersFile(_MediumLeoCellOthersFileRequired, total=False):
@@ -5688,14 +4984,7 @@ class MediumLeoCellOthersFile(_MediumLeoCellOthersFileRequired, total=False):
     column: str
     every: str
 
-_MediumLeoCellRequired = TypedDict(
-    "_MediumLeoCellRequired",
-    {
-        "kind": Literal["leo-cell"],
-        "rate": str,
-        "controller": str,
-    },
-)
+_MediumLeoCellRequired = TypedDict("_MediumLeoCellRequired", {"kind": Literal["leo-cell"], "rate": str, "controller": str})
 
 
 class MediumLeoCell(_MediumLeoCellRequired, total=False):
@@ -5725,13 +5014,7 @@ class MediumLeoCell(_MediumLeoCellRequired, total=False):
     control_delay: str
     others: Union[MediumLeoCellOthersActive, MediumLeoCellOthersPoints, MediumLeoCellOthersFile]
 
-_LinkRequired = TypedDict(
-    "_LinkRequired",
-    {
-        "from": str,
-        "to": str,
-    },
-)
+_LinkRequired = TypedDict("_LinkRequired", {"from": str, "to": str})
 
 
 class Link(_LinkRequired, total=False):
@@ -5910,14 +5193,7 @@ class AppBulkPausePareto(TypedDict):
     shape: float
     mean: str
 
-_AppBulkRequired = TypedDict(
-    "_AppBulkRequired",
-    {
-        "kind": Literal["bulk"],
-        "size": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal],
-        "pause": Union[str, AppBulkPauseExponential, AppBulkPausePareto],
-    },
-)
+_AppBulkRequired = TypedDict("_AppBulkRequired", {"kind": Literal["bulk"], "size": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal], "pause": Union[str, AppBulkPauseExponential, AppBulkPausePareto]})
 
 
 class AppBulk(_AppBulkRequired, total=False):
@@ -5939,13 +5215,7 @@ class AppBulk(_AppBulkRequired, total=False):
     reconnect: bool
     count: int
 
-_AppArrivalsRequired = TypedDict(
-    "_AppArrivalsRequired",
-    {
-        "kind": Literal["arrivals"],
-        "size": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal],
-    },
-)
+_AppArrivalsRequired = TypedDict("_AppArrivalsRequired", {"kind": Literal["arrivals"], "size": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]})
 
 
 class AppArrivals(_AppArrivalsRequired, total=False):
@@ -5980,14 +5250,7 @@ class AppArrivals(_AppArrivalsRequired, total=False):
     overload: bool
     count: int
 
-_AppRecordsRequired = TypedDict(
-    "_AppRecordsRequired",
-    {
-        "kind": Literal["records"],
-        "size": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal],
-        "interval": Union[str, AppBulkPauseExponential, AppBulkPausePareto],
-    },
-)
+_AppRecordsRequired = TypedDict("_AppRecordsRequired", {"kind": Literal["records"], "size": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal], "interval": Union[str, AppBulkPauseExponential, AppBulkPausePareto]})
 
 
 class AppRecords(_AppRecordsRequired, total=False):
@@ -6023,13 +5286,7 @@ class Catalogue(TypedDict, total=False):
     zipf: float
     first: int
 
-_AppRequestResponseRequired = TypedDict(
-    "_AppRequestResponseRequired",
-    {
-        "kind": Literal["request-response"],
-        "response": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal],
-    },
-)
+_AppRequestResponseRequired = TypedDict("_AppRequestResponseRequired", {"kind": Literal["request-response"], "response": Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]})
 
 
 class AppRequestResponse(_AppRequestResponseRequired, total=False):
@@ -6064,12 +5321,7 @@ class AppRequestResponse(_AppRequestResponseRequired, total=False):
     catalogue: Catalogue
     count: int
 
-_AppPageRequired = TypedDict(
-    "_AppPageRequired",
-    {
-        "kind": Literal["page"],
-    },
-)
+_AppPageRequired = TypedDict("_AppPageRequired", {"kind": Literal["page"]})
 
 
 class AppPage(_AppPageRequired, total=False):
@@ -6125,13 +5377,7 @@ class AppPage(_AppPageRequired, total=False):
     catalogue: Catalogue
     count: int
 
-_AppCbrRequired = TypedDict(
-    "_AppCbrRequired",
-    {
-        "kind": Literal["cbr"],
-        "rate": str,
-    },
-)
+_AppCbrRequired = TypedDict("_AppCbrRequired", {"kind": Literal["cbr"], "rate": str})
 
 
 class AppCbr(_AppCbrRequired, total=False):
@@ -6150,13 +5396,7 @@ class AppCbr(_AppCbrRequired, total=False):
     jitter: str
     size: str
 
-_AppPoissonRequired = TypedDict(
-    "_AppPoissonRequired",
-    {
-        "kind": Literal["poisson"],
-        "rate": str,
-    },
-)
+_AppPoissonRequired = TypedDict("_AppPoissonRequired", {"kind": Literal["poisson"], "rate": str})
 
 
 class AppPoisson(_AppPoissonRequired, total=False):
@@ -6171,15 +5411,7 @@ class AppPoisson(_AppPoissonRequired, total=False):
 
     size: str
 
-_AppOnOffRequired = TypedDict(
-    "_AppOnOffRequired",
-    {
-        "kind": Literal["on-off"],
-        "peak": str,
-        "on": Union[str, AppBulkPauseExponential, AppBulkPausePareto],
-        "off": Union[str, AppBulkPauseExponential, AppBulkPausePareto],
-    },
-)
+_AppOnOffRequired = TypedDict("_AppOnOffRequired", {"kind": Literal["on-off"], "peak": str, "on": Union[str, AppBulkPauseExponential, AppBulkPausePareto], "off": Union[str, AppBulkPauseExponential, AppBulkPausePareto]})
 
 
 class AppOnOff(_AppOnOffRequired, total=False):
@@ -6200,12 +5432,7 @@ class AppOnOff(_AppOnOffRequired, total=False):
 
     size: str
 
-_AppProbeTimesTableRequired = TypedDict(
-    "_AppProbeTimesTableRequired",
-    {
-        "file": str,
-    },
-)
+_AppProbeTimesTableRequired = TypedDict("_AppProbeTimesTableRequired", {"file": str})
 
 
 class AppProbeTimesTable(_AppProbeTimesTableRequired, total=False):
@@ -6220,12 +5447,7 @@ class AppProbeTimesTable(_AppProbeTimesTableRequired, total=False):
 
     column: str
 
-_AppProbeRequired = TypedDict(
-    "_AppProbeRequired",
-    {
-        "kind": Literal["probe"],
-    },
-)
+_AppProbeRequired = TypedDict("_AppProbeRequired", {"kind": Literal["probe"]})
 
 
 class AppProbe(_AppProbeRequired, total=False):
@@ -6255,12 +5477,7 @@ class AppKind(TypedDict):
 
     kind: Literal["greedy", "port"]
 
-_ReaderRequired = TypedDict(
-    "_ReaderRequired",
-    {
-        "rate": str,
-    },
-)
+_ReaderRequired = TypedDict("_ReaderRequired", {"rate": str})
 
 
 class Reader(_ReaderRequired, total=False):
@@ -6285,21 +5502,9 @@ class FlowStartTable(TypedDict):
 
     uniform: Union[Tuple[str, str], List[str]]
 
-_FlowRequired = TypedDict(
-    "_FlowRequired",
-    {
-        "from": str,
-        "to": str,
-    },
-)
+_FlowRequired = TypedDict("_FlowRequired", {"from": str, "to": str})
 
-_FlowOptional = TypedDict(
-    "_FlowOptional",
-    {
-        "class": int,
-    },
-    total=False,
-)
+_FlowOptional = TypedDict("_FlowOptional", {"class": int}, total=False)
 
 
 class Flow(_FlowRequired, _FlowOptional, total=False):
@@ -6344,12 +5549,7 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
     reverse_route: List[str]
     tcp: Tcp
 
-_InstallRequired = TypedDict(
-    "_InstallRequired",
-    {
-        "flow": str,
-    },
-)
+_InstallRequired = TypedDict("_InstallRequired", {"flow": str})
 
 
 class Install(_InstallRequired, total=False):
@@ -6368,13 +5568,7 @@ class Install(_InstallRequired, total=False):
     route: List[str]
     reverse_route: List[str]
 
-_HandoverRequired = TypedDict(
-    "_HandoverRequired",
-    {
-        "from": str,
-        "to": str,
-    },
-)
+_HandoverRequired = TypedDict("_HandoverRequired", {"from": str, "to": str})
 
 
 class Handover(_HandoverRequired, total=False):
@@ -6396,12 +5590,7 @@ class Handover(_HandoverRequired, total=False):
     make_before_break: str
     break_before_make: str
 
-_AtRequired = TypedDict(
-    "_AtRequired",
-    {
-        "time": str,
-    },
-)
+_AtRequired = TypedDict("_AtRequired", {"time": str})
 
 
 class At(_AtRequired, total=False):
@@ -6548,14 +5737,7 @@ class Tune(TypedDict, total=False):
     vary: Dict[str, object]
     condition: Dict[str, Dict[str, object]]
 
-_ScenarioDictRequired = TypedDict(
-    "_ScenarioDictRequired",
-    {
-        "duration": str,
-        "link": Dict[str, Link],
-        "flow": Dict[str, Flow],
-    },
-)
+_ScenarioDictRequired = TypedDict("_ScenarioDictRequired", {"duration": str, "link": Dict[str, Link], "flow": Dict[str, Flow]})
 
 
 class ScenarioDict(_ScenarioDictRequired, total=False):

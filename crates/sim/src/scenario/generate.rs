@@ -358,14 +358,14 @@ impl<'s> Classes<'s> {
         // Optional and required keys need two classes before Python 3.11. A key that is a Python keyword needs the
         // functional notation.
         let is_apart = !open.is_empty() || needed.iter().any(|entry| entry.is_word());
-        for (keys, kind, total) in [(&needed, "Required", ""), (&words, "Optional", "    total=False,\n")] {
+        for (keys, kind, total) in [(&needed, "Required", ""), (&words, "Optional", ", total=False")] {
             if keys.is_empty() || !is_apart {
                 continue;
             }
             let base = format!("_{name}{kind}");
-            let lines = keys.iter().map(|entry| format!("        \"{}\": {},\n", entry.name, entry.hint));
-            let lines: String = lines.collect();
-            let _ = write!(text, "\n{base} = TypedDict(\n    \"{base}\",\n    {{\n{lines}    }},\n{total})\n");
+            // One line, to keep the file small: few people read these classes.
+            let entries: Vec<String> = keys.iter().map(|entry| format!("\"{}\": {}", entry.name, entry.hint)).collect();
+            let _ = writeln!(text, "\n{base} = TypedDict(\"{base}\", {{{}}}{total})", entries.join(", "));
             bases.push(base);
         }
         let fields = if is_apart { plain } else { needed };
@@ -424,7 +424,8 @@ impl<'s> Classes<'s> {
                     Shape::Real { .. } => "float".into(),
                     Shape::Pair(pair) => {
                         let [one, two] = [&pair[0], &pair[1]].map(|item| self.hint(item, name));
-                        format!("Union[Tuple[{one}, {two}], List[{one}]]")
+                        let both = if one.contains(&two) { one.clone() } else { format!("Union[{one}, {two}]") };
+                        format!("Union[Tuple[{one}, {two}], List[{both}]]")
                     }
                     Shape::List(of, ..) => format!("List[{}]", self.hint(of, name)),
                     Shape::Named(of) => format!("Dict[str, {}]", self.hint(of, name)),
