@@ -32,6 +32,7 @@ MAKERS = (
     "emulation",
     "functions",
     "handovers",
+    "hub",
     "linux",
     "messages",
     "mitigations",
