@@ -57,7 +57,7 @@ pub(crate) struct LazyLink {
 pub(super) enum Layer2 {
     /// Retransmissions of damaged packets.
     Arq(ArqState),
-    /// Bursts in a medium. The rate has no effect, and the link is never plain or on the fast path. A box of its own, since it
+    /// Bursts in a medium. The rate has no effect, and the link is never plain or on the fast path. A separate box, since it
     /// is many times the state of the ARQ.
     Granted(Box<Granted>),
 }
