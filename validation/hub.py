@@ -42,7 +42,7 @@ REMEDIES: dict[str, dict[str, Any]] = {
 def measured(found: bp.Comparison) -> dict[str, dict[str, list[float]]]:
     """Mean and interval of each metric, by case."""
     rows: dict[str, dict[str, list[float]]] = {}
-    for case in found.cases:
+    for case in found.names:
         for metric in METRICS:
             of = found.estimate(case, metric)
             rows.setdefault(case, {})[metric] = [of.value, of.low, of.high]
