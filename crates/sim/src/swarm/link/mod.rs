@@ -219,6 +219,9 @@ impl NaiveLink {
 
     pub(super) fn deliver(&mut self) -> Packet {
         let packet = self.on_the_way.remove(0);
+        if let Some(granted) = &mut self.granted {
+            granted.deliver();
+        }
         self.dropped += u64::from(packet.is_truncated() || packet.is_erased());
         packet
     }
@@ -226,12 +229,17 @@ impl NaiveLink {
     /// Removes the link.
     pub(super) fn take_away(
         &mut self,
+        now: Time,
         (waiting, in_flight): (Waiting, InFlight),
         losses: &mut Losses,
         left: &mut Vec<Packet>,
     ) {
         if in_flight == InFlight::Lost {
-            self.on_the_way.iter_mut().for_each(Packet::cut_off);
+            for (place, packet) in self.on_the_way.iter_mut().enumerate() {
+                if self.granted.as_ref().is_none_or(|granted| granted.has_left(place, now)) {
+                    packet.cut_off();
+                }
+            }
         }
         match waiting {
             Waiting::Kept => {}
@@ -268,8 +276,8 @@ impl NaiveLink {
     }
 
     /// The cause of loss of the erased packet that has just arrived.
-    pub(super) fn cause_of_erasure(&mut self) -> Cause {
-        self.granted.as_mut().map_or(Cause::LinkLoss, |granted| granted.take_cause())
+    pub(super) fn cause_of_erasure(&self) -> Cause {
+        self.granted.as_ref().map_or(Cause::LinkLoss, |granted| granted.cause())
     }
 
     pub(super) fn queue_view(&self, now: Time) -> QueueView {
