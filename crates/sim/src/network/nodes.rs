@@ -483,7 +483,7 @@ impl Network {
                 }
             }
             self.links[link].open(self.now, windows, &mut self.losses);
-            self.schedule.set(Source::Link(link), self.links[link].next_event());
+            self.schedule.update(link, self.links[link].next_event());
             self.note_served(link);
         }
         self.schedule.set(Source::Medium(id), self.media[id].plan.next_wakeup());
