@@ -1,4 +1,4 @@
-//! What asking for capacity does to transfers, against closed forms and the order of published results.
+//! Transfers over links that ask for capacity, against closed forms and the order of published results.
 
 use super::media::{geo, run, Sets, BURST, PROPAGATION, R, T};
 use std::fmt::Write;
@@ -56,7 +56,7 @@ fn at_low_load_ten_datagrams_are_half_a_second_earlier_by_random_access() {
     assert!((0.45..0.56).contains(&(dedicated - random)), "{random} {dedicated}");
 }
 
-/// The same: overloaded, random access loses packets, and dedicated access delays them.
+/// N. Kuhn et al. 2013: overloaded, random access loses packets, and dedicated access delays them.
 #[test]
 fn overloaded_random_access_is_less_reliable_than_dedicated_access() {
     let lost = |access: &str| {
