@@ -92,7 +92,8 @@ def arrivals(draws: np.random.Generator, least_s: float, mean_s: float) -> list[
 
 def web_like(seed: int) -> dict[str, Any]:
     """Flows of each terminal: a packet of 400 B, six of them 0.6 s later, and 600 of 40 B over 2 s from 1.2 s on."""
-    draws, flows = np.random.default_rng(seed), {}
+    draws = np.random.default_rng(seed)
+    flows: dict[str, Any] = {}
     for terminal in range(1, TERMINALS + 1):
         pages = arrivals(draws, 4.0, 10.0)
         parts = {
@@ -185,7 +186,7 @@ def means(found: list[dict[str, float]]) -> dict[str, list[float]]:
     return {key: [float(np.mean(of)), min(of), max(of)] for key, of in values.items()}
 
 
-def intervals(found: list[dict[str, float]]) -> dict[str, list[float]]:
+def intervals(found: list[dict[str, float]]) -> dict[str, list[float | None]]:
     """Mean and interval over the seeds."""
     known = {key: estimate(np.array([each[key] for each in found]), CONFIDENCE) for key in found[0]}
     return {key: [of.mean, of.low, of.high] for key, of in known.items()}

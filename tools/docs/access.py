@@ -54,8 +54,8 @@ def transfers() -> str:
     columns = [(key, control) for key in next(iter(found.values())) for control in CONTROLS]
     heads = [f"{key}, `{control}`" for key, control in columns]
     lines = [f"| access | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
-    for access, row in parts.items():
-        lines.append(f"| {access} | {' | '.join(interval(row[control][key]) for key, control in columns)} |")
+    for access, of in parts.items():
+        lines.append(f"| {access} | {' | '.join(interval(of[control][key]) for key, control in columns)} |")
     return "\n".join(lines)
 
 

@@ -24,24 +24,46 @@ struct SlotLength {
 }
 
 impl SlotLength {
+    /// Returns the length of `ps` / `of` in lowest terms, so that products rarely need 128 bits.
+    fn new(ps: u64, of: u64) -> Self {
+        let (mut divisor, mut rest) = (ps.max(1), of);
+        while rest > 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        Self { ps: ps / divisor, of: of / divisor }
+    }
+
     /// Returns the time of the first `slots` slots.
     fn times(self, slots: u32) -> Duration {
-        let ps = u128::from(self.ps) * u128::from(slots) / u128::from(self.of);
-        Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+        Duration::from_ps(ratio(self.ps, slots.into(), self.of))
+    }
+
+    /// Returns the slots that are over after `ps` picoseconds.
+    fn over(self, ps: u64) -> u64 {
+        ratio(ps, self.of, self.ps)
+    }
+}
+
+/// Returns `a` `b` / `c`, rounded down.
+fn ratio(a: u64, b: u64, c: u64) -> u64 {
+    let c = c.max(1);
+    match a.checked_mul(b) {
+        Some(product) => product / c,
+        None => u64::try_from(u128::from(a) * u128::from(b) / u128::from(c)).unwrap_or(u64::MAX),
     }
 }
 
 impl Grid {
     /// Returns the grid of carriers with `symbol_rate` baud. It has no slots if a burst is longer than the superframe.
     pub fn of_carriers(superframe: Duration, symbol_rate: u64, bursts: BurstLength) -> Self {
-        let slot = SlotLength { ps: bursts.symbols() * 1_000_000_000_000, of: symbol_rate.max(1) };
-        let fit = u128::from(superframe.as_ps()) * u128::from(slot.of) / u128::from(slot.ps);
+        let slot = SlotLength::new(bursts.symbols() * 1_000_000_000_000, symbol_rate.max(1));
+        let fit = slot.over(superframe.as_ps());
         Self { superframe, slots: u32::try_from(fit).unwrap_or(u32::MAX), request: REQUEST, slot }
     }
 
     /// Returns the grid of frames that are divided into this number of slots. Requests have separate room.
     pub fn of_frames(frame: Duration, slots: u32) -> Self {
-        let slot = SlotLength { ps: frame.as_ps(), of: u64::from(slots.max(1)) };
+        let slot = SlotLength::new(frame.as_ps(), slots.max(1).into());
         Self { superframe: frame, slots, request: 0, slot }
     }
 
@@ -167,9 +189,8 @@ impl Window {
         if self.random.is_some() {
             return if since == 0 { 0 } else { self.bursts };
         }
-        let SlotLength { ps, of } = self.grid.slot;
         // Starts are rounded down, so the slot after the quotient may begin at `at` exactly.
-        let slot = (u128::from(since) * u128::from(of) / u128::from(ps.max(1))) as u32;
+        let slot = self.grid.slot.over(since) as u32;
         let burst = slot.saturating_sub(self.first).min(self.bursts);
         (burst..self.bursts.min(burst + 2)).find(|burst| self.begin(*burst) >= at).unwrap_or(self.bursts.min(burst + 2))
     }

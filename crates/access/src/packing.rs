@@ -132,13 +132,16 @@ impl Packer {
     }
 
     fn pack(&mut self, now: Time, mut fate: impl FnMut(&Window, u32) -> Option<Loss>) -> Packed {
-        while let Some(window) = self.windows.get(self.window).copied().flatten() {
-            let burst = self.burst.max(window.burst_from(now));
-            if burst != self.burst {
-                (self.burst, self.room) = (burst, None);
+        // The first burst of the window that has not begun.
+        let mut next = None;
+        while let Some(window) = self.windows.get(self.window).and_then(Option::as_ref) {
+            let first = *next.get_or_insert_with(|| window.burst_from(now));
+            if first > self.burst {
+                (self.burst, self.room) = (first, None);
             }
             if self.burst >= window.bursts() {
                 (self.window, self.burst, self.room) = (self.window + 1, 0, None);
+                next = None;
                 continue;
             }
             let reserved = window.reserved(self.burst);
@@ -148,7 +151,7 @@ impl Packer {
                 continue;
             };
             if self.room.is_none() {
-                let loss = fate(&window, self.burst);
+                let loss = fate(window, self.burst);
                 self.loss = match loss {
                     Some(Loss::Down(_)) => loss,
                     _ if window.is_lost(self.burst) => Some(Loss::Collision),

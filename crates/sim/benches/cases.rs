@@ -23,6 +23,9 @@ const GEO: &str = include_str!("../../../python/bentpipe/scenario/shipped/geo.to
 const WEB: &str = include_str!("../../../python/bentpipe/scenario/shipped/web-on-geo.toml");
 /// The links of S1, with hosts of today.
 const LINUX: &str = include_str!("cases/linux.toml");
+/// Datagrams of 1,000 terminals on a return link with grants, and over plain links.
+const TERMINALS: &str = include_str!("cases/terminals.toml");
+const PLAIN: &str = include_str!("cases/plain.toml");
 /// REFWA at the bottleneck's node.
 const REFWA: &str = concat!(include_str!("cases/s1.toml"), "\n[node.sat1]\nmiddlebox = [{ kind = \"refwa\" }]\n");
 /// Bursts over which CPU time is averaged, of which the best counts: on a shared machine the others measure the neighbours.
@@ -173,6 +176,22 @@ const CASES: &[Case] = &[
             ("link.isl2.queue", "20000 packets"),
         ],
         budget_ms: 1500.0,
+        ns: None,
+        is_counted: true,
+    },
+    Case {
+        name: "1,000 terminals that ask",
+        file: Text::File(TERMINALS),
+        sets: &[],
+        budget_ms: f64::INFINITY,
+        ns: None,
+        is_counted: true,
+    },
+    Case {
+        name: "1,000 terminals, plain links",
+        file: Text::File(PLAIN),
+        sets: &[],
+        budget_ms: f64::INFINITY,
         ns: None,
         is_counted: true,
     },

@@ -176,6 +176,14 @@ impl Schedule {
         }
     }
 
+    /// Sets the next event of a link, which is often the same as before.
+    pub(crate) fn update(&mut self, link: LinkId, at: Time) {
+        let key = self.leaves[link.index()].key(at);
+        if !self.links.has(link.index(), key) {
+            self.links.set(link.index(), key);
+        }
+    }
+
     /// Sets the next event of `link` to `at`, in the place of `seat`, a link without its own events.
     #[inline]
     pub(crate) fn seat(&mut self, seat: LinkId, link: LinkId, at: Time) {
@@ -254,6 +262,12 @@ impl Tree {
         } else {
             self.replay(leaf, key);
         }
+    }
+
+    /// Whether this is the event of a leaf.
+    #[inline]
+    fn has(&self, leaf: usize, key: Key) -> bool {
+        self.0[self.leaves() + leaf] == key
     }
 
     /// Makes a leaf earlier: it wins up to the first node with an earlier event.

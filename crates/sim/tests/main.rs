@@ -1,6 +1,7 @@
 //! What the crate promises, as seen from outside, in one binary: it is linked once. `tidy` checks that each file is named.
 
 mod ahead;
+mod asking;
 mod bbr;
 mod been;
 mod cache;

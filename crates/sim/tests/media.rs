@@ -26,18 +26,18 @@ es_n0 = "9 dB"
 "#;
 
 /// Length of a superframe, in s.
-const T: f64 = 0.0265;
+pub(crate) const T: f64 = 0.0265;
 /// Length of a burst, in s.
-const BURST: f64 = 536e-6;
+pub(crate) const BURST: f64 = 536e-6;
 /// Propagation to the gateway, in s.
-const PROPAGATION: f64 = 0.25;
+pub(crate) const PROPAGATION: f64 = 0.25;
 /// Time from a request to its grant, 21 superframes, in s.
-const R: f64 = 21.0 * T;
+pub(crate) const R: f64 = 21.0 * T;
 
 /// Overrides: key and value.
-type Sets<'a> = &'a [(&'a str, &'a str)];
+pub(crate) type Sets<'a> = &'a [(&'a str, &'a str)];
 
-fn run(text: &str, sets: Sets<'_>) -> RunResult {
+pub(crate) fn run(text: &str, sets: Sets<'_>) -> RunResult {
     let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     let read = from_toml(text, "access", &sets).unwrap_or_else(|problems| panic!("{problems}"));
     let mut network = Network::build(&read.scenario, read.scenario.seed);
@@ -46,7 +46,7 @@ fn run(text: &str, sets: Sets<'_>) -> RunResult {
 }
 
 /// GEO with this access, and a flow from the terminal.
-fn geo(access: &str, app: &str) -> String {
+pub(crate) fn geo(access: &str, app: &str) -> String {
     format!("duration = '60 s'\n{GEO}access = {access}\n[flow.f]\nfrom = 'terminal1'\nto = 'gateway'\napp = {app}\n")
 }
 

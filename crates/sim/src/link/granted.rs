@@ -180,7 +180,10 @@ impl Granted {
 
     /// Packs all packets that wait when a burst begins, up to `now`. Idempotent.
     pub(super) fn serve(&mut self, link: &mut ServedParts<'_>, now: Time, losses: &mut Losses) {
-        while let Some(start) = self.next_start(self.since).filter(|&start| start <= now) {
+        // Other disciplines learn from a queue that is found empty.
+        let is_idle = matches!(link.queue, AnyQueue::DropTail(_)) && link.queue.len() == 0;
+        let next = |granted: &Self| if is_idle { None } else { granted.next_start(granted.since) };
+        while let Some(start) = next(self).filter(|&start| start <= now) {
             if let Some(outages) = &mut self.channel.outages {
                 let up = outages.uptime(start).0;
                 if up > start {

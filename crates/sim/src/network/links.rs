@@ -292,8 +292,7 @@ impl Network {
     fn enter(&mut self, at: Time, link: LinkId, behind: Behind, packet: &mut Packet) {
         match behind {
             Behind::Inbox(inbox) => return self.enter_inbox(at, link, inbox as usize, packet),
-            Behind::Medium => return self.enter_granted(at, link, packet),
-            Behind::Traced => return self.enter_traced(at, link, packet),
+            Behind::Medium | Behind::Traced => return self.enter_apart(at, link, behind, packet),
             Behind::Chain | Behind::End | Behind::Choice | Behind::Node => {}
         }
         if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
@@ -343,12 +342,15 @@ impl Network {
         self.forward(far_end.node, &mut packet);
     }
 
-    /// Offers a packet to a link in a medium.
+    /// Offers a packet to a link with trails, or to a link in a medium: one branch of the usual way for both.
     #[cold]
     #[inline(never)]
-    pub(super) fn enter_granted(&mut self, at: Time, link: LinkId, packet: &Packet) {
+    fn enter_apart(&mut self, at: Time, link: LinkId, behind: Behind, packet: &mut Packet) {
+        if behind == Behind::Traced {
+            return self.enter_traced(at, link, packet);
+        }
         if let Some(at) = self.links[link].accept_any(at, packet, &mut self.losses) {
-            self.schedule.set(Source::Link(link), at);
+            self.schedule.update(link, at);
         }
         self.note_offered(link);
         if !self.losses.is_empty() {

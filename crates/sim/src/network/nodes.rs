@@ -503,7 +503,7 @@ impl Network {
                 }
             }
             self.links[link].open(self.now, windows, &mut self.losses);
-            self.schedule.set(Source::Link(link), self.links[link].next_event());
+            self.schedule.update(link, self.links[link].next_event());
             self.note_served(link);
         }
         self.tell_carriers(id)

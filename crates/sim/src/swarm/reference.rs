@@ -239,7 +239,7 @@ impl<'a> Reference<'a> {
 
     fn take_away(&mut self, link: LinkId, waiting: Waiting, in_flight: InFlight) {
         let (mut losses, mut left) = (Losses::new(), Vec::new());
-        self.links[link].take_away((waiting, in_flight), &mut losses, &mut left);
+        self.links[link].take_away(self.now, (waiting, in_flight), &mut losses, &mut left);
         self.lose_all(link, losses);
         let (from, to) = (self.scenario.links[link].from, self.scenario.links[link].to);
         for mut packet in left {

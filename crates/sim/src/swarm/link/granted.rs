@@ -60,7 +60,10 @@ pub(super) struct NaiveGranted {
     pub(super) planned: (Option<Waveform>, Rate),
     pub(super) counts: GrantCounts,
     pub(super) packets: u64,
-    pub(super) causes: VecDeque<Cause>,
+    /// End of the last burst, and the cause of loss if it is erased, of each packet on the way.
+    leaving: VecDeque<(Time, Option<Cause>)>,
+    /// The cause of the packet that was delivered last.
+    cause: Option<Cause>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +108,8 @@ impl NaiveGranted {
             planned: (None, Rate::from_bps(0)),
             counts: GrantCounts::default(),
             packets: 0,
-            causes: VecDeque::new(),
+            leaving: VecDeque::new(),
+            cause: None,
         })
     }
 
@@ -142,8 +146,18 @@ impl NaiveGranted {
         }
     }
 
-    pub(super) fn take_cause(&mut self) -> Cause {
-        self.causes.pop_front().expect("an erased packet has a cause")
+    /// Delivers the first packet on the way.
+    pub(super) fn deliver(&mut self) {
+        self.cause = self.leaving.pop_front().and_then(|(_, cause)| cause);
+    }
+
+    pub(super) fn cause(&self) -> Cause {
+        self.cause.expect("an erased packet has a cause")
+    }
+
+    /// Whether the packet at `place` on the way has left: until then, the fate of its bursts decides.
+    pub(super) fn has_left(&self, place: usize, now: Time) -> bool {
+        self.leaving.get(place).is_none_or(|(sent, _)| *sent <= now)
     }
 }
 
@@ -314,10 +328,10 @@ impl NaiveLink {
             }
             None => has_error.then_some(Cause::LinkLoss),
         };
-        if let Some(cause) = erased {
+        if erased.is_some() {
             packet.erase();
-            self.granted().causes.push_back(cause);
         }
+        self.granted().leaving.push_back((sent, erased));
         packet.at = arrival;
         self.on_the_way.push(packet);
         arrival

@@ -224,6 +224,9 @@ impl NaiveLink {
 
     pub(super) fn deliver(&mut self) -> Packet {
         let packet = self.on_the_way.remove(0);
+        if let Some(granted) = &mut self.granted {
+            granted.deliver();
+        }
         self.dropped += u64::from(packet.is_truncated() || packet.is_erased());
         packet
     }
@@ -231,14 +234,19 @@ impl NaiveLink {
     /// Removes the link.
     pub(super) fn take_away(
         &mut self,
+        now: Time,
         (waiting, in_flight): (Waiting, InFlight),
         losses: &mut Losses,
         left: &mut Vec<Packet>,
     ) {
         if in_flight == InFlight::Lost {
-            self.on_the_way.iter_mut().for_each(Packet::cut_off);
-            // Their loss is the handover, also if a burst was lost.
-            self.forget_causes();
+            for (place, packet) in self.on_the_way.iter_mut().enumerate() {
+                if self.granted.as_ref().is_none_or(|granted| granted.has_left(place, now)) {
+                    packet.cut_off();
+                }
+            }
+            // Their loss is the handover, also if a frame was lost.
+            self.framed.iter_mut().for_each(|framed| framed.causes.clear());
         }
         let framed = self.framed.as_mut().filter(|_| waiting != Waiting::Kept);
         let head = framed.and_then(|framed| framed.take_head());
@@ -293,18 +301,12 @@ impl NaiveLink {
         framed.or_else(|| self.granted.as_ref().map(|granted| granted.counts()))
     }
 
-    /// Forgets why packets in a medium were erased: they are cut off.
-    fn forget_causes(&mut self) {
-        self.granted.iter_mut().for_each(|granted| granted.causes.clear());
-        self.framed.iter_mut().for_each(|framed| framed.causes.clear());
-    }
-
     /// The cause of loss of the erased packet that has just arrived.
     pub(super) fn cause_of_erasure(&mut self) -> Cause {
         if let Some(framed) = &mut self.framed {
             return framed.take_cause();
         }
-        self.granted.as_mut().map_or(Cause::LinkLoss, |granted| granted.take_cause())
+        self.granted.as_ref().map_or(Cause::LinkLoss, |granted| granted.cause())
     }
 
     pub(super) fn queue_view(&self, now: Time) -> QueueView {
