@@ -20,14 +20,14 @@ pub(super) struct NaiveMedium {
 #[derive(Debug)]
 enum NaivePlan {
     Slotted(Box<SlottedMedium>),
-    Cell(NaiveCell),
+    Cell(Box<NaiveCell>),
 }
 
 impl NaiveMedium {
     pub(super) fn all(scenario: &Scenario, seed: u64) -> Vec<Self> {
         let of = |id| {
             let (plan, links) = match NaiveCell::of(scenario, id, seed) {
-                Some((cell, links)) => (NaivePlan::Cell(cell), links),
+                Some((cell, links)) => (NaivePlan::Cell(Box::new(cell)), links),
                 None => {
                     let (plan, links) = planned(scenario, id, seed);
                     (NaivePlan::Slotted(Box::new(plan)), links)
