@@ -274,6 +274,9 @@ impl Granted {
             Some(Loss::Down(_)) => None,
             None => (has_error && link.errors_erase).then_some(Cause::LinkLoss),
         };
+        // As on other links, an error counts also if the packet is cut off later.
+        let is_corrupted = lost.is_none() && has_error && !link.errors_erase;
+        link.counters.corrupted += u64::from(is_corrupted);
         if is_away || outages.as_ref().is_some_and(|outages| outages.cuts(sent, arrival)) {
             slot.cut_off();
         } else if let Some(Loss::Down(_)) = lost {
@@ -281,8 +284,7 @@ impl Granted {
         } else if let Some(cause) = cause {
             slot.erase();
             self.causes.push_back(cause);
-        } else if has_error {
-            link.counters.corrupted += 1;
+        } else if is_corrupted {
             slot.corrupt();
         }
     }
