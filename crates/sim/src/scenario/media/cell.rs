@@ -187,53 +187,51 @@ count = 2
     fn contradictions_are_refused_where_they_are() {
         let reverse = "link.user.reverse";
         let own = |key: &str| format!("{reverse}.{key}");
-        /// Changes of the file, the message, and its remedy.
-        type Case<'a> = (&'a [(String, &'a str)], &'a str, &'a str);
-        let cases: &[Case<'_>] = &[
-            (&[(own("rate"), "'1 Mbit/s'")], "link.user.reverse.rate excludes medium", "rate or medium"),
-            (&[(own("es_n0"), "'9 dB'")], "link.user.reverse.es_n0 has no effect in a cell", "medium without es_n0"),
+        let cases = [
+            (own("rate"), "'1 Mbit/s'", "link.user.reverse.rate excludes medium", "rate or medium"),
+            (own("es_n0"), "'9 dB'", "link.user.reverse.es_n0 has no effect in a cell", "medium without es_n0"),
             (
-                &[(own("access"), "{ constant = '1 Mbit/s' }")],
+                own("access"),
+                "{ constant = '1 Mbit/s' }",
                 "access.constant = \"1 Mbit/s\" has no effect in a cell",
                 "weight",
             ),
-            (&[(own("access"), "{ rate_based = '1 Mbit/s' }")], "access.rate_based = \"1 Mbit/s\" has no", "weight"),
-            (&[(own("access"), "{ random = 'data' }")], "access.random = \"data\" has no effect in a cell", "weight"),
-            (&[(own("medium"), "'upp'")], "link.user.reverse.medium = \"upp\" is not a medium", "did you mean \"up\""),
+            (own("access"), "{ rate_based = '1 Mbit/s' }", "access.rate_based = \"1 Mbit/s\" has no", "weight"),
+            (own("access"), "{ random = 'data' }", "access.random = \"data\" has no effect in a cell", "weight"),
+            (own("medium"), "'upp'", "link.user.reverse.medium = \"upp\" is not a medium", "did you mean \"up\""),
             (
-                &[("medium.up.controller".into(), "'satellites'")],
+                "medium.up.controller".into(),
+                "'satellites'",
                 "\"satellites\" is not a node",
                 "did you mean \"satellite\"",
             ),
-            (&[(own("medium"), "'down'")], "medium.down has links from its controller", "one medium per direction"),
+            (own("medium"), "'down'", "medium.down has links from its controller", "one medium per direction"),
             (
-                &[("medium.down.control_delay".into(), "'1 ms'")],
+                "medium.down.control_delay".into(),
+                "'1 ms'",
                 "medium.down.control_delay = \"1 ms\" has no effect",
                 "links to the controller",
             ),
-            (&[("medium.up.frame".into(), "'1 us'")], "medium.up.frame = \"1 us\" is too short", "at least 100 us"),
-            (&[("medium.up.rate".into(), "'1 Mbit/s'")], "medium.up.rate = \"1 Mbit/s\" gives a slot 13 B", "16 B"),
+            ("medium.up.frame".into(), "'1 us'", "medium.up.frame = \"1 us\" is too short", "at least 100 us"),
+            ("medium.up.rate".into(), "'1 Mbit/s'", "medium.up.rate = \"1 Mbit/s\" gives a slot 13 B", "16 B"),
             (
-                &[("medium.up.others.holding".into(), "'1 us'")],
+                "medium.up.others.holding".into(),
+                "'1 us'",
                 "medium.up.others.holding = \"1 us\" is too short",
                 "at least 1 ms",
             ),
+            ("medium.up.others".into(), "{ points = [['1 s', 3]] }", "does not begin at the start of the run", "0 s"),
             (
-                &[("medium.up.others".into(), "{ points = [['1 s', 3]] }")],
-                "does not begin at the start of the run",
-                "0 s",
-            ),
-            (
-                &[("medium.up.others".into(), "{ points = [['0 s', 30000]] }")],
+                "medium.up.others".into(),
+                "{ points = [['0 s', 30000]] }",
                 "has 30000 users at 0 s",
                 "at most 10000 users",
             ),
-            (&[("link.user.delay".into(), "'1 h'")], "frames away from the links", "at most 100000"),
+            ("link.user.delay".into(), "'1 h'", "frames away from the links", "at most 100000"),
         ];
-        for (sets, message, expected) in cases {
-            let sets: Vec<_> = sets.iter().map(|(key, value)| (key.as_str(), *value)).collect();
-            let said = with(&sets).expect_err(message);
-            assert!(said.contains(message) && said.contains(expected), "{sets:?}\n{said}");
+        for (key, value, message, expected) in cases {
+            let said = with(&[(&key, value)]).expect_err(message);
+            assert!(said.contains(message) && said.contains(expected), "{key} = {value}\n{said}");
         }
     }
 
