@@ -262,6 +262,9 @@ impl Granted {
         let slot = link.ring.push(&packet);
         slot.at = arrival;
         slot.next += 1;
+        // As on other links, also if the link goes away before the packet arrives.
+        let is_corrupted = lost.is_none() && has_error && !link.errors_erase;
+        link.counters.corrupted += u64::from(is_corrupted);
         let outages = &link.outages;
         let is_away = match lost {
             Some(Loss::Down(at)) => outages.as_ref().is_some_and(|outages| outages.is_away(at)),
@@ -280,8 +283,7 @@ impl Granted {
         } else if let Some(cause) = cause {
             slot.erase();
             self.causes.push_back(cause);
-        } else if has_error {
-            link.counters.corrupted += 1;
+        } else if is_corrupted {
             slot.corrupt();
         }
     }

@@ -13,7 +13,7 @@ use super::outlook::NaiveOutlook;
 use super::ports::{Entering, Left, HEADER_LEN};
 use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind, LinkRow};
-use crate::ids::{EndpointId, FlowId, LinkId, MediumId, NodeId};
+use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
 use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
 use crate::network::{add_media, assemble, guards, introduce, notes_of_functions, Ledger, RunEnd};
