@@ -265,6 +265,9 @@ impl Granted {
         let slot = link.ring.push(&packet);
         slot.at = arrival;
         slot.next += 1;
+        // As on other links, also if the link goes away before the packet arrives.
+        let is_corrupted = lost.is_none() && has_error && !link.errors_erase;
+        link.counters.corrupted += u64::from(is_corrupted);
         let outages = &link.outages;
         let is_away = match lost {
             Some(Loss::Down(at)) => outages.as_ref().is_some_and(|outages| outages.is_away(at)),

@@ -154,7 +154,7 @@ count = 2
         assert!(said.contains("link.user.forward.medium needs the signal of the link"), "{said}");
         let far =
             "[link.far]\nfrom = 'gateway'\nto = 'x'\ndelay = '1 ms'\nforward = { medium = 'down', es_n0 = '9 dB' }\n\
-                   reverse.rate = '1 Mbit/s'\n[flow.f]";
+                   reverse.rate = '1 Mbit/s'\n[flow.g]\nfrom = 'gateway'\nto = 'x'\n[flow.f]";
         let moved = TEXT.replace("{ medium = \"down\", es_n0 = \"13 dB\" }", "{ rate = \"1 Mbit/s\" }");
         let said = from_toml(&moved.replace("[flow.f]", far), "t.toml", &[]).map(drop).map_err(|said| said.to_string());
         let said = said.expect_err("plans reach nobody");
