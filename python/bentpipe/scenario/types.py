@@ -3289,7 +3289,7 @@ class Access(TypedDict, total=False):
         Whether it asks for the bytes that wait (VBDC). Default: false.
 
     weight :
-        Share in a phase of the plan that is short of slots. Default: 1.
+        Share in a phase of the plan that is short of slots, and in the turns on the forward carrier to the same terminal. Default: 1.
 
     random :
         Use of random access. Default: `"requests"` if the medium has random access, else `"none"`.
@@ -4882,6 +4882,9 @@ class MediumMfTdma(_MediumMfTdmaRequired, total=False):
     controller :
         Node that reads the requests and makes the plans.
 
+    plan_over :
+        Forward carrier (medium of kind `tdm`) that carries the plans. Default: plans take no capacity.
+
     superframe :
         Superframe: time between two plans. Default: "26.5 ms".
 
@@ -4922,6 +4925,7 @@ class MediumMfTdma(_MediumMfTdmaRequired, total=False):
         Random access on some of the carriers. Default: none.
     """
 
+    plan_over: str
     superframe: str
     bursts: Literal["short", "long"]
     control_delay: str
@@ -4935,6 +4939,63 @@ class MediumMfTdma(_MediumMfTdmaRequired, total=False):
     waveform: int
     losses: Literal["step", "slope", "waterfall"]
     random: RandomAccess
+
+
+class ReportedChoice(TypedDict, total=False):
+    """Choice of modulation and code by reports of the signal: down immediately, up when the signal has been strong enough for some time.
+
+    every :
+        Time between two measurements of a terminal. A report leaves with the next burst or control slot, and with each request. Default: "1.1 s".
+
+    margin :
+        Margin of the reported signal above a threshold. Default: "1 dB".
+
+    hysteresis :
+        Further margin to go up. Default: "0.3 dB".
+
+    hold :
+        Consecutive reports with that margin. Default: 3.
+    """
+
+    every: str
+    margin: str
+    hysteresis: str
+    hold: int
+
+_MediumTdmRequired = TypedDict("_MediumTdmRequired", {"kind": Literal["tdm"], "symbol_rate": str})
+
+
+class MediumTdm(_MediumTdmRequired, total=False):
+    """Frames of one carrier, which terminals share in turns: the forward carrier of DVB-S2.
+
+    symbol_rate :
+        Symbol rate of the carrier.
+
+    pilots :
+        Whether frames have pilots: 36 symbols after each 16 slots of 90 symbols. Default: true.
+
+    label :
+        Label in the header of a packet or of its first part (GSE, ETSI TS 102 606-1): 0 B, 3 B or 6 B. Default: "3 B".
+
+    share :
+        Unit of the turns of terminals. Default: "bits".
+
+    acm :
+        Choice of modulation and code by the reports of the terminals.
+
+    modcod :
+        Constant modulation and code instead. Default: adaptive (`acm`).
+
+    losses :
+        Losses of frames as a function of the signal. Default: "step".
+    """
+
+    pilots: bool
+    label: str
+    share: Literal["bits", "time"]
+    acm: ReportedChoice
+    modcod: Literal["QPSK 1/4", "QPSK 1/3", "QPSK 2/5", "QPSK 1/2", "QPSK 3/5", "QPSK 2/3", "QPSK 3/4", "QPSK 4/5", "QPSK 5/6", "QPSK 8/9", "8PSK 3/5", "QPSK 9/10", "8PSK 2/3", "8PSK 3/4", "8PSK 5/6", "16APSK 2/3", "8PSK 8/9", "8PSK 9/10", "16APSK 3/4", "16APSK 4/5", "16APSK 5/6", "16APSK 8/9", "16APSK 9/10", "32APSK 3/4", "32APSK 4/5", "32APSK 5/6", "32APSK 8/9", "32APSK 9/10"]
+    losses: Literal["step", "slope", "waterfall"]
 
 
 class MediumLeoCellOthersActive(TypedDict):
@@ -5794,7 +5855,7 @@ class ScenarioDict(_ScenarioDictRequired, total=False):
     tcp: Tcp
     node: Dict[str, Node]
     sky: Sky
-    medium: Dict[str, Union[MediumMfTdma, MediumLeoCell]]
+    medium: Dict[str, Union[MediumMfTdma, MediumTdm, MediumLeoCell]]
     forwarding: Literal["hop-by-hop", "source-route"]
     at: List[At]
     record: Record
