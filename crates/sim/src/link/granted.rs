@@ -279,9 +279,6 @@ impl Granted {
             Some(Loss::Down(_)) => None,
             None => (has_error && link.errors_erase).then_some(Cause::LinkLoss),
         };
-        // As on other links, a damaged packet counts also if it is then cut off.
-        let is_corrupted = lost.is_none() && has_error && !link.errors_erase;
-        link.counters.corrupted += u64::from(is_corrupted);
         if is_away || outages.as_ref().is_some_and(|outages| outages.cuts(sent, arrival)) {
             slot.cut_off();
         } else if let Some(Loss::Down(_)) = lost {
