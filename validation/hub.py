@@ -1,4 +1,4 @@
-"""Measures what makes pages behind a hub faster, and what it costs, over the bundled scenario `geo-access`.
+"""Measures remedies for slow pages behind a hub, and their costs, over the bundled scenario `geo-access`.
 
     python -m validation.hub          # some minutes on two cores
     python -m tools.docs hub          # after that: the tables of the guide "Find why pages are slow behind a hub"

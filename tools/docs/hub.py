@@ -11,11 +11,13 @@ from validation.hub import METRICS
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "slow-pages.md"
 UNITS = {METRICS[0]: (1, "s"), METRICS[1]: (1, "s"), METRICS[2]: (1000, "ms"), METRICS[3]: (1, "%")}
 """Factor and unit of each metric."""
+HEADS = {"ways": "access", "remedies": "change"}
+"""First column of each table."""
 
 
 def table(name: str) -> str:
     """The metrics of each case, means with intervals."""
-    lines = [f"| {name} | page | 95 % | wait for grants | granted, not used |", "|---" * 5 + "|"]
+    lines = [f"| {HEADS[name]} | page | 95 % | wait for grants | granted, not used |", "|---" * 5 + "|"]
     for case, row in kept.load("hub")[name].items():
         lines.append(f"| {case} | " + " | ".join(interval(row[metric], *UNITS[metric]) for metric in METRICS) + " |")
     return "\n".join(lines)
@@ -31,6 +33,6 @@ def interval(of: list[float], factor: float, unit: str) -> str:
 def pages() -> dict[str, str]:
     """The page with its tables, by path below `docs`."""
     page = PAGE.read_text(encoding="utf-8")
-    for name in ("ways", "remedies"):
+    for name in HEADS:
         page = put(page, name, table(name))
     return {"guides/slow-pages.md": page}
