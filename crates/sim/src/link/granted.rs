@@ -246,19 +246,12 @@ impl Granted {
         }
         match packed {
             Packed::Waits { .. } => self.held = Some(service),
-            Packed::Sent { at, lost } => self.send(link, service, (at, true), lost),
+            Packed::Sent { at, lost } => self.send(link, service, at, lost),
         }
     }
 
-    /// Decides the fate of a packet, and puts it into the ring. At `sent`, its last part has left, or the link went down and
-    /// gave the rest up: the packet is not whole.
-    fn send(
-        &mut self,
-        link: &mut ServedParts<'_>,
-        service: InService,
-        (sent, is_whole): (Time, bool),
-        lost: Option<Loss>,
-    ) {
+    /// Decides the fate of a packet, and puts it into the ring. At `sent`, its last part has left, or the link went down.
+    fn send(&mut self, link: &mut ServedParts<'_>, service: InService, sent: Time, lost: Option<Loss>) {
         let InService { packet, start, index } = service;
         self.held = None;
         let wire = link.wire.size(packet.size());
@@ -286,8 +279,7 @@ impl Granted {
             Some(Loss::Down(_)) => None,
             None => (has_error && link.errors_erase).then_some(Cause::LinkLoss),
         };
-        let is_cut = |outages: &Outages| is_whole && outages.cuts(sent, arrival);
-        if is_away || outages.as_deref().is_some_and(is_cut) {
+        if is_away || outages.as_ref().is_some_and(|outages| outages.cuts(sent, arrival)) {
             slot.cut_off();
         } else if let Some(Loss::Down(_)) = lost {
             slot.truncate();
@@ -313,7 +305,7 @@ impl Granted {
         if !is_up {
             let lost = self.packer.reset().unwrap_or(Loss::Down(now));
             if let Some(service) = self.held {
-                self.send(link, service, (now, false), Some(lost));
+                self.send(link, service, now, Some(lost));
             }
             if link.closed(now) == Some(Cause::Outage) {
                 let before = losses.len();

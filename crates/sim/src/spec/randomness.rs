@@ -1,6 +1,6 @@
 //! Whether another seed gives another run, or the same run with other timing of hosts.
 
-use super::{Downtimes, Flow, Link, Queue, Scenario, Start};
+use super::{Downtimes, Flow, Link, Losses, MediumKind, Others, Queue, Scenario, Start};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::Config;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ impl Scenario {
         let mut transports: Vec<&Arc<Config>> = self.flows.iter().filter(has_transport).map(|flow| &flow.tcp).collect();
         transports.dedup_by(|a, b| Arc::ptr_eq(a, b));
         self.links.iter().any(is_random_link)
+            || self.media.iter().any(|medium| is_random_medium(&medium.kind))
             || self.flows.iter().any(|flow| matches!(flow.start, Start::Uniform { .. }) || flow.app.is_random())
             || self.nodes.iter().flat_map(|node| &node.middleboxes).any(is_random_middlebox)
             || transports.iter().any(|tcp| tcp.is_random())
@@ -24,6 +25,14 @@ fn is_random_link(link: &Link) -> bool {
     let is_down = link.outage.as_ref().is_some_and(|outage| matches!(outage.when, Downtimes::Random { .. }));
     let draws = matches!(link.queue, Queue::Red(_) | Queue::FqCodel(_) | Queue::Pie(_));
     link.jitter.is_some() || is_down || draws || link.error.is_random()
+}
+
+fn is_random_medium(kind: &MediumKind) -> bool {
+    match kind {
+        MediumKind::MfTdma(keys) => keys.random.is_some() || keys.losses != Losses::Step,
+        MediumKind::Tdm(keys) => keys.losses != Losses::Step,
+        MediumKind::LeoCell(keys) => matches!(keys.others, Some(Others::Coming(_))),
+    }
 }
 
 fn is_random_middlebox(middlebox: &MiddleboxConfig) -> bool {
@@ -75,6 +84,26 @@ mod tests {
         ] {
             assert!(is_random(tcp, link, flow, more), "{tcp} {link} {flow} {more}");
         }
+    }
+
+    #[test]
+    fn media_with_draws_are() {
+        let is = |medium: &str, access: &str| {
+            let text = format!(
+                "duration = '1 s'\n[tcp]\nlike = 'rfc'\n[medium.m]\ncontroller = 'b'\n{medium}\n\
+                 [link.l]\nfrom = 'a'\nto = 'b'\ndelay = '1 ms'\nreverse.rate = '1 Mbit/s'\nforward.medium = 'm'\n{access}\n\
+                 [flow.f]\nfrom = 'a'\nto = 'b'\n"
+            );
+            from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{text}\n{problems}")).scenario.is_random()
+        };
+        let cell = "kind = 'leo-cell'\nrate = '30 Mbit/s'\nothers =";
+        assert!(is(&format!("{cell} {{ active = 4, holding = '2 s' }}"), ""));
+        assert!(!is(&format!("{cell} {{ points = [['0 s', 4]] }}"), ""));
+        let slots = "kind = 'mf-tdma'\nsymbol_rate = '1 Mbaud'\ncarriers = 2";
+        let terminal = "forward.es_n0 = '9 dB'\nforward.access = { volume_based = true }";
+        assert!(is(&format!("{slots}\nrandom = {{ carriers = 1 }}"), terminal));
+        assert!(is(&format!("{slots}\nlosses = 'waterfall'"), terminal));
+        assert!(!is(slots, terminal));
     }
 
     #[test]

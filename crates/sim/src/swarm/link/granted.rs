@@ -64,6 +64,8 @@ pub(super) struct NaiveGranted {
     leaving: VecDeque<(Time, Option<Cause>)>,
     /// The cause of the packet that was delivered last.
     cause: Option<Cause>,
+    /// The instant when the link went away and lost what was on it.
+    pub(super) went_away: Option<Time>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +112,7 @@ impl NaiveGranted {
             packets: 0,
             leaving: VecDeque::new(),
             cause: None,
+            went_away: None,
         })
     }
 
@@ -333,6 +336,10 @@ impl NaiveLink {
         }
         self.granted().leaving.push_back((sent, erased));
         packet.at = arrival;
+        // The superframe in which the link gave the rest of a packet up may begin with the absence.
+        if self.granted().went_away == Some(sent) {
+            packet.cut_off();
+        }
         self.on_the_way.push(packet);
         arrival
     }

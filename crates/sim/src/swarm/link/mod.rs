@@ -245,6 +245,7 @@ impl NaiveLink {
                     packet.cut_off();
                 }
             }
+            self.granted.iter_mut().for_each(|granted| granted.went_away = Some(now));
             // Their loss is the handover, also if a frame was lost.
             self.framed.iter_mut().for_each(|framed| framed.causes.clear());
         }
