@@ -327,7 +327,10 @@ impl Packet {
 
     /// An error of a link erases it.
     pub fn erase(&mut self) {
-        self.flags |= ERASED;
+        // Not with the mark of an earlier corruption: both together mean that it was cut off.
+        if !self.is_cut_off() {
+            self.flags = self.flags & !CORRUPTED | ERASED;
+        }
     }
 
     /// Whether its link was taken away before it arrived.
@@ -440,6 +443,18 @@ mod tests {
             assert!(datagram.is_datagram() && !packet.is_datagram());
             assert_eq!((datagram.flow(), datagram.connection()), (flow, 0));
         }
+    }
+
+    /// The link that loses a packet names the cause, also if an earlier link corrupted it.
+    #[test]
+    fn a_corrupted_packet_that_is_erased_was_not_cut_off() {
+        let mut packet = Packet::datagram(Time::ZERO, FlowId::new(0), 1, UNROUTED);
+        packet.corrupt();
+        packet.erase();
+        assert!(packet.is_erased() && !packet.is_cut_off());
+        packet.cut_off();
+        packet.erase();
+        assert!(packet.is_cut_off());
     }
 
     #[test]
