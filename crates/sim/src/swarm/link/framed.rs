@@ -22,7 +22,10 @@ pub(super) struct NaiveFramed {
     modcod: Option<u32>,
     counts: GrantCounts,
     pub(super) packets: u64,
-    pub(super) causes: VecDeque<Cause>,
+    /// End of the last frame, and the cause of loss if it is erased, of each packet on the way.
+    leaving: VecDeque<(Time, Option<Cause>)>,
+    /// The cause of the packet that was delivered last.
+    cause: Option<Cause>,
 }
 
 /// The packet that leaves next.
@@ -46,7 +49,8 @@ impl NaiveFramed {
             modcod: None,
             counts: GrantCounts::default(),
             packets: 0,
-            causes: VecDeque::new(),
+            leaving: VecDeque::new(),
+            cause: None,
         })
     }
 
@@ -68,8 +72,18 @@ impl NaiveFramed {
         }
     }
 
-    pub(super) fn take_cause(&mut self) -> Cause {
-        self.causes.pop_front().expect("an erased packet has a cause")
+    /// Delivers the first packet on the way.
+    pub(super) fn deliver(&mut self) {
+        self.cause = self.leaving.pop_front().and_then(|(_, cause)| cause);
+    }
+
+    pub(super) fn cause(&self) -> Cause {
+        self.cause.expect("an erased packet has a cause")
+    }
+
+    /// Whether the packet at `place` on the way has left: until then, the fate of its frames decides.
+    pub(super) fn has_left(&self, place: usize, now: Time) -> bool {
+        self.leaving.get(place).is_none_or(|(sent, _)| *sent <= now)
     }
 
     /// Takes the packet that leaves next, unless a part of it has left.
@@ -212,10 +226,10 @@ impl NaiveLink {
             }
             None => has_error.then_some(Cause::LinkLoss),
         };
-        if let Some(cause) = cause {
+        if cause.is_some() {
             packet.erase();
-            self.framed().causes.push_back(cause);
         }
+        self.framed().leaving.push_back((sent, cause));
         packet.at = arrival;
         self.on_the_way.push(packet);
         arrival

@@ -227,6 +227,9 @@ impl NaiveLink {
         if let Some(granted) = &mut self.granted {
             granted.deliver();
         }
+        if let Some(framed) = &mut self.framed {
+            framed.deliver();
+        }
         self.dropped += u64::from(packet.is_truncated() || packet.is_erased());
         packet
     }
@@ -241,13 +244,12 @@ impl NaiveLink {
     ) {
         if in_flight == InFlight::Lost {
             for (place, packet) in self.on_the_way.iter_mut().enumerate() {
-                if self.granted.as_ref().is_none_or(|granted| granted.has_left(place, now)) {
+                let of_slots = self.granted.as_ref().is_none_or(|granted| granted.has_left(place, now));
+                if of_slots && self.framed.as_ref().is_none_or(|framed| framed.has_left(place, now)) {
                     packet.cut_off();
                 }
             }
             self.granted.iter_mut().for_each(|granted| granted.went_away = Some(now));
-            // Their loss is the handover, also if a frame was lost.
-            self.framed.iter_mut().for_each(|framed| framed.causes.clear());
         }
         let framed = self.framed.as_mut().filter(|_| waiting != Waiting::Kept);
         let head = framed.and_then(|framed| framed.take_head());
@@ -303,9 +305,9 @@ impl NaiveLink {
     }
 
     /// The cause of loss of the erased packet that has just arrived.
-    pub(super) fn cause_of_erasure(&mut self) -> Cause {
-        if let Some(framed) = &mut self.framed {
-            return framed.take_cause();
+    pub(super) fn cause_of_erasure(&self) -> Cause {
+        if let Some(framed) = &self.framed {
+            return framed.cause();
         }
         self.granted.as_ref().map_or(Cause::LinkLoss, |granted| granted.cause())
     }
