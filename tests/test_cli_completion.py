@@ -23,7 +23,7 @@ def completed(*args):
     ("args", "found"),
     [
         (["comp"], ["compare"]),
-        (["run", "geo-"], ["geo-broadband"]),
+        (["run", "geo-"], ["geo-access", "geo-access-random", "geo-broadband", "geo-home"]),
         (["show", "starlink-"], ["starlink-isl"]),
         (["init", "--from", "starlink-"], ["starlink-isl"]),
         (["run", "geo", "--cc", "cub"], ["cubic"]),

@@ -134,11 +134,16 @@ def shipped() -> dict[str, str]:
     """Return name and title of each bundled scenario, sorted by name."""
     # Only the title of each: reading and checking the files takes too long for a list.
     titles = {}
-    for path in sorted(SHIPPED.glob("*.toml")):
+    for path in _shipped_files():
         with path.open(encoding="utf-8") as file:
             title = next((line for line in file if line.startswith("title = ")), 'title = ""')
         titles[path.stem] = str(tomllib.loads(title)["title"])
     return titles
+
+
+def _shipped_files() -> list[Path]:
+    """Return the files of bundled scenarios, in the order of their names."""
+    return sorted(SHIPPED.glob("*.toml"), key=lambda path: path.stem)
 
 
 def shipped_text(name: str) -> str:
@@ -149,7 +154,7 @@ def shipped_text(name: str) -> str:
     ScenarioError
         Unknown name.
     """
-    names = [path.stem for path in sorted(SHIPPED.glob("*.toml"))]
+    names = [path.stem for path in _shipped_files()]
     if name not in names:
         raise ScenarioError(unknown(_shown(name), "a bundled scenario", names))
     return (SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
@@ -524,7 +529,7 @@ def _find(path: str | os.PathLike[str]) -> Path:
         return found
     if (SHIPPED / f"{name}.toml").is_file() and Path(name).name == name:
         return SHIPPED / f"{name}.toml"
-    names = [scenario.stem for scenario in sorted(SHIPPED.glob("*.toml"))]
+    names = [path.stem for path in _shipped_files()]
     raise ScenarioError(unknown(_shown(name), "a file or a bundled scenario", names))
 
 
