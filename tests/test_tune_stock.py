@@ -148,3 +148,32 @@ def test_both_parts_of_a_code_together_repair_the_losses():
 def test_names_of_settings_of_media_are_words(key):
     axes = {axis.key: axis.what for axis in stock_space(bp.loads(MEDIUM.format(random=RANDOM)), is_all=False).axes}
     assert axes[key] == {"free": "free of up", "constant": "constant access of user.reverse"}[key.rpartition(".")[2]]
+
+
+FORWARD = """
+duration = "20 s"
+[medium.down]
+kind = "tdm"
+symbol_rate = "2 Mbaud"
+{modcod}
+[link.user]
+from = "gateway"
+to = "terminal"
+delay = "250 ms"
+forward = {{ medium = "down", es_n0 = "13 dB" }}
+reverse.rate = "1 Mbit/s"
+[flow.file]
+from = "gateway"
+to = "terminal"
+app = {{ kind = "bulk", size = "50 kB", pause = "2 s" }}
+[tune]
+objective = {{ fct = 1 }}
+"""
+
+
+def test_a_forward_carrier_has_its_margin_and_its_turns():
+    values = {axis.key: axis.values for axis in space_of(FORWARD.format(modcod="")).axes}
+    assert values["medium.down.acm.margin"] == ("0.5 dB", "2 dB")
+    assert values["medium.down.share"] == ("time",)
+    constant = stock_space(bp.loads(FORWARD.format(modcod='modcod = "QPSK 1/2"')), is_all=False)
+    assert constant.absent["medium.down.acm.margin"] == "it has one MODCOD"

@@ -353,7 +353,21 @@ def _of_slots(path: _Path, name: str, medium: dict[str, Any], links: dict[str, s
         yield Axis(f"{key}.random", ({"carriers": 1},) if spare else (), why)
 
 
-_MEDIA: dict[str, Callable[[_Path, str, dict[str, Any], dict[str, str]], Iterator[Axis]]] = {"mf-tdma": _of_slots}
+def _of_frames(path: _Path, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
+    """Adaptation of a forward carrier, and turns of its terminals: settings of the hub."""
+    key = f"medium.{_name(name)}"
+    is_constant = medium.get("modcod") is not None
+    why = "a margin saves frames in a fade, and costs bits of each symbol" if not is_constant else "it has one MODCOD"
+    yield Axis(f"{key}.acm.margin", () if is_constant else ("0.5 dB", "1 dB", "2 dB"), why)
+    yield Axis(
+        f"{key}.share", ("bits", "time"), "with turns by time, a terminal in the rain leaves the others their rate"
+    )
+
+
+_MEDIA: dict[str, Callable[[_Path, str, dict[str, Any], dict[str, str]], Iterator[Axis]]] = {
+    "mf-tdma": _of_slots,
+    "tdm": _of_frames,
+}
 """Entries of each kind of medium: from the path, the name and the keys of the medium, and its links by key."""
 
 
