@@ -71,3 +71,49 @@ fn the_page_says_how_far_each_bundled_scenario_works_ahead() {
     }
     assert!(std::fs::read_to_string(&path).unwrap() == page_now, "{PAGE} is stale: run BLESS=1 cargo test");
 }
+
+/// Two links end at one host, and the route moves from the slow one to the fast one. AT: the moves.
+const TWO_LINKS: &str = r#"
+duration = "6 s"
+[tcp]
+like = "rfc"
+[link.slow]
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "400 ms"
+[link.fast]
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "20 ms"
+[flow.f]
+from = "a"
+to = "b"
+route = ["slow"]
+[record]
+series = [SERIES]
+AT
+"#;
+
+/// Packets of both links meet at the host, which must see them in the order of their arrivals. A series of changes has no work
+/// ahead, and shows the order.
+#[test]
+fn a_route_that_moves_brings_packets_of_two_links_in_order() {
+    let moved = "[[at]]\ntime = '2 s'\ninstall = [{ flow = 'f', route = ['fast'] }]\n";
+    let lost = format!("{moved}down = ['slow.forward']\n");
+    for at in [moved, lost.as_str()] {
+        let result = |series: &str| {
+            let text = TWO_LINKS.replace("SERIES", series).replace("AT", at);
+            let scenario = from_toml(&text, "links", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+            let mut network = Network::build(&scenario, 1);
+            while !network.run(u64::MAX) {}
+            let ahead = network.ahead().distance;
+            let result = network.finish().unwrap();
+            (ahead, result.flows, result.links, result.drops)
+        };
+        let (ahead, in_order) = (result(""), result("'losses'"));
+        assert!(ahead.0 > 0.0);
+        assert_eq!((ahead.1, ahead.2, ahead.3), (in_order.1, in_order.2, in_order.3), "{at}");
+    }
+}

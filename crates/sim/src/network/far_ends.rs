@@ -5,8 +5,9 @@ use super::routes::Routes;
 use crate::dictionary;
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::link::LazyLink;
-use crate::spec::{Link, NodeKind, Order, Scenario};
-use bentpipe_units::Duration;
+use crate::spec::{Absence, InFlight, Link, NodeKind, Order, Scenario, Waiting};
+use bentpipe_units::{Duration, Time};
+use std::collections::BTreeMap;
 
 /// The far end of a link.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +77,14 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
         let answers = firsts.all(|first| first.is_some_and(|&first| feeders[first] == Feeder::Host(back)));
         answers && scenario.flows[path.flow()].app.is_single()
     };
+    let absences = scenario.timeline.absences();
+    // Whether at most one of the last links of this path has packets at a time.
+    let take_turns = |path: PathId| {
+        let Some(later) = changing.get(&path) else { return true };
+        let later = later.iter().map(|(at, route)| (*at, route.and_then(|route| route.last().copied())));
+        let first = (Time::ZERO, scenario.first_route(path).last().copied());
+        last_links_take_turns(&[first].into_iter().chain(later).collect::<Vec<_>>(), &absences)
+    };
     let runs_ahead = |link: &Link| !acts(link.to) && !reorders(link);
     // Rows of all other series are in the order of events.
     let ends_ahead = scenario.record.series.iter().all(|name| dictionary::is_sampled(name));
@@ -84,7 +93,7 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
     each_hop(scenario, |path, from, to| {
         if let Some(from) = from.map(LinkId::index) {
             relays[from] &= to.is_some_and(|to| feeders[to] == Feeder::Link(LinkId::new(from)));
-            ends[from] &= to.is_none() && is_own(path);
+            ends[from] &= to.is_none() && is_own(path) && take_turns(path);
         }
     });
     let behind = scenario.links.iter().zip(relays.into_iter().zip(ends));
@@ -98,6 +107,22 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
         };
     }
     far_ends
+}
+
+/// Whether each last link of a path, given from its instant on, has lost its packets and stays away until it is the last link
+/// again. Otherwise, packets of two links would meet at the endpoint.
+fn last_links_take_turns(lasts: &[(Time, Option<LinkId>)], absences: &BTreeMap<LinkId, Vec<Absence>>) -> bool {
+    let leaves = lasts.windows(2).enumerate().filter(|(_, pair)| pair[0].1 != pair[1].1);
+    leaves.into_iter().all(|(index, pair)| {
+        let (Some(link), from) = (pair[0].1, pair[1].0) else { return true };
+        let next = lasts[index + 1..].iter().find(|(_, last)| *last == Some(link));
+        let until = next.map_or(Time::NEVER, |(at, _)| *at);
+        let is_away = |absence: &Absence| {
+            let loses = absence.in_flight == InFlight::Lost && absence.waiting != Waiting::Kept;
+            loses && absence.from <= from && absence.to >= until
+        };
+        absences.get(&link).is_some_and(|absences| absences.iter().any(is_away))
+    })
 }
 
 /// The source of a link's packets.
