@@ -144,7 +144,8 @@ impl Receiver {
     /// or half the buffer, as in BSD; RFC 9293 §3.8.6.2.2 states only when the window may move.
     pub(crate) fn read(&mut self, bytes: u64) -> u64 {
         let (taken, opens) = self.window.read(self.data.nxt, bytes);
-        self.duty.is_due |= opens;
+        // After the FIN, no data comes for which the window could open.
+        self.duty.is_due |= opens && !self.data.is_finished;
         taken
     }
 
@@ -417,6 +418,17 @@ mod tests {
         r.on_data(Time::ZERO, 0, 1200, false, &mut Timers::stopped());
         assert_eq!((r.window(0), r.read(599), r.window(0)), (0, 599, 0));
         assert_eq!((r.read(1), r.must_ack_now(), r.window(0)), (1, true, 600));
+    }
+
+    /// RFC 9293 §3.10.7.4: after the FIN, no data can arrive, so no window is worth an ACK.
+    #[test]
+    fn a_window_that_opens_after_the_fin_is_not_reported() {
+        let mut r = Receiver::new(AckPolicy::default(), D as u32, 4000, None);
+        r.set_reads_at_once(false);
+        (0..4).for_each(|i| drop(r.on_data(Time::ZERO, i * D, D, i == 3, &mut Timers::stopped())));
+        r.on_ack_sent(&mut Timers::stopped());
+        assert_eq!((r.is_finished(), r.window(0)), (true, 0));
+        assert_eq!((r.read(4000), r.must_ack_now()), (4000, false));
     }
 
     #[test]
