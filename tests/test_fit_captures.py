@@ -241,7 +241,7 @@ BROKEN = {
     "gz of nothing": gzip.compress(b""),
     "gz cut": gzip.compress(PCAP)[:200],
     "xz damaged": lzma.compress(PCAP)[:3000] + bytes(3000),
-    "bomb": lzma.compress(PCAP + bytes(300 << 20)),
+    "bomb": lzma.compress(PCAP) + 300 * lzma.compress(bytes(1 << 20)),
 }
 
 
