@@ -4,10 +4,10 @@
 //! its first frame. A packet arrives when the frame with its last part has ended, plus the delay of the link. The link
 //! does nothing between two frames, so its next visible effect is the head of its ring.
 
-use super::granted::{GrantCounts, ServedParts};
-use super::outages::Outages;
+use super::granted::GrantCounts;
 use super::profile::Pieces;
 use super::queue::{AnyQueue, Discipline, Losses};
+use super::served::{InService, ServedParts};
 use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
 use crate::record::{Histogram, Sample};
@@ -170,35 +170,9 @@ impl Framed {
     /// Puts the packet at the head into the ring: its last part leaves with a frame that ends at `sent`.
     fn send(&mut self, link: &mut ServedParts<'_>, sent: Time) {
         let Some(Head { packet, begun: Some((start, index)), lost, .. }) = self.head.take() else { return };
-        let wire = link.wire.size(packet.size());
-        let has_error = link.error.has_error(sent, index, wire);
-        let processing = link.processing.as_mut().map(|processing| processing.draw(index));
-        let arrival = sent + link.delay.at(sent) + link.delay.jitter_at(sent) + processing.unwrap_or_default();
-        let arrival = arrival.max(*link.last_arrival);
-        *link.last_arrival = arrival;
         *link.free_at = (*link.free_at).max(sent);
         let opened = self.opening_for(packet.at);
-        link.wire.note(packet, [opened, start, start, sent, arrival]);
-        let slot = link.ring.push(&packet);
-        slot.at = arrival;
-        slot.next += 1;
-        let is_corrupted = lost.is_none() && has_error && !link.errors_erase;
-        link.counters.corrupted += u64::from(is_corrupted);
-        let is_cut = |outages: &Outages| {
-            matches!(lost, Some(Loss::Down(at)) if outages.is_away(at)) || outages.cuts(sent, arrival)
-        };
-        let cause = match lost {
-            _ if link.outages.as_deref().is_some_and(is_cut) => return slot.cut_off(),
-            Some(Loss::Down(_)) => return slot.truncate(),
-            Some(_) => Some(Cause::AcmOutage),
-            None => (has_error && link.errors_erase).then_some(Cause::LinkLoss),
-        };
-        if let Some(cause) = cause {
-            slot.erase();
-            self.causes.push_back(cause);
-        } else if is_corrupted {
-            slot.corrupt();
-        }
+        self.causes.extend(link.send(InService { packet, start, index }, opened, sent, lost));
     }
 
     /// The start of the first frame with data of the link from `arrived` on, if the link has a journal.

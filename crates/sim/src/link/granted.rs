@@ -5,14 +5,10 @@
 //! the next windows. So the next visible effect of the link is the head of its ring. If the ring is empty, it is the next burst
 //! that can take a waiting packet, or none before the next superframe.
 
-use super::counters::LinkCounters;
-use super::error::ErrorProcess;
 use super::outages::Outages;
-use super::processing::Processing;
-use super::profile::{DelayCursor, Pieces};
+use super::profile::Pieces;
 use super::queue::{AnyQueue, Discipline, Losses};
-use super::ring::Ring;
-use super::wire::Wire;
+use super::served::{InService, ServedParts};
 use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
 use crate::record::{Histogram, Sample};
@@ -48,42 +44,6 @@ pub(super) struct Granted {
     causes: VecDeque<Cause>,
 }
 
-/// The parts of a link that its medium serves.
-#[derive(Debug)]
-pub(super) struct ServedParts<'a> {
-    pub(super) queue: &'a mut AnyQueue,
-    pub(super) ring: &'a mut Ring,
-    pub(super) error: &'a mut ErrorProcess,
-    pub(super) errors_erase: bool,
-    pub(super) outages: Option<&'a mut Outages>,
-    pub(super) delay: &'a mut DelayCursor,
-    pub(super) processing: Option<&'a mut Processing>,
-    pub(super) wire: &'a mut Wire,
-    pub(super) free_at: &'a mut Time,
-    pub(super) last_arrival: &'a mut Time,
-    pub(super) counters: &'a mut LinkCounters,
-    pub(super) waits: &'a mut Histogram,
-}
-
-impl ServedParts<'_> {
-    /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
-    pub(super) fn closed(&mut self, now: Time) -> Option<Cause> {
-        self.outages.as_mut()?.closed(now)
-    }
-
-    pub(super) fn lose(&mut self, now: Time, mut packet: Packet, cause: Cause, losses: &mut Losses) {
-        self.counters.dropped += 1;
-        packet.at = now;
-        losses.push((packet, cause));
-    }
-
-    /// Counts the losses of the queue at this instant.
-    pub(super) fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
-        self.counters.dropped += lost.len() as u64;
-        lost.iter_mut().for_each(|(packet, _)| packet.at = at);
-    }
-}
-
 /// The fate of bursts.
 #[derive(Clone, Debug)]
 struct BurstChannel {
@@ -98,16 +58,6 @@ struct BurstChannel {
     busy_ps: u64,
     /// Begin and end of the bursts with data in this superframe.
     bursts: Vec<(Time, Time)>,
-}
-
-/// A packet in service.
-#[derive(Clone, Copy, Debug)]
-struct InService {
-    packet: Packet,
-    /// Its departure from the queue: the begin of its first burst.
-    start: Time,
-    /// Its number among the packets of the link.
-    index: u64,
 }
 
 impl Granted {
@@ -250,45 +200,11 @@ impl Granted {
         }
     }
 
-    /// Decides the fate of a packet, and puts it into the ring. At `sent`, its last part has left, or the link went down.
+    /// Puts a packet into the ring. At `sent`, its last part has left, or the link went down.
     fn send(&mut self, link: &mut ServedParts<'_>, service: InService, sent: Time, lost: Option<Loss>) {
-        let InService { packet, start, index } = service;
         self.held = None;
-        let wire = link.wire.size(packet.size());
-        let has_error = link.error.has_error(sent, index, wire);
-        let processing = link.processing.as_mut().map(|processing| processing.draw(index));
-        let arrival = sent + link.delay.at(sent) + link.delay.jitter_at(sent) + processing.unwrap_or_default();
-        let arrival = arrival.max(*link.last_arrival);
-        *link.last_arrival = arrival;
-        let opened = self.opening_for(packet.at);
-        link.wire.note(packet, [opened, start, start, sent, arrival]);
-        let slot = link.ring.push(&packet);
-        slot.at = arrival;
-        slot.next += 1;
-        // As on other links, also if the link goes away before the packet arrives.
-        let is_corrupted = lost.is_none() && has_error && !link.errors_erase;
-        link.counters.corrupted += u64::from(is_corrupted);
-        let outages = &link.outages;
-        let is_away = match lost {
-            Some(Loss::Down(at)) => outages.as_ref().is_some_and(|outages| outages.is_away(at)),
-            _ => false,
-        };
-        let cause = match lost {
-            Some(Loss::Collision) => Some(Cause::AccessCollision),
-            Some(Loss::Outage) => Some(Cause::AcmOutage),
-            Some(Loss::Down(_)) => None,
-            None => (has_error && link.errors_erase).then_some(Cause::LinkLoss),
-        };
-        if is_away || outages.as_ref().is_some_and(|outages| outages.cuts(sent, arrival)) {
-            slot.cut_off();
-        } else if let Some(Loss::Down(_)) = lost {
-            slot.truncate();
-        } else if let Some(cause) = cause {
-            slot.erase();
-            self.causes.push_back(cause);
-        } else if is_corrupted {
-            slot.corrupt();
-        }
+        let opened = self.opening_for(service.packet.at);
+        self.causes.extend(link.send(service, opened, sent, lost));
     }
 
     /// The opening of the window for a packet that came at `arrived`, if the link has a journal.

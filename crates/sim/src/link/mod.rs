@@ -27,6 +27,7 @@ mod processing;
 mod profile;
 mod queue;
 mod ring;
+mod served;
 mod states;
 #[cfg(test)]
 mod tests;

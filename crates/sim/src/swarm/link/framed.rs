@@ -6,10 +6,9 @@ use crate::dictionary::{Cause, LinkSeries};
 use crate::link::{GrantCounts, Losses};
 use crate::packet::Packet;
 use crate::record::Sample;
-use crate::spec::{Effect, Link, Losses as Rule, Medium, MediumKind, Queue};
+use crate::spec::{Link, Losses as Rule, Medium, MediumKind, Queue};
 use bentpipe_access::{Frame, Loss, Part};
-use bentpipe_units::{Duration, Stream, Time};
-use std::collections::VecDeque;
+use bentpipe_units::{Stream, Time};
 
 /// The additional state of a link on a carrier.
 #[derive(Debug)]
@@ -22,10 +21,6 @@ pub(super) struct NaiveFramed {
     modcod: Option<u32>,
     counts: GrantCounts,
     pub(super) packets: u64,
-    /// End of the last frame, and the cause of loss if it is erased, of each packet on the way.
-    leaving: VecDeque<(Time, Option<Cause>)>,
-    /// The cause of the packet that was delivered last.
-    cause: Option<Cause>,
 }
 
 /// The packet that leaves next.
@@ -49,8 +44,6 @@ impl NaiveFramed {
             modcod: None,
             counts: GrantCounts::default(),
             packets: 0,
-            leaving: VecDeque::new(),
-            cause: None,
         })
     }
 
@@ -70,20 +63,6 @@ impl NaiveFramed {
             LinkSeries::Backlog => Sample::Value((queued + self.head.map_or(0, |head| head.rest)) as f64),
             _ => Sample::None,
         }
-    }
-
-    /// Delivers the first packet on the way.
-    pub(super) fn deliver(&mut self) {
-        self.cause = self.leaving.pop_front().and_then(|(_, cause)| cause);
-    }
-
-    pub(super) fn cause(&self) -> Cause {
-        self.cause.expect("an erased packet has a cause")
-    }
-
-    /// Whether the packet at `place` on the way has left: until then, the fate of its frames decides.
-    pub(super) fn has_left(&self, place: usize, now: Time) -> bool {
-        self.leaving.get(place).is_none_or(|(sent, _)| *sent <= now)
     }
 
     /// Takes the packet that leaves next, unless a part of it has left.
@@ -185,7 +164,7 @@ impl NaiveLink {
         head.rest -= u64::from(part.bytes);
         head.lost = head.lost.or(lost);
         framed.head = Some(head).filter(|head| head.rest > 0);
-        (head.rest == 0).then(|| self.send_framed(head, frame.ends))
+        (head.rest == 0).then(|| self.leave(head.packet, head.number, head.lost, frame.ends))
     }
 
     fn frame_fate(&mut self, frame: &Frame, number: u64) -> Option<Loss> {
@@ -196,42 +175,5 @@ impl NaiveLink {
         let above = self.signal_at(frame.ends + times::delay(&self.spec, frame.ends)) - frame.modcod.threshold_db();
         let framed = self.framed();
         (framed.draws.uniform(number) < framed.rule.probability(above)).then_some(Loss::Outage)
-    }
-
-    /// Decides the fate of a packet whose last part has left at `sent`.
-    fn send_framed(&mut self, head: Head, sent: Time) -> Time {
-        let Head { mut packet, number, lost, .. } = head;
-        let number = number.expect("it was counted");
-        let wire = self.wire_size(packet.size());
-        let has_error = self.errors.hits(sent, number, wire);
-        let (least, most, draws) = &mut self.host;
-        let processing = *least + Duration::from_ps(draws.below(number, most.saturating_sub(*least).as_ps()));
-        let arrival = sent + times::delay(&self.spec, sent) + self.jitter.at(sent) + processing;
-        let arrival = arrival.max(self.last_arrival);
-        self.last_arrival = arrival;
-        let cause = match lost {
-            Some(Loss::Down(at)) if self.outages.absent(at).is_some() => {
-                packet.cut_off();
-                None
-            }
-            Some(Loss::Down(_)) => {
-                packet.truncate();
-                None
-            }
-            Some(_) => Some(Cause::AcmOutage),
-            None if has_error && self.spec.effect == Effect::Corrupt => {
-                self.corrupted += 1;
-                packet.corrupt();
-                None
-            }
-            None => has_error.then_some(Cause::LinkLoss),
-        };
-        if cause.is_some() {
-            packet.erase();
-        }
-        self.framed().leaving.push_back((sent, cause));
-        packet.at = arrival;
-        self.on_the_way.push(packet);
-        arrival
     }
 }

@@ -1,14 +1,14 @@
 //! A link in a medium in the most obvious form: an event at the begin of each burst, which is then filled part by part.
 
-use super::times::{self, piece_at};
+use super::times::piece_at;
 use super::NaiveLink;
 use crate::dictionary::{Cause, LinkSeries};
 use crate::link::{GrantCounts, Losses};
 use crate::packet::Packet;
 use crate::record::Sample;
-use crate::spec::{Effect, Link, Losses as Rule, Medium, MediumKind, Queue};
+use crate::spec::{Link, Losses as Rule, Medium, MediumKind, Queue};
 use bentpipe_access::{Demand, Loss, Waveform, Window};
-use bentpipe_units::{Duration, Rate, Stream, Time};
+use bentpipe_units::{Rate, Stream, Time};
 use std::collections::VecDeque;
 
 /// Bytes of encapsulation, ETSI TS 103 179: whole packets, first parts, further parts; room for a request.
@@ -60,12 +60,6 @@ pub(super) struct NaiveGranted {
     pub(super) planned: (Option<Waveform>, Rate),
     pub(super) counts: GrantCounts,
     pub(super) packets: u64,
-    /// End of the last burst, and the cause of loss if it is erased, of each packet on the way.
-    leaving: VecDeque<(Time, Option<Cause>)>,
-    /// The cause of the packet that was delivered last.
-    cause: Option<Cause>,
-    /// The instant when the link went away and lost what was on it.
-    pub(super) went_away: Option<Time>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,9 +104,6 @@ impl NaiveGranted {
             planned: (None, Rate::from_bps(0)),
             counts: GrantCounts::default(),
             packets: 0,
-            leaving: VecDeque::new(),
-            cause: None,
-            went_away: None,
         })
     }
 
@@ -147,20 +138,6 @@ impl NaiveGranted {
             LinkSeries::Requested => Sample::Value(requested.as_bps() as f64),
             _ => Sample::Value(self.backlog as f64),
         }
-    }
-
-    /// Delivers the first packet on the way.
-    pub(super) fn deliver(&mut self) {
-        self.cause = self.leaving.pop_front().and_then(|(_, cause)| cause);
-    }
-
-    pub(super) fn cause(&self) -> Cause {
-        self.cause.expect("an erased packet has a cause")
-    }
-
-    /// Whether the packet at `place` on the way has left: until then, the fate of its bursts decides.
-    pub(super) fn has_left(&self, place: usize, now: Time) -> bool {
-        self.leaving.get(place).is_none_or(|(sent, _)| *sent <= now)
     }
 }
 
@@ -268,7 +245,7 @@ impl NaiveLink {
         granted.counts.carried += bytes;
         granted.counts.headers += header;
         granted.service = Some(service).filter(|service| service.rest > 0);
-        (service.rest == 0).then(|| self.send(service, burst.end))
+        (service.rest == 0).then(|| self.leave(service.packet, Some(service.number), service.lost, burst.end))
     }
 
     /// Decides the fate of a burst that gets data.
@@ -303,47 +280,6 @@ impl NaiveLink {
         Some(piece_at(signal, at).value)
     }
 
-    /// Decides the fate of a packet whose last part has left at `sent`.
-    fn send(&mut self, service: Service, sent: Time) -> Time {
-        let Service { mut packet, number, lost, .. } = service;
-        let wire = self.wire_size(packet.size());
-        let has_error = self.errors.hits(sent, number, wire);
-        let (least, most, draws) = &mut self.host;
-        let processing = *least + Duration::from_ps(draws.below(number, most.saturating_sub(*least).as_ps()));
-        let arrival = sent + times::delay(&self.spec, sent) + self.jitter.at(sent) + processing;
-        let arrival = arrival.max(self.last_arrival);
-        self.last_arrival = arrival;
-        let erased = match lost {
-            Some(Loss::Down(at)) => {
-                if self.outages.absent(at).is_some() {
-                    packet.cut_off();
-                } else {
-                    packet.truncate();
-                }
-                None
-            }
-            Some(Loss::Collision) => Some(Cause::AccessCollision),
-            Some(Loss::Outage) => Some(Cause::AcmOutage),
-            None if has_error && self.spec.effect == Effect::Corrupt => {
-                self.corrupted += 1;
-                packet.corrupt();
-                None
-            }
-            None => has_error.then_some(Cause::LinkLoss),
-        };
-        if erased.is_some() {
-            packet.erase();
-        }
-        self.granted().leaving.push_back((sent, erased));
-        packet.at = arrival;
-        // The superframe in which the link gave the rest of a packet up may begin with the absence.
-        if self.granted().went_away == Some(sent) {
-            packet.cut_off();
-        }
-        self.on_the_way.push(packet);
-        arrival
-    }
-
     /// The state of the terminal at the start of a superframe. Returns the arrival of a packet that an outage cut.
     pub(in crate::swarm) fn demand(&mut self, now: Time, losses: &mut Losses) -> (Demand, Option<Time>) {
         let is_up = self.outages.uptime(now).0 == now;
@@ -353,7 +289,7 @@ impl NaiveLink {
             self.granted().windows.clear();
             if let Some(service) = self.granted().service.take() {
                 let lost = service.lost.or(Some(Loss::Down(now)));
-                arrival = Some(self.send(Service { lost, ..service }, now));
+                arrival = Some(self.leave(service.packet, Some(service.number), lost, now));
             }
             if !self.rests(now) && self.outages.flushes(now) {
                 let mut lost = Losses::new();

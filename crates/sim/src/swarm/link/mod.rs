@@ -9,6 +9,7 @@ mod copies;
 mod errors;
 mod framed;
 mod granted;
+mod leaving;
 mod queue;
 mod rule;
 mod times;
@@ -27,6 +28,7 @@ use errors::NaiveErrors;
 use framed::NaiveFramed;
 use granted::NaiveGranted;
 pub(super) use granted::NaiveWindow;
+use leaving::Leaving;
 use queue::NaiveQueue;
 use times::{NaiveJitter, NaiveOutages};
 
@@ -49,6 +51,7 @@ pub(super) struct NaiveLink {
     /// Its part in a medium.
     granted: Option<Box<NaiveGranted>>,
     framed: Option<Box<NaiveFramed>>,
+    leaving: Leaving,
     waits: Histogram,
     offered: u64,
     carried_bytes: u64,
@@ -88,6 +91,7 @@ impl NaiveLink {
             transmissions: Vec::new(),
             granted: NaiveGranted::of(&spec, &scenario.media, seed).map(Box::new),
             framed: NaiveFramed::of(&spec, &scenario.media, seed).map(Box::new),
+            leaving: Leaving::default(),
             waits: Histogram::default(),
             offered: 0,
             carried_bytes: 0,
@@ -224,12 +228,7 @@ impl NaiveLink {
 
     pub(super) fn deliver(&mut self) -> Packet {
         let packet = self.on_the_way.remove(0);
-        if let Some(granted) = &mut self.granted {
-            granted.deliver();
-        }
-        if let Some(framed) = &mut self.framed {
-            framed.deliver();
-        }
+        self.leaving.deliver();
         self.dropped += u64::from(packet.is_truncated() || packet.is_erased());
         packet
     }
@@ -243,13 +242,12 @@ impl NaiveLink {
         left: &mut Vec<Packet>,
     ) {
         if in_flight == InFlight::Lost {
-            for (place, packet) in self.on_the_way.iter_mut().enumerate() {
-                let of_slots = self.granted.as_ref().is_none_or(|granted| granted.has_left(place, now));
-                if of_slots && self.framed.as_ref().is_none_or(|framed| framed.has_left(place, now)) {
+            let mut have_left = self.leaving.go_away(now);
+            for packet in &mut self.on_the_way {
+                if have_left.next().unwrap_or(true) {
                     packet.cut_off();
                 }
             }
-            self.granted.iter_mut().for_each(|granted| granted.went_away = Some(now));
         }
         let framed = self.framed.as_mut().filter(|_| waiting != Waiting::Kept);
         let head = framed.and_then(|framed| framed.take_head());
@@ -306,10 +304,7 @@ impl NaiveLink {
 
     /// The cause of loss of the erased packet that has just arrived.
     pub(super) fn cause_of_erasure(&self) -> Cause {
-        if let Some(framed) = &self.framed {
-            return framed.cause();
-        }
-        self.granted.as_ref().map_or(Cause::LinkLoss, |granted| granted.cause())
+        self.leaving.cause().unwrap_or(Cause::LinkLoss)
     }
 
     pub(super) fn queue_view(&self, now: Time) -> QueueView {

@@ -1,0 +1,102 @@
+//! What all links in a medium have in common: the parts that the medium serves, and the way of a packet into the ring.
+
+use super::counters::LinkCounters;
+use super::error::ErrorProcess;
+use super::outages::Outages;
+use super::processing::Processing;
+use super::profile::DelayCursor;
+use super::queue::{AnyQueue, Losses};
+use super::ring::Ring;
+use super::wire::Wire;
+use crate::dictionary::Cause;
+use crate::packet::Packet;
+use crate::record::Histogram;
+use bentpipe_access::Loss;
+use bentpipe_units::Time;
+
+/// The parts of a link that its medium serves.
+#[derive(Debug)]
+pub(super) struct ServedParts<'a> {
+    pub(super) queue: &'a mut AnyQueue,
+    pub(super) ring: &'a mut Ring,
+    pub(super) error: &'a mut ErrorProcess,
+    pub(super) errors_erase: bool,
+    pub(super) outages: Option<&'a mut Outages>,
+    pub(super) delay: &'a mut DelayCursor,
+    pub(super) processing: Option<&'a mut Processing>,
+    pub(super) wire: &'a mut Wire,
+    pub(super) free_at: &'a mut Time,
+    pub(super) last_arrival: &'a mut Time,
+    pub(super) counters: &'a mut LinkCounters,
+    pub(super) waits: &'a mut Histogram,
+}
+
+impl ServedParts<'_> {
+    /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
+    pub(super) fn closed(&mut self, now: Time) -> Option<Cause> {
+        self.outages.as_mut()?.closed(now)
+    }
+
+    pub(super) fn lose(&mut self, now: Time, mut packet: Packet, cause: Cause, losses: &mut Losses) {
+        self.counters.dropped += 1;
+        packet.at = now;
+        losses.push((packet, cause));
+    }
+
+    /// Counts the losses of the queue at this instant.
+    pub(super) fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
+        self.counters.dropped += lost.len() as u64;
+        lost.iter_mut().for_each(|(packet, _)| packet.at = at);
+    }
+
+    /// Decides the fate of a packet, and puts it into the ring. At `sent`, its last part has left, or the link went down;
+    /// `opened` is for the journal. Returns the cause of loss of a packet that is erased.
+    pub(super) fn send(&mut self, service: InService, opened: Time, sent: Time, lost: Option<Loss>) -> Option<Cause> {
+        let InService { packet, start, index } = service;
+        let wire = self.wire.size(packet.size());
+        let has_error = self.error.has_error(sent, index, wire);
+        let processing = self.processing.as_mut().map(|processing| processing.draw(index));
+        let arrival = sent + self.delay.at(sent) + self.delay.jitter_at(sent) + processing.unwrap_or_default();
+        let arrival = arrival.max(*self.last_arrival);
+        *self.last_arrival = arrival;
+        self.wire.note(packet, [opened, start, start, sent, arrival]);
+        let slot = self.ring.push(&packet);
+        slot.at = arrival;
+        slot.next += 1;
+        // As on other links, also if the link goes away before the packet arrives.
+        let is_corrupted = lost.is_none() && has_error && !self.errors_erase;
+        self.counters.corrupted += u64::from(is_corrupted);
+        let is_cut = |outages: &Outages| {
+            matches!(lost, Some(Loss::Down(at)) if outages.is_away(at)) || outages.cuts(sent, arrival)
+        };
+        let cause = match lost {
+            _ if self.outages.as_deref().is_some_and(is_cut) => {
+                slot.cut_off();
+                return None;
+            }
+            Some(Loss::Down(_)) => {
+                slot.truncate();
+                return None;
+            }
+            Some(Loss::Collision) => Some(Cause::AccessCollision),
+            Some(Loss::Outage) => Some(Cause::AcmOutage),
+            None => (has_error && self.errors_erase).then_some(Cause::LinkLoss),
+        };
+        if cause.is_some() {
+            slot.erase();
+        } else if is_corrupted {
+            slot.corrupt();
+        }
+        cause
+    }
+}
+
+/// A packet in service.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InService {
+    pub(super) packet: Packet,
+    /// Its departure from the queue: the begin of its first burst or frame.
+    pub(super) start: Time,
+    /// Its number among the packets of the link.
+    pub(super) index: u64,
+}
