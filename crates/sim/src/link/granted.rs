@@ -42,6 +42,8 @@ pub(super) struct Granted {
     openings: Option<Vec<(Time, Time)>>,
     /// Causes of loss of the erased packets in the ring, in order.
     causes: VecDeque<Cause>,
+    /// Begin of the burst with the last part of the last corrupted packet.
+    corrupted_at: Time,
 }
 
 /// The fate of bursts.
@@ -58,6 +60,8 @@ struct BurstChannel {
     busy_ps: u64,
     /// Begin and end of the bursts with data in this superframe.
     bursts: Vec<(Time, Time)>,
+    /// Begin of the last burst with data.
+    last: Time,
 }
 
 impl Granted {
@@ -77,6 +81,7 @@ impl Granted {
             count: 0,
             busy_ps: 0,
             bursts: Vec::new(),
+            last: Time::ZERO,
         };
         Self {
             packer: Packer::default(),
@@ -91,6 +96,7 @@ impl Granted {
             waiting: Vec::new(),
             openings: is_traced.then(Vec::new),
             causes: VecDeque::new(),
+            corrupted_at: Time::ZERO,
         }
     }
 
@@ -204,7 +210,11 @@ impl Granted {
     fn send(&mut self, link: &mut ServedParts<'_>, service: InService, sent: Time, lost: Option<Loss>) {
         self.held = None;
         let opened = self.opening_for(service.packet.at);
+        let before = link.counters.corrupted;
         self.causes.extend(link.send(service, opened, sent, lost));
+        if link.counters.corrupted > before {
+            self.corrupted_at = self.channel.last;
+        }
     }
 
     /// The opening of the window for a packet that came at `arrived`, if the link has a journal.
@@ -274,6 +284,11 @@ impl Granted {
         self.channel.busy_ps - self.channel.bursts.iter().map(after).sum::<u64>()
     }
 
+    /// Corrupted packets in the count whose last part is in a burst that begins after `now`.
+    pub(super) fn corrupted_after(&self, now: Time) -> u64 {
+        u64::from(self.corrupted_at > now)
+    }
+
     /// Takes the cause of loss of the first erased packet in the ring.
     pub(super) fn take_cause(&mut self) -> Cause {
         self.causes.pop_front().unwrap_or(Cause::LinkLoss)
@@ -325,6 +340,7 @@ impl BurstChannel {
         // Random bursts of a block overlap.
         let busy_from = self.bursts.last().map_or(begin, |last| last.1.clamp(begin, end));
         self.bursts.push((busy_from, end));
+        self.last = begin;
         self.busy_ps += (end - busy_from).as_ps();
         let index = self.count;
         self.count += 1;

@@ -37,7 +37,7 @@ impl LazyLink {
             carried_packets: counters.carried,
             carried_bytes: counters.carried_bytes,
             resent_packets,
-            corrupted_packets: counters.corrupted,
+            corrupted_packets: counters.corrupted - self.granted().map_or(0, |granted| granted.corrupted_after(at)),
             dropped_packets: counters.dropped,
             marked_packets: self.queue.marked(),
             queue_mean_s: self.waits.mean_s(),
