@@ -1,4 +1,4 @@
-//! What all links in a medium have in common: the parts that the medium serves, and the way of a packet into the ring.
+//! Links in a medium: the parts that the medium serves, and the way of a packet into the ring.
 
 use super::counters::LinkCounters;
 use super::error::ErrorProcess;

@@ -8,7 +8,7 @@ use bentpipe_access::Loss;
 use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What a link in a medium remembers of the packets on the way.
+/// Fates of the packets on the way, of a link in a medium.
 #[derive(Debug, Default)]
 pub(super) struct Leaving {
     /// End of the last burst or frame, and the cause of loss if it is erased, of each packet.
