@@ -60,6 +60,29 @@ fn conserved(media: &Table) -> [f64; 2] {
     [of("granted_bytes") as f64, of("carried_bytes") as f64]
 }
 
+/// A damaged datagram counts when the burst with its last part begins, also if the run ends inside its window.
+#[test]
+fn a_damaged_datagram_counts_with_its_last_burst() {
+    let text = geo("{ constant = '512 kbit/s' }", "{ kind = 'probe', size = '472 B', times = ['0 s'] }");
+    let errors: Sets<'_> = &[("link.user.reverse.error", "{ kind = 'arrivals', list = [0] }")];
+    let counts = (0..70).map(|step| {
+        let end_ns = (T * 1e9 + f64::from(step) * BURST * 1e8).round();
+        let duration = format!("'{end_ns} ns'");
+        let links = run(&text, &[errors, &[("duration", &duration)]].concat()).links;
+        let reverse = links.text("link").iter().position(|name| name.ends_with("reverse")).unwrap();
+        let of = |name: &str| links.whole(name)[reverse];
+        let busy_s = links.real("utilisation")[reverse] * end_ns / 1e9;
+        (of("carried_packets"), of("corrupted_packets"), busy_s)
+    });
+    let sent: Vec<_> = counts.filter(|(carried, ..)| *carried == 1).collect();
+    assert!(
+        sent.iter().any(|(_, corrupted, _)| *corrupted == 0) && sent.iter().any(|(_, corrupted, _)| *corrupted == 1)
+    );
+    for (_, corrupted, busy_s) in sent {
+        assert_eq!(corrupted == 1, busy_s > 3.95 * BURST, "five bursts: {busy_s}");
+    }
+}
+
 #[test]
 fn datagrams_below_the_constant_rate_wait_for_a_superframe_at_most() {
     let cbr = "{ kind = 'cbr', rate = '400 kbit/s', size = '472 B' }";
