@@ -35,6 +35,21 @@ def waits() -> str:
     return "\n".join(lines)
 
 
+def readings() -> str:
+    """Waits in the model of one terminal, with two readings of the rules, beside both simulations."""
+    lines = ["| access | simulator | model | model, other readings | separate simulation |", "|---" * 5 + "|"]
+    measured = kept.load("access")["waits"]
+    for name, row in kept.load("terminal").items():
+        found = {key: of[0] for key, of in measured[name].items()}
+        lines.append(f"| {name} | {' | '.join(map(four, [found, *row.values()]))} | {SEPARATE[name]} |")
+    return "\n".join(lines)
+
+
+def four(of: dict[str, float]) -> str:
+    """Waits in seconds and the empty share, with the digits of the separate simulation."""
+    return " / ".join(f"{of[key]:.2f}" for key in ("first_s", "mean_s", "p95_s", "empty"))
+
+
 def requests() -> str:
     """Requests of 400 terminals."""
     lines = ["| requests by | load | lost | mean | 95 % | separate simulation |", "|---|---|---|---|---|---|"]
@@ -75,6 +90,11 @@ def digits(value: Any, unit: str) -> str:
 def pages() -> dict[str, str]:
     """The page with its tables, by path below `docs`."""
     page = PAGE.read_text(encoding="utf-8")
-    for name, made in (("waits", waits()), ("requests", requests()), ("transfers", transfers())):
+    for name, made in (
+        ("waits", waits()),
+        ("readings", readings()),
+        ("requests", requests()),
+        ("transfers", transfers()),
+    ):
         page = put(page, name, made)
     return {"concepts/shared-access.md": page}
