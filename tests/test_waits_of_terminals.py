@@ -2,7 +2,7 @@
 
 import pytest
 
-from validation import access, terminal
+from validation import access, kept, terminal
 from validation.terminal import READINGS, WAITS
 
 ROW = "rate 1 Mbit/s, random requests"
@@ -24,3 +24,21 @@ def test_a_whole_first_superframe_of_a_new_rate_leaves_more_of_it_empty() -> Non
     assert others["empty"] == pytest.approx(0.04, abs=0.005)
     assert others["empty"] > bentpipes["empty"] + 0.008
     assert others["mean_s"] == pytest.approx(bentpipes["mean_s"], abs=0.005)
+
+
+def test_transfers_have_the_orders_of_publications_that_the_page_states() -> None:
+    transfers = kept.load("access")["transfers"]
+
+    def is_faster(key: str, control: str, way: str, other: str) -> bool:
+        """Whether the intervals are apart."""
+        return bool(transfers[f"{control}: {way}"][key][2] < transfers[f"{control}: {other}"][key][1])
+
+    asking, rest = "volume, free to those that ask", "rate up to 1 Mbit/s, free to all"
+    # IEEE GLOBECOM 2001, 966262.
+    assert is_faster("download of 10 MB", "cubic", asking, rest)
+    assert is_faster("download of 10 MB", "bbr1", rest, asking)
+    for control in access.CONTROLS:
+        for key in ("upload of 500 kB", "page"):
+            assert is_faster(key, control, rest, asking)
+        # M. Luglio et al. 2009.
+        assert is_faster("upload of 500 kB", control, "volume, free to all", "volume")

@@ -43,7 +43,7 @@ pub(crate) struct Life {
     pub(crate) role: Role,
     /// SYNs or SYN-ACKs that got no answer.
     pub(crate) syn_retransmits: u32,
-    /// Timestamp of the first of them that was sent again.
+    /// Timestamp of the first retransmission among them.
     pub(crate) syn_resent: Option<u32>,
     pub(crate) fast_open: Box<FastOpenState>,
     /// T/TCP: the connection counts.

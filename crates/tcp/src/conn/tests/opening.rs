@@ -130,8 +130,8 @@ fn ten_segments(config: &Config, round_trip: Duration, fate: impl Fn(u64) -> Fat
     (pair.now.saturating_since(Time::ZERO), counts)
 }
 
-/// A SYN or SYN-ACK whose answer takes more than the first timeout of 1 s is sent again. The echoed timestamp shows that
-/// it was not lost, and the reply takes one round trip.
+/// A SYN or SYN-ACK is retransmitted if its answer takes more than the first timeout of 1 s. The echoed timestamp shows
+/// that it was late, and the reply takes one round trip.
 #[test]
 fn rfc3522_a_late_handshake_keeps_the_initial_window() {
     let wait = Duration::from_millis(600);
