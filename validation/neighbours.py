@@ -3,7 +3,7 @@
     python -m validation.neighbours          # some minutes on two cores
     python -m tools.docs neighbours          # after that: the tables of the guide "Find why pages are slow"
 
-Three questions: what the backup takes from the others, who pays for the shower, and when ACKs arrive. The costs are
+Three parts: capacity that the backup takes from the others, costs of the shower, and bunches of ACKs. The costs are
 differences of runs with the same seed. The numbers go into `validation/data/neighbours.json`.
 """
 

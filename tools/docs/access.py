@@ -100,8 +100,8 @@ def orders() -> str:
         (
             "IEEE GLOBECOM 2001, 966262",
             "free capacity also for terminals with a rate slows TCP, compared with free capacity for those that ask",
-            f"same for downloads with `cubic` ({downloads[0]}), reversed with `bbr1` ({downloads[1]}), for uploads "
-            f"({upload}) and pages",
+            f"same for downloads with `cubic` ({downloads[0]}), reversed with `bbr1` ({downloads[1]}) and for pages. "
+            f"Uploads with `cubic` show no difference ({upload})",
         ),
         (
             "M. Luglio et al. 2009",
