@@ -28,6 +28,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 MAKERS = (
     "access",
     "agreement",
+    "browser",
     "elements",
     "emulation",
     "functions",
@@ -36,6 +37,7 @@ MAKERS = (
     "linux",
     "messages",
     "mitigations",
+    "neighbours",
     "notices",
     "ns2_more",
     "papers",

@@ -57,7 +57,7 @@ impl Life {
             Reset::Listen => {
                 tcb.stop_timers();
                 tcb.wire.pending.syn = false;
-                self.syn_retransmits = 0;
+                (self.syn_retransmits, self.syn_resent) = (0, None);
                 tcb.sender.restart(&tcb.cx.config);
                 self.state = State::Listen;
             }

@@ -43,6 +43,8 @@ pub(crate) struct Life {
     pub(crate) role: Role,
     /// SYNs or SYN-ACKs that got no answer.
     pub(crate) syn_retransmits: u32,
+    /// Timestamp of the first retransmission among them.
+    pub(crate) syn_resent: Option<u32>,
     pub(crate) fast_open: Box<FastOpenState>,
     /// T/TCP: the connection counts.
     pub(crate) counts: Option<Box<Counts>>,
@@ -60,6 +62,7 @@ impl Life {
             state: State::Closed,
             role,
             syn_retransmits: 0,
+            syn_resent: None,
             fast_open: Box::new(FastOpenState::new(config.fast_open)),
             counts: config.transactions.map(|transactions| Box::new(Counts::new(transactions.is_known))),
             learnt: None,

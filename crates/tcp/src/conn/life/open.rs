@@ -3,13 +3,15 @@
 use super::state::Handshake;
 use super::{ecn_setup, settle, Life, Role, State, SYN_RETRANSMITS_MAX};
 use crate::cc::CongestionControl;
-use crate::config::{EcnFeedback, GiveUp, Recovery, SnackForm};
+use crate::config::{EcnFeedback, GiveUp, Recovery, SnackForm, SpuriousDetection};
+use crate::conn::clock;
+use crate::conn::context::Context;
 use crate::conn::receiver::{EcnReceiver, Patience, SnackReports};
 use crate::conn::sender::{EcnSender, Sending, SeqRange};
 use crate::conn::tcb::Tcb;
 use crate::conn::timers::Timer;
 use crate::conn::Event;
-use crate::segment::{Flags, Options, Segment};
+use crate::segment::{Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
 impl Life {
@@ -27,7 +29,7 @@ impl Life {
             // As large as the peer's buffer, which is configured alike.
             let shift = tcb.cx.agreed.rcv_shift;
             tcb.sender.space.rwnd = u64::from(tcb.receiver.window(shift)) << shift;
-            self.establish(now, u64::MAX, tcb);
+            self.establish(now, u64::MAX, None, tcb);
         } else if self.role == Role::Active {
             self.state = State::SynSent;
             tcb.wire.pending.syn = true;
@@ -71,7 +73,7 @@ impl Life {
                 sender.rtt.on_handshake(now);
                 let window = u64::from(segment.window) << cx.agreed.snd_shift;
                 let syn_window = std::mem::replace(&mut sender.space.rwnd, window);
-                self.establish(now, syn_window, tcb);
+                self.establish(now, syn_window, segment.timestamps, tcb);
                 self.take_queued_data(now, tcb);
                 if !segment.flags.has(Flags::SYN) {
                     return Some(*segment);
@@ -123,6 +125,9 @@ impl Life {
         // Offered by the opener, confirmed by the other end.
         let wants_timestamps = cx.config.timestamps && (self.role == Role::Active || cx.agreed.timestamps);
         let timestamps = wants_timestamps.then(|| wire.timestamps(now));
+        if self.syn_retransmits > 0 {
+            self.syn_resent = self.syn_resent.or(timestamps.map(|timestamps| timestamps.value));
+        }
         let mut syn = Segment { window, options: Options::Syn(options), timestamps, ..bare };
         let space = &sender.space;
         if self.state == State::SynReceived {
@@ -219,7 +224,7 @@ impl Life {
         }
         self.learn_syn(segment, tcb);
         tcb.sender.rtt.on_handshake(now);
-        self.establish(now, tcb.sender.space.rwnd, tcb);
+        self.establish(now, tcb.sender.space.rwnd, segment.timestamps, tcb);
         tcb.receiver.ack_soon();
         let sent = self.fast_open.sent;
         if tcb.cx.agreed.counts && acked < sent && self.syn_retransmits == 0 {
@@ -279,15 +284,29 @@ impl Life {
         }
     }
 
-    /// `syn_window`: the window of the peer's SYN, which is not scaled; no initial window is larger.
-    fn establish(&mut self, now: Time, syn_window: u64, tcb: &mut Tcb) {
+    /// `syn_window`: the window of the peer's SYN, which is not scaled; no initial window is larger. `stamps`: the
+    /// timestamps of the segment that completes the handshake.
+    fn establish(&mut self, now: Time, syn_window: u64, stamps: Option<Timestamps>, tcb: &mut Tcb) {
         self.state = State::Established;
         tcb.cx.timers.stop(Timer::Retransmit);
         tcb.sender.space.rwnd_largest = tcb.sender.space.rwnd;
         self.begin_sending(now, tcb);
-        tcb.sender.on_established(now, syn_window, self.syn_retransmits > 0, &mut tcb.cx);
+        let late = stamps.filter(|stamps| self.was_late(*stamps, &tcb.cx));
+        if let Some(stamps) = late {
+            tcb.cx.counters.undos += 1;
+            tcb.sender.rtt.on_sample(clock::instant_of(now, stamps.echo), now);
+        }
+        let was_lost = self.syn_retransmits > 0 && late.is_none();
+        tcb.sender.on_established(now, syn_window, was_lost, &mut tcb.cx);
         tcb.cx.report(Event::Established);
         self.on_heard(now, tcb);
+    }
+
+    /// Whether the SYN or SYN-ACK was late instead of lost: the peer echoes an earlier timestamp than that of the
+    /// retransmission (RFC 3522 §3.2).
+    fn was_late(&self, stamps: Timestamps, cx: &Context) -> bool {
+        let detects = cx.agreed.timestamps && cx.config.spurious_detection.uses(SpuriousDetection::Eifel);
+        detects && self.syn_resent.is_some_and(|resent| (stamps.echo.wrapping_sub(resent) as i32) < 0)
     }
 
     /// The window with which data transfer begins.

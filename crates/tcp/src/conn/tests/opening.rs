@@ -112,6 +112,48 @@ fn rfc7413_4_1_3_1_lost_syns_are_remembered() {
     assert_eq!((a.acked_bytes(), a.counters().sent_bytes), (500, 500), "not sent twice");
 }
 
+/// The time of a request of 500 B and a reply of ten segments, the initial window, and timeouts and undos of both ends.
+fn ten_segments(config: &Config, round_trip: Duration, fate: impl Fn(u64) -> Fate) -> (Duration, [(u64, u64); 2]) {
+    let reply = 10 * u64::from(config.smss);
+    let mut a = Connection::new(config.clone(), Role::Active, Seq::new(1000));
+    let b = Connection::new(config.clone(), Role::Passive, Seq::new(9));
+    a.offer(500);
+    let (mut pair, mut is_answered) = (Pair::open(a, b, round_trip / 2), false);
+    while pair.a.counters().delivered_bytes < reply {
+        if pair.b.counters().delivered_bytes >= 500 && !std::mem::replace(&mut is_answered, true) {
+            pair.b.offer(reply);
+        }
+        pair.transmit(&fate);
+        assert!(pair.step() && pair.now < Time::ZERO + Duration::from_secs(60), "stuck");
+    }
+    let counts = [pair.a, pair.b].map(|end| (end.counters().timeouts, end.counters().undos));
+    (pair.now.saturating_since(Time::ZERO), counts)
+}
+
+/// A SYN or SYN-ACK is retransmitted if its answer takes more than the first timeout of 1 s. The echoed timestamp shows
+/// that it was late, and the reply takes one round trip.
+#[test]
+fn rfc3522_a_late_handshake_keeps_the_initial_window() {
+    let wait = Duration::from_millis(600);
+    // The client sends the SYN, and its request as the third packet, which waits for capacity.
+    let waits = |k| if k == 2 { Fate::Delay(600) } else { Fate::Deliver };
+    let eifel = Config { timestamps: true, spurious_detection: SpuriousDetection::Eifel, ..Config::default() };
+    assert_eq!(ten_segments(&eifel, R, waits), (R * 2 + wait, [(0, 0), (1, 1)]));
+    let long = Duration::from_millis(1200);
+    assert_eq!(ten_segments(&eifel, long, |_| Fate::Deliver), (long * 2, [(1, 1), (0, 0)]));
+    // RFC 5681 §3.1: one segment after a loss. Without the timestamps, a late one counts as lost.
+    let off = Config { spurious_detection: SpuriousDetection::Off, ..eifel.clone() };
+    for config in [off, Config { timestamps: false, ..eifel.clone() }] {
+        let (at, ends) = ten_segments(&config, R, waits);
+        assert!(at >= R * 4 + wait, "{at:?}");
+        assert_eq!(ends, [(0, 0), (1, 0)]);
+    }
+    // The SYN-ACK is lost, and the repeated SYN. The first SYN was not.
+    let (at, ends) = ten_segments(&eifel, R, |k| if k == 1 || k == 2 { Fate::Drop } else { Fate::Deliver });
+    assert!(at >= Duration::from_secs(1) + R * 4, "{at:?}");
+    assert_eq!(ends, [(1, 1), (1, 0)]);
+}
+
 fn transactions(is_known: bool) -> Config {
     Config { transactions: Some(Transactions { is_known }), ..Config::default() }
 }
