@@ -24,6 +24,8 @@ pub struct Medium {
     pub there: Duration,
     /// Longest propagation from the controller to a terminal in the run.
     pub back: Duration,
+    /// Longest propagation from the end of a link to the controller and back to this end in the run.
+    pub beyond: Duration,
 }
 
 /// The part of a link in its medium.
@@ -196,6 +198,15 @@ impl MediumKind {
             Self::MfTdma(keys) => Some(&keys.controller),
             Self::LeoCell(keys) => Some(&keys.controller),
             Self::Tdm(_) => None,
+        }
+    }
+
+    /// Returns the symbol rate of a carrier. A cell has none.
+    pub(crate) fn symbol_rate(&self) -> Option<Baud> {
+        match self {
+            Self::MfTdma(keys) => Some(keys.symbol_rate),
+            Self::Tdm(keys) => Some(keys.symbol_rate),
+            Self::LeoCell(_) => None,
         }
     }
 

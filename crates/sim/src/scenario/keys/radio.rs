@@ -36,7 +36,7 @@ settings! {
 
 settings! {
     /// Transmitter, receiver and modem of a radio link. The link's rate must be constant. With `dvb-s2`, the symbol
-    /// rate replaces it.
+    /// rate replaces it. In a medium, the radio provides `es_n0`, and the medium has rate and modem.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Radio {
         /// Carrier frequency in GHz.
@@ -61,8 +61,9 @@ settings! {
         c_over_i: Option<Level>;
         /// Diameter of the ground antenna in m, which averages scintillation. Its efficiency is 0.5.
         antenna_m: f64 = 0.6, [0.0, 100.0];
-        /// Modem: modulation and code.
-        modem: Modem;
+        /// Modem: modulation and code. Required, except in a medium and on a link that only contributes its noise
+        /// (`payload = "transparent"`).
+        modem: Option<Modem>;
     }
 }
 

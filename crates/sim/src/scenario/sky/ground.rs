@@ -8,7 +8,7 @@ use bentpipe_orbit::sky::earth::Geodetic;
 use bentpipe_orbit::sky::places::{cities, city, Place, Site, Track, WayPoint};
 use bentpipe_orbit::sky::SkyError;
 use bentpipe_units::Time;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Places, and the flows between them.
 #[derive(Default)]
@@ -187,6 +187,11 @@ fn site(position: &Position) -> Result<Site, SkyError> {
         return Err(SkyError { at: "position".into(), what });
     };
     Ok(Site::Fixed(Geodetic::new(latitude, longitude, position.height_km)?))
+}
+
+/// Returns the ends of the links of the file.
+pub(super) fn ends(tree: &Tree) -> BTreeSet<String> {
+    neighbours(tree).into_keys().collect()
 }
 
 fn neighbours(tree: &Tree) -> Neighbours {
