@@ -51,7 +51,8 @@ settings! {
         medium: Option<String> = None;
         /// Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
         access: Option<TerminalAccess> = None;
-        /// Energy per symbol over noise density on a link in a medium of kind `mf-tdma`.
+        /// Energy per symbol over noise density on a link in a medium of kind `mf-tdma` or `tdm`. A radio of `[sky]`
+        /// provides it.
         es_n0: Option<Signal> = None;
         /// Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
         jitter: Option<Jitters> = None;

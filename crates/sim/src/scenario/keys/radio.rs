@@ -1,5 +1,6 @@
 //! Radio links and the air on their path.
 
+use super::way::WayPoint;
 use crate::spec::{Acm, Losses, Modcod};
 use bentpipe_units::settings::{Angle, Baud, Level};
 use bentpipe_units::{either, kinds, settings, words, Duration};
@@ -168,6 +169,17 @@ kinds! {
         "series" => Series {
             /// Percentage of the year in which it rains.
             rainy_percent: f64 = 5.0, [0.01, 99.0], "reading: P.837 has it by place";
+        };
+        /// Rain cell that passes over places. Its rain rate falls exponentially with the distance from the centre
+        /// (EXCELL, Capsoni et al. 1987), and becomes attenuation like that of a rain gauge.
+        "cell" => Cell {
+            /// Rain rate at the centre in mm/h.
+            rate_mm_h: f64, [0.0, 500.0];
+            /// Distance from the centre in km at which the rain rate has fallen to 1/e.
+            radius_km: f64, [0.1, 1000.0];
+            /// Way of the centre: points with their times. It moves along great circles at constant speed and waits at
+            /// both ends.
+            way: Vec<WayPoint>, [1];
         };
         /// Measured rain from files.
         "file" => Files {

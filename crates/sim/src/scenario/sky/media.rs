@@ -1,6 +1,5 @@
 //! Media of the links between places and satellites: checks their keys, and writes one medium for each satellite.
 
-use super::drawn::{made, Drawn};
 use super::say;
 use super::several::Constellation;
 use crate::scenario::files::Files;
@@ -9,8 +8,8 @@ use crate::scenario::report::{path, Findings, Report};
 use crate::scenario::tree::{Place, Tree, Value};
 use crate::scenario::{check, inherit, media, schema};
 use crate::spec::{MediumKind, Signal};
+use bentpipe_orbit::sky::scene::Sky;
 use bentpipe_units::settings::{Level, Typed};
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Satellite of a medium, in its key `controller`.
@@ -22,6 +21,8 @@ const ANY_SIGNAL: f64 = 90.0;
 #[derive(Default)]
 pub(super) struct Media {
     ways: BTreeMap<&'static str, UserMedium>,
+    /// Whether the sky has a single satellite. Its media keep their names.
+    is_single: bool,
 }
 
 /// Medium of one direction.
@@ -34,7 +35,7 @@ struct UserMedium {
 impl Media {
     /// Reads the media of `[sky.user]`. Returns `None` if they or the keys beside them are invalid.
     pub(super) fn read(
-        of: &Constellation,
+        (of, sky): (&Constellation, &Sky),
         nodes: &BTreeSet<String>,
         tree: &Tree,
         files: &dyn Files,
@@ -43,7 +44,8 @@ impl Media {
         let (keys, raw) = (&of.keys, &of.raw);
         let before = findings.found.len();
         refuse_elsewhere(raw, findings);
-        let mut read = Self::default();
+        let is_single = of.name.is_empty() && sky.satellites() == 1;
+        let mut read = Self { is_single, ..Self::default() };
         let Some(mut whole) = whole(raw, tree).filter(|_| findings.found.len() == before) else {
             return (findings.found.len() == before).then_some(read);
         };
@@ -103,17 +105,18 @@ impl Media {
     }
 
     /// Puts a link between a place and a satellite into the media of the satellite.
-    pub(super) fn enter(&self, drawn: &Drawn<'_>, satellite: &str, link: &mut Tree) {
+    pub(super) fn enter(&self, satellite: &str, link: &mut Tree) {
         let Some(table) = link.table_mut() else { return };
         for (side, way) in &self.ways {
             if let Some(own) = table.entry((*side).into()).or_insert_with(Tree::empty).table_mut() {
-                own.insert("medium".into(), made(&json!(drawn.medium_name(&way.name, satellite))));
+                let name = Value::Text(self.name(&way.name, satellite));
+                own.insert("medium".into(), Tree::new(name, Place::Default(Some("sky".into()))));
             }
         }
     }
 
     /// Writes the media of these satellites in place of those of the file.
-    pub(super) fn write(&self, drawn: &Drawn<'_>, satellites: &BTreeSet<&str>, tree: &mut Tree) {
+    pub(super) fn write(&self, satellites: &BTreeSet<&str>, tree: &mut Tree) {
         let media = tree.table_mut().and_then(|table| table.get_mut("medium")).and_then(Tree::table_mut);
         let Some(media) = media else { return };
         for way in self.ways.values() {
@@ -129,21 +132,17 @@ impl Media {
             };
             replace("controller", &|node| if node == SATELLITE { satellite } else { node }.to_owned());
             let is_own = |name: &str| self.ways.values().any(|way| way.name == name);
-            replace("plan_over", &|name| match is_own(name) {
-                true => drawn.medium_name(name, satellite),
-                false => name.to_owned(),
-            });
-            media.entry(drawn.medium_name(&way.name, satellite)).or_insert(written);
+            replace("plan_over", &|name| if is_own(name) { self.name(name, satellite) } else { name.to_owned() });
+            media.entry(self.name(&way.name, satellite)).or_insert(written);
         }
     }
-}
 
-impl Drawn<'_> {
-    /// Returns the name of the medium of a satellite. The medium of a single satellite keeps its name.
-    fn medium_name(&self, name: &str, satellite: &str) -> String {
-        match self.constellation.is_empty() && self.sky.satellites() == 1 {
-            true => name.to_owned(),
-            false => format!("{name} {satellite}"),
+    /// Returns the name of the medium of a satellite.
+    fn name(&self, name: &str, satellite: &str) -> String {
+        if self.is_single {
+            name.to_owned()
+        } else {
+            format!("{name} {satellite}")
         }
     }
 }

@@ -208,10 +208,10 @@ fn made(
     if !selections_have_places(keys, raw, &ground, findings) || !disjoint_suits(keys, raw, &ground, &sky, findings) {
         return None;
     }
-    let gauges = gauge::read(keys, raw, &ground, files, findings)?;
+    let gauges = gauge::read((keys, duration), raw, &ground, files, findings)?;
     let mut nodes = ground::ends(tree);
     nodes.extend(names::names_of(&of.name, keys, &sky));
-    let media = media::Media::read(of, &nodes, tree, files, findings)?;
+    let media = media::Media::read((of, &sky), &nodes, tree, files, findings)?;
     let paths = paths(of, &ground, &sky, duration, go_on, findings)?;
     Some(((ground, sky), (gauges, media), paths))
 }

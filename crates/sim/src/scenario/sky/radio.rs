@@ -233,7 +233,7 @@ impl Weather {
         let beside_rain = match keys.rain {
             Rain::Off => None,
             Rain::Exceeded { percent } => Some(edition.beside_rain(percent)),
-            Rain::Series { .. } | Rain::Files { .. } => Some(edition.beside_rain(0.0)),
+            Rain::Series { .. } | Rain::Cell { .. } | Rain::Files { .. } => Some(edition.beside_rain(0.0)),
         };
         let clear = Conditions::default();
         let conditions = Conditions {
