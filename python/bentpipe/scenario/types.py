@@ -4116,7 +4116,7 @@ _RadioRequired = TypedDict("_RadioRequired", {"frequency_ghz": float, "eirp_dbw"
 
 
 class Radio(_RadioRequired, total=False):
-    """Transmitter, receiver and modem of a radio link. The link's rate must be constant. With `dvb-s2`, the symbol rate replaces it. In a medium, the radio provides `es_n0`, and the medium has rate and modem.
+    """Transmitter, receiver and modem of a radio link. The link's rate must be constant. With `dvb-s2`, the symbol rate replaces it. In a medium, the radio provides only `es_n0`.
 
     frequency_ghz :
         Carrier frequency in GHz.
@@ -4146,7 +4146,7 @@ class Radio(_RadioRequired, total=False):
         Diameter of the ground antenna in m, which averages scintillation. Its efficiency is 0.5. Default: 0.6.
 
     modem :
-        Modem: modulation and code. Required, except in a medium and on a link that only contributes its noise (`payload = "transparent"`).
+        Modem: modulation and code. Required, except in a medium and on a link that contributes only its noise.
     """
 
     noise_k: float
@@ -4241,13 +4241,13 @@ class Direction(TypedDict, total=False):
         Medium that the link shares with others. It replaces `rate`.
 
     access :
-        Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
+        Capacity of the link in its medium. In a `leo-cell`: only `weight`.
 
     es_n0 :
-        Energy per symbol over noise density on a link in a medium of kind `mf-tdma` or `tdm`. A radio of `[sky]` provides it.
+        Energy per symbol over noise density in a medium of kind `mf-tdma` or `tdm`.
 
     jitter :
-        Variable delays in addition to the propagation delay, one or several, which add up.
+        Variable delays besides the propagation delay, one or several, which add up.
 
     queue :
         Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet.
@@ -4300,13 +4300,13 @@ class Hop(TypedDict, total=False):
         Medium that the link shares with others. It replaces `rate`.
 
     access :
-        Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
+        Capacity of the link in its medium. In a `leo-cell`: only `weight`.
 
     es_n0 :
-        Energy per symbol over noise density on a link in a medium of kind `mf-tdma` or `tdm`. A radio of `[sky]` provides it.
+        Energy per symbol over noise density in a medium of kind `mf-tdma` or `tdm`.
 
     jitter :
-        Variable delays in addition to the propagation delay, one or several, which add up.
+        Variable delays besides the propagation delay, one or several, which add up.
 
     queue :
         Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet.
@@ -4508,16 +4508,16 @@ class WayPoint(_WayPointRequired, total=False):
 
 
 class RainCell(TypedDict):
-    """Rain cell that passes over places. Its rain rate falls exponentially with the distance from the centre (EXCELL, Capsoni et al. 1987), and becomes attenuation like that of a rain gauge.
+    """Rain cell that passes over places. Its rain rate falls exponentially with the distance from the centre (EXCELL, Capsoni et al. 1987).
 
     rate_mm_h :
         Rain rate at the centre in mm/h.
 
     radius_km :
-        Distance from the centre in km at which the rain rate has fallen to 1/e.
+        Distance in km at which the rain rate has fallen to 1/e.
 
     way :
-        Way of the centre: points with their times. It moves along great circles at constant speed and waits at both ends.
+        Way of the centre, like that of a moving place.
     """
 
     kind: Literal["cell"]
@@ -4738,7 +4738,7 @@ class Sky(_SkyRequired, total=False):
         Places besides the known cities (`bentpipe list places`), by name.
 
     user :
-        Links between places and satellites. The forward direction is up. Default rates: 20 Mbit/s up, 100 Mbit/s down. In a medium, each of several satellites has its own copy of the medium.
+        Links between places and satellites. The forward direction is up. Default rates: 20 Mbit/s up, 100 Mbit/s down. In a medium, each of several satellites has its own copy.
 
     feeder :
         Links between gateways and satellites. The forward direction is up. Default rate: 1 Gbit/s.
@@ -4900,7 +4900,7 @@ class MediumMfTdma(_MediumMfTdmaRequired, total=False):
         Number of carriers. A terminal sends on one at a time.
 
     controller :
-        Node that reads the requests and makes the plans. `{satellite}` is the satellite of a medium of `[sky.user]`.
+        Node that reads the requests and makes the plans. In `[sky]`, `{satellite}` is that of the medium.
 
     plan_over :
         Forward carrier (medium of kind `tdm`) that carries the plans. Default: plans take no capacity.
@@ -5081,7 +5081,7 @@ class MediumLeoCell(_MediumLeoCellRequired, total=False):
         Slots of a frame. Default: 12.
 
     controller :
-        Node that makes the plans: the satellite, or the gateway. `{satellite}` is the satellite of a medium of `[sky.user]`.
+        Node that makes the plans: the satellite, or the gateway. In `[sky]`, `{satellite}` is that of the medium.
 
     control_delay :
         Time from a plan to the moment when it is sent. Only for links that ask. Default: "500 us".
@@ -5120,13 +5120,13 @@ class Link(_LinkRequired, total=False):
         Medium that the link shares with others. It replaces `rate`. Default: none; the link has its own rate.
 
     access :
-        Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
+        Capacity of the link in its medium. In a `leo-cell`: only `weight`.
 
     es_n0 :
-        Energy per symbol over noise density on a link in a medium of kind `mf-tdma` or `tdm`. A radio of `[sky]` provides it.
+        Energy per symbol over noise density in a medium of kind `mf-tdma` or `tdm`.
 
     jitter :
-        Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
+        Variable delays besides the propagation delay, one or several, which add up. Default: none.
 
     queue :
         Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet. Default: "1 bdp".

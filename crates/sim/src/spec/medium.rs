@@ -68,7 +68,7 @@ settings! {
         symbol_rate: Baud;
         /// Number of carriers. A terminal sends on one at a time.
         carriers: u32, [1, 10_000];
-        /// Node that reads the requests and makes the plans. `{satellite}` is the satellite of a medium of `[sky.user]`.
+        /// Node that reads the requests and makes the plans. In `[sky]`, `{satellite}` is that of the medium.
         controller: String;
         /// Forward carrier (medium of kind `tdm`) that carries the plans. Default: plans take no capacity.
         plan_over: Option<String>;

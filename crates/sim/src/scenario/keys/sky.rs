@@ -104,7 +104,7 @@ settings! {
         /// Places besides the known cities (`bentpipe list places`), by name.
         place: BTreeMap<String, Position> = BTreeMap::new();
         /// Links between places and satellites. The forward direction is up. Default rates: 20 Mbit/s up, 100 Mbit/s
-        /// down. In a medium, each of several satellites has its own copy of the medium.
+        /// down. In a medium, each of several satellites has its own copy.
         user: Hop = Hop::default();
         /// Links between gateways and satellites. The forward direction is up. Default rate: 1 Gbit/s.
         feeder: Hop = Hop::default();
