@@ -1,4 +1,4 @@
-//! Places of a sky in media: what rain and handovers do to their packets.
+//! Places of a sky in media under rain and at handovers.
 
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::from_toml;
@@ -12,7 +12,7 @@ fn run(text: &str) -> RunResult {
     network.finish().unwrap()
 }
 
-/// A forward carrier and a return link of two places. A rain cell stands over Lagos from 30 s to 60 s.
+/// A forward carrier and a return link of two places. A rain cell is over Lagos from 30 s to 60 s.
 #[test]
 fn rain_lowers_the_modcod_of_the_place_below_it_alone() {
     let radio = |eirp: f64, gt: f64| format!("{{ frequency_ghz = 20, eirp_dbw = {eirp}, g_over_t_db_k = {gt} }}");

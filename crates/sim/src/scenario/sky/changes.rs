@@ -83,7 +83,7 @@ pub(super) fn changes(all: &[WrittenSky<'_>], uses: &Uses) -> Vec<Json> {
     let mut parts: Vec<Part> = all.iter().map(Part::new).collect();
     let mut over: Vec<usize> = uses.iter().map(|uses| uses[0].1).collect();
     let mut tables = Vec::new();
-    // A terminal has capacity only in the medium of its own satellite.
+    // A terminal has capacity only in the medium of the satellite that its place uses.
     let absent: Vec<String> = parts.iter().flat_map(|part| part.named(&part.access.down)).collect();
     if !absent.is_empty() {
         tables.push(json!({ "time": "0 s", "down": absent }));

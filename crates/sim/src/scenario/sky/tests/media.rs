@@ -239,7 +239,7 @@ fn what_contradicts_a_medium_is_refused_at_its_key() {
         (GEO, "medium.up.superframe", "'1 us'", "is shorter than one burst", "536 us"),
         (LEO, "sky.user.up", radio, "sky.user.up has no effect in a cell", "medium without a radio"),
         (LEO, "sky.user.forward.es_n0", "'9 dB'", "sky.user.forward.es_n0 has no effect in a cell", "without es_n0"),
-        (LEO, "medium.up.controller", "'{satelite}'", "is not a node", "did you mean \"{satellite}\""),
+        (LEO, "medium.up.controller", "'{satellites}'", "is not a node", "did you mean \"{satellite}\""),
         (LEO, "medium.up.rate", "'1 Mbit/s'", "medium.up.rate = \"1 Mbit/s\" gives a slot 13 B", "at least 16 B"),
     ] {
         let said = with(text, &[(key, value)]).expect_err(message);
@@ -253,7 +253,7 @@ fn what_contradicts_a_medium_is_refused_at_its_key() {
     assert!(said.contains("sky.user.up has neither a modem nor a medium"), "{said}");
 }
 
-/// Without a gateway the link up of a transparent satellite has the noise of both, and the link down none of its own.
+/// The link up of a transparent satellite without gateways has the noise of both links.
 #[test]
 fn a_link_that_only_forwards_symbols_has_no_medium() {
     let radio = "{ frequency_ghz = 12, eirp_dbw = 50, g_over_t_db_k = 14 }";
