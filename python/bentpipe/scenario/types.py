@@ -4238,7 +4238,7 @@ class Direction(TypedDict, total=False):
         Propagation delay of this direction.
 
     medium :
-        Medium that the link shares with others. It replaces `rate`.
+        Medium that the link shares. It replaces `rate`.
 
     access :
         Capacity of the link in its medium. In a `leo-cell`: only `weight`.
@@ -4247,7 +4247,7 @@ class Direction(TypedDict, total=False):
         Energy per symbol over noise density in a medium of kind `mf-tdma` or `tdm`.
 
     jitter :
-        Variable delays besides the propagation delay, one or several, which add up.
+        Variable delays besides the propagation delay. Several of them add up.
 
     queue :
         Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet.
@@ -4265,7 +4265,7 @@ class Direction(TypedDict, total=False):
         Link-layer retransmission of damaged packets.
 
     framing :
-        Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`, the code protects these bytes, too.
+        Bytes on the link besides the packet: headers, trailers, padding, cells. `coding` protects them, too.
 
     mtu :
         Largest packet that the link carries.
@@ -4297,7 +4297,7 @@ class Hop(TypedDict, total=False):
         Bit rate, constant or variable.
 
     medium :
-        Medium that the link shares with others. It replaces `rate`.
+        Medium that the link shares. It replaces `rate`.
 
     access :
         Capacity of the link in its medium. In a `leo-cell`: only `weight`.
@@ -4306,7 +4306,7 @@ class Hop(TypedDict, total=False):
         Energy per symbol over noise density in a medium of kind `mf-tdma` or `tdm`.
 
     jitter :
-        Variable delays besides the propagation delay, one or several, which add up.
+        Variable delays besides the propagation delay. Several of them add up.
 
     queue :
         Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet.
@@ -4324,7 +4324,7 @@ class Hop(TypedDict, total=False):
         Link-layer retransmission of damaged packets.
 
     framing :
-        Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`, the code protects these bytes, too.
+        Bytes on the link besides the packet: headers, trailers, padding, cells. `coding` protects them, too.
 
     mtu :
         Largest packet that the link carries.
@@ -5117,7 +5117,7 @@ class Link(_LinkRequired, total=False):
         Propagation delay of one direction, constant or variable. Required here or in both directions.
 
     medium :
-        Medium that the link shares with others. It replaces `rate`. Default: none; the link has its own rate.
+        Medium that the link shares. It replaces `rate`. Default: none; the link has its own rate.
 
     access :
         Capacity of the link in its medium. In a `leo-cell`: only `weight`.
@@ -5126,7 +5126,7 @@ class Link(_LinkRequired, total=False):
         Energy per symbol over noise density in a medium of kind `mf-tdma` or `tdm`.
 
     jitter :
-        Variable delays besides the propagation delay, one or several, which add up. Default: none.
+        Variable delays besides the propagation delay. Several of them add up. Default: none.
 
     queue :
         Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet. Default: "1 bdp".
@@ -5144,7 +5144,7 @@ class Link(_LinkRequired, total=False):
         Link-layer retransmission of damaged packets. Default: none.
 
     framing :
-        Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`, the code protects these bytes, too. Default: "none".
+        Bytes on the link besides the packet: headers, trailers, padding, cells. `coding` protects them, too. Default: "none".
 
     mtu :
         Largest packet that the link carries. Default: no limit.
