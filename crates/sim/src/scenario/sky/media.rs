@@ -5,7 +5,7 @@ use super::several::Constellation;
 use crate::scenario::files::Files;
 use crate::scenario::keys::{Direction, Radio};
 use crate::scenario::report::{path, Findings, Report};
-use crate::scenario::tree::{Place, Tree, Value};
+use crate::scenario::tree::{quoted, Place, Tree, Value};
 use crate::scenario::{check, inherit, media, schema};
 use crate::spec::{MediumKind, Signal};
 use bentpipe_orbit::sky::scene::Sky;
@@ -87,6 +87,11 @@ impl Media {
                 let written = tree.at(["medium", &name]).clone();
                 read.ways.insert(side, UserMedium { name, kind: kind.clone(), written });
             }
+        }
+        let [up, down] = ["forward", "reverse"].map(|side| read.ways.get(side).map(|way| &way.name));
+        if let Some(name) = up.filter(|_| up == down) {
+            let message = format!("has medium {} in both directions", quoted(name));
+            say(raw, findings, &["sky", "user"], &message, "expected one medium per direction");
         }
         if keys.shared && !read.ways.is_empty() {
             let expected = "expected a medium in place of shared: places share its capacity";

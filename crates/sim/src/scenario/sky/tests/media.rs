@@ -207,10 +207,10 @@ fn a_place_is_in_the_media_of_its_satellite_alone() {
     while let Some(at) = changes.peek().map(|next| next.0) {
         while let Some((_, change)) = changes.next_if(|next| next.0 == at) {
             match change {
-                Change::Up(link) => drop(up.insert(&scenario.links[*link].name)),
-                Change::Down { link, .. } => drop(up.remove(scenario.links[*link].name.as_str())),
-                _ => {}
-            }
+                Change::Up(link) => up.insert(&scenario.links[*link].name),
+                Change::Down { link, .. } => up.remove(scenario.links[*link].name.as_str()),
+                _ => continue,
+            };
         }
         for place in ["Lisbon~", "Paris~"] {
             let of: Vec<_> = up.iter().filter(|name| name.starts_with(place)).collect();
@@ -237,6 +237,7 @@ fn what_contradicts_a_medium_is_refused_at_its_key() {
         (GEO, "medium.up.controller", "'Madri'", "medium.up.controller = \"Madri\" is not a node", "\"Madrid\""),
         (GEO, "medium.up.carriers", "0", "medium.up.carriers = 0 is out of range", "1 to 10000"),
         (GEO, "medium.up.superframe", "'1 us'", "is shorter than one burst", "536 us"),
+        (LEO, "sky.user.reverse.medium", "'up'", "sky.user has medium \"up\" in both directions", "one medium per"),
         (LEO, "sky.user.up", radio, "sky.user.up has no effect in a cell", "medium without a radio"),
         (LEO, "sky.user.forward.es_n0", "'9 dB'", "sky.user.forward.es_n0 has no effect in a cell", "without es_n0"),
         (LEO, "medium.up.controller", "'{satellites}'", "is not a node", "did you mean \"{satellite}\""),
