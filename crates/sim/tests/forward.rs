@@ -290,3 +290,53 @@ fn critical_paths_have_the_wait_for_frames() {
     let sent = result.datagrams.real("delay_mean_s")[0] * result.datagrams.whole("arrived_packets")[0] as f64;
     assert!((total - sent).abs() < 1e-6 * sent, "{total} {sent}");
 }
+
+/// A gateway behind a satellite chooses the modulation: reports take 125 ms further to it, and its choice 125 ms back.
+#[test]
+fn reports_go_to_the_controller_behind_a_satellite() {
+    let lost_s = |controller: &str| {
+        let text = format!(
+            r#"
+duration = "20 s"
+[medium.down]
+kind = "tdm"
+symbol_rate = "45 Mbaud"
+acm = {{ every = "100 ms" }}
+[medium.up]
+kind = "mf-tdma"
+symbol_rate = "1 Mbaud"
+carriers = 2
+controller = "{controller}"
+control_interval = "none"
+[link.feeder]
+from = "gateway"
+to = "satellite"
+rate = "1 Gbit/s"
+delay = "125 ms"
+[link.user]
+from = "satellite"
+to = "terminal"
+delay = "125 ms"
+[link.user.forward]
+medium = "down"
+es_n0 = {{ points = [["0 s", "13 dB"], ["10 s", "5 dB"]] }}
+[link.user.reverse]
+medium = "up"
+es_n0 = "9 dB"
+access = {{ constant = "64 kbit/s" }}
+[flow.f]
+from = "gateway"
+to = "terminal"
+app = {{ kind = "cbr", rate = "80 kbit/s", size = "22 B" }}
+"#
+        );
+        let result = run(&text, &[]);
+        assert!(result.drops.text("cause").iter().all(|cause| cause == "acm-outage"), "{:?}", result.drops);
+        // A packet each 2.2 ms.
+        result.datagrams.whole("lost_packets")[0] as f64 * 22.0 * 8.0 / 80_000.0
+    };
+    let [near, far] = ["satellite", "gateway"].map(lost_s);
+    // Propagation up and down, the control delay, and the waits for a measurement and a burst, each of at most its interval.
+    assert!((0.26..0.26 + 0.1 + 0.03).contains(&near), "{near}");
+    assert!((far - near - 0.25).abs() < 0.005, "{near} {far}");
+}

@@ -25,6 +25,7 @@ mod proxies;
 mod recorded;
 mod rooms;
 mod shipped;
+mod skies;
 mod theory;
 mod tidy;
 mod traces;

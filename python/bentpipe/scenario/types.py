@@ -4112,11 +4112,11 @@ class ModemKind(TypedDict):
 
     kind: Literal["convolutional"]
 
-_RadioRequired = TypedDict("_RadioRequired", {"frequency_ghz": float, "eirp_dbw": float, "g_over_t_db_k": float, "modem": Union[ModemUncoded, ModemLdpc, ModemDvbS2, ModemKind, Literal["uncoded", "convolutional", "ldpc", "dvb-s2"]]})
+_RadioRequired = TypedDict("_RadioRequired", {"frequency_ghz": float, "eirp_dbw": float, "g_over_t_db_k": float})
 
 
 class Radio(_RadioRequired, total=False):
-    """Transmitter, receiver and modem of a radio link. The link's rate must be constant. With `dvb-s2`, the symbol rate replaces it.
+    """Transmitter, receiver and modem of a radio link. The link's rate must be constant. With `dvb-s2`, the symbol rate replaces it. In a medium, the radio provides only `es_n0`.
 
     frequency_ghz :
         Carrier frequency in GHz.
@@ -4146,7 +4146,7 @@ class Radio(_RadioRequired, total=False):
         Diameter of the ground antenna in m, which averages scintillation. Its efficiency is 0.5. Default: 0.6.
 
     modem :
-        Modem: modulation and code.
+        Modem: modulation and code. Required, except in a medium and on a link that contributes only its noise.
     """
 
     noise_k: float
@@ -4155,6 +4155,7 @@ class Radio(_RadioRequired, total=False):
     losses: str
     c_over_i: str
     antenna_m: float
+    modem: Union[ModemUncoded, ModemLdpc, ModemDvbS2, ModemKind, Literal["uncoded", "convolutional", "ldpc", "dvb-s2"]]
 
 _DirectionDelayPointsRequired = TypedDict("_DirectionDelayPointsRequired", {"points": List[Union[Tuple[str, str], List[str]]]})
 
@@ -4237,16 +4238,16 @@ class Direction(TypedDict, total=False):
         Propagation delay of this direction.
 
     medium :
-        Medium that the link shares with others. It replaces `rate`.
+        Medium that the link shares. It replaces `rate`.
 
     access :
-        Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
+        Capacity of the link in its medium. In a `leo-cell`: only `weight`.
 
     es_n0 :
-        Energy per symbol over noise density on a link in a medium of kind `mf-tdma`.
+        Energy per symbol over noise density in a medium of kind `mf-tdma` or `tdm`.
 
     jitter :
-        Variable delays in addition to the propagation delay, one or several, which add up.
+        Variable delays besides the propagation delay. Several of them add up.
 
     queue :
         Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet.
@@ -4264,7 +4265,7 @@ class Direction(TypedDict, total=False):
         Link-layer retransmission of damaged packets.
 
     framing :
-        Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`, the code protects these bytes, too.
+        Bytes on the link besides the packet: headers, trailers, padding, cells. `coding` protects them, too.
 
     mtu :
         Largest packet that the link carries.
@@ -4296,16 +4297,16 @@ class Hop(TypedDict, total=False):
         Bit rate, constant or variable.
 
     medium :
-        Medium that the link shares with others. It replaces `rate`.
+        Medium that the link shares. It replaces `rate`.
 
     access :
-        Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
+        Capacity of the link in its medium. In a `leo-cell`: only `weight`.
 
     es_n0 :
-        Energy per symbol over noise density on a link in a medium of kind `mf-tdma`.
+        Energy per symbol over noise density in a medium of kind `mf-tdma` or `tdm`.
 
     jitter :
-        Variable delays in addition to the propagation delay, one or several, which add up.
+        Variable delays besides the propagation delay. Several of them add up.
 
     queue :
         Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet.
@@ -4323,7 +4324,7 @@ class Hop(TypedDict, total=False):
         Link-layer retransmission of damaged packets.
 
     framing :
-        Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`, the code protects these bytes, too.
+        Bytes on the link besides the packet: headers, trailers, padding, cells. `coding` protects them, too.
 
     mtu :
         Largest packet that the link carries.
@@ -4484,6 +4485,46 @@ class RainSeries(_RainSeriesRequired, total=False):
 
     rainy_percent: float
 
+_WayPointRequired = TypedDict("_WayPointRequired", {"time": str, "latitude": float, "longitude": float})
+
+
+class WayPoint(_WayPointRequired, total=False):
+    """Point on the way of a ship, aircraft, vehicle or rain cell.
+
+    time :
+        Time from the start of the run.
+
+    latitude :
+        Latitude in degrees north.
+
+    longitude :
+        Longitude in degrees east.
+
+    height_km :
+        Height above the ellipsoid in km. Default: 0.0.
+    """
+
+    height_km: float
+
+
+class RainCell(TypedDict):
+    """Rain cell that passes over places. Its rain rate falls exponentially with the distance from the centre (EXCELL, Capsoni et al. 1987).
+
+    rate_mm_h :
+        Rain rate at the centre in mm/h.
+
+    radius_km :
+        Distance in km at which the rain rate has fallen to 1/e.
+
+    way :
+        Way of the centre, like that of a moving place.
+    """
+
+    kind: Literal["cell"]
+    rate_mm_h: float
+    radius_km: float
+    way: List[WayPoint]
+
 _GaugeRequired = TypedDict("_GaugeRequired", {"file": str})
 
 
@@ -4560,27 +4601,6 @@ class Disjoint(_DisjointRequired, total=False):
 
     apart: Literal["satellites", "links"]
     flow: Dict[str, int]
-
-_WayPointRequired = TypedDict("_WayPointRequired", {"time": str, "latitude": float, "longitude": float})
-
-
-class WayPoint(_WayPointRequired, total=False):
-    """Point on the way of a ship, aircraft or vehicle.
-
-    time :
-        Time from the start of the run.
-
-    latitude :
-        Latitude in degrees north.
-
-    longitude :
-        Longitude in degrees east.
-
-    height_km :
-        Height above the ellipsoid in km. Default: 0.0.
-    """
-
-    height_km: float
 
 
 class Position(TypedDict, total=False):
@@ -4718,7 +4738,7 @@ class Sky(_SkyRequired, total=False):
         Places besides the known cities (`bentpipe list places`), by name.
 
     user :
-        Links between places and satellites. The forward direction is up. Default rates: 20 Mbit/s up, 100 Mbit/s down.
+        Links between places and satellites. The forward direction is up. Default rates: 20 Mbit/s up, 100 Mbit/s down. In a medium, each of several satellites has its own copy.
 
     feeder :
         Links between gateways and satellites. The forward direction is up. Default rate: 1 Gbit/s.
@@ -4758,7 +4778,7 @@ class Sky(_SkyRequired, total=False):
     stretch: float
     seed: int
     day: int
-    rain: Union[RainExceeded, RainSeries, RainFile, ErrorModelKind, Literal["none", "exceeded", "series"]]
+    rain: Union[RainExceeded, RainSeries, RainCell, RainFile, ErrorModelKind, Literal["none", "exceeded", "series"]]
     recommendation: Literal["P.618-14", "P.618-13"]
     clouds: Clouds
     scintillation: Scintillation
@@ -4880,7 +4900,7 @@ class MediumMfTdma(_MediumMfTdmaRequired, total=False):
         Number of carriers. A terminal sends on one at a time.
 
     controller :
-        Node that reads the requests and makes the plans.
+        Node that reads the requests and makes the plans. In `[sky]`, `{satellite}` is that of the medium.
 
     plan_over :
         Forward carrier (medium of kind `tdm`) that carries the plans. Default: plans take no capacity.
@@ -5061,7 +5081,7 @@ class MediumLeoCell(_MediumLeoCellRequired, total=False):
         Slots of a frame. Default: 12.
 
     controller :
-        Node that makes the plans: the satellite, or the gateway.
+        Node that makes the plans: the satellite, or the gateway. In `[sky]`, `{satellite}` is that of the medium.
 
     control_delay :
         Time from a plan to the moment when it is sent. Only for links that ask. Default: "500 us".
@@ -5097,16 +5117,16 @@ class Link(_LinkRequired, total=False):
         Propagation delay of one direction, constant or variable. Required here or in both directions.
 
     medium :
-        Medium that the link shares with others. It replaces `rate`. Default: none; the link has its own rate.
+        Medium that the link shares. It replaces `rate`. Default: none; the link has its own rate.
 
     access :
-        Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
+        Capacity of the link in its medium. In a `leo-cell`: only `weight`.
 
     es_n0 :
-        Energy per symbol over noise density on a link in a medium of kind `mf-tdma`.
+        Energy per symbol over noise density in a medium of kind `mf-tdma` or `tdm`.
 
     jitter :
-        Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
+        Variable delays besides the propagation delay. Several of them add up. Default: none.
 
     queue :
         Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet. Default: "1 bdp".
@@ -5124,7 +5144,7 @@ class Link(_LinkRequired, total=False):
         Link-layer retransmission of damaged packets. Default: none.
 
     framing :
-        Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`, the code protects these bytes, too. Default: "none".
+        Bytes on the link besides the packet: headers, trailers, padding, cells. `coding` protects them, too. Default: "none".
 
     mtu :
         Largest packet that the link carries. Default: no limit.

@@ -53,7 +53,8 @@ pub(crate) struct OnForward {
     pub(crate) weight: u32,
     /// Signal at the start.
     pub(crate) es_n0_db: f64,
-    /// Its link back, and the control delay if that is in a return link.
+    /// Its link back. If that is in a return link, also the time from the arrival of a report there to its use: the way
+    /// from the end of the link to the controller and back, and the control delay.
     pub(crate) back: Option<(LinkId, Option<Duration>)>,
 }
 
@@ -80,7 +81,7 @@ pub(crate) fn on_forward(scenario: &Scenario, id: MediumId) -> Vec<OnForward> {
         let back = opposites[link];
         let back_terminal = back.and_then(|back| scenario.links[back].terminal.as_ref());
         let return_link = back_terminal.and_then(|of| match &scenario.media[of.medium].kind {
-            MediumKind::MfTdma(keys) => Some((of.access.weight, keys.control_delay)),
+            MediumKind::MfTdma(keys) => Some((of.access.weight, scenario.media[of.medium].beyond + keys.control_delay)),
             // Over a cell, a report takes the propagation of its link.
             MediumKind::Tdm(_) | MediumKind::LeoCell(_) => None,
         });

@@ -222,9 +222,9 @@ pub(super) fn resolve(
             continue;
         }
         let Some(written) = kind.controller() else {
-            let [there, back] = [Duration::ZERO; 2];
+            let [there, back, beyond] = [Duration::ZERO; 3];
             let controller = links[members[0]].from;
-            media.push(Medium { name: name.clone(), kind: kind.clone(), controller, there, back });
+            media.push(Medium { name: name.clone(), kind: kind.clone(), controller, there, back, beyond });
             continue;
         };
         if let MediumKind::MfTdma(keys) = kind {
@@ -239,7 +239,7 @@ pub(super) fn resolve(
         if let MediumKind::MfTdma(keys) = kind {
             check_constants(name, keys, &members, links, report);
         }
-        let [mut there, mut back] = [Duration::ZERO; 2];
+        let [mut there, mut back, mut beyond] = [Duration::ZERO; 3];
         for &link in &members {
             let spec = &links[link];
             let (to, from) =
@@ -256,8 +256,9 @@ pub(super) fn resolve(
             };
             there = there.max(spec.delay_max() + to);
             back = back.max(from);
+            beyond = beyond.max(to + longest(&graph, links, controller, spec.to).unwrap_or_default());
         }
-        let medium = Medium { name: name.clone(), kind: kind.clone(), controller, there, back };
+        let medium = Medium { name: name.clone(), kind: kind.clone(), controller, there, back, beyond };
         media.extend(cell::settled(medium, links, &members, report));
     }
     media

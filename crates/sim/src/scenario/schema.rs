@@ -36,6 +36,11 @@ pub(super) fn sky() -> &'static Shape {
     &table("File").key("sky").expect("a scenario may have a sky").shape
 }
 
+/// Returns the shape of the media.
+pub(super) fn media() -> &'static Shape {
+    &table("File").key("medium").expect("a scenario may have media").shape
+}
+
 /// Returns all formats of strings in a scenario.
 pub(super) fn formats() -> &'static [&'static Format] {
     static FORMATS: OnceLock<Vec<&'static Format>> = OnceLock::new();

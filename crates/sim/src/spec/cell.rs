@@ -19,7 +19,8 @@ settings! {
         frame: Duration = Duration::from_ps(1_333_333_333), "Starlink: 750 frames a second, T. Humphreys et al. 2023";
         /// Slots of a frame.
         slots: u32 = 12, [1, 10_000], "reading: not published";
-        /// Node that makes the plans: the satellite, or the gateway.
+        /// Node that makes the plans: the satellite, or the gateway. In `[sky]`, `{satellite}` is that of
+        /// the medium.
         controller: String;
         /// Time from a plan to the moment when it is sent. Only for links that ask.
         control_delay: Duration = CONTROL_DELAY, "reading: not published";

@@ -24,6 +24,8 @@ pub struct Medium {
     pub there: Duration,
     /// Longest propagation from the controller to a terminal in the run.
     pub back: Duration,
+    /// Longest propagation from the end of a link to the controller and back to this end in the run.
+    pub beyond: Duration,
 }
 
 /// The part of a link in its medium.
@@ -66,7 +68,7 @@ settings! {
         symbol_rate: Baud;
         /// Number of carriers. A terminal sends on one at a time.
         carriers: u32, [1, 10_000];
-        /// Node that reads the requests and makes the plans.
+        /// Node that reads the requests and makes the plans. In `[sky]`, `{satellite}` is that of the medium.
         controller: String;
         /// Forward carrier (medium of kind `tdm`) that carries the plans. Default: plans take no capacity.
         plan_over: Option<String>;
@@ -196,6 +198,15 @@ impl MediumKind {
             Self::MfTdma(keys) => Some(&keys.controller),
             Self::LeoCell(keys) => Some(&keys.controller),
             Self::Tdm(_) => None,
+        }
+    }
+
+    /// Returns the symbol rate of a carrier. A cell has none.
+    pub(crate) fn symbol_rate(&self) -> Option<Baud> {
+        match self {
+            Self::MfTdma(keys) => Some(keys.symbol_rate),
+            Self::Tdm(keys) => Some(keys.symbol_rate),
+            Self::LeoCell(_) => None,
         }
     }
 

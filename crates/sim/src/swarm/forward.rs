@@ -49,5 +49,12 @@ pub(super) fn carry(links: &mut [Link], media: &mut Vec<Medium>, dice: &mut Dice
         }
     }
     let [there, back] = [Duration::ZERO; 2];
-    media.push(Medium { name: "t".to_owned(), kind: MediumKind::Tdm(tdm), controller: NodeId::new(0), there, back });
+    media.push(Medium {
+        name: "t".to_owned(),
+        kind: MediumKind::Tdm(tdm),
+        controller: NodeId::new(0),
+        there,
+        back,
+        beyond: Duration::ZERO,
+    });
 }

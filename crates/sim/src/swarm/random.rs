@@ -303,7 +303,14 @@ fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
         }
     }
     let [there, back] = [dice.ms(&[0, 5, 250]), dice.ms(&[0, 5, 250])];
-    vec![Medium { name: "m".to_owned(), kind: MediumKind::MfTdma(keys), controller: NodeId::new(0), there, back }]
+    vec![Medium {
+        name: "m".to_owned(),
+        kind: MediumKind::MfTdma(keys),
+        controller: NodeId::new(0),
+        there,
+        back,
+        beyond: Duration::ZERO,
+    }]
 }
 
 /// Keys that belong to another feature.

@@ -51,5 +51,12 @@ pub(super) fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
         }
     }
     let [there, back] = [dice.ms(&[0, 3, 250]), dice.ms(&[0, 3, 250])];
-    vec![Medium { name: "m".to_owned(), kind: MediumKind::LeoCell(cell), controller, there, back }]
+    vec![Medium {
+        name: "m".to_owned(),
+        kind: MediumKind::LeoCell(cell),
+        controller,
+        there,
+        back,
+        beyond: Duration::ZERO,
+    }]
 }

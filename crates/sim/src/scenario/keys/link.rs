@@ -47,13 +47,13 @@ settings! {
     /// Keys of a link, of its directions and of the links of a sky.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct LinkKeys {
-        /// Medium that the link shares with others. It replaces `rate`. Default: none; the link has its own rate.
+        /// Medium that the link shares. It replaces `rate`. Default: none; the link has its own rate.
         medium: Option<String> = None;
-        /// Capacity of the link in its medium: of all keys, a medium of kind `leo-cell` has only `weight`.
+        /// Capacity of the link in its medium. In a `leo-cell`: only `weight`.
         access: Option<TerminalAccess> = None;
-        /// Energy per symbol over noise density on a link in a medium of kind `mf-tdma`.
+        /// Energy per symbol over noise density in a medium of kind `mf-tdma` or `tdm`.
         es_n0: Option<Signal> = None;
-        /// Variable delays in addition to the propagation delay, one or several, which add up. Default: none.
+        /// Variable delays besides the propagation delay. Several of them add up. Default: none.
         jitter: Option<Jitters> = None;
         /// Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's
         /// largest rate without the framing of full packets, times the largest propagation round trip of the flows over
@@ -67,8 +67,7 @@ settings! {
         coding: Option<Coding> = None;
         /// Link-layer retransmission of damaged packets. Default: none.
         arq: Option<Arq> = None;
-        /// Bytes of a packet on the link besides the packet itself: headers, trailers, padding, cells. With `coding`,
-        /// the code protects these bytes, too.
+        /// Bytes on the link besides the packet: headers, trailers, padding, cells. `coding` protects them, too.
         framing: Framing = Framing::None;
         /// Largest packet that the link carries. Default: no limit.
         mtu: Option<Mtu> = None;

@@ -19,6 +19,7 @@ mod radio;
 mod sky;
 mod sweep;
 mod tcp;
+mod way;
 
 pub(super) use app::{check_reader, App, DATAGRAMS};
 pub(super) use at::{At, Handover, Install};
@@ -33,11 +34,12 @@ pub(super) use queue::check_queue;
 pub(super) use radio::{Gauge, Modem, Modulation, Radio, Rain, Recommendation};
 pub(super) use sky::{
     Apart, Bad, Between, BetweenSatellites, Disjoint, Hop, Metric, Motion, Over, OwnLinks, OwnPattern, OwnShell,
-    PathChange, Payload, Position, Relay, Selection, Selections, Sky, SkyFailure, WayPoint,
+    PathChange, Payload, Position, Relay, Selection, Selections, Sky, SkyFailure,
 };
 pub use sweep::{Robust, Space, Table};
 pub(super) use sweep::{Sweep, Tune};
 pub(super) use tcp::{transport, Tcp, Transport};
+pub(super) use way::WayPoint;
 
 use super::report::{below, Report};
 use crate::middlebox::{MiddleboxConfig, OwnConfig, Unsuitable};

@@ -1,5 +1,6 @@
 //! Radio links and the air on their path.
 
+use super::way::WayPoint;
 use crate::spec::{Acm, Losses, Modcod};
 use bentpipe_units::settings::{Angle, Baud, Level};
 use bentpipe_units::{either, kinds, settings, words, Duration};
@@ -36,7 +37,7 @@ settings! {
 
 settings! {
     /// Transmitter, receiver and modem of a radio link. The link's rate must be constant. With `dvb-s2`, the symbol
-    /// rate replaces it.
+    /// rate replaces it. In a medium, the radio provides only `es_n0`.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Radio {
         /// Carrier frequency in GHz.
@@ -61,8 +62,8 @@ settings! {
         c_over_i: Option<Level>;
         /// Diameter of the ground antenna in m, which averages scintillation. Its efficiency is 0.5.
         antenna_m: f64 = 0.6, [0.0, 100.0];
-        /// Modem: modulation and code.
-        modem: Modem;
+        /// Modem: modulation and code. Required, except in a medium and on a link that contributes only its noise.
+        modem: Option<Modem>;
     }
 }
 
@@ -167,6 +168,16 @@ kinds! {
         "series" => Series {
             /// Percentage of the year in which it rains.
             rainy_percent: f64 = 5.0, [0.01, 99.0], "reading: P.837 has it by place";
+        };
+        /// Rain cell that passes over places. Its rain rate falls exponentially with the distance from the centre
+        /// (EXCELL, Capsoni et al. 1987).
+        "cell" => Cell {
+            /// Rain rate at the centre in mm/h.
+            rate_mm_h: f64, [0.0, 500.0];
+            /// Distance in km at which the rain rate has fallen to 1/e.
+            radius_km: f64, [0.1, 1000.0];
+            /// Way of the centre, like that of a moving place.
+            way: Vec<WayPoint>, [1];
         };
         /// Measured rain from files.
         "file" => Files {

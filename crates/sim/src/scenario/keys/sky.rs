@@ -2,6 +2,7 @@
 
 use super::instant::{Age, Instant};
 use super::radio::{Clouds, Radio, Rain, Recommendation, Scintillation};
+use super::way::WayPoint;
 use super::{Direction, LinkKeys, RateProfile};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{InFlight, NodeKind, Waiting};
@@ -103,7 +104,7 @@ settings! {
         /// Places besides the known cities (`bentpipe list places`), by name.
         place: BTreeMap<String, Position> = BTreeMap::new();
         /// Links between places and satellites. The forward direction is up. Default rates: 20 Mbit/s up, 100 Mbit/s
-        /// down.
+        /// down. In a medium, each of several satellites has its own copy.
         user: Hop = Hop::default();
         /// Links between gateways and satellites. The forward direction is up. Default rate: 1 Gbit/s.
         feeder: Hop = Hop::default();
@@ -498,21 +499,6 @@ settings! {
         /// Way of a moving place: points with their times. The place moves along great circles at constant speed and
         /// waits at both ends.
         way: Vec<WayPoint> = Vec::new();
-    }
-}
-
-settings! {
-    /// Point on the way of a ship, aircraft or vehicle.
-    #[derive(Clone, Debug, PartialEq)]
-    pub(crate) struct WayPoint {
-        /// Time from the start of the run.
-        time: Time;
-        /// Latitude in degrees north.
-        latitude: f64, [-90.0, 90.0];
-        /// Longitude in degrees east.
-        longitude: f64, [-180.0, 360.0];
-        /// Height above the ellipsoid in km.
-        height_km: f64 = 0.0, [-0.5, 100.0];
     }
 }
 

@@ -36,7 +36,10 @@ impl<'a> Part<'a> {
     fn new(of: &'a WrittenSky<'a>) -> Self {
         let WrittenSky { drawn, names, links } = of;
         let current = vec![0; drawn.paths.len()];
-        let access = Access { used: used(drawn, &current), ..Access::default() };
+        let used = used(drawn, &current);
+        let is_absent = |ends: &&Ends| !drawn.media.is_empty() && drawn.is_user(**ends) && !used.contains(*ends);
+        let down = links.iter().filter(is_absent).copied().collect();
+        let access = Access { used, down, ..Access::default() };
         Self { drawn, names, failures: failures(drawn, links.iter()), current, access }
     }
 }
@@ -80,6 +83,11 @@ pub(super) fn changes(all: &[WrittenSky<'_>], uses: &Uses) -> Vec<Json> {
     let mut parts: Vec<Part> = all.iter().map(Part::new).collect();
     let mut over: Vec<usize> = uses.iter().map(|uses| uses[0].1).collect();
     let mut tables = Vec::new();
+    // A terminal has capacity only in the medium of the satellite that its place uses.
+    let absent: Vec<String> = parts.iter().flat_map(|part| part.named(&part.access.down)).collect();
+    if !absent.is_empty() {
+        tables.push(json!({ "time": "0 s", "down": absent }));
+    }
     for (time, moment) in moments(&parts, uses) {
         let mut table = json!({ "time": time.to_string() });
         let (mut up, mut repairs, mut more, mut breaks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

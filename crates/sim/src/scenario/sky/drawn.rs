@@ -2,6 +2,7 @@
 
 use super::gauge::Gauge;
 use super::ground::{Ground, OverSky};
+use super::media::Media;
 use crate::scenario::keys::Sky as Keys;
 use crate::scenario::tree::{Place, Tree};
 use crate::spec::Waiting;
@@ -21,6 +22,7 @@ pub(super) struct Drawn<'a> {
     pub(super) sky: &'a Sky,
     /// Measured rain, by place.
     pub(super) gauges: &'a BTreeMap<usize, Gauge>,
+    pub(super) media: &'a Media,
     /// Path of each pair.
     pub(super) paths: &'a [Route],
     /// Rule for packets that wait at a satellite for its link to a place.
@@ -53,9 +55,14 @@ impl Drawn<'_> {
         place.is_some_and(|place| self.ground.places[place].relay)
     }
 
+    /// Whether the link is between a satellite and a place that is not a gateway.
+    pub(super) fn is_user(&self, (a, b): Ends) -> bool {
+        !self.is_satellite(a) && !self.is_gateway(a) && self.is_satellite(b)
+    }
+
     /// Whether the link leads through a beam that the places share.
-    pub(super) fn is_shared(&self, (a, b): Ends) -> bool {
-        self.keys.shared && !self.is_satellite(a) && !self.is_gateway(a) && self.is_satellite(b)
+    pub(super) fn is_shared(&self, ends: Ends) -> bool {
+        self.keys.shared && self.is_user(ends)
     }
 
     pub(super) fn ends(&self, a: u32, b: u32) -> Ends {

@@ -1,6 +1,6 @@
-//! Measured rain over places.
+//! Rain over places as series: measured, or of a rain cell that passes.
 
-use super::ground::Ground;
+use super::ground::{track, Ground};
 use super::say;
 use crate::scenario::files::Files;
 use crate::scenario::keys::{Gauge as Keys, Rain, Sky};
@@ -9,9 +9,14 @@ use crate::scenario::trace::{rain, Wet};
 use crate::scenario::tree::{quoted, Tree};
 use bentpipe_orbit::budget::rain::{scaled_db, RainClimate};
 use bentpipe_orbit::budget::Ray;
+use bentpipe_orbit::sky::earth::{central_angle, RADIUS_KM};
+use bentpipe_orbit::sky::places::{Place, Track};
 use bentpipe_orbit::sky::SkyError;
 use bentpipe_units::{Duration, Time};
 use std::collections::BTreeMap;
+
+/// Least rain of a cell in mm/h. Less has no effect.
+const DRIZZLE: f64 = 0.01;
 
 /// Rain over one place.
 #[derive(Clone, Debug)]
@@ -23,15 +28,25 @@ pub(super) struct Gauge {
     frequency_ghz: Option<f64>,
 }
 
-/// Reads the gauges of the keys, by place. Returns `None` if one is invalid.
+/// Returns the gauges of the keys, by place, for a run of this duration. Returns `None` if one is invalid.
 pub(super) fn read(
-    keys: &Sky,
+    (keys, duration): (&Sky, Duration),
     raw: &Tree,
     ground: &Ground,
     files: &dyn Files,
     findings: &mut Findings,
 ) -> Option<BTreeMap<usize, Gauge>> {
-    let Rain::Files { place } = &keys.rain else { return Some(BTreeMap::new()) };
+    let place = match &keys.rain {
+        Rain::Files { place } => place,
+        Rain::Cell { rate_mm_h, radius_km, way } => match track(way) {
+            Ok(way) => return Some(passing((*rate_mm_h, *radius_km), &way, ground, duration)),
+            Err(error) => {
+                say(raw, findings, &["sky", "rain", "way"], &format!("cannot be: {error}"), "");
+                return None;
+            }
+        },
+        Rain::Off | Rain::Exceeded { .. } | Rain::Series { .. } => return Some(BTreeMap::new()),
+    };
     let mut gauges = BTreeMap::new();
     let before = findings.found.len();
     for (name, keys) in place {
@@ -64,6 +79,24 @@ pub(super) fn read(
         }
     }
     (findings.found.len() == before).then_some(gauges)
+}
+
+/// Returns the rain of a cell over each place: a rate in mm/h, and the distance in km at which it has fallen to 1/e.
+fn passing((rate, radius): (f64, f64), way: &Track, ground: &Ground, duration: Duration) -> BTreeMap<usize, Gauge> {
+    let seconds = duration.as_secs_f64().ceil() as u64;
+    let over = |place: &Place| {
+        let mut points: Vec<(Time, Wet)> = Vec::new();
+        for second in 0..seconds.max(1) {
+            let t = second as f64;
+            let km = RADIUS_KM * central_angle(way.at(t), place.site.at(t));
+            let now = Some(rate * libm::exp(-km / radius)).filter(|rate| *rate >= DRIZZLE).unwrap_or(0.0);
+            if !matches!(points.last(), Some((_, Wet::Rate(before))) if *before == now) {
+                points.push((Time::ZERO + Duration::from_secs(second), Wet::Rate(now)));
+            }
+        }
+        Gauge { points, begin: Duration::ZERO, every: None, frequency_ghz: None }
+    };
+    ground.places.iter().map(over).enumerate().collect()
 }
 
 fn points(keys: &Keys, files: &dyn Files) -> Result<Vec<(Time, Wet)>, (String, String)> {

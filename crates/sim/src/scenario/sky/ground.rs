@@ -1,14 +1,14 @@
 //! Nodes on the ground under the sky: the flows over it, and their pairs of places.
 
 use super::say;
-use crate::scenario::keys::{Position, Sky as Keys};
+use crate::scenario::keys::{Position, Sky as Keys, WayPoint as Point};
 use crate::scenario::report::Findings;
 use crate::scenario::tree::{quoted, Place as At, Tree, Value};
 use bentpipe_orbit::sky::earth::Geodetic;
 use bentpipe_orbit::sky::places::{cities, city, Place, Site, Track, WayPoint};
 use bentpipe_orbit::sky::SkyError;
 use bentpipe_units::Time;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Places, and the flows between them.
 #[derive(Default)]
@@ -174,19 +174,29 @@ fn unknown(at: &At, path: &str, message: String, name: &str, keys: &Keys, findin
 
 fn site(position: &Position) -> Result<Site, SkyError> {
     if !position.way.is_empty() {
-        let point = |point: &crate::scenario::keys::WayPoint| {
-            Ok(WayPoint {
-                at: Geodetic::new(point.latitude, point.longitude, point.height_km)?,
-                time_s: (point.time - Time::ZERO).as_secs_f64(),
-            })
-        };
-        return Ok(Site::Moving(Track::timed(position.way.iter().map(point).collect::<Result<_, _>>()?)?));
+        return Ok(Site::Moving(track(&position.way)?));
     }
     let (Some(latitude), Some(longitude)) = (position.latitude, position.longitude) else {
         let what = "expected latitude and longitude, or a way".to_owned();
         return Err(SkyError { at: "position".into(), what });
     };
     Ok(Site::Fixed(Geodetic::new(latitude, longitude, position.height_km)?))
+}
+
+/// Returns the way through these points.
+pub(super) fn track(way: &[Point]) -> Result<Track, SkyError> {
+    let point = |point: &Point| {
+        Ok(WayPoint {
+            at: Geodetic::new(point.latitude, point.longitude, point.height_km)?,
+            time_s: (point.time - Time::ZERO).as_secs_f64(),
+        })
+    };
+    Track::timed(way.iter().map(point).collect::<Result<_, _>>()?)
+}
+
+/// Returns the ends of the links of the file.
+pub(super) fn ends(tree: &Tree) -> BTreeSet<String> {
+    neighbours(tree).into_keys().collect()
 }
 
 fn neighbours(tree: &Tree) -> Neighbours {

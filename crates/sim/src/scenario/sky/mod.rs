@@ -9,6 +9,7 @@
 //! - `scene`, `failing`: the sky of the keys, and its failures
 //! - `gaps`: times without a path, with reasons
 //! - `radio`, `gauge`: attenuation by air and rain, and rain from files
+//! - `media`: media of the links between places and satellites
 //! - `drawn`: a constellation that is written, with the names of its links
 //! - `written`, `changes`: links and changes in the form of a file
 //! - `look`: the sky for views beside a run
@@ -21,6 +22,7 @@ mod gaps;
 mod gauge;
 mod ground;
 mod look;
+mod media;
 mod names;
 mod radio;
 mod scene;
@@ -125,6 +127,7 @@ struct Part {
     sky: Sky,
     /// Measured rain, by place.
     gauges: BTreeMap<usize, gauge::Gauge>,
+    media: media::Media,
     routing: Routing,
     span: Span,
     /// Path of each pair of places. A pair that does not use the constellation has no path.
@@ -143,11 +146,11 @@ impl Part {
     ) -> Option<Self> {
         let before = findings.found.len();
         let made = made(&of, tree, duration, files, go_on, findings);
-        let Some((ground, sky, gauges, (routing, span, paths))) = made else {
+        let Some(((ground, sky), (gauges, media), (routing, span, paths))) = made else {
             of.locate(&mut findings.found[before..]);
             return None;
         };
-        Some(Self { of, ground, sky, gauges, routing, span, paths })
+        Some(Self { of, ground, sky, gauges, media, routing, span, paths })
     }
 
     fn drawn(&self, duration: Duration) -> drawn::Drawn<'_> {
@@ -158,6 +161,7 @@ impl Part {
             ground: &self.ground,
             sky: &self.sky,
             gauges: &self.gauges,
+            media: &self.media,
             paths: &self.paths,
             waiting: written::waiting(&self.of.keys, &self.sky),
             duration,
@@ -173,7 +177,10 @@ impl Part {
 /// Choice of paths, instants, and the paths.
 type Paths = (Routing, Span, Vec<Route>);
 
-/// Returns places, satellites, rain and paths of a constellation, or `None` if one is invalid.
+/// Places and satellites, rain and media, and paths.
+type Made = ((Ground, Sky), (BTreeMap<usize, gauge::Gauge>, media::Media), Paths);
+
+/// Returns the sky of a constellation, or `None` if a part of it is invalid.
 fn made(
     of: &several::Constellation,
     tree: &Tree,
@@ -181,7 +188,7 @@ fn made(
     files: &dyn Files,
     go_on: GoOn,
     findings: &mut Findings,
-) -> Option<(Ground, Sky, BTreeMap<usize, gauge::Gauge>, Paths)> {
+) -> Option<Made> {
     let (keys, raw) = (&of.keys, &of.raw);
     if keys.make_before_break.is_some() && keys.break_before_make.is_some() {
         let message = "excludes make_before_break";
@@ -201,9 +208,12 @@ fn made(
     if !selections_have_places(keys, raw, &ground, findings) || !disjoint_suits(keys, raw, &ground, &sky, findings) {
         return None;
     }
-    let gauges = gauge::read(keys, raw, &ground, files, findings)?;
+    let gauges = gauge::read((keys, duration), raw, &ground, files, findings)?;
+    let mut nodes = ground::ends(tree);
+    nodes.extend(names::names_of(&of.name, keys, &sky));
+    let media = media::Media::read((of, &sky), &nodes, tree, files, findings)?;
     let paths = paths(of, &ground, &sky, duration, go_on, findings)?;
-    Some((ground, sky, gauges, paths))
+    Some(((ground, sky), (gauges, media), paths))
 }
 
 /// Reports pairs without a path, and the constellations in use. Returns whether all pairs have a path at some time.

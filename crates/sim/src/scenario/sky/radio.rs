@@ -8,7 +8,7 @@ use super::day;
 use super::drawn::{made, seconds, Drawn, Ends};
 use crate::scenario::keys::{Hop, Modem, Modulation, Payload, Radio, Rain, Recommendation};
 use crate::scenario::tree::{Tree, Value};
-use crate::spec::Acm;
+use crate::spec::{Acm, MediumKind};
 use bentpipe_orbit::budget::climate::{climate, Climate};
 use bentpipe_orbit::budget::fading::{Depth, Shower};
 use bentpipe_orbit::budget::modulation::Modulation as Symbols;
@@ -96,13 +96,14 @@ impl Weather {
             if own.get("coding").is_some() || own.get("error").is_some() {
                 return Err(wrong("excludes coding and error".into(), "expected one of them: a radio link has both"));
             }
+            let medium = drawn.media.kind(direction).filter(|_| key == "user");
             let bears = bears(drawn, key, ends, direction == "forward");
             if let Some((message, expected)) = lonely(drawn, &bears, side) {
                 return Err(wrong(message.to_owned(), expected));
             }
             let given = if direction == "forward" { &hop.forward.rate } else { &hop.reverse.rate };
             let has_rate = given.is_some() || hop.rate.is_some();
-            if let Some((message, expected)) = misrated(radio, &bears, has_rate) {
+            if let Some((message, expected)) = misrated(radio, medium, &bears, has_rate) {
                 return Err(wrong(message.to_owned(), expected));
             }
             if matches!(bears, Bears::Nothing) {
@@ -112,7 +113,8 @@ impl Weather {
                 own.insert("rate".into(), made(&json!(format!("{} bit/s", baud.0))));
             }
             let rate = own.get("rate").or(common.as_ref()).and_then(|rate| Rate::read(&rate.to_value()).ok());
-            let Some(rate) = rate else {
+            let symbols = medium.and_then(MediumKind::symbol_rate).map(|baud| Rate::from_bps(baud.0 as u64));
+            let Some(rate) = symbols.or(rate) else {
                 return Err(wrong("needs a constant rate".into(), "expected one, such as \"100 Mbit/s\""));
             };
             let signal = self.signal(drawn, radio, (rate, side), ends, spans, &bears);
@@ -136,9 +138,9 @@ impl Weather {
         bears: &Bears,
     ) -> Result<Vec<(f64, f64)>, SkyError> {
         let of_packets = match radio.modem {
-            Modem::Convolutional => 0.5,
-            Modem::Ldpc { code_rate, .. } => code_rate,
-            Modem::Uncoded { .. } | Modem::DvbS2 { .. } => 1.0,
+            Some(Modem::Convolutional) => 0.5,
+            Some(Modem::Ldpc { code_rate, .. }) => code_rate,
+            Some(Modem::Uncoded { .. } | Modem::DvbS2 { .. }) | None => 1.0,
         };
         let symbols_per_s = rate.as_bps() as f64 * of_packets;
         let step = SAMPLE;
@@ -183,9 +185,9 @@ impl Weather {
         // The signal is the energy of a packet's bit, not of a symbol. A symbol of QPSK with a code carries 2 R of such
         // bits.
         let bits = match &radio.modem {
-            Modem::Uncoded { modulation } => f64::from(symbols(*modulation).bits()),
-            Modem::Ldpc { code_rate, .. } => 2.0 * code_rate,
-            Modem::Convolutional | Modem::DvbS2 { .. } => 1.0,
+            Some(Modem::Uncoded { modulation }) => f64::from(symbols(*modulation).bits()),
+            Some(Modem::Ldpc { code_rate, .. }) => 2.0 * code_rate,
+            Some(Modem::Convolutional | Modem::DvbS2 { .. }) | None => 1.0,
         };
         let link = Link {
             frequency_ghz: radio.frequency_ghz,
@@ -231,7 +233,7 @@ impl Weather {
         let beside_rain = match keys.rain {
             Rain::Off => None,
             Rain::Exceeded { percent } => Some(edition.beside_rain(percent)),
-            Rain::Series { .. } | Rain::Files { .. } => Some(edition.beside_rain(0.0)),
+            Rain::Series { .. } | Rain::Cell { .. } | Rain::Files { .. } => Some(edition.beside_rain(0.0)),
         };
         let clear = Conditions::default();
         let conditions = Conditions {
@@ -262,8 +264,21 @@ impl Weather {
 }
 
 /// Returns the fault of the rate or symbol rate of a radio link, and the expected value.
-fn misrated(radio: &Radio, bears: &Bears, has_rate: bool) -> Option<(&'static str, &'static str)> {
-    let is_baud = matches!(radio.modem, Modem::DvbS2 { .. });
+fn misrated(
+    radio: &Radio,
+    medium: Option<&MediumKind>,
+    bears: &Bears,
+    has_rate: bool,
+) -> Option<(&'static str, &'static str)> {
+    if medium.is_some() {
+        let message = "forwards the symbols of the other direction, so its links have no medium";
+        let expected = "expected medium in the other direction, or a gateway at one end of each flow";
+        return matches!(bears, Bears::Nothing).then_some((message, expected));
+    }
+    if radio.modem.is_none() && !matches!(bears, Bears::Nothing) {
+        return Some(("has neither a modem nor a medium", "expected modem, such as \"dvb-s2\", or medium at the link"));
+    }
+    let is_baud = matches!(radio.modem, Some(Modem::DvbS2 { .. }));
     match (is_baud, radio.symbol_rate.is_some(), bears) {
         (_, true, Bears::Nothing) => {
             let expected =
@@ -377,14 +392,16 @@ fn written(radio: &Radio, drawn: &Drawn<'_>, signal: &[(f64, f64)]) -> (&'static
     };
     let level = |level: Level| format!("{} dB", level.0);
     match &radio.modem {
-        Modem::Uncoded { modulation } => {
+        // The modem is that of the medium.
+        None => ("es_n0", levels()),
+        Some(Modem::Uncoded { modulation }) => {
             let symbols = symbols(*modulation);
             let points: Vec<Json> =
                 signal.iter().map(|(t, db)| json!([seconds(*t), symbols.bit_error_rate(*db)])).collect();
             ("error", json!({ "kind": "profile", "unit": "bit", "points": points }))
         }
-        Modem::Convolutional => ("coding", json!({ "kind": "convolutional", "eb_n0": levels() })),
-        Modem::Ldpc { code_rate, threshold, steepness } => {
+        Some(Modem::Convolutional) => ("coding", json!({ "kind": "convolutional", "eb_n0": levels() })),
+        Some(Modem::Ldpc { code_rate, threshold, steepness }) => {
             let own = json!({
                 "kind": "ldpc",
                 "eb_n0": levels(),
@@ -395,12 +412,12 @@ fn written(radio: &Radio, drawn: &Drawn<'_>, signal: &[(f64, f64)]) -> (&'static
             ("coding", own)
         }
         // Without adaptation to any modulation and code, the link loses everything.
-        Modem::DvbS2 { modcod: None, acm, implementation_loss, .. }
+        Some(Modem::DvbS2 { modcod: None, acm, implementation_loss, .. })
             if signal.iter().all(|(_, db)| *db < WEAKEST + implementation_loss.0 + margin(acm.as_ref())) =>
         {
             ("error", json!({ "kind": "packet", "rate": 1.0 }))
         }
-        Modem::DvbS2 { modcod, acm, implementation_loss, losses } => {
+        Some(Modem::DvbS2 { modcod, acm, implementation_loss, losses }) => {
             let mut coding = json!({
                 "kind": "dvb-s2",
                 "es_n0": levels(),

@@ -1,6 +1,7 @@
 //! Scenarios with a sky.
 
 mod elements;
+mod media;
 mod several;
 
 use crate::scenario::{from_toml, Resolved};

@@ -60,6 +60,8 @@ fn write_links(tree: &mut Tree, drawn: &Drawn<'_>, names: &[String]) -> Result<V
         links.extend(link(drawn, &mut air, names, ends, spans)?);
         nodes.extend([ends.0, ends.1].into_iter().filter(|node| (*node as usize) < drawn.sky.satellites()));
     }
+    let serving = spans.keys().filter(|ends| drawn.is_user(**ends)).map(|ends| names[ends.1 as usize].as_str());
+    drawn.media.write(&serving.collect(), tree);
     let Some(table) = tree.table_mut() else { return Ok(Vec::new()) };
     let own = |table: &mut BTreeMap<String, Tree>, key: &str, name: String, made: Tree| {
         if let Some(known) = table.entry(key.into()).or_insert_with(Tree::empty).table_mut() {
@@ -131,6 +133,9 @@ fn link(
     let delay = made(&delay(drawn, ends, spans));
     let mut like = rated(drawn.raw.get(key).cloned().unwrap_or_else(Tree::empty), rates);
     air.put(drawn, key, hop, ends, spans, &mut like)?;
+    if drawn.is_user(ends) {
+        drawn.media.enter(to, &mut like);
+    }
     if drawn.is_shared(ends) {
         let beam = beam(to);
         let up = between(made(&json!({ "rate": UNLIMITED })), from, &beam, delay);
