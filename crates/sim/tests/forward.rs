@@ -275,6 +275,18 @@ fn plans_take_capacity_of_the_carrier() {
     assert!((carried / without - 1.0).abs() < 0.002, "{carried} {without}");
 }
 
+/// A link that is absent keeps what waits, until an outage of its own flushes it. No frame needs to be filled then.
+#[test]
+fn an_outage_within_an_absence_flushes_when_it_begins() {
+    let absent = "[[at]]\ntime = '1 s'\ndown = ['user1.forward']\nwaiting = 'kept'\n\
+                  [[at]]\ntime = '3 s'\nup = ['user1.forward']\n";
+    let text = one("{ kind = 'probe', size = '100 B', times = ['2 s'] }") + absent;
+    let outage = ("link.user.forward.outage", "{ spans = [['2.5 s', '9 s']], queue = 'flush' }");
+    let result = run(&text, &[outage, ("record.series", "['losses']")]);
+    let lost = &result.series[0].1;
+    assert_eq!((lost.real("time_s"), &lost.text("cause")[0]), (&[2.5][..], &"outage".to_owned()));
+}
+
 /// Wait for the next frame of the terminal is the part "access", and the parts add up to the delay.
 #[test]
 fn critical_paths_have_the_wait_for_frames() {

@@ -556,6 +556,11 @@ impl LazyLink {
         self.outages.as_ref().map_or(now, |outages| outages.up_at(now))
     }
 
+    /// The first instant after `now` at which the link goes away or down, or comes back.
+    pub(crate) fn changes_at(&self, now: Time) -> Time {
+        self.outages.as_ref().map_or(Time::NEVER, |outages| outages.changes_at(now))
+    }
+
     /// The delay of a packet that leaves at `now`.
     pub(crate) fn delay_at(&mut self, now: Time) -> Duration {
         self.delay.at(now)

@@ -72,6 +72,16 @@ impl Outages {
         up
     }
 
+    /// The first instant after `at` at which the link goes away or down, or comes back.
+    pub(super) fn changes_at(&self, at: Time) -> Time {
+        let own = self.own.as_ref().map_or(Time::NEVER, |(times, _)| match times.clone().uptime(at) {
+            (up, _) if up > at => up,
+            (_, down) => down,
+        });
+        let next = self.absences.get(self.absences.partition_point(|absence| absence.to <= at));
+        own.min(next.map_or(Time::NEVER, |absence| if absence.from > at { absence.from } else { absence.to }))
+    }
+
     /// Whether an absence begins while a packet sent at `sent` is on the link until `arrival`.
     pub(super) fn cuts(&self, sent: Time, arrival: Time) -> bool {
         let first = self.absences.partition_point(|absence| absence.from < sent);

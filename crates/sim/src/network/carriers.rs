@@ -218,7 +218,8 @@ impl ForwardCarrier {
         let waiting: Vec<usize> = self.medium.waiting_terminals().collect();
         for terminal in waiting {
             let at = match self.medium.choice(terminal, now) {
-                Some(_) => links[self.links[terminal]].up_at(now),
+                // An outage that follows an absence may flush what waited.
+                Some(_) => links[self.links[terminal]].changes_at(now),
                 None => self.medium.next_report(terminal).unwrap_or_else(|| self.next_measured(terminal)),
             };
             first = first.min(at);

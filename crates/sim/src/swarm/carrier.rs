@@ -226,7 +226,7 @@ impl NaiveCarrier {
         let up = links[id].frame_up_at(now, &mut lost);
         filled.losses.push((id, lost));
         if up > now {
-            filled.retries.push(up);
+            filled.retries.push(links[id].changes_at(now));
             return None;
         }
         Some(choice)

@@ -321,6 +321,11 @@ impl NaiveLink {
         self.outages.uptime(now).0
     }
 
+    /// Returns the first instant after `now` at which an absence or an outage begins or ends.
+    pub(super) fn changes_at(&self, now: Time) -> Time {
+        self.outages.changes_at(now)
+    }
+
     pub(super) fn delay_at(&self, now: Time) -> Duration {
         times::delay(&self.spec, now)
     }

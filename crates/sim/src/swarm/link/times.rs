@@ -177,6 +177,13 @@ impl NaiveOutages {
         self.flushes && self.own.ahead(at).iter().any(|&(from, _)| from <= at)
     }
 
+    /// Returns the first instant after `at` at which an absence or an outage begins or ends.
+    pub(super) fn changes_at(&self, at: Time) -> Time {
+        let own = self.own.ahead(at).into_iter().flat_map(|(from, to)| [from, to]);
+        let all = own.chain(self.changes.iter().map(|change| change.0));
+        all.filter(|&change| change > at).min().unwrap_or(Time::NEVER)
+    }
+
     /// Returns the first instant from `at` when the link is present and up, and the next when it is not.
     pub(super) fn uptime(&self, at: Time) -> (Time, Time) {
         let mut up = at;
