@@ -275,7 +275,7 @@ fn plans_take_capacity_of_the_carrier() {
     assert!((carried / without - 1.0).abs() < 0.002, "{carried} {without}");
 }
 
-/// A link that is absent keeps what waits, until an outage of its own flushes it. No frame needs to be filled then.
+/// A link that is absent keeps what waits, until an outage of this link flushes it. No frame needs to be filled then.
 #[test]
 fn an_outage_within_an_absence_flushes_when_it_begins() {
     let absent = "[[at]]\ntime = '1 s'\ndown = ['user1.forward']\nwaiting = 'kept'\n\
