@@ -65,8 +65,9 @@ fn conserved(media: &Table) -> [f64; 2] {
 fn a_damaged_datagram_counts_with_its_last_burst() {
     let text = geo("{ constant = '512 kbit/s' }", "{ kind = 'probe', size = '472 B', times = ['0 s'] }");
     let errors: Sets<'_> = &[("link.user.reverse.error", "{ kind = 'arrivals', list = [0] }")];
-    let counts = (0..70).map(|step| {
-        let end_ns = (T * 1e9 + f64::from(step) * BURST * 1e8).round();
+    // Two superframes in steps of a fifth of a burst.
+    let counts = (1..500).map(|step| {
+        let end_ns = (f64::from(step) * BURST * 2e8).round();
         let duration = format!("'{end_ns} ns'");
         let links = run(&text, &[errors, &[("duration", &duration)]].concat()).links;
         let reverse = links.text("link").iter().position(|name| name.ends_with("reverse")).unwrap();

@@ -292,7 +292,7 @@ impl Network {
     fn enter(&mut self, at: Time, link: LinkId, behind: Behind, packet: &mut Packet) {
         match behind {
             Behind::Inbox(inbox) => return self.enter_inbox(at, link, inbox as usize, packet),
-            Behind::Medium | Behind::Traced => return self.enter_apart(at, link, behind, packet),
+            Behind::Medium | Behind::Traced => return self.enter_apart(at, link, packet),
             Behind::Chain | Behind::End | Behind::Choice | Behind::Node => {}
         }
         if let Some(at) = self.links[link].accept(at, packet, &mut self.losses) {
@@ -345,8 +345,8 @@ impl Network {
     /// Offers a packet to a link with trails, or to a link in a medium: one branch of the usual way for both.
     #[cold]
     #[inline(never)]
-    fn enter_apart(&mut self, at: Time, link: LinkId, behind: Behind, packet: &mut Packet) {
-        if behind == Behind::Traced {
+    fn enter_apart(&mut self, at: Time, link: LinkId, packet: &mut Packet) {
+        if self.far_ends[link].behind == Behind::Traced {
             return self.enter_traced(at, link, packet);
         }
         if let Some(at) = self.links[link].accept_any(at, packet, &mut self.losses) {

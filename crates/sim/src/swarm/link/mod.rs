@@ -21,7 +21,7 @@ use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::{ratio, Histogram, Sample};
 use crate::spec::{Effect, InFlight, Link, Order, Oversize, Queue, Scenario, Waiting};
-use bentpipe_access::Waveform;
+use bentpipe_access::{Loss, Waveform};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use copies::NaiveCopies;
 use errors::NaiveErrors;
@@ -263,6 +263,46 @@ impl NaiveLink {
                 self.lose(lost.into_iter().map(|packet| (packet, Cause::Handover)), losses);
             }
         }
+    }
+
+    /// Decides the fate of a packet whose last part has left at `sent`. Returns its arrival.
+    fn leave(&mut self, mut packet: Packet, number: Option<u64>, lost: Option<Loss>, sent: Time) -> Time {
+        let number = number.expect("it was counted");
+        let wire = self.wire_size(packet.size());
+        let has_error = self.errors.hits(sent, number, wire);
+        let (least, most, draws) = &mut self.host;
+        let processing = *least + Duration::from_ps(draws.below(number, most.saturating_sub(*least).as_ps()));
+        let arrival = sent + times::delay(&self.spec, sent) + self.jitter.at(sent) + processing;
+        let arrival = arrival.max(self.last_arrival);
+        self.last_arrival = arrival;
+        let cause = match lost {
+            Some(Loss::Down(at)) if self.outages.absent(at).is_some() => {
+                packet.cut_off();
+                None
+            }
+            Some(Loss::Down(_)) => {
+                packet.truncate();
+                None
+            }
+            Some(Loss::Collision) => Some(Cause::AccessCollision),
+            Some(Loss::Outage) => Some(Cause::AcmOutage),
+            None if has_error && self.spec.effect == Effect::Corrupt => {
+                self.corrupted += 1;
+                packet.corrupt();
+                None
+            }
+            None => has_error.then_some(Cause::LinkLoss),
+        };
+        if cause.is_some() {
+            packet.erase();
+        }
+        packet.at = arrival;
+        // The superframe in which the link gave the rest of a packet up may begin with the absence.
+        if self.leaving.note(sent, cause) {
+            packet.cut_off();
+        }
+        self.on_the_way.push(packet);
+        arrival
     }
 
     /// The number of packets in service in a medium.
