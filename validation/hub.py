@@ -1,7 +1,7 @@
 """Measures remedies for slow pages behind a hub, and their costs, over the bundled scenario `geo-access`.
 
     python -m validation.hub          # some minutes on two cores
-    python -m tools.docs hub          # after that: the tables of the guide "Find why pages are slow behind a hub"
+    python -m tools.docs neighbours   # after that: the tables of the guide "Find why pages are slow behind a hub"
 
 The numbers go into `validation/data/hub.json`.
 """

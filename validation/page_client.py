@@ -38,7 +38,7 @@ def fetch(connection: socket.socket, host: str, name: str, size: int) -> None:
         left -= len(connection.recv(65536))
 
 
-def main(host: str, objects: int, connections: int, request_bytes: int, parse_s: float) -> None:
+def load(host: str, objects: int, connections: int, request_bytes: int, parse_s: float) -> None:
     """Load the page."""
     begin = time.monotonic()
     first = opened(host)
@@ -61,4 +61,4 @@ def main(host: str, objects: int, connections: int, request_bytes: int, parse_s:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]))
+    load(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]))

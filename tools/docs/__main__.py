@@ -33,7 +33,6 @@ MAKERS = (
     "emulation",
     "functions",
     "handovers",
-    "hub",
     "linux",
     "messages",
     "mitigations",

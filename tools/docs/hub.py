@@ -30,9 +30,9 @@ def interval(of: list[float], factor: float, unit: str) -> str:
     return f"{mean:.{places}f} ± {(high - low) / 2:.{places}f} {unit}"
 
 
-def pages() -> dict[str, str]:
-    """The page with its tables, by path below `docs`."""
+def filled() -> str:
+    """The page with these tables. `tools.docs.neighbours` adds the others."""
     page = PAGE.read_text(encoding="utf-8")
     for name in HEADS:
         page = put(page, name, table(name))
-    return {"guides/slow-pages.md": page}
+    return page

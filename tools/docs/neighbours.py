@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.docs.hub import PAGE, interval
+from tools.docs.hub import filled, interval
 from tools.docs.regions import put
 from validation import kept
 
@@ -65,7 +65,7 @@ def acks() -> str:
 
 def pages() -> dict[str, str]:
     """The page with its tables, by path below `docs`."""
-    page = PAGE.read_text(encoding="utf-8")
+    page = filled()
     for name, made in (("backup", backup()), ("shower", shower()), ("acks", acks())):
         page = put(page, name, made)
     return {"guides/slow-pages.md": page}
