@@ -1,7 +1,7 @@
 """Compares real pages behind a hub with simulated ones: a home of the bundled scenario `geo-access`, in real time.
 
     python -m validation.browser          # half an hour; needs Linux, Chromium and private namespaces
-    python -m tools.docs browser          # after that: the table of the page "Shared access"
+    python -m tools.docs browser          # after that: the table of the guide "Load a page over GEO in your browser"
 
 The real packets of one home wait for the grants of the scenario, and 39 simulated homes read pages beside it. The
 simulation has the same page in the place of the real one. Chromium loads it, and a client that opens its connections as

@@ -7,7 +7,7 @@ use crate::ids::{LinkId, NodeId, PathId};
 use crate::link::LazyLink;
 use crate::spec::{Absence, InFlight, Link, NodeKind, Order, Scenario, Waiting};
 use bentpipe_units::{Duration, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The far end of a link.
 #[derive(Clone, Copy, Debug)]
@@ -78,13 +78,14 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
         answers && scenario.flows[path.flow()].app.is_single()
     };
     let absences = scenario.timeline.absences();
-    // Whether at most one of the last links of this path has packets at a time.
-    let take_turns = |path: PathId| {
-        let Some(later) = changing.get(&path) else { return true };
+    // Paths of which several last links may have packets at a time.
+    let meets = |(&path, later): (&PathId, &Vec<(Time, Option<&[LinkId]>)>)| {
         let later = later.iter().map(|(at, route)| (*at, route.and_then(|route| route.last().copied())));
         let first = (Time::ZERO, scenario.first_route(path).last().copied());
-        last_links_take_turns(&[first].into_iter().chain(later).collect::<Vec<_>>(), &absences)
+        let lasts: Vec<_> = [first].into_iter().chain(later).collect();
+        (!last_links_take_turns(&lasts, &absences)).then_some(path)
     };
+    let meeting: BTreeSet<PathId> = changing.iter().filter_map(meets).collect();
     let runs_ahead = |link: &Link| !acts(link.to) && !reorders(link);
     // Rows of all other series are in the order of events.
     let ends_ahead = scenario.record.series.iter().all(|name| dictionary::is_sampled(name));
@@ -93,7 +94,7 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
     each_hop(scenario, |path, from, to| {
         if let Some(from) = from.map(LinkId::index) {
             relays[from] &= to.is_some_and(|to| feeders[to] == Feeder::Link(LinkId::new(from)));
-            ends[from] &= to.is_none() && is_own(path) && take_turns(path);
+            ends[from] = ends[from] && to.is_none() && !meeting.contains(&path) && is_own(path);
         }
     });
     let behind = scenario.links.iter().zip(relays.into_iter().zip(ends));
