@@ -78,7 +78,7 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
         answers && scenario.flows[path.flow()].app.is_single()
     };
     let absences = scenario.timeline.absences();
-    // Paths of which several last links may have packets at a time.
+    // Paths whose last links may have packets at the same time.
     let meets = |(&path, later): (&PathId, &Vec<(Time, Option<&[LinkId]>)>)| {
         let later = later.iter().map(|(at, route)| (*at, route.and_then(|route| route.last().copied())));
         let first = (Time::ZERO, scenario.first_route(path).last().copied());
