@@ -79,13 +79,15 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
     };
     let absences = scenario.timeline.absences();
     // Paths whose last links may have packets at the same time.
-    let meets = |(&path, later): (&PathId, &Vec<(Time, Option<&[LinkId]>)>)| {
+    let mut meeting = BTreeSet::new();
+    for (&path, later) in &changing {
         let later = later.iter().map(|(at, route)| (*at, route.and_then(|route| route.last().copied())));
         let first = (Time::ZERO, scenario.first_route(path).last().copied());
         let lasts: Vec<_> = [first].into_iter().chain(later).collect();
-        (!last_links_take_turns(&lasts, &absences)).then_some(path)
-    };
-    let meeting: BTreeSet<PathId> = changing.iter().filter_map(meets).collect();
+        if !last_links_take_turns(&lasts, &absences) {
+            meeting.insert(path);
+        }
+    }
     let runs_ahead = |link: &Link| !acts(link.to) && !reorders(link);
     // Rows of all other series are in the order of events.
     let ends_ahead = scenario.record.series.iter().all(|name| dictionary::is_sampled(name));
