@@ -20,6 +20,8 @@
 //! 4. gives the size and the terminals of the plan ([`SlottedMedium::plan_bytes`], [`SlottedMedium::planned`]) to the
 //!    forward link that carries plans ([`TdmMedium::announce`]), if there is one.
 //!
+//! While no terminal is up, superframes may pass without the simulator ([`SlottedMedium::rest`]).
+//!
 //! Between two superframes a link serves its queue lazily: [`Packer::offer`] returns the end of the burst with the last
 //! part of a packet, or the rest of the packet that waits for later windows. [`Packer::resume`] goes on with this packet
 //! after the next [`Packer::open`]. The bytes that wait include [`Packer::rest`].

@@ -91,8 +91,9 @@ pub struct SlottedMedium {
     controller: Controller,
     contention: Option<Contention>,
     others: Option<Others>,
-    /// The superframe that opens next.
+    /// The superframe after the last that was opened or passed, and the one that opens next. Those between them pass at rest.
     superframe: u64,
+    wakes: u64,
     /// Superframes from a request to its plan, u, and from a plan to its superframe, v.
     to_plan: u64,
     to_grant: u64,
@@ -208,6 +209,7 @@ impl SlottedMedium {
             contention: None,
             others: None,
             superframe: 0,
+            wakes: 0,
             to_plan,
             to_grant,
             silence: grid.superframes_in(SILENCE),
@@ -224,14 +226,31 @@ impl SlottedMedium {
         &self.grid
     }
 
-    /// Returns the start of the next superframe: the time of the next [`SlottedMedium::advance`].
+    /// Returns the start of the next superframe that opens: the time of the next [`SlottedMedium::advance`].
     pub fn next_wakeup(&self) -> Time {
-        self.grid.start(self.superframe)
+        self.grid.start(self.wakes)
+    }
+
+    /// Lets superframes pass up to `until`, before which no terminal comes up and no bytes wait. Does nothing if a terminal is
+    /// up, or something of the time before is under way.
+    pub fn rest(&mut self, until: Time) {
+        let is_down = self.members.iter().all(|member| !member.was_up);
+        let is_over = self.messages.iter().all(Vec::is_empty) && self.plans.iter().all(|plan| plan.grants.is_empty());
+        if is_down && is_over && self.contention.is_none() {
+            self.wakes = self.superframe.max(self.grid.superframes_in(until - Time::ZERO));
+        }
+    }
+
+    /// Superframes of the rest that began before `next`.
+    fn passed(&self, next: u64) -> u64 {
+        next.min(self.wakes).saturating_sub(self.superframe)
     }
 
     /// Opens the next superframe. `demands` has the state of each terminal at its start.
     pub fn advance(&mut self, demands: &[Demand]) {
         debug_assert!(demands.len() == self.members.len());
+        self.counters.plan_bytes += self.passed(self.wakes) * Plan::default().bytes();
+        self.superframe = self.wakes;
         if self.superframe == 0 {
             self.begin(demands);
         }
@@ -246,6 +265,7 @@ impl SlottedMedium {
         self.plan(superframe, superframe + self.to_grant);
         self.open(superframe, demands);
         self.superframe = superframe + 1;
+        self.wakes = self.superframe;
     }
 
     /// Chooses waveforms, and plans the superframes that no plan of the run reaches.
@@ -502,9 +522,11 @@ impl SlottedMedium {
         self.members[terminal].opened.granted
     }
 
-    /// Returns the counts since the start.
-    pub fn counters(&self) -> MediumCounters {
-        self.counters
+    /// Returns the counts up to `now`, the latest instant so far.
+    pub fn counters(&self, now: Time) -> MediumCounters {
+        let begun = 1 + (now - Time::ZERO).as_ps() / self.grid.superframe().as_ps().max(1);
+        let plan_bytes = self.counters.plan_bytes + self.passed(begun) * Plan::default().bytes();
+        MediumCounters { plan_bytes, ..self.counters }
     }
 }
 

@@ -1,7 +1,8 @@
 //! A cell of satellites in low orbit.
 
 use crate::lab::*;
-use bentpipe_access::{Access, LeoCell, OtherUsers, RandomUse, SlottedMedium};
+use crate::slotted::demand;
+use bentpipe_access::{Access, Demand, LeoCell, OtherUsers, RandomUse, SlottedMedium};
 use bentpipe_units::{Duration, Rate, Time};
 
 /// Three milliseconds each way.
@@ -79,5 +80,36 @@ fn an_upload_asks_and_a_download_is_seen() {
         let expected = frame / 2.0 + round * frame + frame / 12.0;
         assert!((waits.mean() - expected).abs() < 0.03, "{is_up}: {} for {expected}", waits.mean());
         assert!(waits.count() > 2000 && waits.quantile(1.0) < expected + frame / 2.0 + 0.01);
+    }
+}
+
+/// Down from 0.2 s to 3.5 s and again from 4 s on, between two transfers: as many grants and plans as with every frame.
+#[test]
+fn frames_pass_while_all_terminals_are_down() {
+    let users = terminals(2, Access::default());
+    for is_up in [true, false] {
+        let others = OtherUsers::Coming { active: 2.0, holding: Duration::from_millis(300) };
+        let mut each = SlottedMedium::leo_cell(&cell(Some(others)), &users, is_up, "cell", 3);
+        let mut resting = each.clone();
+        let mut advanced = 0;
+        for _ in 0..4500 {
+            let at = each.next_wakeup();
+            let is_down = (seconds(0.2)..seconds(3.5)).contains(&at) || at >= seconds(4.0);
+            let state = |backlog| Demand { is_up: !is_down, ..demand(if is_down { 0 } else { backlog }, 0.0) };
+            let demands = [state(9_000), state(900)];
+            each.advance(&demands);
+            if at == resting.next_wakeup() {
+                resting.advance(&demands);
+                advanced += 1;
+                for n in 0..2 {
+                    assert_eq!(each.windows(n), resting.windows(n), "at {at}");
+                }
+                resting.rest(if at < seconds(3.5) { seconds(3.5) } else { Time::NEVER });
+            } else {
+                assert!(each.opened().is_empty(), "at {at}");
+            }
+            assert_eq!(each.counters(at), resting.counters(at), "at {at}");
+        }
+        assert!((525..600).contains(&advanced), "{advanced} of 4500 frames");
     }
 }

@@ -504,7 +504,7 @@ impl LazyLink {
     }
 
     /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
-    fn closed(&mut self, now: Time) -> Option<Cause> {
+    pub(crate) fn closed(&mut self, now: Time) -> Option<Cause> {
         self.outages.as_mut()?.closed(now)
     }
 

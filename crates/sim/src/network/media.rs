@@ -45,10 +45,10 @@ pub(super) struct MediumState {
 }
 
 impl SharedMedium {
-    /// Returns its grants to its links, among all links.
-    pub(super) fn grants(&self, links: &[LazyLink]) -> MediumGrants {
+    /// Returns its grants up to `now` to its links, among all links.
+    pub(super) fn grants(&self, now: Time, links: &[LazyLink]) -> MediumGrants {
         match self {
-            Self::Slots(slots) => slots.grants(links),
+            Self::Slots(slots) => slots.grants(now, links),
             Self::Frames(carrier) => carrier.grants(links),
         }
     }
@@ -63,10 +63,24 @@ impl SharedMedium {
 }
 
 impl MediumState {
-    fn grants(&self, links: &[LazyLink]) -> MediumGrants {
+    /// Lets superframes pass while all links lose what is offered to them, like those of a satellite out of reach.
+    pub(super) fn rest(&mut self, now: Time, links: &mut [LazyLink]) {
+        // A carrier takes room for each plan.
+        let is_told = self.forward.plans.is_some();
+        let mut until = Time::NEVER;
+        for &link in &self.links {
+            if is_told || links[link].closed(now).is_none() {
+                return;
+            }
+            until = until.min(links[link].changes_at(now));
+        }
+        self.plan.rest(until);
+    }
+
+    fn grants(&self, now: Time, links: &[LazyLink]) -> MediumGrants {
         let of = |&link: &LinkId| Some((link, links[link].grants()?));
         let of_links = MediumGrants::of(self.links.iter().filter_map(of).collect());
-        MediumGrants { counters: self.plan.counters(), bursts: self.bursts.clone(), ..of_links }
+        MediumGrants { counters: self.plan.counters(now), bursts: self.bursts.clone(), ..of_links }
     }
 }
 

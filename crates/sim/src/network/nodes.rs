@@ -506,7 +506,10 @@ impl Network {
             self.schedule.update(link, self.links[link].next_event());
             self.note_served(link);
         }
-        self.tell_carriers(id)
+        self.tell_carriers(id)?;
+        let SharedMedium::Slots(slots) = &mut self.media[id] else { return None };
+        slots.rest(self.now, &mut self.links);
+        Some(())
     }
 
     /// Gives the reports and the plan of a superframe to the forward carriers.

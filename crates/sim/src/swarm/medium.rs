@@ -135,7 +135,7 @@ impl NaiveMedium {
     fn counters(&self) -> MediumCounters {
         match &self.plan {
             NaivePlan::Cell(cell) => cell.counters,
-            NaivePlan::Slotted(plan) => plan.counters(),
+            NaivePlan::Slotted(plan) => plan.counters(plan.next_wakeup()),
         }
     }
 
