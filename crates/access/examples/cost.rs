@@ -33,7 +33,7 @@ fn main() {
         let terminals: Vec<Terminal> =
             (0..TERMINALS).map(|n| Terminal { name: format!("link/user{n}"), access }).collect();
         let mut link = SlottedMedium::mf_tdma(medium, &terminals, 1);
-        let mut demands = vec![Demand { backlog, arrived: 0, es_n0_db: 9.0, is_up: true }; TERMINALS];
+        let mut demands = vec![Demand { backlog, arrived: 0, es_n0_db: 9.0, is_up: true, handed: None }; TERMINALS];
         let mut best = f64::INFINITY;
         for _ in 0..5 {
             #[allow(clippy::disallowed_methods, reason = "a measurement of time")]

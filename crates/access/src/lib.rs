@@ -80,5 +80,5 @@ pub use reports::{Measurements, Reported};
 pub use requests::{Request, Volume, Way};
 pub use slotted::SlottedMedium;
 pub use tdm::{Frame, FrameCounters, Queues, Share, Tdm, TdmMedium};
-pub use terminal::{Access, Demand, MediumCounters, Terminal};
+pub use terminal::{Access, Asked, Demand, MediumCounters, Terminal};
 pub use waveforms::{BurstLength, Waveform};

@@ -8,6 +8,7 @@
 //! Bytes are under way if their request is younger than R, the time from a request to its grant. The windows of the
 //! superframe that starts are part of them, because the queue has not been served into these windows yet.
 
+use crate::terminal::Asked;
 use bentpipe_units::{Duration, Rate};
 
 /// Way of a request to the controller.
@@ -39,6 +40,14 @@ pub struct Request {
     pub volume: Option<Volume>,
 }
 
+impl From<Asked> for Request {
+    fn from(asked: Asked) -> Self {
+        let bytes = u32::try_from(asked.volume).unwrap_or(u32::MAX);
+        let volume = Volume { bytes, is_absolute: true };
+        Self { rate: Some(asked.rate).filter(|rate| rate.as_bps() > 0), volume: Some(volume).filter(|_| bytes > 0) }
+    }
+}
+
 /// Units of a rate, bit/s, and of a volume, bytes. A request counts at most 256 of them.
 const RATE_UNITS: [u64; 4] = [1_000, 4_000, 16_000, 64_000];
 const VOLUME_UNITS: [u64; 4] = [1, 8, 64, 512];
@@ -64,7 +73,7 @@ pub(crate) struct Rules {
     pub(crate) round: u64,
     /// Superframes after which a rate is renewed.
     renewal: u64,
-    persistence: u64,
+    pub(crate) persistence: u64,
 }
 
 impl Rules {
@@ -176,6 +185,21 @@ impl Asking {
     /// Returns the rate asked for, beyond the constant one.
     pub(crate) fn rate(&self) -> Rate {
         Rate::from_bps(self.rate)
+    }
+
+    /// Returns what it has asked for and not got.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked { rate: self.rate(), volume: self.asked }
+    }
+
+    /// Goes on with requests that the controller has from elsewhere since `superframe`.
+    pub(crate) fn go_on(&mut self, superframe: u64, asked: Asked) {
+        if self.rate_limit > 0 {
+            (self.rate, self.rate_at) = (asked.rate.as_bps().min(self.rate_limit), superframe);
+        }
+        if self.volume_based {
+            (self.asked, self.asked_at, self.is_absolute) = (asked.volume, superframe, false);
+        }
     }
 
     /// Forgets all requests, after an outage.

@@ -12,7 +12,7 @@ use crate::opened::{Heard, Opened};
 use crate::plan::{Controller, Left, Plan};
 use crate::random::RandomUse;
 use crate::requests::{Asking, Request, Rules, Way};
-use crate::terminal::{Access, Demand, MediumCounters, Terminal};
+use crate::terminal::{Access, Asked, Demand, MediumCounters, Terminal};
 use crate::waveforms::{BurstLength, Waveform};
 use bentpipe_units::{Duration, Rate, Time};
 
@@ -74,6 +74,8 @@ struct Member {
     asking: Asking,
     choice: Choice,
     was_up: bool,
+    /// What it had asked for when it went down, and the superframe when the medium saw it.
+    left: Option<(u64, Asked)>,
     random: RandomUse,
     opened: Opened,
     /// Superframe of the last burst that the controller measured.
@@ -197,7 +199,15 @@ impl SlottedMedium {
         let members = terminals.iter().map(|terminal| {
             let Access { constant, rate_based, volume_based, random, .. } = terminal.access;
             let asking = Asking::new(&rules, constant, rate_based, volume_based);
-            Member { asking, choice: Choice::default(), was_up: true, random, opened: closed.clone(), heard: 0 }
+            Member {
+                asking,
+                choice: Choice::default(),
+                was_up: true,
+                left: None,
+                random,
+                opened: closed.clone(),
+                heard: 0,
+            }
         });
         Self {
             members: members.collect(),
@@ -241,21 +251,15 @@ impl SlottedMedium {
         }
     }
 
-    /// Superframes of the rest that began before `next`.
-    fn passed(&self, next: u64) -> u64 {
-        next.min(self.wakes).saturating_sub(self.superframe)
-    }
-
     /// Opens the next superframe. `demands` has the state of each terminal at its start.
     pub fn advance(&mut self, demands: &[Demand]) {
         debug_assert!(demands.len() == self.members.len());
-        self.counters.plan_bytes += self.passed(self.wakes) * Plan::default().bytes();
         self.superframe = self.wakes;
         if self.superframe == 0 {
             self.begin(demands);
         }
         let superframe = self.superframe;
-        self.follow_outages(demands);
+        self.follow_outages(superframe, demands);
         self.read(superframe);
         if self.asks == Asks::Never {
             for (n, demand) in demands.iter().enumerate() {
@@ -288,15 +292,20 @@ impl SlottedMedium {
         }
     }
 
-    /// A terminal that goes down loses its windows and requests.
-    fn follow_outages(&mut self, demands: &[Demand]) {
+    /// A terminal that goes down loses its windows and requests. One that comes up may have requests from another medium.
+    fn follow_outages(&mut self, superframe: u64, demands: &[Demand]) {
         for (n, (member, demand)) in self.members.iter_mut().zip(demands).enumerate() {
             if demand.is_up == member.was_up {
                 continue;
             }
             member.was_up = demand.is_up;
+            member.left = Some((superframe, member.asking.asked())).filter(|_| !demand.is_up).or(member.left);
             member.asking.reset();
             self.controller.forget(n);
+            if let Some(asked) = demand.handed.filter(|_| demand.is_up) {
+                member.asking.go_on(superframe, asked);
+                self.controller.read(superframe, n, member.asking.asked().into());
+            }
             let choice = if demand.is_up { member.choice.chosen() } else { None };
             let account = &mut self.controller.accounts[n];
             account.choice = choice;
@@ -338,7 +347,7 @@ impl SlottedMedium {
         if self.contention.is_some() {
             self.controller.note_choices(plan);
         }
-        self.counters.plan_bytes += plan.bytes();
+        self.counters.plan_bytes += self.plan_bytes();
     }
 
     /// Opens the windows of a superframe, and takes the requests that leave in it.
@@ -490,9 +499,14 @@ impl SlottedMedium {
         self.grid.superframe().saturating_mul(self.rules.round)
     }
 
-    /// Returns the size of the plan that was made last: 11 B and 3 B per slot.
+    /// Returns the size of the plan that was made last: 11 B and 3 B per slot. While no terminal is up, no plan is sent.
     pub fn plan_bytes(&self) -> u64 {
-        self.plans[self.last_plan].bytes()
+        let is_sent = self.members.iter().any(|member| member.was_up);
+        if is_sent {
+            self.plans[self.last_plan].bytes()
+        } else {
+            0
+        }
     }
 
     /// Returns the terminals with slots in the plan that was made last. Without a way to the terminals from now on (v =
@@ -517,16 +531,31 @@ impl SlottedMedium {
         self.members[terminal].asking.rate()
     }
 
+    /// Returns whether a terminal was up in the superframe that was opened last. Before the first, all are.
+    pub fn was_up(&self, terminal: usize) -> bool {
+        self.members[terminal].was_up
+    }
+
+    /// Returns what a terminal that is down at `now` has asked for and not got, with the time since when it is down as far as
+    /// the medium knows. `None` if it was never up, or its requests have lapsed.
+    pub fn left(&self, now: Time, terminal: usize) -> Option<(Time, Asked)> {
+        let member = &self.members[terminal];
+        if member.was_up {
+            return Some((now, member.asking.asked()));
+        }
+        let (superframe, asked) = member.left?;
+        let lapses = self.grid.start(superframe + self.rules.persistence);
+        (now < lapses).then_some((self.grid.start(superframe), asked))
+    }
+
     /// Returns the bytes that are granted to a terminal in the superframe that was opened last.
     pub fn granted(&self, terminal: usize) -> u64 {
         self.members[terminal].opened.granted
     }
 
-    /// Returns the counts up to `now`, the latest instant so far.
-    pub fn counters(&self, now: Time) -> MediumCounters {
-        let begun = 1 + (now - Time::ZERO).as_ps() / self.grid.superframe().as_ps().max(1);
-        let plan_bytes = self.counters.plan_bytes + self.passed(begun) * Plan::default().bytes();
-        MediumCounters { plan_bytes, ..self.counters }
+    /// Returns the counts since the start.
+    pub fn counters(&self) -> MediumCounters {
+        self.counters
     }
 }
 

@@ -45,6 +45,17 @@ pub struct Demand {
     pub es_n0_db: f64,
     /// Whether the link is up.
     pub is_up: bool,
+    /// Requests that another medium hands over, for a terminal that comes up.
+    pub handed: Option<Asked>,
+}
+
+/// What a terminal has asked for and not got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Rate, beyond the constant one.
+    pub rate: Rate,
+    /// Volume, bytes.
+    pub volume: u64,
 }
 
 /// Counts of a medium since the start.

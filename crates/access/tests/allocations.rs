@@ -47,7 +47,8 @@ fn a_warm_superframe_allocates_nothing() {
         ..MfTdma::default()
     };
     let mut link = SlottedMedium::mf_tdma(&medium, &terminals, 1);
-    let mut demands = vec![Demand { backlog: 0, arrived: 0, es_n0_db: 9.0, is_up: true }; terminals.len()];
+    let mut demands =
+        vec![Demand { backlog: 0, arrived: 0, es_n0_db: 9.0, is_up: true, handed: None }; terminals.len()];
     let mut run = |superframes: core::ops::Range<u64>| {
         for k in superframes {
             for (n, demand) in demands.iter_mut().enumerate() {

@@ -51,9 +51,9 @@ fn rain_lowers_the_modcod_of_the_place_below_it_alone() {
 }
 
 /// Packets each 2 ms from a place over LEO, whose satellite changes at 12 s. Their waits for grants are the delays less
-/// those over links without a medium.
+/// those over links without a medium. What was asked for before is granted again only if the cells hand it over.
 #[test]
-fn requests_start_again_after_a_handover() {
+fn requests_start_again_after_a_handover_or_are_handed_over() {
     let mut times = String::new();
     for n in 0..1000 {
         write!(times, "'{:.4} s', ", 11.0 + 0.002 * f64::from(n)).unwrap();
@@ -68,12 +68,17 @@ fn requests_start_again_after_a_handover() {
     };
     let cell =
         "user.forward.medium = 'up'\n[medium.up]\nkind = 'leo-cell'\nrate = '36 Mbit/s'\ncontroller = '{satellite}'";
-    let (plain, shared) = (of("user.rate = '100 Gbit/s'"), of(cell));
-    let waits: Vec<f64> = plain.iter().zip(&shared).map(|(plain, shared)| shared - plain).collect();
+    let plain = of("user.rate = '100 Gbit/s'");
+    let waits_of =
+        |user: &str| -> Vec<f64> { of(user).iter().zip(&plain).map(|(shared, plain)| shared - plain).collect() };
+    let (waits, handed) = (waits_of(cell), waits_of(&format!("{cell}\nhands_over = true")));
     // Both satellites are 2 ms to 4 ms away: R is 6 to 7 frames of 4/3 ms.
     let (frame, before) = (4.0 / 3000.0, &waits[300..490]);
     let mean = before.iter().sum::<f64>() / before.len() as f64;
     assert!(mean < 4.0 * frame, "{mean}");
-    let first = waits[500..].iter().find(|wait| wait.is_finite() && **wait > 0.0).unwrap();
-    assert!((6.0 * frame..9.0 * frame).contains(first), "{first} {:?}", &waits[495..505]);
+    let first = |waits: &[f64]| *waits[500..].iter().find(|wait| wait.is_finite() && **wait > 0.0).unwrap();
+    assert!((6.0 * frame..9.0 * frame).contains(&first(&waits)), "{:?}", &waits[495..505]);
+    // Without the way of the request and its frame: v is 2 to 4 frames.
+    assert!((2.0 * frame..5.0 * frame).contains(&first(&handed)), "{:?}", &handed[495..505]);
+    assert_eq!(waits[..490], handed[..490]);
 }

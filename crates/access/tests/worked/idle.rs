@@ -120,7 +120,7 @@ fn requests_by_aloha_are_lost_and_repeated() {
     let access = volume_based(RandomUse::Requests);
     let run = |copies| {
         let (lab, waits) = waits_of(&with_random(copies), access, 400, 40, 100.0, (1.5, 0.5));
-        let counts = lab.medium.counters(lab.medium.next_wakeup());
+        let counts = lab.medium.counters();
         (counts.random_lost as f64 / counts.random_bursts as f64, counts.random_bursts as f64, waits)
     };
     let (lost, bursts, waits) = run(1);

@@ -44,7 +44,7 @@ pub(crate) struct Lab {
 
 impl Lab {
     pub(crate) fn new(medium: SlottedMedium, terminals: usize, es_n0_db: f64) -> Self {
-        let demand = Demand { backlog: 0, arrived: 0, es_n0_db, is_up: true };
+        let demand = Demand { backlog: 0, arrived: 0, es_n0_db, is_up: true, handed: None };
         let queues = (0..terminals).map(|_| Queue::default()).collect();
         Self { medium, queues, demands: vec![demand; terminals], now: Time::ZERO, left: Vec::new() }
     }

@@ -108,7 +108,7 @@ fn frames_pass_while_all_terminals_are_down() {
             } else {
                 assert!(each.opened().is_empty(), "at {at}");
             }
-            assert_eq!(each.counters(at), resting.counters(at), "at {at}");
+            assert_eq!(each.counters(), resting.counters(), "at {at}");
         }
         assert!((525..600).contains(&advanced), "{advanced} of 4500 frames");
     }

@@ -55,7 +55,7 @@ fn run(medium: &MfTdma, access: Access, seed: u64, end: f64) -> Seen {
     });
     let kept = || lab.left.iter().filter(|left| !left.is_lost);
     let bytes: f64 = kept().map(|left| f64::from(left.bytes)).sum();
-    let granted = lab.medium.counters(lab.medium.next_wakeup()).granted_bytes as f64;
+    let granted = lab.medium.counters().granted_bytes as f64;
     Seen {
         first: Waits::of(kept().filter(|left| left.number % 607 == 0).map(|left| left.wait)),
         all: Waits::of(kept().map(|left| left.wait)),

@@ -246,6 +246,7 @@ impl Granted {
             arrived: std::mem::take(&mut self.arrived),
             es_n0_db: self.channel.signal.value(),
             is_up,
+            handed: None,
         }
     }
 

@@ -556,6 +556,11 @@ impl LazyLink {
         self.outages.as_ref().map_or(now, |outages| outages.up_at(now))
     }
 
+    /// Whether the link is there and has no outage.
+    pub(crate) fn is_up(&self, now: Time) -> bool {
+        self.outages.as_ref().is_none_or(|outages| outages.up_at(now) <= now)
+    }
+
     /// The first instant after `now` at which the link goes away or down, or comes back.
     pub(crate) fn changes_at(&self, now: Time) -> Time {
         self.outages.as_ref().map_or(Time::NEVER, |outages| outages.changes_at(now))

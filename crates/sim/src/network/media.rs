@@ -6,7 +6,7 @@ use super::results::MediumGrants;
 use crate::ids::{LinkId, MediumId};
 use crate::link::LazyLink;
 use crate::spec::{LeoCell, MediumKind, MfTdma, Scenario};
-use bentpipe_access::{Access, Demand, RandomUse, SlottedMedium, Terminal, Waveform};
+use bentpipe_access::{Access, Asked, Demand, RandomUse, SlottedMedium, Terminal, Waveform};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
@@ -40,15 +40,17 @@ pub(super) struct MediumState {
     /// Bursts granted by waveform.
     pub(super) bursts: BTreeMap<Waveform, u64>,
     pub(super) forward: ForwardSide,
+    /// By terminal, links of its node in other media that hand requests over. Empty without the key.
+    before: Vec<Vec<Elsewhere>>,
     /// Terminals of a plan, kept to reuse their memory.
     pub(super) told: Vec<u32>,
 }
 
 impl SharedMedium {
-    /// Returns its grants up to `now` to its links, among all links.
-    pub(super) fn grants(&self, now: Time, links: &[LazyLink]) -> MediumGrants {
+    /// Returns its grants to its links, among all links.
+    pub(super) fn grants(&self, links: &[LazyLink]) -> MediumGrants {
         match self {
-            Self::Slots(slots) => slots.grants(now, links),
+            Self::Slots(slots) => slots.grants(links),
             Self::Frames(carrier) => carrier.grants(links),
         }
     }
@@ -65,11 +67,9 @@ impl SharedMedium {
 impl MediumState {
     /// Lets superframes pass while all links lose what is offered to them, like those of a satellite out of reach.
     pub(super) fn rest(&mut self, now: Time, links: &mut [LazyLink]) {
-        // A carrier takes room for each plan.
-        let is_told = self.forward.plans.is_some();
         let mut until = Time::NEVER;
         for &link in &self.links {
-            if is_told || links[link].closed(now).is_none() {
+            if links[link].closed(now).is_none() {
                 return;
             }
             until = until.min(links[link].changes_at(now));
@@ -77,30 +77,83 @@ impl MediumState {
         self.plan.rest(until);
     }
 
-    fn grants(&self, now: Time, links: &[LazyLink]) -> MediumGrants {
+    fn grants(&self, links: &[LazyLink]) -> MediumGrants {
         let of = |&link: &LinkId| Some((link, links[link].grants()?));
         let of_links = MediumGrants::of(self.links.iter().filter_map(of).collect());
-        MediumGrants { counters: self.plan.counters(now), bursts: self.bursts.clone(), ..of_links }
+        MediumGrants { counters: self.plan.counters(), bursts: self.bursts.clone(), ..of_links }
     }
 }
 
 /// Returns the media at the start of a run.
 pub(super) fn states(scenario: &Scenario, seed: u64) -> Vec<SharedMedium> {
-    let slots = |(plan, links): (SlottedMedium, Vec<LinkId>), forward| {
+    let slots = |id, (plan, links): (SlottedMedium, Vec<LinkId>), forward| {
         let demands = Vec::with_capacity(links.len());
-        let (bursts, told) = (BTreeMap::new(), Vec::new());
-        SharedMedium::Slots(Box::new(MediumState { plan, demands, links, bursts, forward, told }))
+        let (bursts, told, before) = (BTreeMap::new(), Vec::new(), elsewhere(scenario, id));
+        SharedMedium::Slots(Box::new(MediumState { plan, demands, links, bursts, forward, before, told }))
     };
     let state = |id: MediumId| match &scenario.media[id].kind {
         MediumKind::MfTdma(keys) => {
             let planned = planned(scenario, (id, keys), seed);
             let forward = forward_side(scenario, keys, &planned.1);
-            slots(planned, forward)
+            slots(id, planned, forward)
         }
-        MediumKind::LeoCell(keys) => slots(seen(scenario, (id, keys), seed), ForwardSide::default()),
+        MediumKind::LeoCell(keys) => slots(id, seen(scenario, (id, keys), seed), ForwardSide::default()),
         MediumKind::Tdm(keys) => SharedMedium::Frames(Box::new(ForwardCarrier::new(scenario, id, keys, seed))),
     };
     MediumId::all(scenario.media.len()).map(state).collect()
+}
+
+/// A link in another medium: its place there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Elsewhere {
+    pub(crate) medium: MediumId,
+    pub(crate) terminal: usize,
+    pub(crate) link: LinkId,
+}
+
+/// Returns the links of the same nodes in other media, by terminal of a medium, if all these media hand requests over.
+pub(crate) fn elsewhere(scenario: &Scenario, id: MediumId) -> Vec<Vec<Elsewhere>> {
+    if !scenario.media[id].kind.hands_over() {
+        return Vec::new();
+    }
+    let others = MediumId::all(scenario.media.len()).filter(|&other| other != id);
+    let others: Vec<MediumId> = others.filter(|&other| scenario.media[other].kind.hands_over()).collect();
+    let links = |medium| terminals(scenario, medium).1.into_iter().enumerate();
+    let of = |(_, own): (usize, LinkId)| {
+        let from = scenario.links[own].from;
+        let in_medium =
+            |&medium: &MediumId| links(medium).map(move |(terminal, link)| Elsewhere { medium, terminal, link });
+        others.iter().flat_map(in_medium).filter(|there| scenario.links[there.link].from == from).collect()
+    };
+    links(id).map(of).collect()
+}
+
+/// Returns what a terminal that comes up had asked for in the medium that it left last. `own` is the time when it left this
+/// medium, if its requests here have not lapsed.
+pub(crate) fn handed(own: Option<Time>, left: impl Iterator<Item = (Time, Asked)>) -> Option<Asked> {
+    let later = left.filter(|(at, _)| own.is_none_or(|own| *at > own));
+    later.reduce(|first, next| if next.0 > first.0 { next } else { first }).map(|(_, asked)| asked)
+}
+
+/// Hands requests over to the terminals of a medium that come up.
+pub(super) fn hand_over(media: &mut [SharedMedium], id: MediumId, now: Time, links: &[LazyLink]) {
+    let plan = |medium: MediumId| match &media[medium] {
+        SharedMedium::Slots(slots) => Some(&slots.plan),
+        SharedMedium::Frames(_) => None,
+    };
+    let SharedMedium::Slots(slots) = &media[id] else { return };
+    let mut found = Vec::new();
+    for (n, (before, demand)) in slots.before.iter().zip(&slots.demands).enumerate() {
+        if demand.is_up && !slots.plan.was_up(n) {
+            let left = before.iter().filter(|there| !links[there.link].is_up(now));
+            let left = left.filter_map(|there| plan(there.medium)?.left(now, there.terminal));
+            found.push((n, handed(slots.plan.left(now, n).map(|own| own.0), left)));
+        }
+    }
+    let SharedMedium::Slots(slots) = &mut media[id] else { return };
+    for (n, asked) in found {
+        slots.demands[n].handed = asked;
+    }
 }
 
 /// Returns the part of forward carriers for a return link with these links.

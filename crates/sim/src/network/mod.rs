@@ -41,7 +41,7 @@ use horizon::{Bound, Horizon};
 use inbox::Inbox;
 use media::SharedMedium;
 #[cfg(test)]
-pub(crate) use media::{forward_side, planned, ForwardSide};
+pub(crate) use media::{elsewhere, forward_side, handed, planned, ForwardSide};
 pub(crate) use mtu::guards;
 pub(crate) use nodes::introduce;
 use nodes::{NodeState, Turns};
@@ -337,7 +337,7 @@ impl Network {
         let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
         self.trace_end();
         let mut result = assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder);
-        let grants: Vec<_> = self.media.iter().map(|medium| medium.grants(now, &self.links)).collect();
+        let grants: Vec<_> = self.media.iter().map(|medium| medium.grants(&self.links)).collect();
         add_media(&mut result, &self.scenario, &grants, now);
         if let Some(paths) = &self.observers.critical {
             result.series.push((critical::SERIES.to_owned(), paths.table(&names(&self.scenario))));

@@ -1,6 +1,6 @@
 //! Middleboxes of a node, its choice of the next hop, and the media, which wake up among the nodes.
 
-use super::media::{MediumState, SharedMedium};
+use super::media::{hand_over, MediumState, SharedMedium};
 use super::routes::Routes;
 use super::{Failure, Network, Trouble};
 use crate::dictionary::Cause;
@@ -489,9 +489,10 @@ impl Network {
             demands.extend(demand);
             self.note_served(link);
         }
-        let slots = self.slots(id)?;
-        slots.plan.advance(&demands);
-        slots.demands = demands;
+        self.slots(id)?.demands = demands;
+        hand_over(&mut self.media, id, self.now, &self.links);
+        let MediumState { plan, demands, .. } = self.slots(id)?;
+        plan.advance(demands);
         for number in 0..self.slots(id)?.plan.opened().len() {
             let SharedMedium::Slots(slots) = &mut self.media[id] else { return None };
             let MediumState { plan, links, bursts, .. } = &mut **slots;
@@ -528,7 +529,7 @@ impl Network {
             let plan = &self.slots(id)?.plan;
             let bytes = plan.plan_bytes();
             told.extend(plan.planned().filter_map(|terminal| places[terminal as usize]));
-            if let SharedMedium::Frames(carrier) = &mut self.media[*carrier] {
+            if let (SharedMedium::Frames(carrier), 1..) = (&mut self.media[*carrier], bytes) {
                 carrier.announce(self.now, bytes, told.drain(..), &mut self.links);
             }
             self.slots(id)?.told = told;

@@ -37,7 +37,7 @@ pub(super) fn so_far(network: &Network) -> Result<RunResult, Failure> {
     ledger.in_flight = (on_links + held) as u64;
     let end = RunEnd { stop: network.stop.unwrap_or(StopReason::Interrupted), at: network.now, ledger };
     let mut result = assemble(&network.scenario, end, &traffic, &links, &drops, recorder);
-    let grants: Vec<_> = network.media.iter().map(|medium| medium.grants(network.now, &links)).collect();
+    let grants: Vec<_> = network.media.iter().map(|medium| medium.grants(&links)).collect();
     add_media(&mut result, &network.scenario, &grants, network.now);
     if let Some(paths) = &network.observers.critical {
         let mut paths = paths.clone();

@@ -292,19 +292,26 @@ fn value(key: &Key) -> String {
     said.join("; ")
 }
 
-/// Returns the Python module `bentpipe.scenario.types`: the scenario as typed dictionaries.
-pub fn python_types() -> String {
-    let mut out = String::from(
-        "\"\"\"The scenario as typed dictionaries. Generated from the schema; do not edit.\"\"\"\n\n\
-         from __future__ import annotations\n\nfrom typing import Dict, List, Literal, Tuple, TypedDict, Union\n",
-    );
+/// Returns Python modules of `bentpipe.scenario` with their names: congestion controls, and the whole scenario, as typed
+/// dictionaries.
+pub fn python_types() -> [(&'static str, String); 2] {
+    let head = |what: &str, imports: &str| {
+        format!(
+            "\"\"\"{what} as typed dictionaries. Generated from the schema; do not edit.\"\"\"\n\n\
+             from __future__ import annotations\n\nfrom typing import {imports}\n"
+        )
+    };
     let mut classes = Classes::default();
     classes.class("ScenarioDict", Alternative::Table(table("File")));
     // A class follows the classes that it mentions, because Python evaluates aliases when it loads the module.
-    for class in &classes.made {
-        out.push_str(&class.text);
-    }
-    out
+    let (senders, others): (Vec<_>, Vec<_>) = classes.made.iter().partition(|class| class.name.starts_with("Cc"));
+    let names: Vec<&str> = senders.iter().map(|class| class.name.as_str()).collect();
+    let own = format!("Dict, List, Literal, Tuple, TypedDict, Union\n\nfrom .senders import {}", names.join(", "));
+    let text = |head: String, classes: Vec<&Class<'_>>| classes.iter().fold(head, |text, class| text + &class.text);
+    [
+        ("senders.py", text(head("Congestion controls", "Literal, TypedDict, Union"), senders)),
+        ("types.py", text(head("The scenario", &own), others)),
+    ]
 }
 
 #[derive(Default)]

@@ -679,8 +679,8 @@ fn generated_files_are_current() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let schema = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
     let pages = reference().into_iter().map(|(page, text)| (format!("docs/reference/{page}"), text));
-    let files = [("schema/scenario.schema.json", schema), ("python/bentpipe/scenario/types.py", python_types())];
-    for (path, text) in files.into_iter().map(|(path, text)| (path.to_owned(), text)).chain(pages) {
+    let types = python_types().map(|(name, text)| (format!("python/bentpipe/scenario/{name}"), text));
+    for (path, text) in [("schema/scenario.schema.json".to_owned(), schema)].into_iter().chain(types).chain(pages) {
         let path = root.join(path);
         if std::env::var_os("BLESS").is_some() {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();

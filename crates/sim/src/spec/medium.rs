@@ -88,6 +88,8 @@ settings! {
         overhead: f64 = 1.1, [1.0, 10.0], "SNS3";
         /// Life of a request at the controller.
         persistence: Duration = Duration::from_millis(1100), "OpenSAND: one control interval and a superframe";
+        /// Whether a terminal whose node was in another such medium before keeps its requests. Otherwise it asks anew.
+        hands_over: bool = false;
         /// Owners of slots that no request covers.
         free: Free = Free::None;
         /// Choice of the waveform by the signal.
@@ -198,6 +200,15 @@ impl MediumKind {
             Self::MfTdma(keys) => Some(&keys.controller),
             Self::LeoCell(keys) => Some(&keys.controller),
             Self::Tdm(_) => None,
+        }
+    }
+
+    /// Whether it hands requests over to other media, and takes over theirs.
+    pub(crate) fn hands_over(&self) -> bool {
+        match self {
+            Self::MfTdma(keys) => keys.hands_over,
+            Self::LeoCell(keys) => keys.hands_over,
+            Self::Tdm(_) => false,
         }
     }
 

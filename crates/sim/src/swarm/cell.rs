@@ -4,8 +4,8 @@
 use super::link::NaiveWindow;
 use crate::ids::{LinkId, MediumId, NodeId};
 use crate::spec::{ComingUsers, LeoCell, Medium, Others, Scenario};
-use bentpipe_access::{Demand, MediumCounters};
-use bentpipe_units::{Duration, Stream, Time};
+use bentpipe_access::{Asked, Demand, MediumCounters};
+use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
 
 /// Life of a request at the controller.
@@ -37,6 +37,8 @@ pub(super) struct NaiveCell {
 struct User {
     weight: u32,
     is_up: bool,
+    /// The frame when it was seen to be down, and the bytes that it had asked for then.
+    left: Option<(u64, u64)>,
     /// Bytes asked for and not granted, the frame of the last request, and whether the next one asks for all that waits.
     asked: u64,
     asked_at: u64,
@@ -71,6 +73,7 @@ impl NaiveCell {
             users.push(User {
                 weight: terminal.access.weight,
                 is_up: true,
+                left: None,
                 asked: 0,
                 asked_at: 0,
                 is_absolute: false,
@@ -108,7 +111,14 @@ impl NaiveCell {
         }
         for (user, demand) in self.users.iter_mut().zip(demands) {
             if demand.is_up != user.is_up {
+                if user.is_up {
+                    user.left = Some((frame, user.asked));
+                }
                 (user.is_up, user.asked, user.is_absolute, user.wanted) = (demand.is_up, 0, true, 0);
+                if let (Some(handed), Some(_)) = (demand.handed, self.way) {
+                    (user.asked, user.asked_at, user.is_absolute) = (handed.volume, frame, false);
+                    (user.wanted, user.until) = (handed.volume, frame + LIFE.as_ps().div_ceil(self.cell.frame.as_ps()));
+                }
             }
         }
         self.read(frame);
@@ -129,6 +139,23 @@ impl NaiveCell {
         }
         self.frame += 1;
         self.start(self.frame)
+    }
+
+    /// Whether a user was up in the last frame.
+    pub(super) fn was_up(&self, user: usize) -> bool {
+        self.users[user].is_up
+    }
+
+    /// What a user that is down at `now` had asked for, and since when it is down.
+    pub(super) fn left(&self, now: Time, user: usize) -> Option<(Time, Asked)> {
+        let user = &self.users[user];
+        let none = Rate::from_bps(0);
+        if user.is_up {
+            return Some((now, Asked { rate: none, volume: user.asked }));
+        }
+        let (frame, volume) = user.left?;
+        let lapses = self.start(frame + LIFE.as_ps().div_ceil(self.cell.frame.as_ps()));
+        (now < lapses).then(|| (self.start(frame), Asked { rate: none, volume }))
     }
 
     /// Reads the requests that arrive in this frame.
@@ -179,7 +206,9 @@ impl NaiveCell {
         for (user, given) in self.users.iter_mut().zip(given) {
             user.wanted = user.wanted.saturating_sub(self.payload * given);
         }
-        self.counters.plan_bytes += PLAN + SLOT * slots.iter().flatten().count() as u64;
+        if self.users.iter().any(|user| user.is_up) {
+            self.counters.plan_bytes += PLAN + SLOT * slots.iter().flatten().count() as u64;
+        }
         self.plans.insert(governed, slots);
     }
 

@@ -7,7 +7,7 @@ use super::link::{NaiveLink, NaiveWindow};
 use crate::ids::{LinkId, MediumId};
 use crate::network::{forward_side, planned, ForwardSide, MediumGrants};
 use crate::spec::{MediumKind, Scenario};
-use bentpipe_access::{Demand, MediumCounters, SlottedMedium, Waveform};
+use bentpipe_access::{Asked, Demand, MediumCounters, SlottedMedium, Waveform};
 use bentpipe_units::{Rate, Time};
 use std::collections::BTreeMap;
 
@@ -107,6 +107,22 @@ impl NaiveMedium {
         plan.next_wakeup()
     }
 
+    /// Whether a link was up in the last superframe.
+    pub(super) fn was_up(&self, terminal: usize) -> bool {
+        match &self.plan {
+            NaivePlan::Cell(cell) => cell.was_up(terminal),
+            NaivePlan::Slotted(plan) => plan.was_up(terminal),
+        }
+    }
+
+    /// What a link that is down at `now` had asked for when it was up last, and since when it is down.
+    pub(super) fn left(&self, now: Time, terminal: usize) -> Option<(Time, Asked)> {
+        match &self.plan {
+            NaivePlan::Cell(cell) => cell.left(now, terminal),
+            NaivePlan::Slotted(plan) => plan.left(now, terminal),
+        }
+    }
+
     /// The plan of a return link. None of a cell.
     pub(super) fn return_link(&self) -> Option<&SlottedMedium> {
         match &self.plan {
@@ -135,7 +151,7 @@ impl NaiveMedium {
     fn counters(&self) -> MediumCounters {
         match &self.plan {
             NaivePlan::Cell(cell) => cell.counters,
-            NaivePlan::Slotted(plan) => plan.counters(plan.next_wakeup()),
+            NaivePlan::Slotted(plan) => plan.counters(),
         }
     }
 

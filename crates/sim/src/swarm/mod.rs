@@ -161,6 +161,7 @@ proptest! {
         let mut scenario = sketch.scenario();
         let mut dice = Dice::new(Stream::new(sketch.seed, "scenario", "cell"));
         scenario.media = shared_cell::share(&mut scenario.links, &mut dice);
+        shared_cell::divide(&mut scenario.links, &mut scenario.media, &mut dice);
         assert_specified(&sketch, &scenario)?;
     }
 

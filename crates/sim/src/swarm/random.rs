@@ -64,6 +64,7 @@ impl Sketch {
             links.push(self.link(format!("l{index}.reverse"), to, from, &base, &mut dice));
         }
         let mut media = if self.has(MEDIA, &mut dice) { share(&mut links, &mut dice) } else { Vec::new() };
+        shared_cell::divide(&mut links, &mut media, &mut dice);
         if self.has(MEDIA, &mut dice) {
             forward::carry(&mut links, &mut media, &mut dice);
         }

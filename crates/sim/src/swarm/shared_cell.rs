@@ -9,6 +9,24 @@ use crate::spec::{
 use bentpipe_access::RandomUse;
 use bentpipe_units::{Duration, Rate, Time};
 
+/// Divides the links of the only medium among two that hand requests over, in every second network.
+pub(super) fn divide(links: &mut [Link], media: &mut Vec<Medium>, dice: &mut Dice) {
+    let [first] = media.as_mut_slice() else { return };
+    if dice.coin() {
+        return;
+    }
+    match &mut first.kind {
+        MediumKind::MfTdma(keys) => keys.hands_over = true,
+        MediumKind::LeoCell(keys) => keys.hands_over = true,
+        MediumKind::Tdm(_) => return,
+    }
+    let second = Medium { name: "m2".to_owned(), ..first.clone() };
+    media.push(second);
+    for terminal in links.iter_mut().filter_map(|link| link.terminal.as_mut()) {
+        terminal.medium = MediumId::new(usize::from(dice.coin()));
+    }
+}
+
 /// Puts some of the links into a cell, and returns it. Its controller sees the queues if all links start there.
 pub(super) fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
     let ms = Duration::from_millis;
@@ -29,6 +47,7 @@ pub(super) fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
         slots: *dice.pick(&[1, 2, 5]),
         controller: "n0".to_owned(),
         control_delay: *dice.pick(&[Duration::ZERO, Duration::from_micros(500), ms(7)]),
+        hands_over: false,
         others,
     };
     let is_seen = dice.coin();

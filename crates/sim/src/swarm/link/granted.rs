@@ -302,7 +302,7 @@ impl NaiveLink {
         let granted = self.granted();
         granted.backlog = waiting + granted.service.map_or(0, |service| service.rest);
         let arrived = std::mem::take(&mut granted.arrived);
-        (Demand { backlog: granted.backlog, arrived, es_n0_db, is_up }, arrival)
+        (Demand { backlog: granted.backlog, arrived, es_n0_db, is_up, handed: None }, arrival)
     }
 
     /// Opens the windows of a superframe. Returns the begins of their bursts.

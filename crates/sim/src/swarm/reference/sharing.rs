@@ -3,7 +3,9 @@
 use super::Reference;
 use crate::ids::MediumId;
 use crate::link::Losses;
+use crate::network::{elsewhere, handed};
 use crate::swarm::happening::Happening;
+use bentpipe_access::Demand;
 use bentpipe_units::Time;
 
 impl Reference<'_> {
@@ -17,6 +19,7 @@ impl Reference<'_> {
             self.enter_arrivals(link, cut.into_iter().collect());
             self.lose_all(link, losses);
         }
+        self.hand_over(id, &mut demands);
         let next = self.media[id].slots().advance(&demands);
         for (terminal, &link) in members.iter().enumerate() {
             let windows = self.media[id].slots().windows(terminal);
@@ -35,8 +38,25 @@ impl Reference<'_> {
         if let (Some((carrier, places)), Some(plan)) = (forward.plans, self.media[id].slots().return_link()) {
             let bytes = plan.plan_bytes();
             let served: Vec<u32> = plan.planned().filter_map(|terminal| places[terminal as usize]).collect();
-            let at = self.media[carrier].carrier().announce(self.now, bytes, &served);
-            self.enter(at, Happening::Superframe(carrier));
+            if bytes > 0 {
+                let at = self.media[carrier].carrier().announce(self.now, bytes, &served);
+                self.enter(at, Happening::Superframe(carrier));
+            }
+        }
+    }
+
+    /// Hands requests from other media over to links that come up.
+    fn hand_over(&mut self, id: MediumId, demands: &mut [Demand]) {
+        for (n, before) in elsewhere(&self.scenario, id).iter().enumerate() {
+            let own = self.media[id].slots().left(self.now, n);
+            let comes = demands[n].is_up && !self.media[id].slots().was_up(n);
+            let mut left = Vec::new();
+            for there in before.iter().filter(|_| comes) {
+                if self.links[there.link].up_at(self.now) > self.now {
+                    left.extend(self.media[there.medium].slots().left(self.now, there.terminal));
+                }
+            }
+            demands[n].handed = handed(own.map(|own| own.0), left.into_iter());
         }
     }
 
