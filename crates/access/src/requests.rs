@@ -187,7 +187,7 @@ impl Asking {
         Rate::from_bps(self.rate)
     }
 
-    /// Returns what it has asked for and not got.
+    /// Returns its open requests.
     pub(crate) fn asked(&self) -> Asked {
         Asked { rate: self.rate(), volume: self.asked }
     }

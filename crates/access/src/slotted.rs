@@ -74,7 +74,7 @@ struct Member {
     asking: Asking,
     choice: Choice,
     was_up: bool,
-    /// What it had asked for when it went down, and the superframe when the medium saw it.
+    /// Its open requests when it went down, with the superframe when the medium saw that.
     left: Option<(u64, Asked)>,
     random: RandomUse,
     opened: Opened,
@@ -93,7 +93,7 @@ pub struct SlottedMedium {
     controller: Controller,
     contention: Option<Contention>,
     others: Option<Others>,
-    /// The superframe after the last that was opened or passed, and the one that opens next. Those between them pass at rest.
+    /// The superframe after the last opened superframe, and the next to open. Superframes between them pass at rest.
     superframe: u64,
     wakes: u64,
     /// Superframes from a request to its plan, u, and from a plan to its superframe, v.
@@ -292,7 +292,8 @@ impl SlottedMedium {
         }
     }
 
-    /// A terminal that goes down loses its windows and requests. One that comes up may have requests from another medium.
+    /// A terminal that goes down loses its windows and requests. A terminal that comes up may
+    /// have requests from another medium.
     fn follow_outages(&mut self, superframe: u64, demands: &[Demand]) {
         for (n, (member, demand)) in self.members.iter_mut().zip(demands).enumerate() {
             if demand.is_up == member.was_up {
@@ -536,8 +537,8 @@ impl SlottedMedium {
         self.members[terminal].was_up
     }
 
-    /// Returns what a terminal that is down at `now` has asked for and not got, with the time since when it is down as far as
-    /// the medium knows. `None` if it was never up, or its requests have lapsed.
+    /// Returns the open requests of a terminal that is down at `now`, and the time when it went down as far as the medium
+    /// knows. `None` if it was never up, or its requests have lapsed.
     pub fn left(&self, now: Time, terminal: usize) -> Option<(Time, Asked)> {
         let member = &self.members[terminal];
         if member.was_up {

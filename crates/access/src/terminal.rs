@@ -49,7 +49,7 @@ pub struct Demand {
     pub handed: Option<Asked>,
 }
 
-/// What a terminal has asked for and not got.
+/// Open requests of a terminal, which have no grant yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// Rate, beyond the constant one.

@@ -51,7 +51,7 @@ fn rain_lowers_the_modcod_of_the_place_below_it_alone() {
 }
 
 /// Packets each 2 ms from a place over LEO, whose satellite changes at 12 s. Their waits for grants are the delays less
-/// those over links without a medium. What was asked for before is granted again only if the cells hand it over.
+/// those over links without a medium. Open requests are granted only if the cells hand them over.
 #[test]
 fn requests_start_again_after_a_handover_or_are_handed_over() {
     let mut times = String::new();

@@ -3677,7 +3677,7 @@ class MediumMfTdma(_MediumMfTdmaRequired, total=False):
         Life of a request at the controller. Default: "1.1 s".
 
     hands_over :
-        Whether a terminal whose node was in another such medium before keeps its requests. Otherwise it asks anew. Default: false.
+        Whether a terminal whose node was in another such medium before keeps its requests. Otherwise it starts without requests. Default: false.
 
     free :
         Owners of slots that no request covers. Default: "none".
@@ -3838,7 +3838,7 @@ class MediumLeoCell(_MediumLeoCellRequired, total=False):
         Time from a plan to the moment when it is sent. Only for links that ask. Default: "500 us".
 
     hands_over :
-        Whether a terminal whose node was in another such medium before keeps its requests. Otherwise it asks anew. Only for links that ask. Default: false.
+        Whether a terminal whose node was in another such medium before keeps its requests. Otherwise it starts without requests. Only for links that ask. Default: false.
 
     others :
         Further users, which always have data. Default: none.

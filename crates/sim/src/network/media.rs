@@ -40,7 +40,7 @@ pub(super) struct MediumState {
     /// Bursts granted by waveform.
     pub(super) bursts: BTreeMap<Waveform, u64>,
     pub(super) forward: ForwardSide,
-    /// By terminal, links of its node in other media that hand requests over. Empty without the key.
+    /// Links of the same node in other media that hand requests over, by terminal. Empty without the key.
     before: Vec<Vec<Elsewhere>>,
     /// Terminals of a plan, kept to reuse their memory.
     pub(super) told: Vec<u32>,
@@ -128,8 +128,8 @@ pub(crate) fn elsewhere(scenario: &Scenario, id: MediumId) -> Vec<Vec<Elsewhere>
     links(id).map(of).collect()
 }
 
-/// Returns what a terminal that comes up had asked for in the medium that it left last. `own` is the time when it left this
-/// medium, if its requests here have not lapsed.
+/// Returns the open requests of a terminal that comes up, in the medium that it left last. `own` is the time when it left
+/// this medium, if its requests here have not lapsed.
 pub(crate) fn handed(own: Option<Time>, left: impl Iterator<Item = (Time, Asked)>) -> Option<Asked> {
     let later = left.filter(|(at, _)| own.is_none_or(|own| *at > own));
     later.reduce(|first, next| if next.0 > first.0 { next } else { first }).map(|(_, asked)| asked)

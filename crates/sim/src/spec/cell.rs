@@ -24,8 +24,8 @@ settings! {
         controller: String;
         /// Time from a plan to the moment when it is sent. Only for links that ask.
         control_delay: Duration = CONTROL_DELAY, "reading: not published";
-        /// Whether a terminal whose node was in another such medium before keeps its requests. Otherwise it asks anew. Only
-        /// for links that ask.
+        /// Whether a terminal whose node was in another such medium before keeps its requests. Otherwise it starts
+        /// without requests. Only for links that ask.
         hands_over: bool = false;
         /// Further users, which always have data. Default: none.
         others: Option<Others>;

@@ -88,7 +88,7 @@ settings! {
         overhead: f64 = 1.1, [1.0, 10.0], "SNS3";
         /// Life of a request at the controller.
         persistence: Duration = Duration::from_millis(1100), "OpenSAND: one control interval and a superframe";
-        /// Whether a terminal whose node was in another such medium before keeps its requests. Otherwise it asks anew.
+        /// Whether a terminal whose node was in another such medium before keeps its requests. Otherwise it starts without requests.
         hands_over: bool = false;
         /// Owners of slots that no request covers.
         free: Free = Free::None;

@@ -146,7 +146,7 @@ impl NaiveCell {
         self.users[user].is_up
     }
 
-    /// What a user that is down at `now` had asked for, and since when it is down.
+    /// The open request of a user that is down at `now`, and the time when it went down.
     pub(super) fn left(&self, now: Time, user: usize) -> Option<(Time, Asked)> {
         let user = &self.users[user];
         let none = Rate::from_bps(0);

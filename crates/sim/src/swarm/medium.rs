@@ -115,7 +115,7 @@ impl NaiveMedium {
         }
     }
 
-    /// What a link that is down at `now` had asked for when it was up last, and since when it is down.
+    /// The open requests of a link that is down at `now`, and the time when it went down.
     pub(super) fn left(&self, now: Time, terminal: usize) -> Option<(Time, Asked)> {
         match &self.plan {
             NaivePlan::Cell(cell) => cell.left(now, terminal),
