@@ -23,7 +23,8 @@ else:
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = ROOT / "target" / "mutants"
 COPIED = ("Cargo.toml", "Cargo.lock", "crates")
-PROFILE = {"CARGO_PROFILE_TEST_DEBUG": "0", "CARGO_TARGET_DIR": str(PLACE / "target")}
+PROFILE = {"CARGO_PROFILE_TEST_DEBUG": "0", "CARGO_INCREMENTAL": "1", "CARGO_TARGET_DIR": str(PLACE / "target")}
+"""Incremental, because each fault changes one file, and building takes longer than testing."""
 COMMAND = ("cargo", "test", "--quiet", "--lib", "--package")
 TESTS = {
     "crates/tcp": ("bentpipe-tcp",),
