@@ -41,7 +41,7 @@ SHORT = {
     "compare": ["--set", "duration=3 s", "--replications", "2"],
     "mix": ["--set", "duration=3 s", "--replications", "2"],
     "sweep": ["--set", "duration=3 s", "--replications", "2"],
-    "tune": ["--set", "duration=6 s"],
+    "tune": ["--set", "duration=3 s"],
 }
 TRANSFERS = ("iperf.json", "down.json", "up.json")
 """Records of iperf3 that pages name."""

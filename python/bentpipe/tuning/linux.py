@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe.catalog import choices
@@ -102,5 +103,7 @@ def _of_choice(where: str, of: str, value: Any, known: Collection[str]) -> Itera
             yield Lack(f"a stock {where} has no setting for {parts[0]} of {kind}", f'"{kind}"')
 
 
+@cache
 def _names(topic: str) -> list[str]:
+    # Searches ask hundreds of times, and the catalogue takes milliseconds.
     return [each["name"] for each in choices()[topic]]
