@@ -19,6 +19,7 @@ from bentpipe.cli.app import app
 from bentpipe.errors import EmulationError
 from bentpipe.experiment.execution import workers
 from bentpipe.experiment.single import task
+from bentpipe.reports.figures import Drawn
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell ignores SIGINT for background processes. Programs that tests interrupt would inherit that.
@@ -68,6 +69,13 @@ def begun(monkeypatch):
 
     monkeypatch.setattr(workers, "execute", execute)
     return seeds
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Reports whose figures are made but not drawn: that takes most of the time. For tests of all other parts."""
+    monkeypatch.setattr(Drawn, "of", classmethod(lambda cls, figure, note="": cls(figure, '<svg width="1"></svg>')))
+    monkeypatch.setattr(Drawn, "write", lambda drawn, folder, name, note="": None)
 
 
 REAL_TIME_TRIES = 3

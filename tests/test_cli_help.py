@@ -72,7 +72,7 @@ SHORT = {
     "compare": ["--set", "duration=2 s", "--replications", "1"],
     "mix": ["--set", "duration=2 s", "--replications", "1"],
     "sweep": ["--set", "duration=2 s", "--replications", "2"],
-    "tune": ["--set", "duration=6 s"],
+    "tune": ["--set", "duration=3 s"],
 }
 
 

@@ -41,7 +41,8 @@ SHORT = {
     "compare": ["--set", "duration=3 s", "--replications", "2"],
     "mix": ["--set", "duration=3 s", "--replications", "2"],
     "sweep": ["--set", "duration=3 s", "--replications", "2"],
-    "tune": ["--set", "duration=6 s"],
+    # A search of a page has a budget in minutes; an example of the help has one, too.
+    "tune": ["--set", "duration=3 s", "--budget", "600"],
 }
 TRANSFERS = ("iperf.json", "down.json", "up.json")
 """Records of iperf3 that pages name."""

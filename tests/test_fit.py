@@ -55,7 +55,8 @@ def test_losses_are_those_of_the_record_that_shows_them(tmp_path):
     found = bp.fit([tmp_path / "dish.csv", tmp_path / "ping.txt"], check=False)
     assert found.by_name["loss"].value == pytest.approx(3 / 200)
     assert "dish.csv: left out beside a record of the same time that shows losses" in found.notes
-    later = "\n".join(["t_utc_s,pop_ping_latency_ms", *(row.replace("17345", "17346", 1) for row in rows)])
+    rows = [f"{begin + 600 + at / 10},{50 + at % 7}" for at in range(150)]
+    later = "\n".join(["t_utc_s,pop_ping_latency_ms", *rows])
     (tmp_path / "dish.csv").write_text(later)
     assert len(bp.fit([tmp_path / "dish.csv", tmp_path / "ping.txt"], check=False).probes.send_s) == 350
 
@@ -402,7 +403,9 @@ def test_each_direction_of_irtt_has_its_own_losses(tmp_path):
     forward, reverse = found.text("path.data").split("[link.path.reverse]")
     assert f'error = {{ kind = "packet", rate = {numbers["loss forward"].value:.6g} }}' in forward
     assert 'error = { kind = "gilbert-elliott"' in reverse
-    # A loss without a known direction: only the round trip has a model.
+    # A loss without a known direction, in a short record: only the round trip has a model.
+    content["round_trips"] = content["round_trips"][:2000]
+    assert up[:2000].any()
     content["round_trips"][int(np.flatnonzero(up)[0])]["lost"] = "true"
     (tmp_path / "irtt.json").write_text(json.dumps(content))
     assert bp.fit(tmp_path / "irtt.json", check=False, held_out=False).losses_by == {}
@@ -522,7 +525,7 @@ def test_the_held_out_half_tells_the_data_from_the_draws():
 def test_the_band_holds_the_second_half_of_a_path_that_does_not_change():
     """Levels of slots are independent. Draws around the first half alone hold 79 % of these quantiles."""
     inside = []
-    for seed in range(40):
+    for seed in range(20):
         made, _ = stepped(15.0, 12.0, duration=750, spacing=0.5, seed=seed)
         held = checking.held_out(made, slots.find(made, period_s=15.0))
         inside.append(held.inside / len(held.share))

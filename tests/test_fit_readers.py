@@ -3,6 +3,7 @@
 import gzip
 import json
 import lzma
+import os
 import random
 
 import numpy as np
@@ -359,12 +360,12 @@ def test_a_malformed_file_is_an_error_with_a_place_and_a_remedy(tmp_path, name):
 
 @pytest.mark.parametrize("name", measurements.EVERY)
 def test_a_cut_or_changed_file_is_an_error_or_has_the_same_units(tmp_path, name):
-    """Cut at 20 places, and with 60 random changes of a byte: no other exception, and no number of another size."""
+    """Cut at 20 places, and with random changes of a byte: no other exception, and no number of another size."""
     whole = measurements.EVERY[name]()
     whole = whole if isinstance(whole, bytes) else whole.encode()
     draw = random.Random(name)
     variants = [whole[: len(whole) * part // 20] for part in range(20)]
-    for _ in range(60):
+    for _ in range(60 if os.environ.get("BENTPIPE_ALL") else 20):
         place = draw.randrange(len(whole))
         variants.append(whole[:place] + bytes([draw.randrange(256)]) + whole[place + 1 :])
     for variant in variants:

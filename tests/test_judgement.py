@@ -18,6 +18,8 @@ from bentpipe.experiment.results.swept import OfComparison
 from bentpipe.statistics.comparing import differences
 from bentpipe.statistics.judgement import CORRECTIONS, DEFAULT, STATISTICS, Judgement
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CASES = """
 [case."two; or three"]
 tcp.initial_window = "2 segments"
@@ -26,7 +28,7 @@ tcp.initial_window = "10 segments"
 """
 NAMES = ("newreno", "sack", "westwood", "veno")
 TABLES = 40 if os.environ.get("BENTPIPE_ALL") else 16
-"""Number of random comparisons. Each has a report, whose figures take most of the time."""
+"""Number of random comparisons. Each has a report."""
 ASKED = {
     "defaults": {"cc": NAMES, "replications": 5},
     "median": {"cc": NAMES[:3], "replications": 7, "statistic": "median", "confidence": 0.8, "correction": "none"},

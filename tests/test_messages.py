@@ -1,6 +1,5 @@
 """Every message states a fact and a remedy, in plain sentences."""
 
-import functools
 import re
 
 import pytest
@@ -35,12 +34,6 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 FROZEN = re.compile(r"python/bentpipe/papers/(claims|engine|falsify|lab|verdicts)\.py$")
 # Files that read the text of options.
 READS_OPTIONS = re.compile(r"/cli/|scenario/overrides\.py$")
-
-
-@functools.cache
-def read() -> list[Message]:
-    """All messages: read once, and not by a process that only collects tests."""
-    return messages.all_messages()
 
 
 def place(message: Message) -> str:
@@ -89,14 +82,14 @@ def faults(message: Message) -> list[str]:
 
 
 def test_each_message_reads_once():
-    messages = [message for message in read() if not FROZEN.search(message.file)]
-    found = [f"{place(message)}\n    {fault}" for message in messages for fault in faults(message)]
+    judged = [message for message in messages.all_messages() if not FROZEN.search(message.file)]
+    found = [f"{place(message)}\n    {fault}" for message in judged for fault in faults(message)]
     assert found == [], "\n".join(found)
 
 
 def test_both_languages_and_all_kinds_are_read():
     counts = {
-        (kind, home): sum(each.kind == kind and each.file.startswith(home) for each in read())
+        (kind, home): sum(each.kind == kind and each.file.startswith(home) for each in messages.all_messages())
         for kind in (ERROR, TEXT, HELP)
         for home in ("python/", "crates/")
     }

@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -30,17 +31,20 @@ def names(requirements):
     return {re.split(r"[^\w.-]", each)[0].lower() for each in requirements if isinstance(each, str)}
 
 
+@cache
 def imported(source):
     """The modules that a file imports, wherever it does, by their first name."""
+    found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
+            found += [alias.name.split(".")[0] for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            yield node.module.split(".")[0]
+            found.append(node.module.split(".")[0])
+    return found
 
 
 def test_imports_are_found_wherever_they_stand():
-    assert list(imported("import fcntl as f\ndef g():\n    from pwd import getpwnam\n")) == ["fcntl", "pwd"]
+    assert imported("import fcntl as f\ndef g():\n    from pwd import getpwnam\n") == ["fcntl", "pwd"]
 
 
 def test_no_module_imports_what_windows_and_macos_do_not_have():

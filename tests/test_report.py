@@ -176,6 +176,7 @@ def test_equal_stores_have_equal_reports(tmp_path):
     assert texts(report(tmp_path / "one").folder) == one
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_only_reads_the_store(tmp_path):
     swept(tmp_path / "s", RATES)
 
@@ -188,6 +189,7 @@ def test_a_report_only_reads_the_store(tmp_path):
     assert kept() == before
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_numbers_in_csv_are_those_of_the_sweep(tmp_path):
     sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"], "link.a_b.rate": ["1 Mbit/s", "4 Mbit/s"]})
     folder = report(tmp_path / "s").folder
@@ -204,6 +206,7 @@ def test_numbers_in_csv_are_those_of_the_sweep(tmp_path):
     assert row["mean"] == pytest.approx(apart)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_ratios_are_shown_where_a_baseline_is_named(tmp_path):
     sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack", "tahoe"]})
     assert not (report(tmp_path / "s", tmp_path / "without").folder / "tables" / "ratios.csv").exists()
@@ -241,6 +244,7 @@ def first_paragraph(result, folder):
     return unescape(re.search(r'<p class="answer">(.*?)</p>', html, re.DOTALL)[1])
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_first_paragraph_of_a_comparison_names_the_best_and_each_difference(tmp_path):
     comparison = bp.compare(SCENARIO, ["reno", "sack", "tahoe"], replications=3)
     text = first_paragraph(comparison, tmp_path / "r")
@@ -249,6 +253,7 @@ def test_the_first_paragraph_of_a_comparison_names_the_best_and_each_difference(
     assert all(statement.casefold() in text.casefold() for statement in comparison.statements)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_first_paragraph_of_a_sweep_counts_the_settings_of_each_case(tmp_path):
     sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"], **RATES}, metric=["rtt", "goodput"])
     text = first_paragraph(sweep, tmp_path / "r")
@@ -257,6 +262,7 @@ def test_the_first_paragraph_of_a_sweep_counts_the_settings_of_each_case(tmp_pat
     assert "goodput" not in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_first_paragraph_of_a_mix_has_all_shares(tmp_path):
     mix = bp.mix(SCENARIO, ["reno", "sack"], replications=3)
     text = first_paragraph(mix, tmp_path / "r")
@@ -269,6 +275,7 @@ def test_the_first_paragraph_of_a_mix_has_all_shares(tmp_path):
     assert "may be chance" in first_paragraph(alone, tmp_path / "alone")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_first_paragraph_of_a_run_has_its_metrics_and_losses(tmp_path):
     run = bp.run(SCENARIO)
     text = first_paragraph(run, tmp_path / "r")
@@ -278,6 +285,7 @@ def test_the_first_paragraph_of_a_run_has_its_metrics_and_losses(tmp_path):
     assert f"{lost:,} packets lost" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_look_at_the_sky_folds_long_tables(tmp_path):
     path = bp.sky.path("London", "Singapore", over="starlink-shell-1", duration="60 s")
     text = first_paragraph(path, tmp_path / "r")
@@ -342,9 +350,11 @@ def written(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("grid", GRIDS)
-def test_the_command_makes_the_same_store_and_report_again(written, tmp_path, grid):
-    # Each metric has a figure, which takes most of the time.
+def test_the_command_makes_the_same_store_and_report_again(written, tmp_path, grid, request):
+    # Drawing takes most of the time, so the figures of one grid stand for all.
     metrics = "goodput,jain" if grid == "lists" else "goodput"
+    if grid != "lists":
+        request.getfixturevalue("undrawn")
     options = ["--replications", "2", "--metric", metrics, "--tables", "links"]
     done = CliRunner().invoke(app, ["sweep", written, *GRIDS[grid], *options, "--store", "first"])
     assert done.exit_code == 0, done.output
@@ -377,6 +387,7 @@ OWN = {
 }
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("grid", OWN)
 def test_the_command_names_the_file_of_a_sender_of_ones_own(written, tmp_path, grid, begun):
     (tmp_path / "mine.py").write_text(STEADY)
@@ -405,6 +416,7 @@ def test_the_command_names_the_file_of_a_sender_of_ones_own(written, tmp_path, g
     assert other["senders"] != made["senders"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_where_no_command_can_name_a_sender_that_is_said(tmp_path):
     def made():
         class Mine(bp.CongestionControl):
@@ -419,6 +431,7 @@ def test_where_no_command_can_name_a_sender_that_is_said(tmp_path):
     assert found["senders"].startswith("Mine: a class, code ")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_command_for_a_scenario_that_was_in_no_file(tmp_path, monkeypatch):
     # Not the resolved scenario: defaults that depend on the congestion control are fixed in it.
     swept(tmp_path / "s", {"tcp.cc": ["newreno", "sack"], "case": ["plain", "small_&_<b>"], **RATES})
@@ -436,6 +449,7 @@ def test_the_command_for_a_scenario_that_was_in_no_file(tmp_path, monkeypatch):
     assert ours == theirs
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_senders_that_go_with_another_key_are_compared(tmp_path):
     together = [{"tcp.cc": ["reno", "sack"], "tcp.smss": ["536 B", "1460 B"]}]
     sweep = bp.sweep(SCENARIO, together=together, replications=3, store=tmp_path / "s")
@@ -445,6 +459,7 @@ def test_senders_that_go_with_another_key_are_compared(tmp_path):
     assert "tcp.smss goes with tcp.cc" in report(tmp_path / "s").page.read_text().replace("Tcp", "tcp")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_settings_that_differ_in_the_seventh_digit_are_two(tmp_path):
     rates = {"link.a_b.error.rate": [0.001000001, 0.001000002], "link.a_b.delay": ["10 ms", "20 ms"]}
     sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"], **rates}, metric=["goodput"])
@@ -522,6 +537,7 @@ def test_the_command_says_where_things_are(tmp_path):
     assert "goodput, rtt (SVG, PNG)" in done.stdout
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_many_settings_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(contrasts, "LETTERS_MAX", 40)
     sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack", "newreno"], **RATES})
@@ -609,6 +625,7 @@ def test_no_legend_lies_over_data(tmp_path, vary):
         assert not any(text.overlaps(part) for part in parts)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_more_panels_than_fit_are_chosen_evenly(tmp_path):
     vary = {
         "link.a_b.delay": [f"{k} ms" for k in range(10, 70, 10)],

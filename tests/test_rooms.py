@@ -1,6 +1,7 @@
 """The drawings of the Python rooms are true, and their arrows only go up."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ def imported(tree):
     return found
 
 
+@cache
 def arrows(of):
     """Return the rooms of the same folder that each room imports."""
     folder = ROOT / of

@@ -142,9 +142,9 @@ def of_markdown(source: str) -> list[Text]:
 def of_python(source: str) -> list[Text]:
     """Return docstrings, comments and the strings that users read."""
     texts: list[Text] = []
-    tree = ast.parse(source)
+    nodes = list(ast.walk(ast.parse(source)))
     documents: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.body:
             first = node.body[0]
             if (
@@ -154,8 +154,8 @@ def of_python(source: str) -> list[Text]:
             ):
                 documents.add(id(first.value))
                 texts += paragraphs(first.value.value, first.lineno, "doc")
-    joined = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
-    for node in ast.walk(tree):
+    joined = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             value = "".join(part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents | joined:

@@ -471,10 +471,10 @@ def _losses(result: RunResult, name: str) -> pl.DataFrame:
 
 
 def _simulated_cc(name: str) -> str:
-    from bentpipe.catalog import choices
+    from bentpipe.catalog import names
 
     simulated = _core.simulated_cc(name)
-    known = [each["name"] for each in choices()["cc"]]
+    known = names("cc")
     if simulated not in known:
         raise EmulationError(f"the kernel's {unknown(name, 'a congestion control of the simulator', known)}")
     return simulated

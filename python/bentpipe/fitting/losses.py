@@ -193,12 +193,16 @@ def _power(step: Array, lengths: Array) -> tuple[Array, float]:
 def _product(matrices: Array) -> tuple[Array, float]:
     """Multiply matrices in pairs, in their order. Return the product over its scale, and the scale's logarithm."""
     scale = 0.0
+    level = 0
     while len(matrices) > 1:
+        level += 1
         last = matrices[-1:] if len(matrices) % 2 else None
         matrices = matrices[0 : len(matrices) - len(matrices) % 2 : 2] @ matrices[1::2]
-        sizes = np.maximum(matrices.max(axis=(1, 2)), 1e-300)
-        matrices = matrices / sizes[:, None, None]
-        scale += float(np.log(sizes).sum())
+        # Eight powers together are far from underflow. To scale takes longer than to multiply.
+        if level % 3 == 0:
+            sizes = np.maximum(matrices.max(axis=(1, 2)), 1e-300)
+            matrices = matrices / sizes[:, None, None]
+            scale += float(np.log(sizes).sum())
         if last is not None:
             matrices = np.concatenate([matrices, last])
     return matrices[0], scale

@@ -13,7 +13,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bentpipe.catalog import cc_keys, choices, unknown
+from bentpipe.catalog import cc_keys, names, unknown
 from bentpipe.errors import ScenarioError
 from bentpipe.own.fingerprint import BASES, code_of
 from bentpipe.own.middlebox import RULES as MIDDLEBOX_RULES
@@ -124,14 +124,14 @@ def _check_class(cls: Any, what: str) -> None:
     if issubclass(cls, Middlebox):
         return MIDDLEBOX_RULES.check(cls, Middlebox)
     SENDER_RULES.check(cls, CongestionControl)
-    if any(name == choice["name"] for choice in choices()["cc"]):
+    if name in names("cc"):
         raise ScenarioError(f"{cls.__qualname__} is called {name}, like a bundled one\n  expected another name")
     recovery, extends = getattr(cls, "recovery", None), getattr(cls, "extends", None)
     if recovery not in LIKE:
         raise ScenarioError(unknown(str(recovery), f"a loss recovery that {name} can have", LIKE))
     if extends is None:
         return None
-    known = [choice["name"] for choice in choices()["cc"]]
+    known = names("cc")
     if extends not in known:
         raise ScenarioError(unknown(str(extends), f"a congestion control that {name} can extend", known))
     if "recovery" in {key for each in cls.__mro__ if each is not CongestionControl for key in vars(each)}:
@@ -197,7 +197,7 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
         One of them is not known, two have one name, or there are none.
     """
     asked = parts(cc)
-    known = [choice["name"] for choice in choices()["cc"]]
+    known = names("cc")
     problems: list[str] = []
     found: dict[str, Sender] = {}
     classes: dict[str, Own] = {}
@@ -217,7 +217,7 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     return found
 
 
-def _unknown(name: str, known: list[str]) -> str:
+def _unknown(name: str, known: Iterable[str]) -> str:
     path, colon, _ = name.partition(".py")
     if colon:
         return f"{name!r} is not a congestion control\n  expected FILE.py:CLASS, as {path}.py:MyIdea"

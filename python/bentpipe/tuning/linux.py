@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bentpipe.catalog import choices
+from bentpipe.catalog import names
 from bentpipe.scenario.editing import steps
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _lacks(key: str, value: Any) -> Iterator[Lack]:
         yield Lack(f"a stock kernel has no setting for {transport}", _INSTEAD.get(transport, "another key"))
     elif transport:
         yield from _of_choice("kernel", transport, value, TRANSPORT[transport])
-    elif path[0] == "link" and path[-1] == "queue" and kind_of(value) in _names("queue"):
+    elif path[0] == "link" and path[-1] == "queue" and kind_of(value) in names("queue"):
         if kind_of(value) not in QUEUES:
             yield Lack(f"a stock gateway has no queue {kind_of(value)}", "fq-codel")
     elif path[0] == "node" and path[-1] == "middlebox":
@@ -100,7 +100,3 @@ def _of_choice(where: str, of: str, value: Any, known: Collection[str]) -> Itera
         parts = [name for name in value if name != "kind" and name not in _PARTS.get(of, ())]
         if parts:
             yield Lack(f"a stock {where} has no setting for {parts[0]} of {kind}", f'"{kind}"')
-
-
-def _names(topic: str) -> list[str]:
-    return [each["name"] for each in choices()[topic]]

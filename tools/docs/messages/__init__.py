@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 from tools.docs.messages.message import ERROR, HELP, TEXT, Message
@@ -33,6 +34,7 @@ PARTS = {
 }
 
 
+@cache
 def all_messages(root: Path = ROOT) -> list[Message]:
     """Return the messages of the library, the command line and the core, by file."""
     found: list[Message] = []

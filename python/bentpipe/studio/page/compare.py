@@ -6,7 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
-from bentpipe.catalog import choices
+from bentpipe.catalog import names
 from bentpipe.errors import BentpipeError
 from bentpipe.formatting import scale
 from bentpipe.studio.page.experiment import Experiment
@@ -32,7 +32,7 @@ class Compare(Experiment):
 
     def settings(self) -> None:
         """Congestion controls; none means the cases of the scenario."""
-        known = [*(each["name"] for each in choices()["cc"]), *self.session.studio.senders]
+        known = [*names("cc"), *self.session.studio.senders]
         self.names = ui.select(
             known, multiple=True, label="Congestion controls", value=["cubic", "bbr3"], with_input=True
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from bentpipe.catalog import choices
+from bentpipe.catalog import names
 from bentpipe.errors import BentpipeError
 from bentpipe.formatting import scale, setting, short_key
 from bentpipe.scenario.overrides import varied
@@ -72,7 +72,7 @@ class Sweep(Experiment):
             raise BentpipeError(
                 "a sweep needs a key that varies\n  expected a key with values, or a scenario with [sweep.vary]"
             )
-        known = {each["name"] for each in choices()["cc"]}
+        known = names("cc")
         own = dict(zip(self.session.studio.senders, self.session.studio.own, strict=True))
         for key, values in vary.items():
             if key.endswith(".cc") and isinstance(values, list):
