@@ -11,7 +11,7 @@ use crate::mf_tdma::{Free, MfTdma};
 use crate::opened::{Heard, Opened};
 use crate::plan::{Controller, Left, Plan};
 use crate::random::RandomUse;
-use crate::requests::{Asking, Request, Rules, Way};
+use crate::requests::{Asking, Request, Rules, Volume, Way};
 use crate::terminal::{Access, Asked, Demand, MediumCounters, Terminal};
 use crate::waveforms::{BurstLength, Waveform};
 use bentpipe_units::{Duration, Rate, Time};
@@ -295,16 +295,19 @@ impl SlottedMedium {
     /// A terminal that goes down loses its windows and requests. A terminal that comes up may
     /// have requests from another medium.
     fn follow_outages(&mut self, superframe: u64, demands: &[Demand]) {
-        for (n, (member, demand)) in self.members.iter_mut().zip(demands).enumerate() {
-            if demand.is_up == member.was_up {
+        for (n, demand) in demands.iter().enumerate() {
+            if demand.is_up == self.members[n].was_up {
                 continue;
             }
+            if !demand.is_up {
+                self.members[n].left = Some((superframe, self.open_requests(n)));
+            }
+            let member = &mut self.members[n];
             member.was_up = demand.is_up;
-            member.left = Some((superframe, member.asking.asked())).filter(|_| !demand.is_up).or(member.left);
             member.asking.reset();
             self.controller.forget(n);
-            if let Some(asked) = demand.handed.filter(|_| demand.is_up) {
-                member.asking.go_on(superframe, asked);
+            if let Some(open) = demand.handed.filter(|_| demand.is_up) {
+                member.asking.go_on(superframe, open);
                 self.controller.read(superframe, n, member.asking.asked().into());
             }
             let choice = if demand.is_up { member.choice.chosen() } else { None };
@@ -312,6 +315,26 @@ impl SlottedMedium {
             account.choice = choice;
             account.payload = if demand.is_up { self.bursts.payload(choice) } else { 0 };
         }
+    }
+
+    /// Returns the rate that a terminal asks for, and the volumes that it asked for and that no window has answered: on their
+    /// way to the controller, there, and in plans.
+    fn open_requests(&self, n: usize) -> Asked {
+        let mut volume = self.controller.accounts[n].volume_at(self.superframe);
+        for superframe in self.superframe..self.superframe + self.to_plan {
+            let messages = &self.messages[(superframe % self.to_plan) as usize];
+            for message in messages.iter().filter(|message| message.terminal as usize == n) {
+                if let Some(Volume { bytes, is_absolute }) = message.request.and_then(|request| request.volume) {
+                    volume = if is_absolute { 0 } else { volume } + u64::from(bytes);
+                }
+            }
+        }
+        for superframe in self.superframe..self.superframe + self.to_grant {
+            let grants = &self.plans[(superframe % (self.to_grant + 1)) as usize].grants;
+            let own = grants.iter().filter(|grant| grant.terminal as usize == n);
+            volume += own.map(|grant| grant.volume).sum::<u64>();
+        }
+        Asked { rate: self.members[n].asking.rate(), volume }
     }
 
     /// Reads what left u superframes ago.
@@ -542,7 +565,7 @@ impl SlottedMedium {
     pub fn left(&self, now: Time, terminal: usize) -> Option<(Time, Asked)> {
         let member = &self.members[terminal];
         if member.was_up {
-            return Some((now, member.asking.asked()));
+            return Some((now, self.open_requests(terminal)));
         }
         let (superframe, asked) = member.left?;
         let lapses = self.grid.start(superframe + self.rules.persistence);

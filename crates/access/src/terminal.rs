@@ -49,7 +49,7 @@ pub struct Demand {
     pub handed: Option<Asked>,
 }
 
-/// Open requests of a terminal, which have no grant yet.
+/// Open requests of a terminal, which no window has answered yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// Rate, beyond the constant one.

@@ -62,7 +62,7 @@ fn requests_start_again_after_a_handover_or_are_handed_over() {
         let result = run(&format!(
             "duration = '15 s'\n[sky]\nover = 'starlink-shell-1'\ngateway = ['Madrid']\nbetween_satellites = 'none'\n\
              selection = 'starlink'\n{user}\n\
-             [flow.f]\nfrom = 'Lisbon'\nto = 'Madrid'\napp = {{ kind = 'probe', size = '400 B', times = [{times}] }}\n"
+             [flow.f]\nfrom = 'Lisbon'\nto = 'Madrid'\napp = {{ kind = 'probe', size = '1200 B', times = [{times}] }}\n"
         ));
         result.probes.real("forward_s").to_vec()
     };

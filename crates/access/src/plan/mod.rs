@@ -46,6 +46,15 @@ pub(crate) struct Account {
 }
 
 impl Account {
+    /// The bytes asked for and not granted, without lapsed requests.
+    pub(crate) fn volume_at(&self, superframe: u64) -> u64 {
+        if superframe < self.volume_until {
+            self.volume
+        } else {
+            0
+        }
+    }
+
     /// Drops lapsed requests.
     fn lapse(&mut self, superframe: u64) {
         if superframe >= self.rate_until {

@@ -109,11 +109,12 @@ impl NaiveCell {
         if frame == 0 {
             (0..to_grant).for_each(|early| self.plan(early, early));
         }
-        for (user, demand) in self.users.iter_mut().zip(demands) {
-            if demand.is_up != user.is_up {
-                if user.is_up {
-                    user.left = Some((frame, user.asked));
+        for (number, demand) in demands.iter().enumerate() {
+            if demand.is_up != self.users[number].is_up {
+                if !demand.is_up {
+                    self.users[number].left = Some((frame, self.open_bytes(number)));
                 }
+                let user = &mut self.users[number];
                 (user.is_up, user.asked, user.is_absolute, user.wanted) = (demand.is_up, 0, true, 0);
                 if let (Some(handed), Some(_)) = (demand.handed, self.way) {
                     (user.asked, user.asked_at, user.is_absolute) = (handed.volume, frame, false);
@@ -148,14 +149,24 @@ impl NaiveCell {
 
     /// The open request of a user that is down at `now`, and the time when it went down.
     pub(super) fn left(&self, now: Time, user: usize) -> Option<(Time, Asked)> {
-        let user = &self.users[user];
         let none = Rate::from_bps(0);
-        if user.is_up {
-            return Some((now, Asked { rate: none, volume: user.asked }));
+        if self.users[user].is_up {
+            return Some((now, Asked { rate: none, volume: self.open_bytes(user) }));
         }
-        let (frame, volume) = user.left?;
+        let (frame, volume) = self.users[user].left?;
         let lapses = self.start(frame + LIFE.as_ps().div_ceil(self.cell.frame.as_ps()));
         (now < lapses).then(|| (self.start(frame), Asked { rate: none, volume }))
+    }
+
+    /// Bytes that a user asked for: known to the controller, on their way to it, and in slots of frames to come.
+    fn open_bytes(&self, user: usize) -> u64 {
+        let User { wanted, until, .. } = self.users[user];
+        let mut bytes = if self.frame < until { wanted } else { 0 };
+        for &(_, _, more, is_absolute) in self.requests.iter().filter(|request| request.1 == user) {
+            bytes = if is_absolute { more } else { bytes + more };
+        }
+        let slots = self.plans.range(self.frame..).flat_map(|(_, slots)| slots);
+        bytes + self.payload * slots.filter(|slot| **slot == Some(user)).count() as u64
     }
 
     /// Reads the requests that arrive in this frame.
