@@ -47,7 +47,7 @@ impl Reference<'_> {
 
     /// Hands requests from other media over to links that come up.
     fn hand_over(&mut self, id: MediumId, demands: &mut [Demand]) {
-        for (n, before) in elsewhere(&self.scenario, id).iter().enumerate() {
+        for (n, before) in elsewhere(self.scenario, id).iter().enumerate() {
             let own = self.media[id].slots().left(self.now, n);
             let comes = demands[n].is_up && !self.media[id].slots().was_up(n);
             let mut left = Vec::new();
