@@ -292,8 +292,8 @@ impl SlottedMedium {
         }
     }
 
-    /// A terminal that goes down loses its windows and requests. A terminal that comes up may
-    /// have requests from another medium.
+    /// A terminal that goes down loses its windows and requests. A terminal that comes up may have requests from another
+    /// medium.
     fn follow_outages(&mut self, superframe: u64, demands: &[Demand]) {
         for (n, demand) in demands.iter().enumerate() {
             if demand.is_up == self.members[n].was_up {

@@ -189,3 +189,37 @@ fn draws_are_addressed() {
     };
     assert_eq!(lost(5), lost(50));
 }
+
+/// A terminal that goes to another medium after 100 superframes with open requests, a rate or volumes. The first plan there has
+/// them, v = 10 superframes before its windows. Without them, the first window waits at least R. They lapse after 1.1 s.
+#[test]
+fn open_requests_go_to_another_medium() {
+    let rate = Access { rate_based: kbps(256), ..Access::default() };
+    for access in [rate, volume_based(RandomUse::None)] {
+        let (mut old, mut new) = (link(&medium(), 1, access), link(&medium(), 1, access));
+        let (up, down) = (demand(9_000, 9.0), Demand { is_up: false, ..demand(0, 9.0) });
+        for k in 0..=100 {
+            if k < 100 {
+                new.advance(&[down]);
+            }
+            old.advance(&[if k < 100 { up } else { down }]);
+        }
+        let now = new.next_wakeup();
+        let (since, open) = old.left(now, 0).unwrap();
+        assert!(since == now && (open.rate.as_bps() > 0) != (open.volume > 0), "{open:?}");
+        let first = |handed| {
+            let mut medium = new.clone();
+            medium.advance(&[Demand { handed, ..up }]);
+            (100..300).find(|_| {
+                let is_open = !medium.windows(0).is_empty();
+                if !is_open {
+                    medium.advance(&[up]);
+                }
+                is_open
+            })
+        };
+        assert_eq!(first(Some(open)), Some(110), "{open:?}");
+        assert!(first(None).unwrap() >= 100 + R);
+        assert_eq!(old.left(now + Duration::from_millis(1200), 0), None);
+    }
+}
