@@ -3,7 +3,7 @@
 
 use super::carriers::{on_forward, opposites, ForwardCarrier};
 use super::results::MediumGrants;
-use crate::ids::{LinkId, MediumId};
+use crate::ids::{LinkId, MediumId, NodeId};
 use crate::link::LazyLink;
 use crate::spec::{LeoCell, MediumKind, MfTdma, Scenario};
 use bentpipe_access::{Access, Asked, Demand, RandomUse, SlottedMedium, Terminal, Waveform};
@@ -116,16 +116,20 @@ pub(crate) fn elsewhere(scenario: &Scenario, id: MediumId) -> Vec<Vec<Elsewhere>
     if !scenario.media[id].kind.hands_over() {
         return Vec::new();
     }
-    let others = MediumId::all(scenario.media.len()).filter(|&other| other != id);
-    let others: Vec<MediumId> = others.filter(|&other| scenario.media[other].kind.hands_over()).collect();
-    let links = |medium| terminals(scenario, medium).1.into_iter().enumerate();
-    let of = |(_, own): (usize, LinkId)| {
-        let from = scenario.links[own].from;
-        let in_medium =
-            |&medium: &MediumId| links(medium).map(move |(terminal, link)| Elsewhere { medium, terminal, link });
-        others.iter().flat_map(in_medium).filter(|there| scenario.links[there.link].from == from).collect()
-    };
-    links(id).map(of).collect()
+    let mut count = vec![0; scenario.media.len()];
+    let mut of_node: BTreeMap<NodeId, Vec<Elsewhere>> = BTreeMap::new();
+    let mut own = Vec::new();
+    for (link, spec) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
+        let Some(medium) = spec.terminal.as_ref().map(|terminal| terminal.medium) else { continue };
+        let terminal = count[medium.index()];
+        count[medium.index()] += 1;
+        if medium == id {
+            own.push(spec.from);
+        } else if scenario.media[medium].kind.hands_over() {
+            of_node.entry(spec.from).or_default().push(Elsewhere { medium, terminal, link });
+        }
+    }
+    own.iter().map(|node| of_node.get(node).cloned().unwrap_or_default()).collect()
 }
 
 /// Returns the open requests of a terminal that comes up, in the medium that it left last. `own` is the time when it left
