@@ -32,9 +32,9 @@ all processors that other virtual machines took; packets that are due meanwhile 
 
 {lateness}
 
-From some 400 Mbit/s on, the emulator rests up to 50 µs after each turn and then handles all packets of that time
-together. Without rests it takes 94 % of a processor at 1 and at 2 Gbit/s, and Linux stops a real-time program that
-takes 95 % of a second for the rest of it (`sched_rt_runtime_us`): a gap of 40 to 50 ms in each run.
+From about 400 Mbit/s on, the emulator rests up to 50 µs after each turn and then handles all packets of that time
+together. Without rests it takes 94 % of a processor at 1 and at 2 Gbit/s. Linux stops a real-time program that takes
+95 % of a second for the rest of it (`sched_rt_runtime_us`), which makes a gap of 40 to 50 ms.
 
 ## Start and end
 
