@@ -542,7 +542,7 @@ def test_a_browser_takes_the_time_that_is_simulated(tmp_path, trusted):
     words = [sys.executable, "-m", "bentpipe", verb, "--save", "out", *words]
 
     def once():
-        # As the guide says: otherwise a second attempt would load from the cache.
+        # As in the guide: otherwise a second attempt would load from the cache.
         shutil.rmtree(tmp_path / "profile", ignore_errors=True)
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
