@@ -13,7 +13,7 @@ use crate::ids::{LinkId, MediumId, NodeId};
 use crate::spec::{Framing, Link, Medium, MediumKind, MfTdma, Profile, Terminal, TerminalAccess};
 use bentpipe_access::{Free, RandomUse};
 use bentpipe_units::{Duration, Rate};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the part of a link direction in its medium, with the rate that it could have alone.
 pub(super) fn terminal(
@@ -261,7 +261,30 @@ pub(super) fn resolve(
         let medium = Medium { name: name.clone(), kind: kind.clone(), controller, there, back, beyond };
         media.extend(cell::settled(medium, links, &members, report));
     }
+    note_hand_overs(file, links, report);
     media
+}
+
+/// Notes media in which `hands_over` has no effect, because their nodes have links in no other medium with this key.
+fn note_hand_overs(file: &File, links: &[Link], report: &mut Report<'_>) {
+    let media: Vec<_> = file.medium.iter().collect();
+    let mut nodes: BTreeMap<usize, BTreeSet<NodeId>> = BTreeMap::new();
+    for link in links {
+        let medium = link.terminal.as_ref().map(|terminal| terminal.medium.index());
+        if let Some(medium) = medium.filter(|&medium| media[medium].1.hands_over()) {
+            nodes.entry(medium).or_default().insert(link.from);
+        }
+    }
+    let mut media_of: BTreeMap<NodeId, usize> = BTreeMap::new();
+    nodes.values().flatten().for_each(|&node| *media_of.entry(node).or_default() += 1);
+    for (medium, nodes) in nodes {
+        if nodes.iter().all(|node| media_of[node] == 1) {
+            let name = media[medium].0;
+            let note =
+                format!("medium.{name}.hands_over has no effect: its nodes have links in no other medium with it");
+            report.findings.notes.push(note);
+        }
+    }
 }
 
 /// Returns the links of a medium, in order.

@@ -148,6 +148,43 @@ fn a_rate_above_one_carrier_is_noted() {
     assert!(note.contains("rate_based = 5 Mbit/s: one carrier has 1597.584 kbit/s"), "{note}");
 }
 
+/// A second medium of the same terminals, by another way to the gateway.
+const SECOND: &str = r#"
+[medium.b]
+kind = "mf-tdma"
+symbol_rate = "1 Mbaud"
+carriers = 12
+controller = "gateway"
+[link.b]
+from = "relay"
+to = "terminal{n}"
+count = 2
+delay = "250 ms"
+forward.rate = "20 Mbit/s"
+[link.b.reverse]
+medium = "b"
+es_n0 = "9 dB"
+access = { constant = "64 kbit/s" }
+[link.c]
+from = "relay"
+to = "gateway"
+rate = "20 Mbit/s"
+delay = "1 ms"
+"#;
+
+#[test]
+fn requests_that_nobody_hands_over_are_noted() {
+    let both = format!("{SECOND}[flow.f]");
+    let notes = |sets: Sets<'_>| with(sets, ("[flow.f]", &both)).unwrap().scenario.notes.clone();
+    let (up, b) = (("medium.up.hands_over", "true"), ("medium.b.hands_over", "true"));
+    assert!(notes(&[]).is_empty() && notes(&[up, b]).is_empty());
+    for (set, name) in [(up, "up"), (b, "b")] {
+        let expected =
+            format!("medium.{name}.hands_over has no effect: its nodes have links in no other medium with it");
+        assert_eq!(notes(&[set]), [expected]);
+    }
+}
+
 /// A queue of 1 bdp has the rate that the terminal could have alone: the limit of its rate, and one carrier by volume.
 #[test]
 fn a_bdp_is_that_of_the_terminal_alone() {
