@@ -23,7 +23,7 @@ const BINS_LOG2: u32 = 6;
 /// Samples that are kept one by one: as much memory as an octave of bins.
 const FEW: usize = 1 << BINS_LOG2;
 /// Behind all bins, so that no bin is found.
-const APART: usize = 1 << 63;
+const APART: usize = usize::MAX / 2 + 1;
 
 impl Default for Histogram {
     fn default() -> Self {
