@@ -843,6 +843,7 @@ def test_limits_of_the_processor_are_those_of_all_groups_around_the_process():
         ),
         ({"late_bursts": 10}, "Not trustworthy: packets of more than 1 ms left at once in 1.1% of cases (limit 1%)."),
         ({"slept_s": 2.5}, "Not trustworthy: the machine was suspended for 2.5 s."),
+        ({"stolen_share": 0.002, "late_packets": 6}, "(limit 0.5%). Other machines took 0.2% of the processors."),
         ({"stolen_share": 0.034}, " Other machines took 3.4% of the processors."),
         ({"stolen_share": 0.034, "slept_s": 1}, "suspended for 1 s. Other machines took 3.4% of the processors."),
         ({"turnaround_s": 0.0008}, " Hosts need 0.8 ms to answer without a path, in each round trip."),

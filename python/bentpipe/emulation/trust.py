@@ -15,7 +15,8 @@ DATA_PER_ACK_MAX = 8
 TURN_MAX_S = 0.002
 """One gap above 2 ms ends the slow start of a Linux sender that watches trains of ACKs (HyStart)."""
 BURSTS_MAX = 0.01
-STOLEN_MAX = 0.01
+STOLEN_MAX = 0.001
+"""Packets are late while the emulator is stopped or catches up: up to five times this share on two processors."""
 TURNAROUND_MAX_S = 0.0005
 LIMITED_MAX = 0.02
 EXCESS_MAX_S = 0.0005
