@@ -307,11 +307,22 @@ def nested(depth):
     return content
 
 
+def inside_itself():
+    content = {}
+    content["a"] = content["b"] = content
+    return content
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda small: bp.Scenario(nested(3000)), "is nested too deep"),
-        (lambda small: bp.load(small, {"tcp.cc": nested(3000)}), "nested too deep"),
+        (lambda small: bp.Scenario(nested(3000)), "this dict is nested too deep"),
+        # As deep as Python writes, and not as deep as the core reads.
+        (lambda small: bp.Scenario(nested(200)), "this dict is nested too deep"),
+        (lambda small: bp.Scenario(inside_itself()), "this dict is nested too deep"),
+        (lambda small: bp.load(small, {"tcp.cc": nested(3000)}), "tcp.cc is nested too deep"),
+        (lambda small: bp.load(small, {"tcp.cc": nested(200)}), "tcp.cc is nested too deep"),
+        (lambda small: bp.load(small, {"tcp.cc": inside_itself()}), "tcp.cc is nested too deep"),
         (lambda small: bp.load(small, {1: 2}), "1 is not a key of a scenario\n  expected text"),
         (lambda small: bp.load(small, {None: 2}), "None is not a key of a scenario"),
         (lambda small: bp.load(small, [1]), "sets = [1]\n  expected a dict, or pairs"),

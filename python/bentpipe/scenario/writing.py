@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     Sets: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]]"
     Senders = dict[str, Own]
 
+DEEPEST = 100
+"""Levels of a dict. The core reads 127; how many Python can write depends on the libraries that were imported."""
+
 
 def to_json(content: Mapping[str, Any], senders: Senders) -> str:
     """Convert the content of a scenario to JSON. Classes become their names, and are put into `senders`."""
+    _check_depth(content, "this dict")
     try:
         return json.dumps(content, allow_nan=False, default=lambda value: _noted(value, senders))
     except (TypeError, ValueError) as error:
         raise ScenarioError(f"this dict cannot be a scenario: {error}") from error
-    except RecursionError:
-        raise ScenarioError(
-            "this dict is nested too deep for a scenario\n  expected tables as in a scenario file"
-        ) from None
 
 
 def literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
@@ -47,15 +47,43 @@ def literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
     wrong = [key for key, _ in pairs if not isinstance(key, str)]
     if wrong:
         raise ScenarioError(f"{wrong[0]!r} is not a key of a scenario\n  expected text, such as 'link.sat.rate'")
+    return [
+        (readable(key), readable(_literal(key, _placed(key, _with_classes(key, _shallow(key, value))), senders)))
+        for key, value in pairs
+    ]
+
+
+def _shallow(key: str, value: Any) -> Any:
+    """Convert a value as `_plain`, if it has no more levels than a scenario can have."""
     try:
-        return [
-            (readable(key), readable(_literal(key, _placed(key, _with_classes(key, _plain(value))), senders)))
-            for key, value in pairs
-        ]
+        plain = _plain(value)
     except RecursionError:
-        raise ScenarioError(
-            "a value is nested too deep for a scenario\n  expected values as in a scenario file"
-        ) from None
+        raise _too_deep(key) from None
+    _check_depth(plain, key)
+    return plain
+
+
+def _check_depth(value: Any, name: str) -> None:
+    """Refuse a value of more levels than a scenario can have, also one that contains itself."""
+    level = [value]
+    for _ in range(DEEPEST):
+        parts = [part for each in level for part in _parts(each)]
+        # Each once: the parts of a value that contains itself twice would double with each level.
+        level = list({id(part): part for part in parts}.values())
+        if not level:
+            return
+    raise _too_deep(name)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """Return the values inside a dict or a list."""
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def _too_deep(name: str) -> ScenarioError:
+    return ScenarioError(f"{name} is nested too deep for a scenario\n  expected at most {DEEPEST} levels of tables")
 
 
 def readable(text: str) -> str:
