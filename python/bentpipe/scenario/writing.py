@@ -64,7 +64,7 @@ def _shallow(key: str, value: Any) -> Any:
 
 
 def _check_depth(value: Any, name: str) -> None:
-    """Refuse a value of more levels than a scenario can have, also one that contains itself."""
+    """Refuse a value of more levels than a scenario can have, or a value that contains itself."""
     level = [value]
     for _ in range(DEEPEST):
         parts = [part for each in level for part in _parts(each)]
