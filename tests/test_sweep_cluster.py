@@ -56,10 +56,13 @@ def free_port():
 def programs(folder):
     """Start programs, and end them."""
     running = []
+    # Dask asks a worker that was just killed for its results until this time is over, by default 30 s.
+    env = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
 
     def start(*command):
         with (folder / f"{len(running)}.log").open("w") as log:
-            running.append(subprocess.Popen([str(part) for part in command], stdout=log, stderr=log, cwd=folder))
+            words = [str(part) for part in command]
+            running.append(subprocess.Popen(words, stdout=log, stderr=log, cwd=folder, env=env))
         return running[-1]
 
     try:
