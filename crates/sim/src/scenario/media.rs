@@ -265,7 +265,8 @@ pub(super) fn resolve(
     media
 }
 
-/// Notes media in which `hands_over` has no effect, because their nodes have links in no other medium with this key.
+/// Notes media in which `hands_over` has no effect, because their nodes have links in no other medium with this key. All
+/// in one note.
 fn note_hand_overs(file: &File, links: &[Link], report: &mut Report<'_>) {
     let media: Vec<_> = file.medium.iter().collect();
     let mut nodes: BTreeMap<usize, BTreeSet<NodeId>> = BTreeMap::new();
@@ -277,14 +278,16 @@ fn note_hand_overs(file: &File, links: &[Link], report: &mut Report<'_>) {
     }
     let mut media_of: BTreeMap<NodeId, usize> = BTreeMap::new();
     nodes.values().flatten().for_each(|&node| *media_of.entry(node).or_default() += 1);
-    for (medium, nodes) in nodes {
-        if nodes.iter().all(|node| media_of[node] == 1) {
-            let name = media[medium].0;
-            let note =
-                format!("medium.{name}.hands_over has no effect: its nodes have links in no other medium with it");
-            report.findings.notes.push(note);
-        }
-    }
+    let mut alone = nodes.iter().filter(|(_, nodes)| nodes.iter().all(|node| media_of[node] == 1));
+    let Some((&first, _)) = alone.next() else { return };
+    let name = media[first].0;
+    // A medium over the sky is one for each satellite here.
+    let more = match alone.count() {
+        0 => String::new(),
+        count => format!(" (and {count} more)"),
+    };
+    let note = format!("medium.{name}.hands_over{more} has no effect: its nodes have links in no other medium with it");
+    report.findings.notes.push(note);
 }
 
 /// Returns the links of a medium, in order.

@@ -183,6 +183,11 @@ fn requests_that_nobody_hands_over_are_noted() {
             format!("medium.{name}.hands_over has no effect: its nodes have links in no other medium with it");
         assert_eq!(notes(&[set]), [expected]);
     }
+    let flow = "[flow.g]\nfrom = \"other{n}\"\nto = \"gateway\"\ncount = 2\n";
+    let apart = format!("{flow}{}", both.replace("terminal{n}", "other{n}"));
+    let notes = with(&[up, b], ("[flow.f]", &apart)).unwrap().scenario.notes.clone();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].starts_with("medium.b.hands_over (and 1 more) has no effect"), "{notes:?}");
 }
 
 /// A queue of 1 bdp has the rate that the terminal could have alone: the limit of its rate, and one carrier by volume.
