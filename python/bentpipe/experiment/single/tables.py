@@ -14,7 +14,7 @@ from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -45,25 +45,28 @@ class Tables(TypedDict):
 
 
 class LazyTables(Mapping[str, "pl.DataFrame"]):
-    """Tables by name, each made on first use."""
+    """Tables by name, each made on first use.
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._made: dict[str, pl.DataFrame | None] = dict.fromkeys(names)
+    A table takes the place of its source in one step, because the studio asks in several threads.
+    """
+
+    def __init__(self, sources: Mapping[str, Columns | str]) -> None:
+        self._held: dict[str, Columns | str | pl.DataFrame] = dict(sources)
 
     def __getitem__(self, name: str) -> pl.DataFrame:
-        table = self._made[name]
-        if table is None:
-            table = self._made[name] = self._make(name)
-        return table
+        held = self._held[name]
+        if isinstance(held, (dict, str)):
+            held = self._held[name] = self._make(name, held)
+        return held
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
+        return iter(self._held)
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._held)
 
     @abstractmethod
-    def _make(self, name: str) -> pl.DataFrame: ...
+    def _make(self, name: str, source: Any) -> pl.DataFrame: ...
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Return a table as plain data.
@@ -78,7 +81,7 @@ class LazyTables(Mapping[str, "pl.DataFrame"]):
 
     def _refuse_unknown(self, name: str) -> None:
         # A look-up in the mapping itself would make the table.
-        if name not in self._made:
+        if name not in self._held:
             raise BentpipeError(unknown(name, "a table of this result", self))
 
     def scan(self, name: str) -> pl.LazyFrame:
@@ -87,20 +90,15 @@ class LazyTables(Mapping[str, "pl.DataFrame"]):
 
 
 class GivenTables(LazyTables):
-    """Tables from the core."""
+    """Tables from the core. Columns are not kept beside their table: texts of events take several times its memory."""
 
-    def __init__(self, columns: Mapping[str, Columns]) -> None:
-        super().__init__(columns)
-        self._columns = dict(columns)
-
-    def _make(self, name: str) -> pl.DataFrame:
-        # The columns are not kept beside the data frame: texts of an event log take several times its memory.
-        return columns_frame(self._columns.pop(name))
+    def _make(self, name: str, source: Columns) -> pl.DataFrame:
+        return columns_frame(source)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         self._refuse_unknown(name)
-        columns = self._columns.get(name)
-        if columns is None:
+        columns = self._held[name]
+        if not isinstance(columns, dict):
             return super().rows(name)
         return [dict(zip(columns, row, strict=True)) for row in zip(*map(_plain, columns.values()), strict=True)]
 
@@ -116,14 +114,14 @@ class SavedTables(LazyTables):
         """Return whether the version that saved the folder had no such table."""
         return name in LATER and not (self._folder / f"{self._files[name]}.parquet").exists()
 
-    def _make(self, name: str) -> pl.DataFrame:
+    def _make(self, name: str, source: str) -> pl.DataFrame:
         if self._is_older(name):
             return _empty(name)
-        table = files.table(self._folder, self._files[name])
+        table = files.table(self._folder, source)
         # The dictionary has the kinds of `events`, not the columns.
         columns = dictionary().get(name) if name != "events" else None
         if columns and columns[0]["name"] not in table.columns:
-            place = self._folder / f"{self._files[name]}.parquet"
+            place = self._folder / f"{source}.parquet"
             raise files.damaged(place, ValueError(f"it has no column {columns[0]['name']}"))
         return table
 
