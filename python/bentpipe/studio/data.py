@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +48,7 @@ OWN = "studio.json"
 
 
 class RunData:
-    """One run for the view.
+    """One run for the view. Several threads may ask at once: a page loads its curves together.
 
     Parameters
     ----------
@@ -59,6 +60,9 @@ class RunData:
 
     def __init__(self, run: str | os.PathLike[str] | RunResult, name: str = "") -> None:
         self.own: dict[str, Any] = {}
+        self._columns: dict[tuple[str, str], tuple[Values, Values]] = {}
+        self._keeping = Lock()
+        self._finding = Lock()
         if isinstance(run, RunResult):
             self.name = name or "run"
         else:
@@ -78,10 +82,6 @@ class RunData:
     @cached_property
     def _packets(self) -> Packets:
         return Packets(self.result)
-
-    @cached_property
-    def _columns(self) -> dict[tuple[str, str], tuple[Values, Values]]:
-        return {}
 
     @cached_property
     def _network(self) -> dict[str, Any]:
@@ -195,7 +195,9 @@ class RunData:
         With several spans, `until` is the end of the last one.
         """
         self._check_window(start, end)
-        return self._packets.between(flow, start, end, until)
+        # One after the other: a first span may run the scenario again, and the spans share a capture.
+        with self._finding:
+            return self._packets.between(flow, start, end, until)
 
     def _check_window(self, start: float, end: float) -> None:
         latest = self.result.simulated_s
@@ -203,12 +205,13 @@ class RunData:
             raise BentpipeError(f"from {start:g} s to {end:g} s\n  expected a window in 0 to {latest:g} s")
 
     def _array(self, name: str, of: str) -> tuple[Values, Values]:
-        if (name, of) not in self._columns:
-            self._columns[name, of] = self._read(name, of)
-            # The oldest one makes room: a long run has gigabytes.
-            while len(self._columns) > 1 and self.kept_bytes > ARRAYS_BYTES_MOST:
-                del self._columns[next(iter(self._columns))]
-        return self._columns[name, of]
+        with self._keeping:
+            if (name, of) not in self._columns:
+                self._columns[name, of] = self._read(name, of)
+                # The oldest one makes room: a long run has gigabytes.
+                while len(self._columns) > 1 and self.kept_bytes > ARRAYS_BYTES_MOST:
+                    del self._columns[next(iter(self._columns))]
+            return self._columns[name, of]
 
     @property
     def kept_bytes(self) -> int:

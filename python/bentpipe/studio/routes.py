@@ -12,7 +12,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Query, Request
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response
@@ -43,6 +43,8 @@ OF_REPORTS = "; ".join(("default-src 'none'", "style-src 'unsafe-inline'", "img-
 NAMES_MAX = 200
 """Letters of the name of a flow, link or series."""
 
+K = TypeVar("K")
+V = TypeVar("V")
 Start = Annotated[float, Query(alias="from")]
 End = Annotated[float, Query(alias="to")]
 
@@ -68,14 +70,14 @@ def of_runs(studio: Studio) -> APIRouter:
     """The routes of one run."""
     router = APIRouter()
 
-    @lru_cache(OPEN_MAX)
+    @once
     def opened(place: Path) -> RunData:
         # Loaded when needed: tables take half a second, and the page is to be there before.
         from bentpipe.studio.data import RunData
 
         return RunData(place)
 
-    @lru_cache(OPEN_MAX)
+    @once
     def sky(run: str) -> SkyData:
         from bentpipe.studio.sky import SkyData
 
@@ -164,6 +166,25 @@ def of_runs(studio: Studio) -> APIRouter:
     return router
 
 
+def once(make: Callable[[K], V]) -> Callable[[K], V]:
+    """Keep the last values. A page asks for several things at once, and each thread would make its own value."""
+
+    @lru_cache(OPEN_MAX)
+    def kept(key: K) -> tuple[Callable[[], V], Lock]:
+        return lru_cache(1)(lambda: make(key)), Lock()
+
+    choosing = Lock()
+
+    def asked(key: K) -> V:
+        with choosing:
+            value, making = kept(key)
+        # Other values do not wait: to load a run may be to do it again.
+        with making:
+            return value()
+
+    return asked
+
+
 def of_folder(studio: Studio) -> APIRouter:
     """The routes of the folder and of the jobs."""
     router = APIRouter()
@@ -195,7 +216,8 @@ def of_folder(studio: Studio) -> APIRouter:
         return FileResponse(page, media_type="text/html", headers={"content-security-policy": OF_REPORTS})
 
     @router.get("/jobs")
-    def jobs() -> Response:
+    async def jobs() -> Response:
+        # In the event loop, as all that changes jobs.
         return JSONResponse([job.to_dict() for job in studio.jobs.listed()])
 
     return router
