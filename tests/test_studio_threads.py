@@ -67,7 +67,7 @@ def test_two_threads_that_ask_for_one_table_both_get_it(monkeypatch):
         found = [pool.submit(lambda: run.recorded["cwnd_bytes"]) for _ in range(2)]
         try:
             assert found[0].result().equals(found[1].result())
-        except BrokenBarrierError:  # The other thread failed, and says why.
+        except BrokenBarrierError:  # The other thread failed: its error is the reason.
             found[1].result()
             raise
 
