@@ -305,10 +305,18 @@ def test_the_scheme_of_colours_is_chosen(page):
 def test_a_page_says_that_its_server_has_gone(visitor, tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
     with server(tmp_path, "mine.toml") as (process, host, token):
-        opened = Page(visitor, f"http://{host}/{token}/")
+        opened, never = Page(visitor, f"http://{host}/{token}/"), visitor.new_page()
+        # It ends before this page is connected.
+        elsewhere = "constructor(url) { super(url.replace(/:[0-9]+/, ':1')); }"
+        never.add_init_script(f"globalThis.WebSocket = class extends WebSocket {{ {elsewhere} }}")
+        never.route("**/socket.io/**", lambda route: route.abort())
+        never.goto(opened.url)
+        opened.until("studio.source")
+        assert not opened.page.is_visible("text=The studio has ended")
         process.kill()
-        opened.page.wait_for_selector("text=The studio has ended")
-        opened.page.close()
+        for page in (opened.page, never):
+            page.wait_for_selector("text=The studio has ended", timeout=WAIT_MS)
+            page.close()
 
 
 def test_columns_stack_on_a_narrow_page_and_the_handle_stays(page):

@@ -18,7 +18,6 @@
     }
     const { t, from, to } = asked;
     show(shown);
-    watchConnection();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", tellScheme);
     tellScheme();
     const wide = matchMedia("(min-width: 1900px)");
@@ -58,10 +57,10 @@
     if (studio.time.run === run) studio.time.set({ duration, ...changes });
   }
 
-  // A server that has ended does not come back at this address.
+  // A server that has ended does not come back at this address. It may end before it has begun the views.
   function watchConnection() {
     const socket = globalThis.socket;
-    if (!socket) return;
+    if (!socket) return void setTimeout(watchConnection, 200);
     let timer = 0;
     const said = document.createElement("div");
     said.className = "page-gone";
@@ -69,9 +68,12 @@
     said.hidden = true;
     said.textContent = "The studio has ended, and with it the runs that were not finished. Start bentpipe studio again: finished runs are kept in the library.";
     document.body.append(said);
-    socket.on("disconnect", () => (timer = setTimeout(() => (said.hidden = false), 3000)));
+    const lost = () => (timer ||= setTimeout(() => (said.hidden = false), 3000));
+    socket.on("disconnect", lost);
+    socket.on("connect_error", lost);
     socket.on("connect", () => {
       clearTimeout(timer);
+      timer = 0;
       said.hidden = true;
     });
   }
@@ -131,5 +133,6 @@
   // The editor and the charts of the server have their own colours.
   const tellScheme = () => setTimeout(() => emitEvent("studio-dark", { isDark: Quasar.Dark.isActive }), 0);
 
+  watchConnection();
   studio.page = { begin, show, moment, download, picture, present, scheme };
 })();
