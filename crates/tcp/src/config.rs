@@ -14,7 +14,7 @@ settings! {
     pub struct Config {
         /// Congestion control of the connection.
         cc: CcConfig = CcKind::NewReno.into(), "RFC 6582";
-        /// Largest payload of a segment (SMSS), 40 B to 65415 B.
+        /// Largest payload of a segment (SMSS), 40 B to 65415 B. Default with `timestamps`: 1448 B, for 12 B of option.
         smss: u32 as Bytes = 1460, "RFC 9293 §3.7.1: 1500 B packets less 40 B";
         /// Procedure that finds lost data and retransmits it. Default: the recovery that the congestion control was
         /// published with.

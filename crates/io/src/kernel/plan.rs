@@ -144,6 +144,9 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         ("ipv4/tcp_frto", frto.to_string()),
         // 3 enables tail loss probes, 0 disables them.
         ("ipv4/tcp_early_retrans", if rack.is_some_and(|tlp| tlp) { 3 } else { 0 }.to_string()),
+        ("ipv4/tcp_syn_linear_timeouts", config.rto.syn_linear_timeouts.to_string()),
+        ("ipv4/tcp_syn_retries", config.rto.syn_retries.to_string()),
+        ("ipv4/tcp_synack_retries", config.rto.synack_retries.to_string()),
         // This setting also lets an unused window shrink, by RFC 2861.
         ("ipv4/tcp_slow_start_after_idle", is_on(config.idle_restart || falls_unused)),
         ("ipv4/tcp_wmem", "4096 16777216 67108864".into()),
@@ -159,7 +162,6 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         // Each segment gets its own answer, every time.
         ("ipv4/tcp_comp_sack_nr", is_on(false)),
         ("ipv4/tcp_invalid_ratelimit", is_on(false)),
-        ("ipv4/tcp_syn_linear_timeouts", is_on(false)),
         // Written data leaves immediately.
         ("ipv4/tcp_autocorking", is_on(false)),
         ("ipv4/tcp_tso_win_divisor", "255".into()),

@@ -45,6 +45,15 @@ settings! {
         backoff: bool = true, "RFC 6298 §5.5";
         /// Largest factor of the backoff.
         backoff_max: u32 = 64, [1, 1_000_000], "BSD; RFC 6298 §5.5 has no factor";
+        /// Expiries for a SYN that do not double the timeout, the first ones; SYN-ACKs have none.
+        syn_linear_timeouts: u32 = 0, [0, 127], "RFC 6298 §5.5; Linux since 6.5: 4";
+        /// Retransmissions of a SYN after those of `syn_linear_timeouts`. Then the connection is given up, unless
+        /// `give_up` is `never`.
+        syn_retries: u32 = 8, [0, 127], "RFC 1122 §4.2.3.5: at least three minutes; Linux: 6";
+        /// Retransmissions of a SYN-ACK, in the same way.
+        synack_retries: u32 = 8, [0, 127], "RFC 1122 §4.2.3.5: at least three minutes; Linux: 5";
+        /// Retransmissions of a SYN or SYN-ACK from which on the initial window is one segment.
+        syn_reduction_after: u32 = 1, [1, 127], "RFC 5681 §3.1; Linux: 2";
         /// Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the
         /// first; 0: never.
         forget_after: u32 = 0, [0, 1_000_000], "RFC 6298 §5 allows both; BSD, ns-2: 4";

@@ -33,9 +33,6 @@ pub enum Role {
 /// Twice the maximum segment lifetime of RFC 9293 §3.4.2.
 const TIME_WAIT: Duration = Duration::from_secs(240);
 
-/// SYNs without an answer before giving up (RFC 1122 §4.2.3.5: at least three minutes).
-const SYN_RETRANSMITS_MAX: u32 = 8;
-
 /// State of a connection, and data for its opening.
 #[derive(Clone, Debug)]
 pub(crate) struct Life {

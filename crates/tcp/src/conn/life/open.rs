@@ -1,7 +1,7 @@
 //! The handshake (RFC 9293 §3.5), and data in the SYN (RFC 7413).
 
 use super::state::Handshake;
-use super::{ecn_setup, settle, Life, Role, State, SYN_RETRANSMITS_MAX};
+use super::{ecn_setup, settle, Life, Role, State};
 use crate::cc::CongestionControl;
 use crate::config::{EcnFeedback, GiveUp, Recovery, SnackForm, SpuriousDetection};
 use crate::conn::clock;
@@ -296,8 +296,8 @@ impl Life {
             tcb.cx.counters.undos += 1;
             tcb.sender.rtt.on_sample(clock::instant_of(now, stamps.echo), now);
         }
-        let was_lost = self.syn_retransmits > 0 && late.is_none();
-        tcb.sender.on_established(now, syn_window, was_lost, &mut tcb.cx);
+        let lost = if late.is_none() { self.syn_retransmits } else { 0 };
+        tcb.sender.on_established(now, syn_window, lost, &mut tcb.cx);
         tcb.cx.report(Event::Established);
         self.on_heard(now, tcb);
     }
@@ -323,13 +323,20 @@ impl Life {
     /// The retransmission timer expired before the handshake was complete. False: the connection is to be given up.
     pub(crate) fn on_syn_timeout(&mut self, tcb: &mut Tcb) -> bool {
         let Tcb { sender, wire, cx, .. } = tcb;
+        let rto = &cx.config.rto;
+        let (linear, retries) = match self.role {
+            Role::Active => (rto.syn_linear_timeouts, rto.syn_retries),
+            Role::Passive => (0, rto.synack_retries),
+        };
         cx.counters.timeouts += 1;
         self.syn_retransmits += 1;
-        if self.syn_retransmits > SYN_RETRANSMITS_MAX && cx.config.give_up != GiveUp::Never {
+        if self.syn_retransmits > linear + retries && cx.config.give_up != GiveUp::Never {
             return false;
         }
         self.fast_open.has_failed |= self.fast_open.sent > 0;
-        sender.rtt.back_off();
+        if self.syn_retransmits > linear {
+            sender.rtt.back_off();
+        }
         wire.pending.syn = true;
         true
     }

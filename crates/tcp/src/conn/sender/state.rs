@@ -145,16 +145,18 @@ impl Sender {
 
     /// The handshake is complete; `syn_window`: no initial window is larger. `syn_was_lost`: RFC 5681 §3.1 wants one segment
     /// then, RFC 6298 §5.7 three seconds.
-    pub(crate) fn on_established(&mut self, now: Time, syn_window: u64, syn_was_lost: bool, cx: &mut Context) {
+    pub(crate) fn on_established(&mut self, now: Time, syn_window: u64, syns_lost: u32, cx: &mut Context) {
         self.cc.limit_cwnd(syn_window);
         self.usage.in_slow_start = self.cc.cwnd() < self.cc.ssthresh();
         if self.board.flight_size() > 0 {
             // Early data that were sent before.
             self.rtt.arm(now, &mut cx.timers);
         }
-        if syn_was_lost {
-            self.cc.limit_cwnd(self.space.smss());
+        if syns_lost > 0 {
             self.rtt.after_lost_syn();
+        }
+        if syns_lost >= cx.config.rto.syn_reduction_after {
+            self.cc.limit_cwnd(self.space.smss());
         }
     }
 
