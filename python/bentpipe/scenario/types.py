@@ -475,6 +475,18 @@ class Rto(TypedDict, total=False):
     backoff_max :
         Largest factor of the backoff. Default: 64.
 
+    syn_linear_timeouts :
+        Expiries for a SYN that do not double the timeout, the first ones; SYN-ACKs have none. Default: 0.
+
+    syn_retries :
+        Retransmissions of a SYN after those of `syn_linear_timeouts`. Then the connection is given up, unless `give_up` is `never`. Default: 8.
+
+    synack_retries :
+        Retransmissions of a SYN-ACK, in the same way. Default: 8.
+
+    syn_reduction_after :
+        Retransmissions of a SYN or SYN-ACK from which on the initial window is one segment. Default: 1.
+
     forget_after :
         Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the first; 0: never. Default: 0.
 
@@ -502,6 +514,10 @@ class Rto(TypedDict, total=False):
     restart_on_fast_retransmit: bool
     backoff: bool
     backoff_max: int
+    syn_linear_timeouts: int
+    syn_retries: int
+    synack_retries: int
+    syn_reduction_after: int
     forget_after: int
     reduce_again: bool
     duplicates: Literal["restart", "continue", "ignore"]
@@ -758,7 +774,7 @@ class Tcp(TypedDict, total=False):
         Congestion control of the connection. Default: "newreno".
 
     smss :
-        Largest payload of a segment (SMSS), 40 B to 65415 B. Default: "1460 B".
+        Largest payload of a segment (SMSS), 40 B to 65415 B. Default with `timestamps`: 1448 B, for 12 B of option. Default: "1460 B".
 
     recovery :
         Procedure that finds lost data and retransmits it. Default: the recovery that the congestion control was published with.
@@ -1109,7 +1125,7 @@ class Config(TypedDict, total=False):
         Congestion control of the connection. Default: "newreno".
 
     smss :
-        Largest payload of a segment (SMSS), 40 B to 65415 B. Default: "1460 B".
+        Largest payload of a segment (SMSS), 40 B to 65415 B. Default with `timestamps`: 1448 B, for 12 B of option. Default: "1460 B".
 
     recovery :
         Procedure that finds lost data and retransmits it. Default: the recovery that the congestion control was published with.
@@ -2116,7 +2132,7 @@ class HopJitterTable(_HopJitterTableRequired, total=False):
         Instant when a value ends, from the start of the run. Default: "0 s".
 
     correlation :
-        Time after which the correlation of values has fallen to 1/e. Default: values are independent. Default: "0 s".
+        Time after which the correlation of the normal process behind the values has fallen to 1/e; that of uniform and exponential values falls a little faster. Default: values are independent. Default: "0 s".
 
     both_ways :
         Whether both directions of the link have the same values, as when a path becomes longer. Otherwise each draws separately. Default: false.
@@ -4164,10 +4180,10 @@ class AppPage(_AppPageRequired, total=False):
     """Web pages: the sending node fetches a main object and embedded objects over new connections for each page. Keys without a value follow the model of 3GPP2 C.R1002-0.
 
     main :
-        Bytes of the main object. Default: lognormal with mean 10710 B.
+        Bytes of the main object. Default: lognormal with mean 10710 B, cut to 100 B to 2 MB.
 
     object :
-        Bytes of each embedded object. Default: lognormal with mean 7758 B.
+        Bytes of each embedded object. Default: lognormal with mean 7758 B, cut to 50 B to 2 MB: then 7236 B.
 
     objects :
         Embedded objects per page. Default: random, 5.6 on average.

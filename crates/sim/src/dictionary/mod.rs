@@ -59,9 +59,9 @@ table! {
         completion_rx_s: real, "s", "From the first packet sent to the last byte received in order; missing if not completed.";
         completion_acked_s: real, "s", "From the first packet sent to the last byte acknowledged at the sender, which a proxy on the way may do before the receiver has it; missing if not completed, and for records.";
         throughput_bps: real, "bit/s", "8 x payload bytes that reached the receiver's TCP, duplicates included, over the run's duration.";
-        goodput_bps: real, "bit/s", "8 x distinct payload bytes delivered in order to the application, over the run's duration (RFC 2647 §3.17).";
+        goodput_bps: real, "bit/s", "8 x distinct payload bytes received in order, ready for the application to read, over the run's duration (RFC 2647 §3.17).";
         goodput_active_bps: real, "bit/s", "The same over the time from the flow's first packet to its completion or the end of the run.";
-        delivered_bytes: whole, "B", "Distinct payload bytes delivered in order to the application.";
+        delivered_bytes: whole, "B", "Distinct payload bytes received in order, ready for the application to read.";
         acked_bytes: whole, "B", "Payload bytes acknowledged at the sender.";
         sent_bytes: whole, "B", "Payload bytes sent, retransmissions included. Like the next columns, it counts the sender, or both ends where both have data to send (`request-response`, `page`), and all connections of the flow together.";
         retransmitted_bytes: whole, "B", "Payload bytes sent again.";

@@ -6,7 +6,7 @@
 use super::interleave::InterleavedErrors;
 use super::profile::Pieces;
 use super::states::{SteppedStates, TimedStates};
-use crate::spec::{ErrorModel as Spec, ErrorUnit, Link, Stay};
+use crate::spec::{loss_in_blocks, ErrorModel as Spec, ErrorUnit, Link, Stay};
 use bentpipe_units::{Stream, Time};
 
 /// The error process of a link, for any model.
@@ -16,6 +16,7 @@ pub(super) enum ErrorProcess {
     Independent(Box<IndependentErrors>),
     GilbertElliott(Box<GilbertElliottErrors>),
     Varying(Box<VaryingErrors>),
+    Blocks(Box<BlockErrors>),
     Listed(Box<ListedErrors>),
     Interleaved(Box<InterleavedErrors>),
 }
@@ -59,6 +60,9 @@ impl ErrorProcess {
             Spec::Profile { unit, rates } => {
                 Self::Varying(Box::new(VaryingErrors { unit: *unit, rates: Pieces::of(rates), losses: draws(&name) }))
             }
+            Spec::Blocks { rates } => {
+                Self::Blocks(Box::new(BlockErrors { rates: Pieces::of(rates), losses: draws(&name) }))
+            }
             Spec::Arrivals { .. } if round > 0 => Self::None,
             Spec::Arrivals { list, period } => {
                 Self::Listed(Box::new(ListedErrors { list: list.clone(), period: *period, next: 0, origin: 0 }))
@@ -79,6 +83,7 @@ impl ErrorProcess {
             Self::Independent(model) => model.has_error(size),
             Self::GilbertElliott(model) => model.has_error(at, index, size),
             Self::Varying(model) => model.has_error(at, index, size),
+            Self::Blocks(model) => model.has_error(at, index, size),
             Self::Listed(model) => model.has_error(index),
             Self::Interleaved(model) => model.has_error(at, index, size),
         }
@@ -192,6 +197,21 @@ impl VaryingErrors {
         self.rates.seek(at);
         let rate = self.rates.value();
         rate > 0.0 && draws_error(log_survival(rate), self.unit, size, &mut self.losses, index)
+    }
+}
+
+/// Losses of the blocks of a code.
+#[derive(Clone, Debug)]
+pub(super) struct BlockErrors {
+    rates: Pieces<f64>,
+    losses: Stream,
+}
+
+impl BlockErrors {
+    fn has_error(&mut self, at: Time, index: u64, size: u64) -> bool {
+        self.rates.seek(at);
+        let lost = loss_in_blocks(self.rates.value(), size);
+        lost > 0.0 && self.losses.uniform(index) >= 1.0 - lost
     }
 }
 

@@ -81,6 +81,7 @@ const RTO: &[Group] = &[
     ("Values", &["initial", "min", "max", "granularity", "phase", "guard", "variance_min", "min_ticks"]),
     ("Samples", &["sampling", "sack_samples", "karn", "arithmetic", "rounding", "expires_on_tick", "forget_after"]),
     ("Expiry", &["backoff", "backoff_max", "restart_on_fast_retransmit", "reduce_again", "duplicates"]),
+    ("Handshake", &["syn_linear_timeouts", "syn_retries", "synack_retries", "syn_reduction_after"]),
 ];
 
 const SKY: &[Group] = &[

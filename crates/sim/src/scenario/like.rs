@@ -31,7 +31,6 @@ const fn row_for(only: &'static [&'static str], key: &'static str, value: &'stat
 
 const LINUX_6: &[Row] = &[
     row("cc", "{ kind = 'cubic' }", "Linux since 2.6.19"),
-    row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps"),
     row("timestamps", "true", "tcp_timestamps = 1"),
     row("recovery", "{ kind = 'rack' }", "tcp_recovery = 1, tcp_early_retrans = 3"),
     row("reduction", "'prr-ssrb'", "tcp_cwnd_reduction, RFC 6937"),
@@ -52,6 +51,10 @@ const LINUX_6: &[Row] = &[
     row("rto.variance_min", "'200 ms'", "the floor is on the variance term"),
     row("rto.sampling", "'per-ack'", "tcp_ack_update_rtt"),
     row("rto.sack_samples", "true", "tcp_ack_update_rtt: sack_rtt_us"),
+    row("rto.syn_linear_timeouts", "4", "tcp_syn_linear_timeouts = 4, since 6.5"),
+    row("rto.syn_retries", "6", "tcp_syn_retries = 6"),
+    row("rto.synack_retries", "5", "tcp_synack_retries = 5"),
+    row("rto.syn_reduction_after", "2", "tcp_init_transfer: more than one retransmission"),
     row("ack.every", "2", "__tcp_ack_snd_check"),
     row("ack.delay", "'40 ms'", "TCP_DELACK_MIN"),
     row("ack.quick", "16", "TCP_MAX_QUICKACKS"),
@@ -74,6 +77,9 @@ const LINUX_6: &[Row] = &[
     row_for(CUBIC, "cc.after_rto", "'reset'", "bictcp_reset"),
     row_for(HYBLA, "cc.needs_ssthresh", "false", "hybla_cong_avoid: below any threshold"),
 ];
+
+/// Of any host with timestamps.
+const SMSS: Row = row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps");
 
 const CUBIC: &[&str] = &["cubic"];
 const HYBLA: &[&str] = &["hybla"];
@@ -124,7 +130,6 @@ const NS_2: &[Row] = &[
 
 const WINDOWS_11: &[Row] = &[
     row("cc", "{ kind = 'cubic' }", "Get-NetTCPSetting: clients use CUBIC"),
-    row("smss", "'1460 B'", "timestamps are off"),
     row("timestamps", "false", "Winsock: IPPROTO_TCP options, default off"),
     row("window_scaling", "true", "autotuning Normal: scale factor of 8"),
     row("recovery", "{ kind = 'rack' }", "What's new in Windows Server 2022: RACK, also Windows 11"),
@@ -140,7 +145,6 @@ const WINDOWS_11: &[Row] = &[
 
 const FREEBSD_14: &[Row] = &[
     row("cc", "{ kind = 'cubic' }", "release notes 14.0"),
-    row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps"),
     row("timestamps", "true", "net.inet.tcp.rfc1323 = 1"),
     row("recovery", "{ kind = 'sack' }", "net.inet.tcp.sack.revised; RACK is a separate module"),
     row("reduction", "'prr'", "net.inet.tcp.do_prr = 1"),
@@ -201,7 +205,7 @@ fn fill_one(tcp: &mut Tree) {
         None => Some(Like::TODAYS),
     };
     let Some(like) = like else { return };
-    for row in rows(like).into_iter().flatten() {
+    for row in rows(like).into_iter().flatten().chain([&SMSS]) {
         let cc = cc(tcp);
         let is_for = row.only.is_empty() || row.only.contains(&cc.name());
         if is_for && !is_ruled_out(row.key, tcp, cc) {
@@ -214,6 +218,7 @@ fn fill_one(tcp: &mut Tree) {
 fn is_ruled_out(key: &str, tcp: &Tree, cc: CcKind) -> bool {
     let given = |table: &str, key: &str| tcp.get(table).is_some_and(|table| table.get(key).is_some());
     match key {
+        "smss" => !matches!(tcp.get("timestamps").map(|tree| &tree.value), Some(Value::Bool(true))),
         // These keys need SACK.
         "recovery" | "reduction" | "dsack" => !takes_sack(tcp, cc),
         // A configured limit has precedence.

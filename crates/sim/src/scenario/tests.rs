@@ -548,6 +548,21 @@ fn notes_and_hints_are_warnings_at_their_keys() {
 }
 
 #[test]
+fn flows_that_start_after_the_run_are_noted() {
+    let notes = |start: &str| {
+        let text = MINIMAL.replace("[flow.f]", &format!("[flow.f]\nstart = {start}"));
+        let resolved = from_toml(&text, "f.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        resolved.warnings().into_iter().map(|warning| (warning.path, warning.message)).collect::<Vec<_>>()
+    };
+    assert_eq!(notes("'9 s'"), []);
+    assert_eq!(notes("{ uniform = ['9 s', '11 s'] }"), []);
+    for late in ["'10 s'", "{ uniform = ['12 s', '13 s'] }"] {
+        let expected = "flow \"f\" would start after the end of the run, 10 s";
+        assert_eq!(notes(late), [("flow.f.start".to_owned(), expected.to_owned())]);
+    }
+}
+
+#[test]
 fn options_are_called_by_their_own_names() {
     let sets = [("sweep.until".into(), "{ metric = 'goodput', half_width = 'x' }".into())];
     let problem = from_toml(MINIMAL, "f", &sets).map(drop).unwrap_err().to_string();

@@ -417,9 +417,9 @@ settings! {
 settings! {
     /// Pages of objects.
     pub struct Page {
-        /// Bytes of the main object. Default: lognormal with mean 10710 B.
+        /// Bytes of the main object. Default: lognormal with mean 10710 B, cut to 100 B to 2 MB.
         main: Option<Size>;
-        /// Bytes of each embedded object. Default: lognormal with mean 7758 B.
+        /// Bytes of each embedded object. Default: lognormal with mean 7758 B, cut to 50 B to 2 MB: then 7236 B.
         object: Option<Size>;
         /// Embedded objects per page. Default: random, 5.6 on average.
         objects: Option<u64>, [0, 10_000];

@@ -102,7 +102,8 @@ settings! {
         every: Duration;
         /// Instant when a value ends, from the start of the run.
         offset: Duration = Duration::ZERO;
-        /// Time after which the correlation of values has fallen to 1/e. Default: values are independent.
+        /// Time after which the correlation of the normal process behind the values has fallen to 1/e; that of uniform
+        /// and exponential values falls a little faster. Default: values are independent.
         correlation: Duration = Duration::ZERO;
         /// Whether both directions of the link have the same values, as when a path becomes longer. Otherwise each
         /// draws separately.

@@ -2,16 +2,16 @@
 //! ordinary link with the rate, errors and delay that packets meet.
 //!
 //! **The convolutional code** of rate 1/2 and constraint length 7 (171, 133 octal), decoded softly by Viterbi's algorithm, leaves
-//! bit errors with a probability of at most
+//! bit errors with a probability of
 //!
 //! P = sum over d of `c_d` Q(sqrt(2 d R Eb/N0)), d = 10, 12, 14, 16, `c_d` = 36, 211, 1404, 11633,
 //!
-//! the union bound (J. Proakis, Digital Communications, 4th ed. 2001, §8.2). Wrong bits come in bursts. Without Eb/N0, the
+//! the first four terms of the union bound (J. Proakis, Digital Communications, 4th ed. 2001, §8.2). Wrong bits come in bursts. Without Eb/N0, the
 //! link's own errors per bit are those of the channel, p = Q(sqrt(2 R Eb/N0)) for antipodal signals, so that P is a sum of
 //! Q(sqrt(d) Q⁻¹(p)). An interleaver with its outer code comes after the decoder (CCSDS 131.0-B, concatenated coding).
 //!
 //! **A low-density parity-check code** with blocks of 1024 bits of packets (CCSDS 131.0-B) loses a block with probability
-//! erfc(a (Eb/N0 - threshold)) / 2. A packet needs all its blocks: n bytes need 8 n / 1024, as if it began anywhere.
+//! erfc(a (Eb/N0 - threshold)) / 2. A packet begins anywhere in a block, and needs all blocks that it touches.
 //!
 //! **DVB-S2** (ETSI EN 302 307-1 V1.4.1, table 13: normal frames, without pilots) needs an Es/N0 for each modulation
 //! and code and has a number of bits per symbol. The rate of such a link counts symbols. A frame is decoded as a whole,
@@ -23,7 +23,7 @@ mod combining;
 
 pub(crate) use combining::{Combiner, SignalOverTime};
 
-use super::{ErrorModel, ErrorUnit, Profile, Stay};
+use super::{ErrorModel, ErrorUnit, Profile, Stay, BLOCK_BITS};
 pub use bentpipe_access::Modcod;
 use bentpipe_access::{Adaptation, Choice, MODCODS};
 use bentpipe_units::settings::Level;
@@ -145,9 +145,6 @@ const FRAME_BITS: f64 = 64_800.0;
 /// The first terms of the union bound: distance, wrong bits.
 const WEIGHTS: [(f64, f64); 4] = [(10.0, 36.0), (12.0, 211.0), (14.0, 1404.0), (16.0, 11_633.0)];
 
-/// Bits of packets in a block of the low-density parity-check code.
-const BLOCK_BITS: f64 = 1024.0;
-
 /// Delay of a Viterbi decoder, bits: five constraint lengths.
 const TRACEBACK_BITS: f64 = 35.0;
 
@@ -191,8 +188,7 @@ impl Coded {
             Coding::Ldpc { .. } if self.error != ErrorModel::None => Err(refused_error("eb_n0")),
             Coding::Ldpc { eb_n0, code_rate, threshold, steepness } => {
                 let blocks = Blocks { threshold: threshold.0, steepness: *steepness };
-                let rates = eb_n0.profile("eb_n0")?.map(|level| blocks.loss_in(1, level));
-                let error = ErrorModel::Profile { unit: ErrorUnit::Byte, rates };
+                let error = ErrorModel::Blocks { rates: eb_n0.profile("eb_n0")?.map(|level| blocks.loss(level)) };
                 Ok(self.with(self.rate.map(|rate| scaled(rate, *code_rate)), BLOCK_BITS / code_rate, error))
             }
             Coding::DvbS2 { .. } if self.error != ErrorModel::None => Err(refused_error("es_n0")),
@@ -411,10 +407,9 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Returns the probability that a block among these bytes is lost.
-    fn loss_in(self, bytes: u64, level: f64) -> f64 {
-        let lost = libm::erfc(self.steepness * (level - self.threshold)) / 2.0;
-        -libm::expm1(libm::log1p(-lost) * (8 * bytes) as f64 / BLOCK_BITS)
+    /// Returns the probability that a block is lost.
+    fn loss(self, level: f64) -> f64 {
+        libm::erfc(self.steepness * (level - self.threshold)) / 2.0
     }
 }
 
@@ -463,6 +458,7 @@ impl<T: Copy> Profile<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::loss_in_blocks;
     use super::*;
 
     fn coded(coding: Coding, error: ErrorModel) -> Coded {
@@ -555,14 +551,19 @@ mod tests {
         assert_eq!(rate.values().last(), Some(Rate::from_bps(0)));
     }
 
-    /// erfc(0) / 2 at the threshold of the blocks, erfc(0.9) / 2 = 0.10155 at 0.3 dB above it: of packets of 128 B, as long as a block,
-    /// as many are lost, and of two blocks 1 - (1 - 0.10155)².
+    /// erfc(0) / 2 at the threshold of the blocks, erfc(0.9) / 2 = 0.10155 at 0.3 dB above it. A packet of one bit more
+    /// than a block touches two. Of 1024 places in a block where one of 40 B may begin, 319 are near its end.
     #[test]
     fn packets_are_lost_with_the_blocks_that_they_lie_in() {
         let blocks = Blocks { threshold: 2.2, steepness: 3.0 };
-        near(blocks.loss_in(128, 2.2), 0.5);
-        near(blocks.loss_in(128, 2.5), 0.101_55);
-        near(blocks.loss_in(256, 2.5), 0.192_79);
+        near(blocks.loss(2.2), 0.5);
+        near(blocks.loss(2.5), 0.101_55);
+        let kept = 1.0 - 0.101_55_f64;
+        let touching = |fewer: i32, late: f64| 1.0 - kept.powi(fewer) * (1.0 - late) - kept.powi(fewer + 1) * late;
+        near(loss_in_blocks(0.101_55, 40), touching(1, 319.0 / 1024.0));
+        near(loss_in_blocks(0.101_55, 128), touching(1, 1023.0 / 1024.0));
+        near(loss_in_blocks(0.101_55, 1500), touching(12, 735.0 / 1024.0));
+        assert_eq!((loss_in_blocks(0.0, 40), loss_in_blocks(1.0, 40)), (0.0, 1.0));
         let link = coded(
             Coding::Ldpc { eb_n0: level(2.5), code_rate: 0.5, threshold: Level(2.2), steepness: 3.0 },
             ErrorModel::None,
@@ -571,8 +572,8 @@ mod tests {
         assert_eq!(rate, Profile::Constant(Rate::from_bps(5_000_000)));
         // 2048 bits at 10 Mbit/s.
         assert_eq!(delay, Profile::Constant(Duration::from_millis(250) + Duration::from_ps(204_800_000)));
-        let ErrorModel::Profile { unit: ErrorUnit::Byte, rates: Profile::Constant(per_byte) } = error else { panic!() };
-        near(1.0 - (1.0 - per_byte).powi(1280), 1.0 - (1.0_f64 - 0.101_55).powi(10));
+        let ErrorModel::Blocks { rates: Profile::Constant(lost) } = error else { panic!() };
+        near(lost, 0.101_55);
         assert_eq!(link.meets(true, Duration::from_secs(1)).unwrap_err().0, "kind");
     }
 

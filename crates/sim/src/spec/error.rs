@@ -33,6 +33,11 @@ pub enum ErrorModel {
         /// Probability per unit over time.
         rates: Profile<f64>,
     },
+    /// Independent losses of the blocks of a code: see `loss_in_blocks`.
+    Blocks {
+        /// Probability per block over time.
+        rates: Profile<f64>,
+    },
     /// Errors at exactly these packets.
     Arrivals {
         /// Indices of the packets (0: the first that the link sends), increasing.
@@ -48,6 +53,7 @@ impl ErrorModel {
         match self {
             Self::None => None,
             Self::Arrivals { .. } => Some("this model lists packets"),
+            Self::Blocks { .. } => Some("the rates of this model are those of blocks"),
             Self::GilbertElliott { stay: Stay::Packets { .. }, .. } => Some("the states of this model count packets"),
             Self::Independent { unit, .. } | Self::GilbertElliott { unit, .. } | Self::Profile { unit, .. } => {
                 (*unit == ErrorUnit::Packet).then_some("the rates of this model are those of packets")
@@ -62,7 +68,7 @@ impl ErrorModel {
             Self::None | Self::Arrivals { .. } => false,
             Self::Independent { rate, .. } => is_chance(*rate),
             Self::GilbertElliott { .. } => true,
-            Self::Profile { rates, .. } => rates.values().any(is_chance),
+            Self::Profile { rates, .. } | Self::Blocks { rates } => rates.values().any(is_chance),
         }
     }
 
@@ -72,7 +78,7 @@ impl ErrorModel {
             Self::None | Self::Independent { .. } | Self::Arrivals { .. } => 0.0,
             Self::GilbertElliott { stay: Stay::Packets { .. }, .. } => 0.0,
             Self::GilbertElliott { stay: Stay::Time { good, bad }, .. } => 2.0 * ratio(time, *good + *bad),
-            Self::Profile { rates, .. } => rates.changes(time),
+            Self::Profile { rates, .. } | Self::Blocks { rates } => rates.changes(time),
         }
     }
 
@@ -80,10 +86,22 @@ impl ErrorModel {
     pub(crate) fn entries(&self) -> usize {
         match self {
             Self::None | Self::Independent { .. } | Self::GilbertElliott { .. } => 0,
-            Self::Profile { rates, .. } => rates.values().count(),
+            Self::Profile { rates, .. } | Self::Blocks { rates } => rates.values().count(),
             Self::Arrivals { list, .. } => list.len(),
         }
     }
+}
+
+/// Bits of packets in a block of a code.
+pub(crate) const BLOCK_BITS: f64 = 1024.0;
+
+/// Returns the probability that a packet of `bytes` is lost, if blocks are lost with probability `lost`. It begins at any
+/// bit of a block, and needs all blocks that it touches.
+pub(crate) fn loss_in_blocks(lost: f64, bytes: u64) -> f64 {
+    let crossed = (8 * bytes).saturating_sub(1) as f64 / BLOCK_BITS;
+    let whole = libm::floor(crossed);
+    // It touches 1 + whole blocks, and another one if it begins late in its first.
+    -libm::expm1((1.0 + whole) * libm::log1p(-lost) + libm::log1p(-lost * (crossed - whole)))
 }
 
 /// Durations of the two states of a channel.

@@ -22,6 +22,7 @@ pub(crate) use channel::rounds;
 pub use channel::{Arq, Combining, Downtimes, Interleave, Jitter, Mtu, Order, Outage, Oversize, Profile, Spread};
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
 pub(crate) use coding::{Combiner, SignalOverTime};
+pub(crate) use error::{loss_in_blocks, BLOCK_BITS};
 pub use error::{Effect, ErrorModel, ErrorUnit, Stay, MILLIONTHS};
 pub use medium::*;
 pub(crate) use pairs::{FunctionId, FunctionPair, HalfOfPair};
@@ -252,6 +253,13 @@ pub enum Start {
 }
 
 impl Start {
+    /// Returns the earliest instant.
+    pub(crate) fn earliest(self) -> Time {
+        match self {
+            Self::At(at) | Self::Uniform { from: at, .. } => at,
+        }
+    }
+
     /// Returns the start of the flow of this name.
     pub(crate) fn drawn(self, flow: &str, seed: u64) -> Time {
         match self {

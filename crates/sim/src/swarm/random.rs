@@ -299,7 +299,7 @@ fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
         link.terminal = Some(Box::new(Terminal { medium: MediumId::new(0), es_n0: Some(es_n0), access }));
         link.rate = Profile::Constant(Rate::from_bps(1_000_000));
         (link.coded, link.arq, link.interleave, link.framing) = (None, None, None, Framing::None);
-        if matches!(link.error, ErrorModel::Profile { .. }) {
+        if matches!(link.error, ErrorModel::Profile { .. } | ErrorModel::Blocks { .. }) {
             link.error = ErrorModel::None;
         }
     }

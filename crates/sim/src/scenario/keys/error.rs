@@ -174,7 +174,8 @@ impl Errors {
     /// Returns the keys that describe an error model.
     pub(crate) fn of(model: &ErrorModel, effect: Effect) -> Self {
         match model {
-            ErrorModel::None => Self::None,
+            // Blocks are those of a code, which is written in their place.
+            ErrorModel::None | ErrorModel::Blocks { .. } => Self::None,
             &ErrorModel::Independent { unit: ErrorUnit::Bit, rate } => Self::Bit { rate, effect },
             &ErrorModel::Independent { unit: ErrorUnit::Byte, rate } => Self::Byte { rate, effect },
             &ErrorModel::Independent { unit: ErrorUnit::Packet, rate } => Self::Packet { rate, effect },

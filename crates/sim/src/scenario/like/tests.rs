@@ -105,6 +105,20 @@ fn the_limit_of_a_tuned_buffer_is_what_the_path_needs() {
     assert_eq!((tcp.auto_buffer, tcp.auto_send_buffer), (Some(65_535), Some(128_000)));
 }
 
+/// RFC 6691 §2: the payload makes room for options, so that full packets have 1500 B.
+#[test]
+fn timestamps_leave_less_room_for_data() {
+    for host in ["rfc", "ns-2", "windows-11", "linux-6", "freebsd-14"] {
+        for (timestamps, smss) in [("true", 1448), ("false", 1460)] {
+            assert_eq!(config(&format!("like = \"{host}\"\ntimestamps = {timestamps}")).smss, smss, "{host}");
+        }
+        let given = config(&format!("like = \"{host}\"\ntimestamps = true\nsmss = \"1000 B\""));
+        assert_eq!(given.smss, 1000, "{host}");
+    }
+    let flows = read("like = \"rfc\"", "tcp.timestamps = true").unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(flows.scenario.flows.iter().map(|flow| flow.tcp.smss).collect::<Vec<_>>(), [1448, 1460]);
+}
+
 #[test]
 fn a_flow_may_be_like_another_host() {
     let both = |tcp: &str, of_f: &str| {

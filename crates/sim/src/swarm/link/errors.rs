@@ -21,6 +21,7 @@ enum Model {
     Independent { unit: ErrorUnit, rate: f64, walk: Walk },
     TwoStates { unit: ErrorUnit, rates: [f64; 2], states: States },
     Varying { unit: ErrorUnit, rates: Profile<f64> },
+    Blocks(Profile<f64>),
     Listed { list: Vec<u64>, period: Option<u64> },
     Interleaved { interleave: Interleave, channel: Channel },
 }
@@ -98,6 +99,7 @@ impl NaiveErrors {
                 Model::Interleaved { interleave, channel: Channel::Varying(*unit, rates.clone()) }
             }
             (ErrorModel::Profile { unit, rates }, None) => Model::Varying { unit: *unit, rates: rates.clone() },
+            (ErrorModel::Blocks { rates }, _) => Model::Blocks(rates.clone()),
             (ErrorModel::Arrivals { .. }, _) if round > 0 => Model::None,
             (ErrorModel::Arrivals { list, period }, _) => Model::Listed { list: list.clone(), period: *period },
         };
@@ -121,6 +123,7 @@ impl NaiveErrors {
                 clean(rates[usize::from(is_bad)], units(*unit, bytes))
             }
             Model::Varying { unit, rates } => clean(piece_at(rates, at).value, units(*unit, bytes)),
+            Model::Blocks(rates) => clean_blocks(piece_at(rates, at).value, 8 * bytes),
             Model::Interleaved { interleave, channel } => {
                 decoded(interleave, channel.mean_rate(at, interleave.span), bytes)
             }
@@ -140,6 +143,15 @@ fn units(unit: ErrorUnit, bytes: u64) -> u64 {
 /// Returns (1 - r)^n.
 fn clean(rate: f64, units: u64) -> f64 {
     libm::pow(1.0 - rate, units as f64)
+}
+
+/// Returns the share of the 1024 places in a block where a packet of so many bits may begin, each with the probability that
+/// all blocks that it touches are right.
+fn clean_blocks(rate: f64, bits: u64) -> f64 {
+    let fewest = bits.div_ceil(1024);
+    // From these places it reaches into one more.
+    let late = 1023 - (fewest * 1024 - bits);
+    (clean(rate, fewest) * (1024 - late) as f64 + clean(rate, fewest + 1) * late as f64) / 1024.0
 }
 
 fn per_byte(unit: ErrorUnit, rate: f64) -> f64 {
