@@ -226,6 +226,55 @@ def test_mser_finds_a_known_transient():
     assert values.mean() < 93
 
 
+def by_definition(values):
+    """Return the cut of MSER-5 among those that leave a quarter and five batches, by two passes over each remainder."""
+    means = values.reshape(-1, 5).mean(axis=1)
+    rests = [means[cut:] for cut in range(len(means)) if len(means) - cut >= max(5, len(means) / 4)]
+    return 5 * int(np.argmin([np.sum((rest - rest.mean()) ** 2) / len(rest) ** 2 for rest in rests]))
+
+
+def noise(rng, count, last=0.0):
+    """Return values that are each half of the value before, plus noise: their standard deviation is 1."""
+    values = []
+    for new in rng.normal(0, 0.75**0.5, count):
+        values.append(last := 0.5 * last + new)
+    return np.array(values)
+
+
+def test_mser_is_its_definition():
+    rng = np.random.default_rng(11)
+    for count in (60, 200, 1000):
+        for _ in range(20):
+            values = noise(rng, count) - 5 * np.exp(-np.arange(count) / rng.uniform(1, 100))
+            found, cut = mser(np.arange(1.0 * count), values), by_definition(values)
+            assert found.removed == cut
+            assert (found.mean is None) == (2 * cut >= count)
+
+
+def test_mser_covers_the_truth_after_a_known_transient():
+    rng = np.random.default_rng(12)
+    times, found = np.arange(2000.0), []
+    for _ in range(200):
+        found.append(steady(times, 100 + noise(rng, 2000) - 20 * np.exp(-times / 50)))
+    # 20 falls below a tenth of the standard deviation after 265 values.
+    assert all(100 <= each.removed <= 500 for each in found)
+    assert 0.9 < np.mean([each.low <= 100 <= each.high for each in found]) < 0.98
+
+
+def test_mser_is_not_misled_by_a_flat_end():
+    # As in a goodput that repeats: the last values are equal, and would have no spread.
+    values = np.tile(np.repeat([9.0, 10.0, 11.0], 40), 10)
+    values[:20] = 0
+    assert mser(np.arange(1200.0), values).removed == 20
+
+
+@pytest.mark.parametrize("count", [100, 1000])
+def test_mser_refuses_a_series_that_changes_late_or_always(count):
+    rng, times = np.random.default_rng(13), np.arange(1.0 * count)
+    for values in (20 * times / count, 10 * (times > 0.6 * count), 10 * (times > 0.7 * count)):
+        assert mser(times, values + noise(rng, count)).mean is None
+
+
 def test_mser_leaves_a_steady_series_nearly_whole():
     rng = np.random.default_rng(9)
     removed = [mser(np.arange(1000.0), rng.normal(size=1000)).removed for _ in range(50)]
@@ -310,6 +359,16 @@ def test_the_steady_part_of_a_run(small):
     window = result.steady("cwnd_bytes", flow="bulk", after=20)
     assert 0 < window.mean < result.series("cwnd_bytes", flow="bulk")["cwnd_bytes"].max()
     assert result.steady("queue_bytes", link="down.forward", after=20, confidence=0.5).mean > 0
+
+
+def test_the_steady_part_of_the_documented_runs():
+    # docs/concepts/statistics.md, section Warm-up.
+    found = bp.run(bp.load("leo", {"duration": "600 s"}), series=["goodput_bps"]).steady("goodput_bps")
+    assert (found.from_s, round(found.mean / 1e6, 1), found.note) == (6.6, 96.2, "")
+    found = bp.run(bp.load("geo", {"duration": "600 s"}), series=["goodput_bps"]).steady("goodput_bps")
+    assert (found.from_s, round(found.mean / 1e6, 1)) == (4.1, 19.3)
+    growing = bp.load("geo", {"duration": "600 s", "tcp.cc": "ledbat"})
+    assert "only in the second half" in bp.run(growing, series=["goodput_bps"]).steady("goodput_bps").note
 
 
 def test_the_steady_part_ends_with_the_flow(small):

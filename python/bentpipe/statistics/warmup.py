@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,7 +16,11 @@ BATCH = 5
 BATCHES_MIN = 10
 """Fewer batches cannot separate a transient from chance."""
 BATCHES_LAST = 5
-"""Fewer batches may have a small spread by luck. So more than these last batches always remain."""
+"""Fewer batches may have a small spread by luck. So at least these last batches always remain."""
+SHARE_LAST = 0.25
+"""At least this share of the batches always remains, too. Simulated series have flat stretches much longer than five
+batches, and a flat end has no spread at all.
+"""
 
 
 class WarmUp(NamedTuple):
@@ -36,8 +41,8 @@ def mser(times: Values, values: Values, batch: int = BATCH) -> WarmUp:
     """Cut where the mean of the rest has the smallest standard error: MSER-5.
 
     The values are averaged in batches of five. The cut is between batches. It minimises the sum of squares of the
-    remaining k batches about their mean, divided by k². A minimum in the second half is rejected: the series never
-    settled, or is too short to decide.
+    remaining k batches about their mean, divided by k². The search spans the first three quarters. A minimum in the
+    second half is rejected: the series never settled, or is too short to decide.
 
     Parameters
     ----------
@@ -50,8 +55,9 @@ def mser(times: Values, values: Values, batch: int = BATCH) -> WarmUp:
     ----------
     White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69, 1997. White, Cobb
     and Spratt, "A comparison of five steady-state truncation heuristics", Winter Simulation Conference 2000 (batches of
-    five). Hoad, Robinson and Davies, "Automating warm-up length estimation", J. Operational Research Society 61, 2010
-    (the last five batches and the second half do not count).
+    five). Hoad, Robinson and Davies, "Automating warm-up length estimation", J. Operational Research Society 61, 2010:
+    they reject a minimum in the second half and ignore the last five batches. Here the last quarter is ignored instead,
+    so that a flat end cannot win. A search of the first half alone would accept a series that changes later.
     """
     count = len(values) // batch
     if count < BATCHES_MIN:
@@ -60,13 +66,14 @@ def mser(times: Values, values: Values, batch: int = BATCH) -> WarmUp:
     # From the end on, by Welford's recurrence, which neither cancels nor turns negative.
     means = np.mean(values[: count * batch].reshape(count, batch), axis=1).tolist()
     mean, squares, best, cut = 0.0, 0.0, np.inf, 0
+    last = max(BATCHES_LAST, math.ceil(SHARE_LAST * count))
     for length, value in enumerate(reversed(means), start=1):
         change = value - mean
         mean += change / length
         squares += change * (value - mean)
-        if length >= BATCHES_LAST and squares / length**2 <= best:
+        if length >= last and squares / length**2 <= best:
             best, cut = squares / length**2, count - length
-    if 2 * cut > count:
+    if 2 * cut >= count:
         refusal = f"it settles only in the second half ({times[cut * batch]:.4g} of {times[-1]:.4g} s), if at all"
         return WarmUp(None, None, cut * batch, len(values) - cut * batch, refusal)
     return _cut(times, values, cut * batch)
