@@ -254,6 +254,14 @@ def test_an_older_fit_is_replaced_and_another_file_is_not(fitted):
     with pytest.raises(FitError, match="was not written by fit"):
         found.save(folder / "mine.toml")
     assert (folder / "mine.toml").read_text() == "title = 'mine'"
+    written = (folder / "twice.toml").read_text()
+    (folder / "twice.toml").write_text(written.replace("delay", "delay "))
+    with pytest.raises(FitError, match="was edited since fit wrote it"):
+        found.save(folder / "twice.toml")
+    assert "delay " in (folder / "twice.toml").read_text()
+    (folder / "twice.toml").write_text(written)
+    found.save(folder / "twice.toml", draws=0)
+    assert not (folder / "twice.data" / "draws").exists()
 
 
 def test_the_check_simulates_the_same_probes(fitted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -213,7 +214,7 @@ class Fit(Result):
         return f"{source} ({formatting.count(count, 'interval')})"
 
     def save(self, folder: str | os.PathLike[str], *, draws: int = DRAWS) -> None:
-        """Write the scenario: `path.toml`, and its traces in `path.data`. An older fit is replaced.
+        """Write the scenario: `path.toml`, and its traces in `path.data`. It replaces an older fit that was not edited.
 
         Parameters
         ----------
@@ -236,8 +237,9 @@ class Fit(Result):
             for number, text in enumerate(drawn, 1):
                 (inside / "draws" / f"draw-{number:03}.csv").write_text(text, encoding="utf-8")
 
-        files.put(data, FORM, fill, provenance=self._provenance())
-        files.replace_text(place, self.text(data.name) + writing.search(data.name, is_drawn=bool(drawn)))
+        text = self.text(data.name) + writing.search(data.name, is_drawn=bool(drawn))
+        files.put(data, FORM, fill, provenance={**self._provenance(), "scenario_digest": _digest(text.encode())})
+        files.replace_text(place, text)
 
     def command(self) -> str:
         """Return the shell command that repeats the fit."""
@@ -293,12 +295,22 @@ class Fit(Result):
 
 
 def place_of(path: str | os.PathLike[str]) -> Path:
-    """Return the place of a scenario, or refuse it: before any work."""
+    """Return the place of a scenario, or refuse it: before any work. An edited scenario is not replaced."""
     place = arguments.path("folder", path, FitError)
     if place.suffix != ".toml":
         raise FitError(f"{place} is not the name of a scenario\n  expected a name that ends in .toml")
-    files.refuse_unless_free(place.with_suffix(".data"))
-    if place.exists() and files.form_of(place.with_suffix(".data")) != FORM:
-        raise FitError(f"{place} exists and was not written by fit\n  choose another name")
+    data = place.with_suffix(".data")
+    files.refuse_unless_free(data)
     files.refuse_unless_writable(place)
+    if place.exists():
+        if files.form_of(data) != FORM:
+            raise FitError(f"{place} exists and was not written by fit\n  choose another name")
+        with files.reading(place):
+            is_edited = _digest(place.read_bytes()) != files.provenance(data, FORM).get("scenario_digest")
+        if is_edited:
+            raise FitError(f"{place} was edited since fit wrote it\n  choose another name, or delete the file")
     return place
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
