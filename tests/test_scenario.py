@@ -117,6 +117,16 @@ def test_a_directory_is_refused(tmp_path):
         bp.load(tmp_path)
 
 
+def test_a_folder_does_not_hide_a_bundled_scenario_of_its_name_but_a_file_does(tmp_path, monkeypatch, small):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "geo").mkdir()
+    assert bp.load("geo").digest == bp.loads(bp.scenario.scenario.shipped_text("geo")).digest
+    with pytest.raises(ScenarioError, match="is a directory"):
+        bp.load("geo/")
+    (tmp_path / "leo").write_text(small.read_text())
+    assert bp.load("leo").digest == bp.load(small).digest
+
+
 def test_a_huge_file_is_refused_unread(tmp_path):
     path = tmp_path / "huge.toml"
     path.touch()

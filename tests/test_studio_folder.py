@@ -39,6 +39,8 @@ def test_scenarios_are_opened_with_a_mark_and_bundled_ones_without(folder):
     assert folder.open("a.toml")[:2] == ("a.toml", SHORT)
     assert not folder.open("a.toml").is_bundled
     assert folder.open("geo").is_bundled
+    (folder.path / "geo").mkdir()
+    assert folder.open("geo").is_bundled
     assert folder.scenarios() == ["a.toml"]
 
 

@@ -38,7 +38,7 @@ file = argument(
     "file",
     metavar="FILE",
     shell_complete=complete.scenarios,
-    help="Scenario file, name of a bundled scenario (see: list scenarios), or - for standard input.",
+    help="Scenario file, else name of a bundled scenario (see: list scenarios), or - for standard input.",
 )
 
 sets = click.option(

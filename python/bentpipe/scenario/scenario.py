@@ -57,9 +57,9 @@ def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Wish = None
     Parameters
     ----------
     path : path
-        A TOML file, or JSON if the name ends in `.json`. If the file does not exist, the name of a bundled scenario
-        (`bentpipe list scenarios`), such as `"s1"`. Traces are read from the file's folder. `-` is the standard input.
-        Traces are then read from the current folder.
+        A TOML file, or JSON if the name ends in `.json`. If no file has the name, a bundled scenario (`bentpipe list
+        scenarios`), such as `"s1"`; a folder of its name does not hide it. Traces are read from the file's folder. `-`
+        is the standard input. Traces are then read from the current folder.
     sets : mapping or pairs, optional
         Overrides by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`. An override without an effect is refused.
         `node.NAME.middlebox.append`, `.prepend`, `.remove` (by kind) and `.replace` change the middleboxes of a node.
@@ -524,11 +524,13 @@ def _told(progress: Watch | None) -> Callable[[float], object] | None:
 
 def _find(path: str | os.PathLike[str]) -> Path:
     found, name = Path(path), os.fspath(path)
-    # Path("") would be the current folder.
-    if name and found.exists():
+    bundled = SHIPPED / f"{name}.toml"
+    is_bundled = found.name == name and bundled.is_file()
+    # Path("") would be the current folder. A saved result may have the name of its bundled scenario.
+    if name and found.exists() and not (is_bundled and found.is_dir()):
         return found
-    if (SHIPPED / f"{name}.toml").is_file() and Path(name).name == name:
-        return SHIPPED / f"{name}.toml"
+    if is_bundled:
+        return bundled
     names = [path.stem for path in _shipped_files()]
     raise ScenarioError(unknown(_shown(name), "a file or a bundled scenario", names))
 

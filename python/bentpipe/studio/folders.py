@@ -171,7 +171,7 @@ class Folder:
             The name is unknown, or the file is too large, not in UTF-8, or cannot be read.
         """
         place = self.inside(name)
-        if not place.exists() and name in shipped():
+        if name in shipped() and (place.is_dir() or not place.exists()):
             return Opened(name, shipped_text(name), "")
         with files.reading(name):
             if not place.is_file():
