@@ -240,7 +240,8 @@ def test_a_reader_that_leaves_is_no_error(small):
 @pytest.mark.parametrize("save", [False, True])
 def test_ctrl_c_stops_at_once_and_says_how_far_it_came(small, tmp_path, save):
     # So long that it would never end by itself.
-    args = ["run", str(small), "--set", "duration=4000 h", *(["--save", str(tmp_path / "part")] if save else [])]
+    args = ["run", str(small), "--set", "duration=4000 h", "--plot", str(tmp_path / "part.png")]
+    args += ["--save", str(tmp_path / "part")] if save else []
     with subprocess.Popen([*BENTPIPE, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         # The facts are printed just before the run.
         first = process.stdout.readline()
@@ -249,6 +250,8 @@ def test_ctrl_c_stops_at_once_and_says_how_far_it_came(small, tmp_path, save):
     assert "Two senders" in first
     assert process.returncode == 130
     assert said.startswith("interrupted")
+    assert ("; no figure was drawn" in said) == ("interrupted at" in said)
+    assert not (tmp_path / "part.png").exists()
     assert "Traceback" not in said
     assert (tmp_path / "part").exists() == (save and "interrupted at" in said)
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -305,6 +306,7 @@ def test_a_budget_limits_the_runs_and_says_the_least():
 def test_a_search_that_is_interrupted_has_no_verdict_and_the_next_one_has_the_same_result(killed_at):
     of = work()
     whole = searched(work(), known).to_dict()
+    five = SimpleNamespace(height=5)
 
     class Stops(Stub):
         calls = 0
@@ -312,12 +314,18 @@ def test_a_search_that_is_interrupted_has_no_verdict_and_the_next_one_has_the_sa
         def __call__(self, phase, wanted):
             self.calls += 1
             if self.calls == killed_at:
-                raise Interrupted("interrupted", lambda: None)
+                raise Interrupted("interrupted", lambda: SimpleNamespace(runs=five), where="Mine.on_ack")
             return super().__call__(phase, wanted)
 
     with pytest.raises(Interrupted) as caught:
         of.searched(Stops(of, known))
-    assert caught.value.result.verdict == INTERRUPTED
+    part = caught.value.result
+    assert part.verdict == INTERRUPTED
+    # Runs of ended steps, and five of the interrupted step: one number everywhere.
+    count = part.content["runs"]["all"]
+    assert count >= 5
+    assert str(caught.value) == f"interrupted after {count} runs, in Mine.on_ack"
+    assert part.statements[0] == f"Interrupted after {count} runs: there is no verdict yet."
     again = work()
     assert json.dumps(again.searched(Stub(again, known)).to_dict()) == json.dumps(whole)
 

@@ -256,10 +256,13 @@ class Interrupted(KeyboardInterrupt):
     ----------
     result : RunResult, Comparison or None
         The finished part of the work; None without any.
+    where : str
+        The Python class that was running; may be empty.
     """
 
     def __init__(self, message: str, make_result: Callable[[], Any] = lambda: None, *, where: str = "") -> None:
         super().__init__(f"{message}, in {where}" if where else message)
+        self.where = where
         self._make_result = make_result
 
     @cached_property

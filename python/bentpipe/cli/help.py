@@ -9,7 +9,7 @@ import click
 
 from bentpipe.catalog import unknown
 from bentpipe.cli.printing import is_coloured, styled
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, Interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,9 +80,19 @@ class Command(click.Command):
         self.epilog = "Examples:\n\n" + "\n".join(f"    {example}" for example in self.examples)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and attach its options to errors, which name parameters."""
+        """Run the command, and attach its options to errors, which name parameters.
+
+        Raises
+        ------
+        Interrupted
+            Ctrl-C during the work. It reports that there is no figure, if `--plot` asked for one.
+        """
         try:
             return super().invoke(ctx)
+        except Interrupted as interrupt:
+            if ctx.params.get("plot") is None:
+                raise
+            raise Interrupted(f"{interrupt}; no figure was drawn") from None
         except BentpipeError as error:
             error.options = self.options  # type: ignore[attr-defined]
             raise

@@ -123,7 +123,8 @@ def command(
         part = interrupt.result
         if part is not None:
             print_result(part.to_dict, lambda: render.tuning(part), json=json, quiet=quiet)
-        raise
+        unwritten = "" if applied is None else f"; {applied} was not written"
+        raise Interrupted(f"{interrupt}; the runs are kept in {place}{unwritten}") from None
     written = result.apply(applied) if applied is not None and result.recommended else None
     if applied is not None and written is None and not quiet:
         print(f"{applied} was not written: no setting is recommended", file=sys.stderr)

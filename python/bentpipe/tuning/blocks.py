@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from bentpipe.errors import Interrupted
 from bentpipe.experiment.common.days import on_day
 from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design
 from bentpipe.experiment.design.design import Point as RunPoint
@@ -49,13 +50,19 @@ class Outcomes:
         self._runner, self._conditions = runner, conditions
         self._known: dict[tuple[Phase, str], Values] = {}
         self.runs = {"search": 0, "confirm": 0}
+        """Finished runs, also of a step that was interrupted."""
 
     def of(self, phase: Phase, points: Sequence[Point], blocks: int) -> list[Values]:
         """Return the first blocks of each point."""
         wanted = [(point, range(self.have(phase, point), blocks)) for point in points]
         wanted = [(point, missing) for point, missing in wanted if missing]
         if wanted:
-            for (point, missing), found in zip(wanted, self._runner(phase, wanted), strict=True):
+            try:
+                answers = self._runner(phase, wanted)
+            except Interrupted as interrupt:
+                self.runs[phase] += interrupt.result.runs.height
+                raise
+            for (point, missing), found in zip(wanted, answers, strict=True):
                 known = self._known.get((phase, point.digest))
                 self._known[phase, point.digest] = found if known is None else np.concatenate([known, found], axis=1)
                 self.runs[phase] += len(missing) * self._conditions

@@ -13,6 +13,7 @@ import numpy as np
 
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment.single import task
+from bentpipe.formatting import count as counted
 from bentpipe.tuning import sensitivity
 from bentpipe.tuning.blocks import CONFIRM, Outcomes
 from bentpipe.tuning.conditions import conditions
@@ -157,8 +158,9 @@ class Work:
             if self.is_all:
                 confirmation.researched(confirmed, ranking)
         except KeyboardInterrupt as interrupt:
-            # One between two steps has no text.
-            raise Interrupted(str(interrupt) or "interrupted between two steps", self.part) from None
+            message = f"interrupted after {counted(sum(outcomes.runs.values()), 'run')}"
+            # An interrupt between two steps has no place.
+            raise Interrupted(message, self.part, where=getattr(interrupt, "where", "")) from None
         shares = sensitivity.shares(self.space, found.first)
         return Tuning(content_of(self, found, confirmed, outcomes, shares))
 
