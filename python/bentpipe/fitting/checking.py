@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from bentpipe.fitting import draws
 from bentpipe.fitting.slots import PLAIN_S
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bentpipe.fitting.losses import Value
     from bentpipe.fitting.measured import Array, Probes
@@ -25,8 +26,10 @@ DISTANCE_MARGIN = 0.05
 """Largest W1 distance relative to the median."""
 GOODPUT_MARGIN = 0.10
 DRAWN = 100
-"""Draws of the held-out half."""
+"""Draws of the held-out half, and random parts of a permutation test."""
 BAND = (0.025, 0.975)
+LEVEL = 0.05
+"""Largest share of measurements of the same path that differ by chance, of each quantity."""
 CHANGED = 2
 """Number of quantiles inside the band at or below which the path has changed."""
 SLOTS_MIN = 4
@@ -42,7 +45,8 @@ class Checked:
     quantity, unit : str
     measured, simulated : float
     verdict : str
-        `agrees`, `differs`, or `undecided`: random losses decide more than the margin.
+        `agrees`: within the margin. `undecided`: beyond it, but chance may explain the difference. `differs`: less than
+        5 % of repetitions differ as much by chance.
     """
 
     quantity: str
@@ -120,15 +124,40 @@ def round_trips(measured_s: Array, simulated_s: Array) -> list[Checked]:
     found = []
     for share, margin in ((0.05, MIDDLE_MARGIN), (0.5, MIDDLE_MARGIN), (0.95, TAIL_MARGIN)):
         ours, theirs = float(np.quantile(measured_s, share)), float(np.quantile(simulated_s, share))
-        verdict = _verdict(abs(theirs - ours) <= margin * ours)
+        verdict = _apart(measured_s, simulated_s, partial(_of_quantile, share), margin * ours)
         found.append(Checked(f"rtt p{100 * share:g}", "s", ours, theirs, verdict))
-    apart, middle = distance(measured_s, simulated_s), float(np.median(measured_s))
-    return [*found, Checked("rtt W1", "s", 0.0, apart, _verdict(apart <= DISTANCE_MARGIN * middle))]
+    middle = float(np.median(measured_s))
+    verdict = _apart(measured_s, simulated_s, distance, DISTANCE_MARGIN * middle)
+    return [*found, Checked("rtt W1", "s", 0.0, distance(measured_s, simulated_s), verdict)]
 
 
-def loss(ratio: Value, simulated: float) -> Checked:
-    """Compare the loss ratio with the interval of the measured one."""
-    return Checked("loss", "1", ratio.value, simulated, _verdict(ratio.low <= simulated <= ratio.high))
+def _of_quantile(share: float, one: Array, other: Array) -> float:
+    return float(abs(np.quantile(one, share) - np.quantile(other, share)))
+
+
+def _apart(one: Array, other: Array, measure: Callable[[Array, Array], float], margin: float) -> str:
+    """Judge the difference of two samples. It differs beyond the margin, if chance is less likely than the level.
+
+    Chance is the difference of two random parts of both samples together: a permutation test.
+    """
+    found = measure(one, other)
+    if found <= margin:
+        return "agrees"
+    random, both = np.random.default_rng(1), np.concatenate([one, other])
+    parts = (np.split(random.permutation(both), [len(one)]) for _ in range(DRAWN))
+    as_far = sum(measure(*each) >= found for each in parts)
+    return "differs" if (1 + as_far) / (1 + DRAWN) < LEVEL else "undecided"
+
+
+def loss(ratio: Value, measured: int, simulated: float, count: int) -> Checked:
+    """Compare the loss ratio of `measured` probes with that of a run of `count` probes.
+
+    The run has the measured model, so its error is that of the measurement if it has as many probes. The variances of
+    both add up, and widen the measured interval to that of the difference.
+    """
+    wider = (1 + measured / max(count, 1)) ** 0.5
+    low, high = (ratio.value + wider * (end - ratio.value) for end in (ratio.low, ratio.high))
+    return Checked("loss", "1", ratio.value, simulated, _verdict(low <= simulated <= high))
 
 
 def goodput(direction: str, measured_bps: float, simulated_bps: Sequence[float]) -> Checked:

@@ -439,11 +439,12 @@ def _checked(found: Fit, say: Callable[[str], object]) -> Fit:
         flow, more = simulating.probing(times)
         length = float(times[-1]) + simulating.SPARE_S
         text = writing.text_of(parts, simulating.FOLDER, [], flow, "Check", length)
-        simulated_s, ratio = simulating.probes(text, {**content, **more})
+        simulated_s, count = simulating.probes(text, {**content, **more})
         inside = found.probes.send_s >= _begin(found)
         compared += checking.round_trips(found.probes.rtt_s[inside & ~found.probes.is_lost], simulated_s)
         if found.losses is not None:
-            compared.append(checking.loss(found.losses.ratio, ratio))
+            ratio = 1 - len(simulated_s) / max(count, 1)
+            compared.append(checking.loss(found.losses.ratio, len(found.probes.send_s), ratio, count))
     for load in found.loads:
         # A goodput that has given the losses checks nothing.
         is_used = load in found.below and not parts.shows_losses(load.direction)

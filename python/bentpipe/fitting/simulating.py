@@ -62,14 +62,14 @@ def probing(times_s: Array) -> tuple[str, dict[str, str]]:
     return flow, {"times.csv": f"time_s\n{rows}\n"}
 
 
-def probes(text: str, content: Mapping[str, str]) -> tuple[Array, float]:
-    """Run the scenario. Return the round trips of answered probes, and the share of lost ones."""
+def probes(text: str, content: Mapping[str, str]) -> tuple[Array, int]:
+    """Run the scenario. Return the round trips of answered probes, and the number of probes that ended."""
     with placed(content) as folder:
         result = run(Scenario(text, source="path.toml", folder=folder), progress=False)
     table = result.tables["probes"]
     ended = table.filter(table["outcome"] != "under-way")
     answered = ended.filter(ended["outcome"] == "answered")["rtt_s"].to_numpy()
-    return answered, 1 - len(answered) / max(ended.height, 1)
+    return answered, ended.height
 
 
 def cc_of(load: Load) -> str | None:
