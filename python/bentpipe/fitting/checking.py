@@ -161,7 +161,7 @@ def loss(ratio: Value, measured: int, simulated: float, count: int) -> Checked:
 
 
 def goodput(direction: str, measured_bps: float, simulated_bps: Sequence[float]) -> Checked:
-    """Compare the goodput of a transfer with that of several runs, whose random losses differ.
+    """Compare the goodput of a transfer with that of several runs, whose loss ratios and random losses differ.
 
     One more run is inside the prediction interval of the runs in 95 % of cases.
     """

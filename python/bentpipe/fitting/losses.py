@@ -28,6 +28,8 @@ NEAR_S = 0.5
 BOUNDARY_P = 0.01
 SMALLEST = 1e-7
 INTERVAL = (0.025, 0.975)
+Z = 1.96
+"""Standard errors from the estimate to an end of the interval."""
 WELL: Any = {"gtol": 1e-3, "maxiter": 100}
 QUICK: Any = {"gtol": 0.05, "maxiter": 15}
 """Ends of the search. Replicas need no more digits than their spread has."""
@@ -67,6 +69,18 @@ class Losses:
     numbers: dict[str, Value]
     gain: float
     spacing_s: float
+
+    def within(self, z: float) -> Losses:
+        """Return the model at another ratio of the interval: `z` standard errors from the estimate."""
+        value, end = self.ratio.value, self.ratio.high if z > 0 else self.ratio.low
+        if not value:
+            return self
+        factor = 1 + abs(z) / Z * (end / value - 1)
+        powers = {"mean_good": -1, "rate_near": 1, "rate_else": 1}
+        numbers = {
+            name: replace(each, value=each.value * factor ** powers.get(name, 0)) for name, each in self.numbers.items()
+        }
+        return replace(self, ratio=replace(self.ratio, value=value * factor), numbers=numbers)
 
     @property
     def mean_burst_s(self) -> float | None:

@@ -52,6 +52,11 @@ class Parts:
         kept[name] = Number(name, ratio, "1")
         return replace(self, numbers=kept, losses=None, losses_by={})
 
+    def within(self, z: float) -> Parts:
+        """Return parts whose measured losses are `z` standard errors from their estimates."""
+        losses = self.losses and self.losses.within(z)
+        return replace(self, losses=losses, losses_by={name: each.within(z) for name, each in self.losses_by.items()})
+
     def shows_losses(self, direction: str) -> bool:
         """Whether probes or retransmissions show the losses of a direction."""
         names = (f"retransmitted {direction}", LOST.format(direction))
