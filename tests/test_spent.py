@@ -124,6 +124,15 @@ def test_a_flow_that_never_ends_is_told_with_its_goodput(found):
     assert part(backup, "transmission") > 0.3 * backup.time_s
 
 
+def test_the_costs_of_other_flows_are_named_with_the_goodput_of_the_breakdown(office, found):
+    for each in (found, bp.run(office).why("page")):
+        remedy = next(each for each in each.remedies if each.sets == {"link.sat.reverse.queue": "fq-codel"})
+        (harm,) = remedy.harms
+        before = harm.removeprefix("backup (goodput_active ").partition(" to ")[0]
+        assert f"Goodput: {before}." in found["backup"].head
+        assert "call" in f"{remedy.metric}{remedy.also}"
+
+
 def test_all_of_it_is_plain_data_and_html(found):
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert sorted(each["flow"] for each in content["flows"]) == ["backup", "call", "page"]

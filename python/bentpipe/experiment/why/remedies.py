@@ -105,8 +105,19 @@ class _Idea:
     weight: float
 
 
-def tried(result: RunResult, flows: Sequence[FlowTime], progress: Wish = None) -> list[Remedy]:
+def tried(
+    result: RunResult, flows: Sequence[FlowTime], every: Sequence[FlowTime], progress: Wish = None
+) -> list[Remedy]:
     """Try changes with the seed of the result, and sort them by their effect.
+
+    Parameters
+    ----------
+    result : RunResult
+    flows : sequence of FlowTime
+        The kinds of flows that the changes should help.
+    every : sequence of FlowTime
+        All kinds of flows of the run. Their gains and costs are named.
+    progress : callable or bool, optional
 
     Raises
     ------
@@ -120,19 +131,19 @@ def tried(result: RunResult, flows: Sequence[FlowTime], progress: Wish = None) -
         key = tuple(sorted(idea.sets.items()))
         if key in found or len(found) >= MOST:
             continue
-        remedy = _try(result, plain, idea, flows, progress)
+        remedy = _try(result, plain, idea, every, progress)
         if remedy is not None:
             found[key] = remedy
     return sorted(found.values(), key=lambda remedy: -remedy.gain)
 
 
-def _try(result: RunResult, plain: Scenario, idea: _Idea, flows: Sequence[FlowTime], progress: Wish) -> Remedy | None:
+def _try(result: RunResult, plain: Scenario, idea: _Idea, every: Sequence[FlowTime], progress: Wish) -> Remedy | None:
     """Try one change; return None if the scenario refuses it."""
     metric, _, unit = _metric(idea.flow, idea.noun)
     try:
         after = result.again(plain.with_sets(idea.sets), progress=progress)
         before_value, after_value, gain = _judged(result, after, idea.flow, idea.noun)
-        others = [each for each in flows if each.flow != idea.flow]
+        others = [each for each in every if each.flow != idea.flow]
         also, harms = (_named(result, after, others, sign) for sign in (1, -1))
     except Interrupted:
         raise
@@ -177,7 +188,8 @@ def _metric(flow: str, noun: str) -> tuple[str, bool, str]:
         return f"completion_rx:{flow}", False, "s"
     if noun:
         return f"fct:{flow}", False, "s"
-    return f"goodput:{flow}", True, "bit/s"
+    # As the breakdown prints it: not over the time before the first packet.
+    return f"goodput_active:{flow}", True, "bit/s"
 
 
 def _command(scenario: Scenario, idea: _Idea, metric: str) -> str:

@@ -264,15 +264,16 @@ def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progre
         pl.col("flow").replace_strict(entries).alias("entry"),
         pl.col("by").replace_strict({**entries, "": ""}).alias("by"),
     )
-    names = {entry: tuple(name for name in entries if entries[name] == entry) for entry in chosen}
-    found = tuple(
-        _flow_time(result, entry, flows[names[entry][0]], names[entry], rows)
-        for entry in chosen
+    names = {entry: tuple(name for name in entries if entries[name] == entry) for entry in entries.values()}
+    every = {
+        entry: _flow_time(result, entry, flows[names[entry][0]], names[entry], rows)
+        for entry in names
         if (rows := table.filter(pl.col("entry") == entry)).height
-    )
-    named = {each.flow for each in found}
-    missing = tuple(entry for entry in chosen if entry not in named and kind_of(flows[names[entry][0]]) != "port")
-    return Breakdown(found, tuple(tried(result, found, progress)) if tries else (), missing)
+    }
+    found = tuple(every[entry] for entry in chosen if entry in every)
+    missing = tuple(entry for entry in chosen if entry not in every and kind_of(flows[names[entry][0]]) != "port")
+    remedies = tried(result, found, tuple(every.values()), progress) if tries else ()
+    return Breakdown(found, tuple(remedies), missing)
 
 
 def entries_of(flows: Mapping[str, Any]) -> dict[str, str]:
