@@ -1,0 +1,134 @@
+"""Outputs in guides and concepts are those of today's commands. Long commands need BENTPIPE_ALL=1."""
+
+import os
+import re
+import shlex
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import bentpipe as bp
+from bentpipe import formatting
+from bentpipe.__main__ import main
+from bentpipe.metric import METRICS
+from bentpipe.statistics.samples import Counts, not_whole
+from tests.test_docs import PAGES, blocks, commands, save_files
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+QUOTED = {
+    "concepts/results": ["bentpipe why leo --at 15s"],
+    "guides/compare-congestion-controls": ["bentpipe mix geo --cc cubic,reno --plot shares.png"],
+    "guides/first-scenario": ["bentpipe run geo.toml"],
+    "guides/report": [
+        "bentpipe sweep geo --set link.sat.forward.error.kind=packet --vary tcp.cc=cubic,bbr3"
+        " --vary link.sat.forward.error.rate=1e-5..1e-2:4:log --replications 5 --metric goodput,rtt",
+        "bentpipe report geo.sweep",
+    ],
+    "guides/shared-access": ["bentpipe why asks.toml --flow page --no-try"],
+    "guides/slow-pages": ["bentpipe why geo-access --flow pages-clear --no-try"],
+    "guides/sweeps": ["bentpipe sweep lossy.toml"],
+    "guides/tune": ["bentpipe tune geo-home"],
+    "guides/why": ["bentpipe why office.toml --flow page"],
+}
+"""Pages and the commands of their outputs, in order."""
+LONG = {"guides/compare-congestion-controls": "5 s", "guides/report": "7 s", "guides/tune": "a minute"}
+"""Commands that only BENTPIPE_ALL=1 runs, with their time."""
+ELSEWHERE = {
+    "browser": "test_emulate",
+    "custom-congestion-control": "test_own",
+    "custom-middlebox": "test_own_middlebox",
+    "drill": "test_drill",
+    "emulate": "test_emulate",
+    "open-network": "test_network",
+    "reproduce-paper": "test_own_paper",
+    "sky": "test_sky",
+}
+"""Pages whose outputs have another test, or are measured in real time."""
+
+
+def outputs(page: Path) -> list[str]:
+    """The quoted outputs of a page: blocks of text, and the lines after a prompt and its command."""
+    found = []
+    for language, text in blocks(page):
+        if language == "text":
+            found.append(text)
+        elif text.startswith("$ bentpipe") and " FILE " not in text:
+            found.append("\n".join(line for line in text.splitlines()[1:] if not line.startswith("$ ")))
+    return list(filter(None, found))
+
+
+def pieces(output: str) -> list[str]:
+    """The parts of an output between dots, without line breaks, and without the times of a sweep."""
+    lines = [line for line in output.splitlines() if "runs/s in" not in line]
+    parts = re.split(r"^\.\.\.$", "\n".join(lines), flags=re.MULTILINE)
+    return [text for part in parts if (text := " ".join(part.split()))]
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_a_page_quotes_what_its_commands_print(name, tmp_path, monkeypatch, capsys):
+    if name in LONG and not os.environ.get("BENTPIPE_ALL"):
+        pytest.skip(f"takes {LONG[name]}: BENTPIPE_ALL=1")
+    page = DOCS / f"{name}.md"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    save_files(page, tmp_path)
+    for file in re.findall(r"\w+\.toml", QUOTED[name][0]):
+        first = next(text for language, text in blocks(page) if language == "toml")
+        (tmp_path / file).write_text(first)
+    shown = [*commands(page), *re.findall(r"`(bentpipe [^`\n]+)`", page.read_text())]
+    for command in QUOTED[name]:
+        assert command in shown, f"the page has no {command}"
+        monkeypatch.setattr(sys, "argv", shlex.split(command))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+    printed = " ".join(capsys.readouterr().out.split())
+    for output in outputs(page):
+        for piece in pieces(output):
+            assert piece in printed
+
+
+def test_each_page_with_an_output_has_a_test_of_it():
+    named = {Path(name).stem for name in QUOTED} | set(ELSEWHERE)
+    assert {page.stem for page in PAGES if page.stem != "README" and any(map(pieces, outputs(page)))} <= named
+
+
+def test_the_guide_to_shared_access_has_the_means_of_its_cases(tmp_path):
+    page = DOCS / "guides" / "shared-access.md"
+    save_files(page, tmp_path)
+    (command,) = [each for each in commands(page) if each.startswith("bentpipe compare")]
+    words = shlex.split(command)
+    cases = dict(word.split(":", 1) for before, word in pairwise(words) if before == "--case")
+    sets = {name: dict([text.split("=", 1)]) if text else {} for name, text in cases.items()}
+    found = bp.compare(tmp_path / "asks.toml", cases=sets, metric="fct:page", replications=5)
+    means = re.findall(r"^\| .* \| (.*) ± (.*) s \|$", page.read_text(), re.MULTILINE)
+    assert len(means) == len(cases) == 3
+    for name, shown in zip(cases, means, strict=True):
+        estimate = found.estimate(name, "fct:page")
+        assert formatting.mean_and_margin(estimate.mean, estimate.half_width) == shown
+
+
+def test_the_guide_to_quic_has_the_simulated_times(tmp_path):
+    page = DOCS / "guides" / "quic.md"
+    save_files(page, tmp_path)
+    rows = re.findall(r"^\| (no loss|\d) \| .* \| ([\d.]+) \|$", page.read_text(), re.MULTILINE)
+    assert len(rows) == 9
+    for seed, shown in rows:
+        lossless = {"link.sat.forward.error.rate": "0"} if seed == "no loss" else {}
+        run = bp.run(bp.load(tmp_path / "leo.toml", lossless), seed=1 if lossless else int(seed))
+        assert f"{run.estimate('completion').mean:.2f}" == shown, seed
+
+
+def test_the_guide_quotes_the_note_on_incomplete_transfers():
+    counts = {"sack": Counts(4, 10), "hybla": Counts(0, 10), "bbr3": Counts(10, 10)}
+    text = " ".join((DOCS / "guides" / "compare-congestion-controls.md").read_text().split())
+    assert not_whole(METRICS["completion"], counts) in text
+
+
+def test_the_guide_to_the_sky_quotes_the_note_of_the_ship():
+    (note,) = [note for note in bp.load("ship").notes if note.startswith("sky: ")]
+    (shown,) = re.findall(r"^sky: Madrid to ship.*$", (DOCS / "guides" / "sky.md").read_text(), re.MULTILINE)
+    assert note.startswith(shown)
