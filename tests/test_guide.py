@@ -7,8 +7,8 @@ import pytest
 import bentpipe as bp
 from bentpipe.experiment.common.senders import senders_of
 from bentpipe.scenario import overrides
-from tools.docs.mitigations import command
-from validation import mitigations
+from tools.docs.mitigations import command, page, shown
+from validation import kept, mitigations
 
 
 @pytest.mark.parametrize("mitigation", mitigations.MITIGATIONS, ids=lambda mitigation: mitigation.name)
@@ -24,6 +24,17 @@ def test_the_commands_say_what_was_measured(mitigation):
     given = {option: [words[i + 1] for i, word in enumerate(words) if word == option] for option in ("--set", "--case")}
     typed = senders_of(bp.load("geo", overrides.pairs(given["--set"])), cases=overrides.cases(given["--case"]))
     assert typed == senders_of(bp.load("geo", mitigations.STANDARD | mitigation.sets), cases=mitigation.cases)
+
+
+@pytest.mark.parametrize("name", [each.name for each in mitigations.MITIGATIONS if each.sets is mitigations.SHORT])
+def test_the_sentences_of_short_transfers_agree_with_the_page(name):
+    (mitigation,) = [each for each in mitigations.MITIGATIONS if each.name == name]
+    found = mitigations.measure(mitigation, "geo")
+    assert all(found.sample(case, "fct").counts.is_whole for case in found.names)
+    means = mitigations.numbers(mitigation, found)
+    assert shown(mitigation, means) in page(kept.load("mitigations"))
+    slowest = max(means, key=lambda case: means[case][0])
+    assert f" is faster than {slowest} in fct: " in found.statements[-1]
 
 
 def test_each_switch_has_its_figure():

@@ -15,7 +15,9 @@ RFC 2488 and RFC 2760 list mitigations for TCP over satellites. Each corresponds
 one at a time on two bundled paths: `geo` (20 Mbit/s, a round trip of 540 ms) and `leo` (100 Mbit/s, 40 to 70 ms, with
 handovers every 15 s that lose a few packets). The hosts follow the RFCs with SACK (`like = "rfc"`), because current
 hosts, the default, use many of the switches already. Dots are means of {replications} replications with 95 % intervals;
-`--plot` draws them. If nothing is random, there is no interval. The network can also [compress
+`--plot` draws them. If nothing is random, there is no interval. Short transfers have a `count` that all cases complete,
+because a transfer that the end of the run cuts is [not
+finished](../concepts/statistics.md#incomplete-transfers). The network can also [compress
 headers](../middleboxes/compress.md) (RFC 2760 §3.7) and [filter ACKs](../concepts/links-and-errors.md#ack-filtering).
 
 | switch | key | GEO | LEO |
