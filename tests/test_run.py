@@ -158,6 +158,15 @@ def test_the_result_can_be_shown(result):
     json.dumps(result.to_dict(), allow_nan=False)
 
 
+@pytest.mark.parametrize("count", [3, 5])
+def test_a_figure_says_how_many_links_it_leaves_out(count):
+    ends = {"from": "a", "to": "b{n}", "count": count}
+    link = {**ends, "rate": "2 Mbit/s", "delay": "10 ms"}
+    result = bp.run({"duration": "2 s", "link": {"l": link}, "flow": {"f": ends}}, series="queue_bytes")
+    said = " ".join(plot.run_figure(result).axes[-1].get_xlabel().split())
+    assert said == ("Time (s); Queue: the 3 largest of 10 links" if count == 5 else "Time (s)")
+
+
 def test_figures_have_units_and_leave_pyplot_alone(result, tmp_path):
     import matplotlib as mpl
 

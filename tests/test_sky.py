@@ -757,7 +757,8 @@ def test_equal_figures_are_equal_files(tmp_path, atlantic):
     assert text == (tmp_path / "b.svg").read_bytes()
     axes = bp.sky.map(over="iridium", ends=("Berlin", "Tokyo")).plot(title="A", size=(5, 3)).axes[0]
     assert {text.get_text() for text in axes.texts} == {"Berlin", "Tokyo"}
-    delay, hops, _ = atlantic.plot().axes
+    delay, hops, height = atlantic.plot().axes
+    assert height.get_xlabel().endswith("; ticks: handovers") == (atlantic.changes["from_handover"].sum() > 0)
     assert delay.lines[0].get_ydata() == pytest.approx(atlantic.instants["delay_s"].to_numpy() * 1e3)
     assert hops.get_ylim()[0] == 0
 

@@ -33,6 +33,7 @@ LABEL_LETTERS = 48
 """Maximum number of letters in a line below the axis of time."""
 LEGEND_MAX = 8
 LINKS_MAX = 3
+"""Maximum number of links in a panel. The text below the axis of time has the count of all."""
 MODCODS_MAX = 6
 """Maximum number of names at the axis of MODCODs."""
 
@@ -79,7 +80,8 @@ def _run_figure(result: RunResult, names: list[str]) -> Figure:
         _draw(axes, result, name, shown, colours, has_legend=shown not in explained)
         explained.append(shown)
     figure.suptitle(plain(textwrap.fill(result.scenario.title, 56)), x=0.02, ha="left")
-    said = "Time (s)" + _averaging(result, names) + mark(panels, result.scenario, result.simulated_s)
+    said = "Time (s)" + _averaging(result, names) + _cut(result, names)
+    said += mark(panels, result.scenario, result.simulated_s)
     panels[-1].set_xlabel(textwrap.fill(said, LABEL_LETTERS))
     panels[-1].set_xlim(0, result.simulated_s or None)
     return figure
@@ -89,6 +91,18 @@ def _averaging(result: RunResult, names: list[str]) -> str:
     intervals = _intervals(result)
     is_averaged = any(_is_rate(name) and result.recorded[name].height > intervals for name in names)
     return f"; rates are means over {formatting.quantity(result.simulated_s / intervals, 's')}" if is_averaged else ""
+
+
+def _cut(result: RunResult, names: list[str]) -> str:
+    """Count the links that a panel has no room for, once for the same links."""
+    found: dict[tuple[str, ...], str] = {}
+    for name in names:
+        links = _wanted(result, name)
+        if "link" in result.recorded[name].columns and len(links) > LINKS_MAX:
+            shown = f"{LINKS_MAX}" if name == "modcod" else f"the {LINKS_MAX} largest"
+            count = result.recorded[name]["link"].n_unique()
+            found.setdefault(tuple(links), f"; {TITLES[name]}: {shown} of {count} links")
+    return "".join(found.values())
 
 
 def _intervals(result: RunResult) -> int:
@@ -104,6 +118,12 @@ def _intervals(result: RunResult) -> int:
 
 def _shown(result: RunResult, name: str) -> list[str]:
     """Return the flows, or the links, that a panel shows."""
+    found = _wanted(result, name)
+    return found[:LINKS_MAX] if "link" in result.recorded[name].columns else found
+
+
+def _wanted(result: RunResult, name: str) -> list[str]:
+    """Return the flows, or the links that matter, the largest first."""
     table = result.recorded[name]
     if name == "modcod":
         return _adapted(result)
@@ -114,7 +134,7 @@ def _shown(result: RunResult, name: str) -> list[str]:
         # Most links of a network have empty queues. The links with the largest queues matter.
         largest = table.group_by("link").agg(largest=_max(name)).sort("largest", "link", descending=[True, False])
         matters = largest["largest"] >= 0.1 * (largest["largest"].max() or 0)  # type: ignore[operator]
-        return largest.filter(matters)["link"].head(LINKS_MAX).to_list()
+        return largest.filter(matters)["link"].to_list()
     known = set(table["flow"].unique())
     return [flow for flow in result.scenario.flow_names if flow in known]
 
@@ -127,7 +147,7 @@ def _adapted(result: RunResult) -> list[str]:
     found = used.join(result.terminals.select("link", "medium"), on="link").sort(
         "used", "link", descending=[True, False]
     )
-    return found.filter(found["medium"].is_in(found["medium"].head(1).to_list()))["link"].head(LINKS_MAX).to_list()
+    return found.filter(found["medium"].is_in(found["medium"].head(1).to_list()))["link"].to_list()
 
 
 def _name_modcods(axes: Axes, result: RunResult, shown: list[str]) -> None:

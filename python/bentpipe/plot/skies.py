@@ -192,7 +192,8 @@ def path_figure(found: SkyPath) -> Figure:
         height.set_ylim(0, 90)
         height.set_yticks([0, 30, 60, 90])
         height.set_ylabel("elevation (°)")
-        height.set_xlabel(label("time", unit))
+        has_ticks = not is_crowded and found.summary["from_handovers"] + found.summary["to_handovers"] > 0
+        height.set_xlabel(label("time", unit) + ("; ticks: handovers" if has_ticks else ""))
         height.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
         for axes in (delay, hops, height):
             axes.grid(axis="y")
