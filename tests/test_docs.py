@@ -10,8 +10,16 @@ from pathlib import Path
 
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 import bentpipe as bp
 from bentpipe.__main__ import main
+from bentpipe.cli.list import topics
+from bentpipe.metric import known, of_one
+from bentpipe.sky.paths import METRICS as OF_SKY
 from tests import measurements
 from tools.docs import live
 from tools.docs import pages as site
@@ -89,6 +97,30 @@ def test_commands_of_a_page_run(page, tmp_path, monkeypatch, capsys, shortened):
         with pytest.raises(SystemExit) as ended:
             main()
         assert not ended.value.code, f"{command}\n{capsys.readouterr().err}"
+
+
+def matches(pattern: str) -> set[str]:
+    """Matches of a pattern in the pages, without the lists of messages, whose names may be wrong."""
+    pages = (page for page in [README, *(ROOT / "docs").rglob("*.md")] if not page.stem.startswith("messages"))
+    return {name for page in pages for name in re.findall(pattern, page.read_text())}
+
+
+def test_each_topic_and_metric_of_a_page_exists():
+    found = matches(r"`bentpipe list ([\w-]+)")
+    assert found <= set(topics())
+    values = matches(r"--metric[\s=]+[`']?([\w{}.:,]+[\w}])")
+    metrics = {name for value in values for name in value.split(",")} - {*OF_SKY, "NAME", "METRIC"}
+    assert len(metrics) > 20
+    for name in metrics:
+        assert name.partition(":")[0] in known() | of_one(), name
+
+
+def test_the_page_on_installation_has_each_extra():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    shown = re.findall(
+        r"^\| `pip install 'bentpipe\[(\w+)\]'`", (ROOT / "docs/guides/install.md").read_text(), re.MULTILINE
+    )
+    assert sorted(shown) == sorted(set(extras) - {"docs"})
 
 
 # The others have separate tests: open-network in test_network, custom-congestion-control in test_own.

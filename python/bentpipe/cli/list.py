@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import nullcontext
 from itertools import groupby
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bentpipe import listing
+from bentpipe import _core, listing
 from bentpipe.catalog import choices, dictionary, unknown
 from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command, Formatter, argument
@@ -109,6 +110,7 @@ def topics() -> dict[str, Callable[[], list[Entry]]]:
         "papers": _papers,
         "constellations": _constellations,
         "places": _places,
+        "modcod": _modcods,
         "series": _series,
         "columns": lambda: [
             each._replace(table=table, summary=each.summary + _as_metric(table, each))
@@ -176,6 +178,11 @@ def _places() -> list[Entry]:
     from bentpipe.sky.scenes import coordinates
 
     return [Entry(each["name"], coordinates(each["latitude_deg"], each["longitude_deg"])) for each in cities()]
+
+
+def _modcods() -> list[Entry]:
+    found = json.loads(_core.schema())["$defs"]["Modcod"]["oneOf"]
+    return [Entry(each["const"], each["description"]) for each in found]
 
 
 def _print(entries: list[Entry]) -> None:
