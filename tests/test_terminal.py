@@ -1,5 +1,6 @@
 """Terminals get visible text from any file; streams may be closed, full or broken."""
 
+import io
 import json
 import os
 import re
@@ -8,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import bentpipe as bp
+from bentpipe.cli.tables import Shown, make_rows
 from bentpipe.errors import ScenarioError
 from bentpipe.terminal import HIDDEN, visible
 
@@ -125,6 +128,19 @@ def test_no_command_writes_what_a_terminal_acts_on(evil, args):
     assert (done.stdout + done.stderr).strip()
     if "--json" in args:
         assert json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("width", [40, 55, 75, 82])
+def test_long_names_are_broken_between_words(width):
+    names = ["ship~starlink-1-8-21.reverse", "rest.reverse", "as it is: ship~starlink-3-7-2"]
+    columns = [Shown(title, [1.0, 22.5, 3.0], "ms") for title in ("carried", "queue p95", "queue max")]
+    console = Console(width=width, file=io.StringIO())
+    console.print(make_rows("Links", "link", names, [], [*columns, *columns]))
+    printed = console.file.getvalue()
+    pieces = re.findall(r"[a-z\d]+", " ".join(line.split("  ")[0] for line in printed.splitlines()))
+    assert {piece for name in names for piece in re.findall(r"[a-z\d]+", name)} <= set(pieces)
+    assert not {"re", "reve", "rev", "verse", "erse"} & set(pieces)
+    assert max(map(len, printed.splitlines())) <= width
 
 
 def test_our_own_colours_pass(small):

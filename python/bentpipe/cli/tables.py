@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,8 +40,8 @@ class Blocks(Table):
     """Number of columns on the left that identify a row."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        blocks = self._blocks(options.max_width)
-        if len(blocks) == 1:
+        blocks = [_broken(columns, options.max_width) for columns in self._blocks(options.max_width)]
+        if blocks == [self.columns]:
             yield from super().__rich_console__(console, options)
             return
         for number, columns in enumerate(blocks):
@@ -78,6 +79,26 @@ def _needed(column: Column) -> int:
     lines = [line for cell in (column.header, *column.cells) for line in str(cell).split("\n")]
     widest = max(map(cell_len, lines), default=0)
     return GAP + (min(widest, BROKEN_AT) if column.overflow == "fold" else widest)
+
+
+def _broken(columns: list[Column], width: int) -> list[Column]:
+    """Breaks long names in the first column after one of `.~-`, so that no word is split."""
+    first, *others = columns
+    room = width - sum(map(_needed, others))
+    cells = [
+        Text(re.sub(r"\S+", lambda word: _lines(word[0], room), str(cell))) if cell_len(str(cell)) > room else cell
+        for cell in first.cells
+    ]
+    return [replace(first, _cells=cells), *others]
+
+
+def _lines(word: str, room: int) -> str:
+    lines = [""]
+    for piece in re.findall(r".+?(?:[.~-]|$)", word):
+        if lines[-1] and cell_len(lines[-1] + piece) > room:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(lines)
 
 
 def make_rows(
