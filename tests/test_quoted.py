@@ -13,6 +13,7 @@ import bentpipe as bp
 from bentpipe import formatting
 from bentpipe.__main__ import main
 from bentpipe.metric import METRICS
+from bentpipe.scenario import overrides
 from bentpipe.statistics.samples import Counts, not_whole
 from tests.test_docs import PAGES, blocks, commands, save_files
 
@@ -67,6 +68,11 @@ def pieces(output: str) -> list[str]:
     return [text for part in parts if (text := " ".join(part.split()))]
 
 
+def cases_of(command: str) -> dict[str, dict[str, str]]:
+    """The cases of a command."""
+    return overrides.cases([word for before, word in pairwise(shlex.split(command)) if before == "--case"])
+
+
 @pytest.mark.parametrize("name", QUOTED)
 def test_a_page_quotes_what_its_commands_print(name, tmp_path, monkeypatch, capsys):
     if name in LONG and not os.environ.get("BENTPIPE_ALL"):
@@ -100,10 +106,8 @@ def test_the_guide_to_shared_access_has_the_means_of_its_cases(tmp_path):
     page = DOCS / "guides" / "shared-access.md"
     save_files(page, tmp_path)
     (command,) = [each for each in commands(page) if each.startswith("bentpipe compare")]
-    words = shlex.split(command)
-    cases = dict(word.split(":", 1) for before, word in pairwise(words) if before == "--case")
-    sets = {name: dict([text.split("=", 1)]) if text else {} for name, text in cases.items()}
-    found = bp.compare(tmp_path / "asks.toml", cases=sets, metric="fct:page", replications=5)
+    cases = cases_of(command)
+    found = bp.compare(tmp_path / "asks.toml", cases=cases, metric="fct:page", replications=5)
     means = re.findall(r"^\| .* \| (.*) ± (.*) s \|$", page.read_text(), re.MULTILINE)
     assert len(means) == len(cases) == 3
     for name, shown in zip(cases, means, strict=True):
@@ -120,6 +124,25 @@ def test_the_guide_to_quic_has_the_simulated_times(tmp_path):
         lossless = {"link.sat.forward.error.rate": "0"} if seed == "no loss" else {}
         run = bp.run(bp.load(tmp_path / "leo.toml", lossless), seed=1 if lossless else int(seed))
         assert f"{run.estimate('completion').mean:.2f}" == shown, seed
+
+
+def test_the_guide_to_browsers_has_the_times_of_its_cases(tmp_path, monkeypatch):
+    page = DOCS / "guides" / "browser.md"
+    save_files(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (command,) = [each for each in commands(page) if each.startswith("bentpipe compare")]
+    cases = cases_of(command)
+    found = bp.compare("page.toml", cases=cases, metric="fct", replications=2)
+    shown = re.findall(r"^\| [^|]+ \| ([\d.]+) s \|$", page.read_text(), re.MULTILINE)
+    assert [f"{found.estimate(name, 'fct').mean:.2f}" for name in cases] == shown
+
+
+def test_the_tutorial_has_the_goodput_of_its_unfinished_file(tmp_path):
+    page = DOCS / "guides" / "first-scenario.md"
+    save_files(page, tmp_path)
+    run = bp.run(tmp_path / "geo.toml")
+    assert run.flows["outcome"].to_list() == ["running"]
+    assert f"The goodput is {run.estimate('goodput').mean / 1e6:.2f} Mbit/s." in page.read_text()
 
 
 def test_the_guide_quotes_the_note_on_incomplete_transfers():
