@@ -16,9 +16,12 @@ from bentpipe.metric import METRICS
 from bentpipe.scenario import overrides
 from bentpipe.statistics.samples import Counts, not_whole
 from tests.test_docs import PAGES, blocks, commands, save_files
+from validation import fits
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
+STARLINK = DOCS.parents[1] / "shared" / "data" / "starlink" / "leolive-ping10ms-bentpipe-victoria-1.csv.xz"
+"""A recorded ping, which the repository does not have."""
 QUOTED = {
     "concepts/results": ["bentpipe why leo --at 15s"],
     "guides/compare-congestion-controls": ["bentpipe mix geo --cc cubic,reno --plot shares.png"],
@@ -43,6 +46,7 @@ ELSEWHERE = {
     "custom-middlebox": "test_own_middlebox",
     "drill": "test_drill",
     "emulate": "test_emulate",
+    "fit": "below",
     "open-network": "test_network",
     "reproduce-paper": "test_own_paper",
     "sky": "test_sky",
@@ -143,6 +147,20 @@ def test_the_tutorial_has_the_goodput_of_its_unfinished_file(tmp_path):
     run = bp.run(tmp_path / "geo.toml")
     assert run.flows["outcome"].to_list() == ["running"]
     assert f"The goodput is {run.estimate('goodput').mean / 1e6:.2f} Mbit/s." in page.read_text()
+
+
+@pytest.mark.skipif(not os.environ.get("BENTPIPE_ALL"), reason="takes 6 s: BENTPIPE_ALL=1")
+def test_the_guide_to_fits_quotes_them(tmp_path, monkeypatch, capsys):
+    geo = fits.measure(fits.PATHS[-1], tmp_path, len(fits.PATHS))
+    quoted = outputs(DOCS / "guides" / "fit.md")
+    assert len(quoted) == 2
+    for files, output in zip((geo, [STARLINK]), quoted, strict=True):
+        if not files[0].is_file():
+            continue
+        monkeypatch.setattr(sys, "argv", ["bentpipe", "fit", *map(str, files)])
+        with pytest.raises(SystemExit):
+            main()
+        assert " ".join(output.split()) in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_guide_quotes_the_note_on_incomplete_transfers():
