@@ -44,7 +44,7 @@ ELSEWHERE = {
     "browser": "test_emulate",
     "custom-congestion-control": "test_own",
     "custom-middlebox": "test_own_middlebox",
-    "drill": "test_drill",
+    "drill": "test_docs",
     "emulate": "test_emulate",
     "fit": "below",
     "open-network": "test_network",
