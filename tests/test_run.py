@@ -164,7 +164,18 @@ def test_a_figure_says_how_many_links_it_leaves_out(count):
     link = {**ends, "rate": "2 Mbit/s", "delay": "10 ms"}
     result = bp.run({"duration": "2 s", "link": {"l": link}, "flow": {"f": ends}}, series="queue_bytes")
     said = " ".join(plot.run_figure(result).axes[-1].get_xlabel().split())
-    assert said == ("Time (s); Queue: the 3 largest of 10 links" if count == 5 else "Time (s)")
+    assert said == ("Time (s); Queue: the 3 largest on average of 10 links" if count == 5 else "Time (s)")
+
+
+def test_a_figure_shows_the_link_with_the_longest_queue_among_equal_peaks():
+    link = {"from": "a", "to": "b{n}", "count": 5, "rate": "2 Mbit/s", "delay": "10 ms", "queue": "5 packets"}
+    flows = {f"f{n}": {"from": "a", "to": f"b{n}", "app": {"kind": "file", "size": "500 kB"}} for n in range(1, 5)}
+    flows["f5"] = {"from": "a", "to": "b5"}
+    result = bp.run({"duration": "5 s", "link": {"l": link}, "flow": flows}, series="queue_bytes")
+    peaks = result.series("queue_bytes").group_by("link").agg(pl.col("queue_bytes").max())
+    assert (peaks["queue_bytes"] == peaks["queue_bytes"].max()).sum() >= 5
+    first = plot.run_figure(result).axes[-1].get_legend_handles_labels()[1][0]
+    assert first == "l5.forward"
 
 
 def test_figures_have_units_and_leave_pyplot_alone(result, tmp_path):

@@ -99,7 +99,7 @@ def _cut(result: RunResult, names: list[str]) -> str:
     for name in names:
         links = _wanted(result, name)
         if "link" in result.recorded[name].columns and len(links) > LINKS_MAX:
-            shown = f"{LINKS_MAX}" if name == "modcod" else f"the {LINKS_MAX} largest"
+            shown = f"{LINKS_MAX}" if name == "modcod" else f"the {LINKS_MAX} largest on average"
             count = result.recorded[name]["link"].n_unique()
             found.setdefault(tuple(links), f"; {TITLES[name]}: {shown} of {count} links")
     return "".join(found.values())
@@ -123,7 +123,9 @@ def _shown(result: RunResult, name: str) -> list[str]:
 
 
 def _wanted(result: RunResult, name: str) -> list[str]:
-    """Return the flows, or the links that matter, the largest first."""
+    """Return the flows, or the links that matter, the largest mean first."""
+    import polars as pl
+
     table = result.recorded[name]
     if name == "modcod":
         return _adapted(result)
@@ -131,8 +133,13 @@ def _wanted(result: RunResult, name: str) -> list[str]:
         # Grants are seen beside the requests for them.
         name, table = "requested_bps", result.recorded["requested_bps"]
     if "link" in table.columns:
-        # Most links of a network have empty queues. The links with the largest queues matter.
-        largest = table.group_by("link").agg(largest=_max(name)).sort("largest", "link", descending=[True, False])
+        # Most links of a network have empty queues. The links with large queues matter. The largest mean comes first,
+        # because many links may reach the same limit.
+        largest = (
+            table.group_by("link")
+            .agg(largest=pl.col(name).max(), mean=pl.col(name).mean())
+            .sort("mean", "link", descending=[True, False])
+        )
         matters = largest["largest"] >= 0.1 * (largest["largest"].max() or 0)  # type: ignore[operator]
         return largest.filter(matters)["link"].to_list()
     known = set(table["flow"].unique())
@@ -242,9 +249,3 @@ def _spans(result: RunResult, flows: Sequence[str]) -> list[tuple[float, float]]
     rows = {row["flow"]: row for row in result.flows.iter_rows(named=True)}
     starts = {flow: math.inf if (at := rows[flow]["start_s"]) is None else at for flow in flows}
     return [(starts[flow], starts[flow] + (rows[flow]["completion_s"] or math.inf)) for flow in flows]
-
-
-def _max(name: str) -> pl.Expr:
-    import polars as pl
-
-    return pl.col(name).max()
