@@ -383,3 +383,19 @@ def test_a_tall_network_and_a_long_title_are_whole(visitor, tmp_path):
         page.until(f"document.querySelector('.page-right.is-tall') && ({sizes})('#studio-topology')")
         page.page.keyboard.press("Escape")
         page.until("!document.querySelector('.page-right.is-tall')")
+
+
+@pytest.mark.parametrize("delay_ms", [40, 100])
+def test_typed_text_stays_as_it_is_typed_and_is_saved(page, studio, delay_ms):
+    folder, _ = studio
+    page.page.locator(".cm-content").click()
+    page.page.keyboard.press("Control+Home")
+    # The text is broken at first, then valid, and the colours change meanwhile.
+    page.page.keyboard.type("seed = 7 # a quick brown fox ", delay=delay_ms)
+    page.page.emulate_media(color_scheme="dark")
+    page.page.keyboard.type("jumps over the lazy dog\n", delay=delay_ms)
+    page.page.keyboard.press("Control+s")
+    page.page.wait_for_selector("text=saved mine.toml")
+    written = (folder / "mine.toml").read_text()
+    (folder / "mine.toml").write_text(MINE)
+    assert written == f"seed = 7 # a quick brown fox jumps over the lazy dog\n{MINE}"

@@ -144,7 +144,7 @@ def _left(session: Session, scripts: view.View) -> None:
         tabs = Tabbed(
             {
                 **({"Lesson": lambda: LessonPanel(session, scripts, lesson)} if lesson is not None else {}),
-                "Text": lambda: editors.append(TextPanel(session)),
+                "Text": lambda: editors.append(TextPanel(session, scripts)),
                 "Form": lambda: Form(session),
                 "Command": lambda: CommandPanel(session),
             },

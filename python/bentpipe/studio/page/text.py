@@ -13,6 +13,7 @@ from bentpipe.studio.folders import ChangedError
 
 if TYPE_CHECKING:
     from bentpipe.studio.page.session import Session
+    from bentpipe.studio.page.view import View
 
 LISTED_MAX = 30
 """Problems in the list; all are marked."""
@@ -26,8 +27,8 @@ BUNDLED_SUFFIX = "-mine.toml"
 class TextPanel:
     """The editor."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, view: View) -> None:
+        self._session, self._view = session, view
         self._is_ours = False
         keymap: dict[str, Any] = {"Mod-s": self.save, "Mod-Enter": lambda: session.start_run()}
         with ui.row().classes("page-tools"):
@@ -42,6 +43,8 @@ class TextPanel:
             .props('aria-label="Text of the scenario"')
             .mark("editor")
         )
+        # An update of any property would replace the text in the editor by the older one of the server.
+        self.editor._update_method = None
         session.on("scheme", lambda: self.editor.set_theme(THEMES[session.is_dark]))
         session.on("opened", self._show)
         session.on("checked", self._mark)
@@ -59,6 +62,7 @@ class TextPanel:
             self._is_ours = True
             self.editor.value = session.text
             self._is_ours = False
+            self.editor.run_method("setEditorValue", session.text)
         self.editor.set_enabled(not session.is_fixed)
         self._name()
 
@@ -86,7 +90,7 @@ class TextPanel:
             tips.setdefault(problem.line, []).append(problem.message)
         self.editor.decorations = [*decorations, *(self._folds(text) if self._fold.value else [])]
         self.editor._props["line-tooltips"] = {line: "\n".join(tip) for line, tip in tips.items()}
-        self.editor.update()
+        self._view.call("mark", self.editor.id, text)
 
     def _folds(self, text: str) -> list[dict[str, object]]:
         """Long lists as one sign each, unless they have a problem."""

@@ -130,9 +130,17 @@
     if (scroller && scroller.tabIndex < 0) scroller.tabIndex = 0;
   }
 
+  // Marks and tips are those of one text. If the user has typed on, the next check sends others.
+  function mark(id, text) {
+    const editor = getElement(id);
+    if (editor.editor.state.doc.toString() !== text) return;
+    editor.setDecorations(editor.decorations);
+    editor.setLineTooltips(editor.lineTooltips);
+  }
+
   // The editor and the charts of the server have their own colours.
   const tellScheme = () => setTimeout(() => emitEvent("studio-dark", { isDark: Quasar.Dark.isActive }), 0);
 
   watchConnection();
-  studio.page = { begin, show, moment, download, picture, present, scheme };
+  studio.page = { begin, mark, show, moment, download, picture, present, scheme };
 })();
