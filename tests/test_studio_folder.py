@@ -92,6 +92,21 @@ def test_save_refuses_a_file_that_was_changed_elsewhere(folder):
         folder.save("a.toml", "x = 3\n", "")
 
 
+def test_save_writes_a_removed_file_again(folder):
+    opened = folder.open("a.toml")
+    (folder.path / "a.toml").unlink()
+    folder.save("a.toml", "x = 1\n", opened.mark)
+    assert (folder.path / "a.toml").read_text() == "x = 1\n"
+
+
+def test_the_ends_of_lines_are_those_of_an_editor_here_and_stay_in_the_file(folder):
+    (folder.path / "a.toml").write_bytes(b"x = 1\r\ny = 2\r\n")
+    opened = folder.open("a.toml")
+    assert opened.text == "x = 1\ny = 2\n"
+    folder.save("a.toml", f"{opened.text}z = 3\n", opened.mark)
+    assert (folder.path / "a.toml").read_bytes() == b"x = 1\r\ny = 2\r\nz = 3\r\n"
+
+
 @pytest.mark.parametrize("name", ["a.py", "a", ".studio/runs/x.toml", "a.toml.exe"])
 def test_save_writes_scenarios_only(folder, name):
     with pytest.raises(BentpipeError, match="does not name a scenario"):

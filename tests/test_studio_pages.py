@@ -238,6 +238,37 @@ def test_a_bundled_scenario_is_saved_under_a_name_of_the_folder(folder):
     on_pages(folder, act, first="geo")
 
 
+def test_a_file_is_replaced_by_a_bundled_scenario_after_a_question_only(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        for answer, is_replaced in (("Cancel", False), ("Replace the file", True)):
+            user.find("save").click()
+            await until(lambda: found(user, "save-name"))
+            user.find("Name of the file").elements.pop().value = "short.toml"
+            user.find("save-name").click()
+            await until(lambda: found(user, "In the file"))
+            await user.should_see("short.toml exists already.")
+            assert found(user, "In the file")[0].value == SHORT
+            user.find(answer).click()
+            await until(lambda: not found(user, "In the file"))
+            assert ((folder / "short.toml").read_text() == SHORT) != is_replaced
+        assert (folder / "short.toml").read_text() == user.session.text
+        assert user.session.name == "short.toml"
+
+    on_pages(folder, act, first="geo")
+
+
+def test_a_file_that_was_removed_is_saved_again(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        (folder / "short.toml").unlink()
+        user.find("save").click()
+        await until(lambda: (folder / "short.toml").exists())
+        assert (folder / "short.toml").read_text() == SHORT
+
+    on_pages(folder, act)
+
+
 def test_a_foreign_text_is_text_on_the_page(folder):
     evil = "<img src=x onerror=alert(1)>"
     (folder / "short.toml").write_text(SHORT.replace('"short"', f"'{evil}'").replace('cc = "', ""))

@@ -41,6 +41,7 @@ class Opened(NamedTuple):
 
     name: str
     text: str
+    """Its lines end in `\\n`, as in an editor; `save` writes the ends that the file has."""
     mark: str
     """Of the content on disk; empty if there is no file."""
 
@@ -179,10 +180,12 @@ class Folder:
             if place.stat().st_size > SIZE_MAX:
                 raise BentpipeError(f"{name} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file")
             content = place.read_bytes()
-            return Opened(name, content.decode("utf-8"), _mark(content))
+            return Opened(name, content.decode("utf-8").replace("\r\n", "\n"), _mark(content))
 
     def save(self, name: str, text: str, mark: str) -> str:
         """Write a scenario file, unless another page or program has changed it since it was read; returns its mark.
+
+        A file that was removed is written again.
 
         Raises
         ------
@@ -194,9 +197,10 @@ class Folder:
         place = self.inside(name)
         if place.suffix not in SUFFIXES or place.is_relative_to(self.path / ".studio"):
             raise BentpipeError(f"{name!r} does not name a scenario\n  expected a name that ends in .toml")
-        there = _mark(place.read_bytes()) if place.is_file() else ""
-        content = text.encode()
-        if there not in (mark, _mark(content)):
+        there, content = place.read_bytes() if place.is_file() else b"", text.encode()
+        if b"\r\n" in there:
+            content = content.replace(b"\n", b"\r\n")
+        if there and _mark(there) not in (mark, _mark(content)):
             raise ChangedError(name)
         with files.writing(name):
             files.replace(place, content, secrets.token_hex(4))

@@ -212,8 +212,14 @@ class Session:
         self.edit(text)
         self.tell("opened")
 
-    def save(self, name: str = "") -> None:
+    def save(self, name: str, over: Opened | None = None) -> None:
         """Write the text into its file, or into another one.
+
+        Parameters
+        ----------
+        name : str
+        over : Opened, optional
+            The content that is replaced; by default, the content as it was opened here.
 
         Raises
         ------
@@ -222,25 +228,16 @@ class Session:
         BentpipeError
             It cannot be written.
         """
-        name = name or self.name
-        self.mark = self.studio.folder.save(name, self.text, self.mark if name == self.name else "")
+        mark = over.mark if over else self.mark if name == self.name else ""
+        self.mark = self.studio.folder.save(name, self.text, mark)
         self.name, self.saved = name, self.text
         self.tell("saved")
 
-    def theirs(self) -> Opened:
-        """The file as it is on disk now."""
-        return self.studio.folder.open(self.name)
-
-    def take_theirs(self) -> None:
-        """Give up the text for that on disk."""
-        self._take(self.theirs())
+    def take(self, opened: Opened) -> None:
+        """Give up the text for that of a file."""
+        self._take(opened)
         self.tell("opened")
         self.check()
-
-    def overwrite(self) -> None:
-        """Replace the file on disk by the text."""
-        self.mark = self.theirs().mark
-        self.save()
 
     # Runs.
 

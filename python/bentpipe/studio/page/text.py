@@ -12,6 +12,7 @@ from bentpipe.scenario import editing
 from bentpipe.studio.folders import ChangedError
 
 if TYPE_CHECKING:
+    from bentpipe.studio.folders import Opened
     from bentpipe.studio.page.session import Session
     from bentpipe.studio.page.view import View
 
@@ -102,41 +103,47 @@ class TextPanel:
         ]
 
     async def save(self) -> None:
-        """Save; a bundled scenario under another name, a file that was changed elsewhere after a question."""
+        """Save; a bundled scenario under another name, over another content after a question."""
         session = self._session
-        if not session.mark:
-            name = await _ask_name(session.name + BUNDLED_SUFFIX)
-            if not name:
-                return
-        else:
-            name = session.name
+        name = session.name if session.mark else await _ask_name(session.name + BUNDLED_SUFFIX)
+        if not name:
+            return
         try:
-            session.save(name)
+            try:
+                session.save(name)
+            except ChangedError:
+                there = session.studio.folder.open(name)
+                choice = await self._choose(there)
+                if choice == "theirs":
+                    session.take(there)
+                if choice != "mine":
+                    return
+                session.save(name, over=there)
             ui.notify(f"saved {session.name}", type="positive")
-        except ChangedError:
-            await self._choose()
         except BentpipeError as error:
             ui.notify(str(error), type="negative", multi_line=True)
 
-    async def _choose(self) -> None:
-        session = self._session
+    async def _choose(self, there: Opened) -> str:
+        """Ask which text the file is to have: `mine` or `theirs`; neither if the answer is empty."""
+        session, name = self._session, there.name
+        is_other = name != session.name
+        said = f"{name} exists already." if is_other else f"{name} was changed elsewhere since it was opened here."
         with ui.dialog() as dialog, ui.card().classes("page-both"):
-            ui.label(f"{session.name} was changed elsewhere since it was opened here.").classes("page-strong")
+            ui.label(said).classes("page-strong")
             with ui.row().classes("page-versions"):
-                for title, text in (("Here", session.text), ("In the file", session.theirs().text)):
+                for title, text in (("Here", session.text), ("In the file", there.text)):
                     with ui.column():
                         ui.label(title)
                         ui.textarea(value=text).props("readonly outlined").classes("page-version").mark(title)
             with ui.row():
-                ui.button("Keep mine", on_click=lambda: dialog.submit("mine")).props("no-caps")
-                ui.button("Take the file", on_click=lambda: dialog.submit("theirs")).props("no-caps")
+                mine = "Replace the file" if is_other else "Keep mine"
+                ui.button(mine, on_click=lambda: dialog.submit("mine")).props("no-caps")
+                if not is_other:
+                    ui.button("Take the file", on_click=lambda: dialog.submit("theirs")).props("no-caps")
                 ui.button("Cancel", on_click=lambda: dialog.submit("")).props("flat no-caps")
         choice = await dialog
         dialog.delete()
-        if choice == "mine":
-            session.overwrite()
-        elif choice == "theirs":
-            session.take_theirs()
+        return str(choice or "")
 
 
 async def _ask_name(proposal: str) -> str:
