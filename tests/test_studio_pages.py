@@ -269,6 +269,68 @@ def test_a_file_that_was_removed_is_saved_again(folder):
     on_pages(folder, act)
 
 
+def test_a_file_that_was_changed_elsewhere_is_read_again_if_the_page_has_no_changes(folder):
+    from bentpipe.studio.page.command import run_command
+
+    file, other = folder / "short.toml", SHORT.replace("2 Mbit/s", "3 Mbit/s")
+
+    async def act(studio, user):
+        session = user.session
+        await until(lambda: found(user, "valid"))
+        file.write_text(other)
+        job = session.start_run()
+        assert session.text == found(user, "editor")[0].value == other
+        await until(lambda: job.is_over)
+        assert studio.folder.about(job.run)["text"] == other
+        assert run_command(session, job.run).startswith("bentpipe run short.toml")
+        session.open("geo")
+        file.write_text(SHORT)
+        session.open("short.toml")
+        assert session.text == SHORT
+        # Own changes stay, and the command of their run is not that of the file.
+        session.edit(f"{SHORT}# mine")
+        file.write_text(other)
+        assert not session.refresh()
+        session.open("geo")
+        session.open("short.toml")
+        assert session.text == f"{SHORT}# mine"
+        job = session.start_run()
+        await until(lambda: job.is_over)
+        assert run_command(session, job.run) == f"bentpipe run .studio/runs/{job.run}/scenario.toml"
+
+    on_pages(folder, act)
+
+
+def test_a_text_whose_file_was_removed_counts_as_changed(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        (folder / "short.toml").unlink()
+        assert not user.session.refresh()
+        assert found(user, "file")[0].text == "short.toml (changed)"
+        assert user.session.text == SHORT
+
+    on_pages(folder, act)
+
+
+@pytest.mark.parametrize("text", ["", "x = ["])
+def test_a_file_that_is_not_valid_has_no_picture(folder, text):
+    (folder / "broken.toml").write_text(text)
+
+    async def act(studio, user):
+        await until(lambda: user.session.draft)
+        user.session.open("broken.toml")
+        await until(lambda: user.session.errors)
+        assert user.session.draft == ""
+        # While a text is edited, its last valid picture stays.
+        user.session.open("short.toml")
+        await until(lambda: user.session.draft)
+        user.session.edit(f"{SHORT}[")
+        await until(lambda: user.session.errors)
+        assert user.session.draft
+
+    on_pages(folder, act)
+
+
 def test_a_foreign_text_is_text_on_the_page(folder):
     evil = "<img src=x onerror=alert(1)>"
     (folder / "short.toml").write_text(SHORT.replace('"short"', f"'{evil}'").replace('cc = "', ""))

@@ -58,7 +58,7 @@ class Session:
     """Of the scenario file."""
     text: str = ""
     saved: str = ""
-    """The text as it is in the file."""
+    """The text of the file when it was read last; empty if the file was removed since."""
     mark: str = ""
     """Of the file's content."""
     scenario: Scenario | None = None
@@ -128,7 +128,7 @@ class Session:
             self.set_pin(self.wanted.pin)
 
     def open(self, name: str) -> None:
-        """Open a scenario file, with the changes that this page has made to it.
+        """Open a scenario file, with the unsaved changes that this page has made to it.
 
         Raises
         ------
@@ -136,17 +136,34 @@ class Session:
             There is none, or it cannot be read.
         """
         opened = self.studio.folder.open(name)
-        if self.name:
+        if self.is_changed:
             self._others[self.name] = (self.text, self.saved, self.mark)
         self._take(opened)
         if name in self._others:
-            self.text, self.saved, self.mark = self._others[name]
-        self.run = ""
+            self.text, self.saved, self.mark = self._others.pop(name)
+        self.scenario, self.problems, self.draft, self.run = None, (), "", ""
         self.tell("opened")
         self.check()
 
     def _take(self, opened: Opened) -> None:
         self.name, self.text, self.saved, self.mark = opened.name, opened.text, opened.text, opened.mark
+
+    def refresh(self) -> bool:
+        """Read the file again, unless this page has changes to it; returns whether its text is that of the file."""
+        if self.is_changed:
+            return False
+        try:
+            there = self.studio.folder.open(self.name)
+        except BentpipeError:
+            # The page has the only copy.
+            self.saved = ""
+            self.tell("text")
+            return False
+        if there.text != self.text:
+            self.notify(f"{self.name} was changed elsewhere: this is its new text", "info")
+            self.take(there)
+        self.mark = there.mark
+        return True
 
     def edit(self, text: str) -> None:
         """Take another text, from whichever panel."""
@@ -247,11 +264,12 @@ class Session:
 
     def start_job(self, kind: str, *, sets: Mapping[str, Any] | None = None, **more: Any) -> Job | None:
         """Put a job into the queue; a problem becomes a message on the page."""
+        is_on_disk = self.refresh()
         if self.errors:
             self.notify("The scenario has problems: nothing was run.", "warning")
             return None
         try:
-            request = self.studio.request(self.text, self.name, sets or {}, is_on_disk=not self.is_changed)
+            request = self.studio.request(self.text, self.name, sets or {}, is_on_disk=is_on_disk)
             if kind == "run":
                 # The server needs it for the result; the worker takes at least as long.
                 background_tasks.create(asyncio.to_thread(import_module, DATA), name="load tables")

@@ -45,6 +45,7 @@ class View:
         self._client.on_connect(lambda: self.call("begin", PLACES, self.state()))
 
         ui.on("studio-dark", self._dark)
+        ui.on("studio-focus", session.refresh)
 
     def _dark(self, event: GenericEventArguments) -> None:
         self._session.is_dark = bool(event.args.get("isDark")) if isinstance(event.args, dict) else False

@@ -20,6 +20,8 @@
     show(shown);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", tellScheme);
     tellScheme();
+    // Somebody who comes back may have changed the file elsewhere.
+    addEventListener("focus", () => emitEvent("studio-focus"));
     const wide = matchMedia("(min-width: 1900px)");
     const tellWidth = () => emitEvent("studio-wide", { isWide: wide.matches });
     wide.addEventListener("change", tellWidth);
