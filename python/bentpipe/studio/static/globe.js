@@ -66,7 +66,12 @@
     async #open() {
       const run = studio.time.run;
       this.shown = run;
-      if (!run) return;
+      if (!run) {
+        this.sky = null;
+        this.element.classList.add("is-empty");
+        this.line.textContent = "";
+        return;
+      }
       try {
         const { has_sky: hasSky } = await studio.source.meta(run);
         if (this.shown !== run) return;
@@ -118,7 +123,7 @@
     }
 
     async #follow(changed) {
-      if (changed.has("run") && studio.time.run && studio.time.run !== this.shown) return this.#open();
+      if (changed.has("run") && studio.time.run !== this.shown) return this.#open();
       if (!this.sky || !(changed.has("t") || changed.has("flow") || changed.has("playing"))) return;
       this.draw();
       clearTimeout(this.later);

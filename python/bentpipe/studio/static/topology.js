@@ -102,8 +102,13 @@
 
     async #open() {
       const run = studio.time.run;
-      if (!run) return;
       this.run = run;
+      if (!run) {
+        this.network = null;
+        this.svg.replaceChildren();
+        this.note.textContent = "";
+        return;
+      }
       try {
         const network = await studio.source.network(run);
         if (this.run !== run) return;
