@@ -9,7 +9,7 @@ import bentpipe as bp
 from tests.studio_pages import server
 
 pytestmark = pytest.mark.timeout(300)
-WAIT_MS = 120_000
+WAIT_MS = 20_000
 MINE = (Path(bp.__file__).parent / "scenario" / "shipped" / "geo.toml").read_text().replace('"60 s"', '"20 s"')
 
 
@@ -399,3 +399,35 @@ def test_typed_text_stays_as_it_is_typed_and_is_saved(page, studio, delay_ms):
     written = (folder / "mine.toml").read_text()
     (folder / "mine.toml").write_text(MINE)
     assert written == f"seed = 7 # a quick brown fox jumps over the lazy dog\n{MINE}"
+
+
+def test_a_page_with_unsaved_text_is_not_left_without_a_question(page, studio):
+    asked = []
+    page.page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.page.reload()
+    page.page.wait_for_selector(".page-valid")
+    page.page.locator(".cm-content").click()
+    page.page.keyboard.type("# ")
+    page.page.wait_for_selector("text=mine.toml (changed)")
+    assert asked == []
+    page.page.reload()
+    page.page.wait_for_selector(".page-valid")
+    assert asked == ["beforeunload"]
+
+
+def test_a_page_takes_a_file_that_was_changed_meanwhile_and_shows_no_other_picture(page, studio):
+    folder, _ = studio
+    page.until("document.querySelectorAll('#studio-topology svg text').length > 2")
+    (folder / "empty.toml").write_text("")
+    try:
+        for text in (f"{MINE}[", ""):
+            (folder / "mine.toml").write_text(text)
+            page.value("dispatchEvent(new Event('focus'))")
+            page.page.wait_for_selector(".page-problem-error")
+        page.page.get_by_label("Scenario", exact=True).first.fill("empty")
+        page.page.get_by_role("option", name="empty.toml").click()
+        page.until("studio.time.run === null && studio.ready")
+        assert page.page.locator("#studio-topology svg text:visible").count() == 0
+    finally:
+        (folder / "mine.toml").write_text(MINE)
+        (folder / "empty.toml").unlink(missing_ok=True)

@@ -65,7 +65,7 @@ class Session:
     """The text as a scenario, if it is valid."""
     problems: tuple[Problem, ...] = ()
     draft: str = ""
-    """Name of the scenario as it is drawn before it has run."""
+    """Name of the scenario as it is drawn before it has run: while a text is not valid, its last valid form."""
     run: str = ""
     pin: str = ""
     is_dark: bool = False
@@ -74,6 +74,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self._version = 0
+        self._drawn = ""
         self._others: dict[str, tuple[str, str, str]] = {}
         self._listeners: dict[str, list[Callable[[], object]]] = {}
         self._end_of_jobs = self.studio.jobs.subscribe(self._hear)
@@ -102,6 +103,13 @@ class Session:
     def is_changed(self) -> bool:
         """Whether the text differs from the file."""
         return self.text != self.saved
+
+    @property
+    def has_unsaved(self) -> bool:
+        """Whether a text of this page would be lost with it; those of a lesson are kept there."""
+        lesson = self.studio.lesson
+        is_own = lesson is None or self.text not in lesson.texts
+        return bool(self._others) or (self.is_changed and is_own)
 
     @property
     def is_fixed(self) -> bool:
@@ -141,7 +149,7 @@ class Session:
         self._take(opened)
         if name in self._others:
             self.text, self.saved, self.mark = self._others.pop(name)
-        self.scenario, self.problems, self.draft, self.run = None, (), "", ""
+        self.scenario, self.problems, self.run = None, (), ""
         self.tell("opened")
         self.check()
 
@@ -202,7 +210,10 @@ class Session:
             found = None, (Problem(str(error)),)
         if version == self._version:
             self.scenario, self.problems = found
-            self.draft = self.studio.draft(self.scenario) if self.scenario is not None else self.draft
+            if self.scenario is not None:
+                self.draft, self._drawn = self.studio.draft(self.scenario), self.name
+            elif self._drawn != self.name:
+                self.draft = ""
             self.tell("checked")
 
     @property

@@ -39,8 +39,11 @@ class View:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._client = ui.context.client
+        self._has_unsaved = False
         for what in ("run", "pin", "checked", "opened"):
             session.on(what, self._show)
+        for what in ("text", "saved", "opened"):
+            session.on(what, self._guard)
         # The scripts begin when the page has a connection; they are loaded by then.
         self._client.on_connect(lambda: self.call("begin", PLACES, self.state()))
 
@@ -53,6 +56,11 @@ class View:
 
     def _show(self) -> None:
         self.call("show", self.state())
+
+    def _guard(self) -> None:
+        if self._has_unsaved != self._session.has_unsaved:
+            self._has_unsaved = self._session.has_unsaved
+            self.call("guard", self._has_unsaved)
 
     def state(self) -> dict[str, str | None]:
         """The state for the scripts: a run, or the network and the sky of a scenario that has not been run."""

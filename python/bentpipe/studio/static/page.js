@@ -4,6 +4,8 @@
   const studio = (globalThis.studio = globalThis.studio || {});
   const LETTERS = 1.6; // As in page.css.
   let isBegun = false;
+  let hasUnsaved = false;
+  addEventListener("beforeunload", (event) => hasUnsaved && event.preventDefault());
 
   // `places`: by name of a view, the id of its element.
   function begin(places, shown) {
@@ -132,6 +134,11 @@
     if (scroller && scroller.tabIndex < 0) scroller.tabIndex = 0;
   }
 
+  // The browser asks before it leaves a page with unsaved text.
+  function guard(isOn) {
+    hasUnsaved = isOn;
+  }
+
   // Marks and tips are those of one text. If the user has typed on, the next check sends others.
   function mark(id, text) {
     const editor = getElement(id);
@@ -144,5 +151,5 @@
   const tellScheme = () => setTimeout(() => emitEvent("studio-dark", { isDark: Quasar.Dark.isActive }), 0);
 
   watchConnection();
-  studio.page = { begin, mark, show, moment, download, picture, present, scheme };
+  studio.page = { begin, guard, mark, show, moment, download, picture, present, scheme };
 })();
