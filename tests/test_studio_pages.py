@@ -1,9 +1,14 @@
 """Pages of the studio without a browser: text, problems, form, runs, and jobs after a closed page."""
 
+import os
+import shutil
+from functools import partialmethod
+
 import pytest
 
 pytest.importorskip("nicegui", reason="the studio needs the extra: pip install bentpipe[studio]")
 
+from bentpipe.studio.folders import Folder
 from tests.studio_pages import SHORT, on_pages, until
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -201,6 +206,29 @@ def test_pin_keeps_a_run(folder):
     on_pages(folder, act)
 
 
+def test_runs_that_a_page_shows_are_not_removed(folder, monkeypatch):
+    monkeypatch.setattr(Folder, "prune", partialmethod(Folder.prune, kept=1))
+
+    async def act(studio, one, other):
+        await until(lambda: found(one, "valid"))
+        job = one.session.start_run()
+        await until(lambda: job.is_over)
+        shown, pinned, neither = (f"{number:012}" for number in range(3))
+        for age, run in enumerate((shown, pinned, neither), 1):
+            shutil.copytree(studio.folder.run(job.run), studio.folder.runs_path / run)
+            os.utime(studio.folder.run(run) / "provenance.json", (age, age))
+        other.session.show(shown)
+        other.session.set_pin(pinned)
+        # Another page removes its pin of the same run.
+        one.session.set_pin(pinned)
+        one.session.set_pin("")
+        again = one.session.start_run()
+        assert set(studio.folder.runs()) == {job.run, shown, pinned}
+        await until(lambda: again.is_over)
+
+    on_pages(folder, act, count=2)
+
+
 def test_of_two_pages_that_edit_one_file_the_second_is_asked(folder):
     async def act(studio, one, other):
         await until(lambda: found(one, "valid") and found(other, "valid"))
@@ -352,7 +380,7 @@ def test_a_studio_has_so_many_pages_and_no_more(folder):
     async def act(studio, user):
         from bentpipe.studio.state import PAGES_MAX
 
-        studio.pages |= {f"page {number}" for number in range(PAGES_MAX)}
+        studio.pages |= {f"page {number}": user.session for number in range(PAGES_MAX)}
         await user.open("/")
         await user.should_see(f"{PAGES_MAX} pages of this studio are open")
 

@@ -19,7 +19,7 @@ from bentpipe.scenario.scenario import SIZE_MAX, shipped, shipped_text
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 RUN = re.compile(r"[0-9a-f]{12}")
 RUNS_MAX = 20
@@ -249,14 +249,17 @@ class Folder:
         content = {**self.about(run), "is_pinned": is_pinned}
         files.replace_text(self.run(run) / ABOUT, json.dumps(content))
 
-    def prune(self, kept: int = RUNS_MAX, kept_bytes: int = RUNS_BYTES_MAX) -> list[str]:
-        """Remove the oldest runs that are not pinned until few and small enough are left; returns their names."""
+    def prune(self, shown: Collection[str] = (), kept: int = RUNS_MAX, kept_bytes: int = RUNS_BYTES_MAX) -> list[str]:
+        """Remove the oldest runs until few and small enough are left; returns their names.
+
+        Runs that are pinned or shown stay.
+        """
         removed, count, total = [], 0, 0
         for run in self.runs():
             size = sum(path.stat().st_size for path in (self.runs_path / run).rglob("*") if path.is_file())
             count, total = count + 1, total + size
-            # The newest one is what a page shows.
-            if count > 1 and (count > kept or total > kept_bytes) and not self.about(run).get("is_pinned"):
+            is_kept = count == 1 or run in shown or self.about(run).get("is_pinned")
+            if (count > kept or total > kept_bytes) and not is_kept:
                 shutil.rmtree(self.runs_path / run, ignore_errors=True)
                 removed.append(run)
                 count, total = count - 1, total - size

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bentpipe.studio.folders import Folder
     from bentpipe.studio.jobs import Jobs
     from bentpipe.studio.lessons import Lesson
+    from bentpipe.studio.page.session import Session
 
 PAGES_MAX = 20
 DRAFTS_MAX = 2 * PAGES_MAX
@@ -46,8 +47,8 @@ class Studio:
     first: str = "geo"
     own: Sequence[str] = ()
     lesson: Lesson | None = None
-    pages: set[str] = field(default_factory=set)
-    """Identifiers of the open pages."""
+    pages: dict[str, Session] = field(default_factory=dict)
+    """The open pages by identifier."""
     drafts: OrderedDict[str, Scenario] = field(default_factory=OrderedDict)
     """By name, the valid scenarios that pages show and have not run."""
 
@@ -101,6 +102,11 @@ class Studio:
         while len(self.drafts) > DRAFTS_MAX:
             self.drafts.popitem(last=False)
         return name
+
+    @property
+    def shown(self) -> set[str]:
+        """Runs that a page shows, or has pinned."""
+        return {run for page in self.pages.values() for run in (page.run, page.pin)}
 
     def request(self, text: str, name: str, sets: Sets = (), *, is_on_disk: bool) -> dict[str, Any]:
         """The part of the request to a worker that is about a scenario."""

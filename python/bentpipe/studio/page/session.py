@@ -284,7 +284,7 @@ class Session:
             if kind == "run":
                 # The server needs it for the result; the worker takes at least as long.
                 background_tasks.create(asyncio.to_thread(import_module, DATA), name="load tables")
-                self._prune()
+                self.studio.folder.prune(self.studio.shown)
                 request["place"] = str(self.studio.folder.new_run()[1])
             title = self.scenario.title if self.scenario is not None else self.name
             self.job = self.studio.jobs.submit(kind, title or self.name, {**request, **more}, self.page)
@@ -293,10 +293,6 @@ class Session:
             return None
         self.tell("jobs")
         return self.job
-
-    def _prune(self) -> None:
-        # The shown ones stay, even if they are old.
-        self.studio.folder.prune()
 
     def _hear(self, job: Job) -> None:
         self.tell("jobs")
