@@ -1,6 +1,7 @@
 """Journeys through the studio in a browser, without a console error, and with requests to its own server only."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -431,3 +432,22 @@ def test_a_page_takes_a_file_that_was_changed_meanwhile_and_shows_no_other_pictu
     finally:
         (folder / "mine.toml").write_text(MINE)
         (folder / "empty.toml").unlink(missing_ok=True)
+
+
+def test_a_page_leaves_a_run_that_was_removed(page, studio):
+    folder, _ = studio
+    run = page.run()
+    page.until("studio.state().plots.length >= 5 && location.search.includes('run=')")
+    shutil.rmtree(folder / ".studio" / "runs" / run)
+    page.value("studio.time.set({ t: 3, from: 2, to: 5 })")
+    page.page.wait_for_selector(f"text=there is no run {run}")
+    page.page.wait_for_selector("text=Not run yet")
+    page.page.wait_for_selector("#studio-why >> text=Run the scenario")
+    page.until("studio.ready && !location.search.includes('run=')")
+    assert page.page.locator(".studio-error").inner_text() == ""
+    assert page.page.locator("#studio-strip .studio-key").count() == 0
+    assert page.page.get_by_text(f"there is no run {run}").count() == 1
+    assert page.button("Share").is_disabled()
+    # The browser and the views write each refusal.
+    assert all("404" in said or "there is no run" in said for said in page.printed)
+    page.printed.clear()

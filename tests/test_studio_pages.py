@@ -229,6 +229,60 @@ def test_runs_that_a_page_shows_are_not_removed(folder, monkeypatch):
     on_pages(folder, act, count=2)
 
 
+def test_a_page_that_is_opened_later_shows_the_run_of_its_scenario(folder):
+    (folder / "short.toml").write_text(SHORT.replace('"2 s"', '"100000 s"'))
+
+    async def act(studio, user, other):
+        await until(lambda: found(user, "valid"))
+        job = user.session.start_run()
+        await until(lambda: job.progress)
+        await user.open("/?scenario=short.toml")
+        await other.open("/?scenario=geo")
+        later, elsewhere = list(studio.pages.values())[-2:]
+        assert found(user, "job")
+        await until(lambda: found(user, "valid"))
+        user.find("stop").click()
+        await until(lambda: later.run)
+        assert (later.run, elsewhere.run) == (job.run, "")
+
+    on_pages(folder, act, count=2)
+
+
+def test_a_page_leaves_a_run_that_was_removed(folder):
+    async def act(studio, user):
+        session = user.session
+        await until(lambda: found(user, "valid"))
+        job = session.start_run()
+        await until(lambda: job.is_over)
+        session.set_pin(job.run)
+        for button in ("share", "svg", "pin"):
+            session.show(job.run)
+            if studio.folder.runs():
+                shutil.rmtree(studio.folder.run(job.run))
+            user.notify.messages.clear()
+            user.find(button).click()
+            assert f"there is no run {job.run}" in user.notify.messages[0], button
+            assert (session.run, session.pin) == ("", "")
+            assert session.draft in studio.drafts
+            assert not found(user, "share")[0].enabled
+        assert found(user, "pin")[0].text == "Pin"
+        session.set_pin(job.run)
+        assert session.pin == ""
+
+    on_pages(folder, act)
+
+
+@pytest.mark.parametrize("name", ["run", "pin"])
+@pytest.mark.parametrize(("asked", "said"), [("0123456789ab", "there is no run"), ("x", "does not name a run")])
+def test_an_address_with_an_unknown_run_is_not_ignored(folder, name, asked, said):
+    async def act(studio, user):
+        await user.open(f"/?{name}={asked}")
+        await until(lambda: user.notify.messages)
+        assert said in user.notify.messages[0]
+
+    on_pages(folder, act)
+
+
 def test_of_two_pages_that_edit_one_file_the_second_is_asked(folder):
     async def act(studio, one, other):
         await until(lambda: found(one, "valid") and found(other, "valid"))

@@ -240,7 +240,7 @@ class Folder:
         """The facts that the studio keeps beside a run: `scenario`, `text`, `sets`, `is_pinned` and others, or none."""
         try:
             content = json.loads((self.run(run) / ABOUT).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, BentpipeError):
             return {}
         return content if isinstance(content, dict) else {}
 

@@ -51,18 +51,29 @@ class Actions:
 
     def _toggle_pin(self) -> None:
         session = self._session
+        session.leave_removed()
         session.set_pin("" if session.pin == session.run or not session.run else session.run)
 
+    def _has_run(self) -> bool:
+        """Whether the run that is shown is still there."""
+        self._session.leave_removed()
+        return bool(self._session.run)
+
     def _share_run(self) -> None:
+        if not self._has_run():
+            return
         ui.notify("The file is being made.", type="ongoing", timeout=3000)
         pin = self._session.pin
         self._view.call("download", "share", {"pin": pin} if pin and pin != self._session.run else {})
 
     def _figure(self, form: str) -> None:
-        self._view.call("download", "figure", {"form": form, "visible": True})
-        self._copy()
+        if self._has_run():
+            self._view.call("download", "figure", {"form": form, "visible": True})
+            self._copy()
 
     def _copy(self) -> None:
+        if not self._has_run():
+            return
         command = run_command(self._session, self._session.run)
         ui.clipboard.write(command)
         ui.notify(f"The command is in the clipboard: {command}", type="info", multi_line=True)

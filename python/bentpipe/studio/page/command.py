@@ -46,5 +46,5 @@ def run_command(session: Session, run: str) -> str:
     """The command that makes a run again: of its file, or of the scenario that is kept beside the run."""
     folder = session.studio.folder
     command = folder.about(run).get("command")
-    kept = (folder.run(run) / "scenario.toml").relative_to(folder.path)
+    kept = (folder.runs_path / run / "scenario.toml").relative_to(folder.path)
     return str(command or f"bentpipe run {shlex.quote(kept.as_posix())}")

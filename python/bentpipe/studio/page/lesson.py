@@ -49,7 +49,7 @@ class LessonPanel:
 
     def _shown(self) -> None:
         """Set the handle when the run of the step is there."""
-        if self._number < 0 or self._session.text != self._lesson.texts[self._number]:
+        if self._number < 0 or not self._session.run or self._session.text != self._lesson.texts[self._number]:
             return
         step = self._lesson.steps[self._number]
         self._view.call("moment", self._session.run, {"t": step.t, "from": step.start, "to": step.end or None})

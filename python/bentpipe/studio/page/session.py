@@ -118,8 +118,8 @@ class Session:
 
     def start(self) -> None:
         """Open what the address asks for: a run with its text, or a scenario."""
-        run = self.wanted.run
-        about = self.studio.folder.about(run) if run in self.studio.folder.runs() else {}
+        run = self.wanted.run if self._is_there(self.wanted.run) else ""
+        about = self.studio.folder.about(run) if run else {}
         names = [self.wanted.scenario or about.get("scenario"), self.studio.first, ALWAYS]
         for name in filter(None, names):
             try:
@@ -130,10 +130,14 @@ class Session:
         if about.get("text") and about.get("scenario") == self.name:
             self.edit(about["text"])
             self.tell("opened")
-        if run in self.studio.folder.runs():
+        if run:
             self.show(run)
-        if self.wanted.pin in self.studio.folder.runs():
+        if self.wanted.pin:
             self.set_pin(self.wanted.pin)
+        # A page that is loaded again, or opened later, shows the run that another one began.
+        ours = [job for job in self.studio.jobs.open() if (job.kind, job.request.get("scenario")) == ("run", self.name)]
+        self.job = ours[-1] if ours else None
+        self.tell("jobs")
 
     def open(self, name: str) -> None:
         """Open a scenario file, with the unsaved changes that this page has made to it.
@@ -303,12 +307,31 @@ class Session:
                 self.notify(job.error, "negative")
 
     def show(self, run: str) -> None:
-        """Show a run in the views."""
+        """Show a run in the views; none if the name is empty."""
         self.run = run
         self.tell("run")
 
+    def _is_there(self, run: str) -> bool:
+        """Whether there is a run of this name; the reader is notified if not."""
+        try:
+            return bool(run and self.studio.folder.run(run))
+        except BentpipeError as error:
+            self.notify(str(error), "warning")
+            return False
+
+    def leave_removed(self) -> None:
+        """Show the run and the pinned run no longer if they were removed."""
+        if self.pin and not self._is_there(self.pin):
+            self.pin = ""
+            self.tell("pin")
+        if self.run and not self._is_there(self.run):
+            self.draft = self.studio.draft(self.scenario) if self.scenario is not None else self.draft
+            self.show("")
+
     def set_pin(self, run: str) -> None:
         """Show a run behind the others, in grey; none if the name is empty."""
+        if run and not self._is_there(run):
+            return
         folder = self.studio.folder
         for name, is_pinned in ((self.pin, False), (run, True)):
             if name:

@@ -38,6 +38,7 @@ class Tables:
     def _load(self) -> None:
         run, name = self._session.run, str(self._name.value)
         if not run:
+            self._place.clear()
             self._said.text = "Run the scenario, or open a run from the library."
             return
         background_tasks.create(self._show(run, name), name="table of a run")

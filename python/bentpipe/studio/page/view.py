@@ -49,6 +49,7 @@ class View:
 
         ui.on("studio-dark", self._dark)
         ui.on("studio-focus", session.refresh)
+        ui.on("studio-gone", session.leave_removed)
 
     def _dark(self, event: GenericEventArguments) -> None:
         self._session.is_dark = bool(event.args.get("isDark")) if isinstance(event.args, dict) else False
@@ -62,10 +63,15 @@ class View:
             self._has_unsaved = self._session.has_unsaved
             self.call("guard", self._has_unsaved)
 
-    def state(self) -> dict[str, str | None]:
+    def state(self) -> dict[str, str | bool | None]:
         """The state for the scripts: a run, or the network and the sky of a scenario that has not been run."""
         session = self._session
-        return {"run": session.run or session.draft or None, "pin": session.pin or None, "scenario": session.name}
+        return {
+            "run": session.run or session.draft or None,
+            "isDraft": not session.run,
+            "pin": session.pin or None,
+            "scenario": session.name,
+        }
 
     def call(self, name: str, *given: Any) -> AwaitableResponse:
         """Call a function of `studio.page` in the browser."""

@@ -24,6 +24,7 @@
     tellScheme();
     // Somebody who comes back may have changed the file elsewhere.
     addEventListener("focus", () => emitEvent("studio-focus"));
+    document.addEventListener("studio-gone", () => emitEvent("studio-gone"));
     const wide = matchMedia("(min-width: 1900px)");
     const tellWidth = () => emitEvent("studio-wide", { isWide: wide.matches });
     wide.addEventListener("change", tellWidth);

@@ -16,8 +16,11 @@
       const parts = new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== undefined && value !== null));
       const text = parts.toString();
       const response = await fetch(`${root}api/run/${run}/${what}${text ? `?${text}` : ""}`);
-      if (!response.ok) throw new Error(`${what}: ${response.status} ${(await response.text()).slice(0, 400)}`);
-      return response;
+      if (response.ok) return response;
+      // The page leaves a run that was removed, and says so once.
+      const isGone = response.status === 404;
+      if (isGone) document.dispatchEvent(new CustomEvent("studio-gone"));
+      throw Object.assign(new Error((await response.text()).slice(0, 400)), { isGone });
     }
     const json = async (run, what, asked) => (await get(run, what, asked)).json();
     // A run does not change, so its large answers are asked for once.

@@ -2,11 +2,11 @@
 "use strict";
 (() => {
   const studio = (globalThis.studio = globalThis.studio || {});
-  const NAMES = ["run", "pin", "t", "from", "to", "flow", "link", "duration", "playing", "view", "scenario"];
+  const NAMES = ["run", "isDraft", "pin", "t", "from", "to", "flow", "link", "duration", "playing", "view", "scenario"];
   const IN_URL = ["scenario", "run", "pin", "t", "from", "to", "view"];
   const REST_MS = 150; // Without a move, the handle is at rest.
   const PLAY_S = 40; // Seconds that the visible part takes.
-  const state = { run: null, pin: null, t: 0, from: 0, to: 1, flow: null, link: null, duration: 1, playing: false, view: null, scenario: null };
+  const state = { run: null, isDraft: false, pin: null, t: 0, from: 0, to: 1, flow: null, link: null, duration: 1, playing: false, view: null, scenario: null };
   const listeners = new Set();
   let changed = new Set();
   let frame = 0;
@@ -67,7 +67,7 @@
 
   const pause = () => set({ playing: false });
 
-  // The address has what a reload or a second tab needs.
+  // The address has what a reload or a second tab needs. A draft is made again from its scenario.
   function keepInUrl() {
     const asked = new URLSearchParams(location.search);
     const given = {};
@@ -76,7 +76,7 @@
       const parts = new URLSearchParams(location.search);
       for (const name of IN_URL) {
         const value = state[name];
-        const isDefault = value === null || (name === "from" && value === 0) || (name === "to" && value === state.duration) || (name === "t" && value === 0);
+        const isDefault = value === null || (name === "run" && state.isDraft) || (name === "from" && value === 0) || (name === "to" && value === state.duration) || (name === "t" && value === 0);
         if (isDefault) parts.delete(name);
         else parts.set(name, typeof value === "number" ? String(Number(value.toFixed(6))) : value);
       }
@@ -116,7 +116,7 @@
 
   function report(error) {
     console.warn(error);
-    document.dispatchEvent(new CustomEvent("studio-error", { detail: String(error.message || error) }));
+    if (!error.isGone) document.dispatchEvent(new CustomEvent("studio-error", { detail: String(error.message || error) }));
   }
 
   // Numbers for tests: pictures differ with fonts.

@@ -53,13 +53,14 @@
 
   // A server is asked when the handle is at rest; a single file answers at once.
   function later(isWindow) {
-    if (!meta) return;
     isOtherWindow = isOtherWindow || isWindow;
     if (studio.source.isLive) studio.atRest("why", work);
     else studio.pending(work());
   }
 
   function work() {
+    // There may be no run any more.
+    if (!meta) return null;
     const jobs = [tell(), isOtherWindow ? divide() : null];
     isOtherWindow = false;
     return Promise.all(jobs);
