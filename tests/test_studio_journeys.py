@@ -10,7 +10,7 @@ import bentpipe as bp
 from tests.studio_pages import server
 
 pytestmark = pytest.mark.timeout(300)
-WAIT_MS = 20_000
+WAIT_MS = 120_000
 MINE = (Path(bp.__file__).parent / "scenario" / "shipped" / "geo.toml").read_text().replace('"60 s"', '"20 s"')
 
 

@@ -441,6 +441,22 @@ def test_a_studio_has_so_many_pages_and_no_more(folder):
     on_pages(folder, act)
 
 
+@pytest.mark.parametrize(
+    ("entered", "said"), [(None, "is empty"), (-3, "= -3"), (1.5, "= 1.5"), (99999999, "= 99999999")]
+)
+def test_replications_outside_their_range_are_refused(folder, entered, said):
+    async def act(studio, user):
+        await opened_at(user, "Compare")
+        field = user.find("Replications").elements.pop()
+        field.value = entered
+        field.sanitize()
+        user.find("start-compare").click()
+        assert user.notify.messages[-1] == f"replications {said}\n  expected a whole number from 1 to 1000"
+        assert studio.jobs.listed() == []
+
+    on_pages(folder, act)
+
+
 def test_compare_shows_statements_and_says_how_many_runs_count(folder):
     async def act(studio, user):
         await until(lambda: found(user, "valid"))

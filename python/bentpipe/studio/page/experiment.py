@@ -47,14 +47,24 @@ class Experiment(ABC):
 
     def sampling(self) -> None:
         """Add the fields of replications and metric."""
-        self.replications = ui.number("Replications", value=5, min=1, max=REPLICATIONS_MAX, precision=0)
-        self.replications.props("dense outlined").classes("page-narrow")
+        # With a range, NiceGUI would silently replace what is entered outside of it.
+        self.replications = ui.number("Replications", value=5).props("dense outlined").classes("page-narrow")
         self.metric = ui.select(metrics(), value="goodput", label="Metric", with_input=True)
         self.metric.props("dense outlined options-dense").classes("page-grow")
 
     def sampled(self) -> dict[str, Any]:
-        """Arguments of the library's verb for replications and metric."""
-        return {"replications": int(self.replications.value or 1), "metric": [str(self.metric.value)]}
+        """Arguments of the library's verb for replications and metric.
+
+        Raises
+        ------
+        BentpipeError
+            The replications are not a whole number in their range.
+        """
+        count = self.replications.value
+        if count not in range(1, REPLICATIONS_MAX + 1):
+            entered = "is empty" if count is None else f"= {count:.12g}"
+            raise BentpipeError(f"replications {entered}\n  expected a whole number from 1 to {REPLICATIONS_MAX}")
+        return {"replications": int(count), "metric": [str(self.metric.value)]}
 
     @abstractmethod
     def options(self) -> dict[str, Any]:
