@@ -3,6 +3,7 @@
 import os
 import pty
 import random
+import re
 import select
 import shutil
 import signal
@@ -93,6 +94,26 @@ def test_ctrl_c_at_any_instant_prints_no_traceback(place):
             assert "Traceback" not in text, text
             assert "KeyboardInterrupt" not in text, text
         assert command.returncode == 130, (printed, said)
+
+
+@pytest.mark.usefixtures("namespaces")
+@pytest.mark.parametrize("kill", [os.kill, os.killpg])
+@pytest.mark.parametrize("duration", ["30 s", "1 s"])
+def test_ctrl_c_ends_twin_without_a_verdict_on_either_side(place, kill, duration):
+    """The signal comes during the emulated run, or, after a short one, during the many simulated runs."""
+    line = [*BENTPIPE, "twin", "path.toml", "--set", f"duration={duration}", "--emulations", "1", "-n", "5000"]
+    command = subprocess.Popen(line, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if duration == "30 s":
+        while command.poll() is None and not Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text():
+            time.sleep(0.01)
+        time.sleep(1)
+    else:
+        assert command.stderr.readline().startswith("received ")
+    kill(command.pid, signal.SIGINT)
+    printed, said = command.communicate(timeout=60)
+    assert command.returncode == 130, (printed, said)
+    assert "Linux" not in printed
+    assert re.search(r"^interrupted after \d+ of 5,001 runs; all are discarded, so there is no verdict$", said, re.M)
 
 
 @pytest.mark.usefixtures("namespaces")

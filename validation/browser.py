@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bentpipe as bp
+from bentpipe.emulation.emulate import whole
 from bentpipe.statistics.estimates import estimate
 from validation import kept
 
@@ -125,7 +126,7 @@ def loaded(program: str, way: str, seed: int) -> tuple[float, bp.Emulation]:
         write_site(Path(folder))
         command = f"sleep {WARM_UP_S}; {PROGRAMS[program]()} > out.txt 2> log.txt"
         with inside(Path(folder)):
-            found = bp.emulate(scenario, ["sh", "-c", command], serve="http", at=HOME, seed=seed, cc=CC)
+            found = whole(bp.emulate(scenario, ["sh", "-c", command], serve="http", at=HOME, seed=seed, cc=CC))
         title = re.search(r"<title>(\d+)", (Path(folder) / "out.txt").read_text(errors="replace"))
     return int(title[1]) / 1000 if title else float("nan"), found
 

@@ -28,6 +28,7 @@ import numpy as np
 import polars as pl
 
 import bentpipe as bp
+from bentpipe.emulation.emulate import whole
 from bentpipe.fitting.checking import QUANTILES
 from bentpipe.fitting.slots import PLAIN_S, SAMPLES_MIN
 
@@ -357,6 +358,7 @@ def emulated() -> None:
                 cc=truth.cc,
                 quiet=True,
             )
+            whole(found)
             print(f"{truth.rate_mbps:g} Mbit/s, {truth.rtt_ms:g} ms, {truth.queue_bdp:g} bdp, loss {truth.loss:.2g}")
             print(f"  {found.trust.sentence}")
             fitted = bp.fit([folder / "ping.txt", folder / "run-server.pcapng"], held_out=False)

@@ -25,6 +25,7 @@ from typing import Any
 
 import bentpipe as bp
 from bentpipe.emulation import verdict
+from bentpipe.emulation.emulate import whole
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "data" / "twins.json"
@@ -188,6 +189,7 @@ class Short:
                 initial_window=self.initial_window,
                 quiet=True,
             )
+            whole(found)
             took_s = float(file.read_text())
             file.unlink()
             if found.trust.is_trustworthy:

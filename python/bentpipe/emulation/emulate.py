@@ -420,6 +420,19 @@ def carry_out(
     return Emulation(result, trust, content["status"], content["stopped"], samples, content["kernel"], spoken)
 
 
+def whole(found: Emulation) -> Emulation:
+    """Return a run that will be compared with others.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C ended it early.
+    """
+    if found.stopped == "interrupted":
+        raise KeyboardInterrupt("interrupted; there is no result")
+    return found
+
+
 def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -542,9 +555,11 @@ def _wait(job: dict[str, Any]) -> dict[str, Any]:
             "  run it again, and report a bug if it ends again"
         )
     try:
-        return dict(marshal.loads(content))
+        found = dict(marshal.loads(content))
     except (EOFError, ValueError, TypeError):
         raise EmulationError("the emulator was killed while it wrote its report\n  run it again") from None
+    # Ctrl-C may have ended the program before the engine saw the signal.
+    return {**found, "stopped": "interrupted"} if is_interrupted else found
 
 
 def _await(front: subprocess.Popen[bytes], before: set[int | signal.Signals]) -> bool:

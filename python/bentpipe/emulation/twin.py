@@ -18,9 +18,9 @@ from bentpipe.contract.tabled import OfTables
 from bentpipe.emulation import packets, verdict
 from bentpipe.emulation.asked import asked_of, command_or_none, real_time_command
 from bentpipe.emulation.connections import of_flow
-from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out
+from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out, whole
 from bentpipe.emulation.trust import Trust
-from bentpipe.errors import EmulationError
+from bentpipe.errors import EmulationError, Interrupted
 from bentpipe.experiment.common.hosts import hosts_of
 from bentpipe.experiment.common.provenance import of_run
 from bentpipe.experiment.single.run import run
@@ -295,6 +295,8 @@ def twin(
     ------
     EmulationError
         As `emulate`; there is no bulk flow, the simulator has no such congestion control, or a margin is not valid.
+    Interrupted
+        Ctrl-C was pressed. There is no result: a verdict needs the runs of both sides.
     """
     margins = verdict.margins(margin)
     scenario = scenario_of(scenario)
@@ -318,7 +320,11 @@ def twin(
             if watch is not None:
                 watch(how_far)
 
-        found = _twin(scenario, name, cc, replications, emulations, margins, say, Path(folder))
+        try:
+            found = _twin(scenario, name, cc, replications, emulations, margins, say, Path(folder))
+        except KeyboardInterrupt:
+            done = f"{how_far.done:,} of {how_far.total:,} runs"
+            raise Interrupted(f"interrupted after {done}; all are discarded, so there is no verdict") from None
         return replace(found, asked=asked)
 
 
@@ -416,7 +422,7 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
     fetch = [*built_in("fetch"), str(scenario.duration_s)]
     # The line about speed is for people; only headers of packets are compared.
     more: dict[str, Any] = {"pcap": pcap, "pcap_bytes": HEADERS, "quiet": True}
-    found = carry_out(longer, fetch, serve=built_in("bulk"), flow=name, seed=seed, cc=cc, **more)
+    found = whole(carry_out(longer, fetch, serve=built_in("bulk"), flow=name, seed=seed, cc=cc, **more))
     flow = found.result.scenario.to_dict()["flow"][name]
     sender = of_flow(found.samples, (flow["from"], flow["to"])).filter(pl.col("srtt_s") > 0)
     if sender.is_empty():
