@@ -151,13 +151,17 @@ def test_a_store_of_before_there_was_a_judgement_opens():
     assert Judgement.of({"against": None}) == DEFAULT
 
 
+def test_a_confidence_may_be_a_percentage():
+    assert Judgement(confidence="90 %") == Judgement(confidence=0.9)
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
         ({"statistic": "mode"}, "known: mean, median"),
         ({"correction": "bonferroni"}, "known: holm, bh, none"),
-        ({"confidence": 1}, "less than 1"),
-        ({"confidence": float("nan")}, "less than 1"),
+        ({"confidence": 1}, "confidence: 1 is not a share"),
+        ({"confidence": float("nan")}, "confidence: nan is not a share"),
     ],
 )
 def test_mistakes_are_said(wrong, said):

@@ -163,6 +163,45 @@ def compare(**given: Any) -> Any:
     return bp.compare("one.toml", **{"cc": ["reno", "cubic"], "replications": 2, **given})
 
 
+CCS = ["reno", "cubic"]
+
+
+@pytest.mark.parametrize("given", [5, "5", 200, "200 %", 1, "100%", 0, "-2 %", "nan", "few", "2 % or so", True])
+def test_a_share_that_is_not_between_0_and_1_is_refused(given: Any) -> None:
+    calls = {
+        "margin": [lambda: bp.twin("geo", margin={"goodput": given}), lambda: bp.tune("geo", margin=given)],
+        "until": [lambda: bp.compare("geo", CCS, until={"metric": "goodput", "half_width": given})],
+        "confidence": [lambda: bp.compare("geo", CCS, confidence=given)],
+    }
+    for name, of in calls.items():
+        for call in of:
+            with pytest.raises(BentpipeError) as refused:
+                call()
+            said = str(refused.value)
+            assert " ".join(said.split()).startswith(f"{name}: {given} is not a share between 0 and 100 %")
+            assert ("did you mean 5 %?" in said) is (str(given) == "5")
+
+
+@pytest.mark.parametrize("share", ["5", "-2%"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "compare geo --cc cubic,reno --until goodput={}",
+        "mix geo --cc cubic,reno --until goodput={}",
+        "sweep geo --vary seed=1,2 --until goodput={}",
+        "compare geo --cc cubic,reno --confidence {}",
+        "twin geo --margin goodput={}",
+        "twin geo --margin {}",
+        "tune geo --margin {}",
+    ],
+)
+def test_a_share_of_the_command_line_is_refused_by_its_option(line: str, share: str) -> None:
+    done = CliRunner().invoke(app, [*line.format(share).split(), "--quiet"])
+    said = " ".join(done.output.split())
+    assert said.startswith(f"error: {line.split()[-2]}: {share} is not a share between 0 and 100 %")
+    assert ("did you mean 5 %?" in said) is (share == "5")
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -175,7 +214,7 @@ def compare(**given: Any) -> Any:
         (lambda: compare(replications=2.5), "replications = 2.5"),
         (lambda: compare(replications=True), "replications = True"),
         (lambda: compare(jobs="2"), "jobs = '2'"),
-        (lambda: compare(confidence="high"), "a confidence of high"),
+        (lambda: compare(confidence="high"), "confidence: high is not a share between"),
         (lambda: compare(statistic=None), "None is not a statistic"),
         (lambda: compare(correction=1), "1 is not a correction"),
         (lambda: compare(against=bp.Cubic), "expected a text"),
@@ -201,7 +240,7 @@ def compare(**given: Any) -> Any:
         (lambda: bp.sky.path("Berlin", "Paris", over="iridium", seed=1.5), "seed = 1.5"),  # type: ignore[arg-type]
         (lambda: bp.sky.path("Berlin", "Paris", over="iridium", disjoint="2"), "disjoint = '2'"),  # type: ignore[arg-type]
         (lambda: bp.sky.path("Berlin", "Paris", over="iridium", range_max_km="far"), "range_max_km = 'far'"),  # type: ignore[arg-type]
-        (lambda: bp.twin("one.toml", margin="lots"), "margin = 'lots'"),  # type: ignore[arg-type]
+        (lambda: bp.twin("one.toml", margin="lots"), "margin: lots is not a share"),
         (lambda: bp.speak("one.toml", ["true"], port="x"), "port x"),  # type: ignore[arg-type]
         (lambda: bp.twin("one.toml", flow=3), "3 is not a flow"),  # type: ignore[arg-type]
     ],

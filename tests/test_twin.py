@@ -125,10 +125,11 @@ def test_a_margin_of_ones_own_decides_otherwise():
     found = verdict.judged("goodput_bps", simulated, emulated, margin=0.02)
     assert (found.verdict, found.margin) == ("differs", 2)
     assert verdict.margins(0.05) == dict.fromkeys(verdict.MARGINS, 0.05)
-    assert verdict.margins({"lost": 0.2, "goodput_bps": 0.1}) == {"drops": 0.2, "goodput_bps": 0.1}
+    assert verdict.margins("5 %") == dict.fromkeys(verdict.MARGINS, 0.05)
+    assert verdict.margins({"lost": "20%", "goodput_bps": 0.1}) == {"drops": 0.2, "goodput_bps": 0.1}
     with pytest.raises(EmulationError, match="'speed' is not a quantity of twin\n  known: goodput, cwnd"):
         verdict.margins({"speed": 0.1})
-    with pytest.raises(EmulationError, match="a margin of 0"):
+    with pytest.raises(EmulationError, match=r"^margin: 0\.0 is not a share"):
         bp.twin("geo", margin=0.0)
 
 

@@ -95,6 +95,29 @@ def number(
     return found
 
 
+def share(name: str, given: Any, *, error: type[BentpipeError] = BentpipeError) -> float:
+    """Check a share above 0 and below 1: a number, or a text such as `5 %`.
+
+    Raises
+    ------
+    BentpipeError
+        The value or its type is invalid; `error` is raised.
+    """
+    written, percent, rest = str(given).partition("%")
+    try:
+        found = math.nan if rest.strip() or isinstance(given, bool) else float(written) / (100 if percent else 1)
+    except ValueError:
+        found = math.nan
+    if not 0 < found < 1:
+        meant = f"; did you mean {found:g} %?" if 1 <= found < 100 and not percent else ""
+        raise error(
+            f"{{{name}}}: {_shown(str(given))} is not a share between 0 and 100 %\n"
+            f"  expected a share such as 5 % or 0.05{meant}",
+            **{name: None},
+        )
+    return found
+
+
 def whole(name: str, given: Any, least: int, most: int, *, error: type[BentpipeError] = BentpipeError) -> int:
     """Check a whole number within bounds.
 
@@ -137,9 +160,11 @@ def _within(least: float, most: float) -> str:
 
 
 def _wrong(name: str, given: Any, expected: str, error: type[BentpipeError] = BentpipeError) -> BentpipeError:
-    shown = repr(given)
-    shown = shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}..."
-    return error(f"{{{name} = }}\n  expected {expected}", **{name: Word(shown)})
+    return error(f"{{{name} = }}\n  expected {expected}", **{name: Word(_shown(repr(given)))})
+
+
+def _shown(value: str) -> str:
+    return value if len(value) <= SHOWN_MAX else f"{value[:SHOWN_MAX]}..."
 
 
 SHOWN_MAX = 80

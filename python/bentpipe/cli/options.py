@@ -83,8 +83,7 @@ against = click.option(
 )
 confidence = click.option(
     "--confidence",
-    type=float,
-    default=Judgement.confidence,
+    default=str(Judgement.confidence),
     show_default=True,
     metavar="P",
     help="Confidence level of each interval, and of all statements together.",

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--margin",
-    "margins",
     metavar="[NAME=]SHARE",
     multiple=True,
     help="Least difference that matters: 5%, goodput=0.05. Repeatable. Default: 10 %, 15 % for windows.",
@@ -58,7 +57,7 @@ def command(
     cc: str | None,
     replications: int,
     emulations: int,
-    margins: tuple[str, ...],
+    margin: tuple[str, ...],
     sets: tuple[str, ...],
     seed: int | None,
     save: Path | None,
@@ -73,7 +72,7 @@ def command(
     runs. A sentence gives the overall verdict.
     """
     check_places(save, plot)
-    shares = _shares(margins)
+    shares = _shares(margin)
     from bentpipe.emulation.twin import twin
 
     scenario = load(file, sets, seed, is_quiet=quiet)
@@ -101,25 +100,19 @@ def command(
     print_result(found.to_dict, lambda: _shown(found), json=json, quiet=quiet)
 
 
-def _shares(written: tuple[str, ...]) -> float | dict[str, float] | None:
+def _shares(written: tuple[str, ...]) -> str | dict[str, str] | None:
     """The margins of the command line: one for all quantities, or some by name."""
-    found: dict[str, float] = {}
+    found: dict[str, str] = {}
     for each in written:
         name, _, share = each.rpartition("=")
-        try:
-            number = float(share.removesuffix("%")) / (100 if share.endswith("%") else 1)
-        except ValueError:
-            raise click.BadParameter(
-                f"{each!r} has no share\n  expected a share such as 5% or 0.05", param_hint="--margin"
-            ) from None
         if not name and len(written) == 1:
-            return number
+            return share
         if not name:
             raise click.BadParameter(
                 f"{each!r} has no quantity\n  expected one share for all quantities, or QUANTITY=SHARE for each",
                 param_hint="--margin",
             )
-        found[name] = number
+        found[name] = share
     return found or None
 
 

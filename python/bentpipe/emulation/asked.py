@@ -61,7 +61,7 @@ def command_or_none(result: Result) -> str:
 def _spelled(value: Any) -> list[str]:
     """Values of an option, spelled for a shell."""
     if isinstance(value, dict):
-        return [f"{name}={100 * share:.10g}%" for name, share in value.items()]
+        return [f"{name}={share}" for name, each in value.items() for share in _spelled(each)]
     if isinstance(value, float):
         return [f"{100 * value:.10g}%"]
     return [shlex.join(value)] if isinstance(value, (list, tuple)) else [str(value)]

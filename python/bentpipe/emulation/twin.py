@@ -260,7 +260,7 @@ def twin(
     cc: str | None = None,
     replications: int = 30,
     emulations: int = 3,
-    margin: float | Mapping[str, float] | None = None,
+    margin: str | float | Mapping[str, str | float] | None = None,
     seed: int | None = None,
     progress: Wish = None,
 ) -> Twin:
@@ -282,10 +282,10 @@ def twin(
     replications, emulations : int
         Runs on each side, at least 2 and 1, with seeds from the scenario's own on. There are at least as many simulated
         runs as emulated ones: one of each seed.
-    margin : float or mapping, optional
-        The least difference that matters, as a share of the simulated value: of all quantities, or by quantity
-        (`goodput`, `cwnd`, `first-loss`, `srtt`, `srtt-p95`, `lost`, `retransmissions`). By default 0.1, and 0.15 for
-        windows. A difference of a millisecond or three packets never matters.
+    margin : float, str or mapping, optional
+        The least difference that matters, as a share of the simulated value, 0.05 or `5 %`: of all quantities, or by
+        quantity (`goodput`, `cwnd`, `first-loss`, `srtt`, `srtt-p95`, `lost`, `retransmissions`). By default 0.1, and
+        0.15 for windows. A difference of a millisecond or three packets never matters.
     seed : int, optional
         Seed of the first run of each side, instead of the scenario's own.
     progress : callable or bool, optional

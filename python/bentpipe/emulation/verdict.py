@@ -300,27 +300,25 @@ def more_runs(quantities: Sequence[Judged]) -> int | None:
     return None if len(known) < len(numbers) else max(known, default=0)
 
 
-def margins(written: float | Mapping[str, float] | None) -> dict[str, float]:
+def margins(written: str | float | Mapping[str, str | float] | None) -> dict[str, float]:
     """Margins by quantity, from one share for all or from shares by name or short name.
 
     Raises
     ------
     EmulationError
-        There is no such quantity, or a share is not above 0.
+        There is no such quantity, or a share is not between 0 and 1.
     """
     if written is None:
         return {}
-    if isinstance(written, (int, float)):
-        written = dict.fromkeys(MARGINS, float(written))
+    if isinstance(written, (str, int, float)):
+        written = dict.fromkeys(MARGINS, written)
     expected = "a share such as 0.1 for 10 %, or one for each quantity: {'goodput': 0.05}"
     found = {}
     for name, share in arguments.mapping("margin", written, expected).items():
         quantity = SHORT_NAMES.get(name, name)
         if quantity not in MARGINS:
             raise EmulationError(unknown(name, "a quantity of twin", SHORT_NAMES))
-        if isinstance(share, str) or not 0 < share < math.inf:
-            raise EmulationError(f"a margin of {share}\n  expected a share above 0, such as 0.1 for 10 %")
-        found[quantity] = float(share)
+        found[quantity] = arguments.share("margin", share, error=EmulationError)
     return found
 
 

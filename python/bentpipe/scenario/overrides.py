@@ -11,6 +11,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from bentpipe import arguments
 from bentpipe.errors import Problem, ScenarioError
 from bentpipe.own.loading import is_place
 from bentpipe.scenario.writing import readable
@@ -34,6 +35,7 @@ def until(text: str | None) -> dict[str, str] | None:
     if text is None:
         return None
     ((metric, share),) = _assigned([text], "--until", "a metric and a share of its mean, such as goodput=2%")
+    arguments.share("until", share, error=ScenarioError)
     return {"metric": metric, "half_width": share}
 
 

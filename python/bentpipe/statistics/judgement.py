@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from bentpipe import _core
+from bentpipe import _core, arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Word
 from bentpipe.formatting import scale
@@ -79,8 +79,7 @@ class Judgement:
             raise BentpipeError(unknown(self.statistic, "a statistic", STATISTICS))
         if self.correction not in CORRECTIONS:
             raise BentpipeError(unknown(self.correction, "a correction", CORRECTIONS))
-        if isinstance(self.confidence, str) or not 0 < self.confidence < 1:
-            raise BentpipeError(f"a confidence of {self.confidence}\n  expected more than 0 and less than 1, like 0.95")
+        object.__setattr__(self, "confidence", arguments.share("confidence", self.confidence))
         if self.sides not in SIDES:
             raise BentpipeError(unknown(self.sides, "a choice of sides", SIDES))
         if self.margin is not None:

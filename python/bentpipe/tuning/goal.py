@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe import arguments
 from bentpipe.errors import BentpipeError
 from bentpipe.tuning.measures import Measure, measure
 
@@ -147,8 +148,7 @@ def goal(objective: Any, guard: Any, robust: str, margin: float) -> Goal:
     for held in guards:
         if held.measure in dict(aims):
             raise BentpipeError(f"guard on {held.measure.name}, which is the objective\n  expected another metric")
-    if not margin > 0:
-        raise BentpipeError(f"margin = {margin:g}\n  expected a share above 0, such as 2 %")
+    arguments.share("tune.margin", margin)
     if robust not in ROBUST:
         raise BentpipeError(f"robust = {robust!r}\n  expected one of {', '.join(ROBUST)}")
     return Goal(aims, guards, robust, margin, is_front)

@@ -129,6 +129,8 @@ def arguments(
         sets.append(("tune.objective", dict(checked.mapping("objective", goals, "a metric, or a dict of weights"))))
     if guard is not None and not isinstance(guard, (str, Sequence)):
         sets.append(("tune.guard", dict(checked.mapping("guard", guard, "texts, or a dict of bounds by metric"))))
+    if margin is not None:
+        checked.share("margin", margin)
     plain = {"robust": robust, "margin": margin, "space": space}
     return sets + [(f"tune.{key}", value) for key, value in plain.items() if value is not None]
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.arguments import share
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.metric import named
 from bentpipe.statistics.estimates import estimate
@@ -38,10 +39,7 @@ class Until:
         """Read the rule from a scenario or a call, after `checked_until`."""
         if written is None:
             return None
-        until = cls(**written)
-        if until.half_width <= 0:
-            raise ScenarioError("a half-width of 0 cannot be reached\n  expected a share above 0, such as 2 %")
-        return until
+        return cls(written["metric"], share("until", written["half_width"], error=ScenarioError))
 
     def is_met(self, found: Estimate) -> bool:
         """Whether the interval of a mean is narrow enough."""
@@ -82,13 +80,4 @@ def checked_until(until: Mapping[str, Any] | None, known: Callable[[str], object
         known(until["metric"])
     except BentpipeError as error:
         raise ScenarioError(str(error)) from None
-    share = until["half_width"]
-    if isinstance(share, str):
-        number, percent, rest = share.partition("%")
-        try:
-            share = float(number) / (100 if percent else 1)
-        except ValueError:
-            rest = "?"
-        if rest.strip():
-            raise ScenarioError(f"until.half_width = {until['half_width']!r} is not a share{expected}")
-    return {"metric": until["metric"], "half_width": float(share)}
+    return {"metric": until["metric"], "half_width": share("until", until["half_width"], error=ScenarioError)}
