@@ -259,7 +259,9 @@ class Comparison(Result):
         # Medians have their own minimum of replications, and equal values have no spread.
         is_said = self.judgement.statistic == "median" or self._is_fixed()
         found = [] if is_said else hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence)
-        return [*facts.get("notes", []), *fairness, *found]
+        values = self.sweep.values
+        wide = hints.of_until(facts, lambda metric: values(metric).values(), self.kind)
+        return [*facts.get("notes", []), *fairness, *wide, *found]
 
     @property
     def has_days(self) -> bool:

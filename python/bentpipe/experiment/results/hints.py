@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.experiment.common.until import Until
 from bentpipe.formatting import count
+from bentpipe.statistics.estimates import estimate
 from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from bentpipe.experiment.design.design import Point
     from bentpipe.scenario.scenario import Scenario
@@ -33,6 +38,26 @@ def of_points(points: Sequence[Point], *, is_grid: bool) -> list[str]:
     more = len(found) - NOTES_MAX
     rest = [f"{count(more, 'more note')}; bentpipe check shows those of a scenario"] if more > 0 else []
     return [*found[:NOTES_MAX], *rest]
+
+
+def of_until(facts: Mapping[str, Any], values: Callable[[str], Iterable[NDArray[np.float64]]], kind: str) -> list[str]:
+    """Count the intervals that are still wider than requested with `until`, from the values of each point in a metric.
+
+    `kind` is the word for a point: `case`.
+    """
+    if facts.get("until") is None:
+        return []
+    until = Until(**facts["until"])
+    # The intervals that `until` checked.
+    found = [estimate(each, Judgement.confidence) for each in values(until.metric)]
+    wide = sum(each.mean is not None and not until.is_met(each) for each in found)
+    if not wide:
+        return []
+    most = max(each.replications for each in found)
+    return [
+        f"the interval of {until.metric} is still wider than ± {100 * until.half_width:g} % at {wide} of"
+        f" {count(len(found), kind)}, after at most {most} runs of each"
+    ]
 
 
 def of_replications(

@@ -369,6 +369,7 @@ class Mix(Result):
         tests = TESTS * len(self.names)
         return [
             *facts.get("notes", []),
+            *hints.of_until(facts, lambda metric: (self.values(name, metric) for name in self.names), "sender"),
             *hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence),
         ]
 

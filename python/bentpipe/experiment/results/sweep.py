@@ -16,7 +16,6 @@ from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.common.commands import made_by
 from bentpipe.experiment.common.options import SWEEP_CHARTS
-from bentpipe.experiment.common.until import Until
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.contrasts import (
     Compared,
@@ -34,7 +33,6 @@ from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.store.frames import column
 from bentpipe.experiment.store.store import FAILURES, Store
 from bentpipe.metric import COLUMNS, named, named_point
-from bentpipe.statistics.estimates import estimate
 from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import NAMED_MAX, Counts, Sample, not_whole
 
@@ -308,7 +306,8 @@ class Sweep(Result):
         # Without congestion controls or cases, each point is compared with the best point.
         tests = sum(len(each.differences) for each in contrasts) or self.points.height - 1
         margins = self.judgement.notes([*map(named, self.metrics)])
-        return [*facts.get("notes", []), *margins, *hints.of_replications(facts, replications, tests)]
+        wide = hints.of_until(facts, lambda metric: self.values(metric).values(), "point")
+        return [*facts.get("notes", []), *margins, *wide, *hints.of_replications(facts, replications, tests)]
 
     @property
     def has_days(self) -> bool:
@@ -354,7 +353,7 @@ class Sweep(Result):
             said += self._contrasted(what.name)
         # With one setting, the comparisons with the best already give this.
         is_said = self.against is None and len(self._compared(what.name).settings) == 1
-        return said + ([] if is_said else self.best(what.name)) + self._unknown(what.name)
+        return said + ([] if is_said else self.best(what.name))
 
     def best(self, metric: str) -> list[str]:
         """Name the best point, the points not shown to be worse, the worst point, and the best cases by settings."""
@@ -525,22 +524,6 @@ class Sweep(Result):
 
     def _key_types(self, keys: Iterable[str]) -> dict[str, Any]:
         return {key: self.points.schema[key] for key in keys}
-
-    def _unknown(self, metric: str) -> list[str]:
-        """Name the points whose intervals are wider than requested."""
-        until = self.facts.get("until")
-        if until is None or until["metric"] != metric:
-            return []
-        # The intervals that `until` checked.
-        found = [estimate(values, Judgement.confidence) for values in self.values(metric).values()]
-        wide = sum(each.mean is not None and not Until(**until).is_met(each) for each in found)
-        if not wide:
-            return []
-        most = max(each.replications for each in found)
-        return [
-            f"the interval of {metric} is still wider than ± {100 * until['half_width']:g} % at {wide} of"
-            f" {len(found)} points, after at most {most} runs of each"
-        ]
 
     def _contrasted(self, metric: str) -> list[str]:
         contrasts = self.contrasts(metric)
