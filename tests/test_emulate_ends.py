@@ -200,3 +200,29 @@ def test_captures_of_a_run_that_cannot_be_written_are_named(place):
         bp.run(sender, pcap="geo.pcapng")
     bp.run(sender, pcap="HOSTILE.pcapng")
     assert sorted(path.name for path in place.glob("HOSTILE*")) == ["HOSTILE-a.pcapng", "HOSTILE-b.pcapng"]
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_run_names_the_hosts_that_ran_and_the_end_of_its_program(place):
+    def cli(*words):
+        done = subprocess.run([*BENTPIPE, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        hosts = re.findall(r"^hosts: .*", done.stdout, re.M)
+        return hosts, re.findall(r"^Ended at .*", done.stdout, re.M)[0]
+
+    kernel = f"hosts: Linux {os.uname().release} (kernel)"
+    hosts, ended = cli("emulate", "path.toml", "--", "true")
+    assert hosts == [kernel]
+    assert ended.endswith("(the program ended)")
+    hosts, ended = cli("emulate", "path.toml", "--serve", "bulk", "--cc", "reno", "--set", "duration=1 s")
+    assert hosts == [f"{kernel}, reno"]
+    assert ended.endswith("(duration)")
+    likes = {"linux-6": "Linux 6", "rfc": "RFC defaults"}
+    for like, name in likes.items():
+        sets = ["--set", f"tcp.like={like}", "--set", "duration=1 s"]
+        hosts, _ = cli("speak", "path.toml", "--cc", "hybla", *sets, "--save", like)
+        assert len(hosts) == 1
+        assert hosts[0].startswith(kernel)
+        assert hosts[0].endswith(f"; {name} (bentpipe), hybla")
+        assert f"hosts: {bp.Emulation.load(like).hosts}" == hosts[0]
+        assert hosts[0].removeprefix("hosts: ") in bp.report(like).page.read_text()

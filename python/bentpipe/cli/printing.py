@@ -62,20 +62,17 @@ class _Visible(NamedTuple):
 class Title:
     """Title and key facts of a scenario, printed once: after the work has started, as errors come before."""
 
-    def __init__(self, scenario: Scenario, *, is_shown: bool, with_hosts: bool = False) -> None:
+    def __init__(self, scenario: Scenario, *, is_shown: bool) -> None:
         self._scenario = scenario
         self._is_due = is_shown
-        self._with_hosts = with_hosts
 
     def show(self) -> None:
         """Print the title, once."""
         if self._is_due:
             self._is_due = False
             from bentpipe.cli.render import facts
-            from bentpipe.experiment.common.hosts import hosts_of
 
-            hosts = [f"hosts: {hosts_of([self._scenario.hosts])}"] if self._with_hosts else []
-            print_parts([facts(self._scenario), *hosts])
+            print_parts([facts(self._scenario)])
 
 
 def print_json(content: Any) -> None:

@@ -249,7 +249,8 @@ def _summary(result: RunResult) -> Text:
     row = result.rows("summary")[0]
     failed = _all(result.rows("flows"), "outcome").count("aborted")
     done = "every transfer was over" if failed else "every transfer was done"
-    ended = {"time-limit": "duration", "completed": done}.get(row["stop"], row["stop"])
+    words = {"time-limit": "duration", "completed": done, "ended": "the program ended"}
+    ended = words.get(row["stop"], row["stop"])
     if failed:
         ended += f"; {formatting.count(failed, 'connection')} gave up"
     text = Text(

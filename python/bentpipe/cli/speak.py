@@ -84,7 +84,7 @@ def command(
         from bentpipe.plot import panels_of
 
         scenario = scenario.with_series(panels_of(scenario))
-    Title(scenario, is_shown=not (json or quiet), with_hosts=True).show()
+    Title(scenario, is_shown=not (json or quiet)).show()
     found = speak(
         scenario,
         command,

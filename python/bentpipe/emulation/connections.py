@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from bentpipe.scenario.scenario import Scenario
 
-    from bentpipe.scenario.scenario import Scenario
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 ENDS = ["host", "port", "peer", "peer_port"]
 """Columns that name one end of a connection."""
@@ -34,6 +34,8 @@ SCHEMA: dict[str, Any] = {
 }
 SERIES = ("cwnd_bytes", "ssthresh_bytes", "srtt_s", "flight_size_bytes", "pacing_rate_bps")
 """Columns that are series of a run, too."""
+OWN = " (bentpipe)"
+"""End of the congestion controls of bentpipe's TCP in the samples."""
 
 
 def samples(columns: dict[str, list[Any]]) -> pl.DataFrame:
@@ -44,6 +46,20 @@ def samples(columns: dict[str, list[Any]]) -> pl.DataFrame:
 def connections(found: pl.DataFrame) -> pl.DataFrame:
     """Last sample of each end of a connection, in order of its start."""
     return found.group_by(ENDS, maintain_order=True).last().select(*SCHEMA)
+
+
+def kernel(found: pl.DataFrame, release: str) -> tuple[str, list[str]]:
+    """The hosts with the kernel's TCP, as in `Scenario.hosts`, with the congestion controls of their connections."""
+    senders = found["cc"].unique(maintain_order=True).to_list()
+    return f"Linux {release} (kernel)", [cc for cc in senders if not cc.endswith(OWN)]
+
+
+def own(scenario: Scenario, senders: Iterable[str]) -> tuple[str, list[str]]:
+    """The host with bentpipe's TCP, as in `Scenario.hosts`: its preset is that of `[tcp]`."""
+    link = {"from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "1 ms"}
+    plain = {"duration": "1 s", "link": {"path": link}, "flow": {"f": {"from": "a", "to": "b"}}}
+    ((preset, _),) = Scenario({**plain, "tcp": {"like": scenario.to_dict()["tcp"]["like"]}}).hosts
+    return preset + OWN, list(dict.fromkeys(senders))
 
 
 def of_flow(found: pl.DataFrame, ends: tuple[str, str]) -> pl.DataFrame:

@@ -413,10 +413,17 @@ def carry_out(
     tables["notes"] += [
         f'"{function}" at node "{node}" lets real packets pass as they are' for node, function in content["passed"]
     ]
+    if content["stopped"] == "ended":
+        # To the core, a run that ends before its duration is interrupted.
+        tables["summary"]["stop"] = ["ended"]
     samples = connections.samples(content["samples"])
-    result = RunResult.from_tables(scenario, tables)
-    result = replace(result, recorded=connections.with_series(result.recorded, samples, scenario))
     spoken = [*_rows(content["spoken"]), *_rows(content["proxied"])]
+    outside = [connections.kernel(samples, content["kernel"]["release"])]
+    if own is not None:
+        outside.append(connections.own(scenario, [row["cc"] for row in spoken if row["host"] == peer]))
+    result = RunResult.from_tables(scenario, tables)
+    recorded = connections.with_series(result.recorded, samples, scenario)
+    result = replace(result, recorded=recorded, outside=outside)
     return Emulation(result, trust, content["status"], content["stopped"], samples, content["kernel"], spoken)
 
 

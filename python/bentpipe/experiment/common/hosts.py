@@ -19,8 +19,8 @@ def hosts_of(found: Iterable[Sequence[tuple[str, Sequence[str]]]]) -> str:
     senders: dict[str, dict[str, None]] = {}
     for host, names in chain.from_iterable(found):
         senders.setdefault(host, {}).update(dict.fromkeys(names))
-    return "; ".join(f"{host}, {_listed(list(names))}" for host, names in senders.items())
+    return "; ".join(", ".join([host, *_listed(list(names))]) for host, names in senders.items())
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= SENDERS_MAX else count(len(names), "congestion control")
+def _listed(names: Sequence[str]) -> Sequence[str]:
+    return names if len(names) <= SENDERS_MAX else [count(len(names), "congestion control")]

@@ -31,7 +31,7 @@ from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
@@ -99,6 +99,8 @@ class RunResult(Recorded, Result):
         Version of bentpipe.
     notes : tuple of str
         Notes for the reader of the tables.
+    outside : sequence of tuple
+        Hosts whose packets came from outside the simulation, each with its congestion controls.
     """
 
     scenario: Scenario
@@ -106,6 +108,7 @@ class RunResult(Recorded, Result):
     recorded: Mapping[str, pl.DataFrame]
     notes: tuple[str, ...]
     version: str
+    outside: Sequence[tuple[str, Sequence[str]]] = ()
 
     flows = _Table()
     links = _Table()
@@ -168,6 +171,7 @@ class RunResult(Recorded, Result):
                 recorded=SavedTables(folder, {name: f"series-{name}" for name in provenance["series"]}),
                 notes=tuple(provenance["notes"]),
                 version=provenance["version"],
+                outside=provenance.get("outside", ()),
             )
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -185,10 +189,11 @@ class RunResult(Recorded, Result):
 
     def written(self) -> dict[str, Any]:
         """Return the content of the folder that `save` writes: `tables`, `scenario` and `provenance`."""
+        outside = {"outside": self.outside} if self.outside else {}
         return {
             "tables": dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
             "scenario": self.scenario.resolved(),
-            "provenance": {**self._provenance(), "series": sorted(self.recorded), "notes": self.notes},
+            "provenance": {**self._provenance(), "series": sorted(self.recorded), "notes": self.notes, **outside},
         }
 
     @cached_property
@@ -514,7 +519,7 @@ class RunResult(Recorded, Result):
 
     @property
     def hosts(self) -> str:
-        return hosts_of([self.scenario.hosts])
+        return hosts_of([self.scenario.hosts, self.outside])
 
     @property
     def seed(self) -> int:
@@ -522,7 +527,7 @@ class RunResult(Recorded, Result):
 
     @property
     def stop(self) -> str:
-        """Reason for the end of the run: `time-limit`, `completed` or `interrupted`."""
+        """Reason for the end of the run: `time-limit`, `completed`, `interrupted`, or `ended` (a real program did)."""
         return str(self.rows("summary")[0]["stop"])
 
     @property
