@@ -202,6 +202,14 @@ def test_a_share_of_the_command_line_is_refused_by_its_option(line: str, share: 
     assert ("did you mean 5 %?" in said) is (share == "5")
 
 
+@pytest.mark.parametrize("verb", ["run", "compare", "mix", "sweep", "tune", "fit"])
+@pytest.mark.parametrize("size", ["0x0", "nanx3", "8x-1", "8x101"])
+def test_a_size_that_no_figure_has_is_refused_before_any_work(verb: str, size: str, tmp_path: Path) -> None:
+    line = [verb, "nosuch", "--plot", str(tmp_path / "x.png"), "--size", size]
+    done = CliRunner().invoke(app, line)
+    assert done.output.startswith("error: a figure of "), done.output
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [

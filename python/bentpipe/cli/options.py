@@ -239,7 +239,9 @@ def _size(text: str) -> tuple[float, float]:
         width, height = map(float, text.lower().split("x"))
     except ValueError:
         raise BentpipeError(f"--size {text}\n  expected width and height in inches, such as 8x5") from None
-    return width, height
+    from bentpipe.plot import check_size
+
+    return check_size((width, height))
 
 
 def replications(default: int | None, help: str) -> Callable[[Function], Function]:

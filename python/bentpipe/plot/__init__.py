@@ -6,7 +6,7 @@ from bentpipe.plot.comparisons import comparison_figure, draw_comparison, ratio_
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.mixes import mix_figure
 from bentpipe.plot.runs import PANELS, drawn, panels_of, run_figure
-from bentpipe.plot.style import COLOURS, DASHES, ENDINGS, WIDTH, check_place, dressed, save
+from bentpipe.plot.style import COLOURS, DASHES, ENDINGS, WIDTH, check_place, check_size, dressed, save
 from bentpipe.plot.sweeps import sweep_figure
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "PANELS",
     "WIDTH",
     "check_place",
+    "check_size",
     "comparison_figure",
     "draw_comparison",
     "draw_map",

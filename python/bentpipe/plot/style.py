@@ -65,6 +65,16 @@ def check_place(path: str | os.PathLike[str]) -> None:
     refuse_unless_writable(path)
 
 
+def check_size(size: Size) -> Size:
+    """Refuse a size that no figure can have, before any work."""
+    width, height = size
+    if not (0 < width <= SIZE_MAX and 0 < height <= SIZE_MAX):
+        raise BentpipeError(
+            f"a figure of {width:g} x {height:g} inches\n  expected two numbers above 0, to {SIZE_MAX:g}"
+        )
+    return size
+
+
 def _check_ending(path: str | os.PathLike[str]) -> None:
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
@@ -110,12 +120,7 @@ def dressed(figure: Figure, size: Size | None = None, title: str | None = None, 
         The size is invalid, a key is not `x` or `y`, or the panels of the figure have different labels.
     """
     if size is not None:
-        width, height = size
-        if not (0 < width <= SIZE_MAX and 0 < height <= SIZE_MAX):
-            raise BentpipeError(
-                f"a figure of {width:g} x {height:g} inches\n  expected two numbers above 0, to {SIZE_MAX:g}"
-            )
-        figure.set_size_inches(width, height)
+        figure.set_size_inches(*check_size(size))
     if title is not None:
         figure.suptitle(plain(title), x=0.02, ha="left", fontsize=STYLE["figure.titlesize"])
     for which, text in (labels or {}).items():
