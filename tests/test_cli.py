@@ -160,7 +160,7 @@ def test_other_lists():
         (["compare", "SMALL", "--cc", "reno", "--replications", "1000000000"], "expected 1 to 10000"),
         (["compare", "SMALL", "--cc", "reno", "--statistic", "medain"], "did you mean 'median'"),
         (["compare", "SMALL", "--cc", "reno", "--correction", "bonferroni"], "known: holm, bh, none"),
-        (["compare", "SMALL", "--cc", "reno", "--confidence", "95"], "more than 0 and less than 1"),
+        (["compare", "SMALL", "--cc", "reno", "--confidence", "95"], "did you mean 95 %?"),
         (["run", "missing.toml", "--plot", "missing/figure.png"], "there is no folder missing"),
         (["run", "missing.toml", "--plot", "SMALL/figure.png"], "is not a folder"),
         (["run", "missing.toml", "--plot", "FOLDER.png"], "is a folder"),

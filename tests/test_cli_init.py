@@ -73,7 +73,7 @@ def test_init_overwrites_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["init", "nowhere/mine"], "error: nowhere/mine.toml cannot be written: no such file or directory"),
+        (["init", "nowhere/mine"], "error: nowhere/mine.toml cannot be written: there is no folder nowhere"),
         (["init", "two\nlines"], "is not a file name"),
         (["init", "--from", "goe"], "did you mean 'geo'?"),
         (["show", "goe"], "did you mean 'geo'?"),

@@ -480,7 +480,9 @@ def test_what_is_no_congestion_control_is_refused(scenario, tmp_path, idea):
     slip = tmp_path / "slip.py"
     slip.write_text("import bentpipe as bp\nclass A(bp.CongestionControl):\n    def on_akc(self): pass\n")
     assert "'int' is not a congestion control" in refused(int)
-    assert "nofile.py cannot be read: No such file" in refused(str(tmp_path / "nofile.py:X"))
+    assert "nofile.py cannot be read: no such file or directory\n  expected the file of X" in refused(
+        str(tmp_path / "nofile.py:X")
+    )
     assert "has no class MyIde\n  known: MyIdea; did you mean 'MyIdea'?" in refused(idea[:-1])
     assert "broken.py cannot be imported" in refused(f"{broken}:X")
     assert "ZeroDivisionError" in refused(f"{broken}:X")

@@ -84,7 +84,20 @@ COMPARE = ("compare", "one.toml", "--cc", "reno,cubic", "-n", "2")
         (("run", "one.toml", "--pcap", "{host.pcapng"), "braces are for host only"),
         (("run", "one.toml", "--pcap", "captures/"), "is not a file name"),
         (("run", "one.toml", "--pcap", "-"), "each host has its own file"),
-        (("report", "nowhere"), "there is no folder nowhere"),
+        (
+            ("report", "nowhere"),
+            "nowhere does not exist\n  expected a folder of bentpipe run, compare, mix, sweep or tune",
+        ),
+        (("report", "one.toml"), "one.toml is not a store or a saved result\n  expected a folder of bentpipe run, "),
+        (
+            ("compare", "one.toml", "--case", "a tcp.cc=reno"),
+            "--case a tcp.cc=reno: no colon after the name\n  expected",
+        ),
+        (("tune", "one.toml", "--plan"), "no objective\n  expected --for fct:pages, or objective = {"),
+        (("init", "a/b/c"), "a/b/c.toml cannot be written: there is no folder a/b\n  choose another place, or make"),
+        (("run", "one.toml", "--cc", "mine.py:X"), "mine.py cannot be read: no such file or directory\n  expected the"),
+        (("studio", "--folder", "nosuch"), "nosuch is not a folder\n  expected an existing folder of scenarios"),
+        (("fit", "one.toml"), "one.toml: unknown format, begins with '\\nduration ="),
     ],
 )
 def test_options(place: Path, words: tuple[str, ...], said: str) -> None:
@@ -102,9 +115,13 @@ def test_options(place: Path, words: tuple[str, ...], said: str) -> None:
         (("--flow", "f", "--at", "-1s"), "expected a time from 0 to 1 s"),
         (("--flow", "f", "--at", "soon"), "--at soon is not a time"),
         (("--flow", "f", "--at", ""), "--at '' is not a time"),
-        (("--flow", "f", "--from", "0.2s"), "start = 0.2 is not a window of time"),
-        (("--flow", "f", "--at", "0.1s", "--to", "0.2s"), "at = 0.1, end = 0.2 is not a window of time"),
-        (("--flow", "f", "--from", "0.5s", "--to", "0.1s"), "expected an end after the start"),
+        (
+            ("--flow", "f", "--from", "0.2s"),
+            "--from 0.2 s is only one end of a window\n  expected --to, too, or --at alone",
+        ),
+        (("--flow", "f", "--to", "0.2s"), "--to 0.2 s is only one end of a window\n  expected --from, too, or"),
+        (("--flow", "f", "--at", "0.1s", "--to", "0.2s"), "--at 0.1 s and --to 0.2 s exclude each other"),
+        (("--flow", "f", "--from", "0.5s", "--to", "0.1s"), "--from 0.5 s is not before --to 0.1 s\n  expected an end"),
     ],
 )
 def test_why_knows_before_the_run(

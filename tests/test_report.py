@@ -504,7 +504,9 @@ def test_where_a_report_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("")
     cases = {
-        ("nowhere",): "error: there is no folder nowhere\n  expected a folder that bentpipe sweep wrote, or a store\n",
+        (
+            "nowhere",
+        ): "error: nowhere does not exist\n  expected a folder of bentpipe run, compare, mix, sweep or tune\n",
         (
             tmp_path / "s",
             "--out",

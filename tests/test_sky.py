@@ -336,6 +336,7 @@ def test_places_are_read_from_files(tmp_path):
     assert [(each.name, each.height_km) for each in bp.sky.places(file)] == [("Ship", 0), ("Plane", 11.2)]
     for text, said in [
         ("name,latitude,longitude,height\n", "expected name, latitude and longitude (degrees), and height_km (in km)"),
+        ("", "has no columns"),
         ("name,latitude,longitude\nShip,45,\n", "line 2: the coordinates are missing"),
         ("name,latitude,longitude\nShip,nan,1\n", "line 2: expected degrees north"),
         ("name,latitude,longitude,height_km\nPlane,45,1,11000\n", "Plane: 11000 km above the ellipsoid"),

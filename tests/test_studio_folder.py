@@ -202,7 +202,7 @@ def test_a_store_of_another_version_is_an_error_with_the_reason(folder):
     with pytest.raises(BentpipeError, match="old"):
         opened(session, "old")
     shutil.rmtree(folder.path / "old")
-    with pytest.raises(BentpipeError, match="there is no folder"):
+    with pytest.raises(BentpipeError, match="does not exist"):
         opened(session, "old")
 
 

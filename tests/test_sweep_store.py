@@ -217,7 +217,8 @@ def test_a_folder_that_is_something_else_is_left_alone(small, tmp_path):
     )
     assert [path.name for path in (tmp_path / "letters").iterdir()] == ["to-my-aunt.txt"]
     assert said(bp.Sweep.load, tmp_path / "letters") == (
-        f"{tmp_path}/letters is not the store of a sweep\n  expected a folder that bentpipe sweep wrote"
+        f"{tmp_path}/letters is not a store or a saved result\n"
+        "  expected a folder of bentpipe run, compare, mix, sweep or tune"
     )
     pl.DataFrame({"runs": [1, 2]}).write_parquet(tmp_path / "letters" / "runs.parquet")
     assert said(sweep, small, tmp_path / "letters") == (

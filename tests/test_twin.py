@@ -262,7 +262,8 @@ def test_a_real_transfer_is_judged_saved_and_drawn(tmp_path):
     [
         ({"app": {"kind": "cbr", "rate": "1 Mbit/s", "size": "1000 B"}}, {}, "no bulk flow"),
         ({}, {"flow": "web"}, "'web' is not a flow"),
-        ({}, {"replications": 1}, "too few runs"),
+        ({}, {"replications": 1}, "replications = 1\n  expected a whole number from 2 to"),
+        ({}, {"emulations": 0}, "emulations = 0\n  expected a whole number from 1 to"),
     ],
 )
 def test_what_has_no_twin_is_said(flow, more, words):

@@ -217,11 +217,10 @@ def refuse_unless_writable(path: str | os.PathLike[str]) -> None:
         raise BentpipeError(f"{place} cannot be written: {wrong}\n  choose another place, or make the folder")
 
 
-def is_no_sweep(folder: str | os.PathLike[str]) -> BentpipeError:
-    """Return the error for a place that should be the store of a sweep."""
-    if not os.path.lexists(folder):
-        return BentpipeError(f"there is no folder {folder}\n  expected a folder that bentpipe sweep wrote, or a store")
-    return BentpipeError(f"{folder} is not the store of a sweep\n  expected a folder that bentpipe sweep wrote")
+def is_no_result(folder: str | os.PathLike[str]) -> BentpipeError:
+    """Return the error for a place that should be a store or a saved result."""
+    wrong = "is not a store or a saved result" if os.path.lexists(folder) else "does not exist"
+    return BentpipeError(f"{folder} {wrong}\n  expected a folder of bentpipe run, compare, mix, sweep or tune")
 
 
 def _why_not(folder: Path) -> str:

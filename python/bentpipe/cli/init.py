@@ -90,6 +90,7 @@ def command(name: str | None, source: str | None) -> None:
     # Before the first question.
     if place.exists():
         raise _is_there(place)
+    files.refuse_unless_writable(place)
     text = _asked(place) if source is None else _copied(source, place)
     try:
         with place.open("x", encoding="utf-8") as file:

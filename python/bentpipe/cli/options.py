@@ -244,12 +244,12 @@ def _size(text: str) -> tuple[float, float]:
     return check_size((width, height))
 
 
-def replications(default: int | None, help: str) -> Callable[[Function], Function]:
+def replications(default: int | None, help: str, least: int = 1) -> Callable[[Function], Function]:
     """`--replications`."""
     return click.option(
         "-n",
         "--replications",
-        type=click.IntRange(1),
+        type=click.IntRange(least),
         default=default,
         show_default=default is not None,
         metavar="N",

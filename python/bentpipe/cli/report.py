@@ -38,9 +38,9 @@ def command(source: Path, out: Path | None, against: str | None, json: bool, qui
     Writes one self-contained page, its figures (SVG, PNG) and its tables (CSV, LaTeX).
     """
     if not source.is_dir():
-        from bentpipe.files import is_no_sweep
+        from bentpipe.files import is_no_result
 
-        raise is_no_sweep(source)
+        raise is_no_result(source)
     from bentpipe.cli import render
     from bentpipe.experiment.report import place_of, report
     from bentpipe.experiment.results.sweep import Sweep

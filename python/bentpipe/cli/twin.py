@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @options.file
 @click.option("--flow", metavar="NAME", help="Flow to compare. Default: the first bulk flow.")
 @options.one_cc("Congestion control: the kernel's or bentpipe's name. Default: the kernel's default.")
-@options.replications(30, "Simulated runs, each with another seed.")
+@options.replications(30, "Simulated runs, each with another seed.", least=2)
 @click.option(
     "--emulations",
     type=click.IntRange(1),

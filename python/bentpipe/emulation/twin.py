@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe import _core, files, formatting
+from bentpipe import _core, arguments, files, formatting
 from bentpipe.catalog import unknown
 from bentpipe.contract import frames
 from bentpipe.contract.result import Result
@@ -22,6 +22,7 @@ from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out, who
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError, Interrupted
 from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.options import REPLICATIONS_MAX
 from bentpipe.experiment.common.provenance import of_run
 from bentpipe.experiment.single.run import run
 from bentpipe.progress import Progress, watched
@@ -308,8 +309,8 @@ def twin(
     name = _bulk(content["flow"]) if flow is None else flow
     if name not in content["flow"]:
         raise EmulationError(unknown(name, "a flow", content["flow"]))
-    if replications < 2 or emulations < 1:
-        raise EmulationError("too few runs\n  expected at least 2 simulated and 1 emulated")
+    arguments.whole("replications", replications, 2, REPLICATIONS_MAX, error=EmulationError)
+    arguments.whole("emulations", emulations, 1, REPLICATIONS_MAX, error=EmulationError)
     replications = max(replications, emulations)
     how_far = Progress(total=emulations + replications)
     with tempfile.TemporaryDirectory() as folder, watched(progress) as watch:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bentpipe.catalog import cc_keys, names, unknown
 from bentpipe.errors import ScenarioError
+from bentpipe.files import reason
 from bentpipe.own.fingerprint import BASES, code_of
 from bentpipe.own.middlebox import RULES as MIDDLEBOX_RULES
 from bentpipe.own.middlebox import AbsentMiddlebox, Middlebox
@@ -250,7 +251,7 @@ def _in_file(path: Path, name: str, bases: tuple[type, ...]) -> type:
             raise ScenarioError(f"{path} is a pipe, which may never end\n  expected a file with a class")
         source = path.read_bytes()
     except OSError as error:
-        raise ScenarioError(f"{path} cannot be read: {error.strerror}") from error
+        raise ScenarioError(f"{path} cannot be read: {reason(error)}\n  expected the file of {name}") from error
     module = imported(str(path.absolute()), source)
     found = getattr(module, name, None)
     if found is not None and not isinstance(found, type):

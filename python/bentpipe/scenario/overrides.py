@@ -152,6 +152,10 @@ def _no_effect(key: str, why: str, expected: str) -> ScenarioError:
     return ScenarioError(Problem(f"{key} has no effect: {why}", key, expected=expected, place=f"--set {key}"))
 
 
+_SPACED = re.compile(r"""^(?:[^"'\s]|"[^"]*"|'[^']*')*\s""")
+"""The beginning of a text with a space outside of quotes: no key has one."""
+
+
 def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Read each `NAME: KEY=VALUE; KEY=VALUE`. Settings may be missing. The default of the name is the settings.
 
@@ -163,6 +167,9 @@ def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     for text in map(readable, texts):
         name, colon, rest = text.partition(":")
         if not colon or "=" in name:
+            if _SPACED.search(text.partition("=")[0].strip()):
+                message = f"--case {text}: no colon after the name"
+                raise ScenarioError(Problem(message, value=text, expected=f"expected {expected}"))
             name = rest = text
         name = name.strip()
         if not name:

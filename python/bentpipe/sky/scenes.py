@@ -385,7 +385,7 @@ def places(file: str | os.PathLike[str]) -> list[Place]:
             needed, known = ("name", "latitude", "longitude"), ("name", "latitude", "longitude", "height_km")
             if any(name not in columns for name in needed) or any(name not in known for name in columns):
                 raise SkyError(
-                    f"{file} has the columns {', '.join(columns) or 'none'}\n"
+                    f"{file} has {'the columns ' + ', '.join(columns) if columns else 'no columns'}\n"
                     "  expected name, latitude and longitude (degrees), and height_km (in km) or none"
                 )
             return [_listed(f"{file}, line {rows.line_num}", row) for row in rows]

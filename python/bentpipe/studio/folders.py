@@ -56,9 +56,9 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         with files.reading(path):
+            if not Path(path).is_dir():
+                raise BentpipeError(f"{path} is not a folder\n  expected an existing folder of scenarios")
             self.path = Path(path).resolve(strict=True)
-            if not self.path.is_dir():
-                raise BentpipeError(f"{path} is not a folder\n  expected the folder of the scenarios")
         self.runs_path = self.path / ".studio" / "runs"
         self.results_path = self.path / ".studio" / "results"
 

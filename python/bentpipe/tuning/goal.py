@@ -159,7 +159,8 @@ def _weights(objective: Any) -> tuple[dict[str, float], bool]:
         return {objective: 1.0}, False
     if not objective:
         raise BentpipeError(
-            'the search has no objective\n  expected a metric, such as objective = { "fct:pages" = 1 } in [tune]'
+            'the search has no objective\n  expected {objective}, or objective = { "fct:pages" = 1 } in [tune]',
+            objective="fct:pages",
         )
     if set(objective) == {"pareto"}:
         names = objective["pareto"]

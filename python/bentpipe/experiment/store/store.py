@@ -30,7 +30,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.experiment.single import task
 from bentpipe.experiment.store import aside
 from bentpipe.experiment.store.frames import RUNS, merged
-from bentpipe.files import is_no_sweep, refuse_unless_writable_folder
+from bentpipe.files import is_no_result, refuse_unless_writable_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -109,7 +109,7 @@ class Store:
 
     def _open_to_read(self) -> None:
         if not (self.folder / INDEX).is_file():
-            raise self._has_tables_only() if self._parquet_files() else is_no_sweep(self.folder)
+            raise self._has_tables_only() if self._parquet_files() else is_no_result(self.folder)
         with self._guarded():
             try:
                 self._connect(self.folder / INDEX, "ro")

@@ -12,7 +12,7 @@ import polars as pl
 
 from bentpipe import _core, arguments, formatting
 from bentpipe.catalog import unknown
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, Word
 from bentpipe.own.hooks import Absent
 
 if TYPE_CHECKING:
@@ -215,23 +215,30 @@ def check(
     if not times:
         return
     latest = scenario.duration_s
-    if set(times) not in ({"at"}, {"start", "end"}):
-        given = ", ".join(f"{name} = {value}" for name, value in times.items())
-        raise BentpipeError(
-            f"{given} is not a window of time\n  expected {{at}}, or both {{start}} and {{end}}",
-            at=None,
-            start=None,
-            end=None,
-        )
     for name, value in times.items():
         if not 0 <= arguments.number(name, value) <= latest:
-            raise BentpipeError(f"{name} = {value:g} s\n  expected a time from 0 to {latest:g} s, within the run")
+            raise BentpipeError(
+                f"{{{name} = }} is outside of the run\n  expected a time from 0 to {latest:g} s", **_spelled(times)
+            )
+    given = " and ".join(f"{{{name} = }}" for name in times)
+    if "at" in times and len(times) > 1:
+        raise BentpipeError(f"{given} exclude each other\n  expected one instant, or two ends", **_spelled(times))
+    if len(times) == 1 and "at" not in times:
+        other = "end" if "start" in times else "start"
+        raise BentpipeError(
+            f"{given} is only one end of a window\n  expected {{{other}}}, too, or {{at}} alone",
+            **{**_spelled(times), other: None, "at": None},
+        )
     if start is not None and end is not None and not start < end:
-        raise BentpipeError(f"start = {start:g} s, end = {end:g} s\n  expected an end after the start")
+        raise BentpipeError("{start = } is not before {end = }\n  expected an end after the start", **_spelled(times))
     if flow is None and len(scenario.flow_names) > 1:
         raise BentpipeError(
             f"the scenario has several flows\n  expected the name of one: {', '.join(scenario.flow_names[:8])}"
         )
+
+
+def _spelled(times: Mapping[str, float]) -> dict[str, Word]:
+    return {name: Word(f"{value:g} s") for name, value in times.items()}
 
 
 def refuse_absent(scenario: Scenario, *series: str) -> None:

@@ -65,7 +65,7 @@ def _read(stream: Stream, kind: str | None, asked: Asked, faults: Faults) -> Mea
     if module is None:
         faults.wrong(
             source.name,
-            f"unknown format, begins with {shown(repr(source.content[:24]))}",
+            f"unknown format, begins with {shown(repr(source.content[:24].decode(errors='backslashreplace')))}",
             f"expected one of: {', '.join(KINDS)}",
         )
         return Measured()
