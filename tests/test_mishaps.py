@@ -220,7 +220,7 @@ def test_a_table_has_one_unit_for_a_quantity(small):
         (["compare", "SMALL", "--case", "a: =3"], "error: --case a: =3\n"),
         (["compare", "SMALL", "--cc", "CUBIC"], "did you mean 'cubic'"),
         (["compare", "SMALL", "--cc", "BBRv3"], "did you mean 'bbr3'"),
-        (["sweep", "SMALL", "--vary", "tcp.cc=reno,sack", "--until", "goodput=x"], "  --until\n"),
+        (["sweep", "SMALL", "--vary", "tcp.cc=reno,sack", "--until", "goodput=x"], "--until: x is not a share"),
         (["sweep", "SMALL", "--vary", "link.up.error.rate=1e-5..1e-1:3:foo"], "1e-5..1e-1:3:foo is not a range"),
         (["sweep", "SMALL", "--vary", "link.up.error.rate=1e-5..1e-1:-3"], "1e-5..1e-1:-3 is not a range"),
         (
