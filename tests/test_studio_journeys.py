@@ -2,16 +2,13 @@
 
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
 import bentpipe as bp
-from tests.studio_pages import server
+from tests.studio_pages import MINE, WAIT_MS, Page, server
 
 pytestmark = pytest.mark.timeout(300)
-WAIT_MS = 120_000
-MINE = (Path(bp.__file__).parent / "scenario" / "shipped" / "geo.toml").read_text().replace('"60 s"', '"20 s"')
 
 
 @pytest.fixture(scope="module")
@@ -30,64 +27,6 @@ def visitor(browser):
     context = browser.new_context(accept_downloads=True)
     yield context
     context.close()
-
-
-class Page:
-    """A page of the studio, with its messages and requests."""
-
-    def __init__(self, visitor, url):
-        self.page, self.printed, self.hosts = visitor.new_page(), [], set()
-        self.page.set_viewport_size({"width": 1280, "height": 720})
-        self.page.emulate_media(color_scheme="light")
-        self.page.set_default_timeout(WAIT_MS)
-        self.page.on("console", lambda said: said.type in ("error", "warning") and self.printed.append(said.text))
-        self.page.on("pageerror", lambda error: self.printed.append(str(error)))
-        self.page.on("request", lambda request: self.hosts.add(request.url.partition("//")[2].partition("/")[0]))
-        self.url = url
-        self.page.goto(url)
-        self.page.wait_for_selector(".page-valid")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, *_):
-        self.page.close()
-        if kind is None:
-            assert self.printed == []
-            assert {host for host in self.hosts if host} == {self.url.split("/")[2]}
-
-    def button(self, name):
-        return self.page.get_by_role("button", name=name, exact=True)
-
-    def tab(self, name):
-        self.page.get_by_role("tab", name=name, exact=True).click()
-
-    def run(self):
-        before = self.value("studio.time.run")
-        self.button("Run").click()
-        self.until(f'studio.time.run !== "{before}" && studio.ready')
-        return self.value("studio.time.run")
-
-    def until(self, condition):
-        self.page.wait_for_function(condition)
-
-    def value(self, expression):
-        return self.page.evaluate(expression)
-
-    def scheme(self, name):
-        """Switch the system to light or dark, and wait until all colours have moved to their end."""
-        self.page.emulate_media(color_scheme=name)
-        self.until(f"Quasar.Dark.isActive === {str(name == 'dark').lower()}")
-        self.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        self.until("""document.getAnimations().every(
-            ({ playState, effect }) => playState !== 'running' || effect.getComputedTiming().endTime === Infinity
-        )""")
-
-    def type(self, text):
-        """Replace the text of the scenario."""
-        self.page.locator(".cm-content").click()
-        self.page.keyboard.press("Control+a")
-        self.page.keyboard.insert_text(text)
 
 
 @pytest.fixture

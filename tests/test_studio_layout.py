@@ -1,0 +1,50 @@
+"""Places and sizes on the page of the studio in a browser: all parts can be read and clicked."""
+
+import pytest
+
+import bentpipe as bp
+from tests.studio_pages import MINE, Page, server
+
+pytestmark = pytest.mark.timeout(300)
+FITS = "(element) => element.scrollWidth <= element.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def studio(browser, tmp_path_factory):
+    pytest.importorskip("nicegui", reason="the studio needs the extra: pip install bentpipe[studio]")
+    folder = tmp_path_factory.mktemp("layout")
+    (folder / "mine.toml").write_text(MINE)
+    bp.run(bp.loads(MINE)).save(folder / "saved")
+    with server(folder, "mine.toml", "--jobs", "2") as (_, host, token):
+        yield folder, f"http://{host}/{token}/"
+
+
+@pytest.fixture(scope="module")
+def visitor(browser):
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(visitor, studio):
+    with Page(visitor, studio[1]) as opened:
+        yield opened
+
+
+def test_each_of_six_jobs_has_its_state_and_a_stop_that_can_be_clicked(visitor, tmp_path):
+    (tmp_path / "long.toml").write_text(MINE.replace('"20 s"', '"1000000 s"'))
+    with (
+        server(tmp_path, "long.toml", "--jobs", "2") as (_, host, token),
+        Page(visitor, f"http://{host}/{token}/") as page,
+    ):
+        jobs = page.page.locator(".page-job")
+        for number in range(6):
+            page.button("Run").click()
+            jobs.nth(number).wait_for()
+        for width in (1280, 1024, 400):
+            page.page.set_viewport_size({"width": width, "height": 720})
+            for job in jobs.all():
+                assert job.get_by_text("run: ").evaluate(FITS)
+                job.get_by_role("button", name="Stop").click(trial=True, timeout=5000)
+            assert page.value("document.documentElement.scrollWidth") <= width
