@@ -578,3 +578,46 @@ def test_custom_classes_of_the_command_line_can_be_named(folder):
         assert (job.state, job.error) == ("done", "")
 
     on_pages(folder, act, own=(f"{folder}/mine.py:Mine",))
+
+
+def test_the_library_shows_a_run_with_its_name_and_run_leaves_the_library(folder):
+    (folder / "other.toml").write_text(SHORT.replace('"2 s"', '"1 s"'))
+
+    def tab(user):
+        from nicegui import ElementFilter, ui
+
+        with user:
+            return next(each.value for each in ElementFilter(kind=ui.tabs) if each.value != "Text")
+
+    def origin(user):
+        return [each for each in labels(user) if "Run of" in each] if found(user, "origin")[0].visible else []
+
+    async def act(studio, user):
+        await opened_at(user, "Library")
+        user.find("run").click()
+        await until(lambda: user.session.run)
+        assert (tab(user), origin(user)) == ("Run", [])
+        of_short = user.session.run
+        user.session.start_run({"tcp.cc": "reno"})
+        await until(lambda: user.session.run != of_short)
+        assert ", tcp.cc = reno. The editor has other values." in origin(user)[0]
+        user.session.open("other.toml")
+        assert origin(user) == []
+        user.find("Library").click()
+        entries = found(user, "run-entry")
+        rows = [each.text for each in labels_of(entries)]
+        assert len(set(rows)) == len(rows) == 2
+        assert all(each.startswith("short.toml, ") for each in rows)
+        user.find("Show").click()
+        assert tab(user) == "Run"
+        await user.should_see("The editor has other.toml.")
+        user.find("Open short.toml").click()
+        assert (user.session.name, user.session.text) == ("short.toml", SHORT)
+
+    on_pages(folder, act)
+
+
+def labels_of(elements):
+    from nicegui import ui
+
+    return [each for element in elements for each in element.descendants() if isinstance(each, ui.label)]

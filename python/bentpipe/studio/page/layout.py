@@ -15,6 +15,7 @@ from bentpipe.studio.page.compare import Compare
 from bentpipe.studio.page.form import Form
 from bentpipe.studio.page.lesson import LessonPanel
 from bentpipe.studio.page.library import Library
+from bentpipe.studio.page.origin import Origin
 from bentpipe.studio.page.sweep import Sweep
 from bentpipe.studio.page.tables import Tables
 from bentpipe.studio.page.text import ProblemList, TextPanel
@@ -165,13 +166,22 @@ def _middle(session: Session, scripts: view.View) -> None:
         tabs.show(kind.capitalize())
         panels[kind].show(found)
 
+    def plots() -> None:
+        Origin(session)
+        view.place("plots")
+
     def to_run() -> None:
         tabs.show("Run")
+
+    def started() -> None:
+        # Tables change with the run.
+        if tabs.tabs.value != "Tables":
+            to_run()
 
     with _section("Results", "page-column"):
         tabs = Tabbed(
             {
-                "Run": lambda: view.place("plots"),
+                "Run": plots,
                 "Compare": partial(experiment, Compare),
                 "Sweep": partial(experiment, Sweep),
                 "Tune": partial(experiment, Tune),
@@ -184,6 +194,7 @@ def _middle(session: Session, scripts: view.View) -> None:
             changed=lambda title: scripts.call("show", {"view": None if title == "Run" else title.lower()}),
         )
     session.on("view-run", to_run)
+    session.on("started", started)
 
 
 def _right(session: Session) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -12,6 +11,7 @@ from nicegui import background_tasks, ui
 
 from bentpipe.errors import BentpipeError
 from bentpipe.scenario.scenario import shipped
+from bentpipe.studio.page.origin import described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,12 +73,14 @@ class Library:
 
     def _run(self, run: str) -> None:
         session, about = self._session, self._session.studio.folder.about(run)
-        when = time.strftime("%d %b %H:%M", time.localtime(about.get("created_s", 0)))
         with ui.row().classes("page-entry").mark("run-entry"):
-            title = about.get("title") or about.get("scenario") or run
-            ui.label(f"{title}, {when}").tooltip(f"{run}: {about.get('stop', '')}")
-            self._button("Show", lambda: session.show(run))
+            ui.label(described(about) if about else run).tooltip(f"{run}: {about.get('stop', '')}")
+            self._button("Show", lambda: self._show(run))
             self._button("Pin", lambda: session.set_pin(run))
+
+    def _show(self, run: str) -> None:
+        self._session.show(run)
+        self._session.tell("view-run")
 
     def _button(self, title: str, action: Callable[[], object]) -> None:
         ui.button(title, on_click=lambda: self._do(action)).props("flat dense no-caps")
@@ -101,8 +103,7 @@ class Library:
             session.notify(str(error), "negative")
             return
         if kind == "run":
-            session.show(found["run"])
-            session.tell("view-run")
+            self._show(found["run"])
         else:
             self._shown(kind, found)
 

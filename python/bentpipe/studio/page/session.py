@@ -83,7 +83,7 @@ class Session:
     def on(self, what: str, listener: Callable[[], object]) -> None:
         """Call a function when something has changed.
 
-        It is one of `opened`, `text`, `checked`, `saved`, `run`, `pin`, `jobs`, `scheme` and `view-run`.
+        It is one of `opened`, `text`, `checked`, `saved`, `run`, `pin`, `jobs`, `started`, `scheme` and `view-run`.
         """
         self._listeners.setdefault(what, []).append(listener)
 
@@ -275,7 +275,10 @@ class Session:
 
     def start_run(self, sets: Mapping[str, Any] | None = None) -> Job | None:
         """Run the scenario of the page, with other values at some keys."""
-        return self.start_job("run", sets=sets or {})
+        job = self.start_job("run", sets=sets or {})
+        if job is not None:
+            self.tell("started")
+        return job
 
     def start_job(self, kind: str, *, sets: Mapping[str, Any] | None = None, **more: Any) -> Job | None:
         """Put a job into the queue; a problem becomes a message on the page."""

@@ -171,8 +171,7 @@ class Sweep(Experiment):
             return
         point = self.cells(self.found)[index]
         sets = dict(zip(self.found["keys"], point["at"], strict=True))
-        if self.session.start_run(sets) is not None:
-            self.session.tell("view-run")
+        self.session.start_run(sets)
 
 
 def _levels(points: list[dict[str, Any]], axis: int) -> list[str]:
