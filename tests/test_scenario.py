@@ -150,8 +150,8 @@ def test_a_file_of_the_largest_size_is_read(small, tmp_path):
 
 def test_a_binary_file_is_refused(tmp_path):
     path = tmp_path / "binary.toml"
-    path.write_bytes(b"title = \xff\xfe")
-    with pytest.raises(ScenarioError, match=r"not text in UTF-8 \(byte 8\)"):
+    path.write_bytes(b"\ntitle = \xff\xfe")
+    with pytest.raises(ScenarioError, match=r"not text in UTF-8 \(byte 0xff in line 2\)"):
         bp.load(path)
 
 

@@ -75,9 +75,11 @@ def test_a_file_that_is_too_large_is_not_read(folder, monkeypatch):
 
 
 def test_bytes_that_are_no_text_are_an_error(folder):
-    (folder.path / "b.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(BentpipeError, match=r"b\.toml"):
+    (folder.path / "b.toml").write_bytes(b"# first\ntitle = '\xe9'\n")
+    with pytest.raises(BentpipeError) as found:
         folder.open("b.toml")
+    said = "b.toml is not text in UTF-8 (byte 0xe9 in line 2)\n  expected a scenario, saved as UTF-8"
+    assert str(found.value) == said
 
 
 def test_save_refuses_a_file_that_was_changed_elsewhere(folder):
@@ -111,6 +113,20 @@ def test_the_ends_of_lines_are_those_of_an_editor_here_and_stay_in_the_file(fold
 def test_save_writes_scenarios_only(folder, name):
     with pytest.raises(BentpipeError, match="does not name a scenario"):
         folder.save(name, "x = 1", "")
+
+
+@pytest.mark.parametrize(
+    "act", [lambda folder, name: folder.open(name), lambda folder, name: folder.save(name, "", "")]
+)
+def test_a_name_that_is_too_long_is_an_error(folder, act):
+    with pytest.raises(BentpipeError, match=r"n\.\.\. cannot be (read|written): file name too long$"):
+        act(folder, f"{'n' * 300}.toml")
+
+
+def test_an_error_has_names_as_in_the_folder(folder):
+    with pytest.raises(BentpipeError) as found:
+        folder.take("absent")
+    assert folder.shown(found.value).startswith(".studio/runs/")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

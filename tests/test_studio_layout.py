@@ -6,6 +6,7 @@ import bentpipe as bp
 from tests.studio_pages import MINE, Page, server
 
 pytestmark = pytest.mark.timeout(300)
+WHITE = "rgb(255, 255, 255)"
 FITS = "(element) => element.scrollWidth <= element.clientWidth"
 
 
@@ -48,3 +49,30 @@ def test_each_of_six_jobs_has_its_state_and_a_stop_that_can_be_clicked(visitor, 
                 assert job.get_by_text("run: ").evaluate(FITS)
                 job.get_by_role("button", name="Stop").click(trial=True, timeout=5000)
             assert page.value("document.documentElement.scrollWidth") <= width
+
+
+def test_a_message_has_two_lines_and_a_close_that_can_be_read(page, studio):
+    folder, _ = studio
+    (folder / "latin1.toml").write_bytes(b"title = '\xe9'\n")
+    page.tab("Library")
+    page.page.locator(".page-entry", has_text="latin1.toml").get_by_role("button", name="Open").click()
+    said = page.page.locator(".q-notification__message")
+    said.wait_for()
+    expected = "latin1.toml is not text in UTF-8 (byte 0xe9 in line 1)\nexpected a scenario, saved as UTF-8"
+    assert said.inner_text() == expected
+    close = page.page.locator(".q-notification button")
+    assert close.evaluate("(button) => getComputedStyle(button).color") == WHITE
+    close.click()
+    (folder / "latin1.toml").unlink()
+
+
+def test_a_damaged_table_is_named_as_in_the_folder(page, studio):
+    folder, _ = studio
+    run = page.run()
+    (folder / ".studio" / "runs" / run / "links.parquet").write_bytes(b"PAR1")
+    page.tab("Tables")
+    page.button("links").click()
+    said = page.page.get_by_text("is damaged")
+    said.wait_for()
+    expected = f".studio/runs/{run}/links.parquet is damaged: it is not a whole Parquet file\nput a copy back, or"
+    assert said.inner_text().startswith(expected)

@@ -38,7 +38,7 @@ def writing(place: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BentpipeError(f"{place} cannot be written: {reason(error)}") from error
+        raise BentpipeError(f"{_shown(place)} cannot be written: {reason(error)}") from error
 
 
 @contextmanager
@@ -55,21 +55,31 @@ def reading(place: str | os.PathLike[str]) -> Iterator[None]:
     except BentpipeError:
         raise
     except OSError as error:
-        name = str(error.filename or place)
-        shown = name if len(name) <= SHOWN_MAX else f"{name[:SHOWN_MAX]}..."
-        raise BentpipeError(f"{shown} cannot be read: {reason(error)}") from error
+        raise BentpipeError(f"{_shown(error.filename or place)} cannot be read: {reason(error)}") from error
     except MALFORMED as error:
         raise damaged(place, error) from error
+
+
+def _shown(place: object) -> str:
+    name = str(place)
+    return name if len(name) <= SHOWN_MAX else f"{name[:SHOWN_MAX]}..."
 
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Errors that content of another form causes."""
 
 
-def damaged(place: str | os.PathLike[str], error: BaseException) -> BentpipeError:
+def damaged(place: str | os.PathLike[str], error: BaseException | str) -> BentpipeError:
     """Return the error for a place whose content bentpipe never writes."""
-    why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    named = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    why = " ".join(named.split())[:200]
     return BentpipeError(f"{place} is damaged: {why}\n  put a copy back, or repeat the runs in another folder")
+
+
+def not_text(place: str | os.PathLike[str], error: UnicodeDecodeError) -> str:
+    """Return the message for a scenario file that is not text, with the first wrong byte."""
+    byte, line = error.object[error.start], error.object.count(b"\n", 0, error.start) + 1
+    return f"{place} is not text in UTF-8 (byte 0x{byte:02x} in line {line})\n  expected a scenario, saved as UTF-8"
 
 
 def reason(error: OSError) -> str:
@@ -265,7 +275,7 @@ def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
         with reading(place):
             return pl.read_parquet(place)
     except pl.exceptions.PolarsError as error:
-        raise damaged(place, error) from error
+        raise damaged(place, "it is not a whole Parquet file") from error
 
 
 def form_of(place: Path) -> str | None:

@@ -556,7 +556,7 @@ def _text(content: bytes, path: Path | str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ScenarioError(f"{path} is not text in UTF-8 (byte {error.start})\n  expected a scenario file") from error
+        raise ScenarioError(files.not_text(path, error)) from error
 
 
 def _shown(name: str) -> str:

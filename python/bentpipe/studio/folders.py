@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 import secrets
 import shutil
@@ -18,7 +19,6 @@ from bentpipe.errors import BentpipeError
 from bentpipe.scenario.scenario import SIZE_MAX, shipped, shipped_text
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Collection, Iterator
 
 RUN = re.compile(r"[0-9a-f]{12}")
@@ -78,6 +78,10 @@ class Folder:
         if not name or "\0" in name or not is_inside:
             raise BentpipeError(f"{name[:200]!r} is outside the folder of the studio\n  expected a name in {self.path}")
         return place
+
+    def shown(self, error: object) -> str:
+        """The text of an error, with names as the folder has them."""
+        return str(error).replace(f"{self.path}{os.sep}", "")
 
     def scenarios(self) -> list[str]:
         """Names of scenario files in the folder, and in those in it, to a depth of three."""
@@ -172,15 +176,18 @@ class Folder:
             The name is unknown, or the file is too large, not in UTF-8, or cannot be read.
         """
         place = self.inside(name)
-        if name in shipped() and (place.is_dir() or not place.exists()):
-            return Opened(name, shipped_text(name), "")
         with files.reading(name):
+            if name in shipped() and (place.is_dir() or not place.exists()):
+                return Opened(name, shipped_text(name), "")
             if not place.is_file():
                 raise BentpipeError(f"there is no file {name}\n  expected a scenario in {self.path}, or a bundled one")
             if place.stat().st_size > SIZE_MAX:
                 raise BentpipeError(f"{name} is larger than {SIZE_MAX // 2**20} MiB\n  expected a scenario file")
             content = place.read_bytes()
+        try:
             return Opened(name, content.decode("utf-8").replace("\r\n", "\n"), _mark(content))
+        except UnicodeDecodeError as error:
+            raise BentpipeError(files.not_text(name, error)) from error
 
     def save(self, name: str, text: str, mark: str) -> str:
         """Write a scenario file, unless another page or program has changed it since it was read; returns its mark.
@@ -197,12 +204,13 @@ class Folder:
         place = self.inside(name)
         if place.suffix not in SUFFIXES or place.is_relative_to(self.path / ".studio"):
             raise BentpipeError(f"{name!r} does not name a scenario\n  expected a name that ends in .toml")
-        there, content = place.read_bytes() if place.is_file() else b"", text.encode()
-        if b"\r\n" in there:
-            content = content.replace(b"\n", b"\r\n")
-        if there and _mark(there) not in (mark, _mark(content)):
-            raise ChangedError(name)
+        content = text.encode()
         with files.writing(name):
+            there = place.read_bytes() if place.is_file() else b""
+            if b"\r\n" in there:
+                content = content.replace(b"\n", b"\r\n")
+            if there and _mark(there) not in (mark, _mark(content)):
+                raise ChangedError(name)
             files.replace(place, content, secrets.token_hex(4))
         return _mark(content)
 

@@ -47,7 +47,7 @@ class Bar:
         try:
             session.open(str(name))
         except BentpipeError as error:
-            ui.notify(str(error), type="negative", multi_line=True)
+            session.notify(str(error), "negative")
             self._picker.value = session.name
 
     def _opened(self) -> None:

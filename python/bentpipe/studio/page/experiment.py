@@ -89,7 +89,7 @@ class Experiment(ABC):
         try:
             options = {**self.options(), **self.sampled(), "jobs": max(1, self.session.studio.jobs.most)}
         except BentpipeError as error:
-            ui.notify(str(error), type="negative", multi_line=True)
+            self.session.notify(str(error), "negative")
             return
         place = str(self.session.studio.folder.new_result())
         self.job = self.session.start_job(self.kind, options=options, place=place)
@@ -105,7 +105,8 @@ class Experiment(ABC):
             if job is None:
                 return
             self.job = job
-        self.state.text = job.error if job.error else label_of(job) if not job.is_over else job.state
+        error = self.session.studio.folder.shown(job.error)
+        self.state.text = error or (job.state if job.is_over else label_of(job))
         found = job.result or job.partial
         if found is not None and found is not self.found:
             self.show(found)

@@ -174,7 +174,7 @@ class Row:
             self._session.edit(editing.edited(text, f"{parent}.{name}", literal))
             self._session.tell("opened")
         except BentpipeError as error:
-            ui.notify(str(error), type="negative", multi_line=True)
+            self._session.notify(str(error), "negative")
 
     def _parents(self, parent: str) -> list[str]:
         found = [field for group in groups(self._session.text, self._session.scenario) for field in group.fields]

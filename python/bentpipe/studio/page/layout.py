@@ -50,7 +50,7 @@ def lay_out(session: Session) -> None:
 
     def notify(text: str, kind: str) -> None:
         with client:
-            ui.notify(text, type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
+            ui.notify(session.studio.folder.shown(text), type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
 
     session.notify = notify
     # Text and form side by side need more room.

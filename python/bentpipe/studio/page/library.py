@@ -89,7 +89,7 @@ class Library:
         try:
             action()
         except BentpipeError as error:
-            ui.notify(str(error), type="negative", multi_line=True)
+            self._session.notify(str(error), "negative")
 
     def open_store(self, name: str) -> None:
         """Open a saved run, a comparison, or the store of a sweep."""
