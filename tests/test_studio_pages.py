@@ -621,3 +621,20 @@ def labels_of(elements):
     from nicegui import ui
 
     return [each for element in elements for each in element.descendants() if isinstance(each, ui.label)]
+
+
+def test_an_empty_name_cannot_be_saved(folder):
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        user.find("save").click()
+        await until(lambda: found(user, "save-name"))
+        (button,) = found(user, "save-name")
+        assert button.enabled
+        with user:
+            from nicegui import ElementFilter, ui
+
+            field = next(each for each in ElementFilter(kind=ui.input) if each.value == "geo-mine.toml")
+        field.value = " "
+        assert not button.enabled
+
+    on_pages(folder, act, first="geo")

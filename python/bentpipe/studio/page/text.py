@@ -151,7 +151,8 @@ async def _ask_name(proposal: str) -> str:
         ui.label("A bundled scenario is saved in your folder.")
         field = ui.input("Name of the file", value=proposal)
         with ui.row():
-            ui.button("Save", on_click=lambda: dialog.submit(field.value)).props("no-caps").mark("save-name")
+            save = ui.button("Save", on_click=lambda: dialog.submit(field.value)).props("no-caps").mark("save-name")
+            save.bind_enabled_from(field, "value", backward=lambda name: bool(name and name.strip()))
             ui.button("Cancel", on_click=lambda: dialog.submit("")).props("flat no-caps")
     name = await dialog
     await asyncio.sleep(0)
