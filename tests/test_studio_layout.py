@@ -76,3 +76,41 @@ def test_a_damaged_table_is_named_as_in_the_folder(page, studio):
     said.wait_for()
     expected = f".studio/runs/{run}/links.parquet is damaged: it is not a whole Parquet file\nput a copy back, or"
     assert said.inner_text().startswith(expected)
+
+
+def test_the_buttons_of_the_tables_fit_their_panel(page):
+    page.tab("Tables")
+    toggle = page.page.locator(".page-panels .q-btn-toggle")
+    page.button("summary").click()
+    assert toggle.evaluate("(element) => element.closest('.page-fill').scrollLeft") == 0
+    assert toggle.evaluate(f"(element) => ({FITS})(element.closest('.page-fill'))")
+
+
+def test_a_shared_file_with_a_sky_fits_a_narrow_screen(browser, tmp_path):
+    sky = '[sky]\nover = "starlink-shell-1"\n[flow.f]\nfrom = "London"\nto = "Singapore"\n'
+    bp.run(bp.loads(f'duration = "6 s"\n{sky}')).explore().save(tmp_path / "shared.html")
+    context = browser.new_context(viewport={"width": 400, "height": 800}, offline=True)
+    page = context.new_page()
+    page.goto((tmp_path / "shared.html").as_uri())
+    page.locator(".globe-line", has_text="one way").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    boxes = {
+        name: page.locator(name).first.bounding_box() for name in (".studio-track", ".globe select", ".globe-skyplot")
+    }
+    assert boxes[".studio-track"]["width"] > 150
+    assert boxes[".globe-skyplot"]["y"] > boxes[".globe select"]["y"] + boxes[".globe select"]["height"]
+    # All of the reasons is visible.
+    whole, shown = page.evaluate(
+        "['scrollHeight', 'clientHeight'].map((name) => document.querySelector('.studio-why')[name])"
+    )
+    assert whole <= shown
+    context.close()
+
+
+def test_a_legend_that_is_too_long_ends_with_an_ellipsis(page):
+    page.run()
+    page.until("studio.state().plots.length >= 5")
+    head = page.page.locator(".studio-panelbar .studio-head").first
+    assert head.evaluate("(head) => getComputedStyle(head).textOverflow") == "ellipsis"
+    inline = "(head) => [...head.children].every((each) => getComputedStyle(each).display === 'inline')"
+    assert head.evaluate(inline)
