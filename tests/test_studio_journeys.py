@@ -178,7 +178,7 @@ def test_j10_present_leaves_plots_sky_handle_and_reasons(page):
     })"""
     assert min(page.value(letters)) >= 14
     # All of it is visible.
-    heights = "['scrollHeight', 'clientHeight'].map((name) => document.querySelector('#studio-topology')[name])"
+    heights = "['scrollHeight', 'clientHeight'].map((name) => document.querySelector('.topology-stage')[name])"
     whole, shown = page.value(heights)
     assert whole <= shown
     page.page.keyboard.press("Escape")
@@ -320,7 +320,7 @@ def test_a_tall_network_and_a_long_title_are_whole(visitor, tmp_path):
         page.until("document.querySelector('.page-field textarea')?.offsetParent")
         page.until(f"({sizes})('.page-field textarea')")
         page.button("Present").click()
-        page.until(f"document.querySelector('.page-right.is-tall') && ({sizes})('#studio-topology')")
+        page.until(f"document.querySelector('.page-right.is-tall') && ({sizes})('.topology-stage')")
         page.page.keyboard.press("Escape")
         page.until("!document.querySelector('.page-right.is-tall')")
 

@@ -114,3 +114,17 @@ def test_a_legend_that_is_too_long_ends_with_an_ellipsis(page):
     assert head.evaluate("(head) => getComputedStyle(head).textOverflow") == "ellipsis"
     inline = "(head) => [...head.children].every((each) => getComputedStyle(each).display === 'inline')"
     assert head.evaluate(inline)
+
+
+def test_a_wide_network_has_its_route_in_view_and_says_that_it_scrolls(visitor, studio):
+    with Page(visitor, f"{studio[1]}?scenario=geo-access") as page:
+        page.page.locator("#studio-topology p", has_text="Scroll the drawing").wait_for(timeout=20_000)
+        visible = """() => {
+            const stage = document.querySelector('.topology-stage').getBoundingClientRect();
+            const names = [...document.querySelectorAll('.topology-name')].filter((each) => {
+                const box = each.getBoundingClientRect();
+                return box.left >= stage.left && box.right <= stage.right;
+            });
+            return names.map((each) => each.textContent);
+        }"""
+        assert {"clear30", "gateway", "server"} <= set(page.value(visible))

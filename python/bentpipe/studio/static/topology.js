@@ -78,6 +78,11 @@
     return column;
   }
 
+  // Place in a column of a drawing that is scrolled: the first nodes are in the middle.
+  function fromMiddle(row, count) {
+    return Math.floor((count - 1) / 2) + (row % 2 ? (row + 1) / 2 : -row / 2);
+  }
+
   // Width and height of a network of so many columns and rows.
   function sizeOf(isDown, long, wide, hasAllLabels) {
     const gap = isDown ? DOWN : ACROSS;
@@ -92,7 +97,9 @@
     constructor(element) {
       this.element = element;
       element.classList.add("topology");
-      this.svg = make("svg", { role: "img" }, element);
+      this.stage = element.appendChild(document.createElement("div"));
+      this.stage.className = "topology-stage";
+      this.svg = make("svg", { role: "img" }, this.stage);
       this.note = element.appendChild(document.createElement("p"));
       this.queues = {};
       studio.time.on((_, changed) => this.#follow(changed));
@@ -193,18 +200,32 @@
       const isTall = this.#markTall(long > COLUMNS_ACROSS ? [down] : [across, down]);
       this.isDown = long > COLUMNS_ACROSS || this.#scale(across) < this.#scale(down);
       const gap = this.isDown ? DOWN : ACROSS;
+      const [width, height] = this.isDown ? down : across;
+      const fitting = this.#scale([width, height]);
+      const scale = Math.max(isTall ? SCALE_WHOLE : studio.letters * SCALE_LEAST, fitting);
+      this.isCut = scale > fitting;
       for (const place of places.values()) {
         const inColumn = Math.min(ROWS_MAX, rows.get(place.column));
-        const [along, beside] = [place.column * gap.along, (place.row + (wide - inColumn) / 2) * gap.beside];
+        const row = this.isCut ? fromMiddle(place.row, inColumn) : place.row;
+        const [along, beside] = [place.column * gap.along, (row + (wide - inColumn) / 2) * gap.beside];
         [place.x, place.y] = this.isDown ? [beside, along] : [along, beside];
         place.x += NODE.width / 2 + 4;
         place.y += NODE.height / 2 + 12;
       }
-      const [width, height] = this.isDown ? down : across;
-      const scale = Math.max(isTall ? SCALE_WHOLE : studio.letters * SCALE_LEAST, this.#scale([width, height]));
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       Object.assign(this.svg.style, { width: `${scale * width}px`, height: `${scale * height}px` });
+      this.#toMiddle([this.run, studio.time.flow, width, this.element.clientWidth].join());
       return places;
+    }
+
+    // The route is in the middle of a drawing that is scrolled. Readers who scroll it stay where they are.
+    #toMiddle(seen) {
+      this.isCut ? this.stage.setAttribute("tabindex", "0") : this.stage.removeAttribute("tabindex");
+      if (!this.isCut || seen === this.seen) return;
+      this.seen = seen;
+      const { stage } = this;
+      stage.scrollLeft = (stage.scrollWidth - stage.clientWidth) / 2;
+      stage.scrollTop = (stage.scrollHeight - stage.clientHeight) / 2;
     }
 
     // Whether a network is too large for an audience. It then gets most of the column. The column has a fixed size, so
@@ -296,6 +317,7 @@
       if (on.length) parts.push(`${flow.flow}: ${flow.from} to ${flow.to}, ${short(Math.min(...on.map((each) => valueAt(each.rate_bps, t))), "bit/s")} at the slowest link.`);
       if (down.length) parts.push(`Down: ${down.join(", ")}.`);
       if (this.left) parts.push(`${this.left} more nodes are not drawn.`);
+      if (this.isCut) parts.push("Scroll the drawing to see all of it.");
       this.note.textContent = parts.join(" ");
       this.svg.setAttribute("aria-label", `Network of ${places.size} nodes. ${this.note.textContent}`);
     }
