@@ -546,6 +546,21 @@ def test_tune_shows_its_rungs_and_the_worth_of_each_change(folder):
     on_pages(folder, act)
 
 
+def test_the_chart_of_a_search_has_its_best_inside_and_triangles_for_what_is_outside():
+    from bentpipe.studio.page.tune import Tune
+
+    changes = {"best": 2.9, "far": 9.0, "low": -3.0}
+    settings = [{"name": name, "change": change, "kept": True} for name, change in changes.items()]
+    rung = {"name": "", "points": 3, "blocks": 1, "settings": settings}
+    drawn = Tune.drawing(None, {"rungs": [rung], "best": "best", "objective": "goodput"})
+    dots = {each["text"]: each for series in drawn["series"] for each in series["data"]}
+    assert {text: (dot["value"][1], dot.get("symbol")) for text, dot in dots.items()} == {
+        "best: +290.0 %": (290.0, None),
+        "far: +900.0 %": (290.0, "triangle"),
+        "low: -300.0 %": (-100.0, "triangle"),
+    }
+
+
 def _panels(session):
     return [each.__self__ for each in session._listeners["jobs"] if hasattr(each, "__self__")]
 

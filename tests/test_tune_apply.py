@@ -109,6 +109,10 @@ def test_what_a_stock_system_lacks_is_refused_with_its_remedy(key, value, why, i
     assert instead in found.instead
 
 
+def test_a_gateway_without_a_middlebox_lacks_nothing():
+    assert lack("node.gateway.middlebox", None) is None
+
+
 def test_a_key_that_a_stock_kernel_has_needs_a_command():
     """Each key that `space = "linux"` permits has a command."""
     values = {

@@ -73,7 +73,8 @@ def transport_of(key: str) -> str:
 
 def lack(key: str, value: Any) -> Lack | None:
     """Say why a stock kernel, gateway or modem does not have a setting, with a remedy; None if it has."""
-    return next(_lacks(key, value), None)
+    # A key without a value, such as a gateway without a middlebox, needs nothing.
+    return None if value is None else next(_lacks(key, value), None)
 
 
 def _lacks(key: str, value: Any) -> Iterator[Lack]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SOFT, KEPT, BEST = "#8a94a0", "#0072b2", "#d55e00"
 LOW, HIGH = -100.0, 200.0
-"""Changes in percent at the ends of the chart. Dots beyond are at its edge."""
+"""Changes in percent at the ends of the chart, unless the best one is higher. Dots beyond are triangles at its edge."""
 TURN = 0.618034
 """Step between neighbouring dots across a rung, in its widths: dots of similar height lie apart."""
 WIDTH = 0.7
@@ -67,7 +67,7 @@ class Tune(Experiment):
     def drawing(self, found: dict[str, Any]) -> dict[str, Any]:
         """A dot for each setting of each rung: kept ones are blue, and the best one of the last rung is orange."""
         rungs = found["rungs"]
-        names = _labels(rungs)
+        names, high = _labels(rungs), _highest(found)
         shown: dict[str, list[dict[str, Any]]] = {"not kept": [], "kept": [], "best so far": []}
         for at, rung in enumerate(rungs):
             for place, setting in enumerate(rung["settings"]):
@@ -78,14 +78,15 @@ class Tune(Experiment):
                 kind = "best so far" if is_best else "kept" if setting["kept"] else "not kept"
                 change = 100 * setting["change"]
                 text = f"{setting['name']}: {change:+.1f} %"
-                shown[kind].append({"value": [round(across, 3), min(max(change, LOW), HIGH)], "text": text})
+                edge = {} if LOW <= change <= high else {"symbol": "triangle", "symbolRotate": 0 if change > 0 else 180}
+                shown[kind].append({"value": [round(across, 3), min(max(change, LOW), high)], "text": text, **edge})
         looks = {"not kept": (SOFT, 5), "kept": (KEPT, 7), "best so far": (BEST, 12)}
         return {
             "animation": False,
             "aria": {"enabled": True},
             "title": {"text": f"{found['objective']} (%)", "left": 0, "top": 0, "textStyle": {"fontSize": 13}},
             "legend": {"top": 26, "left": 0},
-            "grid": {"left": 8, "right": 16, "top": 60, "bottom": 28, "containLabel": True},
+            "grid": {"left": 8, "right": 16, "top": 60, "bottom": 44, "containLabel": True},
             "tooltip": {"trigger": "item", "confine": True, ":formatter": LABEL},
             "xAxis": {
                 "type": "value",
@@ -98,7 +99,7 @@ class Tune(Experiment):
                 "axisLabel": {"lineHeight": 15, ":formatter": f"(value) => ({json.dumps(names)}[value] ?? '')"},
                 "name": "settings × seeds of each rung",
                 "nameLocation": "middle",
-                "nameGap": 38,
+                "nameGap": 46,
             },
             "yAxis": {"type": "value", "scale": True, "axisLine": {"onZero": False}},
             "series": [
@@ -143,12 +144,20 @@ DEFAULT = {
 """The line of the default setting."""
 
 
+def _highest(found: dict[str, Any]) -> float:
+    """The highest change in the chart: that of the best setting is inside."""
+    best = [
+        each["change"] for rung in found["rungs"][-1:] for each in rung["settings"] if each["name"] == found["best"]
+    ]
+    return max([HIGH, *(100 * change for change in best if change is not None)])
+
+
 def _labels(rungs: Sequence[dict[str, Any]]) -> list[str]:
     """Name each rung by its counts, and the first of each climb also by its name."""
     names = [rung["name"] for rung in rungs]
     is_first = [not at or names[at] != names[at - 1] for at in range(len(names))]
     return [
-        f"{rung['points']} × {rung['blocks']}\n{(rung['name'] or 'search') if first else ''}"
+        f"{rung['points']}×{rung['blocks']}\n{(rung['name'] or 'search') if first else ''}"
         for rung, first in zip(rungs, is_first, strict=True)
     ]
 
