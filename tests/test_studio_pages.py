@@ -515,6 +515,27 @@ def test_sweep_fills_a_map_and_a_cell_becomes_a_run(folder):
     on_pages(folder, act)
 
 
+def test_a_start_that_is_refused_removes_what_an_earlier_one_left(folder):
+    async def act(studio, user):
+        await opened_at(user, "Sweep")
+        await until(lambda: found(user, "key-2"))
+        user.find("start-sweep").click()
+        await until(lambda: studio.jobs.listed() and studio.jobs.listed()[0].is_over)
+        await until(lambda: found(user, "chart-sweep") and found(user, "statement"))
+        (state,) = found(user, "state-sweep")
+        assert state.text == "done"
+        found(user, "values-1")[0].value = ""
+        user.find("start-sweep").click()
+        assert state.text == "Key 1 has no values\n  expected a key and its values, or neither"
+        assert not found(user, "chart-sweep")
+        assert not found(user, "statement")
+        found(user, "values-1")[0].value = "reno,cubic"
+        user.find("start-sweep").click()
+        await until(lambda: found(user, "chart-sweep") and state.text == "done")
+
+    on_pages(folder, act)
+
+
 def test_tune_shows_its_rungs_and_the_worth_of_each_change(folder):
     search = 'vary = { tcp.initial_window = ["10 segments", "40 segments"], link.sat.queue = ["1 bdp", "2 bdp"] }\n'
     (folder / "short.toml").write_text(f"{SHORT}[tune]\n{search}")

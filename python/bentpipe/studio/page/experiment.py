@@ -89,13 +89,22 @@ class Experiment(ABC):
         try:
             options = {**self.options(), **self.sampled(), "jobs": max(1, self.session.studio.jobs.most)}
         except BentpipeError as error:
+            self.clear()
+            self.state.text = self.session.studio.folder.shown(error)
             self.session.notify(str(error), "negative")
             return
         place = str(self.session.studio.folder.new_result())
+        self.clear()
         self.job = self.session.start_job(self.kind, options=options, place=place)
-        if self.job is not None:
-            self.show(None)
-            self._follow()
+        self._follow()
+
+    def clear(self) -> None:
+        """Remove the state and the result of the last experiment, which the library keeps."""
+        self.job, self.state.text = None, ""
+        if self.chart is not None:
+            self.chart.delete()
+            self.chart = None
+        self.show(None)
 
     def _follow(self) -> None:
         job = self.job
