@@ -361,7 +361,7 @@ def test_keys_that_the_scenario_refuses_together_are_dropped():
         ({"guard": {"goodput": "lots"}}, "expected a share"),
         ({"guard": ["goodput <= -15 %"]}, "expected goodput >= -15 %"),
         ({"robust": "best"}, "mean"),
-        ({"margin": 0}, "above 0"),
+        ({"margin": 0}, "margin: 0 is not a share"),
         ({"vary": {"tcp.cc": ["cubic"]}}, "one point"),
         ({"vary": {"seed": [1, 2]}}, "cannot vary"),
         ({"vary": {"tcp.cc": ["cubbic"]}}, "is not a congestion control"),
