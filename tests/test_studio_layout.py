@@ -128,3 +128,30 @@ def test_a_wide_network_has_its_route_in_view_and_says_that_it_scrolls(visitor, 
             return names.map((each) => each.textContent);
         }"""
         assert {"clear30", "gateway", "server"} <= set(page.value(visible))
+
+
+def test_a_search_for_a_scenario_takes_its_first_match_and_replaces_the_last_one(page, studio):
+    folder, _ = studio
+    for number in (1, 2):
+        (folder / f"many{number}.toml").write_text(MINE)
+    page.page.reload()
+    page.page.wait_for_selector(".page-valid")
+    field = page.page.locator(".page-picker input").first
+    for name in ("many1", "many2"):
+        field.click()
+        page.page.keyboard.type(name, delay=20)
+        page.page.locator(".q-menu .q-item").nth(0).wait_for()
+        page.until("document.querySelectorAll('.q-menu .q-item').length === 1")
+        page.page.keyboard.press("Enter")
+        page.page.locator(".page-file", has_text=f"{name}.toml").wait_for(timeout=20_000)
+    for number in (1, 2):
+        (folder / f"many{number}.toml").unlink()
+
+
+def test_the_editor_says_how_the_keyboard_leaves_it(page):
+    hint = "Tab indents. Escape, then Tab leaves the text."
+    text = page.page.locator(".cm-content")
+    assert text.get_attribute("aria-description") == hint
+    said = "JSON.parse(getComputedStyle(document.querySelector('.page-editor'), '::after').content)"
+    page.page.locator(".cm-line").first.click()
+    assert page.value(said) == hint

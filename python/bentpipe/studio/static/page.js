@@ -127,11 +127,28 @@
     tellScheme();
   }
 
+  // The list of choices whose search field has an event.
+  const choicesOf = ({ target }) => target.matches?.(".q-select input[type=search]") && getElement(Number(target.id.slice(1)))?.$refs.qRef;
+
+  // Enter chooses the first match of a search. Without this, a match must be marked by an arrow key.
+  function choose(event) {
+    const choices = event.key === "Enter" && event.target.value && choicesOf(event);
+    if (choices && choices.getOptionIndex() < 0) choices.moveOptionSelection(1, true);
+  }
+
+  // A new search replaces the text of the choice.
+  function replace(event) {
+    if (event.target.value && event.target.value === choicesOf(event)?.modelValue?.label) event.target.select();
+  }
+
   // CodeMirror writes its attributes anew when it is dressed in other colours.
   function nameEditor() {
     const content = document.querySelector(".page-editor .cm-content");
     const scroller = document.querySelector(".page-editor .cm-scroller");
-    if (content && !content.hasAttribute("aria-label")) content.setAttribute("aria-label", "Text of the scenario");
+    if (content && !content.hasAttribute("aria-label")) {
+      content.setAttribute("aria-label", "Text of the scenario");
+      content.setAttribute("aria-description", "Tab indents. Escape, then Tab leaves the text.");
+    }
     if (scroller && scroller.tabIndex < 0) scroller.tabIndex = 0;
   }
 
@@ -152,5 +169,7 @@
   const tellScheme = () => setTimeout(() => emitEvent("studio-dark", { isDark: Quasar.Dark.isActive }), 0);
 
   watchConnection();
+  document.addEventListener("keydown", choose, true);
+  document.addEventListener("click", replace);
   studio.page = { begin, guard, mark, show, moment, download, picture, present, scheme };
 })();
