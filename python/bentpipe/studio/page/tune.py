@@ -149,7 +149,7 @@ def _highest(found: dict[str, Any]) -> float:
     best = [
         each["change"] for rung in found["rungs"][-1:] for each in rung["settings"] if each["name"] == found["best"]
     ]
-    return max([HIGH, *(100 * change for change in best if change is not None)])
+    return max([HIGH, *(100 * float(change) for change in best if change is not None)])
 
 
 def _labels(rungs: Sequence[dict[str, Any]]) -> list[str]:
