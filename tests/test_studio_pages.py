@@ -582,6 +582,20 @@ def test_the_chart_of_a_search_has_its_best_inside_and_triangles_for_what_is_out
     }
 
 
+def test_commands_name_a_file_that_begins_with_a_dash_as_a_file(folder):
+    (folder / "-dash.toml").write_text(SHORT)
+
+    async def act(studio, user):
+        await until(lambda: found(user, "valid"))
+        words = [each.text.split() for each in found(user, "command")]
+        assert words == [["bentpipe", verb, "./-dash.toml"] for verb in ("run", "check", "studio")]
+
+    on_pages(folder, act, first="-dash.toml")
+    from bentpipe.studio.worker import _search_command
+
+    assert _search_command("-dash.toml", {}) == "bentpipe tune ./-dash.toml"
+
+
 def _panels(session):
     return [each.__self__ for each in session._listeners["jobs"] if hasattr(each, "__self__")]
 

@@ -217,7 +217,9 @@ def tune(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
 
 
 def _search_command(name: str, options: Mapping[str, Any]) -> str:
-    words = ["bentpipe", "tune", name]
+    from bentpipe.experiment.common.commands import file_word
+
+    words = ["bentpipe", "tune", file_word(name)]
     for option, key in (("--for", "objective"), ("--budget", "budget"), ("--space", "space")):
         words += [option, str(options[key])] if key in options else []
     words += [word for guard in options.get("guard", ()) for word in ("--guard", guard)]

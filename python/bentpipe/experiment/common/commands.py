@@ -63,12 +63,17 @@ def sweep_command(facts: Mapping[str, Any], *, has_report: bool = True) -> str:
     sets = _spelled_sets(facts)
     if facts["verb"] != "sweep" and (dict(sets).get(vary_key()) or "cases" in facts):
         options = _together(facts, sets)
-        return "" if options is None else shlex.join(["bentpipe", facts["verb"], _path(source), *options])
-    sweep = ["bentpipe", "sweep", _path(source), *_arguments(sets), *_judged(facts, but=("against",))]
+        return "" if options is None else shlex.join(["bentpipe", facts["verb"], file_word(source), *options])
+    sweep = ["bentpipe", "sweep", file_word(source), *_arguments(sets), *_judged(facts, but=("against",))]
     if not has_report:
         return shlex.join(sweep)
     against = facts.get("report_against")
-    report = ["bentpipe", "report", f"{Path(source).stem}.sweep", *(["--against", against] if against else [])]
+    report = [
+        "bentpipe",
+        "report",
+        file_word(f"{Path(source).stem}.sweep"),
+        *(["--against", against] if against else []),
+    ]
     return f"{shlex.join(sweep)} && {shlex.join(report)}"
 
 
@@ -154,7 +159,7 @@ def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) 
     sets += [(key, _token(_spelled(key, value, facts["senders"]))) for key, value in values.items()]
     of_run = [(key, text) for key, text in effective(sets) if key != "seed"]
     options = [part for key, text in of_run for part in ("--set", f"{key}={text}")]
-    return shlex.join(["bentpipe", "run", _path(facts["source"]), *options, "--seed", str(seed)])
+    return shlex.join(["bentpipe", "run", file_word(facts["source"]), *options, "--seed", str(seed)])
 
 
 def spelled_arguments(facts: Mapping[str, Any]) -> list[str]:
@@ -205,7 +210,12 @@ def _spelled(key: str, value: Any, senders: Mapping[str, Mapping[str, Any]]) -> 
     return senders[name]["class"] if isinstance(name, str) and name in senders else value
 
 
-def _path(source: str) -> str:
+def file_word(source: str) -> str:
+    """Return a file name as a command takes it: `./-a.toml`, because `-a.toml` is an option.
+
+    >>> file_word("-a.toml"), file_word("a.toml")
+    ('./-a.toml', 'a.toml')
+    """
     return f"./{source}" if source.startswith("-") else source
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
 from bentpipe.errors import BentpipeError, Interrupted
-from bentpipe.experiment.common.commands import given_in_python, has_file, own, spelled_arguments
+from bentpipe.experiment.common.commands import file_word, given_in_python, has_file, own, spelled_arguments
 from bentpipe.experiment.why.explanation import listed
 from bentpipe.experiment.why.spent import entries_of, kind_of
 from bentpipe.scenario.overrides import parsed
@@ -202,8 +202,7 @@ def _command(scenario: Scenario, idea: _Idea, metric: str) -> str:
         return f'bentpipe.compare(scenario, cases={given!r}, metric="{metric}")'
     cases = ["--case", "as it is:", "--case", f"{idea.name}: {settings}"]
     options = [*spelled_arguments(facts), *cases, "--metric", metric]
-    source = scenario.source
-    return shlex.join(["bentpipe", "compare", f"./{source}" if source.startswith("-") else source, *options])
+    return shlex.join(["bentpipe", "compare", file_word(scenario.source), *options])
 
 
 def _ideas(scenario: Scenario, flows: Sequence[FlowTime]) -> Iterator[_Idea]:

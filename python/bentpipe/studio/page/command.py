@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from bentpipe.experiment.common.commands import file_word
+
 if TYPE_CHECKING:
     from bentpipe.studio.page.session import Session
 
@@ -28,9 +30,10 @@ class CommandPanel:
                 self._line("This run", run_command(session, session.run))
             if session.is_changed:
                 ui.label("The text has changes that are not in the file: save it, and commands about it are exact.")
-            self._line("Run", f"bentpipe run {shlex.quote(session.name)}")
-            self._line("Check", f"bentpipe check {shlex.quote(session.name)}")
-            self._line("Open this page", f"bentpipe studio {shlex.quote(session.name)}")
+            name = shlex.quote(file_word(session.name))
+            self._line("Run", f"bentpipe run {name}")
+            self._line("Check", f"bentpipe check {name}")
+            self._line("Open this page", f"bentpipe studio {name}")
 
     def _line(self, title: str, command: str) -> None:
         with ui.column().classes("page-command"):
