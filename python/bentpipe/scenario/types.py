@@ -485,7 +485,7 @@ class Rto(TypedDict, total=False):
         Retransmissions of a SYN-ACK, in the same way. Default: 8.
 
     syn_reduction_after :
-        Retransmissions of a SYN or SYN-ACK from which on the initial window is one segment. Default: 1.
+        Least number of retransmissions of a SYN or SYN-ACK that reduces the initial window to one segment. Default: 1.
 
     forget_after :
         Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the first; 0: never. Default: 0.

@@ -255,7 +255,7 @@ table! {
 table! {
     /// One row: the run as a whole.
     SUMMARY, SummaryRow {
-        stop: text, "", "Why the run ended: `time-limit`, `completed` (every transfer done) or `interrupted`.";
+        stop: text, "", "Why the run ended: `time-limit`, `completed` (every transfer done), `interrupted`, or `ended` (the emulated program ended).";
         simulated_s: real, "s", "Simulated time at the end.";
         goodput_bps: real, "bit/s", "Sum of the flows' goodput.";
         jain: real, "1", "Jain's index of the flows' goodput: (sum x)^2 / (n sum x^2), 1/n to 1.";

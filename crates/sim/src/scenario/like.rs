@@ -78,7 +78,7 @@ const LINUX_6: &[Row] = &[
     row_for(HYBLA, "cc.needs_ssthresh", "false", "hybla_cong_avoid: below any threshold"),
 ];
 
-/// Of any host with timestamps.
+/// Value for all hosts with timestamps.
 const SMSS: Row = row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps");
 
 const CUBIC: &[&str] = &["cubic"];

@@ -52,7 +52,7 @@ settings! {
         syn_retries: u32 = 8, [0, 127], "RFC 1122 §4.2.3.5: at least three minutes; Linux: 6";
         /// Retransmissions of a SYN-ACK, in the same way.
         synack_retries: u32 = 8, [0, 127], "RFC 1122 §4.2.3.5: at least three minutes; Linux: 5";
-        /// Retransmissions of a SYN or SYN-ACK from which on the initial window is one segment.
+        /// Least number of retransmissions of a SYN or SYN-ACK that reduces the initial window to one segment.
         syn_reduction_after: u32 = 1, [1, 127], "RFC 5681 §3.1; Linux: 2";
         /// Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the
         /// first; 0: never.

@@ -145,8 +145,7 @@ fn clean(rate: f64, units: u64) -> f64 {
     libm::pow(1.0 - rate, units as f64)
 }
 
-/// Returns the share of the 1024 places in a block where a packet of so many bits may begin, each with the probability that
-/// all blocks that it touches are right.
+/// Returns the probability that all blocks of a packet are right: the mean over the 1024 places where it may begin.
 fn clean_blocks(rate: f64, bits: u64) -> f64 {
     let fewest = bits.div_ceil(1024);
     // From these places it reaches into one more.
