@@ -78,7 +78,14 @@ const UNITS: &[(&[&str], &[&str])] = &[
 pub(super) fn quantity(given: &str, format: &Format) -> String {
     let given = given.trim();
     let number = given.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let unit = given[number.len()..].trim().to_lowercase();
+    let written = given[number.len()..].trim();
+    // Bytes per second have a capital letter, unlike bits.
+    let is_in_bytes = written.ends_with("B/s") || written.ends_with("Bps");
+    let number = match number.parse::<f64>() {
+        Ok(bytes) if is_in_bytes => (8.0 * bytes).to_string(),
+        _ => number.to_owned(),
+    };
+    let unit = written.to_lowercase();
     let of_word = UNITS.iter().filter(|(words, _)| words.contains(&unit.as_str())).flat_map(|(_, meant)| *meant);
     let mut texts = of_word.map(|unit| format!("{number} {unit}"));
     texts.find(|text| text.len() < LONGEST && (format.check)(text).is_ok()).unwrap_or_default()
@@ -118,6 +125,8 @@ mod tests {
             ("tcp.cc=NewReno", "\"newreno\""),
             ("link.l.rate=50mbps", "\"50 Mbit/s\""),
             ("link.l.rate=50M", "\"50 Mbit/s\""),
+            ("link.l.rate=20MB/s", "\"160 Mbit/s\""),
+            ("link.l.rate=1.5 kBps", "\"12 kbit/s\""),
             ("link.l.rate=0.5 Gbit", "\"0.5 Gbit/s\""),
             ("link.l.delay=20 msec", "\"20 ms\""),
             ("link.l.queue=20 pkts", "\"20 packets\""),
