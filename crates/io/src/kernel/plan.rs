@@ -287,6 +287,11 @@ fn others(case: &Case) -> Result<(), String> {
         variance_min: usual.rto.variance_min,
         granularity: usual.rto.granularity,
         phase: usual.rto.phase,
+        syn_linear_timeouts: usual.rto.syn_linear_timeouts,
+        syn_retries: usual.rto.syn_retries,
+        synack_retries: usual.rto.synack_retries,
+        // The kernel's own number; notes at a case show where it matters.
+        syn_reduction_after: usual.rto.syn_reduction_after,
         ..config.rto
     };
     // The kernel's own window is as good as the usual one.
