@@ -388,7 +388,7 @@ def test_what_has_no_steady_part_is_said(small):
         ({"flow": "bulk", "after": "meser"}, "expected 'mser' or a number"),
         ({"flow": "bulk", "after": -1}, "at least 0"),
         ({"flow": "bulk", "after": NAN}, "at least 0"),
-        ({"flow": "bulk", "confidence": 95}, "like 0.95"),
+        ({"flow": "bulk", "confidence": 95}, "did you mean 95 %"),
     ):
         with pytest.raises(BentpipeError, match=text):
             result.steady("goodput_bps", **asked)

@@ -28,7 +28,7 @@ fn run(name: &str, sets: &[(&str, &str)]) -> RunResult {
     network.finish().unwrap()
 }
 
-/// Notes on flows without an answer, on one that starts after the 20 s of this test, and on the constellations in use.
+/// Notes on flows without an answer, on a flow that starts after the 20 s of this test, and on the constellations in use.
 fn is_expected(note: &str) -> bool {
     note.contains("answered")
         || note == "flow \"update\" would start after the end of the run, 20 s"
