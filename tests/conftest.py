@@ -125,6 +125,14 @@ def browser():
         opened.close()
 
 
+@pytest.fixture(scope="module")
+def visitor(browser):
+    """A reader who opens one page after another, so that the browser loads and compiles the libraries once."""
+    context = browser.new_context(accept_downloads=True)
+    yield context
+    context.close()
+
+
 STARTED = []
 """Programs that outlive their parent process, kept from the garbage collector, which would warn."""
 

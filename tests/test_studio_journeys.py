@@ -21,14 +21,6 @@ def studio(browser, tmp_path_factory):
         yield folder, f"http://{host}/{token}/"
 
 
-@pytest.fixture(scope="module")
-def visitor(browser):
-    """A reader who opens one page after another, so that the browser loads and compiles the libraries once."""
-    context = browser.new_context(accept_downloads=True)
-    yield context
-    context.close()
-
-
 @pytest.fixture
 def page(visitor, studio):
     with Page(visitor, studio[1]) as opened:

@@ -20,13 +20,6 @@ def studio(browser, tmp_path_factory):
         yield folder, f"http://{host}/{token}/"
 
 
-@pytest.fixture(scope="module")
-def visitor(browser):
-    context = browser.new_context()
-    yield context
-    context.close()
-
-
 @pytest.fixture
 def page(visitor, studio):
     with Page(visitor, studio[1]) as opened:
