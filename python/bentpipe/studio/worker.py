@@ -91,17 +91,21 @@ def _limit_memory(share: float) -> None:
 
 
 class Reporter:
-    """Reports the progress of a verb a few times a second, with a part of its result if `partial` is given."""
+    """Reports the progress of a verb a few times a second, with a part of its result if `partial` is given.
+
+    The first report of a step of the work is never left out, because it has the result of the step before.
+    """
 
     def __init__(self, answer: Answer, partial: Callable[[Any], dict[str, Any]] | None = None) -> None:
         self._answer, self._partial = answer, partial
         self._next_s = self._next_partial_s = 0.0
+        self._step = ""
 
     def __call__(self, progress: Progress) -> None:
-        now = time.monotonic()
-        if now < self._next_s:
+        now, is_new_step = time.monotonic(), progress.doing != self._step
+        if now < self._next_s and not is_new_step:
             return
-        self._next_s = now + PROGRESS_EVERY_S
+        self._next_s, self._step = now + PROGRESS_EVERY_S, progress.doing
         self._answer(
             progress={
                 "share": progress.share,
@@ -113,7 +117,7 @@ class Reporter:
                 "left_s": progress.left_s,
             }
         )
-        if self._partial is not None and now >= self._next_partial_s:
+        if self._partial is not None and (now >= self._next_partial_s or is_new_step):
             result = progress.result()
             if result is not None:
                 self._answer(partial=self._partial(result))
@@ -185,15 +189,18 @@ def _experiment(
 
     options = dict(request["options"])
     try:
-        result = verb(scenario_of(request), options.pop(subject, None), **options, progress=Reporter(answer, shown))
+        result, stop = (
+            verb(scenario_of(request), options.pop(subject, None), **options, progress=Reporter(answer, shown)),
+            "",
+        )
     except Interrupted as interrupt:
         answer(is_saving=True)
         if interrupt.result is None:
             raise
-        result = interrupt.result
+        result, stop = interrupt.result, "interrupted"
     if request.get("place"):
         result.save(request["place"])
-    return {**shown(result), "command": _command(result) if request["is_on_disk"] else NOT_ON_DISK}
+    return {**shown(result), "stop": stop, "command": _command(result) if request["is_on_disk"] else NOT_ON_DISK}
 
 
 def tune(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
@@ -204,13 +211,14 @@ def tune(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     options, place = dict(request["options"]), request.get("place")
     progress = Reporter(answer, searched)
     try:
-        result = tune_(scenario_of(request), **options, store=place, progress=progress)
+        result, stop = tune_(scenario_of(request), **options, store=place, progress=progress), ""
     except Interrupted as interrupt:
         if interrupt.result is None:
             raise
-        result = interrupt.result
+        result, stop = interrupt.result, "interrupted"
     return {
         **searched(result),
+        "stop": stop,
         "statements": list(result.statements),
         "command": _search_command(request["source"], options) if request["is_on_disk"] else NOT_ON_DISK,
     }
