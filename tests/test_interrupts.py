@@ -11,7 +11,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.errors import Interrupted
-from bentpipe.experiment.execution.execution import AHEAD
+from bentpipe.experiment.execution.execution import AHEAD, Execution
 
 # These tests wait for other processes, or have many runs.
 pytestmark = pytest.mark.timeout(600)
@@ -157,6 +157,27 @@ def test_a_ctrl_c_that_python_ignores_is_heard(command, hop, monkeypatch):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if command is sweep:
         assert interrupted.value.result.runs.height <= AHEAD
+
+
+@pytest.mark.parametrize("command", [sweep, compare, mix])
+def test_a_ctrl_c_while_finished_runs_are_collected_loses_no_report(command, hop, monkeypatch):
+    keep = Execution._keep
+
+    def collect(self, finished):
+        if interrupts:
+            signal.raise_signal(signal.SIGINT)
+        return keep(self, finished)
+
+    interrupts = []
+
+    def interrupt():
+        interrupts.append(signal.SIGINT)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Execution, "_keep", collect)
+    with pytest.raises(Interrupted, match=r"^interrupted after \d+ of (20|40|60) "):
+        command(hop, interrupt)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("command", [sweep, compare, mix])

@@ -18,7 +18,7 @@ from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single import task
-from bentpipe.experiment.single.threads import interruptible
+from bentpipe.experiment.single.threads import interruptible, uninterrupted
 from bentpipe.experiment.store.memory import Memory
 from bentpipe.experiment.store.store import Store
 from bentpipe.progress import Progress
@@ -123,10 +123,12 @@ class Execution(Generic[R]):
             # A user who presses Ctrl-C again does not want to wait.
             with suppress(KeyboardInterrupt):
                 self.place.close()
-            self._keep(self.place.finished(0))
-            done, total = self.progress.reused + self.progress.done, self.progress.total
-            result = self.design.result(self._so_far())
-            self.progress.make_result = lambda: result
+            # One more Ctrl-C would lose the report of what is kept.
+            with uninterrupted():
+                self._keep(self.place.finished(0))
+                done, total = self.progress.reused + self.progress.done, self.progress.total
+                result = self.design.result(self._so_far())
+                self.progress.make_result = lambda: result
             message = f"interrupted after {done:,} of {total:,} runs" + (", which are kept" if self.store.lasts else "")
             where = " and ".join(dict.fromkeys(self.place.interrupted))
             raise Interrupted(message, lambda: result, where=where) from None

@@ -6,11 +6,9 @@ import logging
 import os
 import queue
 import re
-import signal
-import threading
 import time
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from numbers import Integral
@@ -18,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from bentpipe.errors import BentpipeError, ClusterError
 from bentpipe.experiment.single.task import Failure, build, execute, execute_text
-from bentpipe.experiment.single.threads import Pool
+from bentpipe.experiment.single.threads import Pool, uninterrupted
 from bentpipe.own import travel
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from bentpipe import _core
     from bentpipe.experiment.single.task import Task
@@ -181,19 +179,6 @@ class Threads(_Queue):
             self._shares.pop(task.id, None)
 
 
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Let processes that start within ignore Ctrl-C: this process receives it and ends them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 class Cluster(_Queue):
     """Workers of `dask.distributed`: local, or of a scheduler. A worker that dies loses only its current work."""
 
@@ -210,7 +195,7 @@ class Cluster(_Queue):
         self._cluster: Any = None
         try:
             if address is None:
-                with _deaf():
+                with uninterrupted():
                     self._cluster = self._dask.LocalCluster(
                         n_workers=count,
                         threads_per_worker=1,

@@ -134,6 +134,19 @@ def interruptible() -> Iterator[Callable[[], None]]:
         sys.unraisablehook = report_before
 
 
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C within, and let processes that start within ignore it. No effect outside of the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def is_anyone_left() -> bool:
     """Whether a thread still works and does not stop. The process would wait for it for ever."""
     return any(thread.name.startswith(_NAME) for thread in threading.enumerate())
