@@ -32,4 +32,4 @@ def test_a_period_has_a_name_that_the_tool_knows(tmp_path):
         names = set(short.findall(path.read_text(encoding="utf-8"))) - others.keys()
         if names:
             shutil.copy(path, tmp_path / "copy.py")
-            assert change(tmp_path / "copy.py", 2) == len(names), (path.name, names)
+            assert change(tmp_path / "copy.py", 2) >= len(names), (path.name, names)

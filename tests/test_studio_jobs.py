@@ -48,7 +48,7 @@ class Reporter(worker.Reporter):
 worker.Reporter = Reporter
 worker.main()
 """
-"""A worker that stays in the second rung of a search until it is stopped, whatever the speed of the machine."""
+"""A worker that stays in the second rung of a search until it is stopped, on a machine of any speed."""
 
 
 @pytest.fixture

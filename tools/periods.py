@@ -23,7 +23,7 @@ PERIOD = re.compile(
 )
 """A constant of Python: how often something is reported, looked at or drawn, in seconds."""
 DELAY = re.compile(r"(setTimeout\(.*, )(\d{2,3})(?=\))")
-"""The same in the scripts of the studio, in milliseconds. From a second on, delays are limits of patience."""
+"""A delay of a script of the studio, in milliseconds. From a second on, delays are limits of patience."""
 
 
 def main() -> int:

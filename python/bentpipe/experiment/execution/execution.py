@@ -123,7 +123,7 @@ class Execution(Generic[R]):
             # A user who presses Ctrl-C again does not want to wait.
             with suppress(KeyboardInterrupt):
                 self.place.close()
-            # One more Ctrl-C would lose the report of what is kept.
+            # One more Ctrl-C would lose the report of the finished runs.
             with uninterrupted():
                 self._keep(self.place.finished(0))
                 done, total = self.progress.reused + self.progress.done, self.progress.total
