@@ -1,8 +1,9 @@
 """Measures each congestion control on satellite paths, and draws its figure.
 
 The parts are the window over time on the paths `geo` and `leo`, goodput over the loss rate in `s1` and `s2`, and the
-sharing with `sack` and with a flow of the same kind. The numbers go into `validation/data/senders.json`, the figures
-into `docs/congestion-controls`. Each congestion control takes ten seconds of a core.
+sharing with `sack` and with a flow of the same kind. On `geo` and `leo` each part is measured with the default hosts
+first, then with hosts as in the RFCs, which the papers had. The numbers go into `validation/data/senders.json`, the
+figures into `docs/congestion-controls`. Each congestion control takes twenty seconds of a core.
 
     python -m validation.senders            # congestion controls without numbers
     python -m validation.senders NAME ...   # these again; `all` for every one
@@ -41,13 +42,41 @@ REFERENCES = ("sack", "reno")
 
 
 @dataclass(frozen=True)
+class Hosts:
+    """Hosts of a measurement."""
+
+    like: str
+    """Their preset."""
+    sets: dict[str, str]
+
+    def key(self, part: str) -> str:
+        """The key of a part of the numbers, such as `geo` with the default hosts and `geo rfc`."""
+        return f"{part} {self.like}" if self.sets else part
+
+
+HOSTS = (Hosts("linux-6", {}), Hosts("rfc", {"tcp.like": "rfc"}))
+"""The default hosts, and those of the papers."""
+
+
+@dataclass(frozen=True)
 class Route:
-    """Path of the figure of the window."""
+    """Path of the table of goodput, and with the default hosts of the figure of the window."""
 
     scenario: str
     title: str
-    sets: dict[str, str]
+    hosts: Hosts
+    duration: str | None
     replications: int
+
+    @property
+    def key(self) -> str:
+        """The key of its numbers."""
+        return self.hosts.key(self.scenario)
+
+    @property
+    def sets(self) -> dict[str, str]:
+        """Overrides of the scenario."""
+        return self.hosts.sets | ({} if self.duration is None else {"duration": self.duration})
 
     def load(self, sender: str) -> bp.Scenario:
         """The scenario with this sender."""
@@ -69,9 +98,11 @@ class Response:
 
 
 PATHS = (
-    Route("geo", "GEO: 20 Mbit/s, 540 ms", {"tcp.like": "rfc", "duration": "120 s"}, 1),
-    Route("leo", "LEO: 100 Mbit/s, a handover every 15 s", {"tcp.like": "rfc"}, 5),
+    *(Route("geo", "GEO: 20 Mbit/s, 540 ms", hosts, "120 s", 1) for hosts in HOSTS),
+    *(Route("leo", "LEO: 100 Mbit/s, a handover every 15 s", hosts, None, 5) for hosts in HOSTS),
 )
+DRAWN = tuple(path for path in PATHS if path.hosts is HOSTS[0])
+"""Paths of the figure of the window."""
 RESPONSES = (
     Response(
         "s1",
@@ -91,11 +122,15 @@ RESPONSES = (
         (1e-5, 1e-4, 1e-3, 1e-2),
     ),
 )
-SHARED = (("geo", {"tcp.like": "rfc", "duration": "120 s"}), ("s1", {"duration": "60 s"}))
-"""Where it meets `sack`."""
+SHARED = (
+    *(("geo", hosts, {"duration": "120 s"}) for hosts in HOSTS),
+    # Its file sets the hosts.
+    ("s1", Hosts("rfc", {}), {"duration": "60 s"}),
+)
+"""Scenario, hosts and overrides where it meets `sack`."""
 SHARED_REPLICATIONS = 4
-TWINS = (("geo", 300), ("leo", 120))
-"""Path of two flows of the same kind, and its duration in seconds. The second flow begins at 20 s."""
+TWINS = tuple((scenario, hosts, seconds) for scenario, seconds in (("geo", 300), ("leo", 120)) for hosts in HOSTS)
+"""Path and hosts of two flows of the same kind, and the duration in seconds. The second flow begins at 20 s."""
 TWINS_FROM_S = 21
 TWINS_REPLICATIONS = 3
 TWINS_WINDOW_S = 30
@@ -116,7 +151,7 @@ def measure(names: Iterable[str]) -> dict[str, Numbers]:
         runs = swept(path.scenario, path.sets, {"tcp.cc": names}, path.replications)
         for name in names:
             rows = [row for row in runs if row["tcp.cc"] == name]
-            found[name][path.scenario] = {metric: _known(rows, metric) for metric in KEPT}
+            found[name][path.key] = {metric: _known(rows, metric) for metric in KEPT}
     for response in RESPONSES:
         vary = {"tcp.cc": names, response.key: list(response.rates)}
         runs = swept(response.scenario, response.sets, vary, response.replications)
@@ -128,26 +163,27 @@ def measure(names: Iterable[str]) -> dict[str, Numbers]:
                 for rate in response.rates
             }
     for name in names:
-        for scenario, sets in SHARED:
+        for scenario, hosts, sets in SHARED:
             if name == REFERENCES[0]:
                 continue
-            mixed = bp.mix(bp.load(scenario, sets), [name, REFERENCES[0]], replications=SHARED_REPLICATIONS)
+            path = bp.load(scenario, hosts.sets | sets)
+            mixed = bp.mix(path, [name, REFERENCES[0]], replications=SHARED_REPLICATIONS)
             share, own = mixed.estimate(name, "share"), mixed.of_own(REFERENCES[0])
-            found[name][f"shared {scenario}"] = {
+            found[name][hosts.key(f"shared {scenario}")] = {
                 "share": _rounded(share.mean, share.half_width),
                 "left": _rounded(own.value, None),
             }
-        for scenario, seconds in TWINS:
-            found[name][f"twins {scenario}"] = _twins(name, scenario, seconds)
+        for scenario, hosts, seconds in TWINS:
+            found[name][hosts.key(f"twins {scenario}")] = _twins(name, scenario, hosts, seconds)
     return found
 
 
-def _twins(name: str, scenario: str, seconds: int) -> dict[str, list[float | None]]:
+def _twins(name: str, scenario: str, hosts: Hosts, seconds: int) -> dict[str, list[float | None]]:
     """Time until two flows of one kind share evenly, and Jain's index of the last third."""
     after, last = [], []
     second = {"from": "server", "to": "terminal", "start": '{ uniform = ["20 s", "21 s"] }'}
     sets = {f"flow.second.{key}": value for key, value in second.items()}
-    sets |= {"tcp.like": "rfc", "tcp.cc": name, "duration": f"{seconds} s"}
+    sets |= {**hosts.sets, "tcp.cc": name, "duration": f"{seconds} s"}
     for k in range(TWINS_REPLICATIONS):
         result = bp.run(bp.load(scenario, {**sets, "record.interval": "1 s"}), seed=k + 1, series="goodput_bps")
         rates = np.zeros((2, seconds + 1))
@@ -190,7 +226,7 @@ def draw(name: str, numbers: dict[str, Numbers]) -> None:
     with style():
         figure = sheet(WIDE, 4.2)
         grid = figure.subplots(2, 2)
-        for axes, path in zip(grid[0], PATHS, strict=True):
+        for axes, path in zip(grid[0], DRAWN, strict=True):
             _draw_windows(axes, path, name)
         for axes, response in zip(grid[1], RESPONSES, strict=True):
             _draw_response(axes, response, name, numbers)

@@ -163,6 +163,14 @@ impl Config {
         cc.unbounded().filter(|unbounded| unbounded.is_probes || !sender_bounds)
     }
 
+    /// Returns the window, segments, that the congestion control probes for at the start of a connection: the first window
+    /// of the receiver, within the limit of the congestion control. `None`: its start does not depend on that window.
+    pub fn probed_window(&self) -> Option<u64> {
+        let cc = self.cc.build(Init { smss: self.smss.into(), ..Init::default() });
+        let most = cc.probes_up_to().filter(|_| self.own_cc.is_none())?;
+        Some(most.min(self.auto_buffer.unwrap_or(self.receive_buffer) / u64::from(self.smss.max(1))))
+    }
+
     /// Whether the congestion control may draw from its seed. A custom one may.
     pub fn is_random(&self) -> bool {
         self.own_cc.is_some() || self.cc.build(Init { smss: self.smss.into(), ..Init::default() }).is_random()

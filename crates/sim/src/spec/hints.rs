@@ -18,7 +18,7 @@ const FAR: f64 = 4.0;
 const FEW_PACKETS: u64 = 20;
 
 impl Scenario {
-    /// The hints, in the order: marks, small queues, large queues.
+    /// The hints, in the order: marks, small queues, large queues, small probed windows.
     pub fn hints(&self) -> Vec<String> {
         self.hints_at_keys().map(|(_, hint)| hint).collect()
     }
@@ -26,7 +26,32 @@ impl Scenario {
     /// The hints with the keys that they are about.
     pub(super) fn hints_at_keys(&self) -> impl Iterator<Item = (String, String)> {
         let [small, large] = self.queues_far_from_bdp();
-        [self.marks_that_no_queue_makes(), small, large].into_iter().flatten()
+        [self.marks_that_no_queue_makes(), small, large, self.probes_below_bdp()].into_iter().flatten()
+    }
+
+    /// Flows whose congestion control probes, at the start, for a window that is far smaller than the bandwidth-delay
+    /// product of their path, because the receiver's first window is. Their window then grows slowly.
+    fn probes_below_bdp(&self) -> Option<(String, String)> {
+        let mut found = self.flows.iter().filter(|flow| flow.app.has_transport()).filter_map(|flow| {
+            let probed = flow.tcp.probed_window()?;
+            let links = || flow.route.iter().chain(&flow.reverse_route).map(|&link| &self.links[link]);
+            let slowest = flow.route.iter().map(|&link| self.links[link].rate.largest()).min()?;
+            let rtt = links().fold(Duration::ZERO, |sum, link| sum + link.delay.largest());
+            let packet = u64::from(flow.tcp.smss) + HEADERS;
+            let held = (slowest.as_bps() as f64 / 8.0 * rtt.as_secs_f64() / packet as f64) as u64;
+            (held as f64 > FAR * probed as f64).then_some((flow, probed, held))
+        });
+        let (flow, probed, held) = found.next()?;
+        let (name, cc) = (&flow.name, flow.tcp.cc.kind().name());
+        let more = match found.count() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let hint = format!(
+            "{cc} starts with a window of {probed} segments, the first window of the receiver, and the path holds {held} \
+             (flow \"{name}\"{more}); a window for it: tcp.receive_buffer = \"2 bdp\""
+        );
+        Some(("tcp.receive_buffer".to_owned(), hint))
     }
 
     /// Flows that ask for congestion marks where no queue on their paths marks. Custom middleboxes may mark.
@@ -181,6 +206,22 @@ mod tests {
             assert!(hints(tcp, queue, flow).is_empty(), "{tcp} {queue} {flow}");
         }
         assert_eq!(hints(on, "{ kind = 'codel' }", "").len(), 1);
+    }
+
+    #[test]
+    fn probing_for_a_window_far_below_the_bdp_has_a_hint() {
+        for (tcp, is_small) in [
+            ("cc = 'peach'\nreceive_buffer = '64 kB'", true),
+            ("cc = 'swift'\nreceive_buffer = 'auto'", true),
+            ("cc = 'peach'\nreceive_buffer = '2 bdp'", false),
+            ("cc = { kind = 'peach', receiver_knows = false }\nreceive_buffer = '64 kB'", false),
+            ("cc = 'cubic'\nreceive_buffer = '64 kB'", false),
+        ] {
+            let found = hints(tcp, "'1 bdp'", "");
+            assert_eq!(found.len(), usize::from(is_small), "{tcp}: {found:?}");
+            // 20 Mbit/s and 520 ms are 866 packets of 1500 B.
+            assert!(found.iter().all(|hint| hint.contains("of 44 segments") && hint.contains("holds 866")), "{found:?}");
+        }
     }
 
     #[test]

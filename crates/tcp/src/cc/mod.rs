@@ -143,6 +143,11 @@ pub trait CongestionControl {
     fn unbounded(&self) -> Option<Unbounded> {
         None
     }
+    /// Returns the largest window, segments, that its start probes for at most up to the receiver's window; `None`: its
+    /// start does not depend on that window. Never changes.
+    fn probes_up_to(&self) -> Option<u64> {
+        None
+    }
     /// Whether it draws from the seed that it is given. Never changes.
     fn is_random(&self) -> bool {
         false
@@ -432,6 +437,9 @@ macro_rules! registry {
             }
             fn unbounded(&self) -> Option<Unbounded> {
                 each!(&self.of, c => c.unbounded())
+            }
+            fn probes_up_to(&self) -> Option<u64> {
+                each!(&self.of, c => c.probes_up_to())
             }
             fn is_random(&self) -> bool {
                 each!(&self.of, c => c.is_random())

@@ -334,6 +334,10 @@ impl CongestionControl for Peach {
         })
     }
 
+    fn probes_up_to(&self) -> Option<u64> {
+        self.rules.receiver_knows.then_some(self.rules.probe_max)
+    }
+
     fn limit_cwnd(&mut self, max: u64) {
         let before = self.window.cwnd();
         self.window.limit(max);

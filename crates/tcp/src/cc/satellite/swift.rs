@@ -229,6 +229,10 @@ impl CongestionControl for Swift {
         })
     }
 
+    fn probes_up_to(&self) -> Option<u64> {
+        Some(self.settings.probe_max)
+    }
+
     fn limit_cwnd(&mut self, max: u64) {
         if let Start::Probing { goal, .. } = &mut self.start {
             *goal = (*goal).min(max);
