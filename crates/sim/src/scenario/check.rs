@@ -362,6 +362,7 @@ fn table(of: &Table, text: &str) -> String {
                 let is_meant = (format.check)(text).is_ok();
                 format!("\"{}\"", if is_meant { text } else { format.example })
             }
+            Some(Alternative::Plain(Shape::Whole { min, .. })) => (*min).max(1).to_string(),
             _ => "...".to_owned(),
         };
         format!("{} = {value}", key.name)
