@@ -9,8 +9,8 @@ import pytest
 import bentpipe as bp
 from bentpipe.contract import frames
 from bentpipe.contract.result import Result
-from bentpipe.emulation import verdict
 from bentpipe.emulation.asked import asked_of
+from bentpipe.emulation.quantities import BY_NAME
 from bentpipe.errors import BentpipeError, EmulationError, PaperError
 from bentpipe.papers import scaffold
 from bentpipe.statistics.judgement import DEFAULT
@@ -36,7 +36,7 @@ def path(tmp_path):
 
 
 def row(side, seed, shift):
-    values = {name: (100.0 + shift) * (1 + number) for number, name in enumerate(verdict.MARGINS)}
+    values = {name: (100.0 + shift) * (1 + number) for number, name in enumerate(BY_NAME)}
     return {"side": side, "seed": seed, "is_trustworthy": side == "simulated" or seed != 4, **values}
 
 
@@ -136,7 +136,7 @@ def test_another_folder_is_refused_with_words(path, tmp_path):
 
 def test_a_twin_has_a_row_per_side_and_says_what_differs(twin):
     assert twin.names == ("simulated", "real")
-    assert twin.table.filter(of="real")["replications"].to_list() == [3] * len(verdict.MARGINS)
+    assert twin.table.filter(of="real")["replications"].to_list() == [3] * len(BY_NAME)
     row = twin.differences.row(by_predicate=pl.col("metric") == "srtt", named=True)
     judged = next(each for each in twin.quantities if each.quantity == "srtt_p50_s")
     assert (row["of"], row["other"], row["mean"]) == ("real", "simulated", judged.difference)

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.emulation import verdict
+from bentpipe.emulation import quantities, verdict
 from bentpipe.errors import EmulationError
 from validation import twins
 
@@ -53,6 +54,114 @@ def scenario(duration="3 s", **flow):
 )
 def test_a_quantity_agrees_only_if_a_difference_that_matters_is_excluded(quantity, simulated, emulated, word):
     assert verdict.judged(quantity, simulated, emulated).verdict == word
+
+
+@pytest.mark.parametrize(
+    ("simulated", "emulated", "word"),
+    [
+        # Two runs are enough: no shuffle of 30 and 2 runs has so large a difference.
+        ([50 + n for n in range(30)], [1, 2], "differs"),
+        ([4] * 30, [4, 4], "agrees"),
+        ([3, 4, 5] * 10, [4, 5, 4], "agrees"),
+        ([0] * 30, [0, 0, 0], "agrees"),
+        ([4] * 30, [40], "cannot tell"),
+        # Three more do not matter, even in each run.
+        ([4] * 30, [7, 7, 7], "cannot tell"),
+        # Simulated runs may all be equal. Independent events scatter more: the standard error is 2.3.
+        ([4] * 30, [10, 10], "cannot tell"),
+        ([4] * 30, [13, 13], "differs"),
+        # One run of 32 has the events, which may be of either side.
+        ([0] * 30, [0, 60], "cannot tell"),
+        # Too few simulated runs: of the 21 shuffles of 5 and 2 runs, 1 is the measured one.
+        ([50, 60, 70, 80, 90], [1, 2], "cannot tell"),
+    ],
+)
+def test_counts_of_events_differ_only_if_chance_is_excluded(simulated, emulated, word):
+    found = verdict.judged("undos", simulated, emulated)
+    assert found.verdict == word
+    assert found.more_runs is None or word == "cannot tell"
+
+
+def test_a_permutation_test_counts_the_shuffles():
+    # No other of the 10 choices of 2 runs from 5 differs as much: 5 and 1.67.
+    assert verdict.Chance.of([1, 2, 2], [5, 5]).p == pytest.approx(1 / 10)
+    # 5 and 2.67: three choices are equal, and 1.5 is further from 5.
+    assert verdict.Chance.of([1, 2, 5], [5, 5]).p == pytest.approx(4 / 10)
+    # Large counts are added up in coarser units.
+    assert verdict.Chance.of([1e6, 2e6, 5e6], [5e6, 5e6]).p == pytest.approx(4 / 10)
+
+
+def test_a_permutation_test_is_that_of_scipy():
+    from scipy import stats
+
+    draw = np.random.default_rng(3)
+    for _ in range(5):
+        simulated, emulated = draw.poisson(6, 9), draw.poisson(9, 3)
+        expected = stats.permutation_test(
+            (emulated, simulated), lambda one, other: abs(np.mean(one) - np.mean(other)), alternative="greater"
+        )
+        assert verdict.Chance.of(simulated, emulated).p == pytest.approx(expected.pvalue)
+
+
+@pytest.mark.parametrize("emulations", [2, 3])
+def test_few_runs_of_equal_hosts_raise_no_false_alarm(emulations):
+    """Both sides draw from the same distributions: Poisson counts, clusters of events, rare clusters.
+
+    Seeds of a scenario without random losses are all equal, and the kernel's runs scatter as Poisson counts.
+    """
+    draw = np.random.default_rng(7)
+    kinds = {
+        "timeouts": lambda runs: draw.poisson(4, runs),
+        "fast_retransmits": lambda runs: draw.poisson(60, runs),
+        "undos": lambda runs: draw.negative_binomial(0.5, 0.05, runs),
+        "reorderings": lambda runs: draw.poisson(80, runs) * (draw.random(runs) < 0.3),
+        "tail_loss_probes": lambda runs: draw.poisson(8, runs) if runs < 30 else np.full(runs, 8),
+    }
+    alarms, comparisons = 0, 200
+    for _ in range(comparisons):
+        columns = {name: [*kind(30), *kind(emulations)] for name, kind in kinds.items()}
+        sides = ["simulated"] * 30 + ["emulated"] * emulations
+        rows = [
+            {"side": side, "seed": seed, "is_trustworthy": True, **{name: float(columns[name][seed]) for name in kinds}}
+            for seed, side in enumerate(sides)
+        ]
+        alarms += any(each.verdict == "differs" for each in verdict.of_runs(rows, {}))
+    # 5 % at most; 4 standard errors more are 22.
+    assert alarms <= 22
+
+
+def test_counters_of_both_hosts_are_summed():
+    sender = {"TCPTimeouts": 4, "TCPLossUndo": 3, "TCPPartialUndo": 1, "TCPSACKReorder": 60, "TCPTSReorder": 2}
+    receiver = {"TCPDSACKOldSent": 5, "TCPDSACKOfoSent": 1, "TCPTimeouts": 9}
+    found = quantities.of_the_kernel(sender, receiver, {"tcp_dsack": "1"})
+    expected = {"timeouts": 4, "undos": 4, "timeout_undos": 3, "reorderings": 62, "spurious_retransmissions": 6}
+    assert {name: count for name, count in found.items() if count} == expected
+    assert "spurious_retransmissions" not in quantities.of_the_kernel(sender, receiver, {"tcp_dsack": "0"})
+
+
+def test_a_counter_that_one_run_lacks_is_not_judged():
+    rows = [
+        {"side": side, "seed": seed, "is_trustworthy": True, "goodput_bps": 1e6, "timeouts": 0.0, "undos": undos}
+        for side, seed, undos in [("simulated", 1, 1.0), ("simulated", 2, 1.0), ("emulated", 1, None)]
+    ]
+    assert [each.quantity for each in verdict.of_runs(rows, {})] == ["goodput_bps", "timeouts"]
+
+
+def test_a_difference_of_a_counter_is_said_with_both_counts():
+    found = verdict.judged("undos", [50 + n for n in range(30)], [1, 2])
+    assert verdict.whole([found]) == "Differs in spurious reductions (1.5 in the kernel, 64.5 simulated)."
+
+
+def test_counters_of_a_host_count_from_the_start_of_the_run():
+    try:
+        found = bp.emulate(scenario(), ["true"])
+    except EmulationError as error:
+        pytest.skip(str(error))
+    assert set(found.counters) == {"a", "b"}
+    for counters in found.counters.values():
+        assert counters["ActiveOpens"] == counters["RetransSegs"] == 0
+        asked = {counter for each in quantities.QUANTITIES for counter in each.counters}
+        assert asked <= set(counters), "this kernel lacks counters"
 
 
 def test_the_interval_of_the_difference_covers_both_sides():
@@ -120,12 +229,12 @@ def test_a_difference_that_one_of_seven_quantities_has_by_chance_is_none():
 
 
 def test_a_margin_of_ones_own_decides_otherwise():
-    simulated, emulated = [100] * 30, [104, 105, 104]
+    simulated, emulated = [100] * 30, [104, 105, 104, 105]
     assert verdict.judged("goodput_bps", simulated, emulated).verdict == "agrees"
     found = verdict.judged("goodput_bps", simulated, emulated, margin=0.02)
     assert (found.verdict, found.margin) == ("differs", 2)
-    assert verdict.margins(0.05) == dict.fromkeys(verdict.MARGINS, 0.05)
-    assert verdict.margins("5 %") == dict.fromkeys(verdict.MARGINS, 0.05)
+    assert verdict.margins(0.05) == dict.fromkeys(quantities.BY_NAME, 0.05)
+    assert verdict.margins("5 %") == dict.fromkeys(quantities.BY_NAME, 0.05)
     assert verdict.margins({"lost": "20%", "goodput_bps": 0.1}) == {"drops": 0.2, "goodput_bps": 0.1}
     with pytest.raises(EmulationError, match="'speed' is not a quantity of twin\n  known: goodput, cwnd"):
         verdict.margins({"speed": 0.1})
@@ -248,8 +357,11 @@ def test_a_real_transfer_is_judged_saved_and_drawn(tmp_path):
     timestamps = Path("/proc/sys/net/ipv4/tcp_timestamps").read_text().strip()
     assert found["kernel"]["tcp_timestamps"] == timestamps
     assert [run["side"] for run in found["runs"]] == ["simulated"] * 3 + ["emulated"] * 2
+    counted = {each.name for each in quantities.QUANTITIES if each.counters}
+    assert all(run[name] is not None for run in found["runs"] for name in counted)
     if not all(trust["is_trustworthy"] for trust in found["trust"]):
         pytest.skip(found["verdict"])
+    assert {each["quantity"] for each in found["quantities"]} == set(quantities.BY_NAME)
     goodput = next(each for each in found["quantities"] if each["quantity"] == "goodput_bps")
     # A segment of 1500 B holds 1448 B of data.
     assert 15e6 < goodput["emulated"] < 20e6 * 1448 / 1500
@@ -317,6 +429,22 @@ def test_a_congestion_control_that_the_kernel_lacks_is_refused_with_those_that_i
     known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
     with pytest.raises(EmulationError, match=f'"leocc" is not .*\n  expected one of {", ".join(known)}'):
         bp.twin(scenario(), cc="leocc", emulations=1)
+
+
+def test_kept_runs_may_have_counters_or_not():
+    """Rows measured before and after counters were read, in one file; the page shows counters of complete rows."""
+    from tools.docs.twins import counters
+
+    old = {"side": "simulated", "seed": 1, "goodput_bps": 1e6}
+    new = {**old, "side": "emulated", "timeouts": 2.0}
+    found = twins.unpacked(twins.packed({"kernel": {}, "notes": [], "runs": [old, new]}))
+    assert found["runs"] == [{**old, "timeouts": None}, new]
+    counted = [each.name for each in quantities.QUANTITIES if each.counters]
+    row = twins.BULK[0]
+    rows = {row.key: {"quantities": [{"quantity": name, "simulated": 1, "emulated": 2} for name in counted]}}
+    assert len(counters([row], rows)[4].split("1.0 / 2.0")) == 1 + len(counted)
+    del rows[row.key]["quantities"][0]
+    assert counters([row], rows) == []
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,9 @@ def judged_short(found: dict[str, Any]) -> dict[str, Any]:
         return {**found, "verdict": "Cannot tell."}
     # The simulated transfer has no randomness.
     spread = verdict.Spread(found["emulated_s"] - simulated, statistics.variance(times), 0.0, REPLICATIONS, None, 0.0)
-    each = verdict.decided("completion_s", simulated, found["emulated_s"], SHORT_MARGIN * simulated, spread, len(times))
+    each = verdict.decided(
+        "completion_s", simulated, found["emulated_s"], SHORT_MARGIN * simulated, spread, len(times), 1
+    )
     return {**found, "verdict": f"{each.verdict.capitalize()}."}
 
 
@@ -246,7 +248,9 @@ def packed(found: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(runs, list):
         return found
     kept = {key: found[key] for key in ("kernel", "notes")}
-    return {**kept, "runs": {"columns": list(runs[0]), "rows": [list(run.values()) for run in runs]}}
+    # Runs of earlier versions have no counters.
+    columns = list(dict.fromkeys(name for run in runs for name in run))
+    return {**kept, "runs": {"columns": columns, "rows": [[run.get(name) for name in columns] for run in runs]}}
 
 
 def unpacked(found: dict[str, Any]) -> dict[str, Any]:

@@ -187,6 +187,8 @@ _DECLARED = (
     ("flows", "sum", _LESS, "retransmitted_bytes retransmissions spurious_retransmissions timeouts fast_retransmits"),
     ("flows", "sum", _NEITHER, "sent_bytes sent_packets arrived_packets undos marked_packets ecn_reductions"),
     ("flows", "sum", _NEITHER, "dummy_packets reductions keepalives challenged"),
+    ("flows", "sum", _NEITHER, "timeout_undos tail_loss_probes probe_repairs reorderings"),
+    ("flows", "sum", _LESS, "lost_retransmissions"),
     ("flows", "mean", _MORE, "goodput_active_bps"),
     ("flows", "mean", _LESS, "completion_s completion_rx_s completion_acked_s"),
     ("flows", "mean", _LESS, "rtt_mean_s rtt_p50_s rtt_p95_s rtt_p99_s"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bentpipe.emulation import verdict
+from bentpipe.emulation.quantities import BY_NAME
 from validation.twins import BULK, REPLICATIONS, RUNS, SHORT, SHORT_MARGIN, Bulk, load
 
 QUANTITIES = {
@@ -50,10 +50,32 @@ def bulk_row(row: Bulk, found: dict[str, Any]) -> str:
     return f"| {about} | {found['trusted']} | {' | '.join(cells)} | {words} |"
 
 
+def counters(bulk: list[Bulk], rows: dict[str, Any]) -> list[str]:
+    """A table of the counters of both sides; no lines without rows that have them."""
+    counted = [each for each in BY_NAME.values() if each.counters]
+    lines = []
+    for row in bulk:
+        found = {each["quantity"]: each for each in rows[row.key]["quantities"]}
+        if all(each.name in found for each in counted):
+            cells = (found[each.name] for each in counted)
+            sides = (f"{number(cell['simulated'], 1)} / {number(cell['emulated'], 1)}" for cell in cells)
+            lines.append(f"| {row.cc}, {row.path}, {row.loss:.1%} | {' | '.join(sides)} |")
+    if not lines:
+        return []
+    return [
+        "Counters of the simulated sender / of the kernel in the same runs:",
+        "",
+        f"| case | {' | '.join(each.words for each in counted)} |",
+        f"|---|{'---:|' * len(counted)}",
+        *lines,
+        "",
+    ]
+
+
 def outcomes(found: dict[str, Any]) -> dict[str, list[str]]:
     """Quantities by verdict; only `agrees` if all of them agree."""
     words = {
-        word: [verdict.NAMES[each["quantity"]] for each in found["quantities"] if each["verdict"] == word]
+        word: [BY_NAME[each["quantity"]].words for each in found["quantities"] if each["verdict"] == word]
         for word in ("differs", "cannot tell")
     }
     return {word: names for word, names in words.items() if names} or {"agrees": []}
@@ -92,6 +114,7 @@ def section() -> str:
         f"|---|---:|{'---|' * len(heads)}---|",
         *(bulk_row(row, rows[row.key]) for row in bulk),
         "",
+        *counters(bulk, rows),
     ]
     for row in bulk:
         found = rows[row.key]

@@ -90,6 +90,9 @@ class Emulation(Result):
         `result`, too.
     kernel : dict
         Its release, and settings of TCP at the hosts, by the names that the kernel gives them.
+    counters : dict
+        The kernel's counters of TCP at each host (`Tcp` in /proc/net/snmp, `TcpExt` in /proc/net/netstat), since the
+        start of the run.
     spoken : list of dict
         Outcome of each connection of bentpipe's TCP, with the counters of virtual time: at the host of `speak`, and at
         proxies that split connections, which have one connection towards each end. `host` is its node.
@@ -105,6 +108,7 @@ class Emulation(Result):
     kernel: dict[str, str]
     spoken: list[dict[str, Any]] = field(default_factory=list)
     asked: Mapping[str, Any] = field(default_factory=dict)
+    counters: dict[str, dict[str, int]] = field(default_factory=dict)
 
     charts = RunResult.charts
     names = ("run",)
@@ -145,6 +149,7 @@ class Emulation(Result):
             "status": self.status,
             "stopped": self.stopped,
             "kernel": self.kernel,
+            "counters": self.counters,
             "spoken": self.spoken,
         }
         about |= {"trust": self.trust.to_dict(), "asked": self.asked}
@@ -221,6 +226,7 @@ class Emulation(Result):
             "stopped": self.stopped,
             "trust": self.trust.to_dict(),
             "kernel": self.kernel,
+            "counters": self.counters,
             "connections": self.connections.to_dicts(),
             "spoken": self.spoken,
             **{name: each for name, each in self.result.to_dict().items() if name not in shared},
@@ -424,7 +430,8 @@ def carry_out(
     result = RunResult.from_tables(scenario, tables)
     recorded = connections.with_series(result.recorded, samples, scenario)
     result = replace(result, recorded=recorded, outside=outside)
-    return Emulation(result, trust, content["status"], content["stopped"], samples, content["kernel"], spoken)
+    about = {"kernel": content["kernel"], "counters": content["counters"], "spoken": spoken}
+    return Emulation(result, trust, content["status"], content["stopped"], samples, **about)
 
 
 def whole(found: Emulation) -> Emulation:

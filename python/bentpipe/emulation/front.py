@@ -43,6 +43,8 @@ SYSCTLS = (
     *("tcp_timestamps", "tcp_window_scaling", "tcp_dsack", "tcp_slow_start_after_idle", "tcp_sack", "tcp_recovery"),
     *("tcp_ecn", "tcp_no_metrics_save", "tcp_rmem", "tcp_wmem"),
 )
+COUNTERS = ("snmp", "netstat")
+"""Files in /proc/net with a line of names and a line of values for each protocol."""
 
 
 class StopError(Exception):
@@ -222,6 +224,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
         "proxied": emulation.proxied(),
         "passed": emulation.passed,
         "kernel": _kernel(emulation),
+        "counters": _counters(emulation),
         "machine": machine.between(before, machine.counters()),
         "cpu_s": after_s.user + after_s.system - before_s.user - before_s.system,
         "tables": emulation.finish(),
@@ -244,6 +247,21 @@ def _kernel(emulation: _core.Emulation) -> dict[str, str]:
     for name in SYSCTLS:
         with contextlib.suppress(OSError):
             found[name] = _read(f"/proc/sys/net/ipv4/{name}").strip()
+    return found
+
+
+def _counters(emulation: _core.Emulation) -> dict[str, dict[str, int]]:
+    """Reads the kernel's counters of TCP at each host. The network namespaces are new, so they count from 0."""
+    found: dict[str, dict[str, int]] = {}
+    for place, host in enumerate(emulation.hosts):
+        emulation.enter(place)
+        counters = found[host] = {}
+        for file in COUNTERS:
+            with contextlib.suppress(OSError):
+                lines = [line.split() for line in _read(f"/proc/thread-self/net/{file}").splitlines()]
+                for (protocol, *names), (_, *values) in zip(lines[::2], lines[1::2], strict=True):
+                    if protocol in ("Tcp:", "TcpExt:"):
+                        counters |= zip(names, map(int, values), strict=True)
     return found
 
 

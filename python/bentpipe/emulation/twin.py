@@ -19,6 +19,7 @@ from bentpipe.emulation import packets, verdict
 from bentpipe.emulation.asked import asked_of, command_or_none, real_time_command
 from bentpipe.emulation.connections import of_flow
 from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out, whole
+from bentpipe.emulation.quantities import BY_NAME, QUANTITIES, Quantity, of_a_simulation, of_the_kernel
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError, Interrupted
 from bentpipe.experiment.common.hosts import hosts_of
@@ -72,7 +73,9 @@ class Twin(Result):
     runs : polars.DataFrame
         One row per run: `side` (`simulated`, `emulated`), `seed`, `is_trustworthy`, and the quantities. Goodput.
         Window: mean over time, and maximum before the sender can know of the first loss. Smoothed round trip: median
-        and 95 % quantile over time. Data packets lost, retransmissions.
+        and 95 % quantile over time. Data packets lost, retransmissions. Counts of
+        the sender: lost and spurious retransmissions, fast recoveries, timeouts, undone reductions, reorderings, tail
+        loss probes.
     kernel : dict
         Release and settings of the kernel, as they were read.
     trust : tuple of Trust
@@ -107,7 +110,7 @@ class Twin(Result):
     @property
     def table(self) -> pl.DataFrame:
         """A row per side and quantity: `simulated`, and `real`, of the runs that are trustworthy."""
-        rows = [self._row(of, metric) for of in self.names for metric in verdict.SHORT_NAMES]
+        rows = [self._row(of, metric) for of in self.names for metric in self._metrics]
         return frames.table(rows, DEFAULT)
 
     @property
@@ -179,9 +182,15 @@ class Twin(Result):
         return real_time_command("twin", self.asked)
 
     def _estimate(self, of: str, metric: str) -> Estimate:
-        if metric not in verdict.SHORT_NAMES:
-            raise EmulationError(unknown(metric, "a quantity of twin", verdict.SHORT_NAMES))
-        return estimate(self._runs(of)[verdict.SHORT_NAMES[metric]].to_numpy(), DEFAULT.confidence)
+        if metric not in self._metrics:
+            raise EmulationError(unknown(metric, "a quantity of twin", self._metrics))
+        return estimate(self._runs(of)[self._metrics[metric].name].to_numpy(), DEFAULT.confidence)
+
+    @property
+    def _metrics(self) -> dict[str, Quantity]:
+        """Quantities that all runs have, by their short names."""
+        kept = (each for each in QUANTITIES if each.name in self.runs.columns)
+        return {each.short: each for each in kept if not self.runs[each.name].has_nulls()}
 
     def _runs(self, of: str) -> pl.DataFrame:
         """Trustworthy runs of a side."""
@@ -189,7 +198,7 @@ class Twin(Result):
 
     def _row(self, of: str, metric: str) -> dict[str, Any]:
         """Make a row of `table`."""
-        found, unit = self._estimate(of, metric), verdict.UNITS.get(verdict.SHORT_NAMES[metric], "1")
+        found, unit = self._estimate(of, metric), self._metrics[metric].unit or "1"
         about = {"of": of, "metric": metric, "unit": unit, "replications": found.replications}
         return {**about, "mean": found.mean, "low": found.low, "high": found.high, "is_bound": False}
 
@@ -221,7 +230,7 @@ class Twin(Result):
         for each in self.quantities:
             edges = (each.difference_low, each.difference_high)
             values = (each.simulated, each.emulated, each.difference, *edges, each.margin)
-            cells, unit = formatting.column(values, verdict.UNITS.get(each.quantity, ""))
+            cells, unit = formatting.column(values, BY_NAME[each.quantity].unit)
             rows.append([f"{each.name} ({unit})" if unit else each.name, *cells, each.verdict])
         return ["", "simulated", "emulated", "difference", "from", "to", "margin", "verdict"], rows, 1
 
@@ -285,8 +294,9 @@ def twin(
         runs as emulated ones: one of each seed.
     margin : float, str or mapping, optional
         The least difference that matters, as a share of the simulated value, 0.05 or `5 %`: of all quantities, or by
-        quantity (`goodput`, `cwnd`, `first-loss`, `srtt`, `srtt-p95`, `lost`, `retransmissions`). By default 0.1, and
-        0.15 for windows. A difference of a millisecond or three packets never matters.
+        quantity (`goodput`, `cwnd`, `first-loss`, `srtt`, `srtt-p95`, `lost`, `retransmissions`, or a counter such as
+        `timeouts`). By default 0.1, and 0.15 for windows. A difference of a millisecond, or of three in a count, never
+        matters.
     seed : int, optional
         Seed of the first run of each side, instead of the scenario's own.
     progress : callable or bool, optional
@@ -443,6 +453,7 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
         "goodput_bps": 8 * last["acked_bytes"] / (last["time_s"] - start_s),
         **verdict.measured(sender, sender, losses, start_s=start_s, end_s=last["time_s"]),
         "retransmissions": float(last["retransmissions"]),
+        **of_the_kernel(found.counters[flow["from"]], found.counters[flow["to"]], found.kernel),
     }
     kernel = {**found.kernel, "cc": last["cc"]}
     return _Side(
@@ -467,6 +478,7 @@ def _simulated(result: RunResult, name: str) -> _Side:
         "goodput_bps": 8 * row["acked_bytes"] / (end_s - start_s),
         **verdict.measured(windows, trips, losses, start_s=start_s, end_s=end_s),
         "retransmissions": float(row["retransmissions"]),
+        **of_a_simulation(row),
     }
     window = windows.select(pl.col("time_s") - start_s, "cwnd_bytes")
     notes = _limits(row, end_s - start_s, "the simulated sender")

@@ -10,6 +10,7 @@ import polars as pl
 
 from bentpipe import arguments
 from bentpipe.catalog import unknown
+from bentpipe.emulation.quantities import BY_NAME, QUANTITIES, SHORT_NAMES
 from bentpipe.errors import EmulationError
 from bentpipe.statistics.judgement import Judgement
 
@@ -22,57 +23,10 @@ PAIRS_FROM = 4
 """Least number of emulated runs that may be compared in pairs with those of their seeds: fewer show no correlation."""
 MORE_MOST = 1000
 """Further runs that are looked ahead."""
-
-
-@dataclass(frozen=True)
-class Margin:
-    """Least difference that matters: a share of the simulated value, and a minimum in its unit."""
-
-    share: float
-    least: float = 0.0
-
-    def of(self, simulated: float) -> float:
-        """In the unit of the quantity."""
-        return max(self.share * abs(simulated), self.least)
-
-
-MARGINS = {
-    "goodput_bps": Margin(0.10),
-    "cwnd_mean_bytes": Margin(0.15),
-    "cwnd_first_loss_bytes": Margin(0.15),
-    "srtt_p50_s": Margin(0.10, least=0.001),
-    "srtt_p95_s": Margin(0.10, least=0.001),
-    "drops": Margin(0.10, least=3),
-    "retransmissions": Margin(0.10, least=3),
-}
-"""By quantity. A difference of three packets or a millisecond does not matter."""
-COUNTS = ("drops", "retransmissions")
-SHORT_NAMES = {
-    "goodput": "goodput_bps",
-    "cwnd": "cwnd_mean_bytes",
-    "first-loss": "cwnd_first_loss_bytes",
-    "srtt": "srtt_p50_s",
-    "srtt-p95": "srtt_p95_s",
-    "lost": "drops",
-    "retransmissions": "retransmissions",
-}
-"""Names of quantities for `margin`."""
-NAMES = {
-    "goodput_bps": "goodput",
-    "cwnd_mean_bytes": "mean window",
-    "cwnd_first_loss_bytes": "largest window before the first loss",
-    "srtt_p50_s": "median round trip",
-    "srtt_p95_s": "95 % round trip",
-    "drops": "lost data packets",
-    "retransmissions": "retransmissions",
-}
-UNITS = {
-    "goodput_bps": "bit/s",
-    "cwnd_mean_bytes": "B",
-    "cwnd_first_loss_bytes": "B",
-    "srtt_p50_s": "s",
-    "srtt_p95_s": "s",
-}
+RULE_OF_THREE = 3.0
+"""An event with a rate of 3 / runs is missed by all of them with a probability of 5 %."""
+SUM_MOST = 100_000
+"""Largest sum of the emulated counts that a permutation test adds up exactly. Larger ones are in coarser units."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +49,8 @@ class Judged:
         The interval is of the differences between runs of the same seed.
     verdict : str
         `agrees`: the whole interval is within the margin. `differs`: it is not, and the interval at the confidence of
-        all quantities together excludes zero. `cannot tell`: the runs are too few for either.
+        all quantities together excludes zero. `cannot tell`: the runs are too few for either. Counts of events differ
+        if their difference exceeds the margin, and chance does not explain it (see `Chance`).
     more_runs : int or None
         For `cannot tell`: further emulated runs that would decide it if they spread like these; None if 1000 would not.
     """
@@ -114,11 +69,13 @@ class Judged:
     @property
     def name(self) -> str:
         """In words."""
-        return NAMES[self.quantity]
+        return BY_NAME[self.quantity].words
 
     @property
     def sentence(self) -> str:
-        """The quantity with its difference: as a share, and its interval."""
+        """The quantity with its difference: as a share, and its interval. Of a counter both counts."""
+        if BY_NAME[self.quantity].counters:
+            return f"{self.name} ({_count(self.emulated)} in the kernel, {_count(self.simulated)} simulated)"
         if not self.simulated:
             return self.name
         share = f"{self.difference / self.simulated:+.0%}"
@@ -136,9 +93,48 @@ class Judged:
         ends = {"mean": self.difference, "low": self.difference_low, "high": self.difference_high}
         scale = 100 / self.simulated if self.simulated else None
         shares = {f"{name}_pct": None if None in (end, scale) else end * scale for name, end in ends.items()}  # type: ignore[operator]
-        metric = next(short for short, name in SHORT_NAMES.items() if name == self.quantity)
-        about = {"metric": metric, "unit": UNITS.get(self.quantity, "1"), "of": "real", "other": "simulated"}
+        quantity = BY_NAME[self.quantity]
+        about = {"metric": quantity.short, "unit": quantity.unit or "1", "of": "real", "other": "simulated"}
         return {**about, "replications": runs, **ends, **shares, "is_shown": self.verdict == "differs"}
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Whether chance explains a difference between counts of events, such as timeouts.
+
+    Counts of a few events are skewed, and those of simulated runs may all be equal. Therefore two tests must both
+    reject chance. A permutation test is exact for equally distributed runs. A test of Poisson counts assumes the least
+    spread that independent events have.
+    """
+
+    runs: int
+    """Emulated runs."""
+    simulations: int
+    p: float
+    """Probability of so large a difference if all runs were shuffled between both sides."""
+    rate: float
+    """Events of a run on average, on the side with more."""
+
+    @classmethod
+    def of(cls, simulated: Sequence[float], emulated: Sequence[float]) -> Chance:
+        """Tests the runs of both sides."""
+        rate = max(math.fsum(side) / len(side) for side in (simulated, emulated))
+        return cls(len(emulated), len(simulated), _permuted(simulated, emulated), rate)
+
+    def is_excluded(self, spread: Spread, runs: int, level: float) -> bool:
+        """Whether `runs` emulated runs exclude chance at this level, if further ones are like these."""
+        from scipy import stats
+
+        simulations = max(self.simulations, runs)
+        poisson = float(stats.norm.isf(level / 2)) * math.sqrt(self.rate * (1 / runs + 1 / simulations))
+        if abs(spread.difference) <= poisson:
+            return False
+        if runs == self.runs:
+            return self.p <= level
+        # The least probability of a permutation test: no other shuffle has the difference.
+        return 1 / math.comb(simulations + runs, runs) <= level and abs(spread.difference) > spread.half(
+            runs, 1 - level
+        )
 
 
 @dataclass(frozen=True)
@@ -157,6 +153,8 @@ class Spread:
     """Least half of the interval times emulated runs: a few runs do not meet a rare loss."""
     freedom: int = 0
     """Degrees of freedom of the variances, if they do not rest on the emulated runs."""
+    chance: Chance | None = None
+    """For counts of events."""
 
     def half(self, runs: int, confidence: float) -> float:
         """Half of the interval of the difference after `runs` emulated runs."""
@@ -178,24 +176,40 @@ def judged(
     *,
     pairs: Sequence[tuple[float, float]] = (),
     margin: float | None = None,
+    together: int = len(QUANTITIES),
 ) -> Judged:
     """Compare the means of two sides.
 
     `pairs` are simulated and emulated values of the same seeds, one for each emulated run; `margin` is a share.
+    `together` quantities are judged.
     """
     mean, found = math.fsum(simulated) / len(simulated), math.fsum(emulated) / len(emulated)
-    matters = (MARGINS[quantity] if margin is None else replace(MARGINS[quantity], share=margin)).of(mean)
+    usual = BY_NAME[quantity].margin
+    matters = (usual if margin is None else replace(usual, share=margin)).of(mean)
     if len(emulated) < 2:
         return Judged(quantity, mean, found, matters, found - mean, None, None, False, "cannot tell", 1)
     spread = _spread(quantity, simulated, emulated, pairs)
-    return decided(quantity, mean, found, matters, spread, len(emulated))
+    return decided(quantity, mean, found, matters, spread, len(emulated), together)
 
 
-def decided(quantity: str, simulated: float, emulated: float, matters: float, spread: Spread, runs: int) -> Judged:
-    """The verdict on two means whose spread is known, and the number of runs that would decide it."""
-    verdict, more = _outcome(spread, runs, matters), None
+def decided(
+    quantity: str,
+    simulated: float,
+    emulated: float,
+    matters: float,
+    spread: Spread,
+    runs: int,
+    together: int,
+) -> Judged:
+    """The verdict on two means whose spread is known, and the number of runs that would decide it.
+
+    It is one of `together` verdicts.
+    """
+    # Any of the quantities would make the twins differ: together they do so by chance in 5 % at most.
+    level = (1 - CONFIDENCE) / together
+    verdict, more = _outcome(spread, runs, matters, level), None
     if verdict == "cannot tell":
-        more = _more(spread, runs, matters)
+        more = _more(spread, runs, matters, level)
     half = spread.half(runs, CONFIDENCE)
     difference, is_paired = spread.difference, spread.paired is not None
     low, high = difference - half, difference + half
@@ -209,17 +223,43 @@ def _spread(
     mean, found = math.fsum(simulated) / len(simulated), math.fsum(emulated) / runs
     both = _variance(emulated), _variance(simulated)
     least = 0.0
-    if quantity in COUNTS:
+    if BY_NAME[quantity].is_of_events:
+        # As in the test of chance, both sides have one spread; that of the emulated runs counts if they scatter more.
+        freedom = runs + len(simulated) - 2
+        pooled = ((runs - 1) * both[0] + (len(simulated) - 1) * both[1]) / freedom
+        both = max(both[0], pooled), pooled
+        chance = Chance.of(simulated, emulated)
+        return Spread(found - mean, *both, len(simulated), None, RULE_OF_THREE, freedom, chance)
+    if BY_NAME[quantity].is_of_packets:
         # Two equal counts show no spread. Assume that of a Poisson count, or of the simulated seeds if it is less.
         both = max(both[0], min(both[1], max(mean, found))), both[1]
-        # The rule of three: an event with a rate of 3 / runs is missed by all of them with a probability of 5 %.
-        least = 3.0
+        least = RULE_OF_THREE
     if len(pairs) == runs >= PAIRS_FROM:
         paired = _variance([there - here for here, there in pairs])
         if paired < both[0] + both[1] * runs / len(simulated):
             difference = math.fsum(there - here for here, there in pairs) / runs
             return Spread(difference, *both, len(simulated), paired, least)
     return Spread(found - mean, *both, len(simulated), None, least)
+
+
+def _permuted(simulated: Sequence[float], emulated: Sequence[float]) -> float:
+    """Permutation test: share of all choices of as many runs as are emulated whose mean differs as much or more."""
+    import numpy as np
+
+    values, few = np.array([*emulated, *simulated]), len(emulated)
+    unit = max(1.0, float(np.sort(values)[-few:].sum()) / SUM_MOST)
+    counts = np.rint(values / unit).astype(int)
+    most = int(np.sort(counts)[-few:].sum())
+    # Choices by their number of runs and by the sum of their counts.
+    ways = np.zeros((few + 1, most + 1))
+    ways[0, 0] = 1
+    for count in counts:
+        for chosen in range(few, 0, -1):
+            ways[chosen, count:] += ways[chosen - 1, : most + 1 - count]
+    sums = np.arange(most + 1)
+    apart = np.abs(sums / few - (counts.sum() - sums) / len(simulated))
+    measured = apart[counts[:few].sum()]
+    return float(ways[few, apart >= measured - 1e-9].sum() / ways[few].sum())
 
 
 def _variance(values: Sequence[float]) -> float:
@@ -229,25 +269,30 @@ def _variance(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def _outcome(spread: Spread, runs: int, matters: float) -> str:
+def _outcome(spread: Spread, runs: int, matters: float, level: float) -> str:
     if abs(spread.difference) + spread.half(runs, CONFIDENCE) <= matters:
         return "agrees"
-    # Any of the quantities would make the twins differ: together they do so by chance in 5 % at most.
-    if abs(spread.difference) > spread.half(runs, 1 - (1 - CONFIDENCE) / len(MARGINS)):
-        return "differs"
-    return "cannot tell"
+    if spread.chance is None:
+        differs = abs(spread.difference) > spread.half(runs, 1 - level)
+    else:
+        differs = abs(spread.difference) > matters and spread.chance.is_excluded(spread, runs, level)
+    return "differs" if differs else "cannot tell"
 
 
-def _more(spread: Spread, runs: int, matters: float) -> int | None:
+def _count(mean: float) -> str:
+    return f"{mean:.1f}".removesuffix(".0")
+
+
+def _more(spread: Spread, runs: int, matters: float, level: float) -> int | None:
     """The least number of further runs that decide; intervals shrink with each."""
     few, many = 0, 1
-    while _outcome(spread, runs + many, matters) == "cannot tell":
+    while _outcome(spread, runs + many, matters, level) == "cannot tell":
         few, many = many, 2 * many
         if few >= MORE_MOST:
             return None
     while many - few > 1:
         middle = (few + many) // 2
-        if _outcome(spread, runs + middle, matters) == "cannot tell":
+        if _outcome(spread, runs + middle, matters, level) == "cannot tell":
             few = middle
         else:
             many = middle
@@ -284,13 +329,18 @@ def of_runs(runs: Sequence[Mapping[str, Any]], margins: Mapping[str, float]) -> 
     if not emulated:
         return []
     by_seed = {run["seed"]: run for run in simulated}
+    judged_runs = (*simulated, *emulated)
+    # Runs that an earlier version measured have no counters.
+    names = [name for name in BY_NAME if all(run.get(name) is not None for run in judged_runs)]
+    # Counts that are the same in all runs cannot differ by chance, so they need no correction (Tarone 1990).
+    together = sum(len({run[name] for run in judged_runs}) > 1 for name in names)
 
     def of(name: str) -> Judged:
         pairs = [(by_seed[run["seed"]][name], run[name]) for run in emulated if run["seed"] in by_seed]
         sides = ([run[name] for run in side] for side in (simulated, emulated))
-        return judged(name, *sides, pairs=pairs, margin=margins.get(name))
+        return judged(name, *sides, pairs=pairs, margin=margins.get(name), together=max(together, 1))
 
-    return [of(name) for name in MARGINS]
+    return [of(name) for name in names]
 
 
 def more_runs(quantities: Sequence[Judged]) -> int | None:
@@ -311,12 +361,12 @@ def margins(written: str | float | Mapping[str, str | float] | None) -> dict[str
     if written is None:
         return {}
     if isinstance(written, (str, int, float)):
-        written = dict.fromkeys(MARGINS, written)
+        written = dict.fromkeys(BY_NAME, written)
     expected = "a share such as 0.1 for 10 %, or one for each quantity: {'goodput': 0.05}"
     found = {}
     for name, share in arguments.mapping("margin", written, expected).items():
         quantity = SHORT_NAMES.get(name, name)
-        if quantity not in MARGINS:
+        if quantity not in BY_NAME:
             raise EmulationError(unknown(name, "a quantity of twin", SHORT_NAMES))
         found[quantity] = arguments.share("margin", share, error=EmulationError)
     return found

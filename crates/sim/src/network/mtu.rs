@@ -11,10 +11,22 @@ use bentpipe_tcp::Notice;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// A link with an MTU.
+#[derive(Debug)]
+struct Guarded {
+    id: LinkId,
+    name: Box<str>,
+    mtu: Mtu,
+    /// Packets dropped without a report to their sender.
+    unreported: u64,
+    /// Size of the largest of them, bytes.
+    largest: u64,
+}
+
 /// The links of a node that have an MTU.
 #[derive(Debug)]
 struct Guard {
-    links: Vec<(LinkId, Mtu)>,
+    links: Vec<Guarded>,
     /// Writes the reports to real senders.
     real: Option<Arc<dyn RealPackets>>,
 }
@@ -24,10 +36,11 @@ pub(crate) fn guards(
     scenario: &Scenario,
     real: Option<&Arc<dyn RealPackets>>,
 ) -> Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)> {
-    let mut guarded: BTreeMap<NodeId, Vec<(LinkId, Mtu)>> = BTreeMap::new();
+    let mut guarded: BTreeMap<NodeId, Vec<Guarded>> = BTreeMap::new();
     for (id, link) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
         if let Some(mtu) = link.mtu.filter(|mtu| mtu.oversize != Oversize::Fragment) {
-            guarded.entry(link.from).or_default().push((id, mtu));
+            let name = link.name.as_str().into();
+            guarded.entry(link.from).or_default().push(Guarded { id, name, mtu, unreported: 0, largest: 0 });
         }
     }
     let guard = |links| Box::new(Guard { links, real: real.cloned() }) as Box<_>;
@@ -37,17 +50,40 @@ pub(crate) fn guards(
 impl Middlebox for Guard {
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
         let link = cx.link_of(&packet);
-        let mtu = self.links.iter().find(|(guarded, _)| Some(*guarded) == link).map(|(_, mtu)| *mtu);
-        let Some(mtu) = mtu.filter(|mtu| packet.size() > mtu.size) else { return cx.forward(packet) };
+        let guarded = self.links.iter_mut().find(|guarded| Some(guarded.id) == link);
+        let Some(guarded) = guarded.filter(|guarded| packet.size() > guarded.mtu.size) else {
+            return cx.forward(packet);
+        };
+        let mtu = guarded.mtu;
+        let mut is_reported = false;
         if mtu.oversize == Oversize::Report && packet.len > 0 {
             let (seq, len) = (packet.seq, packet.len);
             cx.notify_sender(&packet, Notice::TooBig { seq, len, mtu: mtu.size as u32 });
+            is_reported = !packet.is_datagram();
             let real = self.real.as_ref().zip(cx.bytes(&packet));
             if let Some((report, header_len)) = real.and_then(|(real, bytes)| real.too_big(bytes, mtu.size)) {
                 cx.emit_bytes(&packet, true, header_len, report);
+                is_reported = true;
             }
         }
+        if !is_reported {
+            guarded.unreported += 1;
+            guarded.largest = guarded.largest.max(packet.size());
+        }
         cx.drop(packet, Cause::TooBig);
+    }
+
+    fn note(&self) -> Option<String> {
+        let of = |Guarded { name, mtu, unreported, largest, .. }: &Guarded| {
+            let size = mtu.size;
+            format!("{unreported} packets of up to {largest} B exceed the {size} B of \"{name}\"")
+        };
+        let notes: Vec<String> = self.links.iter().filter(|guarded| guarded.unreported > 0).map(of).collect();
+        (!notes.is_empty()).then(|| format!("{}, dropped without a report to their senders", notes.join(", ")))
+    }
+
+    fn stands_for(&self) -> Option<&'static str> {
+        Some("mtu")
     }
 }
 
@@ -116,9 +152,27 @@ app = { kind = "file", size = "1 MB" }
             let lost = run(mtu, &sets);
             assert!(completion_s(&lost).is_nan());
             assert!(lost.flows.whole("timeouts")[0] > 2);
+            // The note has the reason if the sender cannot know it.
+            let packets = lost.drops.whole("packets")[0];
+            let note = format!(
+                "\"mtu\" at node \"b\": {packets} packets of up to 1500 B exceed the 1000 B of \"far.forward\", dropped \
+                 without a report to their senders"
+            );
+            assert_eq!(lost.notes.contains(&note), sets.is_empty(), "{:?}", lost.notes);
         }
         let small = run("mtu = { size = \"1000 B\", oversize = \"drop\" }", &[("tcp.smss", "948 B")]);
         assert!(!completion_s(&small).is_nan());
+        assert_eq!(small.notes, [""; 0]);
+    }
+
+    /// A simulated sender of datagrams ignores reports.
+    #[test]
+    fn lost_datagrams_above_the_mtu_have_a_note() {
+        let app = ("flow.f.app", "{ kind = \"cbr\", rate = \"1 Mbit/s\", size = \"1200 B\" }");
+        for (size, is_noted) in [("1000 B", true), ("1500 B", false)] {
+            let found = run(&format!("mtu = {{ size = \"{size}\" }}"), &[app]);
+            assert_eq!(found.notes.iter().any(|note| note.starts_with("\"mtu\" at node \"b\"")), is_noted);
+        }
     }
 
     /// 1500 B are 976 and 504 B of data behind a header each: 20 B more on the link.

@@ -211,7 +211,7 @@ impl Walk<'_> {
         }
         for key in of.keys.iter().flatten().filter(|key| key.is_required() && !table.contains_key(key.name)) {
             let path = join(path, key.name);
-            let expected = format!("expected {}", describe(&alternatives(&key.shape)));
+            let expected = format!("expected {}", describe(&alternatives(&key.shape), ""));
             self.findings.add(place, &path, format!("{path} is missing"), expected, String::new());
         }
     }
@@ -277,7 +277,7 @@ impl Walk<'_> {
             Value::Date(text) if format.is_some_and(is_instant) => self.wrong_text(shape, text, tree, path),
             _ => {
                 let message = format!("{path} = {tree} is {}", type_name(tree));
-                let expected = format!("expected {}", describe(&all));
+                let expected = format!("expected {}", describe(&all, ""));
                 self.findings.add(&tree.place, path, message, expected, String::new());
             }
         }
@@ -302,7 +302,7 @@ impl Walk<'_> {
                 (said, expected.into(), words::quantity(text, format))
             }
             None if known.is_empty() => {
-                ("is a text".into(), format!("expected {}", describe(&all)).into(), String::new())
+                ("is a text".into(), format!("expected {}", describe(&all, text)).into(), String::new())
             }
             None => {
                 let hint = words::renamed(text, &known);
@@ -328,13 +328,15 @@ pub(super) fn type_name(tree: &Tree) -> &'static str {
     }
 }
 
-/// Describes alternatives for messages.
-fn describe(all: &[Alternative<'_>]) -> String {
+/// Describes alternatives for messages. A written text may be the value of a key of a table.
+fn describe(all: &[Alternative<'_>], text: &str) -> String {
     let mut said: Vec<String> = Vec::new();
     for option in all {
         let text = match option {
             Alternative::Word(word, _) => format!("\"{word}\""),
-            Alternative::Kind(_) | Alternative::Table(_) | Alternative::Plain(Shape::Named(_)) => "a table".into(),
+            Alternative::Kind(_) => "a table with kind".into(),
+            Alternative::Table(of) => table(of, text),
+            Alternative::Plain(Shape::Named(_)) => "a table".into(),
             Alternative::Plain(Shape::Quantity(format)) => format!("{}, like \"{}\"", format.expected, format.example),
             Alternative::Plain(Shape::List(..) | Shape::Pair(_)) => "a list".into(),
             Alternative::Plain(Shape::Flag) => "true or false".into(),
@@ -348,6 +350,37 @@ fn describe(all: &[Alternative<'_>]) -> String {
     }
     said.join(" or ")
 }
+
+/// Describes a table by its required keys, with the text or examples, or by the names of its first keys.
+fn table(of: &Table, text: &str) -> String {
+    let keys: Vec<&Key> = of.keys.iter().flatten().collect();
+    let example = |key: &&Key| {
+        let all = alternatives(&key.shape);
+        let value = match all.first() {
+            Some(Alternative::Word(word, _)) => format!("\"{word}\""),
+            Some(Alternative::Plain(Shape::Quantity(format))) => {
+                let is_meant = (format.check)(text).is_ok();
+                format!("\"{}\"", if is_meant { text } else { format.example })
+            }
+            Some(Alternative::Plain(Shape::Whole { min, .. })) => (*min).max(1).to_string(),
+            _ => "...".to_owned(),
+        };
+        format!("{} = {value}", key.name)
+    };
+    let required: Vec<String> = keys.iter().filter(|key| key.is_required()).map(example).collect();
+    match (required.is_empty(), keys.len()) {
+        (false, _) => format!("a table, like {{ {} }}", required.join(", ")),
+        (true, 0) => "a table".to_owned(),
+        (true, count) => {
+            let names: Vec<&str> = keys.iter().take(KEYS_SHOWN).map(|key| key.name).collect();
+            let rest = if count > KEYS_SHOWN { ", ..." } else { "" };
+            format!("a table with {}{rest}", names.join(", "))
+        }
+    }
+}
+
+/// Keys of a table that a message names.
+const KEYS_SHOWN: usize = 6;
 
 /// Returns the noun of a choice, with its article. Without one, the key at `path` is the noun.
 fn noun(shape: &Shape, path: &str) -> String {

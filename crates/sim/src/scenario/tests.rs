@@ -460,6 +460,22 @@ fn sets_go_over_the_file_and_are_checked_like_it() {
     assert!(set("duration.x", "1").unwrap_err().to_string().contains("below a single value"));
 }
 
+/// A value instead of a table: the message shows the keys of the table.
+#[test]
+fn a_value_instead_of_a_table_is_refused_with_the_keys() {
+    for (key, value, expected) in [
+        ("link.up.mtu", "1500 B", "a table, like { size = \"1500 B\" }"),
+        ("link.up.arq", "3", "a table, like { retransmissions = 1 }"),
+        ("tcp.rto", "1 s", "a table with "),
+        ("link.up.error", "3", "a table with kind"),
+        ("record", "cwnd_bytes", "a table with "),
+    ] {
+        let said = set(key, value).unwrap_err().to_string();
+        let line = said.lines().find(|line| line.contains("expected")).unwrap_or_default();
+        assert!(line.contains(expected), "{key}: {said}");
+    }
+}
+
 #[test]
 fn json_is_read_like_toml() {
     let json = r#"{"duration": "10 s", "link": {"up": {"from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "250 ms"}},

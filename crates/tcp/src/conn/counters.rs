@@ -15,8 +15,18 @@ pub struct Counters {
     pub timeouts: u64,
     /// Loss episodes that began with duplicate or selective ACKs.
     pub fast_retransmits: u64,
-    /// Loss episodes, timeouts among them, that were found to be spurious and undos.
+    /// Loss episodes, timeouts among them, that were found to be spurious and undone.
     pub undos: u64,
+    /// Spurious timeouts that were undone; part of `undos`.
+    pub timeout_undos: u64,
+    /// Tail loss probes sent (RFC 8985 §7.3).
+    pub tail_loss_probes: u64,
+    /// Losses that a tail loss probe repaired (RFC 8985 §7.4.2).
+    pub probe_repairs: u64,
+    /// Retransmissions that were declared lost.
+    pub lost_retransmissions: u64,
+    /// ACKs that showed reordering: of data that was sent once and before data that arrived earlier (RFC 8985 §6.2 step 3).
+    pub reorderings: u64,
     /// Segments that arrived.
     pub arrived_segments: u64,
     /// Payload bytes that arrived, duplicates included.
@@ -51,6 +61,11 @@ impl std::ops::AddAssign for Counters {
             timeouts,
             fast_retransmits,
             undos,
+            timeout_undos,
+            tail_loss_probes,
+            probe_repairs,
+            lost_retransmissions,
+            reorderings,
             arrived_segments,
             arrived_bytes,
             delivered_bytes,
@@ -69,6 +84,11 @@ impl std::ops::AddAssign for Counters {
         self.timeouts += timeouts;
         self.fast_retransmits += fast_retransmits;
         self.undos += undos;
+        self.timeout_undos += timeout_undos;
+        self.tail_loss_probes += tail_loss_probes;
+        self.probe_repairs += probe_repairs;
+        self.lost_retransmissions += lost_retransmissions;
+        self.reorderings += reorderings;
         self.arrived_segments += arrived_segments;
         self.arrived_bytes += arrived_bytes;
         self.delivered_bytes += delivered_bytes;

@@ -302,6 +302,7 @@ impl Sender {
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
         if let Some(offset) = self.detector.after_ack(&view, facts, &self.board, timers) {
             // RFC 8985 §7.4.2: recovery is over as it begins.
+            cx.counters.probe_repairs += 1;
             if self.reduce(now, Cause::RepairedLoss { offset }, cx) == ReduceOutcome::Reduced {
                 let path = self.path(now, cx);
                 self.cc.on_recovery_exit(&path);

@@ -159,6 +159,7 @@ impl Sender {
             Some(self.retransmit(now, last, true, cx))
         });
         if probe.is_some() {
+            cx.counters.tail_loss_probes += 1;
             self.detector.on_probe_sent(self.space.nxt, is_retrans, &mut cx.timers);
         }
         probe

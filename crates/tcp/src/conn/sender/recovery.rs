@@ -23,6 +23,7 @@ impl Sender {
         }
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
         let finding = self.detector.find(&view, facts, &mut self.board, timers);
+        cx.counters.reorderings += u64::from(finding.is_reordered);
         self.answer(now, finding, cx)
     }
 
@@ -58,6 +59,9 @@ impl Sender {
     pub(super) fn answer(&mut self, now: Time, finding: Finding, cx: &mut Context) -> bool {
         let may_begin = finding.is_proven && !self.episode.phase.is_recovery() && !self.is_held_by_frto();
         let is_lost_again = finding.is_further && self.board.take_lost_again();
+        if finding.is_further {
+            cx.counters.lost_retransmissions = self.board.lost_retransmissions();
+        }
         if may_begin && self.detector.may_begin(self.space.una, self.episode.recovery_point) {
             self.enter_recovery(now, cx);
         } else if is_lost_again {
@@ -305,6 +309,7 @@ impl Sender {
         };
         if let Some(saved) = undo.take() {
             cx.counters.undos += 1;
+            cx.counters.timeout_undos += u64::from(saved.is_by_timeout());
             cx.report(Event::Undo(self.space.una));
             let room = facts.newly_acked.min(cx.config.initial_window.bytes(self.space.smss));
             self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);
@@ -366,6 +371,7 @@ impl Sender {
         let duplicates = cx.config.rto.duplicates;
         self.episode = self.episode.timed_out(self.space.una, self.space.nxt, self.rtt.armed_at(), duplicates);
         self.board.note_reduction(now);
+        cx.counters.lost_retransmissions = self.board.lost_retransmissions();
         self.end_inflation();
         self.rtt.stop_timing();
         if self.backs_off(outcome) {

@@ -259,6 +259,10 @@ impl Undo {
 }
 
 impl Saved {
+    pub(crate) fn is_by_timeout(&self) -> bool {
+        self.by_timeout
+    }
+
     /// Go back to it, as far as the response allows; with that of RFC 4015 `room` bytes may follow what is outstanding. A recovery
     /// that the timer interrupted goes on.
     pub(crate) fn restore(

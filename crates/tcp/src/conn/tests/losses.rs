@@ -93,6 +93,37 @@ fn rfc8985_6_2_lost_retransmissions_are_found() {
         assert_eq!(s.conn.tcb.sender.space.nxt, 11 * SMSS, "the new segment left");
         assert_eq!(s.at(ms(201)).ack(0, &[(1, 11)]), [0]);
         assert_eq!((s.ssthresh(), s.conn.counters().fast_retransmits), (ssthresh, 1));
+        assert_eq!(s.conn.counters().lost_retransmissions, 1);
+    }
+}
+
+/// A second timeout declares the retransmission of the first one lost.
+#[test]
+fn retransmissions_that_a_timeout_declares_lost_are_counted() {
+    for recovery in [Recovery::Rack(Rack { tlp: false, ..Rack::default() }), sack(SackOnRto::Discard)] {
+        let mut s = Bench::new(CcKind::Sack, 10, |config| config.recovery = recovery);
+        s.send(1);
+        for lost in 0..3 {
+            while s.conn.counters().timeouts <= lost {
+                s.wake_up();
+            }
+            assert_eq!(s.conn.counters().lost_retransmissions, lost, "{recovery:?}");
+        }
+    }
+}
+
+/// RFC 8985 §6.2 step 3: a late segment shows reordering if it was not retransmitted.
+#[test]
+fn rfc8985_6_2_late_segments_are_counted_as_reorderings() {
+    for (sacked, reorderings) in [(3, 1), (5, 0)] {
+        let mut s = rack(10, |_| ());
+        s.send(10);
+        // The third SACKed segment begins a recovery.
+        let leaving = s.at(ms(100)).ack(0, &[(1, sacked)]);
+        assert_eq!(leaving.contains(&0), reorderings == 0);
+        s.at(ms(101)).ack(sacked, &[]);
+        s.ack(10, &[]);
+        assert_eq!(s.conn.counters().reorderings, reorderings);
     }
 }
 
@@ -434,6 +465,7 @@ fn rfc8985_7_tail_losses_are_repaired() {
     assert_eq!(s.at(ms(500)).ack(9, &[(10, 11)]), [9]);
     s.at(ms(600)).ack(11, &[]);
     assert_eq!((s.conn.counters().timeouts, s.conn.flight_size()), (0, 0));
+    assert_eq!(s.conn.counters().tail_loss_probes, 1);
 }
 
 /// Test 7 and RFC 8985 §7.4: the loss that a probe repaired reduces the window once the ACK passes the probe, but not
@@ -453,6 +485,8 @@ fn rfc8985_7_4_a_repaired_loss_reduces_the_window() {
         s.send(2);
         s.at(ms(800)).ack(13, &[]);
         assert_eq!(s.conn.ssthresh().is_some(), reduced);
+        let counters = s.conn.counters();
+        assert_eq!((counters.tail_loss_probes, counters.probe_repairs), (1, u64::from(reduced)));
     }
 }
 
@@ -547,6 +581,7 @@ fn rfc5682_2_1_a_late_round_trip_is_no_loss() {
         assert!(s.is_undone());
         assert!(leaving.iter().all(|&segment| segment >= 12), "no retransmission: {leaving:?}");
         assert_eq!((s.cwnd(), s.ssthresh()), (cwnd, ssthresh), "{response:?}");
+        assert_eq!((s.conn.counters().undos, s.conn.counters().timeout_undos), (1, 1));
     }
 }
 
@@ -614,6 +649,7 @@ fn rfc3708_3_all_retransmissions_were_duplicates() {
     assert!(!s.is_undone());
     s.ack(10, &[(1, 2)]);
     assert!(s.is_undone() && s.cwnd() >= 10 && before < 10);
+    assert_eq!((s.conn.counters().undos, s.conn.counters().timeout_undos), (1, 0));
 }
 
 /// RFC 4015 §3.3: after a spurious timeout the timer learns from the delayed round trip.

@@ -48,6 +48,8 @@ pub(crate) struct Finding {
     pub(crate) is_further: bool,
     /// They are proven, so that recovery begins, unless it is on or [must not](Detect::may_begin).
     pub(crate) is_proven: bool,
+    /// Data arrived after data that left later (RFC 8985 §6.2 step 3).
+    pub(crate) is_reordered: bool,
     /// Bytes that the window must hold.
     pub(crate) window_min: u64,
     /// A hole that was never reported before.

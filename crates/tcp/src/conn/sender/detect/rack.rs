@@ -126,10 +126,11 @@ impl Detect for ByTime {
             }
         }
         // Step 3: data arrived after data that left later.
-        self.reordering_seen |= original_end < self.fack;
+        let is_reordered = original_end < self.fack;
+        self.reordering_seen |= is_reordered;
         self.fack = self.fack.max(end);
         self.on_round(view.space.una, view.space.nxt, facts.dsack.is_some(), facts.ends_recovery);
-        self.detect_loss(view, board, timers)
+        Finding { is_reordered, ..self.detect_loss(view, board, timers) }
     }
 
     fn repair(&self) -> Repair {

@@ -62,6 +62,7 @@ impl Detect for ByReport {
         self.highest_hole = self.highest_hole.max(end);
         let is_news = marked.bytes > 0;
         Finding {
+            is_reordered: false,
             is_further: is_news,
             is_proven: is_news && !is_older && view.episode.phase == Phase::Open,
             window_min: if is_news { end - start } else { 0 },

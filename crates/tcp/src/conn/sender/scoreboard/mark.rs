@@ -75,16 +75,18 @@ impl Scoreboard {
 
     fn mark_everything(&mut self, forget_sacks: bool) {
         let mut noted = self.detail.as_mut().and_then(|detail| detail.lost.as_mut());
-        let mut lost_ever = self.lost_ever;
+        let (mut lost_ever, mut lost_retransmissions) = (self.lost_ever, self.lost_retransmissions);
         for (index, sent) in (self.base..).zip(&mut self.ring) {
             if forget_sacks || !sent.has(SACKED) {
                 if let (Some(noted), false) = (&mut noted, is_unrepaired(sent.bits)) {
                     lost_ever += u64::from(sent.len);
                     noted.push(LossNotice { index, lost_ever });
                 }
+                lost_retransmissions += u64::from(sent.has(RETRANSMITTED));
                 sent.bits = LOST;
             }
         }
+        self.lost_retransmissions = lost_retransmissions;
         if forget_sacks {
             self.sacked_bytes = 0;
             self.sacked_end = 0;
@@ -227,6 +229,7 @@ impl Scoreboard {
         self.unrepaired_bytes += if is_news { len } else { 0 };
         self.lost_ever += if is_news { len } else { 0 };
         let (bits, xmit_ts) = (std::mem::replace(&mut sent.bits, LOST), sent.xmit_ts);
+        self.lost_retransmissions += u64::from(bits & RETRANSMITTED != 0);
         if let (true, Some(detail)) = (bits & RETRANSMITTED != 0, &mut self.detail) {
             detail.is_lost_again |= xmit_ts >= detail.reduced_at;
         }

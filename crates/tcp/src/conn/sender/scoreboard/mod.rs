@@ -110,6 +110,8 @@ pub(crate) struct Scoreboard {
     unrepaired_bytes: u64,
     /// Declared lost at any time, each time counted.
     lost_ever: u64,
+    /// Retransmissions declared lost at any time.
+    lost_retransmissions: u64,
     /// Segments from this index on left in the order of sequence. While some below it are outstanding, [`Detail::order`] lists
     /// all.
     listed_end: u64,
@@ -449,6 +451,11 @@ impl Scoreboard {
     /// Bytes declared lost at any time, each time counted.
     pub(crate) fn lost_ever(&self) -> u64 {
         self.lost_ever
+    }
+
+    /// Retransmissions declared lost at any time.
+    pub(crate) fn lost_retransmissions(&self) -> u64 {
+        self.lost_retransmissions
     }
 
     /// Whether something lost was not retransmitted yet.

@@ -1,0 +1,123 @@
+"""The quantities that a twin compares: their names, margins, and counters of the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Least difference that matters: a share of the simulated value, and a minimum in its unit."""
+
+    share: float
+    least: float = 0.0
+
+    def of(self, simulated: float) -> float:
+        """In the unit of the quantity."""
+        return max(self.share * abs(simulated), self.least)
+
+
+FEW = Margin(0.10, least=3)
+"""Of counts: a difference of three never matters."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One compared quantity.
+
+    Attributes
+    ----------
+    name : str
+        Column of `Twin.runs`. For a counter also the column of `RunResult.flows` with the simulated count.
+    short : str
+        Name for `margin`, and in tables of metrics.
+    words : str
+    margin : Margin
+    unit : str
+        Empty for counts.
+    counters : tuple of str
+        Counters of the kernel (`TcpExt` in /proc/net/netstat) whose sum is the count on the emulated side. Empty for
+        quantities that the packets or the samples of the connection give.
+    at_receiver : bool
+        The receiving host has these counters.
+    is_of_packets : bool
+        Counts packets. One loss episode may take many of them, so counts of packets scatter more than Poisson counts.
+    """
+
+    name: str
+    short: str
+    words: str
+    margin: Margin
+    unit: str = ""
+    counters: tuple[str, ...] = ()
+    at_receiver: bool = False
+    is_of_packets: bool = False
+
+    @property
+    def is_of_events(self) -> bool:
+        """Whether it counts events of the connection, such as timeouts."""
+        return bool(self.counters) and not self.is_of_packets
+
+
+UNDOS = ("TCPFullUndo", "TCPPartialUndo", "TCPDSACKUndo", "TCPLossUndo")
+REORDERINGS = ("TCPSACKReorder", "TCPTSReorder", "TCPRenoReorder")
+DUPLICATES = ("TCPDSACKOldSent", "TCPDSACKOfoSent")
+"""Segments that brought the receiver nothing new, each reported by a D-SACK."""
+QUANTITIES = (
+    Quantity("goodput_bps", "goodput", "goodput", Margin(0.10), "bit/s"),
+    Quantity("cwnd_mean_bytes", "cwnd", "mean window", Margin(0.15), "B"),
+    Quantity("cwnd_first_loss_bytes", "first-loss", "largest window before the first loss", Margin(0.15), "B"),
+    Quantity("srtt_p50_s", "srtt", "median round trip", Margin(0.10, least=0.001), "s"),
+    Quantity("srtt_p95_s", "srtt-p95", "95 % round trip", Margin(0.10, least=0.001), "s"),
+    Quantity("drops", "lost", "lost data packets", FEW, is_of_packets=True),
+    Quantity("retransmissions", "retransmissions", "retransmissions", FEW, is_of_packets=True),
+    Quantity(
+        *("lost_retransmissions", "lost-retransmissions", "lost retransmissions", FEW),
+        counters=("TCPLostRetransmit",),
+        is_of_packets=True,
+    ),
+    Quantity(
+        *("spurious_retransmissions", "spurious-retransmissions", "spurious retransmissions", FEW),
+        counters=DUPLICATES,
+        at_receiver=True,
+        is_of_packets=True,
+    ),
+    Quantity(
+        *("fast_retransmits", "recoveries", "fast recoveries", FEW), counters=("TCPSackRecovery", "TCPRenoRecovery")
+    ),
+    Quantity("timeouts", "timeouts", "timeouts", FEW, counters=("TCPTimeouts",)),
+    Quantity("undos", "spurious-reductions", "spurious reductions", FEW, counters=UNDOS),
+    Quantity("timeout_undos", "spurious-timeouts", "spurious timeouts", FEW, counters=("TCPLossUndo",)),
+    Quantity("reorderings", "reorderings", "reorderings", FEW, counters=REORDERINGS),
+    Quantity("tail_loss_probes", "probes", "tail loss probes", FEW, counters=("TCPLossProbes",)),
+    Quantity("probe_repairs", "probe-repairs", "losses that probes repaired", FEW, counters=("TCPLossProbeRecovery",)),
+)
+"""In the order of the table of a twin."""
+BY_NAME = {each.name: each for each in QUANTITIES}
+SHORT_NAMES = {each.short: each.name for each in QUANTITIES}
+"""Columns of the quantities by their names for `margin`."""
+
+
+def of_the_kernel(
+    sender: Mapping[str, int], receiver: Mapping[str, int], kernel: Mapping[str, str]
+) -> dict[str, float]:
+    """Counts of an emulated run, from the counters of both hosts.
+
+    A receiver that sends no D-SACKs (`tcp_dsack`) counts no duplicates. The quantity is then missing.
+    """
+    counted = (each for each in QUANTITIES if each.counters)
+    if kernel.get("tcp_dsack") == "0":
+        counted = (each for each in counted if each.counters != DUPLICATES)
+    hosts = {False: sender, True: receiver}
+    return {
+        each.name: float(sum(hosts[each.at_receiver].get(counter, 0) for counter in each.counters)) for each in counted
+    }
+
+
+def of_a_simulation(flow: Mapping[str, Any]) -> dict[str, float]:
+    """Counts of a simulated run, from the row of its flow."""
+    return {each.name: float(flow[each.name]) for each in QUANTITIES if each.counters}
