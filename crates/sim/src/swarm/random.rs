@@ -11,7 +11,7 @@ use crate::spec::{
     ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Medium, MediumKind, MfTdma,
     Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, ProbeTimes, Probing, Profile, Queue, QueueLimit,
     RandomAccess, Reader, Record, RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Terminal,
-    TerminalAccess, Wait, WrittenRecords, MILLIONTHS,
+    TerminalAccess, TokenBucket, Wait, WrittenRecords, MILLIONTHS,
 };
 use bentpipe_access::{Free, RandomUse};
 use bentpipe_tcp::cc::CcKind;
@@ -50,7 +50,9 @@ pub(crate) const FRAMING: u32 = 8192;
 pub(crate) const PAIRS: u32 = 16_384;
 /// A medium that some links share.
 pub(crate) const MEDIA: u32 = 32_768;
-pub(crate) const ALL: u32 = 65_535;
+/// Policers and shapers before links.
+pub(crate) const BUCKETS: u32 = 65_536;
+pub(crate) const ALL: u32 = 131_071;
 
 impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
@@ -136,6 +138,8 @@ impl Sketch {
             delay: if self.has(PROFILES, dice) { dice.delays(delay) } else { Profile::Constant(delay) },
             jitter: self.has(PROFILES, dice).then(|| dice.jitter()).filter(|all| !all.is_empty()).map(Arc::new),
             outage,
+            policer: self.has(BUCKETS, dice).then(|| dice.bucket(rate)),
+            shaper: self.has(BUCKETS, dice).then(|| dice.bucket(rate)),
             queue: if differs { dice.queue() } else { base.queue.clone() },
             error,
             effect: *dice.pick(&[Effect::Corrupt, Effect::Corrupt, Effect::Lose]),
@@ -299,6 +303,7 @@ fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
         link.terminal = Some(Box::new(Terminal { medium: MediumId::new(0), es_n0: Some(es_n0), access }));
         link.rate = Profile::Constant(Rate::from_bps(1_000_000));
         (link.coded, link.arq, link.interleave, link.framing) = (None, None, None, Framing::None);
+        link.shaper = None;
         if matches!(link.error, ErrorModel::Profile { .. } | ErrorModel::Blocks { .. }) {
             link.error = ErrorModel::None;
         }
@@ -411,6 +416,15 @@ impl Dice {
             _ => QueueLimit::Bytes(*self.pick(&[1500, 3000, 10_000, 64_000])),
         };
         Queue::DropTail { limit }
+    }
+
+    /// A bucket that limits a link of this rate always, seldom, or after some packets.
+    fn bucket(&mut self, rate: Rate) -> TokenBucket {
+        TokenBucket {
+            rate: Rate::from_bps(rate.as_bps() / self.pick(&[1, 2, 3])),
+            burst: *self.pick(&[1600, 3000, 12_345, 100_000]),
+            after: *self.pick(&[0, 0, 20_000]),
+        }
     }
 
     /// Everything is frequent and small, so that connections come and go.
