@@ -11,7 +11,7 @@ use crate::spec::{
     ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Medium, MediumKind, MfTdma,
     Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, ProbeTimes, Probing, Profile, Queue, QueueLimit,
     RandomAccess, Reader, Record, RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Terminal,
-    TerminalAccess, TokenBucket, Wait, WrittenRecords, MILLIONTHS,
+    TerminalAccess, Wait, WrittenRecords, MILLIONTHS,
 };
 use bentpipe_access::{Free, RandomUse};
 use bentpipe_tcp::cc::CcKind;
@@ -138,8 +138,8 @@ impl Sketch {
             delay: if self.has(PROFILES, dice) { dice.delays(delay) } else { Profile::Constant(delay) },
             jitter: self.has(PROFILES, dice).then(|| dice.jitter()).filter(|all| !all.is_empty()).map(Arc::new),
             outage,
-            policer: self.has(BUCKETS, dice).then(|| dice.bucket(rate)),
-            shaper: self.has(BUCKETS, dice).then(|| dice.bucket(rate)),
+            policer: self.has(BUCKETS, dice).then(|| dice.value("bucket")),
+            shaper: self.has(BUCKETS, dice).then(|| dice.value("bucket")),
             queue: if differs { dice.queue() } else { base.queue.clone() },
             error,
             effect: *dice.pick(&[Effect::Corrupt, Effect::Corrupt, Effect::Lose]),
@@ -416,15 +416,6 @@ impl Dice {
             _ => QueueLimit::Bytes(*self.pick(&[1500, 3000, 10_000, 64_000])),
         };
         Queue::DropTail { limit }
-    }
-
-    /// A bucket that limits a link of this rate always, seldom, or after some packets.
-    fn bucket(&mut self, rate: Rate) -> TokenBucket {
-        TokenBucket {
-            rate: Rate::from_bps(rate.as_bps() / self.pick(&[1, 2, 3])),
-            burst: *self.pick(&[1600, 3000, 12_345, 100_000]),
-            after: *self.pick(&[0, 0, 20_000]),
-        }
     }
 
     /// Everything is frequent and small, so that connections come and go.
