@@ -229,7 +229,7 @@ mod tests {
         assert!(late.iter().all(|late| (0.0..150.0).contains(late)), "{late:?}");
         let waited =
             sent.iter().zip(&offers).filter(|(sent, offer)| sent.2 > offer.0 + Duration::from_millis(5)).count();
-        assert!(waited > 20, "{waited}");
+        assert!(waited > 10, "{waited}");
     }
 
     /// Whether a packet may pass at `at` after those: any interval that begins with one of them passes at most its rate and
