@@ -123,3 +123,30 @@ fn two_flows_share() {
         assert!(jain >= if cc == "bbr1" { 0.98 } else { 0.8 }, "{cc}: {goodput:?}");
     }
 }
+
+/// Losses over arrivals from 60 s to 160 s, and the goodput of that time. The run to 60 s is the same.
+fn late(cc: &str) -> (f64, f64) {
+    let link = "rate = \"100 Mbit/s\"\ndelay = \"270 ms\"\nqueue = \"4 bdp\"";
+    let forward = "policer = { rate = \"10 Mbit/s\", burst = \"1 MB\" }";
+    let counts = [60, 160].map(|seconds| {
+        let text = flows("CC", seconds, 1, link, forward).replace("\"CC\"", cc).replace("\"rfc\"", "\"linux-6\"");
+        let result = run(&text, 1);
+        let row = result.links.text("link").iter().position(|link| link == "l.forward").unwrap();
+        let [lost, offered] = ["dropped_packets", "offered_packets"].map(|name| result.links.whole(name)[row] as f64);
+        [lost, offered, result.flows.real("goodput_bps")[0] * f64::from(seconds)]
+    });
+    let [lost, offered, bits] = [0, 1, 2].map(|column| counts[1][column] - counts[0][column]);
+    (lost / offered, bits / 100.0)
+}
+
+/// Two intervals that lose a fifth at the same rate reveal the policer, and v1 then paces at its rate. Without the
+/// detection, the bucket that fills in each ProbeRTT makes the bandwidth too large for ten round trips, again and again.
+#[test]
+fn v1_detects_a_policer() {
+    let [(lost, goodput), (lost_without, goodput_without)] =
+        ["{ kind = \"bbr1\" }", "{ kind = \"bbr1\", policer = false }"].map(late);
+    assert!(lost <= 0.12 && lost_without >= 0.18, "{lost} {lost_without}");
+    let policed = 10e6 * 1448.0 / 1500.0;
+    assert_near(goodput, policed, 0.07);
+    assert_near(goodput_without, policed, 0.07);
+}

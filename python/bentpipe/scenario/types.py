@@ -2142,6 +2142,24 @@ class HopJitterTable(_HopJitterTableRequired, total=False):
     correlation: str
     both_ways: bool
 
+_TokenBucketRequired = TypedDict("_TokenBucketRequired", {"rate": str, "burst": str})
+
+
+class TokenBucket(_TokenBucketRequired, total=False):
+    """Token bucket, full at the start: it fills at a rate, up to its size, and each packet takes as many tokens as it has bytes, without framing. Any interval then passes at most the rate times its length plus one bucket.
+
+    rate :
+        Rate of the tokens.
+
+    burst :
+        Size of the bucket: bytes that pass immediately after a pause. At least the largest packet of the flows on the link. Larger packets are dropped (`policed`).
+
+    after :
+        Volume that passes before the bucket limits packets, such as the quota of a plan. Default: "0 B".
+    """
+
+    after: str
+
 _HopQueueDropTailRequired = TypedDict("_HopQueueDropTailRequired", {"kind": Literal["drop-tail"]})
 
 
@@ -3012,8 +3030,14 @@ class Direction(TypedDict, total=False):
     jitter :
         Variable delays besides the propagation delay. Several of them add up.
 
+    policer :
+        Token bucket that drops arriving packets beyond its rate (`policed`).
+
+    shaper :
+        Token bucket that delays packets beyond its rate. They wait in the queue.
+
     queue :
-        Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet.
+        Queue before the link. A packet in transmission does not count against its limit. A bdp is the largest rate at which the link or its shaper serves full packets, without framing, times the largest propagation round trip of the flows over the link. It is at least one full packet.
 
     error :
         Error model, which corrupts packets.
@@ -3043,6 +3067,8 @@ class Direction(TypedDict, total=False):
     access: Access
     es_n0: Union[str, HopEsN0Table]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
+    policer: TokenBucket
+    shaper: TokenBucket
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
@@ -3071,8 +3097,14 @@ class Hop(TypedDict, total=False):
     jitter :
         Variable delays besides the propagation delay. Several of them add up.
 
+    policer :
+        Token bucket that drops arriving packets beyond its rate (`policed`).
+
+    shaper :
+        Token bucket that delays packets beyond its rate. They wait in the queue.
+
     queue :
-        Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet.
+        Queue before the link. A packet in transmission does not count against its limit. A bdp is the largest rate at which the link or its shaper serves full packets, without framing, times the largest propagation round trip of the flows over the link. It is at least one full packet.
 
     error :
         Error model, which corrupts packets.
@@ -3113,6 +3145,8 @@ class Hop(TypedDict, total=False):
     access: Access
     es_n0: Union[str, HopEsN0Table]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
+    policer: TokenBucket
+    shaper: TokenBucket
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
@@ -3899,8 +3933,14 @@ class Link(_LinkRequired, total=False):
     jitter :
         Variable delays besides the propagation delay. Several of them add up. Default: none.
 
+    policer :
+        Token bucket that drops arriving packets beyond its rate (`policed`). Default: none.
+
+    shaper :
+        Token bucket that delays packets beyond its rate. They wait in the queue. Default: none.
+
     queue :
-        Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's largest rate without the framing of full packets, times the largest propagation round trip of the flows over the link, and at least one full packet. Default: "1 bdp".
+        Queue before the link. A packet in transmission does not count against its limit. A bdp is the largest rate at which the link or its shaper serves full packets, without framing, times the largest propagation round trip of the flows over the link. It is at least one full packet. Default: "1 bdp".
 
     error :
         Error model, which corrupts packets. Default: "none".
@@ -3937,6 +3977,8 @@ class Link(_LinkRequired, total=False):
     access: Access
     es_n0: Union[str, HopEsN0Table]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
+    policer: TokenBucket
+    shaper: TokenBucket
     queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave

@@ -357,6 +357,7 @@ names! {
         Queue "queue", "", "Waiting in the queue of a link while it sends packets of others.";
         Access "access", "", "Waiting for a medium: until the next window in which the link may send opens, or the next frame with data of the link starts.";
         Transmission "transmission", "", "Sending bytes of the same transfer on a link, one packet after the other.";
+        Shaper "shaper", "", "Waiting for tokens of a link's shaper, for bytes of the same transfer.";
         Outage "outage", "", "Waiting for a link that sends nothing: it is down, or it repairs what was damaged.";
         Opening "opening", "", "Propagation and processing of the packets that open a connection.";
         Exchange "exchange", "", "Propagation and processing of requests, of the first data that answer them, and of datagrams.";
@@ -417,6 +418,7 @@ names! {
         LinkLoss "link-loss", "", "Lost on a link, by errors that lose packets instead of corrupting them.";
         AccessCollision "access-collision", "", "In a burst of random access that collided with others and was not read.";
         AcmOutage "acm-outage", "", "In a burst whose signal was below the threshold of its waveform.";
+        Policed "policed", "", "Found too few tokens in the policer of a link, or larger than the burst of its shaper.";
         PushOut "push-out", "", "Pushed out of a full queue by packets of a higher class, waiting or arriving.";
     }
 }

@@ -89,7 +89,7 @@ impl Framed {
     /// Accepts a packet.
     pub(super) fn accept(&mut self, link: &mut ServedParts<'_>, now: Time, packet: &Packet, losses: &mut Losses) {
         link.counters.offered += 1;
-        if let Some(cause) = link.closed(now) {
+        if let Some(cause) = link.refusal(now, packet) {
             return link.lose(now, *packet, cause, losses);
         }
         self.waiting.push(now);

@@ -104,7 +104,7 @@ impl Granted {
     pub(super) fn accept(&mut self, link: &mut ServedParts<'_>, now: Time, packet: &Packet, losses: &mut Losses) {
         link.counters.offered += 1;
         self.serve(link, now, losses);
-        if let Some(cause) = link.closed(now) {
+        if let Some(cause) = link.refusal(now, packet) {
             return link.lose(now, *packet, cause, losses);
         }
         self.arrived += packet.size();

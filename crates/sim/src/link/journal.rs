@@ -12,7 +12,9 @@ pub(crate) struct Service {
     pub(crate) opened: Time,
     /// Its departure from the queue.
     pub(crate) start: Time,
-    /// Transmission of its first bit: later than `start` if the link was down.
+    /// The first instant from `start` when the link was up.
+    pub(crate) up: Time,
+    /// Transmission of its first bit: later than `up` if a shaper lacked tokens.
     pub(crate) begin: Time,
     /// Transmission of its last bit.
     pub(crate) finish: Time,

@@ -1,6 +1,7 @@
 //! Serves a link lazily: queue, server, errors and propagation. See [`link`](super).
 
 use super::arq::ArqState;
+use super::bucket::Buckets;
 use super::counters::LinkCounters;
 use super::error::ErrorProcess;
 use super::framed::{Framed, OnCarrier};
@@ -44,6 +45,7 @@ pub(crate) struct LazyLink {
     pub(super) counters: LinkCounters,
     pub(super) error: ErrorProcess,
     pub(super) outages: Option<Box<Outages>>,
+    pub(super) buckets: Option<Box<Buckets>>,
     pub(super) queue: AnyQueue,
     /// Start of the last transmission on the slow path: later than its departure from the queue if the link was down.
     pub(super) sending_since: Time,
@@ -81,6 +83,7 @@ impl LazyLink {
             error: ErrorProcess::new(spec, seed, end),
             errors_erase: spec.effect == Effect::Lose,
             outages: Outages::of(spec, &[], seed, end).map(Box::new),
+            buckets: Buckets::of(spec).map(Box::new),
             layer2: ArqState::of(spec, seed, end).map(|arq| Box::new(Layer2::Arq(arq))),
             reorders: spec.arq.is_some_and(|arq| arq.order == Order::Free),
             processing: None,
@@ -116,7 +119,7 @@ impl LazyLink {
 
     /// Makes the link plain if it can be. Its queue must not be read between the instants of samples and changes.
     pub(crate) fn simplified(self, spec: &Spec) -> Self {
-        let is_steady = self.outages.is_none() && self.layer2.is_none();
+        let is_steady = self.outages.is_none() && self.layer2.is_none() && self.buckets.is_none();
         match (&self.queue, &spec.rate, self.delay.constant()) {
             (AnyQueue::DropTail(queue), Profile::Constant(rate), Some(delay)) if is_steady && rate.as_bps() > 0 => {
                 let plain = Some(Box::new(Plain::new(queue.limit())));
@@ -165,6 +168,7 @@ impl LazyLink {
             error: &mut self.error,
             errors_erase: self.errors_erase,
             outages: self.outages.as_deref_mut(),
+            buckets: self.buckets.as_deref_mut(),
             delay: &mut self.delay,
             processing: self.processing.as_deref_mut(),
             wire: &mut self.wire,
@@ -234,8 +238,8 @@ impl LazyLink {
     fn take_in(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         self.serve(now, losses);
         let was_empty = self.ring.len() == 0;
-        if self.outages.is_some() {
-            if let Some(cause) = self.closed(now) {
+        if self.outages.is_some() || self.buckets.is_some() {
+            if let Some(cause) = self.refusal(now, packet) {
                 self.lose(now, *packet, cause, losses);
                 return None;
             }
@@ -426,7 +430,8 @@ impl LazyLink {
     #[inline(never)]
     fn send_slowly(&mut self, at: Time, packet: &Packet) -> &mut Packet {
         let size = packet.size();
-        let (begin, down_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
+        let (up, down_at) = if self.outages.is_some() { self.uptime(at) } else { (at, Time::NEVER) };
+        let begin = self.buckets.as_mut().map_or(up, |buckets| buckets.begin(up, down_at, size));
         let wire = self.wire.size(size);
         let full = self.rate.finish(begin, wire);
         let full = self.arq().map_or(full, |arq| arq.postpone(begin, full));
@@ -456,7 +461,7 @@ impl LazyLink {
         match self.wire.0.as_mut().and_then(|apart| apart.journal.as_mut()) {
             Some(journal) => {
                 let opened = packet.at;
-                journal.0.push(Service { packet: *packet, opened, start: at, begin, finish, arrival });
+                journal.0.push(Service { packet: *packet, opened, start: at, up, begin, finish, arrival });
             }
             None => self.note_fast_path(packet.length()),
         }
@@ -481,7 +486,8 @@ impl LazyLink {
 
     /// Assumes that the next packet has this size, too.
     fn note_fast_path(&mut self, size: u32) {
-        if self.outages.is_none() && self.error.is_none() && self.processing.is_none() && self.layer2.is_none() {
+        let is_steady = self.outages.is_none() && self.layer2.is_none() && self.buckets.is_none();
+        if is_steady && self.error.is_none() && self.processing.is_none() {
             if let (Some(sending), Some(delay)) =
                 (self.rate.constant(self.wire.size(size.into())), self.delay.constant())
             {
@@ -506,6 +512,11 @@ impl LazyLink {
     /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
     pub(crate) fn closed(&mut self, now: Time) -> Option<Cause> {
         self.outages.as_mut()?.closed(now)
+    }
+
+    /// The cause of loss of a packet that is offered now, if the link is closed or its token buckets do not admit it.
+    fn refusal(&mut self, now: Time, packet: &Packet) -> Option<Cause> {
+        self.closed(now).or_else(|| self.buckets.as_mut()?.refusal(now, packet.size()))
     }
 
     /// Removes the link from the network. Waiting packets are lost, moved to `left`, or kept. The fate of packets on the link
@@ -546,9 +557,10 @@ impl LazyLink {
         self.free_at
     }
 
-    /// The rate at `now`.
+    /// The rate at `now`, as far as a shaper permits.
     pub(crate) fn rate_at(&mut self, now: Time) -> Rate {
-        self.rate.at(now)
+        let shaped = self.buckets.as_ref().and_then(|buckets| buckets.shaped());
+        shaped.map_or(self.rate.at(now), |shaped| shaped.min(self.rate.at(now)))
     }
 
     /// The first instant from `now` when the link is present and up.

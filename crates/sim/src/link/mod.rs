@@ -9,6 +9,7 @@
 //! argument above holds.
 
 mod arq;
+mod bucket;
 mod counters;
 mod crossing;
 mod downtime;

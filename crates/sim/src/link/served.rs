@@ -1,5 +1,6 @@
 //! Links in a medium: the parts that the medium serves, and the way of a packet into the ring.
 
+use super::bucket::Buckets;
 use super::counters::LinkCounters;
 use super::error::ErrorProcess;
 use super::outages::Outages;
@@ -22,6 +23,7 @@ pub(super) struct ServedParts<'a> {
     pub(super) error: &'a mut ErrorProcess,
     pub(super) errors_erase: bool,
     pub(super) outages: Option<&'a mut Outages>,
+    pub(super) buckets: Option<&'a mut Buckets>,
     pub(super) delay: &'a mut DelayCursor,
     pub(super) processing: Option<&'a mut Processing>,
     pub(super) wire: &'a mut Wire,
@@ -35,6 +37,11 @@ impl ServedParts<'_> {
     /// The cause of loss of packets offered now, if the link is down and does not keep its queue.
     pub(super) fn closed(&mut self, now: Time) -> Option<Cause> {
         self.outages.as_mut()?.closed(now)
+    }
+
+    /// The cause of loss of a packet that is offered now, if the link is closed or its token buckets do not admit it.
+    pub(super) fn refusal(&mut self, now: Time, packet: &Packet) -> Option<Cause> {
+        self.closed(now).or_else(|| self.buckets.as_mut()?.refusal(now, packet.size()))
     }
 
     pub(super) fn lose(&mut self, now: Time, mut packet: Packet, cause: Cause, losses: &mut Losses) {
@@ -59,7 +66,7 @@ impl ServedParts<'_> {
         let arrival = sent + self.delay.at(sent) + self.delay.jitter_at(sent) + processing.unwrap_or_default();
         let arrival = arrival.max(*self.last_arrival);
         *self.last_arrival = arrival;
-        self.wire.note(packet, [opened, start, start, sent, arrival]);
+        self.wire.note(packet, [opened, start, sent, arrival]);
         let slot = self.ring.push(&packet);
         slot.at = arrival;
         slot.next += 1;

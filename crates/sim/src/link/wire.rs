@@ -30,10 +30,10 @@ impl Wire {
         self.0.as_ref().is_some_and(|apart| apart.journal.is_some())
     }
 
-    /// Adds a service to the journal, if the link has one.
-    pub(super) fn note(&mut self, packet: Packet, [opened, start, begin, finish, arrival]: [Time; 5]) {
+    /// Adds a service in a medium to the journal, if the link has one.
+    pub(super) fn note(&mut self, packet: Packet, [opened, start, finish, arrival]: [Time; 4]) {
         if let Some(journal) = self.0.as_mut().and_then(|apart| apart.journal.as_mut()) {
-            journal.0.push(Service { packet, opened, start, begin, finish, arrival });
+            journal.0.push(Service { packet, opened, start, up: start, begin: start, finish, arrival });
         }
     }
 

@@ -115,7 +115,7 @@ pub(super) fn refuse(scenario: &Scenario, routes: &RoutesOverTime) -> Option<Too
 /// packets and their ACKs cross.
 fn packet_hops(scenario: &Scenario, flow: &Flow, [route, back]: [&[LinkId]; 2], users: &[[f64; 1]]) -> f64 {
     let seconds = scenario.duration.as_secs_f64();
-    let share = |&link: &LinkId| scenario.links[link].rate.largest().as_bps() as f64 / users[link][0].max(1.0);
+    let share = |&link: &LinkId| scenario.links[link].sustained().as_bps() as f64 / users[link][0].max(1.0);
     let path = route.iter().map(share).fold(f64::INFINITY, f64::min);
     let rtt: Duration =
         route.iter().chain(back).map(|&link| scenario.links[link].delay.least()).fold(Duration::ZERO, |sum, d| sum + d);

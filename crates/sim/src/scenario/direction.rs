@@ -43,6 +43,8 @@ fn one(
     let delay = delay.as_ref().map_or(no_delay, |delay| keys::delay(delay, report, &path("delay")));
     let jitter = keys.jitter.as_ref().map(|jitter| jitter.checked(run, report, &path("jitter")));
     keys::check_queue(&keys.queue, report, &path("queue"));
+    keys::check_bucket(keys.policer, report, &path("policer"));
+    keys::check_bucket(keys.shaper, report, &path("shaper"));
     let outage = keys.outage.as_ref().map(|outage| keys::outage(outage, report, &path("outage")));
     let mut made = Link {
         name: String::new(),
@@ -52,6 +54,8 @@ fn one(
         terminal: terminal.map(Box::new),
         delay,
         jitter: jitter.filter(|all| !all.is_empty()).map(Arc::new),
+        policer: keys.policer,
+        shaper: keys.shaper,
         queue: keys.queue.clone(),
         error,
         effect,
@@ -101,6 +105,8 @@ pub(super) fn written(link: &Link, media: &[Medium]) -> keys::Direction {
             access: terminal.filter(|of| media[of.medium].kind.has_access()).map(|of| of.access),
             es_n0: terminal.and_then(|of| of.es_n0.as_ref()).map(Signal::of),
             jitter: link.jitter.as_deref().and_then(|all| Jitters::of(all)),
+            policer: link.policer,
+            shaper: link.shaper,
             queue: link.queue.clone(),
             error: Errors::of(error, link.effect),
             interleave: link.interleave.as_deref().copied(),

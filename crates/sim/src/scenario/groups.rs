@@ -99,7 +99,7 @@ const SKY: &[Group] = &[
 ];
 
 const HOP: &[Group] = &[
-    ("Rate and delay", &["rate", "delay", "jitter", "queue", "mtu", "framing"]),
+    ("Rate and delay", &["rate", "delay", "jitter", "queue", "shaper", "policer", "mtu", "framing"]),
     ("Errors and repair", &["error", "interleave", "coding", "arq", "outage"]),
     ("Shared access", &["medium", "access", "es_n0"]),
     ("Radio", &["up", "down"]),
@@ -107,7 +107,7 @@ const HOP: &[Group] = &[
 ];
 
 const LINK: &[Group] = &[
-    ("Path", &["from", "to", "count", "rate", "delay", "jitter", "queue", "mtu", "framing"]),
+    ("Path", &["from", "to", "count", "rate", "delay", "jitter", "queue", "shaper", "policer", "mtu", "framing"]),
     ("Errors and repair", &["error", "interleave", "coding", "arq", "outage"]),
     ("Shared access", &["medium", "access", "es_n0"]),
     ("Directions", &["forward", "reverse"]),

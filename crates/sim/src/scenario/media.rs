@@ -82,6 +82,7 @@ fn refuse_own_transmission(
         (keys.framing != Framing::None, "framing", "the medium has its own headers"),
         (keys.interleave.is_some(), "interleave", "bursts and frames of the medium are coded one by one"),
         (keys.arq.is_some(), "arq", "the medium retransmits no bursts and frames"),
+        (keys.shaper.is_some(), "shaper", "the medium decides when the link sends; shape the link before it"),
     ];
     for (_, key, why) in own.into_iter().filter(|(is_there, ..)| *is_there) {
         report.key(&at(key), &format!("excludes medium: {why}"), &format!("expected {key} or medium, not both"));

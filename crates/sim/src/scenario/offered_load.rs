@@ -44,7 +44,7 @@ pub(super) fn settle(
             (false, _) => arrivals.size.mean(),
         };
         let share = load.0 as f64 / Share::WHOLE as f64;
-        let seconds = 8.0 * bytes / (share * links[link].rate.largest().as_bps() as f64);
+        let seconds = 8.0 * bytes / (share * links[link].sustained().as_bps() as f64);
         let interval = Duration::from_secs_f64(seconds).max(Duration::from_ps(1));
         flow.app = Arc::new(App::Arrivals(Arrivals { interval, ..arrivals }));
     }
@@ -102,7 +102,7 @@ pub(super) fn refuse_overload(
     });
     for (flow, [route, _]) in routes.each(flows) {
         let App::Arrivals(Arrivals { overload: false, .. }) = *flows[flow].app else { continue };
-        let share = |&link: &LinkId| offered[link][0] / links[link].rate.largest().as_bps() as f64;
+        let share = |&link: &LinkId| offered[link][0] / links[link].sustained().as_bps() as f64;
         let fullest = route.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
         if let Some(&link) = fullest.filter(|link| share(link) >= 1.0 - 1e-9) {
             let message = format!(

@@ -1,4 +1,4 @@
-//! Converts and checks the queues of links for the flows that cross them.
+//! Converts and checks the queues and token buckets of links for the flows that cross them.
 
 use super::instances::Instance;
 use super::report::{path, Report};
@@ -37,6 +37,32 @@ pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &RoutesOver
         for limit in link.queue.limits_mut() {
             if let QueueLimit::Bdp(bdp) = *limit {
                 *limit = QueueLimit::Bytes(keys::product(rate, rtt, bdp).max(packet));
+            }
+        }
+    }
+}
+
+/// Rejects token buckets that no packet of their flows can pass.
+pub(super) fn check_buckets(
+    links: &[Link],
+    flows: &[Flow],
+    routes: &RoutesOverTime,
+    link_entries: &[Instance<'_>],
+    report: &mut Report<'_>,
+) {
+    if links.iter().all(|link| link.policer.is_none() && link.shaper.is_none()) {
+        return;
+    }
+    let entries: BTreeMap<&str, &str> = link_entries.iter().map(|link| (link.name.as_str(), link.entry)).collect();
+    let mut said = BTreeSet::new();
+    for (link, (_, packet)) in links.iter().zip(crossings(links, flows, routes)) {
+        let Some((name, side)) = link.name.rsplit_once('.') else { continue };
+        let entry = entries.get(name).copied().unwrap_or(name);
+        for (key, bucket) in [("policer", link.policer), ("shaper", link.shaper)] {
+            if bucket.is_some_and(|bucket| bucket.burst < packet) && said.insert((entry, key)) {
+                let message = format!("is less than a packet of {packet} B, which never passes");
+                let expected = format!("expected {packet} B or more");
+                report.value(&path(["link", entry, side, key, "burst"]), &message, &expected);
             }
         }
     }

@@ -7,7 +7,7 @@ use super::check::HIDDEN;
 use super::direction;
 use super::instances::{check_names, expand, instances, Instance, ENTRIES_MAX};
 use super::keys::{self, File, Transport};
-use super::queue_limits::{check_queues, set_queues};
+use super::queue_limits::{check_buckets, check_queues, set_queues};
 use super::report::{below, path, Report};
 use super::route::{base_rtt, explain, Graph};
 use super::tree::{is_hidden, join};
@@ -98,6 +98,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     offered_load::refuse_overload(&flows, &made_flows, &routes, &made, report);
     set_queues(&mut made, &made_flows, &routes);
     check_queues(&made, &made_flows, &routes, &links, &flows, report);
+    check_buckets(&made, &made_flows, &routes, &links, report);
 
     let mut record = file.record.clone();
     record.series.sort_unstable();

@@ -909,10 +909,12 @@ fn scenario() -> impl Strategy<Value = Json> {
         }
         if interleave {
             link["framing"] = "mpe".into();
+            link["shaper"] = serde_json::json!({ "rate": "1 Mbit/s", "burst": "9 kB" });
+            link["forward"] = serde_json::json!({ "policer": { "rate": "2 Mbit/s", "burst": "9 kB", "after": "50 GB" } });
             link["reverse"]["framing"] = serde_json::json!({ "kind": "frames", "overhead": "7 B", "stuffed": 2 });
         }
         if interleave && link["error"]["unit"] == "bit" {
-            link["forward"] = serde_json::json!({ "interleave": { "span": "3.25 ms", "codeword": "100 B" } });
+            link["forward"]["interleave"] = serde_json::json!({ "span": "3.25 ms", "codeword": "100 B" });
         }
         link
     });

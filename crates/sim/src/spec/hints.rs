@@ -127,7 +127,7 @@ impl Scenario {
             for (route, back, is_used) in
                 [(&flow.route, &flow.reverse_route, true), (&flow.reverse_route, &flow.route, flow.app.is_two_way())]
             {
-                let rate = |link: &&LinkId| self.links[**link].rate.largest();
+                let rate = |link: &&LinkId| self.links[**link].sustained();
                 let Some(&slowest) = route.iter().min_by_key(rate).filter(|_| is_used) else { continue };
                 let rtt =
                     route.iter().chain(back).fold(Duration::ZERO, |sum, &link| sum + self.links[link].delay.largest());

@@ -2,6 +2,7 @@
 //! their keys in scenario files, and do not depend on files.
 
 mod app;
+mod bucket;
 mod cell;
 mod channel;
 mod coding;
@@ -16,6 +17,7 @@ mod tdm;
 mod timeline;
 
 pub use app::*;
+pub use bucket::TokenBucket;
 pub(crate) use cell::CONTROL_DELAY;
 pub use cell::{ComingUsers, LeoCell, Others, UserPoints, UserTrace};
 pub(crate) use channel::rounds;
@@ -159,6 +161,10 @@ pub struct Link {
     pub jitter: Option<Arc<Vec<Jitter>>>,
     /// Outages.
     pub outage: Option<Outage>,
+    /// Token bucket that drops arriving packets beyond its rate.
+    pub policer: Option<TokenBucket>,
+    /// Token bucket that delays transmissions beyond its rate.
+    pub shaper: Option<TokenBucket>,
     /// The queue in front of it.
     pub queue: Queue,
     /// Error model.
@@ -178,9 +184,20 @@ pub struct Link {
 }
 
 impl Link {
-    /// Returns its largest rate for packets of this size, in bytes of packets.
+    /// Returns the largest rate at which it serves its queue for packets of this size, in bytes of packets.
     pub(crate) fn largest_for(&self, size: u64) -> Rate {
-        self.framing.rate_of_packets(self.rate.largest(), size)
+        self.bounded(self.framing.rate_of_packets(self.rate.largest(), size), [self.shaper])
+    }
+
+    /// Returns the largest rate that it sustains: its own, or that of a token bucket.
+    pub(crate) fn sustained(&self) -> Rate {
+        self.bounded(self.rate.largest(), [self.shaper, self.policer])
+    }
+
+    /// Returns the least of a rate and of those of these buckets, if they limit packets from the start.
+    fn bounded<const N: usize>(&self, rate: Rate, buckets: [Option<TokenBucket>; N]) -> Rate {
+        let limits = buckets.into_iter().flatten().filter(|bucket| bucket.after == 0);
+        limits.map(|bucket| bucket.rate).fold(rate, Rate::min)
     }
 }
 
@@ -197,6 +214,8 @@ impl Link {
             delay: Profile::Constant(delay),
             jitter: None,
             outage: None,
+            policer: None,
+            shaper: None,
             queue: Queue::DropTail { limit: QueueLimit::Unlimited },
             error: ErrorModel::None,
             effect: Effect::Corrupt,

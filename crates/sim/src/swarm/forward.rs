@@ -39,6 +39,7 @@ pub(super) fn carry(links: &mut [Link], media: &mut Vec<Medium>, dice: &mut Dice
         link.terminal = Some(Box::new(Terminal { medium: id, es_n0: Some(es_n0), access: TerminalAccess::default() }));
         link.rate = Profile::Constant(Rate::from_bps(1_000_000));
         (link.coded, link.arq, link.interleave, link.framing) = (None, None, None, Framing::None);
+        link.shaper = None;
         if matches!(link.error, ErrorModel::Profile { .. } | ErrorModel::Blocks { .. }) {
             link.error = ErrorModel::None;
         }

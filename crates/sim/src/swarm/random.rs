@@ -50,7 +50,9 @@ pub(crate) const FRAMING: u32 = 8192;
 pub(crate) const PAIRS: u32 = 16_384;
 /// A medium that some links share.
 pub(crate) const MEDIA: u32 = 32_768;
-pub(crate) const ALL: u32 = 65_535;
+/// Policers and shapers before links.
+pub(crate) const BUCKETS: u32 = 65_536;
+pub(crate) const ALL: u32 = 131_071;
 
 impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
@@ -136,6 +138,8 @@ impl Sketch {
             delay: if self.has(PROFILES, dice) { dice.delays(delay) } else { Profile::Constant(delay) },
             jitter: self.has(PROFILES, dice).then(|| dice.jitter()).filter(|all| !all.is_empty()).map(Arc::new),
             outage,
+            policer: self.has(BUCKETS, dice).then(|| dice.value("bucket")),
+            shaper: self.has(BUCKETS, dice).then(|| dice.value("bucket")),
             queue: if differs { dice.queue() } else { base.queue.clone() },
             error,
             effect: *dice.pick(&[Effect::Corrupt, Effect::Corrupt, Effect::Lose]),
@@ -299,6 +303,7 @@ fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
         link.terminal = Some(Box::new(Terminal { medium: MediumId::new(0), es_n0: Some(es_n0), access }));
         link.rate = Profile::Constant(Rate::from_bps(1_000_000));
         (link.coded, link.arq, link.interleave, link.framing) = (None, None, None, Framing::None);
+        link.shaper = None;
         if matches!(link.error, ErrorModel::Profile { .. } | ErrorModel::Blocks { .. }) {
             link.error = ErrorModel::None;
         }

@@ -65,6 +65,7 @@ pub(super) fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
         link.terminal = Some(Box::new(Terminal { medium: MediumId::new(0), es_n0: None, access }));
         link.rate = Profile::Constant(cell.rate_alone());
         (link.coded, link.arq, link.interleave, link.framing) = (None, None, None, Framing::None);
+        link.shaper = None;
         if matches!(link.error, ErrorModel::Profile { .. } | ErrorModel::Blocks { .. }) {
             link.error = ErrorModel::None;
         }

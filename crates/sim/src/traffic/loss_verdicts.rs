@@ -92,7 +92,12 @@ struct Decision {
 /// Whether congestion is the cause of a loss.
 fn is_congestion(cause: Cause) -> bool {
     match cause {
-        Cause::QueueOverflow | Cause::EarlyDrop | Cause::ForcedDrop | Cause::PushOut | Cause::Policy => true,
+        Cause::QueueOverflow
+        | Cause::EarlyDrop
+        | Cause::ForcedDrop
+        | Cause::PushOut
+        | Cause::Policed
+        | Cause::Policy => true,
         Cause::BitError
         | Cause::LinkLoss
         | Cause::AccessCollision

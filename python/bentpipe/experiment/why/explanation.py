@@ -40,9 +40,10 @@ CAUSES = {
     "link-loss": "errors of the link",
     "access-collision": "its burst of random access collided with others",
     "acm-outage": "the signal was below the threshold of its burst",
+    "policed": "its token bucket had too few tokens",
     "push-out": "packets of a higher class took the room in its queue",
 }
-CONGESTION = ("queue-overflow", "early-drop", "forced-drop", "push-out", "policy")
+CONGESTION = ("queue-overflow", "early-drop", "forced-drop", "push-out", "policed", "policy")
 """Causes of congestion, as in the columns of loss verdicts. All other causes belong to links."""
 PROXIES = ("split", "satpep", "spoof")
 """Middleboxes that acknowledge data themselves with their own window, and repair losses behind them."""

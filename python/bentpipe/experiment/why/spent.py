@@ -90,6 +90,8 @@ class TimePart:
             return f"waiting in the queue of {self.where}, filled by {listed(fillers)}"
         if self.part == "transmission":
             return f"sending its own bytes on {self.where}"
+        if self.part == "shaper":
+            return f"waiting for tokens of the shaper of {self.where}"
         if self.part == "outage":
             return f"waiting for {self.where}, which sent nothing"
         if self.part == "access":

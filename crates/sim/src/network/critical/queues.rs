@@ -27,6 +27,8 @@ pub(super) struct LinkTrails {
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     offered: Time,
+    /// The first instant when the link was up for it: until `begin`, a shaper lacked tokens.
+    up: Time,
     begin: Time,
     finish: Time,
     /// The first flow of its entry.
@@ -72,7 +74,14 @@ impl LinkTrails {
             let trail = self.sent_trail(link, trail, service);
             self.travelling.push_back((key, trail));
         }
-        self.sent.push_back(Sent { offered, begin: service.begin, finish: service.finish, group, story });
+        self.sent.push_back(Sent {
+            offered,
+            up: service.up,
+            begin: service.begin,
+            finish: service.finish,
+            group,
+            story,
+        });
         self.forget(service.start);
     }
 
@@ -80,7 +89,8 @@ impl LinkTrails {
         let (trip, offered_at) = (offered.trip, offered.at);
         let mut trail = self.waited(link, offered, service);
         trail.trip = trip;
-        trail.spend(service.begin, PathShare::on(PathPart::Outage, link));
+        trail.spend(service.up, PathShare::on(PathPart::Outage, link));
+        trail.spend(service.begin, PathShare::on(PathPart::Shaper, link));
         trail.spend(service.finish, PathShare::on(PathPart::Transmission, link));
         if trail.story != DATAGRAM {
             self.latest.insert(trail.story, (offered_at, trail.clone()));
@@ -102,7 +112,7 @@ impl LinkTrails {
         };
         let between = self.sent.iter().rev().take_while(|sent| sent.finish > before.at);
         let between = between.filter(|sent| (*before_at..=offered.at).contains(&sent.offered));
-        let between_s: f64 = between.map(|sent| sent.finish.saturating_since(sent.begin).as_secs_f64()).sum();
+        let between_s: f64 = between.map(|sent| sent.finish.saturating_since(sent.up).as_secs_f64()).sum();
         let apart_s = offered.at.saturating_since(*before_at).as_secs_f64();
         let weight = if between_s > 0.0 { (between_s / apart_s.max(between_s)).min(1.0) } else { 0.0 };
         if weight > 1.0 - LIGHT {
@@ -123,11 +133,13 @@ impl LinkTrails {
         let since = trail.at;
         let first = self.sent.iter().rposition(|sent| sent.finish <= since).map_or(0, |index| index + 1);
         for sent in self.sent.range(first..) {
-            trail.spend(sent.begin.min(start), PathShare::on(PathPart::Outage, link));
-            let is_own = sent.story == Some(trail.story);
-            let share =
-                if is_own { PathShare::on(PathPart::Transmission, link) } else { PathShare::behind(sent.group, link) };
-            trail.spend(sent.finish.min(start), share);
+            trail.spend(sent.up.min(start), PathShare::on(PathPart::Outage, link));
+            if sent.story == Some(trail.story) {
+                trail.spend(sent.begin.min(start), PathShare::on(PathPart::Shaper, link));
+                trail.spend(sent.finish.min(start), PathShare::on(PathPart::Transmission, link));
+            } else {
+                trail.spend(sent.finish.min(start), PathShare::behind(sent.group, link));
+            }
         }
         trail.spend(start, PathShare::on(PathPart::Outage, link));
     }

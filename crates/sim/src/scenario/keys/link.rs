@@ -1,7 +1,9 @@
 //! Tables of links and of their directions.
 
 use super::{DelayProfile, Errors, Jitters, OutageKeys, RateProfile};
-use crate::spec::{Arq, Coding, Framing, Interleave, LimitOrKind, Mtu, Queue, QueueLimit, Signal, TerminalAccess};
+use crate::spec::{
+    Arq, Coding, Framing, Interleave, LimitOrKind, Mtu, Queue, QueueLimit, Signal, TerminalAccess, TokenBucket,
+};
 use bentpipe_units::settings;
 use bentpipe_units::settings::{Include, Overrides};
 
@@ -55,9 +57,13 @@ settings! {
         es_n0: Option<Signal> = None;
         /// Variable delays besides the propagation delay. Several of them add up. Default: none.
         jitter: Option<Jitters> = None;
-        /// Queue before the link. A packet in transmission does not count against its limit. A bdp is the link's
-        /// largest rate without the framing of full packets, times the largest propagation round trip of the flows over
-        /// the link, and at least one full packet.
+        /// Token bucket that drops arriving packets beyond its rate (`policed`). Default: none.
+        policer: Option<TokenBucket> = None;
+        /// Token bucket that delays packets beyond its rate. They wait in the queue. Default: none.
+        shaper: Option<TokenBucket> = None;
+        /// Queue before the link. A packet in transmission does not count against its limit. A bdp is the largest rate at
+        /// which the link or its shaper serves full packets, without framing, times the largest propagation round trip of
+        /// the flows over the link. It is at least one full packet.
         queue: Queue as LimitOrKind = Queue::DropTail { limit: QueueLimit::ONE_BDP }, "rule of thumb, Villamizar and Song 1994";
         /// Error model, which corrupts packets.
         error: Errors = Errors::None;

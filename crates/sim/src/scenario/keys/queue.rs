@@ -1,8 +1,8 @@
-//! Checks of the keys of queues.
+//! Checks of the keys of queues and token buckets.
 
 use crate::scenario::report::{below, Report};
-use crate::spec::{Queue, QueueLimit};
-use bentpipe_units::Duration;
+use crate::spec::{Queue, QueueLimit, TokenBucket};
+use bentpipe_units::{Duration, Rate};
 
 /// Least quantum in bytes. A smaller one would need many rounds per packet.
 const QUANTUM_MIN: u32 = 100;
@@ -47,6 +47,13 @@ pub(crate) fn check_queue(queue: &Queue, report: &mut Report<'_>, path: &[String
             check.bytes("quantum", *quantum, QUANTUM_MIN);
             check.classes(classes.iter().map(|share| share.limit));
         }
+    }
+}
+
+/// Checks a token bucket and reports a rate that never fills it.
+pub(crate) fn check_bucket(bucket: Option<TokenBucket>, report: &mut Report<'_>, path: &[String]) {
+    if bucket.is_some_and(|bucket| bucket.rate == Rate::from_bps(0)) {
+        report.value(&below(path, "rate"), "never fills the bucket", "expected more than 0 bit/s");
     }
 }
 
@@ -189,6 +196,36 @@ mod tests {
         ] {
             let problems = with(queue, "").unwrap_err();
             assert!(problems.contains(said) && problems.contains("geo.toml:"), "{queue}\n{problems}");
+        }
+    }
+
+    /// A full packet of the host has 1500 B.
+    #[test]
+    fn a_bucket_passes_the_largest_packet_of_its_flows() {
+        for key in ["policer", "shaper"] {
+            let bucket = |keys: &str| with_bucket(key, keys).err();
+            assert_eq!(bucket("rate = \"1 Mbit/s\", burst = \"1500 B\""), None);
+            for (keys, said) in [
+                ("rate = \"1 Mbit/s\", burst = \"1499 B\"", "burst = \"1499 B\" is less than a packet of 1500 B"),
+                ("rate = \"0 bit/s\", burst = \"9 kB\"", "rate = \"0 bit/s\" never fills the bucket"),
+                ("rate = \"1 Mbit/s\"", "burst is missing"),
+            ] {
+                let problems = bucket(keys).unwrap();
+                assert!(problems.contains(said) && problems.contains("geo.toml:"), "{key} {keys}\n{problems}");
+            }
+        }
+    }
+
+    fn with_bucket(key: &str, keys: &str) -> Result<std::sync::Arc<Scenario>, String> {
+        with(&format!("\"1 bdp\"\n{key} = {{ {keys} }}"), "")
+    }
+
+    /// A shaper is the server of the queue: 1 Mbit/s and a round trip of 500 ms are 62.5 kB.
+    #[test]
+    fn a_bdp_is_that_of_the_shaper_unless_it_has_a_quota() {
+        for (more, bytes) in [("", 62_500), (", after = \"1 GB\"", 625_000)] {
+            let made = with_bucket("shaper", &format!("rate = \"1 Mbit/s\", burst = \"9 kB\"{more}")).unwrap();
+            assert_eq!(made.links[0].queue, Queue::DropTail { limit: QueueLimit::Bytes(bytes) });
         }
     }
 

@@ -66,6 +66,11 @@ fn contradictions_are_refused_where_they_are() {
             "link.user.reverse.arq excludes medium",
             "arq or medium",
         ),
+        (
+            &[("link.user.reverse.shaper", "{ rate = '1 Mbit/s', burst = '9 kB' }")],
+            "link.user.reverse.shaper excludes medium",
+            "shape the link before it",
+        ),
         (&[("link.user.reverse.medium", "'upp'")], "link.user.reverse.medium = \"upp\" is not a medium", "up"),
         (&[("medium.up.controller", "'gatevay'")], "medium.up.controller = \"gatevay\" is not a node", "gateway"),
         (&[("medium.up.superframe", "'500 us'")], "medium.up.superframe = \"500 us\" is shorter", "536 us"),

@@ -94,8 +94,7 @@ impl NaiveLink {
     /// Offers a packet.
     pub(in crate::swarm) fn offer_framed(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) {
         self.offered += 1;
-        let closed = if self.rests(now) { Some(Cause::Handover) } else { None };
-        if let Some(cause) = closed.or(self.outages.flushes(now).then_some(Cause::Outage)) {
+        if let Some(cause) = self.refusal(now, &packet) {
             return self.lose([(packet, cause)], losses);
         }
         self.framed().waiting.push(now);

@@ -2,7 +2,7 @@
 
 use super::times::piece_at;
 use super::NaiveLink;
-use crate::dictionary::{Cause, LinkSeries};
+use crate::dictionary::LinkSeries;
 use crate::link::{GrantCounts, Losses};
 use crate::packet::Packet;
 use crate::record::Sample;
@@ -149,8 +149,7 @@ impl NaiveLink {
     /// Offers a packet. Returns the arrivals of packets whose last part is sent now.
     pub(in crate::swarm) fn offer_granted(&mut self, now: Time, packet: Packet, losses: &mut Losses) -> Vec<Time> {
         self.offered += 1;
-        let closed = if self.rests(now) { Some(Cause::Handover) } else { None };
-        if let Some(cause) = closed.or(self.outages.flushes(now).then_some(Cause::Outage)) {
+        if let Some(cause) = self.refusal(now, &packet) {
             self.lose([(packet, cause)], losses);
             return Vec::new();
         }

@@ -5,6 +5,7 @@
 //! packets and the histogram with it.
 
 mod aqm;
+mod bucket;
 mod copies;
 mod errors;
 mod framed;
@@ -23,6 +24,7 @@ use crate::record::{ratio, Histogram, Sample};
 use crate::spec::{Effect, InFlight, Link, Order, Oversize, Queue, Scenario, Waiting};
 use bentpipe_access::{Loss, Waveform};
 use bentpipe_units::{Duration, Rate, Stream, Time};
+use bucket::NaiveBucket;
 use copies::NaiveCopies;
 use errors::NaiveErrors;
 use framed::NaiveFramed;
@@ -37,6 +39,8 @@ use times::{NaiveJitter, NaiveOutages};
 pub(super) struct NaiveLink {
     spec: Link,
     outages: NaiveOutages,
+    policer: Option<NaiveBucket>,
+    shaper: Option<NaiveBucket>,
     queue: NaiveQueue,
     errors: NaiveErrors,
     copies: Option<NaiveCopies>,
@@ -80,6 +84,8 @@ impl NaiveLink {
         }
         Self {
             outages: NaiveOutages::of(scenario, id, end),
+            policer: spec.policer.map(NaiveBucket::of),
+            shaper: spec.shaper.map(NaiveBucket::of),
             queue: NaiveQueue::of(&spec, seed),
             errors: NaiveErrors::of(&spec, 0, seed, end),
             copies: spec.arq.map(|arq| NaiveCopies::of(&spec, arq, seed, end)),
@@ -106,8 +112,7 @@ impl NaiveLink {
     pub(super) fn offer(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
         self.offered += 1;
         let is_free = self.in_service.is_none();
-        let closed = if self.rests(now) { Some(Cause::Handover) } else { None };
-        if let Some(cause) = closed.or(self.outages.flushes(now).then_some(Cause::Outage)) {
+        if let Some(cause) = self.refusal(now, &packet) {
             self.lose([(packet, cause)], losses);
         } else if is_free && matches!(self.spec.queue, Queue::DropTail { .. }) {
             // A packet that finds the link free needs no room.
@@ -152,6 +157,26 @@ impl NaiveLink {
         (arrival, self.next(now, losses))
     }
 
+    /// The cause of loss of a packet that may not enter. The policer counts a packet that may.
+    fn refusal(&mut self, now: Time, packet: &Packet) -> Option<Cause> {
+        if self.rests(now) {
+            return Some(Cause::Handover);
+        }
+        if self.outages.flushes(now) {
+            return Some(Cause::Outage);
+        }
+        let size = packet.size();
+        if self.shaper.as_ref().is_some_and(|shaper| size > shaper.keys().burst) {
+            return Some(Cause::Policed);
+        }
+        let policer = self.policer.as_mut()?;
+        if policer.ready(now, size) > now {
+            return Some(Cause::Policed);
+        }
+        policer.pass(now, size);
+        None
+    }
+
     /// Whether the link is absent and its queue is not kept.
     fn rests(&self, now: Time) -> bool {
         self.outages.absent(now).is_some_and(|waiting| waiting != Waiting::Kept)
@@ -167,8 +192,14 @@ impl NaiveLink {
 
     /// Begins to send a packet, and decides its fate. Returns the end of its transmission.
     fn serve(&mut self, now: Time, mut packet: Packet) -> Time {
-        let (begin, down_at) = self.outages.uptime(now);
+        let (mut begin, down_at) = self.outages.uptime(now);
         let (size, wire) = (packet.size(), self.wire_size(packet.size()));
+        if let Some(shaper) = &mut self.shaper {
+            begin = shaper.ready(begin, size).min(down_at);
+            if begin < down_at {
+                shaper.pass(begin, size);
+            }
+        }
         let mut full = times::finish(&self.spec.rate, begin, wire);
         if let Some(copies) = &self.copies {
             full = copies.delayed(begin, full);
@@ -353,7 +384,9 @@ impl NaiveLink {
     }
 
     pub(super) fn rate_at(&self, now: Time) -> Rate {
-        times::piece_at(&self.spec.rate, now).value
+        let rate = times::piece_at(&self.spec.rate, now).value;
+        let shaper = self.shaper.as_ref().filter(|shaper| !shaper.is_free());
+        shaper.map_or(rate, |shaper| rate.min(shaper.keys().rate))
     }
 
     /// Returns the first instant from `now` when the link is present and up.
