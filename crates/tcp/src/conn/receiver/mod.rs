@@ -377,7 +377,8 @@ mod tests {
     /// A segment fills a gap behind which the whole buffer was held: the window is open again with the ACK of it.
     #[test]
     fn a_filled_gap_opens_the_window_of_a_tuned_buffer() {
-        let tuned = Some((4 * D, crate::config::BufferGrowth::Linux));
+        // Half of its memory is for payload.
+        let tuned = Some((8 * D, crate::config::BufferGrowth::Linux));
         let mut r = Receiver::new(AckPolicy::default(), D as u32, 100 * D, tuned);
         for i in [1, 2, 3] {
             arrive(&mut r, i);

@@ -22,16 +22,10 @@ pub(crate) struct ReceiveWindow {
 impl ReceiveWindow {
     /// A buffer of `limit` bytes. With `start`, it begins with that size and grows to the limit.
     pub(super) fn new(smss: u32, limit: u64, start: Option<(u64, BufferGrowth)>) -> Self {
-        let buffer = start.map_or(limit, |(start, _)| start.min(limit));
-        Self {
-            smss: u64::from(smss),
-            buffer,
-            tuning: start.map(|(_, growth)| Box::new(Tuning::new(buffer, limit, growth, u64::from(smss)))),
-            unread: 0,
-            reads_at_once: true,
-            edge: buffer,
-            is_closed: false,
-        }
+        let smss = u64::from(smss);
+        let tuning = start.map(|(start, growth)| Box::new(Tuning::new(start.min(limit), limit, growth, smss)));
+        let buffer = tuning.as_ref().map_or(limit, |tuning| tuning.first());
+        Self { smss, buffer, tuning, unread: 0, reads_at_once: true, edge: buffer, is_closed: false }
     }
 
     /// `bytes` became available in order.
