@@ -139,7 +139,7 @@ words! {
         "twice" => Twice,
         /// Six times those bytes where they doubled, less where they grew less: a sender in slow start does not fill
         /// it. Sizes are memory, as in tcp_rmem: the window has half of it at first, then the share of payload in the
-        /// memory of a segment, 0.625 for 1448 B.
+        /// memory of a segment, 0.625 for 1448 B. A segment that opens the window is acknowledged at once.
         "linux" => Linux,
     }
 }

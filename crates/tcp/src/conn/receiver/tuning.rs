@@ -138,16 +138,18 @@ impl Tuning {
     }
 
     /// The bytes that the window and unread data may take together, as a segment arrives: `beyond` and `unread` bytes are held.
-    pub(crate) fn offered(&mut self, beyond: u64, unread: u64) -> u64 {
+    /// And whether the window opened.
+    pub(crate) fn offered(&mut self, beyond: u64, unread: u64) -> (u64, bool) {
         if self.growth == BufferGrowth::Twice {
-            return self.buffer;
+            return (self.buffer, false);
         }
         let free = self.window().saturating_sub(beyond);
         let room = free.saturating_sub(unread).saturating_sub(self.open);
-        if room > 0 && self.open <= self.reach() {
+        let opens = room > 0 && self.open <= self.reach();
+        if opens {
             self.open += room.min(2 * self.smss);
         }
-        free.min(self.open + unread)
+        (free.min(self.open + unread), opens)
     }
 }
 
@@ -178,7 +180,7 @@ mod tests {
         tuning.on_arrival(at(0), 0, 65_535, rtt);
         let mut buffer = |ms, read| {
             tuning.tune(at(ms), read, 0);
-            tuning.offered(0, 0)
+            tuning.offered(0, 0).0
         };
         assert_eq!(buffer(0, 0), 65_535);
         assert_eq!(buffer(499, 60_000), 65_535);
@@ -206,7 +208,7 @@ mod tests {
             assert_eq!(tuning.first(), first, "{smss}");
             tuning.tune(at(0), 0, 0);
             tuning.buffer = LARGEST;
-            let found = (0..10_000).map(|_| tuning.offered(0, 0)).max().unwrap_or(0);
+            let found = (0..10_000).map(|_| tuning.offered(0, 0).0).max().unwrap_or(0);
             // Small segments end one step after a quarter.
             assert!(found.abs_diff(largest) <= if smss == 536 { 2 * smss } else { 0 }, "{smss}: {found}");
         }
@@ -254,15 +256,16 @@ mod tests {
         let mut tuning = Tuning::new(20_000, 4_000_000, BufferGrowth::Linux, 1000);
         tuning.share = WHOLE;
         tuning.buffer = 10_000;
-        assert_eq!(tuning.offered(0, 0), 10_000);
+        assert_eq!(tuning.offered(0, 0), (10_000, false));
         tuning.buffer = 15_000;
-        assert_eq!([0, 0, 0, 0].map(|beyond| tuning.offered(beyond, 0)), [12_000, 14_000, 15_000, 15_000]);
-        assert_eq!([1000, 2000].map(|beyond| tuning.offered(beyond, 0)), [14_000, 13_000], "behind a gap");
+        let opened = [(12_000, true), (14_000, true), (15_000, true), (15_000, false)];
+        assert_eq!([0, 0, 0, 0].map(|beyond| tuning.offered(beyond, 0)), opened);
+        assert_eq!([1000, 2000].map(|beyond| tuning.offered(beyond, 0).0), [14_000, 13_000], "behind a gap");
         tuning.buffer = 20_000;
-        assert_eq!(tuning.offered(5000, 0), 15_000, "no room to open in");
-        assert_eq!(tuning.offered(1000, 0), 17_000);
+        assert_eq!(tuning.offered(5000, 0), (15_000, false), "no room to open in");
+        assert_eq!(tuning.offered(1000, 0), (17_000, true));
         // Unread data take room of the buffer, not of the window.
-        assert_eq!([1000, 6000, 20_000].map(|unread| tuning.offered(0, unread) - unread), [19_000, 14_000, 0]);
+        assert_eq!([1000, 6000, 20_000].map(|unread| tuning.offered(0, unread).0 - unread), [19_000, 14_000, 0]);
     }
 
     #[test]

@@ -60,12 +60,14 @@ impl ReceiveWindow {
         }
     }
 
-    /// Offers what a tuned buffer has room for, when data were entered: `beyond` bytes wait behind a gap.
+    /// Offers what a tuned buffer has room for, when data were entered: `beyond` bytes wait behind a gap. Returns whether
+    /// the window opened.
     #[inline]
-    pub(super) fn offer(&mut self, beyond: u64) {
-        if let Some(tuning) = &mut self.tuning {
-            self.buffer = tuning.offered(beyond, self.unread);
-        }
+    pub(super) fn offer(&mut self, beyond: u64) -> bool {
+        let Some(tuning) = &mut self.tuning else { return false };
+        let opens;
+        (self.buffer, opens) = tuning.offered(beyond, self.unread);
+        opens
     }
 
     /// The window to advertise now, in units of 2^`shift` bytes.
