@@ -370,7 +370,7 @@ words! {
 words! {
     /// Limits of buffers that a host tunes itself.
     pub enum Buffers {
-        /// Those of the system as installed. Linux 6: 6 MiB to receive, 4 MiB to send.
+        /// Limits of the system as installed. Linux 6: 6 MiB to receive, 4 MiB to send.
         "stock" => Stock,
         /// 64 MiB to receive and to send, as an operator sets them for long paths.
         "raised" => Raised,
