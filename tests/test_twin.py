@@ -294,6 +294,10 @@ def test_the_simulated_sender_has_what_was_read_from_the_kernel():
     assert tcp["cc"]["kind"] == "cubic"
     assert (tcp["receive_buffer"], tcp["send_buffer"]) == ("auto", "4194304 B")
     assert tcp["auto_buffer"]["growth"] == "linux"
+    assert _like(scenario(tcp={"buffers": "raised"}), "bulk", "cubic", kernel).hosts[0][0] == "Linux 6 (raised buffers)"
+    # BBR of the kernel hands down as much data as offload takes.
+    bbr = _like(scenario(), "bulk", "bbr1", kernel).to_dict()["tcp"]
+    assert bbr["cc"]["quantum"] == "offload"
     assert [tcp["auto_buffer"][key] for key in ("start", "limit")] == ["131072 B", "6291456 B"]
     assert tcp["recovery"]["kind"] == "rack"
 

@@ -490,7 +490,8 @@ def _like(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Sce
     flow = {key: value for key, value in content["flow"][name].items() if key in kept}
     content["flow"][name] = {**flow, "app": "greedy"}
     switches = {key: kernel[sysctl] != "0" for key, sysctl in PRESET_SWITCHES.items() if sysctl in kernel}
-    content["tcp"] = {"like": "linux-6", "cc": cc, **switches, **_buffers(kernel)}
+    named = content.get("tcp", {}).get("buffers", "stock")
+    content["tcp"] = {"like": "linux-6", "buffers": named, "cc": cc, **switches, **_buffers(kernel)}
     content["record"] = {**content["record"], "series": list(SERIES)}
     return scenario.with_content(content)
 
