@@ -399,7 +399,7 @@ def test_pacing_and_a_queue_do_not_replace_each_other():
         ("tcp.initial_window", "20segments", "initcwnd 20 initrwnd 20"),
         ("tcp.initial_window", "rfc5681", "initcwnd 3 initrwnd 3"),
         ("tcp.rto.variance_min", "300ms", "rto_min 300ms"),
-        ("tcp.receive_buffer", "4MB", "sysctl -w net.ipv4.tcp_rmem='4096 131072 8060928'"),
+        ("tcp.receive_buffer", "4MB", "sysctl -w net.ipv4.tcp_rmem='4096 131072 6422528'"),
     ],
 )
 def test_amounts_are_read_as_in_scenarios(key, value, command):
