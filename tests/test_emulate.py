@@ -437,6 +437,22 @@ def test_a_sender_that_its_buffer_limits_is_named_with_the_buffer():
 
 
 @needs_namespaces
+@pytest.mark.parametrize(
+    ("key", "value", "received", "sent"),
+    [
+        ("tcp.like", "linux-6", 6 << 20, 4 << 20),
+        ("tcp.buffers", "raised", 64 << 20, 64 << 20),
+        ("tcp.auto_buffer.limit", "1 MB", 1_000_000, 4 << 20),
+        ("tcp.like", "rfc", 64 << 20, 64 << 20),
+    ],
+)
+def test_hosts_have_the_buffers_of_the_scenario(key, value, received, sent):
+    found = bp.emulate(path(duration="1 s").with_sets([(key, value)]), ["true"])
+    assert found.kernel["tcp_rmem"].split() == ["4096", "131072", str(received)]
+    assert found.kernel["tcp_wmem"].split() == ["4096", "16384", str(sent)]
+
+
+@needs_namespaces
 def test_the_shortest_round_trip_of_the_kernel_is_set_beside_the_paths(trusted):
     # A SYN of 60 B and the ACK of its answer, of 52 B, at 20 Mbit/s.
     least = 0.05 + (60 + 52) * 8 / 20e6

@@ -53,6 +53,7 @@ CHANGES = [
     {"tcp.receive_buffer": "4 MB"},
     {"tcp.receive_buffer": "2 bdp"},
     {"tcp.auto_buffer.limit": "4 MB"},
+    {"tcp.buffers": "raised"},
     {"tcp.send_buffer": "4 MB"},
     {"tcp.auto_send_buffer.limit": "4 MB"},
     {"tcp.pacing": {"kind": "rate", "rate": "1 Mbit/s"}},
@@ -129,6 +130,7 @@ def test_a_key_that_a_stock_kernel_has_needs_a_command():
         "fast_open": ["off", "on"],
         "receive_buffer": ["4 MB", "2 bdp"],
         "send_buffer": ["4 MB", "2 bdp"],
+        "buffers": ["stock", "raised"],
         "auto_buffer.limit": ["4 MB"],
         "auto_send_buffer.limit": ["4 MB"],
     }
@@ -162,15 +164,42 @@ def test_a_split_proxy_has_the_transport_of_its_node_and_tcp_only():
     assert "no node between the hosts" in stock_space(bp.loads(SCENARIO), is_all=False).absent["node.NAME.middlebox"]
 
 
+def test_stock_buffers_are_raised_if_twice_the_path_is_above_them():
+    """Linux has 6 MiB to receive, of which 0.625 are a window, and 4 MiB to send."""
+    path = '[link.l]\nfrom = "a"\nto = "b"\nrate = "{rate}"\ndelay = "260 ms"\n[flow.f]\nfrom = "a"\nto = "b"\n'
+
+    def space(rate, *sets):
+        return stock_space(bp.loads('duration = "9 s"\n' + path.format(rate=rate)).with_sets(sets), is_all=False)
+
+    axes = {axis.key: axis.values for axis in space("100 Mbit/s").axes}
+    assert axes["tcp.buffers"] == ("raised",)
+    # 6.5 MB of window are 10.4 MB of memory, in steps of 64 KiB.
+    assert axes["tcp.auto_buffer.limit"][0] == "10420224 B"
+    assert "tcp.buffers" in space("20 Mbit/s").absent
+    assert "tcp.buffers" in space("100 Mbit/s", ("tcp.buffers", "raised")).absent
+    script = script_of(bp.loads(SCENARIO), {"tcp.buffers": "raised"})
+    assert {line.do for line in script.lines} == {
+        "sysctl -w net.ipv4.tcp_rmem='4096 131072 67108864'",
+        "sysctl -w net.ipv4.tcp_wmem='4096 16384 67108864'",
+    }
+    assert {line.undo for line in script.lines} == {
+        "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'",
+        "sysctl -w net.ipv4.tcp_wmem='4096 16384 4194304'",
+    }
+
+
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
         ("tcp.initial_window", "20 segments", "20 segments"),
         ("tcp.initial_window", "14480 B", "14480 B"),
         ("tcp.initial_window", "10 kB", "7 segments"),
-        ("tcp.auto_buffer.limit", "4 MB", "4 MB"),
-        # 100 kB of data are 200 kB for the kernel, and 256 KiB in its steps.
+        # Steps of 64 KiB.
+        ("tcp.auto_buffer.limit", "4 MB", "4063232 B"),
         ("tcp.auto_buffer.limit", "100 kB", "131072 B"),
+        # A window of 100 kB takes 160 kB of the kernel's memory, and 192 KiB in its steps.
+        ("tcp.receive_buffer", "100 kB", "122880 B"),
+        ("tcp.receive_buffer", "4 MB", "4 MB"),
         ("tcp.auto_send_buffer.limit", "100 kB", "131072 B"),
         ("tcp.rto.variance_min", "300 ms", "300 ms"),
         ("flow.film.tcp.rto.variance_min", "1500 us", "2 ms"),
@@ -370,7 +399,7 @@ def test_pacing_and_a_queue_do_not_replace_each_other():
         ("tcp.initial_window", "20segments", "initcwnd 20 initrwnd 20"),
         ("tcp.initial_window", "rfc5681", "initcwnd 3 initrwnd 3"),
         ("tcp.rto.variance_min", "300ms", "rto_min 300ms"),
-        ("tcp.receive_buffer", "4MB", "sysctl -w net.ipv4.tcp_rmem='4096 131072 8060928'"),
+        ("tcp.receive_buffer", "4MB", "sysctl -w net.ipv4.tcp_rmem='4096 131072 6422528'"),
     ],
 )
 def test_amounts_are_read_as_in_scenarios(key, value, command):

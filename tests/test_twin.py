@@ -404,10 +404,13 @@ def test_the_simulated_sender_has_what_was_read_from_the_kernel():
     tcp = _like(scenario(tcp={"cc": "vegas"}), "bulk", "cubic", kernel).to_dict()["tcp"]
     assert (tcp["like"], tcp["timestamps"], tcp["dsack"]) == ("linux-6", False, True)
     assert tcp["cc"]["kind"] == "cubic"
-    # Half of 6291456 B is for the window, which begins without a scale.
     assert (tcp["receive_buffer"], tcp["send_buffer"]) == ("auto", "4194304 B")
     assert tcp["auto_buffer"]["growth"] == "linux"
-    assert [tcp["auto_buffer"][key] for key in ("start", "limit")] == ["65535 B", "3145728 B"]
+    assert _like(scenario(tcp={"buffers": "raised"}), "bulk", "cubic", kernel).hosts[0][0] == "Linux 6 (raised buffers)"
+    # BBR of the kernel hands down as much data as offload takes.
+    bbr = _like(scenario(), "bulk", "bbr1", kernel).to_dict()["tcp"]
+    assert bbr["cc"]["quantum"] == "offload"
+    assert [tcp["auto_buffer"][key] for key in ("start", "limit")] == ["131072 B", "6291456 B"]
     assert tcp["recovery"]["kind"] == "rack"
 
 

@@ -11,6 +11,7 @@ use crate::netlink::{self, Beginning, Sampler};
 use crate::offload::Header;
 pub use crate::system::NotAllowed;
 use crate::system::{self, index, internet, on_socket, request, step};
+use bentpipe_tcp::{BufferGrowth, Config};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{open, Mode, OFlags};
 use rustix::io::Errno;
@@ -29,6 +30,8 @@ use std::path::Path;
 const DEVICE_QUEUE: c_int = 10_000;
 /// Largest buffers of a socket in bytes: four bandwidth-delay products of 200 Mbit/s over a geostationary path.
 const BUFFER_MAX: u32 = 64 << 20;
+/// Send buffer with which a connection of Linux starts, bytes.
+const WMEM: u32 = 16_384;
 
 /// Rows of a host's table of connections.
 const CONNECTIONS: &str = "1024";
@@ -192,6 +195,22 @@ impl Host {
         Ok(())
     }
 
+    /// Sets the buffers of later connections to those of a configuration that tunes them as Linux. Other buffers keep
+    /// limits of 64 MiB.
+    ///
+    /// # Errors
+    /// The system does not allow this process to enter the host.
+    pub fn set_buffers(&self, config: &Config) -> Result<(), NotAllowed> {
+        self.enter()?;
+        if let (Some(start), BufferGrowth::Linux) = (config.auto_buffer, config.buffer_growth) {
+            let _ = set("ipv4/tcp_rmem", &format!("4096 {start} {}", config.receive_buffer));
+        }
+        if config.auto_send_buffer.is_some() {
+            let _ = set("ipv4/tcp_wmem", &format!("4096 {WMEM} {}", config.send_buffer));
+        }
+        Ok(())
+    }
+
     /// Sets metrics of the route to its network, by their numbers (linux/rtnetlink.h).
     ///
     /// # Errors
@@ -337,7 +356,7 @@ fn sysctls() {
     let buffers = |least| format!("4096 {least} {BUFFER_MAX}");
     let group = getegid().as_raw();
     let settings = [
-        ("ipv4/tcp_wmem", buffers(16_384)),
+        ("ipv4/tcp_wmem", buffers(WMEM)),
         ("ipv4/tcp_rmem", buffers(131_072)),
         // Metrics of one connection would change the next connection.
         ("ipv4/tcp_no_metrics_save", "1".into()),

@@ -154,7 +154,7 @@ impl Emulation {
             let flow = scenario.flows.iter().position(|flow| *flow.app == App::Port && is_at_host(flow))?;
             Some(simulation.tcp(flow).unwrap_or(scenario.flows[flow].tcp.as_ref()).clone())
         };
-        let configs = names.iter().filter_map(config_at).collect();
+        let configs: Vec<Config> = names.iter().filter_map(config_at).collect();
         let mut table = "127.0.0.1 localhost\n::1 localhost\n".to_string();
         for (at, name) in names.iter().enumerate() {
             let (v4, v6) = address(at);
@@ -168,6 +168,8 @@ impl Emulation {
         let wanted = Wanted { mtu: MTU, backend, offload };
         let make = |at| Host::with(address(at).0, address(at).1, &wanted);
         let hosts: Vec<Host> = (0..names.len()).map(make).collect::<Result<_, _>>().map_err(not_allowed)?;
+        let mut with_configs = hosts.iter().zip(&configs);
+        with_configs.try_for_each(|(host, config)| host.set_buffers(config)).map_err(not_allowed)?;
         if cc.is_some() || initial_window.is_some() {
             let beginning = || Beginning { cc: cc.map(host::kernel_cc), initial_window };
             let set = hosts.iter().try_for_each(|host| host.set_beginning(beginning()));

@@ -355,8 +355,8 @@ impl Scenario {
     }
 
     #[getter]
-    fn hosts(&self) -> Vec<(&str, Vec<&str>)> {
-        self.resolved.scenario.hosts().into_iter().map(|(like, names)| (like.title(), names)).collect()
+    fn hosts(&self) -> Vec<(String, Vec<&str>)> {
+        self.resolved.scenario.hosts()
     }
 
     #[getter]

@@ -47,16 +47,12 @@ if TYPE_CHECKING:
 
 FORM = "bentpipe twin"
 BULK = ("greedy", "bulk", "port")
-AS_IN_THE_KERNEL = {"bbr1": {"quantum": "offload"}}
-"""Settings of congestion controls as in the kernel, which hands down as much data as offload takes."""
 SPARE_S = 5.0
 """Time that an emulated run has beyond the transfer: programs start."""
 TRIES = 3
 HEADERS = 128
 """Bytes that the headers of a packet have at most."""
 LIMITED_SHARE = 0.01
-UNSCALED = 65_535
-"""The largest window without scaling, bytes."""
 SERIES = ("cwnd_bytes", "srtt_s", "losses")
 SIDES = ("simulated", "emulated")
 """Values of the column `side` in `Twin.runs`."""
@@ -504,22 +500,19 @@ def _like(scenario: Scenario, name: str, cc: str, kernel: dict[str, str]) -> Sce
     content = scenario.to_dict()
     kept = ("from", "to", "class", "route", "reverse_route")
     flow = {key: value for key, value in content["flow"][name].items() if key in kept}
-    own = {"kind": cc, **AS_IN_THE_KERNEL.get(cc, {})}
-    content["flow"][name] = {**flow, "app": "greedy", "tcp": {"cc": own}}
+    content["flow"][name] = {**flow, "app": "greedy"}
     switches = {key: kernel[sysctl] != "0" for key, sysctl in PRESET_SWITCHES.items() if sysctl in kernel}
-    content["tcp"] = {"like": "linux-6", "cc": cc, **switches, **_buffers(kernel)}
+    named = content.get("tcp", {}).get("buffers", "stock")
+    content["tcp"] = {"like": "linux-6", "buffers": named, "cc": cc, **switches, **_buffers(kernel)}
     content["record"] = {**content["record"], "series": list(SERIES)}
     return scenario.with_content(content)
 
 
 def _buffers(kernel: dict[str, str]) -> dict[str, Any]:
-    """Buffers that begin and end as those of the kernel; the send buffer has its largest size at once."""
-    # Half of a receive buffer is for the window (tcp_adv_win_scale), the rest for the kernel's overhead per packet.
+    """Buffers with the sizes of the kernel; the send buffer has its largest size at once."""
     buffers: dict[str, Any] = {}
     if "tcp_rmem" in kernel:
-        _, start, limit = (f"{int(each) // 2} B" for each in kernel["tcp_rmem"].split())
-        # At first a window has no scale.
-        start = min(start, f"{UNSCALED} B", key=lambda size: int(size.split()[0]))
+        _, start, limit = (f"{each} B" for each in kernel["tcp_rmem"].split())
         buffers |= {"receive_buffer": "auto", "auto_buffer": {"start": start, "limit": limit, "growth": "linux"}}
     if "tcp_wmem" in kernel:
         buffers["send_buffer"] = f"{kernel['tcp_wmem'].split()[2]} B"

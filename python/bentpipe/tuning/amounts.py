@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 SEGMENT = 1448
 """Bytes of a segment with timestamps."""
 KIB64 = 65536
+SHARE = 0.625
+"""Share of payload in the kernel's memory of a segment: 1448 B of 2304 B, in 256ths."""
 ROUNDED = 0.01
 """Largest relative change by rounding that is not simulated again."""
 _WINDOWS = {"rfc6928": 10, "rfc3390": 3, "rfc5681": 3}
@@ -56,12 +58,14 @@ def kilobits(value: Any) -> int:
     return max(1, round(float(number) * _RATES[unit.strip()] / 1000))
 
 
-def buffer_limit(value: int, *, is_receive: bool) -> int:
-    """Return the third value of `tcp_rmem` or `tcp_wmem`, in steps of 64 KiB.
+def memory_of(window: int) -> int:
+    """Return the receive buffer of the kernel for a window. The kernel counts its overhead per segment, too."""
+    return math.ceil(window / SHARE)
 
-    The kernel counts its overhead in the receive buffer, so half of it is for data.
-    """
-    return KIB64 * math.ceil(value * (2 if is_receive else 1) / KIB64)
+
+def buffer_limit(memory: int) -> int:
+    """Return the third value of `tcp_rmem` or `tcp_wmem`, in steps of 64 KiB."""
+    return KIB64 * math.ceil(memory / KIB64)
 
 
 def rounded(key: str, value: Any) -> Any:
@@ -71,8 +75,9 @@ def rounded(key: str, value: Any) -> Any:
         whole = segments(value)
         return value if abs(whole * SEGMENT / bytes_ - 1) <= ROUNDED else f"{whole} segments"
     if what in ("receive_buffer", "send_buffer", "auto_buffer.limit", "auto_send_buffer.limit") and bytes_:
-        is_receive = what in ("receive_buffer", "auto_buffer.limit")
-        set_ = buffer_limit(bytes_, is_receive=is_receive) // (2 if is_receive else 1)
+        # A fixed receive buffer is a window. The others count memory.
+        is_window = what == "receive_buffer"
+        set_ = int(buffer_limit(memory_of(bytes_)) * SHARE) if is_window else buffer_limit(bytes_)
         return value if set_ / bytes_ - 1 <= ROUNDED else f"{set_} B"
     if what == "rto.variance_min" and amount(value)[1]:
         # A route takes whole milliseconds.

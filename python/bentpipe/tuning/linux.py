@@ -31,6 +31,7 @@ _ANY: tuple[str, ...] = ()
 TRANSPORT: dict[str, Collection[str]] = {
     **dict.fromkeys(("initial_window", "idle_restart", "timestamps", "window_scaling", "rto.variance_min"), _ANY),
     **dict.fromkeys(("receive_buffer", "send_buffer", "auto_buffer.limit", "auto_send_buffer.limit"), _ANY),
+    "buffers": ("stock", "raised"),
     "cc": tuple(CC),
     "slow_start": ("standard", "hystart"),
     "pacing": ("off", "window", "rate"),
@@ -45,8 +46,8 @@ _PARTS = {"pacing": ("rate",), "fast_open": ("cookie",), "split": ("opener", "li
 _INSTEAD = {
     "rto": "tcp.rto.variance_min",
     "rto.min": "tcp.rto.variance_min, which the kernel calls rto_min",
-    "auto_buffer": "tcp.auto_buffer.limit",
-    "auto_send_buffer": "tcp.auto_send_buffer.limit",
+    "auto_buffer": "tcp.buffers or tcp.auto_buffer.limit",
+    "auto_send_buffer": "tcp.buffers or tcp.auto_send_buffer.limit",
 }
 
 

@@ -14,7 +14,7 @@ from bentpipe.formatting import choice
 from bentpipe.metric import matching
 from bentpipe.scenario.editing import steps
 from bentpipe.scenario.writing import literals
-from bentpipe.tuning.amounts import amount, buffer_limit, kilobits, milliseconds, segments, size
+from bentpipe.tuning.amounts import amount, buffer_limit, kilobits, memory_of, milliseconds, segments, size
 from bentpipe.tuning.linux import CC, kind_of, transport_of
 from bentpipe.tuning.result import default_of
 
@@ -43,6 +43,8 @@ _BUFFERS = {
     **dict.fromkeys(("send_buffer", "auto_send_buffer.limit"), ("tcp_wmem", "4096 16384", 4194304)),
 }
 """Settings of buffers: name, first values and default limit of the kernel."""
+_RAISED = 64 << 20
+"""Limit of both buffers with `buffers = "raised"`, bytes."""
 _SWITCHES = {
     "idle_restart": "tcp_slow_start_after_idle",
     "timestamps": "tcp_timestamps",
@@ -216,9 +218,16 @@ def _lines(host: str, key: str, what: str, value: Any, before: Any, cc: str) -> 
     elif what == "rto.variance_min":
         yield _route(host, why, *(f"rto_min {max(1, round(milliseconds(each)))}ms" for each in (value, before)))
     elif what in _BUFFERS and size(value) is not None:
-        name, first, last = _BUFFERS[what]
-        limit = buffer_limit(size(value) or 0, is_receive=name == "tcp_rmem")
-        yield _sysctl(host, why, name, f"'{first} {limit}'", f"'{first} {last}'")
+        bytes_ = size(value) or 0
+        yield _limit(host, why, what, buffer_limit(memory_of(bytes_) if what == "receive_buffer" else bytes_))
+    elif what == "buffers":
+        for each in ("auto_buffer.limit", "auto_send_buffer.limit"):
+            yield _limit(host, why, each, _RAISED if value == "raised" else _BUFFERS[each][2])
+
+
+def _limit(host: str, why: str, what: str, limit: int) -> Line:
+    name, first, last = _BUFFERS[what]
+    return _sysctl(host, why, name, f"'{first} {limit}'", f"'{first} {last}'")
 
 
 def _sysctl(host: str, why: str, name: str, do: object, undo: object) -> Line:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe.scenario.editing import steps
 from bentpipe.scenario.overrides import parsed
-from bentpipe.tuning.amounts import KIB64, ROUNDED, buffer_limit, size
+from bentpipe.tuning.amounts import KIB64, ROUNDED, SHARE, buffer_limit, memory_of, size
 from bentpipe.tuning.linux import kind_of
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _of_hosts(path: _Path, *, is_all: bool) -> Iterator[Axis]:
         if marks
         else Axis("tcp.ecn", (), "no queue of the path marks packets")
     )
-    yield _buffer(path)
+    yield from _buffers(path)
     yield _timeout(path)
 
 
@@ -193,20 +193,30 @@ def _queues_of(path: _Path) -> Iterator[Any]:
         yield from (each.get("queue") for each in (link, link.get("forward", {}), link.get("reverse", {})))
 
 
-def _buffer(path: _Path) -> Axis:
-    """Receive buffers around the bandwidth-delay product: a small one bounds the queue, a large one fills the path."""
+def _buffers(path: _Path) -> Iterator[Axis]:
+    """Receive buffers around the bandwidth-delay product: a small one bounds the queue, a large one fills the path.
+
+    A host that tunes its buffers may raise both limits, if twice the path is above them.
+    """
     tcp, bdp = path.content.get("tcp", {}), path.bdp_bytes
     why = f"the window ends at the receive buffer, and the path holds {bdp / 1e6:.3g} MB"
     key = "tcp.auto_buffer.limit" if tcp.get("receive_buffer") == "auto" else "tcp.receive_buffer"
     if not bdp:
-        return Axis(key, (), "the path has no bandwidth-delay product before a run")
+        yield Axis(key, (), "the path has no bandwidth-delay product before a run")
+        return
     if key == "tcp.receive_buffer":
-        return Axis(key, tuple(f"{count} bdp" for count in BUFFERS), why)
+        yield Axis(key, tuple(f"{count} bdp" for count in BUFFERS), why)
+        return
     # Sizes that the kernel's limit can have exactly. A little more than the present one is not another setting.
     now = size(tcp["auto_buffer"]["limit"]) or 0
-    sizes = (buffer_limit(round(max(count * bdp, KIB64)), is_receive=True) // 2 for count in BUFFERS)
+    sizes = (buffer_limit(memory_of(round(max(count * bdp, KIB64)))) for count in BUFFERS)
     tried = dict.fromkeys(f"{each} B" for each in sizes if abs(each / max(now, 1) - 1) > ROUNDED)
-    return Axis(key, tuple(tried), why)
+    yield Axis(key, tuple(tried), why)
+    sent = size(tcp["auto_send_buffer"]["limit"]) if tcp.get("send_buffer") == "auto" else None
+    largest = min(now * SHARE, sent or now)
+    is_short = tcp.get("buffers") == "stock" and 2 * bdp > largest
+    text = f"the path holds {bdp / 1e6:.3g} MB, and the stock buffers {largest / 1e6:.3g} MB"
+    yield Axis("tcp.buffers", ("raised",) if is_short else (), text)
 
 
 def _timeout(path: _Path) -> Axis:

@@ -68,7 +68,7 @@ const TCP: &[Group] = &[
         ],
     ),
     ("Timers and ACKs", &["rto", "ack", "give_up", "keepalive", "nagle"]),
-    ("Buffers", &["receive_buffer", "send_buffer", "auto_buffer", "auto_send_buffer", "window_scaling"]),
+    ("Buffers", &["buffers", "receive_buffer", "send_buffer", "auto_buffer", "auto_send_buffer", "window_scaling"]),
     (
         "Connections",
         &["handshake", "timestamps", "fast_open", "transactions", "sharing", "acceptable_acks", "challenge_acks"],

@@ -50,8 +50,9 @@ pub(super) fn sides(proxy: &Tree) -> &'static [&'static str] {
 }
 
 /// Keys of `[tcp]` that a splitting proxy does not inherit: it has its own buffers, and each of its connections is new.
-pub(super) const NOT_OF_PROXIES: [&str; 10] = [
+pub(super) const NOT_OF_PROXIES: [&str; 11] = [
     "like",
+    "buffers",
     "processing",
     "receive_buffer",
     "auto_buffer",

@@ -4,7 +4,7 @@
 //! key at its default if no primary source gives its value.
 
 use super::tree::{Place, Tree, Value};
-use crate::spec::Like;
+use crate::spec::{Buffers, Like};
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{Recovery, SackEvidence};
 use bentpipe_units::Word;
@@ -59,12 +59,10 @@ const LINUX_6: &[Row] = &[
     row("ack.delay", "'40 ms'", "TCP_DELACK_MIN"),
     row("ack.quick", "16", "TCP_MAX_QUICKACKS"),
     row("receive_buffer", "'auto'", "tcp_moderate_rcvbuf = 1"),
-    row("auto_buffer.limit_bdp", "4", "tcp_rmem: half of 6 MiB, or four bdp where the path needs more"),
-    row("auto_buffer.start", "'65535 B'", "tcp_rmem: half of 131072 B"),
-    row("auto_buffer.limit", "'3145728 B'", "tcp_rmem: half of 6 MiB"),
+    row("auto_buffer.start", "'131072 B'", "tcp_rmem: 131072 B"),
+    row("auto_buffer.limit", "'6291456 B'", "tcp_rmem: 6 MiB; 32 MiB since 6.16"),
     row("auto_buffer.growth", "'linux'", "tcp_rcvbuf_grow"),
     row("send_buffer", "'auto'", "tcp_sndbuf_expand: two windows"),
-    row("auto_send_buffer.limit_bdp", "4", "tcp_wmem: 4 MiB, or four bdp where the path needs more"),
     row("auto_send_buffer.start", "'128 kB'", "two initial windows and more"),
     row("auto_send_buffer.limit", "'4194304 B'", "tcp_wmem: 4 MiB"),
     row("give_up", "'924 s'", "tcp_retries2 = 15"),
@@ -76,6 +74,13 @@ const LINUX_6: &[Row] = &[
     row_for(CUBIC, "cc.first_growth", "0.05", "cnt is at most 20 before the first loss"),
     row_for(CUBIC, "cc.after_rto", "'reset'", "bictcp_reset"),
     row_for(HYBLA, "cc.needs_ssthresh", "false", "hybla_cong_avoid: below any threshold"),
+    row_for(BBR, "cc.quantum", "'offload'", "bbr_tso_segs_goal: segmentation offload"),
+];
+
+/// Values of a host with raised buffers.
+const RAISED: &[Row] = &[
+    row("auto_buffer.limit", "'67108864 B'", "the largest receive buffer raised to 64 MiB"),
+    row("auto_send_buffer.limit", "'67108864 B'", "the largest send buffer raised to 64 MiB"),
 ];
 
 /// Value for all hosts with timestamps.
@@ -83,6 +88,8 @@ const SMSS: Row = row("smss", "'1448 B'", "1500 B packets less 40 B and timestam
 
 const CUBIC: &[&str] = &["cubic"];
 const HYBLA: &[&str] = &["hybla"];
+/// Modules of Linux, also those outside of its source.
+const BBR: &[&str] = &["bbr1", "bbr2", "bbr3"];
 
 const LINUX_6_PACED: &[Row] = &[
     row("pacing", "{ kind = 'window' }", "tcp_pacing_ss_ratio = 200, tcp_pacing_ca_ratio = 120"),
@@ -205,7 +212,12 @@ fn fill_one(tcp: &mut Tree) {
         None => Some(Like::TODAYS),
     };
     let Some(like) = like else { return };
-    for row in rows(like).into_iter().flatten().chain([&SMSS]) {
+    let is_raised = matches!(
+        tcp.get("buffers").map(|buffers| &buffers.value),
+        Some(Value::Text(name)) if name == Buffers::Raised.name()
+    );
+    let raised = if is_raised { RAISED } else { &[] };
+    for row in raised.iter().chain(rows(like).into_iter().flatten()).chain([&SMSS]) {
         let cc = cc(tcp);
         let is_for = row.only.is_empty() || row.only.contains(&cc.name());
         if is_for && !is_ruled_out(row.key, tcp, cc) {
@@ -216,14 +228,10 @@ fn fill_one(tcp: &mut Tree) {
 
 /// Whether a key of the file rules this key out.
 fn is_ruled_out(key: &str, tcp: &Tree, cc: CcKind) -> bool {
-    let given = |table: &str, key: &str| tcp.get(table).is_some_and(|table| table.get(key).is_some());
     match key {
         "smss" => !matches!(tcp.get("timestamps").map(|tree| &tree.value), Some(Value::Bool(true))),
         // These keys need SACK.
         "recovery" | "reduction" | "dsack" => !takes_sack(tcp, cc),
-        // A configured limit has precedence.
-        "auto_buffer.limit_bdp" => given("auto_buffer", "limit"),
-        "auto_send_buffer.limit_bdp" => given("auto_send_buffer", "limit"),
         // A window without scaling does not grow.
         "receive_buffer" => matches!(tcp.get("window_scaling").map(|tree| &tree.value), Some(Value::Bool(false))),
         _ => false,

@@ -13,7 +13,7 @@ use super::route::{base_rtt, explain, Graph};
 use super::tree::{is_hidden, join};
 use super::{cost, media, offered_load, placement, timeline};
 use crate::ids::{LinkId, NodeId};
-use crate::spec::{App, Combining, Flow, Like, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
+use crate::spec::{App, Buffers, Combining, Flow, Like, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
 use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -442,6 +442,7 @@ fn make_flows(
             route: route.clone(),
             reverse_route: back.clone(),
             like: if has_tcp { transport.like } else { Like::Rfc },
+            buffers: if has_tcp { transport.buffers } else { Buffers::Stock },
             processing: if app.has_transport() { transport.processing } else { (Duration::ZERO, Duration::ZERO) },
         }
     };

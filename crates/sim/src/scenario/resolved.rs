@@ -410,11 +410,12 @@ fn direction(link: &Link, media: &[Medium]) -> Map<String, Json> {
 fn transport(flow: &Flow) -> Json {
     let config = &flow.tcp;
     let (start, limit) = (config.auto_buffer.unwrap_or_default(), config.receive_buffer);
-    let auto_buffer = AutoBuffer { start, limit, growth: config.buffer_growth, limit_bdp: 0 };
+    let auto_buffer = AutoBuffer { start, limit, growth: config.buffer_growth };
     let (start, limit) = (config.auto_send_buffer.unwrap_or_default(), config.send_buffer);
-    let auto_send_buffer = AutoSendBuffer { start, limit, limit_bdp: 0 };
+    let auto_send_buffer = AutoSendBuffer { start, limit };
     let keys = keys::Tcp {
         like: flow.like,
+        buffers: flow.buffers,
         config: config.as_ref().clone(),
         processing: flow.processing,
         auto_buffer,

@@ -96,14 +96,15 @@ impl Scenario {
     }
 
     /// Returns the hosts of its flows with a transport, each with its congestion controls, in the order of the flows.
-    pub fn hosts(&self) -> Vec<(Like, Vec<&str>)> {
-        let mut found: Vec<(Like, Vec<&str>)> = Vec::new();
+    pub fn hosts(&self) -> Vec<(String, Vec<&str>)> {
+        let mut found: Vec<(String, Vec<&str>)> = Vec::new();
         for flow in self.flows.iter().filter(|flow| flow.app.has_transport()) {
             let cc = flow.tcp.own_cc.as_ref().map_or(flow.tcp.cc.kind().name(), |own| own.name());
-            match found.iter_mut().find(|(like, _)| *like == flow.like) {
+            let host = flow.host();
+            match found.iter_mut().find(|(known, _)| *known == host) {
                 Some((_, names)) if names.contains(&cc) => {}
                 Some((_, names)) => names.push(cc),
-                None => found.push((flow.like, vec![cc])),
+                None => found.push((host, vec![cc])),
             }
         }
         found
@@ -253,8 +254,20 @@ pub struct Flow {
     pub tcp: Arc<Config>,
     /// Host whose settings filled the open keys of the file. They are all in `tcp`.
     pub like: Like,
+    /// Limits of its tuned buffers by name; stock without such buffers. The sizes are in `tcp`.
+    pub buffers: Buffers,
     /// Processing time of a packet at a host: shortest and longest, the latter excluded unless they are equal.
     pub processing: (Duration, Duration),
+}
+
+impl Flow {
+    /// Returns the name of its hosts for people.
+    fn host(&self) -> String {
+        match self.buffers {
+            Buffers::Stock => self.like.title().to_owned(),
+            Buffers::Raised => format!("{} (raised buffers)", self.like.title()),
+        }
+    }
 }
 
 /// Start of a flow.
@@ -370,6 +383,16 @@ words! {
         "windows-11" => Windows11,
         /// FreeBSD 14, by its release notes, manual and source.
         "freebsd-14" => FreeBsd14,
+    }
+}
+
+words! {
+    /// Limits of buffers that a host tunes itself.
+    pub enum Buffers {
+        /// Limits of the system as installed. Linux 6: 6 MiB to receive, 4 MiB to send.
+        "stock" => Stock,
+        /// 64 MiB to receive and to send, as an operator sets them for long paths.
+        "raised" => Raised,
     }
 }
 

@@ -7,10 +7,10 @@ use crate::dictionary::{HAPPENINGS, SERIES};
 use crate::ids::{LinkId, MediumId, NodeId};
 use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
 use crate::spec::{
-    App, Arq, Arrivals, Bulk, Catalogue, Coded, Coding, Combining, ControlInterval, Datagrams, Downtimes, Effect,
-    ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Medium, MediumKind, MfTdma,
-    Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, ProbeTimes, Probing, Profile, Queue, QueueLimit,
-    RandomAccess, Reader, Record, RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Terminal,
+    App, Arq, Arrivals, Buffers, Bulk, Catalogue, Coded, Coding, Combining, ControlInterval, Datagrams, Downtimes,
+    Effect, ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Medium, MediumKind,
+    MfTdma, Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, ProbeTimes, Probing, Profile, Queue,
+    QueueLimit, RandomAccess, Reader, Record, RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Terminal,
     TerminalAccess, Wait, WrittenRecords, MILLIONTHS,
 };
 use bentpipe_access::{Free, RandomUse};
@@ -224,6 +224,7 @@ impl Sketch {
             reverse_route: path.back,
             tcp: if dice.coin() { Arc::new(self.tcp(dice)) } else { Arc::clone(settings) },
             like: Like::Rfc,
+            buffers: Buffers::Stock,
             processing: *dice.pick(&PROCESSING_US.map(|(a, b)| (Duration::from_micros(a), Duration::from_micros(b)))),
         }
     }

@@ -198,8 +198,8 @@ impl Connection {
         let cx = Context::new(config.into());
         let config = &*cx.config;
         let buffer = config.receive_buffer.min(if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { 65_535 });
-        // A window below one unit of its scale could not be advertised.
-        let start = config.auto_buffer.map(|start| start.max(1 << agreed::window_shift(buffer)));
+        // A window below one unit of its scale could not be advertised. Linux offers a quarter of a buffer or more.
+        let start = config.auto_buffer.map(|start| start.max(4 << agreed::window_shift(buffer)));
         let start = start.map(|start| (start, config.buffer_growth));
         let life = Life::new(role, config);
         let mut receiver = Receiver::new(config.ack, config.smss, buffer, start);

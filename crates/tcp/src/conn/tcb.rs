@@ -112,6 +112,7 @@ impl Tcb {
             self.inspect(now, whole, start);
         }
         if segment.has_more() {
+            self.receiver.note_pause(now, self.sender.rtt.rto());
             self.receiver.tune(now, segment.timestamps.filter(|_| self.cx.agreed.timestamps));
         }
         let len = u64::from(segment.plain.len);

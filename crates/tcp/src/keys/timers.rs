@@ -163,7 +163,8 @@ settings! {
         delay: Duration = Duration::from_millis(200), "within RFC 1122 §4.2.3.2; usual";
         /// Start of the delay.
         timer: DelayTimer as AckTimer = DelayTimer::PerSegment, "RFC 5681 §4.2";
-        /// Segments at the start of a connection that are acknowledged immediately.
+        /// Segments that are acknowledged immediately, at the start of a connection and after a pause longer than the
+        /// retransmission timeout.
         quick: u32 = 0, "RFC 5681 §4.2";
         /// Acknowledgements while the sender is in slow start.
         slow_start: SlowStartAcks = SlowStartAcks::Delayed, "RFC 5681 §4.2";

@@ -127,20 +127,19 @@ settings! {
         start: u64 as Bytes = 65_535, "the largest window without scaling";
         /// Largest size: the buffer follows the bytes received per round trip up to this; at most 1073725440 B.
         limit: u64 as Bytes = 4_000_000, "J. Semke et al. 1998";
-        /// Growth of the buffer.
+        /// Growth of the buffer, and the meaning of its sizes.
         growth: BufferGrowth = BufferGrowth::Twice, "M. Fisk and W. Feng 2001";
-        /// Bandwidth-delay products of the path that raise the limit, if they are more.
-        limit_bdp: u32 = 0, [0, 1000];
     }
 }
 
 words! {
     /// Receive-buffer tuning: the buffer follows the bytes received per round trip.
     pub enum BufferGrowth {
-        /// Twice those bytes, one round trip late, so a sender in slow start fills it.
+        /// Twice those bytes, one round trip late, so a sender in slow start fills it. Sizes are those of the window.
         "twice" => Twice,
         /// Six times those bytes where they doubled, less where they grew less: a sender in slow start does not fill
-        /// it.
+        /// it. Sizes are memory, as in tcp_rmem: the window has half of it at first, then the share of payload in the
+        /// memory of a segment, 0.625 for 1448 B. A segment that opens the window is acknowledged at once.
         "linux" => Linux,
     }
 }
@@ -152,8 +151,6 @@ settings! {
         start: u64 as Bytes = 64_000, "reading: more than an initial window";
         /// Largest size: the buffer grows to twice the congestion window up to this.
         limit: u64 as Bytes = 4_000_000, "J. Semke et al. 1998: twice the window; the limit is Linux's";
-        /// Bandwidth-delay products of the path that raise the limit, if they are more.
-        limit_bdp: u32 = 0, [0, 1000];
     }
 }
 

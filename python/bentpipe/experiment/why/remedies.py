@@ -239,8 +239,20 @@ class _Network:
         """Return the congestion control of a kind; None for datagrams."""
         if kind_of(self.kinds[kind]) in DATAGRAMS:
             return None
-        has = self.kinds[kind].get("tcp", {}).get("cc", self.content.get("tcp", {}).get("cc"))
+        has = self.transport(kind, "cc")
         return str(has.get("kind") if isinstance(has, dict) else has)
+
+    def transport(self, kind: str, key: str) -> Any:
+        """Return a setting of the transport of a kind."""
+        return self.kinds[kind].get("tcp", {}).get(key, self.content.get("tcp", {}).get(key))
+
+
+def _larger(network: _Network, flow: FlowTime, tcp: str, which: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Raise the limits of a stock host that tunes its buffers, or remove the limit of another buffer."""
+    if network.transport(flow.flow, f"{which}_buffer") == "auto" and network.transport(flow.flow, "buffers") == "stock":
+        yield "buffers of 64 MiB", {f"{tcp}.buffers": "raised"}
+    else:
+        yield f"a {which} buffer without limit", {f"{tcp}.{which}_buffer": "unlimited"}
 
 
 def _against(network: _Network, flow: FlowTime, part: TimePart) -> Iterator[tuple[str, dict[str, str]]]:
@@ -255,9 +267,9 @@ def _against(network: _Network, flow: FlowTime, part: TimePart) -> Iterator[tupl
         if part.part == "exchange":
             yield "TCP Fast Open", {f"{tcp}.fast_open": "on"}
     elif part.part == "receive-window":
-        yield "a receive buffer without limit", {f"{tcp}.receive_buffer": "unlimited"}
+        yield from _larger(network, flow, tcp, "receive")
     elif part.part == "send-buffer":
-        yield "a send buffer without limit", {f"{tcp}.send_buffer": "unlimited"}
+        yield from _larger(network, flow, tcp, "send")
     elif part.part == "delayed-ack":
         yield "an ACK for each segment", {f"{tcp}.ack.every": "1"}
     elif part.part in ("window", "repair", "timeout", "pacing"):

@@ -4,11 +4,11 @@ use super::growth::{idle_restart, settle, WINDOW_MAX};
 use super::product;
 use crate::scenario::report::Report;
 use crate::scenario::tree::Tree;
-use crate::spec::{Between, Like};
+use crate::spec::{Between, Buffers, Like};
 use bentpipe_tcp::{
     cc::CcKind, verdict::VerdictKind, AutoBuffer, AutoSendBuffer, ClockPhase, Config, Copies, DelayTimer, ErrorReports,
     FastOpen, GiveUp, InitialSsthresh, Pacing, PacketSize, ReceiveBuffer, Recovery, Reduction, ReportResend,
-    SendBuffer, SharedCwnd, SpuriousDetection, WindowSize, BDP,
+    SendBuffer, SharedCwnd, SpuriousDetection, WindowSize,
 };
 use bentpipe_units::settings::{Include, Typed};
 use bentpipe_units::{settings, Duration, Rate};
@@ -19,6 +19,8 @@ settings! {
     pub(crate) struct Tcp {
         /// Host to imitate. It provides the values of all keys that the file leaves open, each with its source.
         like: Like = Like::TODAYS, "current hosts; with `rfc`, each key has its own default";
+        /// Limits of the buffers that the host tunes itself.
+        buffers: Buffers = Buffers::Stock, "a system as installed";
         /// Keys of the connection.
         config: Config as Include = Config::default();
         /// Processing time of a packet at a receiving host, drawn for each packet. Packets of a link keep their order.
@@ -37,6 +39,7 @@ settings! {
 pub(crate) struct Transport {
     pub(crate) config: Config,
     pub(crate) like: Like,
+    pub(crate) buffers: Buffers,
     pub(crate) processing: (Duration, Duration),
     /// Receive buffer in millionths of a bandwidth-delay product.
     receive_buffer_bdp: Option<u64>,
@@ -52,16 +55,12 @@ impl Transport {
             let bytes = product(rate, rtt, bdp).clamp(least, WINDOW_MAX);
             config.initial_ssthresh = InitialSsthresh::Bytes(bytes);
         }
-        // The limit of an automatic buffer is the need of the path, if that exceeds the configured limit.
-        let fixed = |is_auto: bool, size: u64| if is_auto { size } else { 0 };
         if let Some(bdp) = self.receive_buffer_bdp {
-            let written = fixed(config.auto_buffer.is_some(), config.receive_buffer);
             let most = if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { WINDOW_UNSCALED };
-            config.receive_buffer = product(rate, rtt, bdp).max(written).clamp(least.min(most), most);
+            config.receive_buffer = product(rate, rtt, bdp).clamp(least.min(most), most);
         }
         if let Some(bdp) = self.send_buffer_bdp {
-            let written = fixed(config.auto_send_buffer.is_some(), config.send_buffer);
-            config.send_buffer = product(rate, rtt, bdp).max(written).clamp(least, WINDOW_MAX);
+            config.send_buffer = product(rate, rtt, bdp).clamp(least, WINDOW_MAX);
         }
         config
     }
@@ -123,7 +122,10 @@ pub(crate) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> Tr
     config.idle_restart = idle_restart(&config, of.is_given("idle_restart"), report, &of.path(&["idle_restart"]));
     check_sending(&config, &of, report);
     super::check_hold(tcp.processing, report, &of.path(&["processing"]));
-    Transport { config, like: tcp.like, processing: tcp.processing, receive_buffer_bdp, send_buffer_bdp }
+    let Tcp { like, buffers, processing, .. } = *tcp;
+    let is_tuned = config.auto_buffer.is_some() || config.auto_send_buffer.is_some();
+    let buffers = if is_tuned { buffers } else { Buffers::Stock };
+    Transport { config, like, buffers, processing, receive_buffer_bdp, send_buffer_bdp }
 }
 
 fn settle_windows(config: &mut Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
@@ -147,11 +149,10 @@ fn settle_receive_buffer(config: &mut Config, of: &Reading<'_, '_>, report: &mut
     let most = Config::RECEIVE_BUFFER_MAX;
     let (size, bdp) = match of.written("receive_buffer").unwrap_or(ReceiveBuffer::Unlimited) {
         ReceiveBuffer::Auto => {
-            let AutoBuffer { start, limit, growth, limit_bdp } = of.tcp.auto_buffer;
+            let AutoBuffer { start, limit, growth } = of.tcp.auto_buffer;
             check_auto_buffer(config, start, limit, of, report);
             (config.auto_buffer, config.buffer_growth) = (Some(start), growth);
-            config.receive_buffer = limit;
-            return in_bdp(limit_bdp);
+            (limit, None)
         }
         ReceiveBuffer::Unlimited => (most, None),
         ReceiveBuffer::Bytes(n) => (n, None),
@@ -170,14 +171,13 @@ fn settle_receive_buffer(config: &mut Config, of: &Reading<'_, '_>, report: &mut
 fn settle_send_buffer(config: &mut Config, of: &Reading<'_, '_>, report: &mut Report<'_>) -> Option<u64> {
     let (size, bdp) = match of.written("send_buffer").unwrap_or(SendBuffer::Unlimited) {
         SendBuffer::Auto => {
-            let AutoSendBuffer { start, limit, limit_bdp } = of.tcp.auto_send_buffer;
+            let AutoSendBuffer { start, limit } = of.tcp.auto_send_buffer;
             if !(u64::from(config.smss)..=limit).contains(&start) {
                 let expected = "expected at least one segment, at most auto_send_buffer.limit";
                 report.value(&of.path(&["auto_send_buffer", "start"]), "is out of range", expected);
             }
             config.auto_send_buffer = Some(start);
-            config.send_buffer = limit;
-            return in_bdp(limit_bdp);
+            (limit, None)
         }
         SendBuffer::Unlimited => (Config::UNLIMITED, None),
         SendBuffer::Bytes(n) => (n, None),
@@ -209,11 +209,6 @@ fn check_auto_buffer(config: &Config, start: u64, limit: u64, of: &Reading<'_, '
         let message = "is less than the unit of the advertised window";
         report.value(&of.path(&["auto_buffer", "start"]), message, &expected);
     }
-}
-
-/// Returns bandwidth-delay products in millionths, or none without any.
-fn in_bdp(products: u32) -> Option<u64> {
-    (products > 0).then_some(u64::from(products) * BDP)
 }
 
 fn check_timers(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {

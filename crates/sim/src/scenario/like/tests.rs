@@ -74,8 +74,7 @@ fn what_the_file_says_goes_before_the_preset_also_within_tables() {
     assert_eq!((tcp.send_buffer, tcp.auto_send_buffer, tcp.auto_buffer), (50_000, None, Some(64_000)));
     // The other keys of the tables are the preset's.
     assert_eq!((ms(tcp.rto.variance_min), ms(tcp.rto.max), ms(tcp.ack.delay), tcp.ack.quick), (200, 120_000, 40, 16));
-    // Four products of 625,000 B are less than the limit.
-    assert_eq!(tcp.receive_buffer, 3_145_728);
+    assert_eq!(tcp.receive_buffer, 6_291_456);
     let toml = resolved("like = \"linux-6\"\ncc = { kind = \"cubic\", first_growth = 0.1 }").to_toml();
     assert!(toml.contains("first_growth = 0.1") && toml.contains("after_rto = \"reset\""), "{toml}");
 }
@@ -95,14 +94,26 @@ fn settings_of_a_congestion_control_are_for_that_one() {
 }
 
 #[test]
-fn the_limit_of_a_tuned_buffer_is_what_the_path_needs() {
-    // 4 products of 100 Mbit/s times 0.5 s.
+fn buffers_of_linux_are_stock_unless_they_are_raised() {
     let sets = [("link.up.rate".to_owned(), "100 Mbit/s".to_owned())];
-    let text = "duration = \"1 s\"\n[link.up]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"250 ms\"\n\
-                [tcp]\nlike = \"linux-6\"\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n";
-    let tcp = &from_toml(text, "", &sets).unwrap_or_else(|problems| panic!("{problems}")).scenario.flows[0].tcp;
-    assert_eq!((tcp.receive_buffer, tcp.send_buffer), (25_000_000, 25_000_000));
-    assert_eq!((tcp.auto_buffer, tcp.auto_send_buffer), (Some(65_535), Some(128_000)));
+    // The path holds 6.25 MB.
+    let stock = "duration = \"1 s\"\n[link.up]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"250 ms\"\n\
+                 [flow.f]\nfrom = \"a\"\nto = \"b\"\n[tcp]\nlike = \"linux-6\"\n";
+    let raised = format!("{stock}buffers = \"raised\"\n");
+    for (text, receive, send, host) in
+        [(stock, 6 << 20, 4 << 20, "Linux 6"), (&raised, 64 << 20, 64 << 20, "Linux 6 (raised buffers)")]
+    {
+        let read = from_toml(text, "", &sets).unwrap_or_else(|problems| panic!("{problems}"));
+        let tcp = &read.scenario.flows[0].tcp;
+        assert_eq!((tcp.receive_buffer, tcp.send_buffer), (receive, send));
+        assert_eq!((tcp.auto_buffer, tcp.auto_send_buffer), (Some(131_072), Some(128_000)));
+        assert_eq!(read.scenario.hosts(), [(host.to_owned(), vec!["cubic"])]);
+    }
+    // A limit of the file has precedence; a host without such buffers has nothing to raise.
+    assert_eq!(config("buffers = \"raised\"\nauto_buffer.limit = \"8 MB\"").receive_buffer, 8_000_000);
+    let rfc = resolved("like = \"rfc\"\nbuffers = \"raised\"");
+    assert_eq!(rfc.scenario.hosts(), [("RFC defaults".to_owned(), vec!["newreno"])]);
+    assert_eq!(*rfc.scenario.flows[0].tcp, Config::default());
 }
 
 /// RFC 6691 §2: the payload makes room for options, so that full packets have 1500 B.
@@ -212,12 +223,15 @@ fn a_file_without_a_preset_has_hosts_of_today() {
     let (without, with) = (resolved(""), resolved("like = \"linux-6\""));
     assert_eq!(without.scenario, with.scenario);
     assert_eq!(without.digest(), with.digest());
-    assert_eq!(without.scenario.hosts(), [(Like::Linux6, vec!["cubic"])]);
+    assert_eq!(without.scenario.hosts(), [("Linux 6".to_owned(), vec!["cubic"])]);
     assert!(origin(&without.to_toml(), "timestamps = true").contains("linux-6: tcp_timestamps = 1"));
     // Linux's Reno, not that of RFC 5681.
     assert_eq!(config("cc = \"reno\"").recovery, Recovery::Rack(Rack::default()));
     let both = read("", "tcp = { like = \"rfc\", cc = \"reno\" }").unwrap_or_else(|problems| panic!("{problems}"));
-    assert_eq!(both.scenario.hosts(), [(Like::Rfc, vec!["reno"]), (Like::Linux6, vec!["cubic"])]);
+    assert_eq!(
+        both.scenario.hosts(),
+        [("RFC defaults".to_owned(), vec!["reno"]), ("Linux 6".to_owned(), vec!["cubic"])]
+    );
 }
 
 #[test]
@@ -242,9 +256,7 @@ fn rows_name_keys_that_there_are() {
         for row in rows(*like).into_iter().flatten() {
             let cc = row.only.first().map_or(String::new(), |cc| format!("cc = \"{cc}\"\n"));
             let written = resolved(&format!("{cc}like = \"{}\"", like.name())).to_json();
-            // The limit of a buffer is written as the need of the path.
-            let keys = row.key.split('.').filter(|key| *key != "limit_bdp");
-            let place = keys.fold(&written["tcp"], |table, key| &table[key]);
+            let place = row.key.split('.').fold(&written["tcp"], |table, key| &table[key]);
             assert!(!place.is_null(), "{}: {}", like.name(), row.key);
         }
     }

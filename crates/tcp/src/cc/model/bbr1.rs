@@ -33,7 +33,8 @@
 //!
 //! # Differences from the source
 //!
-//! - Quanta are single segments, because no layer below the sender joins segments (`quantum`).
+//! - Quanta are single segments, because no layer below the sender joins segments (`quantum`). Hosts `linux-6` have
+//!   those of segmentation offload.
 //! - All times are exact.
 //! - The first round trip sets the pace again, even if the handshake measured no round-trip time.
 //! - Any loss of a phase ends the probe of that phase. In Linux only a loss shown by the last ACK does.

@@ -14,7 +14,11 @@ pub(crate) struct AckDuty {
     pub(super) every: u32,
     /// Segments in order that no ACK has acknowledged.
     pub(super) unacknowledged: u32,
+    /// Segments that are acknowledged one by one: of a start, and those left of the present one.
+    quick: u32,
     quick_left: u32,
+    /// When data arrived last.
+    last: Time,
     pub(super) is_due: bool,
     /// The sender polls: data that come as expected are acknowledged when it does.
     pub(super) is_polled: bool,
@@ -30,7 +34,9 @@ impl AckDuty {
             timer: policy.timer,
             every: policy.every,
             unacknowledged: 0,
+            quick: policy.quick,
             quick_left: policy.quick,
+            last: Time::ZERO,
             is_due: false,
             is_polled: false,
         }
@@ -38,7 +44,7 @@ impl AckDuty {
 
     /// Data are acknowledged when the sender polls, from now on.
     pub(super) fn await_polls(&mut self) {
-        (self.is_polled, self.every, self.quick_left) = (true, u32::MAX, 0);
+        (self.is_polled, self.every, self.quick, self.quick_left) = (true, u32::MAX, 0, 0);
         (self.timer, self.delay) = (DelayTimer::PerSegment, UNPOLLED_MAX);
     }
 
@@ -55,6 +61,16 @@ impl AckDuty {
         self.unacknowledged = 0;
         self.is_due = false;
         timers.stop(Timer::DelayedAck);
+    }
+
+    /// Data arrive, `rto` is the present timeout: after a longer pause the sender has restarted its window, and the next
+    /// segments are acknowledged one by one again.
+    #[inline]
+    pub(super) fn on_arrival(&mut self, now: Time, rto: Duration) {
+        if now.saturating_since(self.last) > rto {
+            self.quick_left = self.quick;
+        }
+        self.last = now;
     }
 
     /// A segment arrived in order.
@@ -96,6 +112,24 @@ fn next_tick(now: Time, period: Duration, phase: Duration) -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Linux 6.18: 300 kB, a pause of 3 s, 300 kB: 16 ACKs of one segment each time, then of two.
+    #[test]
+    fn segments_after_a_pause_longer_than_the_timeout_are_quick_again() {
+        let mut timers = Timers::stopped();
+        let mut duty = AckDuty::new(AckPolicy { quick: 2, ..AckPolicy::default() });
+        let mut is_quick = |ms: u64| {
+            let now = Time::ZERO + Duration::from_millis(ms);
+            duty.on_arrival(now, Duration::from_millis(300));
+            duty.on_segment(now, &mut timers);
+            let is_due = duty.is_due;
+            duty.on_sent(&mut timers);
+            is_due
+        };
+        assert_eq!([10, 20, 30].map(&mut is_quick), [true, true, false]);
+        assert_eq!([330, 331].map(&mut is_quick), [false, false], "not longer than the timeout");
+        assert_eq!([632, 633, 634].map(&mut is_quick), [true, true, false]);
+    }
 
     #[test]
     fn free_running_timers_fire_on_their_own_clock() {

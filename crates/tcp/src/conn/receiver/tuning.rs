@@ -1,17 +1,32 @@
 //! A receive buffer that grows with the path: with the bytes that the application read in one round trip (M. Fisk and W. Feng,
-//! "Dynamic right-sizing", 2001). It never shrinks. As Linux does it, the window follows a larger buffer by two segments for
-//! each segment that arrives, and data out of order take room in the buffer.
+//! "Dynamic right-sizing", 2001). It never shrinks.
+//!
+//! The buffer of Linux counts memory. It offers half of it at first, then the share of payload in the memory of a segment.
+//! The window follows by two segments for each segment that arrives, and data out of order take room in the buffer.
 
 use crate::config::BufferGrowth;
 use bentpipe_units::{Duration, Time};
 
+/// Largest window of a SYN, bytes (RFC 7323 §2.2).
+const UNSCALED: u64 = 65_535;
+/// Whole buffer as a share, and the share before a segment arrives.
+const WHOLE: u64 = 256;
+const HALF: u64 = WHOLE / 2;
+/// Segments of this size or less do not change the share (TCP_MSS_DEFAULT).
+const USUAL: u64 = 536;
+/// Initial window of a sender that Linux expects, segments.
+const EXPECTED: u64 = 10;
+
 /// Size of the receive buffer, and the part of it that is advertised.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
+    /// Bytes of the buffer; with Linux, of memory.
     buffer: u64,
     limit: u64,
     growth: BufferGrowth,
     smss: u64,
+    /// Share of the buffer for payload, 256ths.
+    share: u64,
     /// The most that Linux advertises of the buffer (rcv_ssthresh).
     open: u64,
     /// The most that a round trip brought so far; Linux begins with ten segments.
@@ -26,7 +41,56 @@ pub(crate) struct Tuning {
 
 impl Tuning {
     pub(super) fn new(buffer: u64, limit: u64, growth: BufferGrowth, smss: u64) -> Self {
-        Self { buffer, limit, growth, smss, open: buffer, most: 10 * smss, rtt: None, timed: None, round: None }
+        let mut new = Self {
+            buffer,
+            limit,
+            growth,
+            smss,
+            share: WHOLE,
+            open: buffer,
+            most: 0,
+            rtt: None,
+            timed: None,
+            round: None,
+        };
+        if growth == BufferGrowth::Linux {
+            new.share = HALF;
+            let window = new.window();
+            // Whole segments, and one of them is reserved before the first measurement.
+            let whole = window.min(UNSCALED);
+            new.open = (whole - whole % smss).max(smss);
+            new.most = (EXPECTED * smss).min(window.saturating_sub(smss).max(2 * smss));
+        }
+        new
+    }
+
+    /// The window before anything arrived.
+    pub(super) fn first(&self) -> u64 {
+        self.open
+    }
+
+    /// Payload that the buffer holds.
+    fn window(&self) -> u64 {
+        self.buffer * self.share / WHOLE
+    }
+
+    /// The first segment arrived: its memory decides the share of payload, as the kernel measures it.
+    fn measure(&mut self) {
+        if self.growth == BufferGrowth::Linux && self.smss > USUAL {
+            self.share = (WHOLE * self.smss / memory(self.smss)).max(1);
+            self.open = self.open.min(self.window());
+            self.most = self.most.min(self.window());
+        }
+    }
+
+    /// The window up to which it opens: segments that are mostly overhead open it to a part of the largest buffer.
+    fn reach(&self) -> u64 {
+        let (mut cost, mut reach) = (memory(self.smss) * self.share / WHOLE, u64::MAX);
+        while cost > self.smss {
+            reach = (reach / 2).min(self.limit * self.share / WHOLE / 2);
+            cost /= 2;
+        }
+        reach
     }
 
     /// Data arrived: `nxt` is the next byte expected, `edge` the end of the window that was advertised.
@@ -51,6 +115,7 @@ impl Tuning {
     /// `read` bytes were read altogether, and `ahead` bytes beyond the next one are held or missing: the buffer may grow.
     pub(crate) fn tune(&mut self, now: Time, read: u64, ahead: u64) {
         let Some((since, before)) = self.round else {
+            self.measure();
             self.round = Some((now, read));
             return;
         };
@@ -69,19 +134,34 @@ impl Tuning {
                 (2 * brought).saturating_add((2 * rise).try_into().unwrap_or(u64::MAX)).saturating_add(ahead)
             }
         };
-        self.buffer = self.buffer.max(wanted).min(self.limit);
+        self.buffer = self.buffer.max(wanted.saturating_mul(WHOLE) / self.share).min(self.limit);
     }
 
     /// The bytes that the window and unread data may take together, as a segment arrives: `beyond` and `unread` bytes are held.
-    pub(crate) fn offered(&mut self, beyond: u64, unread: u64) -> u64 {
+    /// And whether the window opened.
+    pub(crate) fn offered(&mut self, beyond: u64, unread: u64) -> (u64, bool) {
         if self.growth == BufferGrowth::Twice {
-            return self.buffer;
+            return (self.buffer, false);
         }
-        let free = self.buffer.saturating_sub(beyond);
+        let free = self.window().saturating_sub(beyond);
         let room = free.saturating_sub(unread).saturating_sub(self.open);
-        self.open += room.min(2 * self.smss);
-        free.min(self.open + unread)
+        let opens = room > 0 && self.open <= self.reach();
+        if opens {
+            self.open += room.min(2 * self.smss);
+        }
+        (free.min(self.open + unread), opens)
     }
+}
+
+/// Bytes of memory that a segment with this payload takes in Linux: a power of two up to a page, then whole pages, for
+/// payload, headers, headroom and the kernel's records.
+fn memory(payload: u64) -> u64 {
+    const PAGE: u64 = 4096;
+    /// Headers with timestamps, headroom of a device, `skb_shared_info`.
+    const BESIDE: u64 = 52 + 66 + 320;
+    const SK_BUFF: u64 = 256;
+    let bytes = payload + BESIDE;
+    SK_BUFF + if bytes <= PAGE { bytes.next_power_of_two() } else { bytes.next_multiple_of(PAGE) }
 }
 
 #[cfg(test)]
@@ -100,7 +180,7 @@ mod tests {
         tuning.on_arrival(at(0), 0, 65_535, rtt);
         let mut buffer = |ms, read| {
             tuning.tune(at(ms), read, 0);
-            tuning.offered(0, 0)
+            tuning.offered(0, 0).0
         };
         assert_eq!(buffer(0, 0), 65_535);
         assert_eq!(buffer(499, 60_000), 65_535);
@@ -109,38 +189,83 @@ mod tests {
         assert_eq!(buffer(1500, 9_000_000), 4_000_000, "up to the limit");
     }
 
+    /// Linux 6.18 over MTUs of 588 B to 16,052 B: the window of the SYN-ACK, and the largest window of 6 MiB.
+    #[test]
+    fn linux_offers_half_of_a_buffer_then_the_share_of_payload_in_a_segment() {
+        const LARGEST: u64 = 6 << 20;
+        for (smss, first, largest) in [
+            (536, 65_392, 1_573_068),
+            (1000, 65_000, 2_727_936),
+            (1448, 65_160, 3_932_160),
+            (2000, 64_000, 2_875_392),
+            (4000, 64_000, 2_973_696),
+            (5000, 65_000, 3_710_976),
+            (8000, 64_000, 4_005_888),
+            (8948, 62_636, 4_472_832),
+            (16_000, 64_000, 4_841_472),
+        ] {
+            let mut tuning = Tuning::new(131_072, LARGEST, BufferGrowth::Linux, smss);
+            assert_eq!(tuning.first(), first, "{smss}");
+            tuning.tune(at(0), 0, 0);
+            tuning.buffer = LARGEST;
+            let found = (0..10_000).map(|_| tuning.offered(0, 0).0).max().unwrap_or(0);
+            // Small segments end one step after a quarter.
+            assert!(found.abs_diff(largest) <= if smss == 536 { 2 * smss } else { 0 }, "{smss}: {found}");
+        }
+    }
+
+    /// A round trip that fills the first window brings more than Linux expects, with segments of any size.
+    #[test]
+    fn a_full_first_window_grows_the_buffer_of_linux() {
+        for smss in [536, 1448, 4000, 8000, 8948, 16_000] {
+            let mut tuning = Tuning::new(131_072, 6 << 20, BufferGrowth::Linux, smss);
+            tuning.on_arrival(at(0), 0, 65_535, Some(Duration::from_millis(500)));
+            tuning.tune(at(0), 0, 0);
+            tuning.tune(at(500), tuning.first(), 0);
+            assert!(tuning.buffer > 131_072, "{smss}");
+        }
+    }
+
     /// tcp_rcvbuf_grow of Linux 6.18, by hand: 2 x 40,000 and twice 80,000 x (40,000 - 20,000) / 20,000.
     #[test]
     fn linux_gives_a_sender_in_slow_start_room_to_double_again() {
-        let mut tuning = Tuning::new(65_535, 4_000_000, BufferGrowth::Linux, 1000);
+        let mut tuning = Tuning::new(131_072, 8_000_000, BufferGrowth::Linux, 1000);
         let rtt = Some(Duration::from_millis(500));
         tuning.on_arrival(at(0), 0, 65_535, rtt);
-        let mut buffer = |ms, read, ahead, buffer| {
+        let mut window = |ms, read, ahead, buffer| {
             tuning.buffer = buffer;
             tuning.tune(at(ms), read, ahead);
+            // Windows as large as the bytes that are wanted: a share of 1.
+            tuning.share = WHOLE;
             tuning.buffer
         };
-        assert_eq!(buffer(0, 0, 0, 65_535), 65_535);
-        assert_eq!(buffer(500, 10_000, 0, 65_535), 65_535, "no more than at first");
-        assert_eq!(buffer(1000, 30_000, 0, 65_535), 40_000 + 2 * 40_000);
-        assert_eq!(buffer(1500, 70_000, 0, 120_000), 80_000 + 2 * 80_000);
-        assert_eq!(buffer(2000, 115_000, 7000, 240_000), 240_000, "5,000 more: 90,000 + 2 * 11,250 + 7,000 are less");
-        assert_eq!(buffer(2500, 165_000, 0, 1), 100_000 + 2 * 11_111);
+        assert_eq!(window(0, 0, 0, 65_535), 65_535);
+        assert_eq!(window(500, 10_000, 0, 65_535), 65_535, "no more than at first");
+        assert_eq!(window(1000, 30_000, 0, 65_535), 40_000 + 2 * 40_000);
+        assert_eq!(window(1500, 70_000, 0, 120_000), 80_000 + 2 * 80_000);
+        assert_eq!(window(2000, 115_000, 7000, 240_000), 240_000, "5,000 more: 90,000 + 2 * 11,250 + 7,000 are less");
+        assert_eq!(window(2500, 165_000, 0, 1), 100_000 + 2 * 11_111);
+        tuning.share = HALF;
+        tuning.tune(at(3000), 165_000 + 100_000, 0);
+        assert_eq!(tuning.buffer, 2 * (200_000 + 2 * 200_000), "twice the memory of the window");
     }
 
     /// tcp_grow_window of Linux: two segments of window for each segment that arrives, and data out of order take room.
     #[test]
     fn linux_opens_the_window_by_two_segments_for_each_that_arrives() {
-        let mut tuning = Tuning::new(10_000, 4_000_000, BufferGrowth::Linux, 1000);
-        assert_eq!(tuning.offered(0, 0), 10_000);
+        let mut tuning = Tuning::new(20_000, 4_000_000, BufferGrowth::Linux, 1000);
+        tuning.share = WHOLE;
+        tuning.buffer = 10_000;
+        assert_eq!(tuning.offered(0, 0), (10_000, false));
         tuning.buffer = 15_000;
-        assert_eq!([0, 0, 0, 0].map(|beyond| tuning.offered(beyond, 0)), [12_000, 14_000, 15_000, 15_000]);
-        assert_eq!([1000, 2000].map(|beyond| tuning.offered(beyond, 0)), [14_000, 13_000], "behind a gap");
+        let opened = [(12_000, true), (14_000, true), (15_000, true), (15_000, false)];
+        assert_eq!([0, 0, 0, 0].map(|beyond| tuning.offered(beyond, 0)), opened);
+        assert_eq!([1000, 2000].map(|beyond| tuning.offered(beyond, 0).0), [14_000, 13_000], "behind a gap");
         tuning.buffer = 20_000;
-        assert_eq!(tuning.offered(5000, 0), 15_000, "no room to open in");
-        assert_eq!(tuning.offered(1000, 0), 17_000);
+        assert_eq!(tuning.offered(5000, 0), (15_000, false), "no room to open in");
+        assert_eq!(tuning.offered(1000, 0), (17_000, true));
         // Unread data take room of the buffer, not of the window.
-        assert_eq!([1000, 6000, 20_000].map(|unread| tuning.offered(0, unread) - unread), [19_000, 14_000, 0]);
+        assert_eq!([1000, 6000, 20_000].map(|unread| tuning.offered(0, unread).0 - unread), [19_000, 14_000, 0]);
     }
 
     #[test]

@@ -22,16 +22,10 @@ pub(crate) struct ReceiveWindow {
 impl ReceiveWindow {
     /// A buffer of `limit` bytes. With `start`, it begins with that size and grows to the limit.
     pub(super) fn new(smss: u32, limit: u64, start: Option<(u64, BufferGrowth)>) -> Self {
-        let buffer = start.map_or(limit, |(start, _)| start.min(limit));
-        Self {
-            smss: u64::from(smss),
-            buffer,
-            tuning: start.map(|(_, growth)| Box::new(Tuning::new(buffer, limit, growth, u64::from(smss)))),
-            unread: 0,
-            reads_at_once: true,
-            edge: buffer,
-            is_closed: false,
-        }
+        let smss = u64::from(smss);
+        let tuning = start.map(|(start, growth)| Box::new(Tuning::new(start.min(limit), limit, growth, smss)));
+        let buffer = tuning.as_ref().map_or(limit, |tuning| tuning.first());
+        Self { smss, buffer, tuning, unread: 0, reads_at_once: true, edge: buffer, is_closed: false }
     }
 
     /// `bytes` became available in order.
@@ -66,12 +60,14 @@ impl ReceiveWindow {
         }
     }
 
-    /// Offers what a tuned buffer has room for, when data were entered: `beyond` bytes wait behind a gap.
+    /// Offers what a tuned buffer has room for, when data were entered: `beyond` bytes wait behind a gap. Returns whether
+    /// the window opened.
     #[inline]
-    pub(super) fn offer(&mut self, beyond: u64) {
-        if let Some(tuning) = &mut self.tuning {
-            self.buffer = tuning.offered(beyond, self.unread);
-        }
+    pub(super) fn offer(&mut self, beyond: u64) -> bool {
+        let Some(tuning) = &mut self.tuning else { return false };
+        let opens;
+        (self.buffer, opens) = tuning.offered(beyond, self.unread);
+        opens
     }
 
     /// The window to advertise now, in units of 2^`shift` bytes.

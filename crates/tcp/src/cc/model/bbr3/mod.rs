@@ -54,7 +54,8 @@
 //!
 //! # Differences from the source
 //!
-//! - Quanta are single segments, because no layer below the sender joins segments (`quantum`).
+//! - Quanta are single segments, because no layer below the sender joins segments (`quantum`). Hosts `linux-6` have
+//!   those of segmentation offload.
 //! - After a timeout the window is one segment, even if RACK leaves data in flight.
 //! - Data sent after nothing was in flight counts as a restart of the application.
 //! - The first measured round trip sets the pace again, as in Linux. A round-trip time of the handshake is used for the
