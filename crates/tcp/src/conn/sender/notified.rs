@@ -2,6 +2,10 @@
 //! 1998, ELN). Reported data is retransmitted immediately, regardless of the window, which does not change. The segment
 //! size follows the error rate.
 //!
+//! A report may come after a detector has found the loss. Then the report excuses the loss: if nothing else was lost in the
+//! episode, its reduction is taken back. A transmission that left a shorter time ago than reports take is not the reported
+//! one, so it is not repeated.
+//!
 //! A reported hole still has its duplicate ACKs. The third begins fast recovery that does not reduce the window, and
 //! repairs nothing: the retransmission is on its way. It is inflated and deflated as always. It ends when all data from
 //! before the retransmission is acknowledged. The report caused the retransmission long before the duplicates arrive,
@@ -47,9 +51,26 @@ impl Sender {
         if !notified.is_last_copy(start) {
             return;
         }
-        notified.add((start, end.min(nxt)), nxt);
-        self.board.declare_range_corrupted(start, end);
-        if start == una {
+        self.declare_corrupted(now, (start, end.min(nxt)), cx);
+    }
+
+    /// The data of [start, end) is lost without a sign of congestion, and leaves again.
+    fn declare_corrupted(&mut self, now: Time, range: (u64, u64), cx: &mut Context) {
+        let SendSpace { una, nxt, .. } = self.space;
+        // The first report that is measured may have waited for an ACK to carry it: a round trip is enough for any.
+        let round = self.rtt.srtt().unwrap_or(cx.config.rto.initial);
+        let notified = self.extras_mut().notified.get_or_insert_with(Notified::default);
+        notified.add(range, nxt);
+        let fastest = notified.fastest.map_or(round, |fastest| fastest.min(round));
+        let answered = self.board.report_corrupted(range, now, fastest, self.episode.phase == Phase::Loss);
+        if let (Some(took), Some(notified)) = (answered.took, self.notified_mut()) {
+            notified.fastest = Some(notified.fastest.map_or(took, |fastest| fastest.min(took)));
+        }
+        self.detector.on_report(range.1);
+        if answered.excuses {
+            self.excuse(now, cx);
+        }
+        if range.0 == una && answered.leaves {
             // RFC 6298 §5.3, as for new data acknowledged: the timer starts with the data that leaves now. It is not
             // backed off.
             self.rtt.arm(now, &mut cx.timers);
@@ -104,12 +125,8 @@ impl Sender {
             self.is_detailed = true;
             self.board.set_detail(self.detector.needs_detail() == Some(true));
         }
-        self.extras_mut().notified.get_or_insert_with(Notified::default).add((start, end.min(nxt)), nxt);
         cx.agreed.is_plain = false;
-        self.board.declare_range_corrupted(start, end);
-        if start == una {
-            self.rtt.arm(now, &mut cx.timers);
-        }
+        self.declare_corrupted(now, (start, end.min(nxt)), cx);
     }
 
     /// The segment size follows the network.
@@ -164,7 +181,7 @@ impl Sender {
                 continue;
             };
             notified.due[0].0 = range.start + u64::from(range.len);
-            if self.board.declare_corrupted(index) {
+            if self.board.is_pending(index) {
                 if cx.config.report_resend == ReportResend::Packet {
                     self.keep_rest();
                 }
@@ -185,13 +202,7 @@ impl Sender {
     #[cold]
     fn keep_rest(&mut self) {
         let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() else { return };
-        let Some((start, end)) = notified.due.pop_front().filter(|(start, end)| start < end) else { return };
-        let mut from = start;
-        while let Some((index, range)) = self.board.segment_from(from).filter(|found| found.1.start < end) {
-            self.board.declare_corrupted(index);
-            from = range.start + u64::from(range.len);
-        }
-        notified.rest.push_back((start, end));
+        notified.rest.extend(notified.due.pop_front().filter(|(start, end)| start < end));
     }
 
     /// The next segment that [waits](Self::keep_rest), if the window has room. After a timeout its recovery retransmits them.
@@ -208,7 +219,8 @@ impl Sender {
                 notified.rest.pop_front();
                 continue;
             };
-            if !self.board.is_sacked(index) {
+            let is_pending = self.board.is_pending(index);
+            if is_pending {
                 let waiting: u64 = notified.rest.iter().map(|range| self.board.unsacked_in(*range)).sum();
                 let in_flight = self.board.pipe().saturating_sub(waiting);
                 if in_flight + u64::from(range.len) > window {
@@ -217,7 +229,7 @@ impl Sender {
                 }
             }
             notified.rest[0].0 = range.start + u64::from(range.len);
-            if !self.board.is_sacked(index) {
+            if is_pending {
                 return Some(self.resend_reported(now, index, range.start, cx));
             }
         }

@@ -1,7 +1,7 @@
 //! Data that nodes of the network reported as corrupted, and that is not acknowledged.
 
 use crate::config::Config;
-use bentpipe_units::Time;
+use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// Data that was reported as corrupted.
@@ -17,6 +17,8 @@ pub(crate) struct Notified {
     pub(super) copies: Option<(u64, u32)>,
     /// Segments with copies on their way: start, and copies that were not reported.
     pub(super) on_the_way: VecDeque<(u64, u32)>,
+    /// Shortest time from the departure of a segment to its report; none before the first report of one that was sent once.
+    pub(super) fastest: Option<Duration>,
     /// When the oldest segment was last retransmitted because an ACK was marked.
     pub(super) marked_at: Option<Time>,
     /// The error rate that was reported last.
