@@ -22,10 +22,8 @@ use crate::cc::CongestionControl;
 use crate::config::{CwndUnit, ErrorReports, PathMtu, ReportResend};
 use crate::conn::context::Context;
 use crate::conn::Event;
+use crate::segment::OPTIONS_MAX;
 use bentpipe_units::Time;
-
-/// Bytes of options that a header has room for.
-const OPTIONS_MAX: u32 = 40;
 
 impl Sender {
     fn notified(&self) -> Option<&Notified> {
@@ -112,7 +110,7 @@ impl Sender {
         }
         let room = mtu.saturating_sub(cx.agreed.header_len() as u32);
         // It would have fitted without options that only some segments have.
-        let room = if end - start > u64::from(room) { room } else { room.saturating_sub(OPTIONS_MAX) };
+        let room = if end - start > u64::from(room) { room } else { room.saturating_sub(OPTIONS_MAX as u32) };
         cx.agreed.smss = cx.agreed.smss.min(room.max(1));
         if end - start <= cx.agreed.smss.into() {
             // Nothing smaller can leave in its place: the timer does what there is to do.
@@ -172,22 +170,38 @@ impl Sender {
                 return Some(self.retransmit_reported(now, index, cx));
             }
         }
+        let Some(index) = self.next_due() else { return self.next_of_rest(now, cx) };
+        let range = self.board.range_of(index);
+        if let Some(due) = self.notified_mut().and_then(|notified| notified.due.front_mut()) {
+            due.0 = range.start + u64::from(range.len);
+        }
+        if cx.config.report_resend == ReportResend::Packet {
+            self.keep_rest();
+        }
+        Some(self.resend_reported(now, index, range.start, cx))
+    }
+
+    /// The next reported segment that leaves regardless of the window.
+    fn next_due(&mut self) -> Option<u64> {
         loop {
             let notified = self.extras.as_mut()?.notified.as_mut()?;
-            let Some(&(start, end)) = notified.due.front() else { return self.next_of_rest(now, cx) };
-            let found = self.board.segment_from(start.max(self.space.una)).filter(|found| found.1.start < end);
+            let due = notified.due.front_mut()?;
+            let found = self.board.segment_from(due.0.max(self.space.una)).filter(|found| found.1.start < due.1);
             let Some((index, range)) = found else {
                 notified.due.pop_front();
                 continue;
             };
-            notified.due[0].0 = range.start + u64::from(range.len);
             if self.board.is_pending(index) {
-                if cx.config.report_resend == ReportResend::Packet {
-                    self.keep_rest();
-                }
-                return Some(self.resend_reported(now, index, range.start, cx));
+                return Some(index);
             }
+            due.0 = range.start + u64::from(range.len);
         }
+    }
+
+    /// Whether a reported segment leaves before segment `index`. What leaves at one instant leaves in the order of sequence: RACK
+    /// takes it for that (RFC 8985 §6.2 step 2, RACK_sent_after).
+    pub(super) fn has_due_before(&mut self, index: u64) -> bool {
+        self.has_notified() && self.next_due().is_some_and(|due| due < index)
     }
 
     fn resend_reported(&mut self, now: Time, index: u64, start: u64, cx: &mut Context) -> Sending {

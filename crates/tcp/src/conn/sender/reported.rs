@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub(crate) struct Notified {
     /// Bytes that were, and are not acknowledged; in order, apart from one another.
     ranges: Vec<Reported>,
-    /// Reported ranges that must still be retransmitted.
+    /// Reported ranges that must still be retransmitted, in the order of sequence.
     pub(super) due: VecDeque<(u64, u64)>,
     /// Ranges whose first segment has left; the others leave as the window permits.
     pub(super) rest: VecDeque<(u64, u64)>,
@@ -48,7 +48,8 @@ impl Notified {
     }
 
     pub(super) fn add(&mut self, (mut start, mut end): (u64, u64), sent_until: u64) {
-        self.due.push_back((start, end));
+        let before = self.due.partition_point(|due| due.0 <= start);
+        self.due.insert(before, (start, end));
         let first = self.ranges.partition_point(|range| range.end <= start);
         let last = self.ranges.partition_point(|range| range.start < end).max(first);
         for range in &self.ranges[first..last] {
