@@ -161,7 +161,7 @@ impl Sender {
     /// Bytes in the network, for controllers and rate samples: pipe, without the data that duplicate ACKs without SACK show to have
     /// arrived.
     #[inline]
-    pub(super) fn in_flight(&self) -> u64 {
+    pub(crate) fn in_flight(&self) -> u64 {
         let beyond = match self.detector.delivered_beyond() {
             Some(delivered) => delivered,
             // The inflation of the window is that data.

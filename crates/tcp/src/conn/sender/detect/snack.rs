@@ -2,7 +2,7 @@
 //! sender retransmits it at once.
 //!
 //! Reported data leaves before new data, regardless of the window, which is raised to the hole if it is smaller. A
-//! retransmission is under embargo for a smoothed round-trip time. The first report of an epoch is judged like any
+//! retransmission is under embargo for a round trip. The first report of an epoch is judged like any
 //! loss. Further reports only repair until all data sent by then is acknowledged. A range reported before begins no
 //! other epoch. The third duplicate ACK counts as a report of the first segment.
 //!
@@ -55,8 +55,10 @@ impl Detect for ByReport {
         if start >= end {
             return Finding::default();
         }
-        // Reading: CCSDS 714.0-B fixes the embargo when a hole is sent; here it lasts as long as a round trip takes now.
-        let embargo = view.rtt.srtt().unwrap_or(view.config.rto.initial);
+        // Reading: CCSDS 714.0-B has an embargo of SRTT from when a hole is sent. A mean is shorter than many round trips, above all
+        // while the queue grows: reports of that time had all holes retransmitted once more. So it lasts as long as a round trip may
+        // take, as with STP.
+        let embargo = view.rtt.srtt().map_or(view.config.rto.initial, |srtt| srtt + view.rtt.rttvar() * 4);
         let marked = board.mark(Evidence::Reported { now: view.now, left: start, right: end, embargo });
         let is_older = start < self.highest_hole;
         self.highest_hole = self.highest_hole.max(end);
