@@ -8,8 +8,9 @@ about ten minutes with two processes.
 
 The numbers go into `validation/data/notices.json`.
 
-A cell is *worse* if its goodput is lower than that of the same sender, errors and seed without notices: in each of
-three seeds, in each of five more, and on average by at least one percent of the goodput without errors.
+Each cell is compared with the same sender, errors and seed without notices. It is *worse* if its goodput is lower in
+each of three seeds and in each of five more. On average the difference must be at least one percent of the goodput
+without errors.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ PATH = HERE / "notices.toml"
 SEEDS = (1, 2, 3)
 MORE_SEEDS = (4, 5, 6, 7, 8)
 MARGIN = 0.01
-"""Share of the goodput without errors by which a cell has to be lower to be worse."""
+"""Least difference of a worse cell, as a share of the goodput without errors."""
 
 FEW = {"link.up.forward.error": '{ kind = "packet", rate = 2e-3 }'}
 RAIN = (
@@ -112,7 +113,7 @@ def goodput(sets: dict[str, str], seed: int) -> float:
 def row(errors: str, sender: str, functions: tuple[str, ...] = tuple(FUNCTIONS)) -> dict[str, tuple[float, bool]]:
     """Share of the goodput that is left by middlebox, and whether that is worse than without notices.
 
-    Without notices is `"none"`, which has to be among `functions`.
+    The baseline is `"none"`, which has to be among `functions`.
     """
     keys = SENDERS[sender]
     clean = statistics.fmean(goodput(keys, seed) for seed in SEEDS)

@@ -52,7 +52,7 @@ WORDS = {
     "handovers": "Two packets in a thousand are damaged. Every 5 s the link is down for 100 ms, and its queue is lost.",
     "ACK loss": "Two packets in a thousand are damaged. In the other direction, 5 % of the ACKs are damaged as well.",
 }
-"""What the error models are."""
+"""Descriptions of the error models."""
 
 
 def table(rows: dict[str, dict[str, tuple[float, bool]]]) -> str:

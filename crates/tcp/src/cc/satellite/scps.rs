@@ -38,8 +38,8 @@
 //! - The fourth choice, a flow control threshold, and header compression are not implemented.
 //! - Best-effort delivery is the key `best_effort`.
 //! - The bucket fills continuously, not by the tick.
-//! - A reported hole is retransmitted again after SRTT + 4 RTTVAR, in the standard after SRTT. A mean is shorter than many
-//!   round trips: while the queue of the overshoot grows, whole windows would be repeated, and a timeout would follow.
+//! - A reported hole is retransmitted again after the longest smoothed round-trip time since the first hole was reported.
+//!   The standard takes the smoothed time at its last transmission.
 //!
 //! # When it helps
 //!

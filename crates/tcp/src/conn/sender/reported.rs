@@ -17,7 +17,8 @@ pub(crate) struct Notified {
     pub(super) copies: Option<(u64, u32)>,
     /// Segments with copies on their way: start, and copies that were not reported.
     pub(super) on_the_way: VecDeque<(u64, u32)>,
-    /// Shortest time from the departure of a segment to its report; none before the first report of one that was sent once.
+    /// Shortest time from the departure of a segment to its report; none before the first such report. Only segments that were
+    /// sent once count.
     pub(super) fastest: Option<Duration>,
     /// When the oldest segment was last retransmitted because an ACK was marked.
     pub(super) marked_at: Option<Time>,
