@@ -344,7 +344,7 @@ impl Bench {
 fn a_report_after_the_detector_takes_the_reduction_back_and_resends_nothing() {
     for recovery in early() {
         let mut bench = heeding_with(recovery, 8);
-        // What leaves before the retransmission would be acknowledged with it.
+        // Segments that leave before the retransmission would be acknowledged with it.
         Arc::make_mut(&mut bench.conn.tcb.cx.config).limited_transmit = false;
         bench.send(100);
         for above in 2..=5 {

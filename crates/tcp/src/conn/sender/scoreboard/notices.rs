@@ -1,6 +1,6 @@
 //! Which segments were declared lost, for controllers that are notified of each.
 
-use super::{is_unreported, is_unrepaired, Scoreboard, SeqRange, LOST, PENDING, REPORTED, RETRANSMITTED, SACKED};
+use super::{is_unrepaired, is_unreported, Scoreboard, SeqRange, LOST, PENDING, REPORTED, RETRANSMITTED, SACKED};
 use bentpipe_units::{Duration, Time};
 
 /// Answer of the scoreboard to a report of corrupted data.
