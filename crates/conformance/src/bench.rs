@@ -371,8 +371,9 @@ impl Bench<'_> {
                 () if packet.has_no_options => Options::None,
                 () if packet.is_syn => Options::Syn(syn),
                 () if packet.sack.is_some() => Options::Sack(blocks),
-                () => packet.count.and_then(CountOption::get).map_or(Options::None, Options::Count),
+                () => Options::None,
             },
+            count: packet.count.filter(|_| !packet.is_syn && !packet.has_no_options).and_then(CountOption::get),
             ..Segment::default()
         }
     }
@@ -466,8 +467,7 @@ impl Bench<'_> {
         }
         let (count, echo) = match sent.options {
             Options::Syn(syn) => (syn.count, syn.count_echo),
-            Options::Count(count) => (CountOption::Count(count), None),
-            _ => (CountOption::None, None),
+            _ => (sent.count.map_or(CountOption::None, CountOption::Count), None),
         };
         if wanted.count.is_some_and(|wanted| wanted != count) {
             return Some(format!("{:?}", wanted.count?));
@@ -532,8 +532,7 @@ impl Bench<'_> {
         }
         let (count, echo) = match segment.options {
             Options::Syn(syn) => (syn.count, syn.count_echo),
-            Options::Count(count) => (CountOption::Count(count), None),
-            _ => (CountOption::None, None),
+            _ => (segment.count.map_or(CountOption::None, CountOption::Count), None),
         };
         text += &match count {
             CountOption::None => String::new(),

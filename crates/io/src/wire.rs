@@ -104,7 +104,6 @@ pub fn parse(packet: &[u8]) -> Option<Received<'_>> {
     let payload = tcp.payload();
     let bits = tcp.header_slice();
     let flags = Flags::from_bits(u16::from_be_bytes([*bits.get(12)?, *bits.get(13)?]) & 0xfff);
-    let (timestamps, options) = read_options(tcp.options(), flags.has(Flags::SYN));
     let segment = Segment {
         seq: Seq::new(tcp.sequence_number()),
         ack: Seq::new(tcp.acknowledgment_number()),
@@ -112,10 +111,9 @@ pub fn parse(packet: &[u8]) -> Option<Received<'_>> {
         window: tcp.window_size(),
         flags,
         ecn: Ecn::from_bits(ecn),
-        is_retransmission: false,
-        timestamps,
-        options,
+        ..Segment::default()
     };
+    let segment = read_options(tcp.options(), segment);
     let (from, to) = (SocketAddr::new(from, tcp.source_port()), SocketAddr::new(to, tcp.destination_port()));
     Some(Received { from, to, segment, payload })
 }
@@ -172,12 +170,12 @@ fn options(segment: &Segment) -> Vec<u8> {
     if let Options::Scps(scps) = &segment.options {
         bytes.extend(&scps.encode()[..usize::from(scps.header_len())]);
     }
-    if let Options::AckRatio(ratio) = segment.options {
+    if let Some(ratio) = segment.ack_ratio {
         bytes.extend([NOP, NOP, NOP, EXPERIMENT, 5]);
         bytes.extend(ACK_RATIO);
         bytes.push(ratio);
     }
-    if let Options::Count(count) = segment.options {
+    if let Some(count) = segment.count {
         bytes.extend([NOP, NOP]);
         count_option(CC, count, &mut bytes);
     }
@@ -243,8 +241,10 @@ fn syn_options(syn: &SynOptions, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Skips unknown options and those of a wrong length. A length out of range ends the list (RFC 9293 §3.1).
-fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
+/// Returns `segment` with the options in `bytes`. Skips unknown options and those of a wrong length. A length out of range ends the
+/// list (RFC 9293 §3.1).
+fn read_options(bytes: &[u8], segment: Segment) -> Segment {
+    let is_syn = segment.flags.has(Flags::SYN);
     let (mut timestamps, mut syn) = (None, SynOptions { mss: DEFAULT_MSS, ..SynOptions::default() });
     let (mut blocks, mut has_blocks, mut says_more) = (SackBlocks::default(), false, false);
     let mut ratio = None;
@@ -298,19 +298,17 @@ fn read_options(bytes: &[u8], is_syn: bool) -> (Option<Timestamps>, Options) {
     if is_syn {
         syn.scps = ScpsCapabilities::decode(bytes);
         let is_bare = !says_more && syn.scps.is_none() && !syn.ack_ratio && !syn.is_polled;
-        return (timestamps, if is_bare { Options::None } else { Options::Syn(syn) });
+        let options = if is_bare { Options::None } else { Options::Syn(syn) };
+        return Segment { timestamps, options, ..segment };
     }
-    if has_blocks {
-        return (timestamps, Options::Sack(blocks));
-    }
-    if let CountOption::Count(count) = syn.count {
-        return (timestamps, Options::Count(count));
-    }
-    if let Some(ratio) = ratio {
-        return (timestamps, Options::AckRatio(ratio));
-    }
-    let scps = ScpsOptions::decode(bytes).filter(|scps| *scps != ScpsOptions::default());
-    (timestamps, scps.map_or(Options::None, Options::Scps))
+    let count = if let CountOption::Count(count) = syn.count { Some(count) } else { None };
+    let options = if has_blocks {
+        Options::Sack(blocks)
+    } else {
+        let scps = ScpsOptions::decode(bytes).filter(|scps| *scps != ScpsOptions::default());
+        scps.map_or(Options::None, Options::Scps)
+    };
+    Segment { timestamps, count, ack_ratio: ratio, options, ..segment }
 }
 
 /// MSS for a SYN without one (RFC 9293 §3.7.1).
@@ -378,19 +376,19 @@ mod tests {
         fn segment()(
             (seq, ack, window, flags, ecn) in (seq(), seq(), any::<u16>(), 0_u16..0x1000, 0_u8..4),
             timestamps in proptest::option::of(any::<(u32, u32)>()),
-            (syn, other) in (syn(), prop_oneof![
-                Just(Options::None), sack(), any::<u8>().prop_map(Options::AckRatio), any::<u32>().prop_map(Options::Count)
-            ]),
+            (syn, other) in (syn(), prop_oneof![Just(Options::None), sack()]),
+            (count, ack_ratio): (Option<u32>, Option<u8>),
         ) -> Segment {
             let flags = Flags::from_bits(flags);
-            Segment {
-                seq, ack, window, flags,
-                len: 0,
-                ecn: Ecn::from_bits(ecn),
-                is_retransmission: false,
-                timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
-                options: if flags.has(Flags::SYN) { syn } else { other },
-            }
+            let is_syn = flags.has(Flags::SYN);
+            let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
+            let options = if is_syn { syn } else { other };
+            let bare =
+                Segment { seq, ack, window, flags, ecn: Ecn::from_bits(ecn), timestamps, options, ..Segment::default() };
+            let (count, ack_ratio) = (count.filter(|_| !is_syn), ack_ratio.filter(|_| !is_syn));
+            // With count and ACK ratio if there is room for them.
+            let all = [Segment { count, ack_ratio, ..bare }, Segment { count, ..bare }, bare];
+            all.into_iter().find(|segment| segment.header_len() <= 80).unwrap_or(bare)
         }
     }
 
@@ -412,9 +410,10 @@ mod tests {
 
         #[test]
         fn options_of_any_kind_do_not_panic(options in proptest::collection::vec(any::<u8>(), 0..40), is_syn: bool) {
-            let (timestamps, read) = read_options(&options, is_syn);
-            prop_assert!(is_syn || !matches!(read, Options::Syn(_)));
-            prop_assert!(timestamps.is_none() || options.len() >= 10);
+            let flags = if is_syn { Flags::SYN } else { Flags::ACK };
+            let read = read_options(&options, Segment { flags, ..Segment::default() });
+            prop_assert!(is_syn || !matches!(read.options, Options::Syn(_)));
+            prop_assert!(read.timestamps.is_none() || options.len() >= 10);
         }
 
         #[test]
@@ -430,7 +429,8 @@ mod tests {
 
     #[test]
     fn options_that_lead_nowhere_end_the_list() {
-        let found = |bytes: &[u8]| read_options(bytes, true).1;
+        let syn = Segment { flags: Flags::SYN, ..Segment::default() };
+        let found = |bytes: &[u8]| read_options(bytes, syn).options;
         let with = |mss| Options::Syn(SynOptions { mss, ..SynOptions::default() });
         // RFC 9293 §3.1: kind 2, length 4; a length of 0 or 1, or beyond the header.
         assert_eq!(found(&[2, 4, 5, 180]), with(1460));

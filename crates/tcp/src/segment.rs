@@ -204,6 +204,9 @@ impl SackBlocks {
     }
 }
 
+/// Bytes of options that a header has room for (RFC 9293 §3.1).
+pub(crate) const OPTIONS_MAX: usize = 40;
+
 /// Bytes of the option with an ACK ratio, padded to words. It has no assigned number, so it is an experimental option
 /// with an identifier (RFC 6994).
 pub(crate) const ACK_RATIO_LEN: u32 = 8;
@@ -221,10 +224,6 @@ pub enum Options {
     Syn(SynOptions),
     /// On an ACK with holes before it.
     Sack(SackBlocks),
-    /// On data: the segments per ACK of the receiver (RFC 5690 §4.3).
-    AckRatio(u8),
-    /// The connection count of a connection of T/TCP (RFC 1644 §3.2).
-    Count(u32),
     /// On an ACK of SCPS-TP with holes before it, or after corruption. On data that ends a record.
     Scps(ScpsOptions),
 }
@@ -288,7 +287,7 @@ impl From<PlainSegment> for Segment {
     #[inline(always)]
     fn from(plain: PlainSegment) -> Self {
         let PlainSegment { seq, ack, len, window, flags, ecn, is_retransmission } = plain;
-        Self { seq, ack, len, window, flags, ecn, is_retransmission, timestamps: None, options: Options::None }
+        Self { seq, ack, len, window, flags, ecn, is_retransmission, ..Self::default() }
     }
 }
 
@@ -311,6 +310,10 @@ pub struct Segment {
     pub is_retransmission: bool,
     /// Timestamps, if negotiated.
     pub timestamps: Option<Timestamps>,
+    /// The connection count of a connection of T/TCP, except on a SYN (RFC 1644 §3.2).
+    pub count: Option<u32>,
+    /// On data: the segments per ACK of the receiver (RFC 5690 §4.3).
+    pub ack_ratio: Option<u8>,
     /// Rarer options.
     pub options: Options,
 }
@@ -326,22 +329,28 @@ impl Segment {
     /// Whether it has no options.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
-        self.timestamps.is_none() && matches!(self.options, Options::None)
+        self.timestamps.is_none() && !self.has_more_than_timestamps()
+    }
+
+    /// Whether it has options other than timestamps.
+    #[inline(always)]
+    pub fn has_more_than_timestamps(&self) -> bool {
+        !matches!(self.options, Options::None) || self.count.is_some() || self.ack_ratio.is_some()
     }
 
     /// Returns the bytes of IPv4 and TCP header, with options padded to words: 40 to 100.
     #[inline]
     pub fn header_len(&self) -> u8 {
         let timestamps = if self.timestamps.is_some() { Timestamps::LEN } else { 0 };
+        let count = if self.count.is_some() { COUNT_LEN as u8 } else { 0 };
+        let ack_ratio = if self.ack_ratio.is_some() { ACK_RATIO_LEN as u8 } else { 0 };
         let rarer = match self.options {
             Options::None => timestamps,
             Options::Syn(syn) => syn.header_len(self.timestamps.is_some()),
             Options::Sack(blocks) => timestamps + 4 + 8 * blocks.len,
-            Options::AckRatio(_) => timestamps + ACK_RATIO_LEN as u8,
-            Options::Count(_) => timestamps + COUNT_LEN as u8,
             Options::Scps(scps) => timestamps + scps.header_len(),
         };
-        PlainSegment::HEADER_LEN + rarer
+        PlainSegment::HEADER_LEN + rarer + count + ack_ratio
     }
 
     /// Returns the sequence number of the first byte of payload, which follows a SYN.

@@ -2,7 +2,7 @@
 
 use super::header::{Packet, NO_BODY, STAMPED};
 use super::parts::{Carried, Label, Load, Message, Parts};
-use bentpipe_tcp::{Options, Timestamps};
+use bentpipe_tcp::{Segment, Timestamps};
 use bentpipe_units::Time;
 use std::ops::Index;
 
@@ -80,7 +80,7 @@ impl Bodies {
         if packet.body & STAMPED != 0 {
             let timestamps = self.only_stamp(packet);
             self.release(packet);
-            packet.body = self.parts.insert(Parts::of(timestamps, Options::None));
+            packet.body = self.parts.insert(Parts::of(&Segment { timestamps, ..Segment::default() }));
         }
         &mut self.parts.slots[packet.body as usize]
     }

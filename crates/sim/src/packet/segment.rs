@@ -3,7 +3,7 @@
 use super::body::Bodies;
 use super::header::{Origin, Packet, DAMAGE, DATAGRAM_HEADERS, MESSAGE, SLOTS, TO_SENDER, UNROUTED};
 use super::parts::{Carried, Message, Parts};
-use bentpipe_tcp::{Options, Segment, Timestamps};
+use bentpipe_tcp::{Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
 impl Packet {
@@ -12,7 +12,7 @@ impl Packet {
     pub(crate) fn new(segment: &Segment, origin: &Origin, bodies: &mut Bodies) -> Self {
         let mut packet = Self::plain(&segment.plain(), origin);
         if !segment.is_plain() {
-            packet.body = bodies.parts.insert(Parts::of(segment.timestamps, segment.options));
+            packet.body = bodies.parts.insert(Parts::of(segment));
             packet.header_len = segment.header_len();
         }
         packet
@@ -30,8 +30,8 @@ impl Packet {
     #[inline(always)]
     pub(crate) fn only_timestamps(&self, bodies: &Bodies) -> Option<Timestamps> {
         bodies.only_stamp(self).or_else(|| {
-            let Parts { timestamps, options, .. } = bodies.parts(self)?;
-            timestamps.filter(|_| matches!(options, Options::None))
+            let parts = bodies.parts(self)?;
+            parts.timestamps.filter(|_| !parts.has_options())
         })
     }
 
@@ -70,16 +70,16 @@ impl Packet {
 
     /// The segment that it carries.
     pub(crate) fn segment(&self, bodies: &Bodies) -> Segment {
-        let plain = Segment::from(self.plain_segment());
+        let plain = self.plain_segment();
         match bodies.parts(self) {
-            Some(&Parts { timestamps, options, .. }) => Segment { timestamps, options, ..plain },
-            None => Segment { timestamps: bodies.only_stamp(self), ..plain },
+            Some(parts) => parts.onto(plain),
+            None => Segment { timestamps: bodies.only_stamp(self), ..plain.into() },
         }
     }
 
     /// Whether it has TCP options beside timestamps.
     pub fn has_options(&self, bodies: &Bodies) -> bool {
-        bodies.parts(self).is_some_and(|parts| !matches!(parts.options, Options::None))
+        bodies.parts(self).is_some_and(Parts::has_options)
     }
 }
 

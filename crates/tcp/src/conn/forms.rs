@@ -96,9 +96,15 @@ impl<'a> Layers<'a> {
         self.whole.map_or(&Options::None, |whole| &whole.options)
     }
 
+    /// Returns the connection count that it carries.
+    #[inline(always)]
+    pub(crate) fn count(self) -> Option<u32> {
+        self.whole.and_then(|whole| whole.count)
+    }
+
     /// Whether it has neither data nor options, except timestamps and counts.
     #[inline(always)]
     pub(crate) fn is_pure(self) -> bool {
-        self.plain.sequence_len() == 0 && matches!(self.options(), Options::None | Options::Count(_))
+        self.plain.sequence_len() == 0 && matches!(self.options(), Options::None)
     }
 }

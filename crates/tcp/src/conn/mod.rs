@@ -39,7 +39,7 @@ use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::facts::RateSample;
 use crate::notice::Notice;
-use crate::segment::{Flags, Options, PlainSegment, Segment, Timestamps};
+use crate::segment::{Flags, PlainSegment, Segment, Timestamps};
 use bentpipe_units::{Duration, Rate, Seq, Time};
 use context::Context;
 use forms::Layers;
@@ -477,7 +477,7 @@ impl Connection {
     fn handle_open(&mut self, now: Time, segment: Layers<'_>) {
         let Self { life, tcb } = self;
         tcb.cx.counters.arrived_segments += 1;
-        if let Options::Count(count) = *segment.options() {
+        if let Some(count) = segment.count() {
             if life.counts.as_ref().is_some_and(|counts| counts.is_of_another(count)) {
                 return;
             }

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::events::Event;
 use super::forms::Layers;
 use super::receiver::{EcnDuty, Gap, Receiver, ReceiverExtras};
-use super::sender::{Sender, SenderExtras};
+use super::sender::Sender;
 use super::timers::Timer;
 use super::wire::{self, Wire};
 use crate::cache::{Ended, Lesson};
@@ -159,7 +159,7 @@ impl Tcb {
             self.skip(now, segment, start);
         }
         let Self { receiver, cx, .. } = self;
-        if let (Options::AckRatio(ratio), true) = (segment.options, cx.agreed.ack_ratio) {
+        if let (Some(ratio), true) = (segment.ack_ratio, cx.agreed.ack_ratio) {
             receiver.set_ack_ratio(ratio);
         }
     }
@@ -237,10 +237,8 @@ impl Tcb {
     #[inline(never)]
     pub(crate) fn add_features(&mut self, segment: &mut Segment) {
         let Self { sender, receiver, wire, cx } = self;
-        if let (Some(SenderExtras { count: Some(count), .. }), Options::None) =
-            (sender.extras.as_deref(), segment.options)
-        {
-            segment.options = Options::Count(*count);
+        if !matches!(segment.options, Options::Syn(_)) {
+            segment.count = sender.extras.as_deref().and_then(|extras| extras.count);
         }
         if let Some(ecn) = receiver.ecn_mut() {
             segment.flags = ecn.stamp(segment);

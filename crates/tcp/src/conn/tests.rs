@@ -9,6 +9,7 @@ mod growth;
 mod hooks;
 mod hostile_peer;
 mod idle;
+mod in_flight;
 mod losses;
 mod notices;
 mod opening;

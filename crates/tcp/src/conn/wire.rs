@@ -8,7 +8,7 @@ use super::receiver::Receiver;
 use super::sender::{Ack, EcnEcho, SackRanges, SendSpace, Sending};
 use super::timers::Timer;
 use crate::config::DuplicateAcks;
-use crate::segment::{Ecn, Flags, Options, PlainSegment, Segment, Timestamps};
+use crate::segment::{Ecn, Flags, Options, PlainSegment, Segment, Timestamps, COUNT_LEN, OPTIONS_MAX};
 use bentpipe_units::{Duration, Seq, Time};
 
 /// RFC 7323 §5.5: after this long without a segment old timestamps prove nothing.
@@ -158,7 +158,7 @@ impl Wire {
         if has_sack(receiver, cx) {
             self.sack_option(receiver, cx)
         } else if receiver.extras.is_some() {
-            receiver.snack_options(cx.agreed.timestamps)
+            receiver.snack_options(report_room(cx))
         } else {
             Options::None
         }
@@ -167,7 +167,7 @@ impl Wire {
     #[inline(never)]
     fn sack_option(&self, receiver: &Receiver, cx: &Context) -> Options {
         // RFC 2018 §3: three blocks beside timestamps, four without.
-        let max = if cx.agreed.timestamps { 3 } else { 4 };
+        let max = (report_room(cx) - 4) / 8;
         Options::Sack(receiver.sack_blocks(self.peers(0), max, cx.config.dsack))
     }
 
@@ -265,6 +265,13 @@ impl Wire {
         let is_inside = around.is_some_and(|around| around.0 <= reported.0 && reported.1 <= around.1);
         (reported.1 <= una || is_inside).then_some(reported)
     }
+}
+
+/// Bytes of options that timestamps and connection count leave for the reports of an ACK.
+fn report_room(cx: &Context) -> usize {
+    let timestamps = if cx.agreed.timestamps { usize::from(Timestamps::LEN) } else { 0 };
+    let count = if cx.agreed.counts { COUNT_LEN as usize } else { 0 };
+    OPTIONS_MAX - timestamps - count
 }
 
 /// Whether the next ACK reports data beyond a hole, or a duplicate.

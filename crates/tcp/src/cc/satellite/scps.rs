@@ -38,6 +38,8 @@
 //! - The fourth choice, a flow control threshold, and header compression are not implemented.
 //! - Best-effort delivery is the key `best_effort`.
 //! - The bucket fills continuously, not by the tick.
+//! - A reported hole is retransmitted again after the longest smoothed round-trip time since the first hole was reported.
+//!   The standard takes the smoothed time at its last transmission.
 //!
 //! # When it helps
 //!
@@ -49,8 +51,7 @@
 //!
 //! # When it hurts
 //!
-//! - A retransmission that is lost or damaged in the overshoot of slow start costs a timeout: SNACK then retransmits
-//!   all outstanding data.
+//! - A retransmission whose loss no report shows costs a timeout: SNACK then retransmits all outstanding data.
 //! - A flow without congestion control takes its rate from other flows. A flow that assumes corruption reacts to queues
 //!   only where they mark.
 //! - If routers drop damaged packets, the receiver has nothing to report. Each loss is congestion again, and only the

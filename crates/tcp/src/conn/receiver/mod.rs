@@ -214,11 +214,11 @@ impl Receiver {
         self.data.sack_blocks(first_data, max, with_duplicate)
     }
 
-    /// Returns the next ACK's reports of missing or corrupted data, if SNACK was agreed on.
+    /// Returns the next ACK's reports of missing or corrupted data, if SNACK was agreed on, in at most `room` bytes.
     #[inline(never)]
-    pub(crate) fn snack_options(&mut self, has_timestamps: bool) -> Options {
+    pub(crate) fn snack_options(&mut self, room: usize) -> Options {
         match self.extras.as_deref_mut() {
-            Some(ReceiverExtras { snack: Some(snack), .. }) => snack.options(&mut self.data, has_timestamps),
+            Some(ReceiverExtras { snack: Some(snack), .. }) => snack.options(&mut self.data, room),
             _ => Options::None,
         }
     }

@@ -63,9 +63,10 @@ impl SnackReports {
         }
     }
 
-    pub(super) fn options(&mut self, data: &mut Reassembly, has_timestamps: bool) -> Options {
-        // 40 bytes of options, of which timestamps take 12.
-        let vector_max = if has_timestamps { 20 } else { BitVector::BYTES_MAX };
+    /// Returns the options of the next ACK, of at most `room` bytes.
+    pub(super) fn options(&mut self, data: &mut Reassembly, room: usize) -> Options {
+        // Beside the other fields of SNACK, and a report of corruption.
+        let vector_max = BitVector::BYTES_MAX.min(room - 8);
         let corruption_experienced = self.corrupted > 0;
         self.corrupted = self.corrupted.saturating_sub(1);
         let snack = self.report(data, vector_max);

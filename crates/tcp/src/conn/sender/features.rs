@@ -6,7 +6,7 @@ use super::state::Sender;
 use crate::cc::CongestionControl;
 use crate::conn::context::Context;
 use crate::scps::ScpsOptions;
-use crate::segment::{Ecn, Flags, Options, Segment};
+use crate::segment::{Ecn, Flags, Options, PlainSegment, Segment, ACK_RATIO_LEN, OPTIONS_MAX};
 
 impl Sender {
     /// The extras, for a part that is on.
@@ -68,8 +68,10 @@ impl Sender {
         if extras.signals_slow_start && self.cc.cwnd() < self.cc.ssthresh() {
             segment.flags = segment.flags.with(Flags::SLOW_START);
         }
-        if let (Some(ratio), Options::None, false) = (&extras.ack_ratio, segment.options, segment.is_retransmission) {
-            segment.options = ratio.told().map_or(Options::None, Options::AckRatio);
+        if let (Some(ratio), false) = (&extras.ack_ratio, segment.is_retransmission) {
+            // Without room it waits for the next segment.
+            let options = u32::from(segment.header_len() - PlainSegment::HEADER_LEN);
+            segment.ack_ratio = ratio.told().filter(|_| options + ACK_RATIO_LEN <= OPTIONS_MAX as u32);
         }
     }
 }

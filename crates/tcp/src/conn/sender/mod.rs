@@ -507,6 +507,11 @@ impl Sender {
         self.board.pipe()
     }
 
+    /// Whether duplicate or selective ACKs began a recovery that goes on.
+    pub(crate) fn is_recovering(&self) -> bool {
+        self.episode.phase.is_recovery()
+    }
+
     /// The window with the inflation of fast recovery.
     pub(crate) fn inflated_cwnd(&self) -> i64 {
         self.cwnd() as i64 + self.episode.inflation

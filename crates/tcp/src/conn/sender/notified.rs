@@ -2,6 +2,10 @@
 //! 1998, ELN). Reported data is retransmitted immediately, regardless of the window, which does not change. The segment
 //! size follows the error rate.
 //!
+//! A report may come after a detector has found the loss. Then the report excuses the loss: if nothing else was lost in the
+//! episode, its reduction is taken back. A transmission that left a shorter time ago than reports take is not the reported
+//! one, so it is not repeated.
+//!
 //! A reported hole still has its duplicate ACKs. The third begins fast recovery that does not reduce the window, and
 //! repairs nothing: the retransmission is on its way. It is inflated and deflated as always. It ends when all data from
 //! before the retransmission is acknowledged. The report caused the retransmission long before the duplicates arrive,
@@ -18,10 +22,8 @@ use crate::cc::CongestionControl;
 use crate::config::{CwndUnit, ErrorReports, PathMtu, ReportResend};
 use crate::conn::context::Context;
 use crate::conn::Event;
+use crate::segment::OPTIONS_MAX;
 use bentpipe_units::Time;
-
-/// Bytes of options that a header has room for.
-const OPTIONS_MAX: u32 = 40;
 
 impl Sender {
     fn notified(&self) -> Option<&Notified> {
@@ -47,9 +49,26 @@ impl Sender {
         if !notified.is_last_copy(start) {
             return;
         }
-        notified.add((start, end.min(nxt)), nxt);
-        self.board.declare_range_corrupted(start, end);
-        if start == una {
+        self.declare_corrupted(now, (start, end.min(nxt)), cx);
+    }
+
+    /// The data of [start, end) is lost without a sign of congestion, and leaves again.
+    fn declare_corrupted(&mut self, now: Time, range: (u64, u64), cx: &mut Context) {
+        let SendSpace { una, nxt, .. } = self.space;
+        // The first report that is measured may have waited for an ACK to carry it: a round trip is enough for any.
+        let round = self.rtt.srtt().unwrap_or(cx.config.rto.initial);
+        let notified = self.extras_mut().notified.get_or_insert_with(Notified::default);
+        notified.add(range, nxt);
+        let fastest = notified.fastest.map_or(round, |fastest| fastest.min(round));
+        let answered = self.board.report_corrupted(range, now, fastest, self.episode.phase == Phase::Loss);
+        if let (Some(took), Some(notified)) = (answered.took, self.notified_mut()) {
+            notified.fastest = Some(notified.fastest.map_or(took, |fastest| fastest.min(took)));
+        }
+        self.detector.on_report(range.1);
+        if answered.excuses {
+            self.excuse(now, cx);
+        }
+        if range.0 == una && answered.leaves {
             // RFC 6298 §5.3, as for new data acknowledged: the timer starts with the data that leaves now. It is not
             // backed off.
             self.rtt.arm(now, &mut cx.timers);
@@ -91,7 +110,7 @@ impl Sender {
         }
         let room = mtu.saturating_sub(cx.agreed.header_len() as u32);
         // It would have fitted without options that only some segments have.
-        let room = if end - start > u64::from(room) { room } else { room.saturating_sub(OPTIONS_MAX) };
+        let room = if end - start > u64::from(room) { room } else { room.saturating_sub(OPTIONS_MAX as u32) };
         cx.agreed.smss = cx.agreed.smss.min(room.max(1));
         if end - start <= cx.agreed.smss.into() {
             // Nothing smaller can leave in its place: the timer does what there is to do.
@@ -104,12 +123,8 @@ impl Sender {
             self.is_detailed = true;
             self.board.set_detail(self.detector.needs_detail() == Some(true));
         }
-        self.extras_mut().notified.get_or_insert_with(Notified::default).add((start, end.min(nxt)), nxt);
         cx.agreed.is_plain = false;
-        self.board.declare_range_corrupted(start, end);
-        if start == una {
-            self.rtt.arm(now, &mut cx.timers);
-        }
+        self.declare_corrupted(now, (start, end.min(nxt)), cx);
     }
 
     /// The segment size follows the network.
@@ -155,22 +170,38 @@ impl Sender {
                 return Some(self.retransmit_reported(now, index, cx));
             }
         }
+        let Some(index) = self.next_due() else { return self.next_of_rest(now, cx) };
+        let range = self.board.range_of(index);
+        if let Some(due) = self.notified_mut().and_then(|notified| notified.due.front_mut()) {
+            due.0 = range.start + u64::from(range.len);
+        }
+        if cx.config.report_resend == ReportResend::Packet {
+            self.keep_rest();
+        }
+        Some(self.resend_reported(now, index, range.start, cx))
+    }
+
+    /// The next reported segment that leaves regardless of the window.
+    fn next_due(&mut self) -> Option<u64> {
         loop {
             let notified = self.extras.as_mut()?.notified.as_mut()?;
-            let Some(&(start, end)) = notified.due.front() else { return self.next_of_rest(now, cx) };
-            let found = self.board.segment_from(start.max(self.space.una)).filter(|found| found.1.start < end);
+            let due = notified.due.front_mut()?;
+            let found = self.board.segment_from(due.0.max(self.space.una)).filter(|found| found.1.start < due.1);
             let Some((index, range)) = found else {
                 notified.due.pop_front();
                 continue;
             };
-            notified.due[0].0 = range.start + u64::from(range.len);
-            if self.board.declare_corrupted(index) {
-                if cx.config.report_resend == ReportResend::Packet {
-                    self.keep_rest();
-                }
-                return Some(self.resend_reported(now, index, range.start, cx));
+            if self.board.is_pending(index) {
+                return Some(index);
             }
+            due.0 = range.start + u64::from(range.len);
         }
+    }
+
+    /// Whether a reported segment leaves before segment `index`. What leaves at one instant leaves in the order of sequence: RACK
+    /// takes it for that (RFC 8985 §6.2 step 2, RACK_sent_after).
+    pub(super) fn has_due_before(&mut self, index: u64) -> bool {
+        self.has_notified() && self.next_due().is_some_and(|due| due < index)
     }
 
     fn resend_reported(&mut self, now: Time, index: u64, start: u64, cx: &mut Context) -> Sending {
@@ -185,13 +216,7 @@ impl Sender {
     #[cold]
     fn keep_rest(&mut self) {
         let Some(SenderExtras { notified: Some(notified), .. }) = self.extras.as_deref_mut() else { return };
-        let Some((start, end)) = notified.due.pop_front().filter(|(start, end)| start < end) else { return };
-        let mut from = start;
-        while let Some((index, range)) = self.board.segment_from(from).filter(|found| found.1.start < end) {
-            self.board.declare_corrupted(index);
-            from = range.start + u64::from(range.len);
-        }
-        notified.rest.push_back((start, end));
+        notified.rest.extend(notified.due.pop_front().filter(|(start, end)| start < end));
     }
 
     /// The next segment that [waits](Self::keep_rest), if the window has room. After a timeout its recovery retransmits them.
@@ -208,7 +233,8 @@ impl Sender {
                 notified.rest.pop_front();
                 continue;
             };
-            if !self.board.is_sacked(index) {
+            let is_pending = self.board.is_pending(index);
+            if is_pending {
                 let waiting: u64 = notified.rest.iter().map(|range| self.board.unsacked_in(*range)).sum();
                 let in_flight = self.board.pipe().saturating_sub(waiting);
                 if in_flight + u64::from(range.len) > window {
@@ -217,7 +243,7 @@ impl Sender {
                 }
             }
             notified.rest[0].0 = range.start + u64::from(range.len);
-            if !self.board.is_sacked(index) {
+            if is_pending {
                 return Some(self.resend_reported(now, index, range.start, cx));
             }
         }

@@ -36,7 +36,7 @@ impl Sender {
             delivered,
             newly_lost,
             lost,
-            in_flight: self.board.pipe(),
+            in_flight: self.in_flight(),
             is_cwnd_limited: self.usage.is_window_used(&self.space, self.board.flight_size(), &self.cc),
             is_repairing: self.is_repairing(),
             rate,
@@ -109,7 +109,7 @@ impl Sender {
 
     #[inline(never)]
     fn judge_app_limited(&mut self) {
-        let in_flight = self.board.pipe();
+        let in_flight = self.in_flight();
         let has_data = self.space.data_end().saturating_sub(self.space.nxt) >= self.space.smss();
         let is_limited = !has_data && in_flight < self.cc.cwnd() && !self.board.has_unrepaired();
         if let (Some(rates), true) = (&mut self.rates, is_limited) {
@@ -156,6 +156,19 @@ impl Sender {
         } else {
             flight_size
         }
+    }
+
+    /// Bytes in the network, for controllers and rate samples: pipe, without the data that duplicate ACKs without SACK show to have
+    /// arrived.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u64 {
+        let beyond = match self.detector.delivered_beyond() {
+            Some(delivered) => delivered,
+            // The inflation of the window is that data.
+            None if self.episode.phase == Phase::Fast => self.episode.inflation.max(0) as u64,
+            None => 0,
+        };
+        self.board.pipe().saturating_sub(beyond)
     }
 
     /// FlightSize.

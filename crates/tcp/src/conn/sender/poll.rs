@@ -1,5 +1,6 @@
 //! The next data to leave: retransmissions of recovery, then new data. The timers change this choice.
 
+use super::detect::Repair;
 use super::episode::Phase;
 use super::extras::SenderExtras;
 use super::feedback::WindowFeedback;
@@ -59,15 +60,23 @@ impl Sender {
     #[inline(never)]
     fn poll_in_recovery(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         if self.episode.retransmits_first {
-            self.episode.retransmits_first = false;
             // A window that was shrunk to nothing is probed by the oldest, lost or not.
             let is_probe = self.space.rwnd == 0;
             let first = if is_probe { self.board.first() } else { self.detector.first(&mut self.board) };
-            if let Some(first) = first {
-                return Some(self.retransmit(now, first, true, cx));
+            if is_probe || !first.is_some_and(|first| self.has_due_before(first)) {
+                self.episode.retransmits_first = false;
+                if let Some(first) = first {
+                    return Some(self.retransmit(now, first, true, cx));
+                }
             }
         }
         if self.has_notified() {
+            let lost = if self.episode.phase == Phase::Selective { self.board.next_lost() } else { None };
+            if lost.is_some_and(|lost| !self.has_due_before(lost)) {
+                if let Some(again) = self.next_selective(now, cx) {
+                    return Some(again);
+                }
+            }
             if let Some(again) = self.next_notified(now, cx) {
                 return Some(again);
             }
@@ -79,8 +88,8 @@ impl Sender {
             if let Some(probe) = self.next_probe(now, cx) {
                 return Some(probe);
             }
-            if let (Some(delivered), true) = (self.detector.delivered_beyond(), self.episode.phase != Phase::Loss) {
-                return self.next_at_once(now, delivered, cx);
+            if self.detector.repair() == Repair::AtOnce && self.episode.phase != Phase::Loss {
+                return self.next_at_once(now, cx);
             }
         }
         match self.episode.phase {
@@ -133,14 +142,14 @@ impl Sender {
         Some(self.retransmit(now, doubtful, counts, cx))
     }
 
-    /// Losses first, then new data while the window has room for them; `delivered` outstanding bytes arrived.
+    /// Losses first, then new data while the window has room for them.
     #[inline(never)]
-    fn next_at_once(&mut self, now: Time, delivered: u64, cx: &mut Context) -> Option<Sending> {
+    fn next_at_once(&mut self, now: Time, cx: &mut Context) -> Option<Sending> {
         if let Some(lost) = self.board.next_lost() {
             return Some(self.retransmit(now, lost, true, cx));
         }
         let len = self.space.next_len();
-        if self.board.pipe().saturating_sub(delivered) + len > self.cc.cwnd() {
+        if self.in_flight() + len > self.cc.cwnd() {
             self.usage.limited |= len > 0;
             return None;
         }
@@ -369,7 +378,7 @@ impl Sender {
     /// Segment `index`, of `len` bytes, leaves.
     #[inline(never)]
     fn note_rate(&mut self, now: Time, index: u64, len: u64) {
-        let before = self.board.pipe();
+        let before = self.in_flight();
         let flight = InFlight { before, after: before + len, lost: self.board.lost_ever() };
         if let Some(rates) = &mut self.rates {
             rates.on_sent(now, index, flight);

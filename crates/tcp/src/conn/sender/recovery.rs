@@ -125,6 +125,7 @@ impl Sender {
         }
         let is_reduced = self.reduce(now, Cause::Loss, cx) != ReduceOutcome::LinkError;
         self.episode = self.episode.begun(self.space.nxt, is_reduced);
+        self.board.begin_episode();
         self.board.note_reduction(now);
         if !is_reduced && self.begin_resend(now, cx) {
             return;
@@ -302,22 +303,47 @@ impl Sender {
         if !judgement.is_spurious {
             return false;
         }
-        let response = match cx.config.spurious_response {
+        self.undo_episode(now, cx.config.spurious_response, facts.newly_acked, cx);
+        true
+    }
+
+    /// The last episode is undone; `newly_acked` bytes were acknowledged by the ACK that showed it.
+    fn undo_episode(&mut self, now: Time, response: SpuriousResponse, newly_acked: u64, cx: &mut Context) {
+        let response = match response {
             // RFC 4015 §3.2 step 4: an ACK that reports marks keeps the reduction.
             _ if self.extras.as_ref().is_some_and(|extras| extras.is_echoed()) => SpuriousResponse::Conservative,
             response => response,
         };
-        if let Some(saved) = undo.take() {
-            cx.counters.undos += 1;
-            cx.counters.timeout_undos += u64::from(saved.is_by_timeout());
-            cx.report(Event::Undo(self.space.una));
-            let room = facts.newly_acked.min(cx.config.initial_window.bytes(self.space.smss));
-            self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);
-            if self.board.flight_size() > 0 {
-                self.rtt.arm(now, &mut cx.timers);
-            }
+        let Some(undo) = &mut self.undo else { return };
+        let Some(saved) = undo.take() else { return };
+        cx.counters.undos += 1;
+        cx.counters.timeout_undos += u64::from(saved.is_by_timeout());
+        cx.report(Event::Undo(self.space.una));
+        let room = newly_acked.min(cx.config.initial_window.bytes(self.space.smss));
+        self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);
+        if self.board.flight_size() > 0 {
+            self.rtt.arm(now, &mut cx.timers);
         }
-        true
+    }
+
+    /// A report came of data that was taken for lost. If nothing else was lost in this episode, its reduction is taken back: reports
+    /// before it would have left the window as it was. After a timeout, the loss of data that was not retransmitted is an
+    /// assumption.
+    #[cold]
+    pub(super) fn excuse(&mut self, now: Time, cx: &mut Context) {
+        let phase = self.episode.phase;
+        let is_over = phase == Phase::Open || !self.undo.as_ref().is_some_and(|undo| undo.is_current());
+        let is_held = self.board.has_retransmitted() || phase != Phase::Loss && self.board.has_lost();
+        if is_over || is_held || self.board.has_repaired() {
+            return;
+        }
+        let (inflation, sent_until) = (self.episode.inflation, self.episode.recovery_point);
+        self.undo_episode(now, SpuriousResponse::Restore, 0, cx);
+        if phase == Phase::Fast {
+            // As if the report had been in time.
+            self.inflate_only();
+            (self.episode.inflation, self.episode.recovery_point) = (inflation, sent_until);
+        }
     }
 
     /// Returns the reports of the ACK that follows; none after a timeout, if the configuration ignores them then.
@@ -370,6 +396,7 @@ impl Sender {
         self.detector.on_timeout(&view, forgets, &mut self.board, timers);
         let duplicates = cx.config.rto.duplicates;
         self.episode = self.episode.timed_out(self.space.una, self.space.nxt, self.rtt.armed_at(), duplicates);
+        self.board.begin_episode();
         self.board.note_reduction(now);
         cx.counters.lost_retransmissions = self.board.lost_retransmissions();
         self.end_inflation();

@@ -1,7 +1,7 @@
 //! Data that nodes of the network reported as corrupted, and that is not acknowledged.
 
 use crate::config::Config;
-use bentpipe_units::Time;
+use bentpipe_units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// Data that was reported as corrupted.
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub(crate) struct Notified {
     /// Bytes that were, and are not acknowledged; in order, apart from one another.
     ranges: Vec<Reported>,
-    /// Reported ranges that must still be retransmitted.
+    /// Reported ranges that must still be retransmitted, in the order of sequence.
     pub(super) due: VecDeque<(u64, u64)>,
     /// Ranges whose first segment has left; the others leave as the window permits.
     pub(super) rest: VecDeque<(u64, u64)>,
@@ -17,6 +17,9 @@ pub(crate) struct Notified {
     pub(super) copies: Option<(u64, u32)>,
     /// Segments with copies on their way: start, and copies that were not reported.
     pub(super) on_the_way: VecDeque<(u64, u32)>,
+    /// Shortest time from the departure of a segment to its report; none before the first such report. Only segments that were
+    /// sent once count.
+    pub(super) fastest: Option<Duration>,
     /// When the oldest segment was last retransmitted because an ACK was marked.
     pub(super) marked_at: Option<Time>,
     /// The error rate that was reported last.
@@ -46,7 +49,8 @@ impl Notified {
     }
 
     pub(super) fn add(&mut self, (mut start, mut end): (u64, u64), sent_until: u64) {
-        self.due.push_back((start, end));
+        let before = self.due.partition_point(|due| due.0 <= start);
+        self.due.insert(before, (start, end));
         let first = self.ranges.partition_point(|range| range.end <= start);
         let last = self.ranges.partition_point(|range| range.start < end).max(first);
         for range in &self.ranges[first..last] {

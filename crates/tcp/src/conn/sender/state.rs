@@ -54,7 +54,8 @@ pub(crate) struct Sender {
 impl Sender {
     pub(crate) fn new(cx: &Context) -> Self {
         let config = &*cx.config;
-        let undo = (config.spurious_detection != SpuriousDetection::Off).then(|| Box::new(Undo::new()));
+        let may_undo = config.spurious_detection != SpuriousDetection::Off || config.heeds_notices();
+        let undo = may_undo.then(|| Box::new(Undo::new()));
         let init = Init { smss: u64::from(config.smss), ..Init::default() };
         let cc = initial_cc(config, &Learnt::default(), init, u64::MAX);
         let rates: Option<Box<Rates>> = cc.takes_deliveries().then(Box::default);

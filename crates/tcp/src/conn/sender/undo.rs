@@ -93,6 +93,11 @@ impl Undo {
         self.saved.is_some()
     }
 
+    /// Whether there is state from before the episode that is going on.
+    pub(crate) fn is_current(&self) -> bool {
+        self.saved.as_ref().is_some_and(|saved| saved.until.is_none())
+    }
+
     /// The segment size changed: it stays changed if the window goes back.
     pub(crate) fn on_smss(&mut self, smss: u64) {
         if let Some(saved) = &mut self.saved {

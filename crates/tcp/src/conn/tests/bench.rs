@@ -229,7 +229,7 @@ impl Pair {
         if next_arrival <= self.now {
             if let Some((_, (to_b, segment))) = self.air.pop_first() {
                 let conn = if to_b { &mut self.b } else { &mut self.a };
-                let before = (self.compares && segment.options == Options::None).then(|| conn.clone());
+                let before = (self.compares && !segment.has_more_than_timestamps()).then(|| conn.clone());
                 conn.handle(self.now, &segment);
                 if let Some(before) = before {
                     let mut twins = vec![before.clone()];

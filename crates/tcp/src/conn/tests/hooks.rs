@@ -123,7 +123,7 @@ fn duplicate_acks_without_sack_are_a_segment_each_and_are_not_counted_again() {
     s.ack(0, &[]);
     // Of the others it is not known.
     let lost = "lost 0: of 1, 1 lost and 3 delivered since 0";
-    assert_eq!(notes(), ["congestion", lost, "delivered 1 of 3, lost 0, in flight 10, repairing"]);
+    assert_eq!(notes(), ["congestion", lost, "delivered 1 of 3, lost 0, in flight 7, repairing"]);
     s.ack(10, &[]);
     assert_eq!(notes(), ["exit", "delivered 7 of 10, lost 0, in flight 0"]);
 }

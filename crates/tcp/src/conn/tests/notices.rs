@@ -322,6 +322,133 @@ fn a_loss_beside_a_reported_segment_counts() {
     }
 }
 
+/// Every way to find losses before the timer.
+fn early() -> Vec<Recovery> {
+    let others = [Recovery::Reno, Recovery::NewReno(NewReno::default()), Recovery::Snack(Snack::default())];
+    selective().into_iter().chain(others).collect()
+}
+
+impl Bench {
+    /// The ACK of `from`, which shows that later segments below `to` arrived, in the words that the peers agreed on.
+    fn missing(&mut self, from: u64, to: u64) -> Vec<u64> {
+        match self.conn.tcb.cx.agreed.sack {
+            true => self.ack(from, &[(from + 1, to)]),
+            false => self.ack(from, &[]),
+        }
+    }
+}
+
+/// Forward notices wait for ACKs that carry them: the detector has found the loss when the report of it comes. The retransmission
+/// that left a moment ago is not the damaged one.
+#[test]
+fn a_report_after_the_detector_takes_the_reduction_back_and_resends_nothing() {
+    for recovery in early() {
+        let mut bench = heeding_with(recovery, 8);
+        // Segments that leave before the retransmission would be acknowledged with it.
+        Arc::make_mut(&mut bench.conn.tcb.cx.config).limited_transmit = false;
+        bench.send(100);
+        for above in 2..=5 {
+            bench.at(ms(98 + above)).missing(0, above);
+        }
+        let reduced = bench.conn.ssthresh();
+        assert!(reduced.is_some_and(|ssthresh| ssthresh < 8 * SMSS), "{recovery:?}");
+        assert!(!bench.at(ms(105)).report(0).contains(&0), "{recovery:?}");
+        assert_eq!((bench.conn.ssthresh(), bench.is_undone()), (None, true), "{recovery:?}");
+        for above in 6..=8 {
+            bench.at(ms(100 + above)).missing(0, above);
+        }
+        bench.at(ms(210)).ack(8, &[]);
+        let counters = bench.conn.counters();
+        assert_eq!((bench.conn.ssthresh(), counters.retransmitted_segments), (None, 1), "{recovery:?}");
+        assert!(bench.cwnd() >= 8, "{recovery:?}: {}", bench.cwnd());
+    }
+}
+
+/// Segments 0 and 4 are lost, and the first one is reported late. The other one is congestion.
+#[test]
+fn a_late_report_keeps_the_reduction_if_something_else_was_lost() {
+    for recovery in selective() {
+        let mut bench = heeding_with(recovery, 12);
+        bench.send(100);
+        (2..=4).for_each(|above| drop(bench.at(ms(100)).ack(0, &[(1, above)])));
+        (6..=9).for_each(|above| drop(bench.at(ms(101)).ack(0, &[(1, 4), (5, above)])));
+        bench.wake_up_until(ms(104));
+        let reduced = bench.conn.ssthresh();
+        assert!(reduced.is_some(), "{recovery:?}");
+        bench.at(ms(105)).report(0);
+        assert_eq!((bench.conn.ssthresh(), bench.is_undone()), (reduced, false), "{recovery:?}");
+    }
+    // A loss that was repaired before the report of another one comes.
+    for recovery in selective() {
+        let mut bench = heeding_with(recovery, 12);
+        bench.send(100);
+        (2..=4).for_each(|above| drop(bench.at(ms(100)).ack(0, &[(1, above)])));
+        (6..=9).for_each(|above| drop(bench.at(ms(101)).ack(0, &[(1, 4), (5, above)])));
+        bench.wake_up_until(ms(104));
+        bench.at(ms(201)).ack(4, &[(5, 12)]);
+        bench.at(ms(202)).report(4);
+        assert!(bench.conn.ssthresh().is_some() && !bench.is_undone(), "{recovery:?}");
+    }
+}
+
+/// A report that comes a round trip after the retransmission is of the retransmission.
+#[test]
+fn a_retransmission_that_is_reported_leaves_again() {
+    for recovery in early() {
+        let mut bench = heeding_with(recovery, 8);
+        bench.send(100);
+        bench.at(ms(100)).ack(1, &[]);
+        (3..=6).for_each(|above| drop(bench.at(ms(100)).missing(1, above)));
+        assert!(bench.at(ms(201)).report(1).contains(&1), "{recovery:?}");
+    }
+}
+
+/// The data behind the oldest segment was only assumed to be lost.
+#[test]
+fn a_report_after_a_timeout_takes_it_back() {
+    for recovery in [Recovery::TimeoutOnly, Recovery::NewReno(NewReno::default()), Recovery::Rack(Rack::default())] {
+        let mut bench = heeding_with(recovery, 8);
+        bench.send(100);
+        bench.time_out();
+        assert_eq!(bench.cwnd(), 1, "{recovery:?}");
+        let now = bench.now + Duration::from_millis(1);
+        assert!(!bench.at(now).report(0).contains(&0), "{recovery:?}");
+        assert_eq!((bench.cwnd(), bench.conn.ssthresh()), (8, None), "{recovery:?}");
+    }
+}
+
+/// Segments 0 to 2 are lost, and the report of the first one waits for the ACK that proves the others. RACK takes what leaves at one
+/// instant for sent in the order of sequence: out of order, the later ACK would look like a lost retransmission.
+#[test]
+fn what_leaves_at_one_instant_leaves_in_the_order_of_sequence() {
+    for reported in [0, 1, 2] {
+        let mut bench = heeding_with(Recovery::Rack(Rack::default()), 12);
+        bench.send(100);
+        bench.at(ms(100)).ack(0, &[(3, 5)]);
+        let seq = bench.conn.tcb.wire.iss.at(1 + reported * SMSS);
+        bench.conn.notify(bench.now, Notice::Corrupted { seq, len: SMSS as u16, error_rate: None });
+        let mut left = bench.ack(0, &[(3, 10)]);
+        left.retain(|segment| *segment < 12);
+        assert!(left.len() >= 2 && left.is_sorted(), "{reported}: {left:?}");
+    }
+}
+
+/// A tail loss probe repairs the last segment, whose report comes with the ACK of the probe.
+#[test]
+fn a_probe_that_repairs_reported_data_reduces_nothing() {
+    let mut bench = heeding_with(Recovery::Rack(Rack::default()), 8);
+    bench.send(8);
+    bench.at(ms(100)).ack(7, &[]);
+    assert_eq!(bench.wake_up(), [7], "the probe");
+    let now = bench.now + Duration::from_millis(100);
+    let seq = bench.conn.tcb.wire.iss.at(1 + 7 * SMSS);
+    bench.conn.notify(now, Notice::Corrupted { seq, len: SMSS as u16, error_rate: None });
+    bench.at(now).ack(8, &[]);
+    bench.send(1);
+    bench.ack(9, &[]);
+    assert_eq!(bench.conn.ssthresh(), None);
+}
+
 /// A controller that counts losses does not count reported segments.
 #[test]
 fn a_reported_segment_is_no_loss_for_a_model() {

@@ -203,6 +203,49 @@ fn rfc1644_2_2_a_transaction_takes_three_segments() {
     assert_eq!(transact(&mut caches, 4), (Time::ZERO + R, [2, 1]));
 }
 
+/// RFC 1644 §3.2: all segments of the connection carry its count, those with SACK blocks among them. The blocks, the count and
+/// timestamps share 40 bytes (RFC 9293 §3.1).
+#[test]
+fn rfc1644_3_2_acks_with_sack_blocks_carry_the_count() {
+    for (timestamps, blocks) in [(false, 3), (true, 2)] {
+        let config = |receives| Config {
+            smss: SMSS as u32,
+            recovery: CcKind::Sack.recovery(),
+            timestamps,
+            receive_buffer: if receives { 100 * SMSS } else { Config::default().receive_buffer },
+            initial_window: InitialWindow::Segments(30),
+            ..transactions(false)
+        };
+        let mut a = Connection::new(config(false), Role::Active, Seq::new(7));
+        let mut b = Connection::new(config(true), Role::Passive, Seq::new(77));
+        a.set_count(5);
+        b.set_count(6);
+        a.offer(30 * SMSS);
+        b.open(Time::ZERO);
+        a.open(Time::ZERO);
+        let (mut most, mut sent) = (0, 0);
+        for ms in 0..50 {
+            let now = Time::ZERO + Duration::from_millis(ms);
+            while let Some(segment) = leave(&mut a, now) {
+                sent += 1;
+                // Every second segment is lost, after the SYN.
+                if segment.flags.has(Flags::SYN) || sent % 2 == 0 {
+                    b.handle(now, &segment);
+                }
+                while let Some(ack) = leave(&mut b, now) {
+                    if let Options::Sack(found) = ack.options {
+                        most = most.max(found.as_slice().len());
+                        assert_eq!(ack.count, Some(6));
+                    }
+                    assert!(ack.header_len() <= 80);
+                    a.handle(now + Duration::from_millis(1), &ack);
+                }
+            }
+        }
+        assert_eq!(most, blocks, "timestamps: {timestamps}");
+    }
+}
+
 fn sharing(cwnd: SharedCwnd) -> Config {
     let pacing = Pacing::Window { gain_slow_start: 2000, gain: 1200, burst: WindowSize::Segments(2) };
     Config {

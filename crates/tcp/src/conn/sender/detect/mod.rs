@@ -86,6 +86,10 @@ pub(crate) trait Detect {
         let _ = (view, board, timers);
         Finding::default()
     }
+    /// Nodes of the network reported data up to `end` as corrupted: its loss is explained.
+    fn on_report(&mut self, end: u64) {
+        let _ = end;
+    }
     /// The retransmission timer expired: mark what that shows to be lost. With `forget_sacks` SACK information is void.
     fn on_timeout(&mut self, view: &View<'_>, forget_sacks: bool, board: &mut Scoreboard, timers: &mut Timers) {
         let _ = (view, timers);

@@ -142,6 +142,10 @@ impl Detect for ByTime {
         Finding { is_proven: found.is_further && found.is_proven, ..found }
     }
 
+    fn on_report(&mut self, end: u64) {
+        self.tlp.on_report(end);
+    }
+
     /// RFC 8985 §6.3: the first segment, and all overdue ones.
     fn on_timeout(&mut self, view: &View<'_>, forget_sacks: bool, board: &mut Scoreboard, timers: &mut Timers) {
         if forget_sacks {

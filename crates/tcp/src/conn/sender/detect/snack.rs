@@ -18,6 +18,7 @@ use super::{
 use crate::config::Snack;
 use crate::conn::sender::episode::Phase;
 use crate::scps::SnackOption;
+use bentpipe_units::Duration;
 
 /// Believes the receiver.
 #[derive(Clone, Debug)]
@@ -27,12 +28,14 @@ pub(crate) struct ByReport {
     highest_hole: u64,
     /// Bytes beyond SND.UNA that duplicate ACKs showed to have arrived.
     delivered: u64,
+    /// The longest SRTT since a hole is outstanding.
+    embargo: Duration,
 }
 
 impl ByReport {
     pub(super) fn new(config: &Config, _: &Agreed) -> Self {
         let grows = matches!(config.recovery, Recovery::Snack(Snack { grows: true, .. }));
-        Self { grows, highest_hole: 0, delivered: 0 }
+        Self { grows, highest_hole: 0, delivered: 0, embargo: Duration::ZERO }
     }
 }
 
@@ -45,6 +48,7 @@ impl Detect for ByReport {
             // The data beyond the hole was counted at its arrival. The segment that filled the hole counts now.
             let counted = facts.newly_acked.saturating_sub(smss);
             let is_over = view.space.una >= self.highest_hole;
+            self.embargo = if is_over { Duration::ZERO } else { self.embargo };
             self.delivered = if is_over { 0 } else { self.delivered.saturating_sub(counted) };
         }
         Finding::default()
@@ -55,8 +59,10 @@ impl Detect for ByReport {
         if start >= end {
             return Finding::default();
         }
-        // Reading: CCSDS 714.0-B fixes the embargo when a hole is sent; here it lasts as long as a round trip takes now.
-        let embargo = view.rtt.srtt().unwrap_or(view.config.rto.initial);
+        // CCSDS 714.0-B fixes the embargo at SRTT when a hole is sent, and SRTT may fall before it ends. Reading: for all holes it is the
+        // longest SRTT since the first of them was reported.
+        let embargo = view.rtt.srtt().unwrap_or(view.config.rto.initial).max(self.embargo);
+        self.embargo = embargo;
         let marked = board.mark(Evidence::Reported { now: view.now, left: start, right: end, embargo });
         let is_older = start < self.highest_hole;
         self.highest_hole = self.highest_hole.max(end);

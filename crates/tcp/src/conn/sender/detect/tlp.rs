@@ -91,6 +91,11 @@ impl Tlp {
         self.is_due = self.sent.is_none() && self.has_sample;
     }
 
+    /// Data up to `end` was reported as corrupted: a probe that repairs it shows no congestion.
+    pub(super) fn on_report(&mut self, end: u64) {
+        self.sent = self.sent.filter(|probe| !probe.is_retrans || probe.end_seq > end);
+    }
+
     pub(super) fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.is_due)
     }

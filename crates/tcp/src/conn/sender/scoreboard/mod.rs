@@ -133,6 +133,8 @@ struct Detail {
     reduced_at: Time,
     /// A retransmission that left since then is lost.
     is_lost_again: bool,
+    /// Data arrived, since the episode began, that was taken for lost without a report.
+    has_repaired: bool,
 }
 
 impl Scoreboard {
@@ -291,6 +293,7 @@ impl Scoreboard {
             self.lost_bytes -= if bits & LOST != 0 { len } else { 0 };
             self.retransmitted_bytes -= if bits & RETRANSMITTED != 0 { len } else { 0 };
             self.forget_reported(bits, len);
+            self.note_repaired(bits);
             self.sacked_end = self.sacked_end.max(index + 1);
             if index >= self.lost_end {
                 let joins = u64::from(index > self.lost_end && self.is_sacked(index - 1))
@@ -331,7 +334,7 @@ impl Scoreboard {
         if self.sacked_segments == 0 && self.lost_bytes == 0 {
             return;
         }
-        for sent in &mut self.ring {
+        for sent in self.ring.iter_mut().filter(|sent| !sent.has(REPORTED)) {
             sent.bits = 0;
         }
         (self.sacked_bytes, self.sacked_segments, self.sacked_end) = (0, 0, 0);
@@ -468,6 +471,18 @@ impl Scoreboard {
         self.retransmitted_bytes > 0 && self.retransmitted_bytes > self.reported_bytes()
     }
 
+    /// An episode begins: reports are compared with its losses.
+    pub(crate) fn begin_episode(&mut self) {
+        if let Some(detail) = &mut self.detail {
+            detail.has_repaired = false;
+        }
+    }
+
+    /// Whether data arrived in this episode that was taken for lost, and that no report has explained.
+    pub(crate) fn has_repaired(&self) -> bool {
+        self.detail.as_ref().is_some_and(|detail| detail.has_repaired)
+    }
+
     /// Whether something lost has not arrived yet, retransmitted or not, for other evidence than reports.
     pub(crate) fn has_lost(&self) -> bool {
         self.lost_bytes > 0 && self.lost_bytes > self.reported_bytes()
@@ -508,6 +523,7 @@ impl Scoreboard {
             self.retransmitted_bytes -= if bits & RETRANSMITTED != 0 { len } else { 0 };
             self.unrepaired_bytes -= if is_unrepaired(bits) { len } else { 0 };
             self.forget_reported(bits, len);
+            self.note_repaired(bits);
         }
     }
 
@@ -516,6 +532,14 @@ impl Scoreboard {
     fn forget_reported(&mut self, bits: u8, len: u64) {
         if let (true, Some(detail)) = (bits & REPORTED != 0, &mut self.detail) {
             detail.reported_bytes -= len;
+        }
+    }
+
+    /// A segment with these bits arrived. A report of it that still waits for its answer was of an earlier transmission.
+    #[inline]
+    fn note_repaired(&mut self, bits: u8) {
+        if let (true, Some(detail)) = (is_unreported(bits) && bits & PENDING == 0, &mut self.detail) {
+            detail.has_repaired = true;
         }
     }
 
@@ -546,6 +570,11 @@ impl Scoreboard {
             self.runs_above -= 1;
         }
     }
+}
+
+/// Taken for lost, or retransmitted, without a report.
+fn is_unreported(bits: u8) -> bool {
+    bits & (LOST | RETRANSMITTED) != 0 && bits & REPORTED == 0
 }
 
 /// Lost, and not retransmitted since.

@@ -1,6 +1,18 @@
 //! Which segments were declared lost, for controllers that are notified of each.
 
-use super::{is_unrepaired, Scoreboard, SeqRange, LOST, PENDING, REPORTED, RETRANSMITTED, SACKED};
+use super::{is_unrepaired, is_unreported, Scoreboard, SeqRange, LOST, PENDING, REPORTED, RETRANSMITTED, SACKED};
+use bentpipe_units::{Duration, Time};
+
+/// Answer of the scoreboard to a report of corrupted data.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Answered {
+    /// Some of it is to be retransmitted.
+    pub(crate) leaves: bool,
+    /// Some of it was taken for lost before, without a report.
+    pub(crate) excuses: bool,
+    /// Time from its departure to the report, if it was sent once.
+    pub(crate) took: Option<Duration>,
+}
 
 /// A segment that was declared lost.
 #[derive(Clone, Copy, Debug)]
@@ -61,37 +73,55 @@ impl Scoreboard {
         within.filter(|sent| !sent.has(SACKED)).map(|sent| u64::from(sent.len)).sum()
     }
 
-    /// A node of the network has seen segment `index` corrupted: it is lost, and leaves again at once, so that pipe stays as it is. It
-    /// does not count among the losses that controllers and detectors see, unless its retransmission is lost unreported. False: it
-    /// arrived, or waits to be retransmitted anyway.
-    pub(crate) fn declare_corrupted(&mut self, index: u64) -> bool {
-        let Some(sent) = self.get_mut(index) else { return false };
-        if sent.has(SACKED) || is_unrepaired(sent.bits) {
-            return false;
+    /// A node of the network has seen the data of [start, end) corrupted, and `fastest` is the shortest time that such a report
+    /// takes. Entered as soon as the report comes: the ACK that follows it may already show the hole.
+    ///
+    /// Segments that were not known to be lost are lost now. They leave again immediately, so that pipe stays as it is, and do not
+    /// count among the losses that controllers and detectors see, unless their retransmissions are lost unreported. With `waits`,
+    /// segments that wait to be retransmitted anyway stay as they are.
+    pub(crate) fn report_corrupted(
+        &mut self,
+        (start, end): (u64, u64),
+        now: Time,
+        fastest: Duration,
+        waits: bool,
+    ) -> Answered {
+        let first = self.ring.partition_point(|sent| sent.end() <= start);
+        let last = self.ring.partition_point(|sent| sent.start < end).max(first);
+        let mut answered = Answered::default();
+        for at in first..last {
+            let sent = &mut self.ring[at];
+            if sent.has(SACKED | PENDING) || waits && is_unrepaired(sent.bits) {
+                continue;
+            }
+            let (bits, len) = (sent.bits, u64::from(sent.len));
+            // A report of a transmission that left a shorter time ago than reports take is of an earlier one.
+            let is_of_last = sent.retransmits == 0 || is_unrepaired(bits) || now >= sent.xmit_ts + fastest;
+            if sent.retransmits == 0 {
+                answered.took = Some(now - sent.xmit_ts);
+            }
+            answered.leaves |= is_of_last;
+            sent.bits |= if is_of_last { PENDING } else { 0 };
+            if is_of_last && is_unreported(bits) && bits & LOST != 0 && !is_unrepaired(bits) {
+                // Its retransmission was corrupted: the loss is what it was, unless an ACK shows that the retransmission arrived.
+                continue;
+            }
+            answered.excuses |= is_unreported(bits);
+            sent.bits |= LOST | RETRANSMITTED | REPORTED;
+            self.lost_bytes += if bits & LOST == 0 { len } else { 0 };
+            self.retransmitted_bytes += if bits & RETRANSMITTED == 0 { len } else { 0 };
+            self.unrepaired_bytes -= if is_unrepaired(bits) { len } else { 0 };
+            if let (0, Some(detail)) = (bits & REPORTED, &mut self.detail) {
+                detail.reported_bytes += len;
+            }
         }
-        sent.bits |= PENDING;
-        if sent.has(LOST) {
-            // Its retransmission was corrupted: the loss is what it was.
-            return true;
-        }
-        let (len, enters) = (u64::from(sent.len), !sent.has(RETRANSMITTED));
-        sent.bits |= LOST | RETRANSMITTED | REPORTED;
-        self.lost_bytes += len;
-        self.retransmitted_bytes += if enters { len } else { 0 };
-        if let Some(detail) = &mut self.detail {
-            detail.reported_bytes += len;
-        }
-        true
+        answered
     }
 
-    /// Declares all segments of [start, end) corrupted as soon as the report comes: the ACK that follows it may already show the
-    /// hole.
-    pub(crate) fn declare_range_corrupted(&mut self, start: u64, end: u64) {
-        let first = self.ring.partition_point(|sent| sent.end() <= start);
-        let last = self.ring.partition_point(|sent| sent.start < end);
-        for at in first..last {
-            self.declare_corrupted(self.base + at as u64);
-        }
+    /// Whether segment `index` was reported, and its retransmission has not left yet.
+    pub(crate) fn is_pending(&self, index: u64) -> bool {
+        let sent = index.checked_sub(self.base).and_then(|at| self.ring.get(at as usize));
+        sent.is_some_and(|sent| sent.has(PENDING))
     }
 
     /// Segment `index`; of length 0 if it is not outstanding any more.
