@@ -133,7 +133,7 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         GiveUp::AfterRetransmissions(_) | GiveUp::Never => return Err("give_up other than a time".into()),
     };
     let is_on = |is_on: bool| u32::from(is_on).to_string();
-    let falls_unused = config.cwnd_validation == CwndValidation::Rfc2861;
+    let falls_unused = matches!(config.cwnd_validation, CwndValidation::Rfc2861 | CwndValidation::Linux);
     let mut sysctls = vec![
         ("ipv4/tcp_sack", is_on(sack)),
         ("ipv4/tcp_dsack", is_on(config.dsack)),
@@ -312,7 +312,10 @@ fn others(case: &Case) -> Result<(), String> {
         ("slow_start", growth.slow_start != usual.growth.slow_start),
         ("increase", growth.increase != usual.growth.increase),
         ("slow_start_at_ssthresh", growth.slow_start_at_ssthresh),
-        ("cwnd_validation", !matches!(config.cwnd_validation, CwndValidation::IfUsed | CwndValidation::Rfc2861)),
+        (
+            "cwnd_validation",
+            !matches!(config.cwnd_validation, CwndValidation::IfUsed | CwndValidation::Rfc2861 | CwndValidation::Linux),
+        ),
         ("ssthresh_base", config.ssthresh_base != usual.ssthresh_base),
         ("grow_on_exit", config.grow_on_exit),
         ("send_buffer", config.send_buffer != usual.send_buffer || config.auto_send_buffer.is_some()),

@@ -200,10 +200,13 @@ words! {
     pub enum CwndValidation {
         /// Grows, used or not (ns-2).
         "off" => Off,
-        /// Grows only while it limits sending, or slow start uses half of it.
+        /// Grows only while data in the network fill it, or slow start uses half of it.
         "if-used" => IfUsed,
         /// As `if-used`, and shrinks towards the used part, by half per timeout of idle time (RFC 2861).
         "rfc2861" => Rfc2861,
+        /// As `rfc2861`, but to no less than the initial window, and in slow start only while less than half is used
+        /// (Linux).
+        "linux" => Linux,
         /// Stays for five minutes. A loss in that time falls back to the used part (RFC 7661).
         "rfc7661" => Rfc7661,
     }

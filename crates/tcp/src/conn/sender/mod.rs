@@ -72,8 +72,7 @@ use polls::Outstanding;
 use prr::PrrAck;
 use reduce::{Cause, ReduceOutcome};
 use scoreboard::{Doubt, Entered};
-use state::view;
-use usage::Used;
+use state::{used, view};
 
 /// Steps of an ACK, in the order of `docs/specs/index.md`, rule 5: marks, scoreboard, RTT sample, spurious losses,
 /// recovery, congestion control, timers.
@@ -348,17 +347,11 @@ impl Sender {
     fn may_grow(&mut self, now: Time, newly: u64, cx: &Context) -> bool {
         match cx.config.cwnd_validation {
             CwndValidation::Off => true,
-            CwndValidation::IfUsed => self.usage.is_window_used(&self.space, self.board.flight_size(), &self.cc),
-            CwndValidation::Rfc2861 | CwndValidation::Rfc7661 => {
-                let used = Used {
-                    now,
-                    space: &self.space,
-                    flight_size: self.board.flight_size(),
-                    in_recovery: self.episode.phase.is_recovery(),
-                    rtt: &self.rtt,
-                    config: &cx.config,
-                    retransmitted: cx.counters.retransmitted_bytes,
-                };
+            CwndValidation::IfUsed | CwndValidation::Rfc2861 | CwndValidation::Linux => {
+                self.usage.is_window_used(&self.cc)
+            }
+            CwndValidation::Rfc7661 => {
+                let used = used(now, &self.space, &self.board, &self.episode, &self.rtt, cx);
                 self.usage.validate(used, newly, &mut self.cc)
             }
         }
