@@ -33,6 +33,7 @@ const LINUX_6: &[Row] = &[
     row("cc", "{ kind = 'cubic' }", "Linux since 2.6.19"),
     row("timestamps", "true", "tcp_timestamps = 1"),
     row("recovery", "{ kind = 'rack' }", "tcp_recovery = 1, tcp_early_retrans = 3"),
+    row("recovery.undo_shows_reordering", "true", "tcp_try_undo_partial: tcp_check_sack_reordering"),
     row("reduction", "'prr'", "tcp_cwnd_reduction since 4.3: RFC 9937, SafeACK"),
     row("second_reduction", "'after-timeout'", "tcp_fastretrans_alert; linux.script, on 6.18"),
     row("dsack", "true", "tcp_dsack = 1"),
@@ -221,6 +222,7 @@ fn is_ruled_out(key: &str, tcp: &Tree, cc: CcKind) -> bool {
         "smss" => !matches!(tcp.get("timestamps").map(|tree| &tree.value), Some(Value::Bool(true))),
         // These keys need SACK.
         "recovery" | "reduction" | "dsack" => !takes_sack(tcp, cc),
+        "recovery.undo_shows_reordering" => !uses_rack(tcp),
         // A configured limit has precedence.
         "auto_buffer.limit_bdp" => given("auto_buffer", "limit"),
         "auto_send_buffer.limit_bdp" => given("auto_send_buffer", "limit"),
@@ -241,6 +243,12 @@ fn cc(tcp: &Tree) -> CcKind {
         _ => "",
     };
     CcKind::ALL.iter().find(|kind| kind.name() == name).copied().unwrap_or(CcKind::NewReno)
+}
+
+/// Whether a transport names RACK as its recovery.
+fn uses_rack(tcp: &Tree) -> bool {
+    let kind = tcp.get("recovery").and_then(|recovery| recovery.get("kind"));
+    matches!(kind.map(|kind| &kind.value), Some(Value::Text(kind)) if kind == "rack")
 }
 
 /// Whether a host may give this transport its SACK recovery. It may not if the file names a recovery without SACK, or

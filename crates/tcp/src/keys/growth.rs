@@ -204,8 +204,7 @@ words! {
         "if-used" => IfUsed,
         /// As `if-used`, and shrinks towards the used part, by half per timeout of idle time (RFC 2861).
         "rfc2861" => Rfc2861,
-        /// As `rfc2861`, but to no less than the initial window, and in slow start only while less than half is used
-        /// (Linux).
+        /// As `if-used`, and idle time takes half per timeout, down to the initial window (Linux).
         "linux" => Linux,
         /// Stays for five minutes. A loss in that time falls back to the used part (RFC 7661).
         "rfc7661" => Rfc7661,

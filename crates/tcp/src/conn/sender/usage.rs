@@ -87,41 +87,8 @@ struct LossInfo {
 }
 
 impl Used<'_> {
-    fn is_linux(&self) -> bool {
-        self.config.cwnd_validation == CwndValidation::Linux
-    }
-
-    /// Returns the window that falls. RFC 2861 counts no more than the receiver's.
-    fn window(&self, cc: &Cc) -> u64 {
-        if self.is_linux() {
-            cc.cwnd()
-        } else {
-            cc.cwnd().min(self.space.rwnd)
-        }
-    }
-
-    /// Least window that an idle or unused one falls to. Linux keeps the restart window of RFC 5681 §4.1.
-    fn least(&self) -> u64 {
-        if self.is_linux() {
-            self.config.initial_window.bytes(self.space.smss)
-        } else {
-            0
-        }
-    }
-
-    /// Whether the segments that left last were not the last ones that can leave now, or a full buffer keeps the
-    /// application from writing more. Linux takes a full receive window for a limit of the application, too.
-    fn has_more(&self) -> bool {
-        let space = self.space;
-        if !self.is_linux() {
-            return space.nxt < space.offered;
-        }
-        let next = space.next_len();
-        space.data_end() < space.offered || (next > 0 && next <= space.usable())
-    }
-
-    /// ssthresh keeps three quarters of the old window (RFC 2861 §3.2, RFC 7661 §4.4.3). A host whose window counts segments rounds
-    /// down.
+    /// ssthresh keeps three quarters of the old window (RFC 2861 §3.2, RFC 7661 §4.4.3). A host whose window counts segments
+    /// rounds down.
     fn shrink(&self, cc: &mut Cc, cwnd: u64) {
         let unit = if self.config.ssthresh_rounding == SsthreshRounding::Window { self.space.smss() } else { 1 };
         let before = cc.cwnd();
@@ -190,8 +157,8 @@ impl PipeAck {
 impl Usage {
     pub(crate) fn new(config: CwndValidation) -> Self {
         let validation = match config {
-            CwndValidation::Off | CwndValidation::IfUsed => Validation::Nothing,
-            CwndValidation::Rfc2861 | CwndValidation::Linux => Validation::Decay(Decay::default()),
+            CwndValidation::Off | CwndValidation::IfUsed | CwndValidation::Linux => Validation::Nothing,
+            CwndValidation::Rfc2861 => Validation::Decay(Decay::default()),
             CwndValidation::Rfc7661 => Validation::PipeAck(Box::default()),
         };
         Self { noted_until: 0, limited: false, flight_max: 0, in_slow_start: false, last_sent: Time::ZERO, validation }
@@ -230,22 +197,18 @@ impl Usage {
 
     /// RFC 2861 §3.2: new data left, and the window has room. An application that does not fill it for a timeout's time
     /// gives half of the rest back.
+    ///
+    /// Linux has this rule, too (`tcp_cwnd_application_limited`), but each ACK restarts its time (`tcp_cong_avoid`), so it never
+    /// acts.
     #[inline(never)]
     pub(crate) fn on_room(&mut self, used: Used<'_>, cc: &mut Cc) {
-        let is_used = used.is_linux() && self.is_window_used(cc);
         let Validation::Decay(decay) = &mut self.validation else { return };
-        if is_used {
-            *decay = Decay { since: used.now, used: 0 };
-        }
-        if is_used || used.has_more() || cc.is_model_based() {
+        if used.space.nxt < used.space.offered || cc.is_model_based() {
             return;
         }
         decay.used = decay.used.max(used.flight_size);
         if used.now.saturating_since(decay.since) >= used.rtt.rto() {
-            let kept = decay.used.max(used.least());
-            if kept < cc.cwnd() && !used.in_recovery {
-                used.shrink(cc, (used.window(cc) + kept) / 2);
-            }
+            used.shrink(cc, (cc.cwnd().min(used.space.rwnd) + decay.used) / 2);
             *decay = Decay { since: used.now, used: 0 };
         }
     }
@@ -263,18 +226,24 @@ impl Usage {
     pub(crate) fn resume(&mut self, used: Used<'_>, cc: &mut Cc) {
         let (now, rto) = (used.now, used.rtt.rto());
         let idle = now.saturating_since(self.last_sent);
+        // RFC 5681 §4.1: RW = min(IW, cwnd).
+        let restart_window = || used.config.initial_window.bytes(used.space.smss);
+        // RFC 2861 §3.2: half for each timeout that passed.
+        let halved = |cwnd: u64| cwnd >> (idle.as_ps() / rto.as_ps().max(1)).min(63);
         match &mut self.validation {
+            Validation::Nothing if used.config.cwnd_validation == CwndValidation::Linux => {
+                if idle > rto {
+                    let cwnd = cc.cwnd();
+                    used.shrink(cc, halved(cwnd).max(restart_window()));
+                }
+            }
             Validation::Nothing => {
                 if used.config.idle_restart && idle > rto {
-                    // RFC 5681 §4.1: RW = min(IW, cwnd) after an RTO without sending.
-                    cc.limit_cwnd(used.config.initial_window.bytes(used.space.smss));
+                    cc.limit_cwnd(restart_window());
                 }
             }
             Validation::Decay(decay) if idle >= rto => {
-                // RFC 2861 §3.2: half for each timeout that passed.
-                let times = idle.as_ps() / rto.as_ps().max(1);
-                let least = used.least().min(cc.cwnd());
-                let cwnd = (0..times.min(64)).fold(used.window(cc), |cwnd, _| cwnd / 2).max(least);
+                let cwnd = halved(cc.cwnd().min(used.space.rwnd));
                 used.shrink(cc, cwnd);
                 *decay = Decay { since: now, used: 0 };
             }
