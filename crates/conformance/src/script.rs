@@ -1,7 +1,8 @@
 //! Reads scripts.
 
+use bentpipe_sim::spec::Like;
 use bentpipe_tcp::{ClockPhase, Config, CountOption, Ecn, FastOpenOption};
-use bentpipe_units::Duration;
+use bentpipe_units::{Duration, Word};
 
 /// Longest case in seconds: it fits into the simulator's time.
 const LONGEST_S: f64 = 5e6;
@@ -18,6 +19,8 @@ const FACTS: [&str; 11] =
 pub struct Case {
     /// Title: `RFC 5681 §3.1  Slow start ...`.
     pub title: String,
+    /// Host whose presets fill the settings.
+    pub like: Like,
     /// Settings of the connection.
     pub config: Config,
     /// Whether the connection under test waits for a SYN. Otherwise it opens.
@@ -176,8 +179,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
                 add(note, On::Linux)?;
             }
         }
-        let config = config(&keys).map_err(|(line, what)| (line.unwrap_or(number), what))?;
-        cases.push(Case { title: title.trim().to_owned(), config, is_passive, early, is_closed, steps });
+        let (like, config) = config(&keys).map_err(|(line, what)| (line.unwrap_or(number), what))?;
+        cases.push(Case { title: title.trim().to_owned(), like, config, is_passive, early, is_closed, steps });
     }
     Ok(cases)
 }
@@ -192,14 +195,15 @@ fn without_comment(line: &str) -> (&str, &str) {
 /// Reads keys of `[tcp]`, each with its line, as those of a scenario. Keys that the script leaves open have the values
 /// of the host `rfc`, with a continuous clock, because scripts contain exact instants. The clock of another host begins
 /// with the case. Returns the first problem, with its line if it has one.
-fn config(keys: &[(usize, &str)]) -> Result<Config, (Option<usize>, String)> {
+pub(crate) fn config(keys: &[(usize, &str)]) -> Result<(Like, Config), (Option<usize>, String)> {
     let (plain, tables): (Vec<_>, Vec<_>) = keys.iter().copied().partition(|(_, line)| !line.starts_with('['));
     let joined = |lines: &[(usize, &str)]| lines.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
     // A script that is not TOML has no keys here, and its fault is reported below.
     let given: toml::Table = joined(&plain).parse().unwrap_or_default();
     let clock = |key| given.get("rto").is_some_and(|rto| rto.get(key).is_some());
-    let like = if given.contains_key("like") { "" } else { "like = \"rfc\"\n" };
-    let before = format!("duration = \"1 s\"\n[tcp]\n{like}");
+    let named = given.get("like").and_then(toml::Value::as_str);
+    let host = if given.contains_key("like") { "" } else { "like = \"rfc\"\n" };
+    let before = format!("duration = \"1 s\"\n[tcp]\n{host}");
     let text = format!(
         "{before}{}{}[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow.f]\nfrom = \"a\"\n\
          to = \"b\"\n",
@@ -216,14 +220,14 @@ fn config(keys: &[(usize, &str)]) -> Result<Config, (Option<usize>, String)> {
         (place.and_then(|place| plain.get(place)).map(|&(line, _)| line), problem.message.clone() + &more)
     })?;
     let mut config = resolved.scenario.flows[0].tcp.as_ref().clone();
-    let is_rfc = given.get("like").is_none_or(|like| like.as_str() == Some("rfc"));
-    if is_rfc && !clock("granularity") && !clock("phase") {
+    let like = Like::ALL.iter().copied().find(|like| named == Some(like.name())).unwrap_or(Like::Rfc);
+    if like == Like::Rfc && !clock("granularity") && !clock("phase") {
         config.rto.granularity = Duration::ZERO;
     }
     if !clock("phase") {
         config.rto.phase = ClockPhase::At(Duration::ZERO);
     }
-    Ok(config)
+    Ok((like, config))
 }
 
 fn step(line: usize, text: &str, on: On) -> Result<Step, String> {
