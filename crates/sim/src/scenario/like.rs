@@ -149,6 +149,8 @@ const FREEBSD_14: &[Row] = &[
     row("timestamps", "true", "net.inet.tcp.rfc1323 = 1"),
     row("recovery", "{ kind = 'sack' }", "net.inet.tcp.sack.revised; RACK is a separate module"),
     row("reduction", "'prr'", "net.inet.tcp.do_prr = 1"),
+    row("cwnd_validation", "'off'", "net.inet.tcp.newcwv = 0: cwnd grows up to the peer's window"),
+    row("idle_restart", "true", "newreno_cc_after_idle: RFC 5681 4.1"),
     row("dsack", "true", "tcp_update_dsack_list"),
     row("limited_transmit", "true", "net.inet.tcp.rfc3042 = 1"),
     row("initial_window", "'10 segments'", "net.inet.tcp.initcwnd_segments = 10"),
