@@ -40,7 +40,8 @@ kinds! {
         "lbc" => Lbc;
         /// Unlimited byte counting: its bytes. At most one segment in the slow start after a timeout (RFC 2760 §3.2.3).
         "ubc" => Ubc;
-        /// Unlimited byte counting, after a timeout, too: one ACK may release a burst as long as the window.
+        /// Unlimited byte counting, after a timeout, too: one ACK may release a burst as long as the window. With `recovery`
+        /// `rack`, bytes that an earlier ACK has SACKed do not count again (Linux).
         "ubc-pure" => UbcPure;
     }
 }

@@ -61,7 +61,7 @@ use super::context::Context;
 use super::timers::Timer;
 use super::Event;
 use crate::cc::{AckSample, CongestionControl};
-use crate::config::{Config, CwndValidation};
+use crate::config::{ByteCounting, Config, CwndValidation, SpuriousResponse};
 use crate::facts::RateSample;
 use ack::AckFacts;
 use ack_ratio::AckSeen;
@@ -185,7 +185,8 @@ impl Sender {
         if !advance.in_recovery {
             // Computed once more: to read back what was just stored would wait for the store.
             let rtt = facts.acked.newest().map(|sent_at| now - sent_at);
-            let sample = AckSample { newly_acked: facts.newly_acked, is_cwnd_limited: may_grow, rtt };
+            let newly_acked = self.counted(facts.newly_acked, cx);
+            let sample = AckSample { newly_acked, is_cwnd_limited: may_grow, rtt };
             let path = self.path(now, cx);
             self.cc.on_ack(&sample, &path);
             if self.usage.in_slow_start != (self.cc.cwnd() < self.cc.ssthresh()) {
@@ -222,7 +223,8 @@ impl Sender {
             self.find_holes(now, &ack, cx);
         }
         self.end_ack(now, &facts, is_further, cx);
-        advance.in_recovery |= is_undone;
+        // RFC 4015 §3.2 sets the window; where the former one is restored, the ACK counts as any other (Linux).
+        advance.in_recovery |= is_undone && cx.config.spurious_response != SpuriousResponse::Restore;
         if self.rates.is_some() {
             self.notify_delivery(now, &ack, true, cx);
         }
@@ -341,6 +343,17 @@ impl Sender {
             cx.report(Event::SlowStartExit(self.cc.cwnd()));
         }
         self.usage.in_slow_start = !self.usage.in_slow_start;
+    }
+
+    /// Returns the bytes of an ACK that count for growth. Linux counts data once, when they are first reported.
+    #[inline(always)]
+    fn counted(&self, newly_acked: u64, cx: &Context) -> u64 {
+        let counts_deliveries = self.is_detailed && cx.config.growth.byte_counting == ByteCounting::UbcPure;
+        if counts_deliveries {
+            self.board.delivery().bytes
+        } else {
+            newly_acked
+        }
     }
 
     #[inline(always)]

@@ -97,6 +97,23 @@ fn a_window_that_is_filled_exactly_grows() {
     }
 }
 
+/// What was SACKed before does not count again (`tcp_cong_control`: acked_sacked).
+#[test]
+fn linux_counts_data_once() {
+    for (byte_counting, grown) in [(ByteCounting::UbcPure, 11), (ByteCounting::Ubc, 13)] {
+        let mut s = Bench::new(CcKind::Sack, 10, |config| {
+            config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() });
+            config.growth.byte_counting = byte_counting;
+        });
+        s.send(10);
+        s.now += Duration::from_millis(100);
+        s.ack(0, &[(1, 3)]);
+        s.now += Duration::from_millis(1);
+        s.ack(3, &[]);
+        assert_eq!(s.cwnd(), grown, "{byte_counting:?}");
+    }
+}
+
 /// A full window makes no difference.
 #[test]
 fn rfc7661_4_3_windows_that_are_filled_grow_as_ever() {
