@@ -61,7 +61,7 @@ use super::context::Context;
 use super::timers::Timer;
 use super::Event;
 use crate::cc::{AckSample, CongestionControl};
-use crate::config::{ByteCounting, Config, CwndValidation, SpuriousResponse};
+use crate::config::{ByteCounting, Config, CwndValidation};
 use crate::facts::RateSample;
 use ack::AckFacts;
 use ack_ratio::AckSeen;
@@ -223,8 +223,7 @@ impl Sender {
             self.find_holes(now, &ack, cx);
         }
         self.end_ack(now, &facts, is_further, cx);
-        // RFC 4015 §3.2 sets the window; where the former one is restored, the ACK counts as any other (Linux).
-        advance.in_recovery |= is_undone && cx.config.spurious_response != SpuriousResponse::Restore;
+        advance.in_recovery |= is_undone && !cx.config.grow_on_exit;
         if self.rates.is_some() {
             self.notify_delivery(now, &ack, true, cx);
         }
