@@ -73,7 +73,7 @@ fn linux_keeps_an_unfilled_window() {
     assert_eq!((s.cwnd(), s.ssthresh()), (16, 2));
 }
 
-/// An application that offers what the window takes, at the last moment, grows as one that offers everything.
+/// A driver may offer data only when the window has room. Its window grows as if all data had been offered before.
 #[test]
 fn a_window_that_is_filled_exactly_grows() {
     for kind in [CcKind::NewReno, CcKind::Cubic, CcKind::Hybla, CcKind::Bbr3] {
@@ -97,7 +97,7 @@ fn a_window_that_is_filled_exactly_grows() {
     }
 }
 
-/// What was SACKed before does not count again (`tcp_cong_control`: acked_sacked).
+/// SACKed data do not count again when they are acknowledged (`tcp_cong_control`: acked_sacked).
 #[test]
 fn linux_counts_data_once() {
     for (byte_counting, grown) in [(ByteCounting::UbcPure, 11), (ByteCounting::Ubc, 13)] {
