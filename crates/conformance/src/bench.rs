@@ -399,6 +399,9 @@ impl Bench<'_> {
             if let Some(difference) = self.difference(&wanted, &segment, late) {
                 return Err(format!("expected {difference}, but sent {}", self.show(&segment)));
             }
+            if let (true, Options::Syn(options)) = (self.scales, segment.options) {
+                self.own_shift = options.window_scale.unwrap_or(0);
+            }
             self.slip(at, segment.timestamps);
         }
         Ok(())

@@ -25,7 +25,10 @@ mod script;
 pub use bench::{Input, Sent, Subject, ISS};
 pub use script::Case;
 
-use bentpipe_tcp::Segment;
+use bentpipe_sim::spec::Like;
+use bentpipe_tcp::cc::CcKind;
+use bentpipe_tcp::{Config, Segment};
+use bentpipe_units::Word;
 
 /// Bundled scripts: name and text.
 pub const SCRIPTS: &[(&str, &str)] = &[
@@ -100,6 +103,13 @@ pub fn drill(
 /// The first line that cannot be read.
 pub fn cases(text: &str) -> Result<Vec<Case>, Objection> {
     script::parse(text).map_err(|(line, what)| Objection { line, what })
+}
+
+/// Returns the settings of a host with this congestion control, as a script has them that sets nothing else.
+pub fn host(like: Like, cc: CcKind) -> Config {
+    let keys = format!("like = \"{}\"\ncc = \"{}\"", like.name(), cc.name());
+    let keys: Vec<_> = keys.lines().map(|line| (0, line)).collect();
+    script::config(&keys).map(|(_, config)| config).unwrap_or_default()
 }
 
 /// Runs a case on an open connection of any kind. Returns none if it holds.

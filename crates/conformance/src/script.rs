@@ -1,7 +1,8 @@
 //! Reads scripts.
 
-use bentpipe_tcp::{Config, CountOption, Ecn, FastOpenOption};
-use bentpipe_units::Duration;
+use bentpipe_sim::spec::Like;
+use bentpipe_tcp::{ClockPhase, Config, CountOption, Ecn, FastOpenOption};
+use bentpipe_units::{Duration, Word};
 
 /// Longest case in seconds: it fits into the simulator's time.
 const LONGEST_S: f64 = 5e6;
@@ -18,6 +19,8 @@ const FACTS: [&str; 11] =
 pub struct Case {
     /// Title: `RFC 5681 §3.1  Slow start ...`.
     pub title: String,
+    /// Host whose presets fill the settings.
+    pub like: Like,
     /// Settings of the connection.
     pub config: Config,
     /// Whether the connection under test waits for a SYN. Otherwise it opens.
@@ -176,8 +179,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
                 add(note, On::Linux)?;
             }
         }
-        let config = config(&keys).map_err(|(line, what)| (line.unwrap_or(number), what))?;
-        cases.push(Case { title: title.trim().to_owned(), config, is_passive, early, is_closed, steps });
+        let (like, config) = config(&keys).map_err(|(line, what)| (line.unwrap_or(number), what))?;
+        cases.push(Case { title: title.trim().to_owned(), like, config, is_passive, early, is_closed, steps });
     }
     Ok(cases)
 }
@@ -189,16 +192,20 @@ fn without_comment(line: &str) -> (&str, &str) {
     (line[..end].trim_end(), line[end..].trim_start())
 }
 
-/// Reads keys of `[tcp]`, each with its line, as those of a scenario. Scripts contain exact instants, so the clock is
-/// continuous unless a script sets it. Returns the first problem, with its line if it has one.
-fn config(keys: &[(usize, &str)]) -> Result<Config, (Option<usize>, String)> {
+/// Reads keys of `[tcp]`, each with its line, as those of a scenario. Keys that the script leaves open have the values
+/// of the host `rfc`, with a continuous clock, because scripts contain exact instants. The clock of another host begins
+/// with the case. Returns the first problem, with its line if it has one.
+pub(crate) fn config(keys: &[(usize, &str)]) -> Result<(Like, Config), (Option<usize>, String)> {
     let (plain, tables): (Vec<_>, Vec<_>) = keys.iter().copied().partition(|(_, line)| !line.starts_with('['));
-    let is_exact = !keys.iter().any(|(_, line)| line.contains("granularity"));
-    let clock = if is_exact { "rto.granularity = \"0 s\"\nrto.phase = \"0 s\"\n" } else { "" };
     let joined = |lines: &[(usize, &str)]| lines.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
-    let before = "duration = \"1 s\"\n[tcp]\nlike = \"rfc\"\n";
+    // A script that is not TOML has no keys here, and its fault is reported below.
+    let given: toml::Table = joined(&plain).parse().unwrap_or_default();
+    let clock = |key| given.get("rto").is_some_and(|rto| rto.get(key).is_some());
+    let named = given.get("like").and_then(toml::Value::as_str);
+    let host = if given.contains_key("like") { "" } else { "like = \"rfc\"\n" };
+    let before = format!("duration = \"1 s\"\n[tcp]\n{host}");
     let text = format!(
-        "{before}{}{clock}{}[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow.f]\nfrom = \"a\"\n\
+        "{before}{}{}[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow.f]\nfrom = \"a\"\n\
          to = \"b\"\n",
         joined(&plain),
         joined(&tables),
@@ -212,7 +219,15 @@ fn config(keys: &[(usize, &str)]) -> Result<Config, (Option<usize>, String)> {
             more.into_iter().flatten().filter(|text| !text.is_empty()).map(|text| "; ".to_owned() + &text).collect();
         (place.and_then(|place| plain.get(place)).map(|&(line, _)| line), problem.message.clone() + &more)
     })?;
-    Ok(resolved.scenario.flows[0].tcp.as_ref().clone())
+    let mut config = resolved.scenario.flows[0].tcp.as_ref().clone();
+    let like = Like::ALL.iter().copied().find(|like| named == Some(like.name())).unwrap_or(Like::Rfc);
+    if like == Like::Rfc && !clock("granularity") && !clock("phase") {
+        config.rto.granularity = Duration::ZERO;
+    }
+    if !clock("phase") {
+        config.rto.phase = ClockPhase::At(Duration::ZERO);
+    }
+    Ok((like, config))
 }
 
 fn step(line: usize, text: &str, on: On) -> Result<Step, String> {
@@ -325,6 +340,26 @@ fn packet(words: &[&str]) -> Result<Described, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_of_a_script_have_precedence_over_those_of_the_harness() {
+        let of = |keys: &str| parse(&format!("= a case\n{keys}\n+0 nothing\n")).map(|mut cases| cases.remove(0));
+        let config = |keys: &str| of(keys).unwrap().config;
+        let clock = |keys: &str| (config(keys).rto.granularity, config(keys).rto.phase.offset());
+        let ms = Duration::from_millis;
+        assert_eq!(clock(""), (Duration::ZERO, Duration::ZERO));
+        assert_eq!(config("like = \"rfc\""), config(""));
+        assert_eq!(clock("like = \"linux-6\""), (ms(1), Duration::ZERO));
+        for rto in
+            ["rto.granularity = \"9 ms\"\nrto.phase = \"3 ms\"", "rto = { granularity = \"9 ms\", phase = \"3 ms\" }"]
+        {
+            assert_eq!(clock(rto), (ms(9), ms(3)), "{rto}");
+        }
+        let linux = config("like = \"linux-6\"\ntimestamps = false");
+        assert_eq!((linux.rto.min, linux.timestamps, config("").timestamps), (ms(200), false, false));
+        assert_eq!(of("like = \"linux-7\"").unwrap_err().0, 2);
+        assert_eq!(of("timestamps = true\nlike = \"linux-6\"\nsmss = 0").unwrap_err().0, 4);
+    }
 
     #[test]
     fn a_line_for_the_kernel_is_one_however_it_is_spaced() {

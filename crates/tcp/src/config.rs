@@ -65,8 +65,8 @@ settings! {
         /// Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window
         /// after a loss.
         ssthresh_rounding: SsthreshRounding = SsthreshRounding::Bytes, "RFC 5681 §3.1; ns-2 counts segments";
-        /// Whether the ACK that ends fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 grows
-        /// it.
+        /// Whether the ACK that ends or undoes fast recovery also grows the window. RFC 5681 and 6582 only deflate it,
+        /// ns-2 and Linux grow it.
         grow_on_exit: bool = false, "RFC 5681 §3.2";
         /// Quantity that is halved to set the slow start threshold.
         ssthresh_base: SsthreshBase = SsthreshBase::FlightSize, "RFC 5681 §3.1 eq. 4";

@@ -2,9 +2,10 @@
 
 use crate::host::{congestion_controls, kernel_cc, simulated_cc};
 use crate::system;
-use bentpipe_conformance::Case;
+use bentpipe_conformance::{self as conformance, Case};
+use bentpipe_sim::spec::Like;
 use bentpipe_tcp::{
-    AckPolicy, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, Growth, InitialSsthresh, NewReno, Rack,
+    AckPolicy, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, InitialSsthresh, NewReno, Pacing, Rack,
     Recovery, Reduction, RtoConfig, SackCounting, SackEvidence, SackOnRto, SecondReduction, SpuriousDetection,
     SsthreshBase, SsthreshRounding,
 };
@@ -12,7 +13,7 @@ use bentpipe_units::Duration;
 use rustix::fd::BorrowedFd;
 use std::io;
 
-/// Largest duration of a case. Longer cases would take longer than all others together.
+/// Largest duration of a case that does not name Linux. Longer cases would take longer than all others together.
 const LONGEST: Duration = Duration::from_secs(30);
 /// Bytes of headers of IPv4 and TCP, and of timestamps with their padding.
 const HEADERS: u32 = 40;
@@ -21,6 +22,10 @@ const TIMESTAMPS: u32 = 12;
 const MTU: std::ops::RangeInclusive<u32> = 68..=65_535;
 /// Receive buffer with which a connection of Linux starts, bytes.
 const RMEM: u64 = 131_072;
+/// Send buffer with which it starts, bytes.
+const WMEM: u64 = 16_384;
+/// Limit of a paced socket, bytes/s. Any limit makes the kernel pace; this one is never the smaller one.
+const PACING_MAX: u32 = u32::MAX - 1;
 /// Its delay of an ACK (TCP_ATO_MIN, linux/tcp.h).
 const DELAY: Duration = Duration::from_millis(40);
 /// Metrics of a route (linux/rtnetlink.h).
@@ -59,6 +64,7 @@ pub(crate) struct Plan {
     pub(crate) delays_acks: bool,
     user_timeout: Option<u32>,
     receive_buffer: Option<i32>,
+    is_paced: bool,
 }
 
 impl Plan {
@@ -73,6 +79,9 @@ impl Plan {
         if let Some(bytes) = self.receive_buffer {
             system::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes.to_ne_bytes())?;
         }
+        if self.is_paced {
+            system::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &PACING_MAX.to_ne_bytes())?;
+        }
         Ok(())
     }
 }
@@ -80,9 +89,12 @@ impl Plan {
 /// Plans the settings of a case. Returns the first setting that the kernel does not have as an error.
 pub(crate) fn of(case: &Case) -> Result<Plan, String> {
     let config = &case.config;
-    others(case)?;
+    let linux = linux(case);
+    others(case, &linux)?;
     let (cc, sack, rack) = recovery(config)?;
     let ecn = match (config.ecn.feedback, config.ecn.beta) {
+        // Linux does not ask for ECN, but agrees to it.
+        (EcnFeedback::Off, _) if is_linux(case) => 2,
         (EcnFeedback::Off, _) => 0,
         (EcnFeedback::Classic, None) => 1,
         (EcnFeedback::Accurate, None) => 3,
@@ -128,12 +140,12 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         metrics.push((RTAX_QUICKACK, 1));
     }
     let user_timeout = match config.give_up {
-        give_up if give_up == Config::default().give_up => None,
+        give_up if [Config::default().give_up, linux.give_up].contains(&give_up) => None,
         GiveUp::AfterTime(span) => Some(milliseconds(span)),
         GiveUp::AfterRetransmissions(_) | GiveUp::Never => return Err("give_up other than a time".into()),
     };
     let is_on = |is_on: bool| u32::from(is_on).to_string();
-    let falls_unused = config.cwnd_validation == CwndValidation::Rfc2861;
+    let falls_unused = matches!(config.cwnd_validation, CwndValidation::Rfc2861 | CwndValidation::Linux);
     let mut sysctls = vec![
         ("ipv4/tcp_sack", is_on(sack)),
         ("ipv4/tcp_dsack", is_on(config.dsack)),
@@ -149,19 +161,32 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         ("ipv4/tcp_synack_retries", config.rto.synack_retries.to_string()),
         // This setting also lets an unused window shrink, by RFC 2861.
         ("ipv4/tcp_slow_start_after_idle", is_on(config.idle_restart || falls_unused)),
-        ("ipv4/tcp_wmem", "4096 16777216 67108864".into()),
-        // The window shift follows from the largest buffer.
-        ("ipv4/tcp_rmem", format!("4096 {RMEM} {}", Config::RECEIVE_BUFFER_MAX)),
+        (
+            "ipv4/tcp_wmem",
+            match config.auto_send_buffer {
+                Some(_) => format!("4096 {WMEM} {}", config.send_buffer),
+                None => "4096 16777216 67108864".into(),
+            },
+        ),
+        // The window shift follows from the largest buffer. Half of a buffer is for the kernel's own data.
+        (
+            "ipv4/tcp_rmem",
+            match config.auto_buffer {
+                Some(_) => format!("4096 {RMEM} {}", config.receive_buffer * 2),
+                None => format!("4096 {RMEM} {}", Config::RECEIVE_BUFFER_MAX),
+            },
+        ),
         ("ipv4/tcp_no_metrics_save", is_on(false)),
     ];
     // Bounds of one and of two minutes are longer than a case.
     if config.rto.max != RtoConfig::default().max {
         sysctls.push(("ipv4/tcp_rto_max_ms", milliseconds(config.rto.max).to_string()));
     }
+    let answers_ms = if is_linux(case) { milliseconds(config.challenge_acks.interval) } else { 0 };
     let habits = vec![
         // Each segment gets its own answer, every time.
         ("ipv4/tcp_comp_sack_nr", is_on(false)),
-        ("ipv4/tcp_invalid_ratelimit", is_on(false)),
+        ("ipv4/tcp_invalid_ratelimit", answers_ms.to_string()),
         // Written data leaves immediately.
         ("ipv4/tcp_autocorking", is_on(false)),
         ("ipv4/tcp_tso_win_divisor", "255".into()),
@@ -188,14 +213,15 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         is_remembered,
         repair,
         has_timestamps: config.timestamps,
-        agrees_on_ecn: ecn != 0,
+        agrees_on_ecn: config.ecn.feedback != EcnFeedback::Off,
         cc,
         nagle: config.nagle,
-        delays_acks: config.ack.every > 1,
+        delays_acks: config.ack.every > 1 && config.ack.quick != linux.ack.quick,
         user_timeout,
-        receive_buffer: (RMEM..Config::RECEIVE_BUFFER_MAX)
-            .contains(&config.receive_buffer)
-            .then_some(config.receive_buffer as i32),
+        receive_buffer: (config.auto_buffer.is_none()
+            && (RMEM..Config::RECEIVE_BUFFER_MAX).contains(&config.receive_buffer))
+        .then_some(config.receive_buffer as i32),
+        is_paced: config.pacing != Pacing::Off,
     })
 }
 
@@ -219,12 +245,18 @@ type Change = fn(&mut Config);
 
 /// Fixed behaviours of the kernel for any settings, in the words of `[tcp]`.
 const WAYS: &[(&str, Change)] = &[
-    ("byte_counting = \"ubc\"", |config| config.growth.byte_counting = ByteCounting::Ubc),
+    ("byte_counting = \"ubc-pure\"", |config| config.growth.byte_counting = ByteCounting::UbcPure),
     ("ssthresh_rounding = \"window\"", |config| config.ssthresh_rounding = SsthreshRounding::Window),
     ("ssthresh_base = \"window\"", |config| config.ssthresh_base = SsthreshBase::Window),
     ("grow_on_exit = true", |config| config.grow_on_exit = true),
     ("reduction = \"prr\"", |config| config.reduction = Reduction::Prr),
     ("second_reduction = \"after-timeout\"", after_timeout),
+    ("cwnd_validation = \"linux\"", |config| config.cwnd_validation = CwndValidation::Linux),
+    ("recovery.undo_shows_reordering = true", |config| {
+        if let Recovery::Rack(rack) = &mut config.recovery {
+            rack.undo_shows_reordering = true;
+        }
+    }),
     ("rto.min as bound of the variance term", |config| config.rto.variance_min = config.rto.min),
     ("rto.min in the place of max_ack_delay", |config| {
         if let Recovery::Rack(rack) = &mut config.recovery {
@@ -276,54 +308,91 @@ fn recovery(config: &Config) -> Result<(String, bool, Option<bool>), String> {
     }
 }
 
-/// Rejects settings without a counterpart.
-fn others(case: &Case) -> Result<(), String> {
-    let (config, usual) = (&case.config, Config::default());
-    let growth = Growth { byte_counting: ByteCounting::Rfc5681, ..config.growth };
-    let rto = RtoConfig {
-        initial: usual.rto.initial,
-        min: usual.rto.min,
-        max: usual.rto.max,
-        variance_min: usual.rto.variance_min,
-        granularity: usual.rto.granularity,
-        phase: usual.rto.phase,
-        syn_linear_timeouts: usual.rto.syn_linear_timeouts,
-        syn_retries: usual.rto.syn_retries,
-        synack_retries: usual.rto.synack_retries,
+/// Whether the case names Linux as its host, so that the kernel must hold it.
+fn is_linux(case: &Case) -> bool {
+    matches!(case.like, Like::Linux6 | Like::Linux6Paced)
+}
+
+/// Returns the settings of a Linux host with the congestion control of a case.
+fn linux(case: &Case) -> Config {
+    conformance::host(if is_linux(case) { case.like } else { Like::Linux6 }, case.config.cc.kind())
+}
+
+/// Returns the settings of the timer that no setting of the kernel changes.
+fn fixed_rto(rto: RtoConfig) -> RtoConfig {
+    let usual = RtoConfig::default();
+    RtoConfig {
+        initial: usual.initial,
+        min: usual.min,
+        max: usual.max,
+        variance_min: usual.variance_min,
+        granularity: usual.granularity,
+        phase: usual.phase,
+        syn_linear_timeouts: usual.syn_linear_timeouts,
+        syn_retries: usual.syn_retries,
+        synack_retries: usual.synack_retries,
         // The kernel's own number; notes at a case show where it matters.
-        syn_reduction_after: usual.rto.syn_reduction_after,
-        ..config.rto
-    };
-    // The kernel's own window is as good as the usual one.
-    let delay = if config.ack.delay == DELAY { usual.ack.delay } else { config.ack.delay };
+        syn_reduction_after: usual.syn_reduction_after,
+        ..rto
+    }
+}
+
+/// Returns the settings of ACKs that no setting of the kernel changes. Its own delay is as good as the usual one.
+fn fixed_ack(ack: AckPolicy) -> AckPolicy {
+    let usual = AckPolicy::default();
+    let every = if ack.every == 1 { 2 } else { ack.every };
+    AckPolicy { every, delay: if ack.delay == DELAY { usual.delay } else { ack.delay }, ..ack }
+}
+
+/// Rejects settings that the kernel cannot have. It has its own ones, those of the host [`linux`]. For others it has to
+/// be enough that they are the usual ones: what the kernel does in their place is noted in the script. A case that
+/// names Linux has no such notes.
+fn others(case: &Case, linux: &Config) -> Result<(), String> {
+    let (config, usual) = (&case.config, Config::default());
+    fn is_new<T: PartialEq>(of: impl Fn(&Config) -> T, config: &Config, known: [&Config; 2]) -> bool {
+        !known.iter().any(|known| of(known) == of(config))
+    }
+    macro_rules! is_new {
+        ($of:expr) => {
+            is_new($of, config, [&usual, linux])
+        };
+    }
     // Some fixed behaviours of the kernel do not affect the case.
     let depends = |change: &dyn Fn(&mut Config)| case.differs_with(change).is_some();
     let names = [
-        ("a case of more than 30 s", case.length() > LONGEST),
+        ("a case of more than 30 s", case.length() > LONGEST && !is_linux(case)),
         ("a FIN in the SYN", case.is_closed),
         ("limited_transmit = false", !config.limited_transmit && depends(&|config| config.limited_transmit = true)),
         ("recovery = \"sack\"", matches!(config.recovery, Recovery::Sack { .. }) && depends(&rack)),
         ("limited_retransmit", config.limited_retransmit),
         ("early_retransmit", config.early_retransmit),
-        ("reduction", !matches!(config.reduction, Reduction::AtOnce | Reduction::Prr)),
+        ("reduction", config.reduction != Reduction::Prr && is_new!(|config| config.reduction)),
         ("second_reduction", config.second_reduction == SecondReduction::Off && depends(&after_timeout)),
-        ("spurious_response", config.spurious_response != usual.spurious_response),
-        ("byte_counting", !matches!(config.growth.byte_counting, ByteCounting::Rfc5681 | ByteCounting::Ubc)),
-        ("slow_start", growth.slow_start != usual.growth.slow_start),
-        ("increase", growth.increase != usual.growth.increase),
-        ("slow_start_at_ssthresh", growth.slow_start_at_ssthresh),
-        ("cwnd_validation", !matches!(config.cwnd_validation, CwndValidation::IfUsed | CwndValidation::Rfc2861)),
-        ("ssthresh_base", config.ssthresh_base != usual.ssthresh_base),
-        ("grow_on_exit", config.grow_on_exit),
-        ("send_buffer", config.send_buffer != usual.send_buffer || config.auto_send_buffer.is_some()),
-        ("auto_buffer", config.auto_buffer.is_some()),
+        ("spurious_response", is_new!(|config| config.spurious_response)),
+        (
+            "byte_counting",
+            config.growth.byte_counting != ByteCounting::Ubc && is_new!(|config| config.growth.byte_counting),
+        ),
+        ("slow_start", is_new!(|config| config.growth.slow_start)),
+        ("increase", is_new!(|config| config.growth.increase)),
+        ("slow_start_at_ssthresh", config.growth.slow_start_at_ssthresh),
+        (
+            "cwnd_validation",
+            config.cwnd_validation != CwndValidation::Rfc2861 && is_new!(|config| config.cwnd_validation),
+        ),
+        ("ssthresh_base", is_new!(|config| config.ssthresh_base)),
+        ("send_buffer", is_new!(|config| (config.send_buffer, config.auto_send_buffer))),
+        ("auto_buffer", is_new!(|config| (config.auto_buffer, config.buffer_growth))),
         ("receive_buffer", config.receive_buffer < RMEM && depends(&any_buffer)),
-        ("rto.granularity", config.rto.granularity != Duration::ZERO),
-        ("rto.sampling", config.rto.sampling != usual.rto.sampling),
-        ("rto.forget_after", config.rto.forget_after != usual.rto.forget_after),
-        ("rto", rto != usual.rto),
-        ("ack", AckPolicy { every: 2, delay, ..config.ack } != usual.ack || config.ack.every > 2),
-        ("pacing", config.pacing != usual.pacing),
+        (
+            "rto.granularity",
+            config.rto.granularity != Duration::ZERO && config.rto.granularity != linux.rto.granularity,
+        ),
+        ("rto.sampling", is_new!(|config| config.rto.sampling)),
+        ("rto.forget_after", is_new!(|config| config.rto.forget_after)),
+        ("rto", is_new!(|config| fixed_rto(RtoConfig { sampling: usual.rto.sampling, ..config.rto }))),
+        ("ack", is_new!(|config| fixed_ack(config.ack))),
+        ("pacing", is_new!(|config| config.pacing)),
         ("fast_open", config.fast_open.is_some()),
         ("transactions", config.transactions.is_some()),
         ("best_effort", config.best_effort.is_some()),
@@ -334,8 +403,22 @@ fn others(case: &Case) -> Result<(), String> {
         ("error_reports", config.error_reports != usual.error_reports),
         ("packet_size", config.packet_size != usual.packet_size),
     ];
-    match names.into_iter().find(|&(_, is_asked)| is_asked) {
-        Some((name, _)) => Err(name.into()),
+    if let Some((name, _)) = names.into_iter().find(|&(_, is_asked)| is_asked) {
+        return Err(name.into());
+    }
+    if !is_linux(case) {
+        return Ok(());
+    }
+    let changes = |config: &Config, change: Change| {
+        let mut changed = config.clone();
+        change(&mut changed);
+        changed != *config
+    };
+    // Where the preset differs from the kernel, the case shows it.
+    let contradicts =
+        |&&(_, change): &&(_, Change)| !changes(linux, change) && changes(config, change) && depends(&change);
+    match WAYS.iter().find(contradicts) {
+        Some((way, _)) => Err(format!("a host like Linux without {way}")),
         None => Ok(()),
     }
 }
@@ -412,7 +495,7 @@ mod tests {
     #[test]
     fn ways_of_the_kernel_are_found_by_the_line_in_which_bentpipe_differs_with_them() {
         let growth = case("", "+0.1 < ack 2000\n+0 ? cwnd 5000\n+0 > 4000:7000 x3\n");
-        assert_eq!(way(&growth, 9), Some("byte_counting = \"ubc\""));
+        assert_eq!(way(&growth, 9), Some("byte_counting = \"ubc-pure\""));
         assert_eq!(way(&growth, 8), None);
     }
 }

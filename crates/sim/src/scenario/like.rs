@@ -33,7 +33,8 @@ const LINUX_6: &[Row] = &[
     row("cc", "{ kind = 'cubic' }", "Linux since 2.6.19"),
     row("timestamps", "true", "tcp_timestamps = 1"),
     row("recovery", "{ kind = 'rack' }", "tcp_recovery = 1, tcp_early_retrans = 3"),
-    row("reduction", "'prr-ssrb'", "tcp_cwnd_reduction, RFC 6937"),
+    row("recovery.undo_shows_reordering", "true", "tcp_try_undo_partial: tcp_check_sack_reordering"),
+    row("reduction", "'prr'", "tcp_cwnd_reduction since 4.3: RFC 9937, SafeACK"),
     row("second_reduction", "'after-timeout'", "tcp_fastretrans_alert; linux.script, on 6.18"),
     row("dsack", "true", "tcp_dsack = 1"),
     row("spurious_detection", "'any'", "tcp_frto = 2, timestamps, DSACK"),
@@ -42,7 +43,8 @@ const LINUX_6: &[Row] = &[
     row("byte_counting", "{ kind = 'ubc-pure' }", "slow start counts what an ACK acknowledges"),
     row("ssthresh_base", "'window'", "thresholds are shares of cwnd"),
     row("ssthresh_rounding", "'window'", "cwnd counts segments"),
-    row("cwnd_validation", "'if-used'", "tcp_is_cwnd_limited"),
+    row("grow_on_exit", "true", "tcp_cong_control: after tcp_fastretrans_alert"),
+    row("cwnd_validation", "'linux'", "tcp_cwnd_validate, tcp_cwnd_restart"),
     row("rto.initial", "'1 s'", "TCP_TIMEOUT_INIT"),
     row("rto.min", "'200 ms'", "TCP_RTO_MIN"),
     row("rto.max", "'120 s'", "TCP_RTO_MAX"),
@@ -155,6 +157,8 @@ const FREEBSD_14: &[Row] = &[
     row("timestamps", "true", "net.inet.tcp.rfc1323 = 1"),
     row("recovery", "{ kind = 'sack' }", "net.inet.tcp.sack.revised; RACK is a separate module"),
     row("reduction", "'prr'", "net.inet.tcp.do_prr = 1"),
+    row("cwnd_validation", "'off'", "net.inet.tcp.newcwv = 0: cwnd grows up to the peer's window"),
+    row("idle_restart", "true", "newreno_cc_after_idle: RFC 5681 4.1"),
     row("dsack", "true", "tcp_update_dsack_list"),
     row("limited_transmit", "true", "net.inet.tcp.rfc3042 = 1"),
     row("initial_window", "'10 segments'", "net.inet.tcp.initcwnd_segments = 10"),
@@ -232,6 +236,7 @@ fn is_ruled_out(key: &str, tcp: &Tree, cc: CcKind) -> bool {
         "smss" => !matches!(tcp.get("timestamps").map(|tree| &tree.value), Some(Value::Bool(true))),
         // These keys need SACK.
         "recovery" | "reduction" | "dsack" => !takes_sack(tcp, cc),
+        "recovery.undo_shows_reordering" => !uses_rack(tcp),
         // A window without scaling does not grow.
         "receive_buffer" => matches!(tcp.get("window_scaling").map(|tree| &tree.value), Some(Value::Bool(false))),
         _ => false,
@@ -249,6 +254,12 @@ fn cc(tcp: &Tree) -> CcKind {
         _ => "",
     };
     CcKind::ALL.iter().find(|kind| kind.name() == name).copied().unwrap_or(CcKind::NewReno)
+}
+
+/// Whether a transport names RACK as its recovery.
+fn uses_rack(tcp: &Tree) -> bool {
+    let kind = tcp.get("recovery").and_then(|recovery| recovery.get("kind"));
+    matches!(kind.map(|kind| &kind.value), Some(Value::Text(kind)) if kind == "rack")
 }
 
 /// Whether a host may give this transport its SACK recovery. It may not if the file names a recovery without SACK, or

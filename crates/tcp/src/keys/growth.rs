@@ -40,7 +40,8 @@ kinds! {
         "lbc" => Lbc;
         /// Unlimited byte counting: its bytes. At most one segment in the slow start after a timeout (RFC 2760 §3.2.3).
         "ubc" => Ubc;
-        /// Unlimited byte counting, after a timeout, too: one ACK may release a burst as long as the window.
+        /// Unlimited byte counting, after a timeout, too: one ACK may release a burst as long as the window. With `recovery`
+        /// `rack`, bytes that an earlier ACK has SACKed do not count again (Linux).
         "ubc-pure" => UbcPure;
     }
 }
@@ -200,10 +201,12 @@ words! {
     pub enum CwndValidation {
         /// Grows, used or not (ns-2).
         "off" => Off,
-        /// Grows only while it limits sending, or slow start uses half of it.
+        /// Grows only while data in the network fill it, or slow start uses half of it.
         "if-used" => IfUsed,
         /// As `if-used`, and shrinks towards the used part, by half per timeout of idle time (RFC 2861).
         "rfc2861" => Rfc2861,
+        /// As `if-used`, and idle time takes half per timeout, down to the initial window (Linux).
+        "linux" => Linux,
         /// Stays for five minutes. A loss in that time falls back to the used part (RFC 7661).
         "rfc7661" => Rfc7661,
     }

@@ -7,6 +7,15 @@ use bentpipe_tcp::{
 };
 use bentpipe_units::Duration;
 
+/// Linux's.
+const RACK: Recovery = Recovery::Rack(Rack {
+    tlp: true,
+    max_ack_delay: Duration::from_millis(200),
+    reenter: true,
+    min_rtt_window: Duration::from_secs(300),
+    undo_shows_reordering: true,
+});
+
 /// Two flows. `f` may have its own transport.
 fn read(tcp: &str, of_f: &str) -> Result<Resolved, Problems> {
     let text = format!(
@@ -36,7 +45,7 @@ fn a_preset_fills_what_the_file_leaves_open_and_says_so() {
     let linux = resolved("like = \"linux-6\"");
     let tcp = &linux.scenario.flows[0].tcp;
     assert_eq!((tcp.smss, tcp.timestamps, tcp.dsack, tcp.cc.kind()), (1448, true, true, CcKind::Cubic));
-    assert_eq!((tcp.recovery, tcp.reduction), (Recovery::Rack(Rack::default()), Reduction::PrrSsrb));
+    assert_eq!((tcp.recovery, tcp.reduction), (RACK, Reduction::Prr));
     let [min, floor, delay] = [tcp.rto.min, tcp.rto.variance_min, tcp.ack.delay];
     assert_eq!([min, floor, delay].map(|span| span.as_ps() / 1_000_000_000), [200, 200, 40]);
     assert_eq!((tcp.ack.quick, tcp.ack.every, tcp.auto_send_buffer), (16, 2, Some(128_000)));
@@ -90,7 +99,7 @@ fn settings_of_a_congestion_control_are_for_that_one() {
     assert!(!reno.to_toml().contains("first_growth"));
     let tcp = &reno.scenario.flows[0].tcp;
     assert_eq!((tcp.cc.kind(), tcp.growth.slow_start), (CcKind::Reno, Config::default().growth.slow_start));
-    assert_eq!((tcp.recovery, tcp.smss), (Recovery::Rack(Rack::default()), 1448));
+    assert_eq!((tcp.recovery, tcp.smss), (RACK, 1448));
 }
 
 #[test]
@@ -189,6 +198,19 @@ fn senders_with_a_recovery_of_their_own_keep_it() {
     ] {
         assert_eq!(config(tcp).dsack, dsack, "{tcp}");
     }
+    for (tcp, learns) in [
+        ("recovery = \"rack\"", true),
+        ("recovery = { kind = \"rack\", tlp = false }", true),
+        ("recovery = { kind = \"rack\", undo_shows_reordering = false }", false),
+        ("cc = \"bbr3\"", true),
+        ("like = \"rfc\"\nrecovery = \"rack\"", false),
+    ] {
+        let recovery = config(tcp).recovery;
+        assert!(
+            matches!(recovery, Recovery::Rack(rack) if rack.undo_shows_reordering == learns),
+            "{tcp}: {recovery:?}"
+        );
+    }
     let hybla = |tcp: &str| match config(tcp).cc {
         CcConfig::Hybla(settings) => settings.needs_ssthresh,
         _ => unreachable!(),
@@ -226,7 +248,7 @@ fn a_file_without_a_preset_has_hosts_of_today() {
     assert_eq!(without.scenario.hosts(), [("Linux 6".to_owned(), vec!["cubic"])]);
     assert!(origin(&without.to_toml(), "timestamps = true").contains("linux-6: tcp_timestamps = 1"));
     // Linux's Reno, not that of RFC 5681.
-    assert_eq!(config("cc = \"reno\"").recovery, Recovery::Rack(Rack::default()));
+    assert_eq!(config("cc = \"reno\"").recovery, RACK);
     let both = read("", "tcp = { like = \"rfc\", cc = \"reno\" }").unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(
         both.scenario.hosts(),

@@ -61,7 +61,7 @@ use super::context::Context;
 use super::timers::Timer;
 use super::Event;
 use crate::cc::{AckSample, CongestionControl};
-use crate::config::{Config, CwndValidation};
+use crate::config::{ByteCounting, Config, CwndValidation};
 use crate::facts::RateSample;
 use ack::AckFacts;
 use ack_ratio::AckSeen;
@@ -72,8 +72,7 @@ use polls::Outstanding;
 use prr::PrrAck;
 use reduce::{Cause, ReduceOutcome};
 use scoreboard::{Doubt, Entered};
-use state::view;
-use usage::Used;
+use state::{used, view};
 
 /// Steps of an ACK, in the order of `docs/specs/index.md`, rule 5: marks, scoreboard, RTT sample, spurious losses,
 /// recovery, congestion control, timers.
@@ -186,7 +185,8 @@ impl Sender {
         if !advance.in_recovery {
             // Computed once more: to read back what was just stored would wait for the store.
             let rtt = facts.acked.newest().map(|sent_at| now - sent_at);
-            let sample = AckSample { newly_acked: facts.newly_acked, is_cwnd_limited: may_grow, rtt };
+            let newly_acked = self.counted(facts.newly_acked, cx);
+            let sample = AckSample { newly_acked, is_cwnd_limited: may_grow, rtt };
             let path = self.path(now, cx);
             self.cc.on_ack(&sample, &path);
             if self.usage.in_slow_start != (self.cc.cwnd() < self.cc.ssthresh()) {
@@ -223,7 +223,7 @@ impl Sender {
             self.find_holes(now, &ack, cx);
         }
         self.end_ack(now, &facts, is_further, cx);
-        advance.in_recovery |= is_undone;
+        advance.in_recovery |= is_undone && !cx.config.grow_on_exit;
         if self.rates.is_some() {
             self.notify_delivery(now, &ack, true, cx);
         }
@@ -345,21 +345,26 @@ impl Sender {
         self.usage.in_slow_start = !self.usage.in_slow_start;
     }
 
+    /// Returns the bytes of an ACK that count for growth. Linux counts data once, when they are first reported.
+    #[inline(always)]
+    fn counted(&self, newly_acked: u64, cx: &Context) -> u64 {
+        let counts_deliveries = self.is_detailed && cx.config.growth.byte_counting == ByteCounting::UbcPure;
+        if counts_deliveries {
+            self.board.delivery().bytes
+        } else {
+            newly_acked
+        }
+    }
+
     #[inline(always)]
     fn may_grow(&mut self, now: Time, newly: u64, cx: &Context) -> bool {
         match cx.config.cwnd_validation {
             CwndValidation::Off => true,
-            CwndValidation::IfUsed => self.usage.is_window_used(&self.space, self.board.flight_size(), &self.cc),
-            CwndValidation::Rfc2861 | CwndValidation::Rfc7661 => {
-                let used = Used {
-                    now,
-                    space: &self.space,
-                    flight_size: self.board.flight_size(),
-                    in_recovery: self.episode.phase.is_recovery(),
-                    rtt: &self.rtt,
-                    config: &cx.config,
-                    retransmitted: cx.counters.retransmitted_bytes,
-                };
+            CwndValidation::IfUsed | CwndValidation::Rfc2861 | CwndValidation::Linux => {
+                self.usage.is_window_used(&self.cc)
+            }
+            CwndValidation::Rfc7661 => {
+                let used = used(now, &self.space, &self.board, &self.episode, &self.rtt, cx);
                 self.usage.validate(used, newly, &mut self.cc)
             }
         }

@@ -238,7 +238,7 @@ impl Sender {
                 let waiting: u64 = notified.rest.iter().map(|range| self.board.unsacked_in(*range)).sum();
                 let in_flight = self.board.pipe().saturating_sub(waiting);
                 if in_flight + u64::from(range.len) > window {
-                    self.usage.limited = true;
+                    self.on_limited(now);
                     return None;
                 }
             }

@@ -37,7 +37,7 @@ impl Sender {
             newly_lost,
             lost,
             in_flight: self.in_flight(),
-            is_cwnd_limited: self.usage.is_window_used(&self.space, self.board.flight_size(), &self.cc),
+            is_cwnd_limited: self.usage.is_window_used(&self.cc),
             is_repairing: self.is_repairing(),
             rate,
             one_way_delay: timestamps.map(|timestamps| {

@@ -6,8 +6,7 @@ use super::extras::SenderExtras;
 use super::feedback::WindowFeedback;
 use super::rate::InFlight;
 use super::scoreboard::SeqRange;
-use super::state::{view, Sender};
-use super::usage::Used;
+use super::state::{used, view, Sender};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::conn::clock::clock;
@@ -99,7 +98,9 @@ impl Sender {
             Phase::Loss => {
                 if let Some(lost) = self.board.next_lost() {
                     let fits = self.board.pipe() + self.board.len_of(lost) <= self.window_in_loss(&cx.config);
-                    self.usage.limited |= !fits;
+                    if !fits {
+                        self.on_limited(now);
+                    }
                     return fits.then(|| self.retransmit(now, lost, true, cx));
                 }
             }
@@ -117,7 +118,7 @@ impl Sender {
             None => pipe + self.space.smss() <= self.cc.cwnd(),
         };
         if !has_room {
-            self.usage.limited = true;
+            self.on_limited(now);
             return None;
         }
         let sending = self.choose_selective(now, cx)?;
@@ -150,7 +151,9 @@ impl Sender {
         }
         let len = self.space.next_len();
         if self.in_flight() + len > self.cc.cwnd() {
-            self.usage.limited |= len > 0;
+            if len > 0 {
+                self.on_limited(now);
+            }
             return None;
         }
         self.next_new(now, Room::Taken, cx)
@@ -197,7 +200,7 @@ impl Sender {
             self.resume(now, cx);
         }
         if room == Room::AsNeeded && !self.fits_cwnd(len, cx) {
-            self.usage.limited = true;
+            self.on_limited(now);
             return None;
         }
         let range = SeqRange { start: self.space.nxt, len: len as u32 + u32::from(has_fin), has_fin };
@@ -206,7 +209,7 @@ impl Sender {
         }
         self.board.push(range, now);
         self.space.nxt += u64::from(range.len);
-        self.usage.on_sent(self.board.flight_size());
+        self.note_usage(now, cx);
         self.rtt.on_sent(now, self.space.nxt);
         Some(self.depart(now, Sending { range, is_retransmission: false }, cx))
     }
@@ -218,8 +221,24 @@ impl Sender {
         }
         self.board.push(range, now);
         self.space.nxt = range.start + u64::from(range.len);
-        self.usage.on_sent(self.board.flight_size());
+        self.note_usage(now, cx);
         self.rtt.arm(now, &mut cx.timers);
+    }
+
+    /// New data left: how much of the window is used now?
+    #[inline(always)]
+    fn note_usage(&mut self, now: Time, cx: &Context) {
+        let outstanding = [self.board.flight_size(), self.board.pipe()];
+        if self.usage.on_sent(now, &self.space, outstanding, self.cc.cwnd()) {
+            let used = used(now, &self.space, &self.board, &self.episode, &self.rtt, cx);
+            self.usage.on_room(used, &mut self.cc);
+        }
+    }
+
+    /// Data wait for room in the window.
+    #[inline]
+    pub(super) fn on_limited(&mut self, now: Time) {
+        self.usage.on_limited(now, &self.space, self.board.flight_size());
     }
 
     /// The send buffer is full: the application fills the segment up when an ACK has made room.
@@ -312,15 +331,7 @@ impl Sender {
         if self.cc.is_model_based() {
             return;
         }
-        let used = Used {
-            now,
-            space: &self.space,
-            flight_size: self.board.flight_size(),
-            in_recovery: self.episode.phase.is_recovery(),
-            rtt: &self.rtt,
-            config: &cx.config,
-            retransmitted: cx.counters.retransmitted_bytes,
-        };
+        let used = used(now, &self.space, &self.board, &self.episode, &self.rtt, cx);
         self.usage.resume(used, &mut self.cc);
     }
 

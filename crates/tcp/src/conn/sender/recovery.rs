@@ -292,6 +292,9 @@ impl Sender {
         let has_sack = cx.agreed.sack;
         let detection = cx.config.spurious_detection;
         let judgement = undo.judge(ack, facts, &self.space, &self.board, detection, has_sack);
+        if judgement.is_late {
+            self.detector.on_late();
+        }
         if judgement.is_real {
             self.cc.limit_cwnd(3 * self.space.smss());
             self.episode.retransmits_first = true;

@@ -17,7 +17,7 @@ use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::space::SendSpace;
 use super::undo::Undo;
-use super::usage::Usage;
+use super::usage::{Usage, Used};
 use crate::cache::Learnt;
 use crate::cc::{Cc, CongestionControl, Init};
 use crate::config::{Config, InitialSsthresh, Pacing, Reduction, SlowStartAcks, SpuriousDetection};
@@ -199,6 +199,27 @@ pub(super) fn view<'a>(
     cx: &'a mut Context,
 ) -> (View<'a>, &'a mut Timers) {
     (View { now, space, episode, rtt, config: &cx.config }, &mut cx.timers)
+}
+
+/// Returns the inputs of the window's validation.
+#[inline]
+pub(super) fn used<'a>(
+    now: Time,
+    space: &'a SendSpace,
+    board: &Scoreboard,
+    episode: &Episode,
+    rtt: &'a Rtt,
+    cx: &'a Context,
+) -> Used<'a> {
+    Used {
+        now,
+        space,
+        flight_size: board.flight_size(),
+        in_recovery: episode.phase.is_recovery(),
+        rtt,
+        config: &cx.config,
+        retransmitted: cx.counters.retransmitted_bytes,
+    }
 }
 
 /// The congestion control at the start of data transfer.

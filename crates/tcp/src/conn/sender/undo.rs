@@ -80,6 +80,8 @@ pub(crate) struct Judgement {
     pub(crate) is_real: bool,
     /// It was spurious, and is to be undone.
     pub(crate) is_spurious: bool,
+    /// A partial ACK in fast recovery: the data that it acknowledges were late, not lost.
+    pub(crate) is_late: bool,
 }
 
 impl Undo {
@@ -190,10 +192,11 @@ impl Undo {
         // One late segment does not show that the others were late, too: while any may be missing nothing is undone. (Linux looks at
         // retransmissions only.) A timeout takes all for lost at once, so the first answer decides.
         let is_in_doubt = !saved.by_timeout && (board.has_retransmitted() || board.has_unrepaired());
-        let mut by_timestamp = false;
+        let (mut by_timestamp, mut is_late) = (false, false);
         if let (Some(stamp), Some(timestamps), true) = (saved.stamp, ack.timestamps, facts.newly_acked > 0) {
             let is_older = (timestamps.echo.wrapping_sub(stamp) as i32) < 0;
             by_timestamp = is_older && !is_in_doubt;
+            is_late = is_older && !saved.by_timeout && space.una < saved.nxt;
             saved.stamp = saved.stamp.filter(|_| is_older && is_in_doubt);
         }
         if let Some((left, _)) = facts.dsack {
@@ -204,10 +207,11 @@ impl Undo {
             saved.has_duplicates = true;
         }
         let by_duplicates = saved.has_duplicates && saved.unproven == Some(0) && !is_in_doubt;
+        let by_eifel = detection.uses(SpuriousDetection::Eifel);
         let is_spurious = by_frto.is_spurious
-            || (by_timestamp && detection.uses(SpuriousDetection::Eifel))
+            || (by_timestamp && by_eifel)
             || (by_duplicates && detection.uses(SpuriousDetection::Dsack));
-        Judgement { is_spurious, ..by_frto }
+        Judgement { is_spurious, is_late: is_late && by_eifel, ..by_frto }
     }
 
     /// RFC 5682 §2.1, and §3.1 where SACK is in use.

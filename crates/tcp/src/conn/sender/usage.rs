@@ -1,11 +1,11 @@
 //! Validation of an unused congestion window: it does not grow, and an idle time or a loss returns it to the used part
-//! (RFC 5681 §4.1, RFC 2861, RFC 7661). The default does with the rounds that every connection keeps; the two RFCs that
-//! measure more do it here.
+//! (RFC 5681 §4.1, RFC 2861, RFC 7661). The facts are noted when new data leave, as Linux and RFC 2861 do: an ACK of the
+//! whole window leaves nothing outstanding that would show its use.
 
 use super::rtt::Rtt;
 use super::space::SendSpace;
 use crate::cc::{Cc, CongestionControl};
-use crate::config::{Config, CwndValidation};
+use crate::config::{Config, CwndValidation, SsthreshRounding};
 use crate::conn::context::Context;
 use crate::conn::Event;
 use bentpipe_units::{Duration, Time};
@@ -14,20 +14,20 @@ use std::collections::VecDeque;
 /// RFC 7661 §5: the nonvalidated period, after which the window shrinks.
 const NVP: Duration = Duration::from_secs(300);
 
-/// Whether the window was the limit, by rounds (`docs/specs/tcp-reno.md`, cwnd-limited), and further measurements.
+/// Whether the window was the limit (`docs/specs/tcp-reno.md`, cwnd-limited), and further measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct Usage {
-    round_end: u64,
-    pub(crate) limited: bool,
-    limited_before: bool,
+    /// SND.NXT when the next two facts were noted. They hold until new data leave after its ACK.
+    noted_until: u64,
+    /// The window had no room for another segment.
+    limited: bool,
+    /// Bytes outstanding then; the most of them, if the window had room.
     flight_max: u64,
-    flight_max_before: u64,
     /// At the last ACK.
     pub(crate) in_slow_start: bool,
     /// When data left last.
     pub(crate) last_sent: Time,
-    /// Only where more is measured than rounds.
-    validation: Option<Box<Validation>>,
+    validation: Validation,
 }
 
 /// Inputs of validation, besides the window.
@@ -44,15 +44,16 @@ pub(crate) struct Used<'a> {
     pub(crate) retransmitted: u64,
 }
 
-/// Measurements beyond rounds.
+/// Measurements besides the facts of each flight.
 #[derive(Clone, Debug)]
 enum Validation {
+    Nothing,
     Decay(Decay),
-    PipeAck(PipeAck),
+    PipeAck(Box<PipeAck>),
 }
 
 /// RFC 2861 §3.2.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Decay {
     /// T_prev: the window was full, or was adapted, then.
     since: Time,
@@ -85,21 +86,14 @@ struct LossInfo {
     retransmitted: u64,
 }
 
-impl Validation {
-    fn new(config: CwndValidation) -> Option<Box<Self>> {
-        match config {
-            CwndValidation::Off | CwndValidation::IfUsed => None,
-            CwndValidation::Rfc2861 => Some(Box::new(Self::Decay(Decay::default()))),
-            CwndValidation::Rfc7661 => Some(Box::new(Self::PipeAck(PipeAck::default()))),
-        }
-    }
-
-    /// RFC 7661 §4.4.1: of a window that is not validated, the used part is halved.
-    fn base_to_halve(&self, base: u64, flight_size: u64) -> u64 {
-        match self {
-            Self::PipeAck(pipe) if pipe.unvalidated.is_some() => pipe.volume().unwrap_or(0).max(flight_size),
-            _ => base,
-        }
+impl Used<'_> {
+    /// ssthresh keeps three quarters of the old window (RFC 2861 §3.2, RFC 7661 §4.4.3). A host whose window counts segments
+    /// rounds down.
+    fn shrink(&self, cc: &mut Cc, cwnd: u64) {
+        let unit = if self.config.ssthresh_rounding == SsthreshRounding::Window { self.space.smss() } else { 1 };
+        let before = cc.cwnd();
+        let kept = (before / unit / 2 + before / unit / 4) * unit;
+        cc.set_window((cwnd / unit * unit).max(self.space.smss()).min(before), cc.ssthresh().max(kept));
     }
 }
 
@@ -162,55 +156,69 @@ impl PipeAck {
 
 impl Usage {
     pub(crate) fn new(config: CwndValidation) -> Self {
-        Self {
-            round_end: 0,
-            limited: false,
-            limited_before: false,
-            flight_max: 0,
-            flight_max_before: 0,
-            in_slow_start: false,
-            last_sent: Time::ZERO,
-            validation: Validation::new(config),
+        let validation = match config {
+            CwndValidation::Off | CwndValidation::IfUsed | CwndValidation::Linux => Validation::Nothing,
+            CwndValidation::Rfc2861 => Validation::Decay(Decay::default()),
+            CwndValidation::Rfc7661 => Validation::PipeAck(Box::default()),
+        };
+        Self { noted_until: 0, limited: false, flight_max: 0, in_slow_start: false, last_sent: Time::ZERO, validation }
+    }
+
+    /// New data left, so that `flight` bytes are outstanding and `pipe` bytes in the network. Returns whether
+    /// [`on_room`](Self::on_room) has to judge the room that is left.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Time, space: &SendSpace, [flight, pipe]: [u64; 2], cwnd: u64) -> bool {
+        let is_full = pipe + space.smss() > cwnd;
+        if is_full || space.una >= self.noted_until || (!self.limited && flight > self.flight_max) {
+            (self.limited, self.flight_max, self.noted_until) = (is_full, flight, space.nxt);
+        }
+        let Validation::Decay(decay) = &mut self.validation else { return false };
+        if self.limited {
+            *decay = Decay { since: now, used: 0 };
+        }
+        !self.limited
+    }
+
+    /// Data wait for room in the window.
+    #[inline]
+    pub(crate) fn on_limited(&mut self, now: Time, space: &SendSpace, flight: u64) {
+        (self.limited, self.flight_max, self.noted_until) = (true, flight, space.nxt);
+        if let Validation::Decay(decay) = &mut self.validation {
+            *decay = Decay { since: now, used: 0 };
         }
     }
 
-    /// New data left.
+    /// Whether the window limited the last flight, or slow start used at least half of it.
     #[inline]
-    pub(crate) fn on_sent(&mut self, flight_size: u64) {
-        self.flight_max = self.flight_max.max(flight_size);
-    }
-
-    /// Whether the window limited sending in this round or the last, or slow start used at least half of it.
-    #[inline]
-    pub(crate) fn is_window_used(&mut self, space: &SendSpace, flight_size: u64, cc: &Cc) -> bool {
-        if space.una >= self.round_end {
-            // Asked twice of an ACK that leaves nothing outstanding, it is the same round.
-            self.round_end = space.nxt.max(space.una + 1);
-            self.limited_before = std::mem::take(&mut self.limited);
-            self.flight_max_before = std::mem::replace(&mut self.flight_max, flight_size);
-        }
-        if self.limited || self.limited_before {
-            return true;
-        }
+    pub(crate) fn is_window_used(&self, cc: &Cc) -> bool {
         let cwnd = cc.cwnd();
-        cwnd < cc.ssthresh() && cwnd < 2 * self.flight_max.max(self.flight_max_before)
+        self.limited || (cwnd < cc.ssthresh() && cwnd < 2 * self.flight_max)
     }
 
-    /// An ACK of `newly` bytes: may the window grow, by the further measurements?
+    /// RFC 2861 §3.2: new data left, and the window has room. An application that does not fill it for a timeout's time
+    /// gives half of the rest back.
+    ///
+    /// Linux has this rule, too (`tcp_cwnd_application_limited`), but each ACK restarts its time (`tcp_cong_avoid`), so it never
+    /// acts.
+    #[inline(never)]
+    pub(crate) fn on_room(&mut self, used: Used<'_>, cc: &mut Cc) {
+        let Validation::Decay(decay) = &mut self.validation else { return };
+        if used.space.nxt < used.space.offered || cc.is_model_based() {
+            return;
+        }
+        decay.used = decay.used.max(used.flight_size);
+        if used.now.saturating_since(decay.since) >= used.rtt.rto() {
+            used.shrink(cc, (cc.cwnd().min(used.space.rwnd) + decay.used) / 2);
+            *decay = Decay { since: used.now, used: 0 };
+        }
+    }
+
+    /// An ACK of `newly` bytes: may the window grow, by RFC 7661?
     #[inline(never)]
     pub(crate) fn validate(&mut self, used: Used<'_>, newly: u64, cc: &mut Cc) -> bool {
-        let is_used = self.is_window_used(used.space, used.flight_size, cc);
-        if cc.is_model_based() {
-            return is_used;
-        }
-        let limited = [self.limited, self.limited_before];
-        match self.validation.as_deref_mut() {
-            None => is_used,
-            Some(Validation::Decay(decay)) => {
-                decay.on_ack(used, newly, self.limited, cc);
-                is_used
-            }
-            Some(Validation::PipeAck(pipe)) => pipe.validate(used, newly, limited.contains(&true), cc),
+        match &mut self.validation {
+            Validation::PipeAck(pipe) if !cc.is_model_based() => pipe.validate(used, newly, self.limited, cc),
+            _ => self.is_window_used(cc),
         }
     }
 
@@ -218,23 +226,29 @@ impl Usage {
     pub(crate) fn resume(&mut self, used: Used<'_>, cc: &mut Cc) {
         let (now, rto) = (used.now, used.rtt.rto());
         let idle = now.saturating_since(self.last_sent);
-        match self.validation.as_deref_mut() {
-            None => {
-                if used.config.idle_restart && idle > rto {
-                    // RFC 5681 §4.1: RW = min(IW, cwnd) after an RTO without sending.
-                    cc.limit_cwnd(used.config.initial_window.bytes(used.space.smss));
+        // RFC 5681 §4.1: RW = min(IW, cwnd).
+        let restart_window = || used.config.initial_window.bytes(used.space.smss);
+        // RFC 2861 §3.2: half for each timeout that passed.
+        let halved = |cwnd: u64| cwnd >> (idle.as_ps() / rto.as_ps().max(1)).min(63);
+        match &mut self.validation {
+            Validation::Nothing if used.config.cwnd_validation == CwndValidation::Linux => {
+                if idle > rto {
+                    let cwnd = cc.cwnd();
+                    used.shrink(cc, halved(cwnd).max(restart_window()));
                 }
             }
-            Some(Validation::Decay(decay)) if idle >= rto => {
-                // RFC 2861 §3.2: half for each timeout that passed.
-                let times = idle.as_ps() / rto.as_ps().max(1);
-                let halve = |cwnd: u64, _| (cwnd.min(used.space.rwnd) / 2).max(used.space.smss());
-                let cwnd = (0..times.min(64)).fold(cc.cwnd(), halve);
-                shrink(cc, cwnd);
+            Validation::Nothing => {
+                if used.config.idle_restart && idle > rto {
+                    cc.limit_cwnd(restart_window());
+                }
+            }
+            Validation::Decay(decay) if idle >= rto => {
+                let cwnd = halved(cc.cwnd().min(used.space.rwnd));
+                used.shrink(cc, cwnd);
                 *decay = Decay { since: now, used: 0 };
             }
-            Some(Validation::Decay(_)) => {}
-            Some(Validation::PipeAck(pipe)) => {
+            Validation::Decay(_) => {}
+            Validation::PipeAck(pipe) => {
                 pipe.expire(now, used.rtt.srtt().unwrap_or(Duration::ZERO));
                 pipe.judge(cc.cwnd(), false);
                 pipe.end_nonvalidated_period(used, cc);
@@ -250,7 +264,7 @@ impl Usage {
         }
         // After a timeout the window is one segment. A model ends its start when it knows the path.
         self.in_slow_start = by_timeout || (self.in_slow_start && cc.is_model_based());
-        if let Some(Validation::PipeAck(pipe)) = self.validation.as_deref_mut() {
+        if let Validation::PipeAck(pipe) = &mut self.validation {
             if by_timeout {
                 pipe.forget();
             } else {
@@ -260,25 +274,13 @@ impl Usage {
         }
     }
 
-    /// Returns the base of a reaction to loss, where `base` is what it would be without validation.
+    /// Returns the base of a reaction to loss, where `base` is what it would be without validation. RFC 7661 §4.4.1: of a
+    /// window that is not validated, the used part is halved.
     #[inline]
     pub(crate) fn base_to_halve(&self, base: u64, flight_size: u64) -> u64 {
-        self.validation.as_ref().map_or(base, |validation| validation.base_to_halve(base, flight_size))
-    }
-}
-
-impl Decay {
-    /// RFC 2861 §3.2: an application that does not fill the window for an RTO gives half of the rest back.
-    fn on_ack(&mut self, used: Used<'_>, newly: u64, limited: bool, cc: &mut Cc) {
-        let now = used.now;
-        if limited {
-            *self = Self { since: now, used: 0 };
-        } else if used.space.nxt >= used.space.offered {
-            self.used = self.used.max(used.flight_size + newly);
-            if now.saturating_since(self.since) >= used.rtt.rto() {
-                shrink(cc, (cc.cwnd().min(used.space.rwnd) + self.used) / 2);
-                *self = Self { since: now, used: 0 };
-            }
+        match &self.validation {
+            Validation::PipeAck(pipe) if pipe.unvalidated.is_some() => pipe.volume().unwrap_or(0).max(flight_size),
+            _ => base,
         }
     }
 }
@@ -317,16 +319,10 @@ impl PipeAck {
                 self.unvalidated = Some(used.now);
                 return;
             }
-            shrink(cc, (cwnd / 2).max(initial));
+            used.shrink(cc, (cwnd / 2).max(initial));
             self.unvalidated = Some(since + NVP);
         }
     }
-}
-
-/// ssthresh keeps three quarters of the old window (RFC 2861 §3.2, RFC 7661 §4.4.3).
-fn shrink(cc: &mut Cc, cwnd: u64) {
-    let before = cc.cwnd();
-    cc.set_window(cwnd.min(before), cc.ssthresh().max(before - before / 4));
 }
 
 #[cfg(test)]

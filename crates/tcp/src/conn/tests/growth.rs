@@ -37,13 +37,81 @@ fn rfc2861_3_2_idle_time_halves_the_window_for_each_timeout() {
 
 #[test]
 fn rfc2861_3_2_half_of_what_is_not_used_is_given_back_after_a_timeout_s_time() {
-    // Four samples in a round trip of a second: after the first round the timeout is a second, too.
-    let s = used(CwndValidation::Rfc2861, 4, 1);
-    assert_eq!(s.cwnd(), 16);
+    // The timeout is a second, and data leave each half second: those at the start of the third round fall.
     let s = used(CwndValidation::Rfc2861, 4, 2);
+    assert_eq!((s.cwnd(), s.ssthresh()), (16, 2));
+    let s = used(CwndValidation::Rfc2861, 4, 3);
     assert_eq!((s.cwnd(), s.ssthresh()), (10, 12));
     let s = used(CwndValidation::IfUsed, 4, 10);
     assert_eq!((s.cwnd(), s.ssthresh()), (16, 2));
+}
+
+/// Linux keeps the restart window, and three quarters in whole segments (`tcp_cwnd_restart`).
+#[test]
+fn linux_halves_an_idle_window_down_to_the_initial_window() {
+    let started = |timeouts: u32| {
+        let mut s = Bench::new(CcKind::Reno, 4, |config| {
+            config.cwnd_validation = CwndValidation::Linux;
+            config.ssthresh_rounding = SsthreshRounding::Window;
+            config.initial_ssthresh = InitialSsthresh::Bytes(19 * SMSS);
+        });
+        s.send(28);
+        for _ in 0..3 {
+            round(&mut s);
+        }
+        assert_eq!((s.cwnd(), s.conn.flight_size()), (19, 0));
+        s.now += s.conn.rto() * u64::from(timeouts) + Duration::from_millis(1);
+        (s.send(60).len(), s.ssthresh())
+    };
+    assert_eq!([0, 1, 2, 9].map(started), [(19, 19), (9, 19), (4, 19), (4, 19)]);
+}
+
+/// An unfilled window stays, as in the kernel: each ACK restarts the time of `tcp_cwnd_application_limited`.
+#[test]
+fn linux_keeps_an_unfilled_window() {
+    let s = used(CwndValidation::Linux, 4, 6);
+    assert_eq!((s.cwnd(), s.ssthresh()), (16, 2));
+}
+
+/// A driver may offer data only when the window has room. Its window grows as if all data had been offered before.
+#[test]
+fn a_window_that_is_filled_exactly_grows() {
+    for kind in [CcKind::NewReno, CcKind::Cubic, CcKind::Hybla, CcKind::Bbr3] {
+        let windows = |just_in_time: bool| {
+            let mut s = Bench::new(kind, 10, |config| config.initial_ssthresh = InitialSsthresh::Segments(20));
+            if !just_in_time {
+                s.conn.offer(1 << 40);
+            }
+            Vec::from_iter((0..60).map(|_| {
+                if just_in_time {
+                    s.conn.offer(s.conn.cwnd().saturating_sub(s.conn.flight_size()));
+                }
+                while leave(&mut s.conn, s.now).is_some() {}
+                round(&mut s);
+                s.conn.cwnd()
+            }))
+        };
+        let (all, just_in_time) = (windows(false), windows(true));
+        let (all, just_in_time) = (all.last().unwrap() / SMSS, just_in_time.last().unwrap() / SMSS);
+        assert!(just_in_time.abs_diff(all) <= 1 + all / 50, "{}: {just_in_time} for {all}", kind.name());
+    }
+}
+
+/// SACKed data do not count again when they are acknowledged (`tcp_cong_control`: acked_sacked).
+#[test]
+fn linux_counts_data_once() {
+    for (byte_counting, grown) in [(ByteCounting::UbcPure, 11), (ByteCounting::Ubc, 13)] {
+        let mut s = Bench::new(CcKind::Sack, 10, |config| {
+            config.recovery = Recovery::Rack(Rack { tlp: false, ..Rack::default() });
+            config.growth.byte_counting = byte_counting;
+        });
+        s.send(10);
+        s.now += Duration::from_millis(100);
+        s.ack(0, &[(1, 3)]);
+        s.now += Duration::from_millis(1);
+        s.ack(3, &[]);
+        assert_eq!(s.cwnd(), grown, "{byte_counting:?}");
+    }
 }
 
 /// A full window makes no difference.
@@ -99,7 +167,7 @@ fn rfc7661_4_4_3_the_window_is_halved_for_each_five_minutes_but_not_below_the_in
         (before, s.conn.cwnd(), s.conn.ssthresh())
     };
     let (before, cwnd, ssthresh) = start(6);
-    assert_eq!((cwnd, ssthresh), (before / 2, Some(before - before / 4)));
+    assert_eq!((cwnd, ssthresh), (before / 2, Some(before / 2 + before / 4)));
     assert_eq!(start(11).1, before / 4);
     assert_eq!(start(600).1, 3 * SMSS);
 }

@@ -279,6 +279,26 @@ fn an_episode_with_a_late_segment_and_losses_is_one_reduction() {
     }
 }
 
+/// RFC 8985 §6.2 step 3 counts originals that arrive before their retransmission. Linux also counts those of a partial ACK.
+#[test]
+fn rfc8985_6_2_an_undone_recovery_shows_reordering_if_asked_to() {
+    for learns in [false, true] {
+        let mut s = rack(10, |config| {
+            config.recovery = Recovery::Rack(Rack { tlp: false, undo_shows_reordering: learns, ..Rack::default() });
+            config.timestamps = true;
+            config.spurious_detection = SpuriousDetection::Any;
+        });
+        s.send(10);
+        assert_eq!(s.at(ms(100)).ack_echoing(0, &[(1, 4)], Some(0)), [0]);
+        s.at(ms(110)).ack_echoing(4, &[], Some(0));
+        s.at(ms(160)).ack_echoing(10, &[], Some(0));
+        assert!(s.events().into_iter().any(|event| matches!(event, Event::Undo(_))));
+        s.send(8);
+        let again = s.at(ms(260)).ack_echoing(10, &[(11, 14)], Some(160));
+        assert_eq!(again, if learns { vec![] } else { vec![10] });
+    }
+}
+
 /// All four segments are late: once that is known of the last one, the episode is undone, once.
 #[test]
 fn an_episode_of_late_segments_is_undone_when_the_last_one_arrives() {

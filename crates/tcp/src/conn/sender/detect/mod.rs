@@ -104,6 +104,8 @@ pub(crate) trait Detect {
     fn on_recovery(&mut self, board: &mut Scoreboard, timers: &mut Timers) {
         let _ = (board, timers);
     }
+    /// Data that recovery retransmitted were late, not lost.
+    fn on_late(&mut self) {}
     /// The connection is over.
     fn stop(&mut self, timers: &mut Timers) {
         let _ = timers;

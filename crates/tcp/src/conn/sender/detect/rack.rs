@@ -35,6 +35,8 @@ pub(crate) struct ByTime {
     dsack_round: Option<u64>,
     /// Repaired losses that are outstanding prove one.
     reenters: bool,
+    /// Late data show reordering also where they were retransmitted.
+    learns_from_undo: bool,
     tlp: Tlp,
 }
 
@@ -51,6 +53,7 @@ impl ByTime {
             reo_wnd_persist: REO_WND_PERSIST,
             dsack_round: None,
             reenters: settings.reenter,
+            learns_from_undo: settings.undo_shows_reordering,
             tlp: Tlp::new(settings),
         }
     }
@@ -157,6 +160,12 @@ impl Detect for ByTime {
         // Before the first sample nothing is known of the flight.
         let timeout = if self.last.is_none() { Duration::ZERO } else { timeout };
         board.mark(Evidence::SentAgo { now: view.now, timeout });
+    }
+
+    /// Step 3 counts data that were never retransmitted. Linux (`tcp_try_undo_partial`) also counts the data of a partial ACK that
+    /// came before their retransmission could; an undo by the last ACK, by duplicates or after a timeout does not count.
+    fn on_late(&mut self) {
+        self.reordering_seen |= self.learns_from_undo;
     }
 
     fn on_recovery(&mut self, _: &mut Scoreboard, timers: &mut Timers) {
