@@ -27,7 +27,21 @@ PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_by
 """Series that `run_figure` draws if they were recorded, in this order, with their titles."""
 GRANTS = {"granted_bps": "Granted", "requested_bps": "Requested", "backlog_bytes": "Backlog", "modcod": "MODCOD"}
 """Series of links in a medium that `run_figure` draws after `PANELS`."""
-TITLES = {**PANELS, **GRANTS}
+INSIDES = {
+    "cc_state": "State",
+    "cc_pacing_gain": "Pacing gain",
+    "cc_cwnd_gain": "Window gain",
+    "cc_bandwidth_bps": "Estimated bandwidth",
+    "cc_min_rtt_s": "Estimated least RTT",
+    "cc_inflight_longterm_bytes": "Long-term bound",
+    "cc_inflight_shortterm_bytes": "Short-term bound",
+    "cc_bw_shortterm_bps": "Short-term bandwidth",
+    "cc_extra_acked_bytes": "Room for ACK bursts",
+    "cc_full_bw_reached": "Pipe found full",
+    "cc_values": "Value",
+}
+"""Series of values inside a congestion control, which a figure has if they were recorded."""
+TITLES = {**PANELS, **GRANTS, **INSIDES}
 
 LABEL_LETTERS = 48
 """Maximum number of letters in a line below the axis of time."""
@@ -56,7 +70,7 @@ def run_figure(result: RunResult) -> Figure:
 def drawn(result: RunResult) -> list[str]:
     """Return the recorded series that `run_figure` draws: of grants those above zero, and MODCODs that change."""
     found = [name for name in TITLES if name in result.recorded and result.recorded[name].height]
-    return [name for name in found if name in PANELS or _says_something(result, name)]
+    return [name for name in found if name not in GRANTS or _says_something(result, name)]
 
 
 def _says_something(result: RunResult, name: str) -> bool:
@@ -237,11 +251,11 @@ def _line(rows: pl.DataFrame, name: str, end_s: float, result: RunResult) -> Lin
 
 def _holds(name: str) -> bool:
     """Whether its value holds between two rows."""
-    return name in ("cwnd_bytes", "modcod")
+    return name in ("cwnd_bytes", "modcod") or name in INSIDES
 
 
 def _is_rate(name: str) -> bool:
-    return unit_of("series", name) == "bit/s"
+    return unit_of("series", name) == "bit/s" and not _holds(name)
 
 
 def _spans(result: RunResult, flows: Sequence[str]) -> list[tuple[float, float]]:

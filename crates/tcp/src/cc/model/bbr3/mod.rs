@@ -95,7 +95,7 @@ use crate::cc::model::common::{
     model_hooks, Aggregation, BbrPace, Dice, FullPipe, KnownReallocations, ProbeRtt, Rounds, Sample,
 };
 use crate::cc::parts::windowed::{Max, Windowed};
-use crate::cc::{Congestion, CongestionControl, Delivery, Init, LostSegment, Pace, PathState};
+use crate::cc::{Congestion, CongestionControl, Delivery, Init, Insides, LostSegment, Pace, PathState, Quantity};
 use bentpipe_units::{Duration, Time};
 use version::Version;
 
@@ -125,6 +125,20 @@ enum State {
     Refill,
     Up,
     ProbeRtt,
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Drain => "drain",
+            Self::Down => "probe-bw-down",
+            Self::Cruise => "probe-bw-cruise",
+            Self::Refill => "probe-bw-refill",
+            Self::Up => "probe-bw-up",
+            Self::ProbeRtt => "probe-rtt",
+        }
+    }
 }
 
 /// Subject of ACKs: the last probe, the next one, or neither.
@@ -395,6 +409,21 @@ impl CongestionControl for Bbr3 {
 
     fn holds_back(&self) -> bool {
         self.state == State::ProbeRtt
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        let bytes = |bound: u64| if bound == u64::MAX { f64::NAN } else { bound as f64 };
+        insides.state(self.state.name());
+        insides.value(Quantity::PacingGain, self.pacing_gain()).value(Quantity::CwndGain, self.window_gain());
+        insides.value(Quantity::Bandwidth, 8.0 * self.max_bw.get()).min_rtt(self.rtt.min);
+        insides.value(Quantity::BandwidthShortterm, 8.0 * self.bounds.bw_short);
+        insides.value(Quantity::InflightShortterm, bytes(self.bounds.short));
+        insides.value(Quantity::InflightLongterm, bytes(self.bounds.long));
+        insides.value(Quantity::ExtraAcked, self.excess() as f64);
+        insides.own("round_count", self.rounds.count as f64);
+        insides.own("probe_wait_s", self.probing.wait.as_secs_f64());
+        insides.own("idle_restart", f64::from(u8::from(self.probe_rtt.is_restarting)));
+        self.pipe.inside(insides);
     }
 }
 
