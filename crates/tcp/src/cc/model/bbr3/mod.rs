@@ -320,6 +320,16 @@ impl Bbr3 {
             recovery: InRecovery::default(),
         }
     }
+
+    /// Begins loss recovery, or continues it after a timeout. Once for each recovery, not for each loss, the state that
+    /// an undo restores is forgotten: the loss that ends Up is not the last one of its recovery.
+    fn begin_recovery(&mut self) {
+        self.save_cwnd();
+        if self.recovery.from.is_none() {
+            self.recovery.undo_state = None;
+        }
+        self.recovery.from = Some(self.delivered);
+    }
 }
 
 impl CongestionControl for Bbr3 {
@@ -352,14 +362,12 @@ impl CongestionControl for Bbr3 {
 
     fn on_congestion(&mut self, why: Congestion, _: &PathState) {
         if why == Congestion::FastRetransmit {
-            self.save_cwnd();
-            self.recovery.from = Some(self.delivered);
+            self.begin_recovery();
         }
     }
 
     fn on_rto(&mut self, _: bool, _: &PathState) {
-        self.save_cwnd();
-        self.recovery.from = Some(self.delivered);
+        self.begin_recovery();
         self.cwnd = self.smss;
     }
 

@@ -90,7 +90,6 @@ impl Bbr3 {
     pub(super) fn note_loss(&mut self, lost: &LostSegment, now: Time) {
         if !self.loss.has_loss {
             self.loss.end = lost.delivered;
-            self.recovery.undo_state = None;
         }
         self.loss.has_loss = true;
         self.loss.without_sack |= !lost.has_sack;
