@@ -1,5 +1,6 @@
 //! BBR on whole paths: what its model finds, what it leaves in queues, what losses do to it (`docs/specs/bbr.md`).
 
+use bentpipe_sim::dictionary::{CC_STATES, SERIES};
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::from_toml;
 use bentpipe_sim::Network;
@@ -121,5 +122,63 @@ fn two_flows_share() {
         let jain = (goodput[0] + goodput[1]).powi(2) / 2.0 / (goodput[0].powi(2) + goodput[1].powi(2));
         assert!(goodput[0] + goodput[1] >= 8.8e6, "{cc}: {goodput:?}");
         assert!(jain >= if cc == "bbr1" { 0.98 } else { 0.8 }, "{cc}: {goodput:?}");
+    }
+}
+
+/// The state and the values of the model, and that asking for them changes nothing. All states of v3 appear.
+#[test]
+fn the_values_inside_are_recorded_and_change_nothing() {
+    for cc in VERSIONS {
+        let text = flows(cc, 20, 1, "rate = \"50 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"60 kB\"", "");
+        let all = SERIES.iter().map(|series| series.column.name).filter(|name| name.starts_with("cc_"));
+        let names: Vec<String> = all.map(|name| format!("\"{name}\"")).collect();
+        let watched = run(&text.replace("series = [", &format!("series = [{}, ", names.join(", "))), 1);
+        let alone = run(&text, 1);
+        assert_eq!([&watched.flows, &watched.links, &watched.events], [&alone.flows, &alone.links, &alone.events]);
+        let table = |name: &str| &watched.series.iter().find(|(series, _)| series == name).unwrap().1;
+        let mut states: Vec<&str> = table("cc_state").text("name").iter().map(String::as_str).collect();
+        assert_eq!(states[0], "startup");
+        states.sort_unstable();
+        states.dedup();
+        let known: Vec<&str> = CC_STATES.iter().map(|(name, _)| *name).collect();
+        assert!(states.iter().all(|state| known.contains(state)), "{states:?}");
+        assert!(
+            ["drain", "probe-bw-up", "probe-bw-cruise"].iter().all(|state| states.contains(state)),
+            "{cc} {states:?}"
+        );
+        // Payload of 1460 bytes in packets of 1500, and twice 20 ms with a packet and an ACK.
+        assert_near(*table("cc_bandwidth_bps").real("cc_bandwidth_bps").last().unwrap(), 50e6 * 1460.0 / 1500.0, 0.03);
+        assert_near(*table("cc_min_rtt_s").real("cc_min_rtt_s").last().unwrap(), 0.0402, 0.02);
+        assert!(table("cc_full_bw_reached").real("cc_full_bw_reached").ends_with(&[1.0]));
+        let gains = table("cc_pacing_gain").real("cc_pacing_gain");
+        assert!(gains.contains(&1.25) && gains.contains(&1.0), "{gains:?}");
+        // The queue holds a quarter of the window of Startup, so v2 and v3 have a bound.
+        assert_eq!(table("cc_inflight_longterm_bytes").is_empty(), cc == "bbr1");
+        assert!(table("cc_values").text("name").iter().any(|name| name == "round_count"));
+    }
+}
+
+/// ACKs in bursts: the return link is 60 ms longer in half of the slots of 60 ms, drawn. The room for them fills the
+/// link if the queue holds the bursts of data that the ACKs release. A queue of one product does not. Then probes of v2
+/// and v3 lose more than 2 %, and the long-term bound that this sets holds less than the path with its bursts.
+/// Without that rule they fill the link again.
+#[test]
+fn bursts_of_acks_fill_the_link_unless_losses_bound_the_data_in_flight() {
+    let jitter = "delay = { kind = \"quantiles\", points = [[\"50 %\", \"0 ms\"], [\"50.001 %\", \"60 ms\"]] }, every = \"60 ms\"";
+    let share = |cc: &str, queue: &str| {
+        let link = format!(
+            "rate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"{queue}\"\nreverse = {{ jitter = {{ {jitter} }} }}"
+        );
+        let text = flows("CC", 60, 1, &link, "").replace("\"CC\"", cc);
+        run(&text, 1).flows.real("goodput_bps")[0] / (20e6 * 1460.0 / 1500.0)
+    };
+    for cc in VERSIONS {
+        let deep = share(&format!("\"{cc}\""), "4 bdp");
+        assert!(deep >= 0.93, "{cc}: {deep}");
+    }
+    for cc in ["bbr2", "bbr3"] {
+        let bounded = share(&format!("\"{cc}\""), "1 bdp");
+        let unbounded = share(&format!("{{ kind = \"{cc}\", loss_threshold = 0.9 }}"), "1 bdp");
+        assert!(bounded <= 0.9 && unbounded >= 0.91, "{cc}: {bounded}, {unbounded}");
     }
 }

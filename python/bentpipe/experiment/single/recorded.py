@@ -92,8 +92,9 @@ class Recorded(ABC):
         -------
         dict
             Series to a dict of flow or link to value. Series without a value yet are missing. A value holds until the
-            next row. `cc_values` is a series for each name, such as `cc_values:round_count`. A sampled rate is the rate of the interval that contains the instant. `losses` and `decisions`,
-            which are lists of events, are left out.
+            next row. `cc_values` is a series for each name, such as `cc_values:round_count`. A sampled rate is the rate
+            of the interval that contains the instant. `losses` and `decisions`, which are lists of events, are left
+            out.
 
         Raises
         ------
