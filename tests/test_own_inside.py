@@ -58,7 +58,8 @@ def test_a_class_names_its_state_and_values():
     tables = [result.series("cc_values").filter(name="twice_bytes"), result.series("cwnd_bytes")]
     twice, windows = (table.unique("time_s", keep="last", maintain_order=True) for table in tables)
     joined = twice.join(windows, on="time_s").filter(pl.col("time_s") > 0)
-    assert len(joined) > 100 and (joined["cc_values"] == 2 * joined["cwnd_bytes"]).all()
+    assert len(joined) > 100
+    assert (joined["cc_values"] == 2 * joined["cwnd_bytes"]).all()
     assert result.series("cc_pacing_gain").is_empty(), "it has none"
     assert result.at(5.0)["cc_values:is_odd"] == {"one": 1.0}
 
@@ -111,17 +112,22 @@ def test_wrong_values_end_the_run(returned, message):
 def test_a_bound_that_is_lifted_is_missing():
     result = run("bbr3", ["cc_inflight_shortterm_bytes"], **{"link.hop.queue": "30 kB"})
     bounds = result.series("cc_inflight_shortterm_bytes")["cc_inflight_shortterm_bytes"]
-    assert bounds.null_count() > 0 and bounds[0] is not None
+    assert bounds.null_count() > 0
+    assert bounds[0] is not None
 
 
 def test_figures_and_the_studio_have_a_curve_for_each():
     result = run(Watched, ["cc_state", "cc_values", "cwnd_bytes", *("losses", "decisions", "queue_bytes")])
     figure = runs.run_figure(result)
     labels = [axes.get_ylabel() for axes in figure.axes]
-    assert "State" in labels and "round_count" in labels and "extra_s" in labels
+    assert "State" in labels
+    assert "round_count" in labels
+    assert "extra_s" in labels
     names = [tick.get_text() for tick in figure.axes[labels.index("State")].get_yticklabels()]
-    assert "startup" in names and "drain" in names
+    assert "startup" in names
+    assert "drain" in names
     data = RunData(result, "run")
     assert {"cc_state", "cc_values:extra_s"} <= {each["name"] for each in data.described}
     times, values = data._array("cc_values:round_count", "one")
-    assert len(times) > 10 and (np.diff(values) > 0).all()
+    assert len(times) > 10
+    assert (np.diff(values) > 0).all()

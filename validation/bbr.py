@@ -93,7 +93,7 @@ class Run:
         return table["time_s"].to_list(), table[column].to_list()
 
     def at(self, name: str, time: float) -> float:
-        """Value at an instant; NaN if there is none."""
+        """Value at an instant; NaN if it is missing."""
         times, values = self.column(name)
         place = bisect_right(times, time + 1e-12) - 1
         value = values[place] if place >= 0 else None
@@ -556,7 +556,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "no headroom": {"headroom": 0.0},
     "no bound by losses of 2 %": {"loss_threshold": 0.9},
 }
-"""What takes a cause of a low goodput away: a change of the path, or a setting of `bbr2` and `bbr3`."""
+"""Changes that remove a cause of the low goodput: a change of the path, or a setting of `bbr2` and `bbr3`."""
 SEEDS = (1, 2, 3)
 
 

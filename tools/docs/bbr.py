@@ -32,9 +32,9 @@ link is 60 ms longer in half of the slots of 60 ms, drawn at random. Each row ta
 ACKs that arrive together release as much data together. A queue of one product cannot hold such a burst. In a probe,
 more than 2 % of the data is then lost, and v2 and v3 set the long-term bound to the data in flight of that moment. The
 bound is near two products, and Cruise keeps 15 % below it. The path with its bursts needs the window that the draft
-gives it: two products and `extra_acked`, 3 to 4 in all. The bound takes that room away until the next probe, which loses
-again. Without the rule, or with a queue that holds the bursts, v2 and v3 fill the link. v1 has no such bound: it loses
-ten times as many packets and keeps its rate. So case 13 holds only where the queue holds the bursts.
+gives it: two products and `extra_acked`, 3 to 4 in all. The bound takes that room away until the next probe, which
+loses again. Without the rule, or with a queue that holds the bursts, v2 and v3 fill the link. v1 has no such bound: it
+loses ten times as many packets and keeps its rate. Case 13 therefore holds only where the queue holds the bursts.
 
 {modules}Repeat the cases and the bursts with `python -m validation.bbr`.
 """

@@ -24,7 +24,7 @@ const SHARED: [(&str, Quantity); 9] = [
 ///
 /// # Errors
 ///
-/// It is no dict of names with numbers, or the state is not text.
+/// A value is neither a number nor None, or the state is not text.
 pub(crate) fn report(values: &Bound<'_, PyAny>, insides: &mut Insides<'_>) -> PyResult<()> {
     const EXPECTED: &str = "expected a dict of names with numbers or None, and the text of `state`";
     let Ok(values) = values.cast::<PyDict>() else {
