@@ -97,7 +97,7 @@ class Run:
         times, values = self.column(name)
         place = bisect_right(times, time + 1e-12) - 1
         value = values[place] if place >= 0 else None
-        return math.nan if value is None else value
+        return math.nan if value is None else float(value)
 
     def before(self, name: str, time: float) -> float:
         """Value before an instant."""

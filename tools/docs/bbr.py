@@ -36,7 +36,37 @@ gives it: two products and `extra_acked`, 3 to 4 in all. The bound takes that ro
 loses again. Without the rule, or with a queue that holds the bursts, v2 and v3 fill the link. v1 has no such bound: it
 loses ten times as many packets and keeps its rate. Case 13 therefore holds only where the queue holds the bursts.
 
-{modules}Repeat the cases and the bursts with `python -m validation.bbr`.
+## Beside the released modules
+
+The released modules of Linux were run as the congestion control of the simulated hosts, outside this project: version
+1 (`tcp_bbr.c`), version 2 (`tcp_bbr2.c`, alpha release) and version 3 (`tcp_bbr.c` of the branch v3). Their own code
+got the rate samples, losses and ACKs of each run, and its window and pace were used. No code of the modules is part of
+bentpipe. The table has goodput in Mbit/s for three seeds. Two flows start 5 s apart over 100 Mbit/s and 40 ms (60 s),
+or 20 s apart over 20 Mbit/s and 540 ms with a queue of one product (300 s). Their numbers are of the last third.
+
+{modules}
+
+- Two flows of v2 stay uneven with the released code, too: the early end of Up is its own.
+- Two flows of v3 over GEO move apart with the released code, too. The long-term bound explains it (see
+  [bbr3](../congestion-controls/bbr3.md#when-it-hurts)).
+- ACKs in bursts cost v2 and v3 the same share with the released code.
+
+In a second comparison, both saw the same ACKs, and bentpipe's decisions were used. Over 100 Mbit/s and 40 ms with one
+flow (162,000 ACKs, 40 s), `bbr3` with `profile = "code"` and the module of v3 were in the same state at 94.1 % of the
+ACKs. Half of the windows differ by less than 0.16 %, nine tenths by less than 0.2 %. The pace differs by less than 2 %
+at 96.5 % of the ACKs. The bandwidth is equal to four digits. Until the first ProbeRTT, 6 s after the start, all
+transitions are within some ACKs of each other, except the end of Startup, which the module found a round trip earlier.
+After that, ProbeRTT of the module waits for a window that is not its own, so the states drift.
+Differences of the rules that the comparison showed:
+
+- The modules end phases of the cycle by the data in flight before an ACK. The draft names the data in flight, and
+  `bbr3` uses the value after the ACK.
+- In the module of v3, any ACK with a quarter more rate restarts the test for a full pipe. In the draft only the first
+  ACK of a round trip does.
+- The modules count in whole segments, and the threshold of 2 % is 5/256.
+
+Repeat the cases and the bursts with `python -m validation.bbr`. The comparison with the modules cannot be repeated with
+this repository, because their licence is another one.
 """
 
 
@@ -69,15 +99,20 @@ def bursts(found: dict[str, dict[str, float]]) -> str:
     return "\n".join(lines)
 
 
+def modules(rows: list[list[str]]) -> str:
+    """Goodput of bentpipe's versions and of the released modules."""
+    lines = ["| path | cc | bentpipe | module |", "|---|---|---|---|"]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
 def pages() -> dict[str, str]:
     """The page by its path below `docs`."""
     found: dict[str, Any] = kept.load("bbr")
-    modules = "\n".join(found["modules"]) + "\n\n" if found.get("modules") else ""
     text = TEXT.format(
         counts=counts(found["cases"]),
         cases=cases(found["cases"]),
         bursts=bursts(found["bursts"]),
         seeds=len(SEEDS),
-        modules=modules,
+        modules=modules(found["modules"]),
     )
     return {"validation/bbr.md": text}
