@@ -159,26 +159,16 @@ fn the_values_inside_are_recorded_and_change_nothing() {
 }
 
 /// ACKs in bursts: the return link is 60 ms longer in half of the slots of 60 ms, drawn. The room for them fills the
-/// link if the queue holds the bursts of data that the ACKs release. A queue of one product does not. Then probes of v2
-/// and v3 lose more than 2 %, and the long-term bound that this sets holds less than the path with its bursts.
-/// Without that rule they fill the link again.
+/// link if the queue holds the bursts of data that the ACKs release. With shorter queues, probes of v2 and v3 lose more
+/// than 2 %, and the bound that this sets takes a part of the room away (`docs/validation/bbr.md`).
 #[test]
-fn bursts_of_acks_fill_the_link_unless_losses_bound_the_data_in_flight() {
-    let jitter = "delay = { kind = \"quantiles\", points = [[\"50 %\", \"0 ms\"], [\"50.001 %\", \"60 ms\"]] }, every = \"60 ms\"";
-    let share = |cc: &str, queue: &str| {
-        let link = format!(
-            "rate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"{queue}\"\nreverse = {{ jitter = {{ {jitter} }} }}"
-        );
-        let text = flows("CC", 60, 1, &link, "").replace("\"CC\"", cc);
-        run(&text, 1).flows.real("goodput_bps")[0] / (20e6 * 1460.0 / 1500.0)
-    };
+fn bursts_of_acks_fill_the_link_if_the_queue_holds_their_data() {
+    let points = "[[\"50 %\", \"0 ms\"], [\"50.001 %\", \"60 ms\"]]";
+    let jitter = format!("{{ delay = {{ kind = \"quantiles\", points = {points} }}, every = \"60 ms\" }}");
+    let link = format!("rate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"4 bdp\"\nreverse = {{ jitter = {jitter} }}");
     for cc in VERSIONS {
-        let deep = share(&format!("\"{cc}\""), "4 bdp");
-        assert!(deep >= 0.93, "{cc}: {deep}");
-    }
-    for cc in ["bbr2", "bbr3"] {
-        let bounded = share(&format!("\"{cc}\""), "1 bdp");
-        let unbounded = share(&format!("{{ kind = \"{cc}\", loss_threshold = 0.9 }}"), "1 bdp");
-        assert!(bounded <= 0.9 && unbounded >= 0.91, "{cc}: {bounded}, {unbounded}");
+        let goodput = run(&flows(cc, 60, 1, &link, ""), 1).flows.real("goodput_bps")[0];
+        let share = goodput / (20e6 * 1460.0 / 1500.0);
+        assert!(share >= 0.93, "{cc}: {share}");
     }
 }

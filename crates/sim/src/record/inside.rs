@@ -1,6 +1,6 @@
 //! Keeps the values inside congestion controls, if they are recorded: a row for each change.
 
-use super::recorder::Rows;
+use super::rows::Rows;
 use crate::dictionary::{InsideSeries, Table, Values, CC_STATES};
 use crate::ids::FlowId;
 use bentpipe_units::Time;

@@ -8,6 +8,7 @@ mod histogram;
 mod inside;
 mod probes;
 mod recorder;
+mod rows;
 mod transfers;
 
 pub(crate) use drops::{Drops, LossPlace};

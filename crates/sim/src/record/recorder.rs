@@ -1,6 +1,7 @@
 //! Keeps time series and events, if they are recorded. Recording never changes the trajectory.
 
 use super::inside::{InsideTrack, InsideValue};
+use super::rows::{seconds, Cut, Rows};
 use super::transfers::{Transfer, TransferRows};
 use super::{LossPlace, Names};
 use crate::dictionary::{
@@ -68,22 +69,6 @@ struct Track<S, L> {
     rows: Rows,
     /// Last values by flow or link.
     last: Vec<L>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Rows {
-    time: Vec<Time>,
-    entity: Vec<u32>,
-    value: Vec<f64>,
-    pub(super) cut: Cut,
-}
-
-/// Rows that did not fit.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cut {
-    rows: u64,
-    /// Time of the first of them.
-    from: Time,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -295,28 +280,6 @@ impl<S> Track<S, u64> {
     }
 }
 
-impl Rows {
-    /// Writes a row. Returns whether it fits.
-    pub(super) fn write(&mut self, rows_max: u64, now: Time, entity: usize, value: f64) -> bool {
-        let fits = self.cut.fits(self.time.len(), rows_max, now);
-        if fits {
-            self.time.push(now);
-            self.entity.push(entity as u32);
-            self.value.push(value);
-        }
-        fits
-    }
-
-    pub(super) fn table(self, entity: &'static str, series: &'static str, names: &[&str]) -> Table {
-        let columns = vec![
-            ("time_s", Values::Real(seconds(&self.time))),
-            (entity, Values::Text(self.entity.iter().map(|&index| names[index as usize].to_owned()).collect())),
-            (series, Values::Real(self.value)),
-        ];
-        Table { columns }
-    }
-}
-
 impl Events {
     fn add(&mut self, rows_max: u64, now: Time, flow: FlowId, event: EventKind, value: u64) {
         if self.cut.fits(self.time.len(), rows_max, now) {
@@ -354,22 +317,6 @@ impl Losses {
             offset_bytes: lost.offset.map_or(f64::NAN, |offset| offset as f64),
         }))
     }
-}
-
-impl Cut {
-    /// Whether a further row fits. Otherwise counts it.
-    fn fits(&mut self, rows: usize, rows_max: u64, now: Time) -> bool {
-        let fits = (rows as u64) < rows_max;
-        if !fits {
-            self.from = if self.rows == 0 { now } else { self.from };
-            self.rows += 1;
-        }
-        fits
-    }
-}
-
-fn seconds(times: &[Time]) -> Vec<f64> {
-    times.iter().map(|time| time.as_secs_f64()).collect()
 }
 
 #[cfg(test)]

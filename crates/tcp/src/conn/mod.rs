@@ -20,6 +20,7 @@ mod context;
 mod counters;
 mod events;
 mod forms;
+mod insides;
 mod life;
 mod outlook;
 mod receiver;
@@ -35,7 +36,7 @@ pub use life::{Role, State};
 pub use sender::SendLimit;
 
 use crate::cache::PathCache;
-use crate::cc::{CongestionControl, Insides};
+use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::facts::RateSample;
 use crate::notice::Notice;
@@ -379,11 +380,6 @@ impl Connection {
     /// The rate at which data leave now, headers included; none: as fast as the windows allow.
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.tcb.sender.pacing_rate(&self.tcb.cx)
-    }
-
-    /// Reports the values inside the congestion control, for records.
-    pub fn inside_cc(&self, insides: &mut Insides<'_>) {
-        self.tcb.sender.cc.inside(insides);
     }
 
     /// Payload bytes acknowledged so far.

@@ -50,7 +50,8 @@
 //! gets the share of its window, which confirms its estimate, so every division of the link is an equilibrium. Only
 //! probes can change it, but they end too early. At the start of Up, 1.25 times bandwidth · min_rtt is already in
 //! flight, and min_rtt has passed before the first ACK of the probe arrives. The Up of v3 waits for these ACKs: with
-//! `up_ends = "plateau"` the same two flows become nearly even. The released code of v2 has the early end.
+//! `up_ends = "plateau"` the same two flows become nearly even. The released code of v2 has the early end, and two flows
+//! with it are uneven as well.
 //!
 //! # Differences from the source
 //!
@@ -80,8 +81,7 @@
 //!   there bounds the data in flight until the next probe. With `leo` it knows when paths change.
 //! - Two flows over GEO that start at different times do not become even, and may move apart. The long-term bound of
 //!   each stays where its first overflow set it. Neither sees losses of 2 % afterwards, and nothing lowers the larger
-//!   bound. This follows from the draft as implemented here. It is unconfirmed, because no second implementation was
-//!   available for comparison.
+//!   bound. The released module, run on the same path, does the same.
 
 mod model;
 mod probe_bw;
