@@ -468,6 +468,16 @@ class CongestionControl:
     def pacing_rate(self) -> float | None:
         """Return the sending rate, bit/s, headers included; None: as in the scenario. Called after each hook."""
 
+    def inside(self) -> dict[str, float | str | None]:
+        """Return values to record, by name: the series `cc_state`, `cc_values` and others that begin with `cc_`.
+
+        Called only if one of these series is recorded, after each step of the sender. Change nothing here: a record
+        must not change the run. `state` is a text. `pacing_gain`, `cwnd_gain`, `bandwidth_bps`, `min_rtt_s`,
+        `inflight_longterm_bytes`, `inflight_shortterm_bytes`, `bw_shortterm_bps`, `extra_acked_bytes` and
+        `full_bw_reached` go to their series. Any other name goes to `cc_values`; end it with the unit. None: missing
+        from now on. With `extends`, the base class returns the values of the built-in.
+        """
+
     def undo(self, before: CongestionControl) -> None:
         """Undo a reduction after a spurious reaction: continue as `before` it."""
 

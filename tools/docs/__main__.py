@@ -28,6 +28,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 MAKERS = (
     "access",
     "agreement",
+    "bbr",
     "browser",
     "elements",
     "emulation",

@@ -52,6 +52,7 @@ TABLES = {
     "path_parts": "The parts of the time in the table `critical_path`.",
     "summary": "One row: the run.",
     "series": "Time series. Each is recorded if `--series` or `[record]` names it; `entity` is its object.",
+    "states": "States of congestion controls. The first has the number 0 in the series `cc_state`.",
     "events": "Events of a connection. Each is a row of the series `events`.",
 }
 PYTHON = {
@@ -95,7 +96,7 @@ def columns() -> str:
         rows = dictionary()[table]
         is_series = "entity" in rows[0]
         cells = [
-            [f"`{row['name']}`", *([row["entity"]] if is_series else []), row["unit"], row["meaning"]] for row in rows
+            [f"`{row['name']}`", *([row["entity"]] if is_series else []), row.get("unit", ""), row["meaning"]] for row in rows
         ]
         text += f"\n## {table}\n\n{about}\n\n"
         text += _table("column entity unit meaning" if is_series else "column unit meaning", cells)

@@ -4,11 +4,12 @@
 
 use crate::facts::{Ack, Delivery, Init, Path, Why};
 use crate::inherited::Inherited;
+use crate::inside;
 use crate::values::{self, bytes, threshold};
 use bentpipe_tcp::cc::Cwnd;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyType};
 
 /// Inherited hooks of a class.
 #[pyclass(subclass, name = "CongestionControl", module = "bentpipe._core")]
@@ -103,6 +104,10 @@ impl Controller {
 
     fn pacing_rate(&self) -> Option<f64> {
         self.base.pacing().map(|pace| pace.rate.as_bps() as f64)
+    }
+
+    fn inside<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        inside::collected(py, |insides| self.base.inside(insides))
     }
 
     fn undo(&mut self, before: &Self) {

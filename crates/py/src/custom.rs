@@ -7,11 +7,12 @@
 use crate::controller::Controller;
 use crate::facts::{Ack, Delivery, Init, Path, Why};
 use crate::inherited::{Inherited, Traits};
+use crate::inside;
 use crate::own::{self, Trouble};
 use crate::values::threshold;
 use bentpipe_tcp::cc::{
     AckSample, CcConfig, CcKind, Congestion, CongestionControl, Custom, CustomCc, Cwnd, Delivery as Delivered,
-    Init as Begin, LostSegment, Pace, PathState, ProbeSegments, Unbounded,
+    Init as Begin, Insides, LostSegment, Pace, PathState, ProbeSegments, Unbounded,
 };
 use bentpipe_tcp::ExplicitHeader;
 use bentpipe_units::{Rate, Time};
@@ -36,10 +37,11 @@ enum Hook {
     SetWindow,
     Undo,
     PacingRate,
+    Inside,
 }
 
 /// Hooks that a class may override.
-pub(crate) const HOOKS: [&str; 12] = [
+pub(crate) const HOOKS: [&str; 13] = [
     "on_ack",
     "on_congestion",
     "on_rto",
@@ -52,6 +54,7 @@ pub(crate) const HOOKS: [&str; 12] = [
     "set_window",
     "undo",
     "pacing_rate",
+    "inside",
 ];
 
 /// Congestion control class that a scenario may name.
@@ -483,6 +486,21 @@ impl CongestionControl for PyCc {
 
     fn holds_back(&self) -> bool {
         self.state.holds_back
+    }
+
+    /// Reads the object without a state afterwards: records change nothing.
+    fn inside(&self, insides: &mut Insides<'_>) {
+        let Some(object) = self.object.as_ref().filter(|_| !self.maker.trouble.is_there()) else { return };
+        let done = Python::attach(|py| {
+            let Some(hook) = object.hook(Hook::Inside) else {
+                object.base(py)?.inside(insides);
+                return Ok(());
+            };
+            inside::report(&hook.bind(py).call0()?, insides)
+        });
+        if let Err(error) = done {
+            self.maker.note(error, HOOKS[Hook::Inside as usize]);
+        }
     }
 
     fn polls(&self) -> Option<u32> {

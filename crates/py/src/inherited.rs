@@ -3,7 +3,8 @@
 
 use crate::facts::Init;
 use bentpipe_tcp::cc::{
-    AckSample, CcKind, Congestion, Custom, Cwnd, Delivery, Init as Begin, Pace, PathState, ProbeSegments, Window, HALF,
+    AckSample, CcKind, Congestion, Custom, Cwnd, Delivery, Init as Begin, Insides, Pace, PathState, ProbeSegments,
+    Window, HALF,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::PyResult;
@@ -211,6 +212,12 @@ impl Inherited {
     pub(crate) fn on_error_report(&mut self, range: Option<(u64, u64)>, error_rate: Option<f32>, path: &PathState) {
         if let Some(cc) = self.built_in() {
             cc.on_error_report(range, error_rate, path);
+        }
+    }
+
+    pub(crate) fn inside(&self, insides: &mut Insides<'_>) {
+        if let Self::BuiltIn(built_in) = self {
+            built_in.cc.inside(insides);
         }
     }
 

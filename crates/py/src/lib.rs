@@ -11,6 +11,7 @@ mod emulation;
 mod facts;
 mod function;
 mod inherited;
+mod inside;
 mod network;
 mod own;
 mod packet;

@@ -210,6 +210,7 @@ pub(crate) fn dictionary() -> Value {
         "critical_path": columns(dictionary::CRITICAL_PATH),
         "path_parts": columns(dictionary::PATH_PARTS),
         "causes": columns(dictionary::CAUSES),
+        "states": dictionary::CC_STATES.iter().map(|(name, meaning)| json!({ "name": name, "meaning": meaning })).collect::<Vec<_>>(),
     })
 }
 

@@ -115,10 +115,11 @@ def topics() -> dict[str, Callable[[], list[Entry]]]:
         "columns": lambda: [
             each._replace(table=table, summary=each.summary + _as_metric(table, each))
             for table in dictionary()
-            if table not in ("series", "causes")
+            if table not in ("series", "causes", "states")
             for each in _defined(table)
         ],
         "causes": lambda: _defined("causes"),
+        "states": lambda: _defined("states"),
     }
 
 

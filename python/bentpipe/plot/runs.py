@@ -27,7 +27,23 @@ PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_by
 """Series that `run_figure` draws if they were recorded, in this order, with their titles."""
 GRANTS = {"granted_bps": "Granted", "requested_bps": "Requested", "backlog_bytes": "Backlog", "modcod": "MODCOD"}
 """Series of links in a medium that `run_figure` draws after `PANELS`."""
-TITLES = {**PANELS, **GRANTS}
+INSIDES = {
+    "cc_state": "State",
+    "cc_pacing_gain": "Pacing gain",
+    "cc_cwnd_gain": "Window gain",
+    "cc_bandwidth_bps": "Bandwidth",
+    "cc_min_rtt_s": "Least RTT",
+    "cc_inflight_longterm_bytes": "Long-term",
+    "cc_inflight_shortterm_bytes": "Short-term",
+    "cc_bw_shortterm_bps": "Short-term",
+    "cc_extra_acked_bytes": "ACK bursts",
+    "cc_full_bw_reached": "Pipe found full",
+    "cc_values": "Value",
+}
+"""Series of values inside a congestion control, which a figure has if they were recorded."""
+VALUES = "cc_values"
+"""Series with a panel for each name in it, such as `cc_values:round_count`."""
+TITLES = {**PANELS, **GRANTS, **INSIDES}
 
 LABEL_LETTERS = 48
 """Maximum number of letters in a line below the axis of time."""
@@ -56,11 +72,29 @@ def run_figure(result: RunResult) -> Figure:
 def drawn(result: RunResult) -> list[str]:
     """Return the recorded series that `run_figure` draws: of grants those above zero, and MODCODs that change."""
     found = [name for name in TITLES if name in result.recorded and result.recorded[name].height]
-    return [name for name in found if name in PANELS or _says_something(result, name)]
+    if VALUES in found:
+        values = result.recorded[VALUES]["name"].unique(maintain_order=True)
+        found = [*(name for name in found if name != VALUES), *(f"{VALUES}:{value}" for value in values)]
+    return [name for name in found if name not in GRANTS or _says_something(result, name)]
+
+
+def _table(result: RunResult, name: str) -> pl.DataFrame:
+    """Return the rows of a panel, with its values in the column `name`."""
+    series, _, value = name.partition(":")
+    table = result.recorded[series]
+    return table.filter(table["name"] == value).rename({series: name}) if value else table
+
+
+def _title(name: str) -> str:
+    return TITLES.get(name) or name.partition(":")[2]
+
+
+def _unit(name: str) -> str:
+    return unit_of("series", name.partition(":")[0])
 
 
 def _says_something(result: RunResult, name: str) -> bool:
-    return bool(_shown(result, name)) if name == "modcod" else bool((result.recorded[name][name] != 0).any())
+    return bool(_shown(result, name)) if name == "modcod" else bool((_table(result, name)[name] != 0).any())
 
 
 def panels_of(scenario: Scenario) -> list[str]:
@@ -89,7 +123,7 @@ def _run_figure(result: RunResult, names: list[str]) -> Figure:
 
 def _averaging(result: RunResult, names: list[str]) -> str:
     intervals = _intervals(result)
-    is_averaged = any(_is_rate(name) and result.recorded[name].height > intervals for name in names)
+    is_averaged = any(_is_rate(name) and _table(result, name).height > intervals for name in names)
     return f"; rates are means over {formatting.quantity(result.simulated_s / intervals, 's')}" if is_averaged else ""
 
 
@@ -98,10 +132,10 @@ def _cut(result: RunResult, names: list[str]) -> str:
     found: dict[tuple[str, ...], str] = {}
     for name in names:
         links = _wanted(result, name)
-        if "link" in result.recorded[name].columns and len(links) > LINKS_MAX:
+        if "link" in _table(result, name).columns and len(links) > LINKS_MAX:
             shown = f"{LINKS_MAX}" if name == "modcod" else f"the {LINKS_MAX} largest on average"
-            count = result.recorded[name]["link"].n_unique()
-            found.setdefault(tuple(links), f"; {TITLES[name]}: {shown} of {count} links")
+            count = _table(result, name)["link"].n_unique()
+            found.setdefault(tuple(links), f"; {_title(name)}: {shown} of {count} links")
     return "".join(found.values())
 
 
@@ -119,14 +153,14 @@ def _intervals(result: RunResult) -> int:
 def _shown(result: RunResult, name: str) -> list[str]:
     """Return the flows, or the links, that a panel shows."""
     found = _wanted(result, name)
-    return found[:LINKS_MAX] if "link" in result.recorded[name].columns else found
+    return found[:LINKS_MAX] if "link" in _table(result, name).columns else found
 
 
 def _wanted(result: RunResult, name: str) -> list[str]:
     """Return the flows, or the links that matter, the largest mean first."""
     import polars as pl
 
-    table = result.recorded[name]
+    table = _table(result, name)
     if name == "modcod":
         return _adapted(result)
     if name == "granted_bps" and "requested_bps" in result.recorded and _says_something(result, "requested_bps"):
@@ -172,9 +206,11 @@ def _name_modcods(axes: Axes, result: RunResult, shown: list[str]) -> None:
 def _draw(
     axes: Axes, result: RunResult, name: str, shown: list[str], colours: dict[str, int], *, has_legend: bool
 ) -> None:
+    import numpy as np
+
     from bentpipe.plot import traces
 
-    table = result.recorded[name]
+    table = _table(result, name)
     entity = "link" if "link" in table.columns else "flow"
     if entity == "flow":
         places = [result.scenario.flow_names.index(each) for each in shown]
@@ -185,8 +221,8 @@ def _draw(
         _line(table.filter(table[entity] == each), name, min(end_s, result.simulated_s), result)
         for each, (_, end_s) in zip(shown, ends, strict=True)
     ]
-    largest_value = max((float(values.max()) for _, values in drawn if len(values)), default=0.0)
-    divisor, unit = formatting.scale([largest_value], unit_of("series", name))
+    largest_value = max((float(np.nanmax(values)) for _, values in drawn if np.isfinite(values).any()), default=0.0)
+    divisor, unit = formatting.scale([largest_value], _unit(name))
     is_many = len(shown) > LEGEND_MAX
     for place, each, (times, values) in zip(places, shown, drawn, strict=True):
         # Many lines look alike, so they are one cloud, and their mean is the line.
@@ -207,9 +243,12 @@ def _draw(
     if name == "goodput_bps":
         draw_rate(axes, [result.scenario], divisor, "y")
     axes.set_ylim(bottom=0)
-    axes.set_ylabel(label(TITLES[name], unit))
+    axes.set_ylabel(label(_title(name), unit))
     if name == "modcod":
         _name_modcods(axes, result, shown)
+    if name == "cc_state":
+        names = dict(table.select(name, "name").unique().sort(name).iter_rows())
+        axes.set_yticks(list(names), list(names.values()))
     axes.grid()
     if has_legend:
         legend_above(axes)
@@ -237,11 +276,11 @@ def _line(rows: pl.DataFrame, name: str, end_s: float, result: RunResult) -> Lin
 
 def _holds(name: str) -> bool:
     """Whether its value holds between two rows."""
-    return name in ("cwnd_bytes", "modcod")
+    return name in ("cwnd_bytes", "modcod") or name.partition(":")[0] in INSIDES
 
 
 def _is_rate(name: str) -> bool:
-    return unit_of("series", name) == "bit/s"
+    return _unit(name) == "bit/s" and not _holds(name)
 
 
 def _spans(result: RunResult, flows: Sequence[str]) -> list[tuple[float, float]]:

@@ -39,6 +39,8 @@ HAPPENINGS_BEFORE = 20
 """Happenings before an instant that come with its sentences."""
 LOSSES = "losses:"
 """Begin of the names of series that count the losses of one cause."""
+VALUES = "cc_values"
+"""Series with a curve for each name in it, such as `cc_values:round_count`."""
 ARRAYS_BYTES_MOST = 64_000_000
 """Memory of the series of flows and links that are kept as arrays; the last one is kept at any size."""
 COLUMNS_MOST = 10_000
@@ -104,8 +106,13 @@ class RunData:
                 **({"names": names} if each["name"] == "modcod" else {}),
             }
             for each in dictionary()["series"]
-            if each["name"] in self.result.recorded
+            if each["name"] in self.result.recorded and each["name"] != VALUES
         ]
+        if VALUES in self.result.recorded:
+            found += [
+                {"name": f"{VALUES}:{name}", "of": "flow", "unit": "1", "meaning": name, "style": "level"}
+                for name in self.result.recorded[VALUES]["name"].unique(maintain_order=True)
+            ]
         found += profiles.described(self._network)
         causes = set(self.result.recorded["losses"]["cause"].unique())
         return found + [
@@ -225,6 +232,9 @@ class RunData:
             return times, np.ones(len(times))
         if name in profiles.SERIES:
             return profiles.steps(self._network, name, of, self.result.simulated_s)
+        if name.startswith(f"{VALUES}:"):
+            rows = self.result.series(VALUES, flow=of).filter(name=name.removeprefix(f"{VALUES}:"))
+            return rows["time_s"].to_numpy(), rows[VALUES].to_numpy()
         entity = next(each["of"] for each in self.described if each["name"] == name)
         rows = self.result.series(name, **{entity: of})
         return rows["time_s"].to_numpy(), rows[name].cast(pl.Float64).to_numpy()

@@ -295,6 +295,20 @@ series! {
         LimitedBy "limited_by", "1", "Limit of the sender: 0 no limit, 1 start-up, 2 the congestion window, 3 the receiver's window, 4 the send buffer, 5 the application, 6 fast recovery, 7 the retransmission timer.";
         PacingRate "pacing_rate_bps", "bit/s", "Pacing rate of the sender, headers included; no row without pacing.";
     }
+    /// Series of the values inside a congestion control: a row is written when the value changes.
+    InsideSeries (Entity::Flow, sampled: false) {
+        State "cc_state", "1", "State of the congestion control, by its number in the list of states. The column `name` has its name.";
+        PacingGain "cc_pacing_gain", "1", "Factor of the pacing rate over the estimated bandwidth (BBR, LeoCC).";
+        CwndGain "cc_cwnd_gain", "1", "Factor of the congestion window over estimated bandwidth times least round-trip time (BBR, LeoCC).";
+        Bandwidth "cc_bandwidth_bps", "bit/s", "Bandwidth that the congestion control estimates, payload only (BBR: max_bw).";
+        MinRtt "cc_min_rtt_s", "s", "Round-trip time without queues that the congestion control estimates (BBR: min_rtt, Vegas: BaseRTT).";
+        InflightLongterm "cc_inflight_longterm_bytes", "B", "Long-term bound of the data in flight (BBR v2, v3); missing without a bound.";
+        InflightShortterm "cc_inflight_shortterm_bytes", "B", "Short-term bound of the data in flight, set by losses between probes (BBR v2, v3); missing without a bound.";
+        BandwidthShortterm "cc_bw_shortterm_bps", "bit/s", "Short-term bound of the bandwidth, set by losses between probes, payload only (BBR v2, v3); missing without a bound.";
+        ExtraAcked "cc_extra_acked_bytes", "B", "Room in the congestion window for ACKs that arrive in bursts (BBR).";
+        FullBandwidth "cc_full_bw_reached", "1", "Whether the pipe has been found full (BBR, LeoCC): 0 or 1.";
+        Values "cc_values", "1", "Other values inside the congestion control, each with its name in the column `name`; those of a custom congestion control among them. The suffix of a name is the unit.";
+    }
     /// Series of a flow, sampled at the interval of the record.
     FlowSeries (Entity::Flow, sampled: true) {
         Goodput "goodput_bps", "bit/s", "Bytes delivered in order in the last interval, as a rate.";
@@ -310,6 +324,22 @@ series! {
         Backlog "backlog_bytes", "B", "Bytes that waited when the last superframe started, with the rest of a packet in service, in a medium; on a forward carrier: at the sample.";
     }
 }
+
+/// States of congestion controls, in the order of their numbers in the series `cc_state`: name and meaning. States of
+/// custom congestion controls follow, in the order of their appearance in the run.
+pub const CC_STATES: &[(&str, &str)] = &[
+    ("startup", "Doubles the rate in each round trip until the pipe is full (BBR, LeoCC)."),
+    ("drain", "Sends less than the bandwidth to empty the queue of Startup (BBR, LeoCC)."),
+    ("probe-bw-down", "Sends less than the bandwidth to empty the queue of a probe (BBR, LeoCC)."),
+    ("probe-bw-cruise", "Sends at the bandwidth (BBR, LeoCC)."),
+    ("probe-bw-refill", "Fills the pipe for a round trip before a probe (BBR v2, v3)."),
+    ("probe-bw-up", "Sends more than the bandwidth to probe for more (BBR, LeoCC)."),
+    ("probe-rtt", "Keeps a small window to measure the round-trip time without a queue (BBR, LeoCC)."),
+    ("default", "Keeps the queue short (Copa)."),
+    ("competitive", "Competes with flows that fill the queue (Copa)."),
+    ("fast", "Grows as Scalable TCP, because the queue is short (YeAH)."),
+    ("slow", "Grows as Reno, because the queue is long (YeAH)."),
+];
 
 /// Lists of happenings, recorded like a series: name, and meaning of a row.
 pub const HAPPENINGS: &[(&str, &str)] = &[

@@ -198,8 +198,7 @@ impl Network {
         }
         self.traffic.hosts[endpoint].attend(at);
         if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
-            let host = &self.traffic.hosts[endpoint];
-            self.recorder.on_sender(at, host.flow, |series| host.value_of(series));
+            self.traffic.hosts[endpoint].record_sender(at, &mut self.recorder);
         }
         self.carry_out_tasks(at);
     }

@@ -5,12 +5,15 @@
 
 mod drops;
 mod histogram;
+mod inside;
 mod probes;
 mod recorder;
+mod rows;
 mod transfers;
 
 pub(crate) use drops::{Drops, LossPlace};
 pub(crate) use histogram::Histogram;
+pub(crate) use inside::InsideValue;
 pub(crate) use probes::Probes;
 pub(crate) use recorder::{LossSize, Recorded, Recorder, Sample};
 pub(crate) use transfers::{Arrived, Completions, Transfer};

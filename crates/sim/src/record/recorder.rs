@@ -1,9 +1,11 @@
 //! Keeps time series and events, if they are recorded. Recording never changes the trajectory.
 
+use super::inside::{InsideTrack, InsideValue};
+use super::rows::{seconds, Cut, Rows};
 use super::transfers::{Transfer, TransferRows};
 use super::{LossPlace, Names};
 use crate::dictionary::{
-    Cause, EventKind, FlowSeries, LinkSeries, LossRow, SenderSeries, Table, Values, CRITICAL_PATH_SERIES,
+    Cause, EventKind, FlowSeries, InsideSeries, LinkSeries, LossRow, SenderSeries, Table, Values, CRITICAL_PATH_SERIES,
 };
 use crate::ids::FlowId;
 use crate::spec::Record;
@@ -19,10 +21,13 @@ pub(crate) struct Recorder {
     rows_max: u64,
     /// Last written value, by flow.
     senders: Vec<Track<SenderSeries, f64>>,
+    insides: Vec<InsideTrack>,
     /// Bytes counted at the last sample, by flow and by link.
     flows: Vec<Track<FlowSeries, u64>>,
     links: Vec<Track<LinkSeries, u64>>,
     pub(crate) wants_flow_series: bool,
+    /// Whether values inside congestion controls are among them.
+    pub(crate) wants_insides: bool,
     /// Whether all events are kept, including those of each packet.
     pub(crate) wants_events: bool,
     /// Whether events except those of each packet are kept, alone or among all.
@@ -67,22 +72,6 @@ struct Track<S, L> {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Rows {
-    time: Vec<Time>,
-    entity: Vec<u32>,
-    value: Vec<f64>,
-    cut: Cut,
-}
-
-/// Rows that did not fit.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cut {
-    rows: u64,
-    /// Time of the first of them.
-    from: Time,
-}
-
-#[derive(Clone, Debug, Default)]
 struct Events {
     time: Vec<Time>,
     flow: Vec<FlowId>,
@@ -111,6 +100,7 @@ struct Losses {
 impl Recorder {
     pub(crate) fn new(record: &Record, flows: usize, links: usize) -> Self {
         let senders = Track::all(SenderSeries::asked_for(&record.series), flows, f64::NAN);
+        let insides = InsideTrack::all(InsideSeries::asked_for(&record.series), flows);
         let flows = Track::all(FlowSeries::asked_for(&record.series), flows, 0);
         let links = Track::all(LinkSeries::asked_for(&record.series), links, 0);
         let wants = |wanted: &str| record.series.iter().any(|name| name == wanted);
@@ -118,12 +108,14 @@ impl Recorder {
             interval: record.interval,
             next_sample: Time::ZERO + record.interval,
             rows_max: record.rows_max,
-            wants_flow_series: !senders.is_empty(),
+            wants_flow_series: !(senders.is_empty() && insides.is_empty()),
+            wants_insides: !insides.is_empty(),
             wants_samples: !(flows.is_empty() && links.is_empty()) && record.interval > Duration::ZERO,
             wants_events: wants("events"),
             wants_decisions: wants("events") || wants("decisions"),
             wants_losses: wants("losses"),
             senders,
+            insides,
             flows,
             links,
             events: Events::default(),
@@ -151,6 +143,13 @@ impl Recorder {
                 track.last[flow] = value;
                 track.rows.write(self.rows_max, now, flow.index(), value);
             }
+        }
+    }
+
+    /// Writes a value inside the congestion control of a flow, if it has changed and its series is recorded.
+    pub(crate) fn on_inside(&mut self, now: Time, flow: FlowId, series: InsideSeries, value: InsideValue<'_>) {
+        for track in self.insides.iter_mut().filter(|track| track.series() == series) {
+            track.write(self.rows_max, now, flow, value);
         }
     }
 
@@ -209,16 +208,22 @@ impl Recorder {
     /// Returns the tables: each recorded series, the events and the transfers.
     pub(crate) fn finish(self, names: &Names<'_>) -> Recorded {
         let (of_flows, of_links) = (("flow", &names.flows[..]), ("link", &names.links[..]));
-        let senders = self.senders.into_iter().map(|track| (track.series.name(), of_flows, track.rows));
-        let flows = self.flows.into_iter().map(|track| (track.series.name(), of_flows, track.rows));
-        let links = self.links.into_iter().map(|track| (track.series.name(), of_links, track.rows));
+        let table = |name: &'static str, (entity, entities): (_, &[&str]), rows: Rows| {
+            (name, rows.cut, rows.table(entity, name, entities))
+        };
+        let senders = self.senders.into_iter().map(|track| table(track.series.name(), of_flows, track.rows));
+        let insides =
+            self.insides.into_iter().map(|track| (track.series().name(), track.rows.cut, track.table(&names.flows)));
+        let flows = self.flows.into_iter().map(|track| table(track.series.name(), of_flows, track.rows));
+        let links = self.links.into_iter().map(|track| table(track.series.name(), of_links, track.rows));
         let mut cuts = Vec::new();
         let mut series: Vec<(String, Table)> = senders
+            .chain(insides)
             .chain(flows)
             .chain(links)
-            .map(|(name, (entity, entities), rows)| {
-                cuts.push((name, rows.cut));
-                (name.to_owned(), rows.table(entity, name, entities))
+            .map(|(name, cut, table)| {
+                cuts.push((name, cut));
+                (name.to_owned(), table)
             })
             .collect();
         cuts.push(("events", self.events.cut));
@@ -275,25 +280,6 @@ impl<S> Track<S, u64> {
     }
 }
 
-impl Rows {
-    fn write(&mut self, rows_max: u64, now: Time, entity: usize, value: f64) {
-        if self.cut.fits(self.time.len(), rows_max, now) {
-            self.time.push(now);
-            self.entity.push(entity as u32);
-            self.value.push(value);
-        }
-    }
-
-    fn table(self, entity: &'static str, series: &'static str, names: &[&str]) -> Table {
-        let columns = vec![
-            ("time_s", Values::Real(seconds(&self.time))),
-            (entity, Values::Text(self.entity.iter().map(|&index| names[index as usize].to_owned()).collect())),
-            (series, Values::Real(self.value)),
-        ];
-        Table { columns }
-    }
-}
-
 impl Events {
     fn add(&mut self, rows_max: u64, now: Time, flow: FlowId, event: EventKind, value: u64) {
         if self.cut.fits(self.time.len(), rows_max, now) {
@@ -333,22 +319,6 @@ impl Losses {
     }
 }
 
-impl Cut {
-    /// Whether a further row fits. Otherwise counts it.
-    fn fits(&mut self, rows: usize, rows_max: u64, now: Time) -> bool {
-        let fits = (rows as u64) < rows_max;
-        if !fits {
-            self.from = if self.rows == 0 { now } else { self.from };
-            self.rows += 1;
-        }
-        fits
-    }
-}
-
-fn seconds(times: &[Time]) -> Vec<f64> {
-    times.iter().map(|time| time.as_secs_f64()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -369,12 +339,17 @@ mod tests {
         let mut recorder = Recorder::new(&record, 1, 2);
         // The value of a series is its place in its enum; of link 1 it is 100 more.
         recorder.on_sender(Time::ZERO, FlowId::new(0), |series| Some(series as u8 as f64));
+        for series in InsideSeries::asked_for(&all) {
+            recorder.on_inside(Time::ZERO, FlowId::new(0), series, InsideValue::Number(series as u8 as f64));
+        }
         let value = |value: u8, link: u64| Sample::Value((u64::from(value) + 100 * link) as f64);
         recorder.on_sample(Time::ZERO, |flow| [value(flow as u8, 0)], |link| [0, 1].map(|n| value(link as u8, n)));
         let names_of = Names { flows: vec!["f"], links: vec!["l", "m"], nodes: vec![] };
         let recorded = recorder.finish(&names_of);
         assert_eq!(names(&recorded.series), all);
-        let group = |series: &crate::dictionary::Series| (series.entity == Entity::Link, series.sampled);
+        let group = |series: &crate::dictionary::Series| {
+            (series.entity == Entity::Link, series.sampled, series.column.name.starts_with("cc_"))
+        };
         for (position, (series, (name, table))) in SERIES.iter().zip(&recorded.series).enumerate() {
             let first = SERIES.iter().position(|other| group(other) == group(series)).unwrap();
             let own = (position - first) as f64;

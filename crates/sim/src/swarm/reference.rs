@@ -461,8 +461,7 @@ impl<'a> Reference<'a> {
         }
         self.traffic.hosts[endpoint].attend(self.now);
         if self.recorder.wants_flow_series && self.traffic.is_recorded(endpoint) {
-            let host = &self.traffic.hosts[endpoint];
-            self.recorder.on_sender(self.now, host.flow, |series| host.value_of(series));
+            self.traffic.hosts[endpoint].record_sender(self.now, &mut self.recorder);
         }
         self.carry_out_tasks();
         self.traffic.note_limit(self.now, endpoint);

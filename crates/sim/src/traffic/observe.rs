@@ -4,10 +4,13 @@ use super::dispatch::Traffic;
 use super::flow::{FlowState, Totals};
 use super::host::Host;
 use super::send_times::SendTimes;
-use crate::dictionary::{CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, ProbeRow, SenderSeries};
+use crate::dictionary::{
+    CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, InsideSeries, ProbeRow, SenderSeries,
+};
 use crate::ids::FlowId;
-use crate::record::{ratio, Completions, Sample};
+use crate::record::{ratio, Completions, InsideValue, Recorder, Sample};
 use crate::spec::{App, Flow, Scenario};
+use bentpipe_tcp::cc::{Inside, Insides, Quantity};
 use bentpipe_tcp::{Event, PlainSegment, SendLimit};
 use bentpipe_units::{Duration, Time};
 
@@ -84,8 +87,23 @@ impl Traffic {
 }
 
 impl Host {
+    /// Records the changes of the sender here since the last call.
+    pub(crate) fn record_sender(&self, now: Time, recorder: &mut Recorder) {
+        recorder.on_sender(now, self.flow, |series| self.value_of(series));
+        if recorder.wants_insides {
+            self.conn.inside_cc(&mut Insides::new(&mut |inside| {
+                let (series, value) = match inside {
+                    Inside::State(name) => (InsideSeries::State, InsideValue::State(name)),
+                    Inside::Shared(quantity, value) => (series_of(quantity), InsideValue::Number(value)),
+                    Inside::Own(name, value) => (InsideSeries::Values, InsideValue::Named(name, value)),
+                };
+                recorder.on_inside(now, self.flow, series, value);
+            }));
+        }
+    }
+
     /// Returns the value of a series of the sender here, if it has one.
-    pub(crate) fn value_of(&self, series: SenderSeries) -> Option<f64> {
+    fn value_of(&self, series: SenderSeries) -> Option<f64> {
         let conn = &self.conn;
         match series {
             SenderSeries::Cwnd => Some(conn.cwnd() as f64),
@@ -98,6 +116,20 @@ impl Host {
             SenderSeries::LimitedBy => Some(conn.send_limit().map_or(0.0, |limit| f64::from(limit as u8 + 1))),
             SenderSeries::PacingRate => conn.pacing_rate().map(|rate| rate.as_bps() as f64),
         }
+    }
+}
+
+fn series_of(quantity: Quantity) -> InsideSeries {
+    match quantity {
+        Quantity::PacingGain => InsideSeries::PacingGain,
+        Quantity::CwndGain => InsideSeries::CwndGain,
+        Quantity::Bandwidth => InsideSeries::Bandwidth,
+        Quantity::MinRtt => InsideSeries::MinRtt,
+        Quantity::InflightLongterm => InsideSeries::InflightLongterm,
+        Quantity::InflightShortterm => InsideSeries::InflightShortterm,
+        Quantity::BandwidthShortterm => InsideSeries::BandwidthShortterm,
+        Quantity::ExtraAcked => InsideSeries::ExtraAcked,
+        Quantity::FullBandwidth => InsideSeries::FullBandwidth,
     }
 }
 

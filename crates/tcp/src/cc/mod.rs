@@ -12,6 +12,7 @@
 mod custom;
 mod delay;
 pub(crate) mod explicit;
+mod inside;
 mod loss;
 mod model;
 mod parts;
@@ -24,6 +25,7 @@ mod testbench;
 pub use crate::facts::{AckSample, Congestion, Delivery, Init, LostSegment, Pace, PathState, HALF};
 pub use custom::{Custom, CustomCc};
 pub use delay::*;
+pub use inside::{Inside, Insides, Quantity};
 pub use loss::*;
 pub use model::*;
 pub use parts::bandwidth_filter::WestwoodSmoothing;
@@ -151,6 +153,10 @@ pub trait CongestionControl {
     /// Whether it draws from the seed that it is given. Never changes.
     fn is_random(&self) -> bool {
         false
+    }
+    /// Reports its state and other values inside, for records. Called only if they are recorded, and changes nothing.
+    fn inside(&self, insides: &mut Insides<'_>) {
+        let _ = insides;
     }
     /// Returns its probe segments; `None`: it sends no probe segments. Never changes.
     fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
@@ -443,6 +449,9 @@ macro_rules! registry {
             }
             fn is_random(&self) -> bool {
                 each!(&self.of, c => c.is_random())
+            }
+            fn inside(&self, insides: &mut Insides<'_>) {
+                each!(&self.of, c => c.inside(insides));
             }
             fn probe_segments(&mut self) -> Option<&mut dyn ProbeSegments> {
                 each!(&mut self.of, c => c.probe_segments())

@@ -20,6 +20,7 @@ mod context;
 mod counters;
 mod events;
 mod forms;
+mod insides;
 mod life;
 mod outlook;
 mod receiver;

@@ -44,6 +44,7 @@ class Recorded(ABC):
         -------
         polars.DataFrame
             Columns `time_s` (simulated seconds), `flow` or `link`, and the series by its own name, in order of time.
+            `cc_state` and `cc_values` have the names of states and values in the column `name`.
             `decisions` have the columns of `events`, `losses` and `critical_path` those of
             `bentpipe.catalog.dictionary()`.
 
@@ -91,8 +92,9 @@ class Recorded(ABC):
         -------
         dict
             Series to a dict of flow or link to value. Series without a value yet are missing. A value holds until the
-            next row. A sampled rate is the rate of the interval that contains the instant. `losses` and `decisions`,
-            which are lists of events, are left out.
+            next row. `cc_values` is a series for each name, such as `cc_values:round_count`. A sampled rate is the rate
+            of the interval that contains the instant. `losses` and `decisions`, which are lists of events, are left
+            out.
 
         Raises
         ------
@@ -109,6 +111,11 @@ class Recorded(ABC):
             if name not in self.recorded:
                 continue
             rows, time = self._scan(name), pl.col("time_s")
+            if name == "cc_values":
+                last = rows.filter(time <= time_s).group_by(entity, "name", maintain_order=True).last()
+                for of, value, number in last.select(entity, "name", name).collect().iter_rows():
+                    values.setdefault(f"{name}:{value}", {})[of] = number
+                continue
             if entry["sampled"] and entry["unit"] == "bit/s":
                 # A row covers the interval before it.
                 found = rows.filter(time >= time_s - 1e-9 * (1 + time_s)).group_by(entity, maintain_order=True).first()

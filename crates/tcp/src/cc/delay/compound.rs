@@ -36,7 +36,7 @@ use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::round::Round;
 use crate::cc::parts::windowed::MinRtt;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Insides, PathState, Window};
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
@@ -265,6 +265,10 @@ impl CongestionControl for Compound {
         let before = self.win();
         self.window.set(cwnd, ssthresh);
         self.on_change(before);
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        insides.min_rtt(self.base.get()).own("delay_window_bytes", self.dwnd).own("gamma_segments", self.gamma);
     }
 
     window_hooks!(on_smss, cwnd, ssthresh);

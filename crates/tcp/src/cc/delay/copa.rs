@@ -47,7 +47,7 @@ use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::round::Round;
 use crate::cc::parts::windowed::{MaxRtt, MinRtt};
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, Pace, PathState, Window};
+use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, Insides, Pace, PathState, Window};
 use bentpipe_units::{Duration, Rate, Time};
 
 settings! {
@@ -293,6 +293,12 @@ impl CongestionControl for Copa {
         let bits = 8.0 * packets * (self.smss + self.header_len) as f64;
         let seconds = standing.max(Duration::from_ps(1)).as_secs_f64();
         Some(Pace::at(Rate::from_bps(((self.settings.pacing_gain * bits / seconds) as u64).max(1))))
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        insides.state(if self.per_delta.is_some() { "competitive" } else { "default" }).min_rtt(self.least.get());
+        insides.own("delta", 1.0 / self.per_delta()).own("velocity", self.velocity);
+        insides.own("queueing_delay_s", self.queueing().0.as_secs_f64());
     }
 
     window_hooks!(limit_cwnd, set_window, cwnd, ssthresh);

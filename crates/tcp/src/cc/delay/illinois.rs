@@ -35,7 +35,7 @@ use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::round::Round;
 use crate::cc::parts::windowed::{MaxRtt, MinRtt};
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Insides, PathState, Window};
 use bentpipe_units::Duration;
 
 settings! {
@@ -208,6 +208,10 @@ impl CongestionControl for Illinois {
         (self.was_long, self.short) = (false, 0);
         (self.sum, self.count) = (0, 0);
         self.round.begin(path);
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        insides.min_rtt(self.base.get()).own("alpha_segments", self.alpha).own("beta", self.beta);
     }
 
     window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);

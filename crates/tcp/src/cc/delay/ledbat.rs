@@ -40,7 +40,7 @@
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathState, Window, HALF};
+use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, Insides, PathState, Window, HALF};
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
@@ -166,6 +166,10 @@ impl CongestionControl for Ledbat {
     fn on_rto(&mut self, first: bool, path: &PathState) {
         let half = path.as_ssthresh((self.window.cwnd() / 2).max(2 * path.smss));
         self.window.restart(first.then_some(half));
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        insides.own("queueing_delay_s", self.delays.queued().map_or(f64::NAN, |ps| ps as f64 / 1e12));
     }
 
     window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);

@@ -38,7 +38,7 @@
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::queueing::{Delay, DelayRounds, Progress};
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Insides, PathState, Window};
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
@@ -204,6 +204,10 @@ impl CongestionControl for Vegas {
         self.window.set(cwnd, ssthresh);
         self.rounds.restart();
         self.slow_rounds = 0;
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        insides.min_rtt(self.rounds.base());
     }
 
     window_hooks!(on_smss, cwnd, ssthresh);

@@ -32,7 +32,7 @@
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::queueing::{DelayRounds, Progress};
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window, HALF};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Insides, PathState, Window, HALF};
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
@@ -222,6 +222,10 @@ impl CongestionControl for Veno {
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
         self.window.set(cwnd, ssthresh);
         self.restart();
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        insides.min_rtt(self.rounds.base()).own("queued_segments", self.queued.unwrap_or(f64::NAN));
     }
 
     window_hooks!(on_smss, cwnd, ssthresh);

@@ -37,7 +37,7 @@
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::queueing::{Delay, DelayRounds, Progress};
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Insides, PathState, Window};
 use bentpipe_units::Duration;
 
 settings! {
@@ -198,6 +198,11 @@ impl CongestionControl for Yeah {
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
         self.window.set(cwnd, ssthresh);
         self.rounds.restart();
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        insides.state(if self.doing_reno == 0 { "fast" } else { "slow" }).min_rtt(self.rounds.base());
+        insides.own("queued_segments", self.queued as f64).own("reno_segments", self.reno_count as f64);
     }
 
     window_hooks!(on_smss, cwnd, ssthresh);

@@ -43,7 +43,7 @@
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Insides, PathState, Window};
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
@@ -293,6 +293,11 @@ impl CongestionControl for Cubic {
         self.window.on_smss(smss);
         // C counts in segments, whose size has changed.
         self.epoch = None;
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        let k = self.epoch.map_or(f64::NAN, |epoch| epoch.k);
+        insides.own("w_max_bytes", if self.w_max > 0.0 { self.w_max } else { f64::NAN }).own("k_s", k);
     }
 
     window_hooks!(cwnd, ssthresh);

@@ -34,7 +34,7 @@
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::windowed::MinRtt;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Insides, PathState, Window};
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
@@ -288,6 +288,10 @@ impl CongestionControl for Htcp {
             self.suspend(path);
             self.window.restart(None);
         }
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        insides.min_rtt(self.rtt_min.get()).own("alpha_segments", self.alpha).own("beta", self.beta);
     }
 
     window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);

@@ -46,7 +46,7 @@
 
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Unbounded, Window, HALF};
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, Insides, PathState, Unbounded, Window, HALF};
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
@@ -229,6 +229,10 @@ impl CongestionControl for Hybla {
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
         self.is_fresh = false;
         self.window.set(cwnd, ssthresh);
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        insides.own("rho", self.rho);
     }
 
     window_hooks!(on_smss, cwnd, ssthresh);

@@ -68,7 +68,7 @@ use crate::cc::parts::bandwidth_filter::{PerRound, Tustin, WestwoodSmoothing};
 use crate::cc::parts::loss_window::window_hooks;
 use crate::cc::parts::windowed::MinRtt;
 use crate::cc::settings::settings;
-use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, PathState, Window, HALF};
+use crate::cc::{AckSample, Congestion, CongestionControl, Delivery, Init, Insides, PathState, Quantity, Window, HALF};
 use bentpipe_units::Duration;
 
 bentpipe_units::words! {
@@ -249,6 +249,14 @@ impl CongestionControl for Westwood {
     fn undo(&mut self, before: Self) {
         self.window = before.window;
         self.is_cut_due = false;
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        let estimate = match &self.filter {
+            Filter::EachAck(filter) => filter.estimate(),
+            Filter::EachRound(filter) => filter.estimate(),
+        };
+        insides.value(Quantity::Bandwidth, estimate.map_or(f64::NAN, |rate| 8.0 * rate)).min_rtt(self.least.get());
     }
 
     window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);

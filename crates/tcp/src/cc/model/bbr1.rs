@@ -65,7 +65,7 @@ use crate::cc::model::common::{
 };
 use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::settings::settings;
-use crate::cc::{Congestion, CongestionControl, Cwnd, Delivery, Init, LostSegment, Pace, PathState};
+use crate::cc::{Congestion, CongestionControl, Cwnd, Delivery, Init, Insides, LostSegment, Pace, PathState, Quantity};
 use bentpipe_units::{Duration, Time};
 
 settings! {
@@ -215,9 +215,14 @@ impl Bbr1 {
     fn target(&self, gain: f64) -> u64 {
         let mut bytes = self.bdp(gain);
         if self.pipe.has_been {
-            bytes += self.aggregation.excess(2).min(product(self.bw(), EXCESS_MAX));
+            bytes += self.excess();
         }
         self.in_quanta(bytes).max(self.min_pipe())
+    }
+
+    /// Returns the room for ACKs that arrive in bursts, bytes.
+    fn excess(&self) -> f64 {
+        self.aggregation.excess(2).min(product(self.bw(), EXCESS_MAX))
     }
 
     /// Returns the bytes in flight at which a phase ends: `gain` times the product. As in Linux, packets on their way
@@ -465,6 +470,24 @@ impl CongestionControl for Bbr1 {
 
     fn holds_back(&self) -> bool {
         self.state == State::ProbeRtt
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        let (pacing_gain, cwnd_gain) = self.gains();
+        insides.state(match self.state {
+            State::Startup => "startup",
+            State::Drain => "drain",
+            State::ProbeBw { phase: 0 } => "probe-bw-up",
+            State::ProbeBw { phase: 1 } => "probe-bw-down",
+            State::ProbeBw { .. } => "probe-bw-cruise",
+            State::ProbeRtt => "probe-rtt",
+        });
+        insides.value(Quantity::PacingGain, pacing_gain).value(Quantity::CwndGain, cwnd_gain);
+        insides.value(Quantity::Bandwidth, 8.0 * self.bw()).min_rtt(self.min_rtt);
+        insides.value(Quantity::ExtraAcked, self.excess());
+        insides.own("policer_rate_bps", self.policer.rate().map_or(f64::NAN, |rate| 8.0 * rate));
+        insides.own("round_count", self.rounds.count as f64);
+        self.pipe.inside(insides);
     }
 }
 

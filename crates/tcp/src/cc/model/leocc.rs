@@ -57,7 +57,7 @@ use crate::cc::model::common::{grown, model_hooks, product, BbrPace, BbrQuantum,
 use crate::cc::parts::reallocation::{Reallocation, Reallocations};
 use crate::cc::parts::windowed::{Max, Windowed};
 use crate::cc::settings::settings;
-use crate::cc::{Congestion, CongestionControl, Cwnd, Delivery, Init, Pace, PathState};
+use crate::cc::{Congestion, CongestionControl, Cwnd, Delivery, Init, Insides, Pace, PathState, Quantity};
 use bentpipe_units::{Duration, Time};
 
 bentpipe_units::words! {
@@ -490,6 +490,22 @@ impl CongestionControl for LeoCc {
 
     fn holds_back(&self) -> bool {
         matches!(self.state, State::ProbeRtt(_))
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        let (pacing_gain, cwnd_gain) = self.gains();
+        insides.state(match self.state {
+            State::Startup => "startup",
+            State::Drain => "drain",
+            State::Cruise { phase: 0 } => "probe-bw-up",
+            State::Cruise { phase: 1 } => "probe-bw-down",
+            State::Cruise { .. } => "probe-bw-cruise",
+            State::ProbeRtt(_) => "probe-rtt",
+        });
+        insides.value(Quantity::PacingGain, pacing_gain).value(Quantity::CwndGain, cwnd_gain);
+        insides.value(Quantity::Bandwidth, 8.0 * self.bw()).min_rtt(self.min_rtt);
+        insides.own("fluctuates", f64::from(u8::from(self.fluctuates())));
+        self.pipe.inside(insides);
     }
 }
 

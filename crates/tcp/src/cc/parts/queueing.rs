@@ -91,6 +91,11 @@ impl DelayRounds {
         Delay { rtt, base: self.base.get().map_or(rtt, |base| base.min(rtt)), samples: 1 }
     }
 
+    /// Returns the smallest round-trip time.
+    pub(crate) fn base(&self) -> Option<Duration> {
+        self.base.get()
+    }
+
     /// Stops measuring after a reduction of the window: the data in flight was sent with another window.
     pub(crate) fn pause(&mut self, path: &PathState) {
         self.resume_at = Some(path.snd_nxt);

@@ -50,7 +50,8 @@
 //! gets the share of its window, which confirms its estimate, so every division of the link is an equilibrium. Only
 //! probes can change it, but they end too early. At the start of Up, 1.25 times bandwidth · min_rtt is already in
 //! flight, and min_rtt has passed before the first ACK of the probe arrives. The Up of v3 waits for these ACKs: with
-//! `up_ends = "plateau"` the same two flows become nearly even. The released code of v2 has the early end.
+//! `up_ends = "plateau"` the same two flows become nearly even. The released code of v2 has the early end, and two flows
+//! with it are uneven as well.
 //!
 //! # Differences from the source
 //!
@@ -81,8 +82,7 @@
 //!   there bounds the data in flight until the next probe. With `leo` it knows when paths change.
 //! - Two flows over GEO that start at different times do not become even, and may move apart. The long-term bound of
 //!   each stays where its first overflow set it. Neither sees losses of 2 % afterwards, and nothing lowers the larger
-//!   bound. This follows from the draft as implemented here. It is unconfirmed, because no second implementation was
-//!   available for comparison.
+//!   bound. The released module, run on the same path, does the same.
 
 mod model;
 mod probe_bw;
@@ -96,7 +96,7 @@ use crate::cc::model::common::{
     model_hooks, Aggregation, BbrPace, Dice, FullPipe, KnownReallocations, ProbeRtt, Rounds, Sample,
 };
 use crate::cc::parts::windowed::{Max, Windowed};
-use crate::cc::{Congestion, CongestionControl, Delivery, Init, LostSegment, Pace, PathState};
+use crate::cc::{Congestion, CongestionControl, Delivery, Init, Insides, LostSegment, Pace, PathState, Quantity};
 use bentpipe_units::{Duration, Time};
 use version::Version;
 
@@ -126,6 +126,20 @@ enum State {
     Refill,
     Up,
     ProbeRtt,
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Drain => "drain",
+            Self::Down => "probe-bw-down",
+            Self::Cruise => "probe-bw-cruise",
+            Self::Refill => "probe-bw-refill",
+            Self::Up => "probe-bw-up",
+            Self::ProbeRtt => "probe-rtt",
+        }
+    }
 }
 
 /// Subject of ACKs: the last probe, the next one, or neither.
@@ -307,6 +321,16 @@ impl Bbr3 {
             recovery: InRecovery::default(),
         }
     }
+
+    /// Begins loss recovery, or continues it after a timeout. Once for each recovery, not for each loss, the state that
+    /// an undo restores is forgotten: the loss that ends Up is not the last one of its recovery.
+    fn begin_recovery(&mut self) {
+        self.save_cwnd();
+        if self.recovery.from.is_none() {
+            self.recovery.undo_state = None;
+        }
+        self.recovery.from = Some(self.delivered);
+    }
 }
 
 impl CongestionControl for Bbr3 {
@@ -339,14 +363,12 @@ impl CongestionControl for Bbr3 {
 
     fn on_congestion(&mut self, why: Congestion, _: &PathState) {
         if why == Congestion::FastRetransmit {
-            self.save_cwnd();
-            self.recovery.from = Some(self.delivered);
+            self.begin_recovery();
         }
     }
 
     fn on_rto(&mut self, _: bool, _: &PathState) {
-        self.save_cwnd();
-        self.recovery.from = Some(self.delivered);
+        self.begin_recovery();
         self.cwnd = self.smss;
     }
 
@@ -396,6 +418,21 @@ impl CongestionControl for Bbr3 {
 
     fn holds_back(&self) -> bool {
         self.state == State::ProbeRtt
+    }
+
+    fn inside(&self, insides: &mut Insides<'_>) {
+        let bytes = |bound: u64| if bound == u64::MAX { f64::NAN } else { bound as f64 };
+        insides.state(self.state.name());
+        insides.value(Quantity::PacingGain, self.pacing_gain()).value(Quantity::CwndGain, self.window_gain());
+        insides.value(Quantity::Bandwidth, 8.0 * self.max_bw.get()).min_rtt(self.rtt.min);
+        insides.value(Quantity::BandwidthShortterm, 8.0 * self.bounds.bw_short);
+        insides.value(Quantity::InflightShortterm, bytes(self.bounds.short));
+        insides.value(Quantity::InflightLongterm, bytes(self.bounds.long));
+        insides.value(Quantity::ExtraAcked, self.excess() as f64);
+        insides.own("round_count", self.rounds.count as f64);
+        insides.own("probe_wait_s", self.probing.wait.as_secs_f64());
+        insides.own("idle_restart", f64::from(u8::from(self.probe_rtt.is_restarting)));
+        self.pipe.inside(insides);
     }
 }
 

@@ -63,13 +63,7 @@ impl Bbr3 {
     }
 
     pub(super) fn update_cwnd(&mut self, ack: &Ack) {
-        let ticks = match (self.version.has_coarse_excess, self.pipe.has_been) {
-            (true, _) => 2,
-            (false, true) => EXCESS_ROUNDS,
-            (false, false) => 1,
-        };
-        let excess = self.aggregation.excess(ticks) as u64;
-        let most = self.quantised(self.bdp(self.window_gain()).saturating_add(excess));
+        let most = self.quantised(self.bdp(self.window_gain()).saturating_add(self.excess()));
         let is_new = self.delivered < self.initial_window;
         self.cwnd = grown(self.cwnd, ack.newly, most, self.pipe.has_been, is_new).max(self.min_pipe());
         if self.state == State::ProbeRtt {
@@ -83,10 +77,19 @@ impl Bbr3 {
         self.cwnd = self.cwnd.min(bound.min(self.bounds.short).max(self.min_pipe())).min(Cwnd::MAX);
     }
 
+    /// Returns the room for ACKs that arrive in bursts, bytes.
+    pub(super) fn excess(&self) -> u64 {
+        let ticks = match (self.version.has_coarse_excess, self.pipe.has_been) {
+            (true, _) => 2,
+            (false, true) => EXCESS_ROUNDS,
+            (false, false) => 1,
+        };
+        self.aggregation.excess(ticks) as u64
+    }
+
     pub(super) fn note_loss(&mut self, lost: &LostSegment, now: Time) {
         if !self.loss.has_loss {
             self.loss.end = lost.delivered;
-            self.recovery.undo_state = None;
         }
         self.loss.has_loss = true;
         self.loss.without_sack |= !lost.has_sack;
@@ -134,7 +137,7 @@ impl Bbr3 {
         }
     }
 
-    fn window_gain(&self) -> f64 {
+    pub(super) fn window_gain(&self) -> f64 {
         match self.state {
             State::Startup | State::Drain => self.version.startup_window,
             State::Down | State::Cruise | State::Refill => 2.0,

@@ -377,3 +377,27 @@ fn a_risky_probe_stops_and_is_repeated() {
         assert_eq!(round(&mut ended), (State::Down, false), "a probe that ran its course is not repeated");
     }
 }
+
+/// A recovery in Up with several losses: the first of more than 2 % ends Up, and further ones follow. If all were
+/// spurious, the probe starts again (draft: HandleSpuriousLossDetection), although Down has reset the loss round.
+#[test]
+fn a_spurious_recovery_of_many_losses_returns_to_the_probe() {
+    let view = PathState { smss: SMSS, ..path(0) };
+    let mut cc = Bbr3 { cwnd: 200 * SMSS, ..knowing(1e6, 100, State::Up) };
+    cc.probing.is_sample = true;
+    let before = cc.clone();
+    cc.on_rto(true, &view);
+    for nth in 1..=20 {
+        cc.on_lost(&lost(100, nth), &view);
+    }
+    assert_eq!(cc.state, State::Down);
+    cc.undo(before);
+    assert_eq!((cc.state, cc.bounds), (State::Refill, UNBOUNDED));
+    // The next recovery ends no probe, so it has none to return to.
+    let before = cc.clone();
+    cc.state = State::Cruise;
+    cc.on_rto(true, &view);
+    cc.on_lost(&lost(100, 1), &view);
+    cc.undo(before);
+    assert_eq!(cc.state, State::Cruise);
+}

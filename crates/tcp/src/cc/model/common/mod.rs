@@ -4,7 +4,7 @@
 pub(crate) mod policer;
 
 use crate::cc::parts::windowed::{Max, Windowed};
-use crate::cc::{Delivery, Init, Pace, PathState};
+use crate::cc::{Delivery, Init, Insides, Pace, PathState, Quantity};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// Margin between pace and bandwidth, so that a queue drains.
@@ -151,6 +151,11 @@ impl FullPipe {
         self.rounds += 1;
         self.is_now = self.rounds >= Self::ROUNDS;
         self.has_been |= self.is_now;
+    }
+
+    pub(crate) fn inside(&self, insides: &mut Insides<'_>) {
+        insides.value(Quantity::FullBandwidth, f64::from(u8::from(self.has_been)));
+        insides.own("full_bw_now", f64::from(u8::from(self.is_now))).own("full_bw_count", f64::from(self.rounds));
     }
 
     /// Restarts the test from this rate.

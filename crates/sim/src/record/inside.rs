@@ -1,0 +1,143 @@
+//! Keeps the values inside congestion controls, if they are recorded: a row for each change.
+
+use super::rows::Rows;
+use crate::dictionary::{InsideSeries, Table, Values, CC_STATES};
+use crate::ids::FlowId;
+use bentpipe_units::Time;
+
+/// A value inside a congestion control, as its series has it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum InsideValue<'a> {
+    /// A number; NaN: missing from now on.
+    Number(f64),
+    /// One of several numbers of the series, with its name.
+    Named(&'a str, f64),
+    /// The name of a state.
+    State(&'a str),
+}
+
+/// A recorded series of values inside congestion controls.
+#[derive(Clone, Debug)]
+pub(crate) struct InsideTrack {
+    series: InsideSeries,
+    pub(super) rows: Rows,
+    /// Name of each row by its index, for series with names.
+    name: Vec<u32>,
+    names: Vec<String>,
+    /// Last written values by flow, one for each name.
+    last: Vec<Vec<f64>>,
+}
+
+impl InsideTrack {
+    /// Creates a track for each of `series`.
+    pub(super) fn all(series: Vec<InsideSeries>, flows: usize) -> Vec<Self> {
+        let track = |series| Self {
+            series,
+            rows: Rows::default(),
+            name: Vec::new(),
+            // States of the registry have the same numbers in all runs.
+            names: match series {
+                InsideSeries::State => CC_STATES.iter().map(|(name, _)| (*name).to_owned()).collect(),
+                _ => Vec::new(),
+            },
+            last: vec![Vec::new(); flows],
+        };
+        series.into_iter().map(track).collect()
+    }
+
+    pub(super) fn series(&self) -> InsideSeries {
+        self.series
+    }
+
+    /// Writes a value that has changed.
+    pub(super) fn write(&mut self, rows_max: u64, now: Time, flow: FlowId, value: InsideValue<'_>) {
+        let (place, name, value) = match value {
+            InsideValue::Number(value) => (0, None, value),
+            InsideValue::Named(name, value) => {
+                let index = self.index_of(name);
+                (index, Some(index), value)
+            }
+            InsideValue::State(name) => {
+                let index = self.index_of(name);
+                (0, Some(index), index as f64)
+            }
+        };
+        let last = &mut self.last[flow];
+        if last.len() <= place {
+            // Nothing is written about a value before it is first known.
+            last.resize(place + 1, f64::NAN);
+        }
+        let before = std::mem::replace(&mut last[place], value);
+        let is_same = value == before || value.is_nan() && before.is_nan();
+        if !is_same && self.rows.write(rows_max, now, flow.index(), value) {
+            self.name.extend(name.map(|index| index as u32));
+        }
+    }
+
+    fn index_of(&mut self, name: &str) -> usize {
+        self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        })
+    }
+
+    /// Returns the table. A series with names has them in the column `name`.
+    pub(super) fn table(self, flows: &[&str]) -> Table {
+        let names: Vec<String> = self.name.iter().map(|&index| self.names[index as usize].clone()).collect();
+        let mut table = self.rows.table("flow", self.series.name(), flows);
+        if matches!(self.series, InsideSeries::State | InsideSeries::Values) {
+            table.columns.insert(2, ("name", Values::Text(names)));
+        }
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn track(series: InsideSeries) -> InsideTrack {
+        InsideTrack::all(vec![series], 1).remove(0)
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + bentpipe_units::Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn states_of_the_registry_have_numbers_and_others_follow_by_appearance() {
+        let mut states = track(InsideSeries::State);
+        for (ms, name) in [(0, "startup"), (1, "startup"), (2, "mine"), (3, "drain"), (4, "mine")] {
+            states.write(100, at(ms), FlowId::new(0), InsideValue::State(name));
+        }
+        let table = states.table(&["f"]);
+        assert_eq!(table.text("name"), ["startup", "mine", "drain", "mine"]);
+        let mine = CC_STATES.len() as f64;
+        assert_eq!(table.real("cc_state"), [0.0, mine, 1.0, mine]);
+        assert_eq!(CC_STATES[1].0, "drain");
+    }
+
+    #[test]
+    fn a_value_has_a_row_for_each_change_also_when_it_ends() {
+        let mut bound = track(InsideSeries::InflightLongterm);
+        for (ms, value) in [(0, f64::NAN), (1, 5.0), (2, 5.0), (3, f64::NAN), (4, f64::NAN), (5, 5.0)] {
+            bound.write(100, at(ms), FlowId::new(0), InsideValue::Number(value));
+        }
+        let table = bound.table(&["f"]);
+        assert_eq!(table.real("time_s"), [0.001, 0.003, 0.005]);
+        assert!(table.real("cc_inflight_longterm_bytes")[1].is_nan());
+    }
+
+    #[test]
+    fn named_values_change_apart_and_cut_rows_have_no_name() {
+        let mut values = track(InsideSeries::Values);
+        for (ms, name, value) in [(0, "a", 1.0), (0, "b", 1.0), (1, "a", 1.0), (1, "b", 2.0), (2, "a", 3.0)] {
+            values.write(3, at(ms), FlowId::new(0), InsideValue::Named(name, value));
+        }
+        let table = values.table(&["f"]);
+        assert_eq!(
+            (table.text("name"), table.real("cc_values")),
+            (&["a", "b", "b"].map(str::to_owned)[..], &[1.0, 1.0, 2.0][..])
+        );
+    }
+}
