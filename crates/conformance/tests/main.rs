@@ -1,5 +1,6 @@
 //! Runs the scripts of `src/scripts`, and checks that the page of their tests is current.
 
+mod packetdrill;
 mod table;
 
 use bentpipe_conformance::{cases, drill, run_on, unchanged, Input, Objection, Sent, Subject, ISS, SCRIPTS};

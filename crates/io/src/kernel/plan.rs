@@ -164,7 +164,9 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         (
             "ipv4/tcp_wmem",
             match config.auto_send_buffer {
-                Some(_) => format!("4096 {WMEM} {}", config.send_buffer),
+                // The preset's start has room for the first window, which the kernel adds itself.
+                start if start == linux.auto_send_buffer => format!("4096 {WMEM} {}", config.send_buffer),
+                Some(start) => format!("4096 {start} {}", config.send_buffer),
                 None => "4096 16777216 67108864".into(),
             },
         ),
@@ -172,6 +174,7 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         (
             "ipv4/tcp_rmem",
             match config.auto_buffer {
+                Some(start) if start * 2 > RMEM => format!("4096 {} {}", start * 2, config.receive_buffer * 2),
                 Some(_) => format!("4096 {RMEM} {}", config.receive_buffer * 2),
                 None => format!("4096 {RMEM} {}", Config::RECEIVE_BUFFER_MAX),
             },
@@ -260,8 +263,12 @@ const WAYS: &[(&str, Change)] = &[
     ("ack.delay = \"40 ms\"", |config| config.ack.delay = DELAY),
 ];
 
-/// Returns the kernel's behaviour that makes bentpipe's TCP differ in the same line, too.
+/// Returns the kernel's behaviour that makes bentpipe's TCP differ in the same line, too. None if it differs there
+/// without this behaviour.
 pub(crate) fn way(case: &Case, line: usize) -> Option<&'static str> {
+    if case.differs_with(|_| {}) == Some(line) {
+        return None;
+    }
     WAYS.iter().find(|(_, change)| case.differs_with(change) == Some(line)).map(|(name, _)| *name)
 }
 
@@ -375,8 +382,8 @@ fn others(case: &Case, linux: &Config) -> Result<(), String> {
             config.cwnd_validation != CwndValidation::Rfc2861 && is_new!(|config| config.cwnd_validation),
         ),
         ("ssthresh_base", is_new!(|config| config.ssthresh_base)),
-        ("send_buffer", is_new!(|config| (config.send_buffer, config.auto_send_buffer))),
-        ("auto_buffer", is_new!(|config| (config.auto_buffer, config.buffer_growth))),
+        ("send_buffer", config.auto_send_buffer.is_none() && config.send_buffer != usual.send_buffer),
+        ("auto_buffer", config.auto_buffer.is_some() && config.buffer_growth != linux.buffer_growth),
         ("receive_buffer", config.receive_buffer < RMEM && depends(&any_buffer)),
         (
             "rto.granularity",
