@@ -655,9 +655,7 @@ def hooks() -> tuple[list[str], list[str]]:
 def conformance_scripts() -> list[tuple[str, str]]:
     """List name and text of each script."""
 
-def drill(
-    script: tuple[str, dict[str, str] | None], through_codec: bool
-) -> list[tuple[str, tuple[int, str] | None]]:
+def drill(script: tuple[str, dict[str, str] | None], through_codec: bool) -> list[tuple[str, tuple[int, str] | None]]:
     """Run cases; return line and text of the first difference of each.
 
     A script is its text, and for packetdrill's language the texts of the shell files that it names. An invalid script

@@ -122,9 +122,10 @@ pub fn cases(text: &str) -> Result<Vec<Case>, Objection> {
     script::parse(text).map_err(|(line, what)| Objection { line, what })
 }
 
-/// Returns the settings of a host with this congestion control, as a script has them that sets nothing else.
-pub fn host(like: Like, cc: CcKind) -> Config {
-    let keys = format!("like = \"{}\"\ncc = \"{}\"", like.name(), cc.name());
+/// Returns the settings of a host with this congestion control and segments of `smss` bytes, as a script has them that
+/// sets nothing else.
+pub fn host(like: Like, cc: CcKind, smss: u32) -> Config {
+    let keys = format!("like = \"{}\"\ncc = \"{}\"\nsmss = \"{smss} B\"", like.name(), cc.name());
     let keys: Vec<_> = keys.lines().map(|line| (0, line)).collect();
     script::config(&keys).map(|(_, config)| config).unwrap_or_default()
 }

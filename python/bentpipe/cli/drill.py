@@ -76,7 +76,9 @@ def _shown(found: list[Drilled]) -> Iterator[RenderableType]:
         table.add_row("all", str(sum(each.cases for each in found)), "", "", *_counts(_sum(found)))
     yield table
     for each in found:
-        both = [("core and codec", each.core)] if each.core == each.codec else [("core", each.core), ("codec", each.codec)]
+        both = (
+            [("core and codec", each.core)] if each.core == each.codec else [("core", each.core), ("codec", each.codec)]
+        )
         for way, differences in [*both, ("kernel", each.kernel.differences if each.kernel else ())]:
             for difference in differences:
                 yield f"\n{each.script}:{difference.line}: {way}: {difference.what}"

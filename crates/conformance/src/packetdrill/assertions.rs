@@ -43,24 +43,32 @@ const NAMES: [(&str, i64); 17] = [
 
 /// Reads a block of lines `assert A == B and C <= D, MESSAGE`.
 pub(super) fn read(code: &str) -> Result<Vec<Fact>, String> {
-    let mut facts = Vec::new();
+    let (mut facts, mut own) = (Vec::new(), Vec::new());
     for line in code.split(['\n', ';']) {
         let line = line.split('#').next().unwrap_or_default().trim();
         if line.is_empty() {
             continue;
         }
         let cannot = || format!("a line of Python that cannot be expressed: {line}");
+        // Output has no effect.
+        if line.starts_with("print(") && line.ends_with(')') {
+            continue;
+        }
+        if let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with("assert")) {
+            own.push((name.trim().to_owned(), number(value.trim(), &[]).ok_or_else(cannot)?));
+            continue;
+        }
         let claim = line.strip_prefix("assert").filter(|rest| !rest.starts_with(char::is_alphanumeric));
         let claim = claim.ok_or_else(cannot)?.split(',').next().unwrap_or_default();
         for part in claim.split(" and ") {
-            facts.extend(comparisons(part).ok_or_else(cannot)?);
+            facts.extend(comparisons(part, &own).ok_or_else(cannot)?);
         }
     }
     Ok(facts)
 }
 
 /// Reads `A == B`, or a chain `A <= B <= C`.
-fn comparisons(text: &str) -> Option<Vec<Fact>> {
+fn comparisons(text: &str, own: &[(String, i64)]) -> Option<Vec<Fact>> {
     let mut rest = text.trim();
     while let Some(inside) = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
         rest = inside.trim();
@@ -85,16 +93,22 @@ fn comparisons(text: &str) -> Option<Vec<Fact>> {
         orders.push(order);
         rest = &rest[len..];
     }
-    let number = |text: &str| {
-        let named = NAMES.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
-        named.or_else(|| text.parse().ok())
-    };
     let field = |text: &str| FIELDS.iter().find(|field| **field == text).copied();
     let facts = orders.iter().zip(values.windows(2)).map(|(&order, pair)| match (field(pair[0]), field(pair[1])) {
-        (Some(name), None) => Some(Fact { name, order, value: number(pair[1])? }),
-        (None, Some(name)) => Some(Fact { name, order: order.reversed(), value: number(pair[0])? }),
+        (Some(name), None) => Some(Fact { name, order, value: number(pair[1], own)? }),
+        (None, Some(name)) => Some(Fact { name, order: order.reversed(), value: number(pair[0], own)? }),
         _ => None,
     });
     let facts: Vec<Fact> = facts.collect::<Option<_>>()?;
     (!facts.is_empty()).then_some(facts)
+}
+
+/// Reads a number, or the name of one: of the script, or of the kernel.
+fn number(text: &str, own: &[(String, i64)]) -> Option<i64> {
+    let named = || NAMES.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+    let of_script = own.iter().rfind(|(name, _)| name == text).map(|(_, value)| *value);
+    of_script.or_else(named).or_else(|| match text.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    })
 }

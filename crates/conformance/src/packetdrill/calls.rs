@@ -111,7 +111,7 @@ impl Script<'_> {
             "SO_SNDBUF" | "SO_SNDBUFFORCE" => {}
             "TCP_NODELAY" if !self.has_written => self.settings.set("nagle", number()? == 0),
             "SO_RCVBUF" => self.settings.set("receive_buffer", format!("\"{} B\"", number()?)),
-            "TCP_MAXSEG" => self.settings.set("smss", format!("\"{} B\"", number()?)),
+            "TCP_MAXSEG" => self.mss[0] = number()?,
             "TCP_SYNCNT" => self.settings.set("rto.syn_retries", number()?),
             "TCP_USER_TIMEOUT" => self.settings.set("give_up", format!("\"{} ms\"", number()?)),
             "TCP_CONGESTION" => self.settings.cc(value)?,

@@ -61,7 +61,8 @@ struct Script<'a> {
     isn: [Option<u32>; 2],
     /// Shift of the peer's window.
     shift: u8,
-    peer_mss: u32,
+    /// Payload of a segment without timestamps that each end allows, own one first.
+    mss: [u32; 2],
     has_stamps: [bool; 2],
 }
 
@@ -82,15 +83,23 @@ pub(crate) fn parse(text: &str, title: &str, files: &BTreeMap<String, String>) -
         has_closed: false,
         isn: [None; 2],
         shift: 0,
-        peer_mss: MSS,
+        mss: [MSS; 2],
         has_stamps: [false; 2],
     };
     // TCP_NODELAY is off by default.
     script.settings.set("nagle", true);
     script.events().map_err(|what| (script.line, what))?;
-    let stamps = if script.has_stamps == [true; 2] { STAMPS } else { 0 };
-    let info_mss = u64::from(script.peer_mss.min(MSS).saturating_sub(stamps).max(1));
     let connects = script.connects.ok_or((script.line, "no connection in this script".to_owned()))?;
+    let agrees = script.has_stamps == [true; 2];
+    let stamps = if agrees { STAMPS } else { 0 };
+    let [own_mss, peer_mss] = script.mss;
+    let info_mss = u64::from(own_mss.min(peer_mss).saturating_sub(stamps).max(1));
+    if !agrees && !connects {
+        // The answer to a SYN without timestamps has none.
+        script.settings.set("timestamps", false);
+    }
+    let room = if script.settings.has_stamps() { STAMPS } else { 0 };
+    script.settings.set("smss", format!("\"{} B\"", own_mss.saturating_sub(room)));
     let keys = script.settings.keys();
     let keys: Vec<_> = keys.iter().map(|(line, key)| (*line, key.as_str())).collect();
     let (like, config) = script::config(&keys).map_err(|(line, what)| (line.unwrap_or(1), what))?;
@@ -187,7 +196,7 @@ impl<'a> Script<'a> {
             }
             "mtu" => {
                 let mtu: u32 = value.parse().map_err(|_| cannot())?;
-                self.settings.set("smss", format!("\"{} B\"", mtu.saturating_sub(1500 - MSS)));
+                self.mss[0] = mtu.saturating_sub(1500 - MSS);
             }
             "ip_version" if value != "ipv6" => {}
             "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port" | "verbose" | "v" => {

@@ -168,7 +168,7 @@ impl Script<'_> {
             }
             return;
         }
-        self.peer_mss = named.mss.unwrap_or(536).into();
+        self.mss[1] = named.mss.unwrap_or(536).into();
         self.shift = named.shift.unwrap_or(0);
         packet.mss = Some(named.mss.unwrap_or(536));
         packet.window_scale = Some(named.shift);

@@ -58,6 +58,11 @@ impl<'a> Settings<'a> {
         self.keys.insert(key, (self.line, value.to_string()));
     }
 
+    /// Whether the host offers timestamps.
+    pub(super) fn has_stamps(&self) -> bool {
+        self.keys.get("timestamps").is_none_or(|(_, value)| value == "true")
+    }
+
     /// Reads a shell block that begins in `line`.
     pub(super) fn read(&mut self, line: usize, block: &str) -> Result<(), String> {
         self.line = line;
@@ -126,7 +131,10 @@ impl<'a> Settings<'a> {
             "tcp_rto_max_ms" => self.set("rto.max", format!("\"{} ms\"", number()?)),
             "tcp_invalid_ratelimit" => self.set("challenge_acks.interval", format!("\"{} ms\"", number()?)),
             "tcp_congestion_control" => self.cc(value)?,
-            "tcp_slow_start_after_idle" if is_on()? => {}
+            "tcp_slow_start_after_idle" if is_on()? => {
+                self.keys.remove("idle_restart");
+                self.keys.remove("cwnd_validation");
+            }
             "tcp_slow_start_after_idle" => {
                 self.set("idle_restart", false);
                 self.set("cwnd_validation", "\"if-used\"");
@@ -177,8 +185,7 @@ impl<'a> Settings<'a> {
             (true, true) => {}
         }
         if !self.has_frto {
-            let has_stamps = self.keys.get("timestamps").is_none_or(|(_, value)| value == "true");
-            self.set("spurious_detection", if has_stamps { "\"eifel\"" } else { "\"dsack\"" });
+            self.set("spurious_detection", if self.has_stamps() { "\"eifel\"" } else { "\"dsack\"" });
         }
         self.keys.into_iter().map(|(key, (line, value))| (line, format!("{key} = {value}"))).collect()
     }

@@ -316,7 +316,7 @@ fn is_linux(case: &Case) -> bool {
 
 /// Returns the settings of a Linux host with the congestion control of a case.
 fn linux(case: &Case) -> Config {
-    conformance::host(if is_linux(case) { case.like } else { Like::Linux6 }, case.config.cc.kind())
+    conformance::host(if is_linux(case) { case.like } else { Like::Linux6 }, case.config.cc.kind(), case.config.smss)
 }
 
 /// Returns the settings of the timer that no setting of the kernel changes.
@@ -473,6 +473,25 @@ mod tests {
         ] {
             assert_eq!(of(&case(keys, "")).err().as_deref(), Some(name), "{keys}");
         }
+    }
+
+    #[test]
+    fn settings_of_linux_apply_unless_they_contradict_the_kernel() {
+        // Where they matter, too.
+        let steps = "+0.1 < ack 2000\n+0 > 4000:8000 x4\n";
+        for keys in ["byte_counting = \"ubc-pure\"", "ssthresh_base = \"window\"", "ack.quick = 16", "rto.syn_linear_timeouts = 4"] {
+            assert!(of(&case(keys, steps)).is_ok(), "{keys}");
+        }
+        let linux = |keys: &str| of(&case(&format!("like = \"linux-6\"\n{keys}"), steps));
+        let plan = linux("").unwrap();
+        for (name, value) in [("tcp_ecn", "2"), ("tcp_timestamps", "1"), ("tcp_rmem", "4096 131072 6291456"), ("tcp_wmem", "4096 16384 4194304")] {
+            assert!(plan.sysctls.iter().any(|(found, set)| found.ends_with(name) && set == value), "{name}: {:?}", plan.sysctls);
+        }
+        assert!(!plan.delays_acks, "it has its own quick ACKs");
+        let refused = linux("byte_counting = \"rfc5681\"").err();
+        assert_eq!(refused.as_deref(), Some("a host like Linux without byte_counting = \"ubc-pure\""));
+        // It would not change this case.
+        assert!(linux("ssthresh_base = \"flight-size\"").is_ok());
     }
 
     #[test]
