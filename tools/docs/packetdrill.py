@@ -32,8 +32,8 @@ def pages() -> dict[str, str]:
             for name, text in ours.items()
         ),
         "",
-        f"{len(refused)} scripts cannot be expressed. The kernel is not the one that the scripts were written for, and",
-        "the drill plays the peer in another way than packetdrill, so the kernel differs, too.",
+        f"{len(refused)} scripts cannot be expressed. The scripts were written for other versions of the kernel, and",
+        "the drill closes and reads in another way than packetdrill, so the kernel differs, too.",
         "",
         "To measure again: `python -m validation.packetdrill FOLDER`, then `python -m tools.docs packetdrill`.",
         "",

@@ -1,4 +1,4 @@
-//! Scripts in packetdrill's language: what they can say, what they cannot, and that nothing in them is executed.
+//! Scripts in packetdrill's language: translation, refusals, settings, and random texts.
 
 use bentpipe_conformance::{drill_cases, packetdrill, unchanged, Objection};
 use std::collections::BTreeMap;

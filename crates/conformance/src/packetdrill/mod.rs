@@ -41,7 +41,7 @@ struct When {
     is_absolute: bool,
 }
 
-/// What is known of the connection so far.
+/// State of the translation: the remaining tokens, and the facts of the connection so far.
 struct Script<'a> {
     tokens: std::iter::Peekable<std::slice::Iter<'a, (usize, Token)>>,
     line: usize,

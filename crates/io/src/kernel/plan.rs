@@ -345,9 +345,9 @@ fn fixed_ack(ack: AckPolicy) -> AckPolicy {
     AckPolicy { every, delay: if ack.delay == DELAY { usual.delay } else { ack.delay }, ..ack }
 }
 
-/// Rejects settings that the kernel cannot have. It has its own ones, those of the host [`linux`]. For others it has to
-/// be enough that they are the usual ones: what the kernel does in their place is noted in the script. A case that
-/// names Linux has no such notes.
+/// Rejects settings that the kernel cannot have. Its own settings are those of the host [`linux`]. The usual settings are
+/// accepted, too: the script has notes for the lines in which the kernel differs. A case that names Linux must not
+/// contradict the kernel.
 fn others(case: &Case, linux: &Config) -> Result<(), String> {
     let (config, usual) = (&case.config, Config::default());
     fn is_new<T: PartialEq>(of: impl Fn(&Config) -> T, config: &Config, known: [&Config; 2]) -> bool {
@@ -479,13 +479,27 @@ mod tests {
     fn settings_of_linux_apply_unless_they_contradict_the_kernel() {
         // Where they matter, too.
         let steps = "+0.1 < ack 2000\n+0 > 4000:8000 x4\n";
-        for keys in ["byte_counting = \"ubc-pure\"", "ssthresh_base = \"window\"", "ack.quick = 16", "rto.syn_linear_timeouts = 4"] {
+        for keys in [
+            "byte_counting = \"ubc-pure\"",
+            "ssthresh_base = \"window\"",
+            "ack.quick = 16",
+            "rto.syn_linear_timeouts = 4",
+        ] {
             assert!(of(&case(keys, steps)).is_ok(), "{keys}");
         }
         let linux = |keys: &str| of(&case(&format!("like = \"linux-6\"\n{keys}"), steps));
         let plan = linux("").unwrap();
-        for (name, value) in [("tcp_ecn", "2"), ("tcp_timestamps", "1"), ("tcp_rmem", "4096 131072 6291456"), ("tcp_wmem", "4096 16384 4194304")] {
-            assert!(plan.sysctls.iter().any(|(found, set)| found.ends_with(name) && set == value), "{name}: {:?}", plan.sysctls);
+        for (name, value) in [
+            ("tcp_ecn", "2"),
+            ("tcp_timestamps", "1"),
+            ("tcp_rmem", "4096 131072 6291456"),
+            ("tcp_wmem", "4096 16384 4194304"),
+        ] {
+            assert!(
+                plan.sysctls.iter().any(|(found, set)| found.ends_with(name) && set == value),
+                "{name}: {:?}",
+                plan.sysctls
+            );
         }
         assert!(!plan.delays_acks, "it has its own quick ACKs");
         let refused = linux("byte_counting = \"rfc5681\"").err();
