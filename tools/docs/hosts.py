@@ -34,10 +34,20 @@ def pages() -> dict[str, str]:
     differs = set(found["differs"])
     if differs:
         lines += ["", "The kernel differs in these cases:", "", *(f"- {title}" for title in found["differs"])]
+    linux = {(key, value) for key, value, _ in rows("linux-6")}
     for like in HOSTS:
         of_host = rows(like)
+        if like == "linux-6-paced":
+            of_host = [(key, value, source) for key, value, source in of_host if (key, value) not in linux]
         last = " cases |" if like == "linux-6" else ""
-        lines += ["", f"## {TITLES[like]}", "", f'`like = "{like}"`', "", f"| key | value | source |{last}"]
+        lines += [
+            "",
+            f"## {TITLES[like]}",
+            "",
+            f'`like = "{like}"`' + ("; other values as for Linux 6" if like == "linux-6-paced" else ""),
+            "",
+            f"| key | value | source |{last}",
+        ]
         lines.append("|---|---|---|" + ("---|" if last else ""))
         for key, value, source in of_host:
             cells = [f"`{key}`", f"`{value}`", source.replace("|", "/")]

@@ -254,6 +254,10 @@ pub(crate) fn run_on(case: &Case, subject: &mut dyn Subject) -> Result<(), (usiz
         }
         .map_err(|what| (step.line, what))?;
     }
+    if bench.tolerance > Duration::ZERO {
+        // A script in packetdrill's language ends with its last line.
+        return Ok(());
+    }
     bench.nothing_left().map_err(|what| (last, format!("after the last line: {what}")))
 }
 
@@ -281,12 +285,31 @@ impl Bench<'_> {
 
     /// Advances the time. A segment that leaves before `to` without a line that expects it is an error.
     fn advance(&mut self, to: Time) -> Result<(), String> {
+        if self.tolerance > Duration::ZERO {
+            return self.advance_past_segments(to);
+        }
         self.subject.pass(to, &mut self.sent)?;
         if let Some((at, segment)) = self.sent.front().filter(|(at, _)| *at + self.subject.early() < to) {
             return Err(format!("unexpected at {at}: {}", self.show(segment)));
         }
         self.now = to;
         Ok(())
+    }
+
+    /// Advances the time as packetdrill does: segments wait for the line that expects them.
+    fn advance_past_segments(&mut self, to: Time) -> Result<(), String> {
+        loop {
+            let mut fresh = Sent::new();
+            self.subject.pass(to, &mut fresh)?;
+            if fresh.is_empty() {
+                self.now = to;
+                return Ok(());
+            }
+            self.sent.append(&mut fresh);
+            if self.sent.len() > SEGMENTS_MAX {
+                return Err(format!("more than {SEGMENTS_MAX} segments without a line that expects them"));
+            }
+        }
     }
 
     fn act(&mut self, step: &Step) -> Result<(), String> {

@@ -37,6 +37,11 @@ impl Script<'_> {
             }
             "bind" => ok(),
             "fcntl" => ok(),
+            "getsockopt"
+                if argument(2) == "SO_ERROR" && arguments.get(3).is_some_and(|error| error.concat() == "[0]") =>
+            {
+                ok()
+            }
             "listen" => self.opens(false).and_then(|()| ok()),
             "connect" => {
                 if result != Some(0) && error.as_deref() != Some("EINPROGRESS") {

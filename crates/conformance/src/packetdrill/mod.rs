@@ -72,7 +72,7 @@ pub(crate) fn parse(text: &str, title: &str, files: &BTreeMap<String, String>) -
     let mut script = Script {
         tokens: tokens.iter().peekable(),
         line: 1,
-        settings: Settings::new(files),
+        settings: Settings::new(files, tokens.iter().any(|(_, token)| *token == Token::Word("connect".into()))),
         steps: Vec::new(),
         tolerance: Duration::from_micros(TOLERANCE_US),
         connects: None,

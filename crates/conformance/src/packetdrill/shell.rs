@@ -44,13 +44,15 @@ pub(super) struct Settings<'a> {
     has_probes: bool,
     has_frto: bool,
     is_paced: bool,
+    /// Whether the connection under test opens.
+    asks: bool,
     line: usize,
 }
 
 impl<'a> Settings<'a> {
-    pub(super) fn new(files: &'a BTreeMap<String, String>) -> Self {
+    pub(super) fn new(files: &'a BTreeMap<String, String>, asks: bool) -> Self {
         let (has_sack, has_probes, has_frto) = (true, true, true);
-        Self { files, keys: BTreeMap::new(), has_sack, has_probes, has_frto, is_paced: false, line: 1 }
+        Self { files, keys: BTreeMap::new(), has_sack, has_probes, has_frto, is_paced: false, asks, line: 1 }
     }
 
     /// Sets a key of `[tcp]`.
@@ -140,8 +142,10 @@ impl<'a> Settings<'a> {
                 self.set("cwnd_validation", "\"if-used\"");
             }
             "tcp_ecn" => match number()? {
-                0 | 2 => self.set("ecn", "\"off\""),
-                1 => self.set("ecn", "\"classic\""),
+                0 => self.set("ecn", "\"off\""),
+                // 2: agrees, but does not ask.
+                2 if self.asks => self.set("ecn", "\"off\""),
+                1 | 2 => self.set("ecn", "\"classic\""),
                 _ => return Err(cannot()),
             },
             "tcp_rmem" => {
