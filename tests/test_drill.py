@@ -56,7 +56,7 @@ def test_the_first_line_that_differs_is_said(tmp_path):
     done = run(place)
     assert done.exit_code == 1
     assert "expected cwnd 3000, but it is 2000" in done.output
-    assert ":9: codec: " in done.output
+    assert ":9: core and codec: " in done.output
 
 
 ONE_MORE = "+0    > 1000:3000 x2\n"

@@ -382,8 +382,16 @@ fn others(case: &Case, linux: &Config) -> Result<(), String> {
             config.cwnd_validation != CwndValidation::Rfc2861 && is_new!(|config| config.cwnd_validation),
         ),
         ("ssthresh_base", is_new!(|config| config.ssthresh_base)),
-        ("send_buffer", config.auto_send_buffer.is_none() && config.send_buffer != usual.send_buffer),
-        ("auto_buffer", config.auto_buffer.is_some() && config.buffer_growth != linux.buffer_growth),
+        // The kernel's buffers also hold its own data.
+        (
+            "send_buffer",
+            config.send_buffer != usual.send_buffer && !(is_linux(case) && config.auto_send_buffer.is_some()),
+        ),
+        (
+            "auto_buffer",
+            config.auto_buffer.is_some() && !(is_linux(case) && config.buffer_growth == linux.buffer_growth),
+        ),
+        ("keepalive", config.keepalive.is_some()),
         ("receive_buffer", config.receive_buffer < RMEM && depends(&any_buffer)),
         (
             "rto.granularity",
