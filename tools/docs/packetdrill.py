@@ -10,6 +10,29 @@ REPOSITORY = "https://github.com/google/packetdrill"
 LONGEST = 110
 """Longest text of a reason in letters."""
 
+CLOSE = "`close` is a half-close in the drill"
+WINDOW = "growth after the use of a whole window, or after a pause"
+PRR = "`reduction` of the preset, without SafeACK (RFC 9937 §6.2)"
+SACKED = "slow start counts bytes that were SACKed before"
+CAUSES = {
+    "close/close-on-syn-sent.pkt": CLOSE,
+    "close/close-remote-fin-then-close.pkt": CLOSE,
+    "user_timeout/user_timeout.pkt": CLOSE,
+    "cubic/cubic-bulk-166k-idle-restart.pkt": WINDOW,
+    "cubic/cubic-hystart-delay-min-rtt-jumps-downward.pkt": WINDOW,
+    "slow_start/slow-start-app-limited.pkt": WINDOW,
+    "fast_recovery/prr-ss-30pkt-lost-1_4-11_16.pkt": PRR,
+    "fast_recovery/prr-ss-ack-below-snd_una-cubic.pkt": PRR,
+    "sack/sack-shift-sacked-2-6-8-3-9-nofack.pkt": PRR,
+    "limited_transmit/limited-transmit-no-sack.pkt": SACKED,
+    "limited_transmit/limited-transmit-sack.pkt": SACKED,
+    "fast_retransmit/fr-4pkt-fack-last-mss.pkt": "Linux rounds RACK's timer up",
+    "slow_start/slow-start-after-win-update.pkt": "window probes begin after 0.5 s, in Linux after the timeout",
+    "slow_start/slow-start-fq-ack-per-2pkt.pkt": "burst of a paced host before its first sample",
+    "ts_recent/invalid_ack.pkt": "RFC 7323 §5.3 updates TS.Recent before the ACK is checked, Linux after it",
+}
+"""Supposed cause of a difference of bentpipe's TCP, by script."""
+
 
 def pages() -> dict[str, str]:
     """Texts of the pages, by path below `docs`."""
@@ -41,12 +64,13 @@ def pages() -> dict[str, str]:
         "",
         "The first line that differs, on bentpipe's TCP if that differs.",
         "",
-        "| script | bentpipe | kernel | first difference |",
-        "|---|---|---|---|",
+        "| script | bentpipe | kernel | first difference | supposed cause |",
+        "|---|---|---|---|---|",
     ]
     for name, (own, kernel, why) in files.items():
         if (own, kernel) != ("holds", "holds"):
-            lines.append(f"| `{name}` | {own} | {kernel} | {brief(why)} |")
+            cause = CAUSES.get(name, "not known") if own == "differs" else ""
+            lines.append(f"| `{name}` | {own} | {kernel} | {brief(why)} | {cause} |")
     lines += ["", "## Scripts that hold on both", ""]
     lines += [f"- `{name}`" for name, (own, kernel, _) in files.items() if (own, kernel) == ("holds", "holds")]
     lines += ["", "## Scripts that cannot be expressed", "", "| reason | scripts |", "|---|---:|"]
