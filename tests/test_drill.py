@@ -56,7 +56,7 @@ def test_the_first_line_that_differs_is_said(tmp_path):
     done = run(place)
     assert done.exit_code == 1
     assert "expected cwnd 3000, but it is 2000" in done.output
-    assert ":9: codec: " in done.output
+    assert ":9: core and codec: " in done.output
 
 
 ONE_MORE = "+0    > 1000:3000 x2\n"
@@ -107,9 +107,62 @@ def test_a_difference_names_the_way_of_linux(tmp_path):
     )
     (found,) = on_kernel([drill(str(place))])
     (difference,) = found.kernel.differences
-    assert difference.way == 'byte_counting = "ubc"'
+    assert difference.way == 'byte_counting = "ubc-pure"'
     assert difference.way not in difference.what
     assert "too, with byte_counting" in run(place, "--kernel").output
+
+
+PACKETDRILL = """// A server sends its first window.
+`sh/settings.sh`
+   0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+  +0 listen(3, 1) = 0
+ +.1 < S 0:0(0) win 32792 <mss 1000,sackOK,nop,nop,nop,wscale 7>
+  +0 > S. 0:0(0) ack 1 <mss 1460,nop,nop,sackOK,nop,wscale 7>
+ +.1 < . 1:1(0) ack 1 win 320
+  +0 accept(3, ..., ...) = 4
+  +0 write(4, ..., 12000) = 12000
+  +0 > P. 1:10001(10000) ack 1
+  +0 %{ assert tcpi_snd_cwnd == 10 and tcpi_unacked == 10 }%
+ +.1 < . 1:1(0) ack 2001 win 320
+  +0 > P. 10001:12001(2000) ack 1
+"""
+
+
+def packetdrill(folder, text=PACKETDRILL):
+    """Writes a script with its settings."""
+    (folder / "sh").mkdir(exist_ok=True)
+    (folder / "sh" / "settings.sh").write_text(
+        "touch /tmp/x\n" if "touch" in text else "sysctl -q net.ipv4.tcp_sack=1\n"
+    )
+    place = folder / "own.pkt"
+    place.write_text(text, encoding="utf-8")
+    return place
+
+
+def test_a_script_of_packetdrill_runs_on_a_host_like_linux(tmp_path):
+    assert drill(str(packetdrill(tmp_path))).holds
+    found = drill(str(packetdrill(tmp_path, PACKETDRILL.replace("cwnd == 10", "cwnd == 4"))))
+    assert (found.core[0].line, found.core[0].what) == (11, "tcpi_snd_cwnd is 10")
+    shown = run(packetdrill(tmp_path, PACKETDRILL.replace("cwnd == 10", "cwnd == 4"))).output
+    assert "core and codec: tcpi_snd_cwnd is 10" in shown
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_the_kernel_runs_a_script_of_packetdrill(tmp_path):
+    (found,) = on_kernel([drill(str(packetdrill(tmp_path)))])
+    assert found.holds
+    wrong = packetdrill(tmp_path, PACKETDRILL.replace("unacked == 10", "unacked > 10"))
+    (found,) = on_kernel([drill(str(wrong))])
+    assert found.kernel.differences[0].what == "tcpi_unacked is 10"
+
+
+def test_shell_blocks_are_never_executed(tmp_path):
+    mark = tmp_path / "mark"
+    done = run(packetdrill(tmp_path, PACKETDRILL.replace("`sh/settings.sh`", f"`touch {mark}`")))
+    assert done.exit_code == 2
+    assert "own.pkt:2:" in done.output
+    assert "nothing is executed" in done.output
+    assert not mark.exists()
 
 
 @pytest.mark.usefixtures("namespaces")

@@ -665,13 +665,16 @@ def hooks() -> tuple[list[str], list[str]]:
 def conformance_scripts() -> list[tuple[str, str]]:
     """List name and text of each script."""
 
-def drill(text: str, through_codec: bool) -> list[tuple[str, tuple[int, str] | None]]:
+def drill(script: tuple[str, dict[str, str] | None], through_codec: bool) -> list[tuple[str, tuple[int, str] | None]]:
     """Run cases; return line and text of the first difference of each.
 
-    An invalid script raises `ValueError` with such a pair.
+    A script is its text, and for packetdrill's language the texts of the shell files that it names. An invalid script
+    raises `ValueError` with such a pair.
     """
 
-def kernel_drill(texts: list[str]) -> list[list[tuple[str, str, int | None, str, str | None]]]:
+def kernel_drill(
+    scripts: list[tuple[str, dict[str, str] | None]],
+) -> list[list[tuple[str, str, int | None, str, str | None]]]:
     """Run cases on the kernel's TCP; return title, verdict, line, text and way of Linux.
 
     An invalid script raises `ValueError`, as in `drill`.

@@ -6,12 +6,15 @@ use bentpipe_tcp::{
     Timestamps,
 };
 use bentpipe_units::{Duration, Seq, Time};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::identity;
 
 /// Initial sequence number near the end of the sequence space, so that every case crosses it.
 pub const ISS: Seq = Seq::new(u32::MAX - 2000);
 const PEER_ISS: Seq = Seq::new(u32::MAX - 700);
+
+/// Value of `tcp_info` without a slow start threshold.
+const NO_THRESHOLD: i64 = 0x7fff_ffff;
 
 /// Largest number of segments that wait for a line that expects them.
 const SEGMENTS_MAX: usize = 100_000;
@@ -72,6 +75,10 @@ pub trait Subject {
     ///
     /// They differ.
     fn check(&mut self, name: &str, value: &str) -> Result<(), String>;
+    /// Returns a field of `tcp_info`, or none if it is not known. Segments have `mss` bytes.
+    fn field(&mut self, _name: &str, _mss: u64) -> Option<i64> {
+        None
+    }
 }
 
 /// Bentpipe's TCP, in virtual time.
@@ -124,7 +131,7 @@ impl Subject for Core<'_> {
             self.conn.handle_wakeup(self.now);
             self.collect(self.now, sent)?;
             if sent.front().is_some_and(|&(at, _)| at < to) {
-                break;
+                return Ok(());
             }
             if sent.len() == before && self.conn.next_wakeup() <= self.now {
                 return Err(format!("wakes up without end at {}", self.now));
@@ -155,6 +162,21 @@ impl Subject for Core<'_> {
         }
         Err(format!("expected {name} {value}, but it is {actual}"))
     }
+
+    fn field(&mut self, name: &str, mss: u64) -> Option<i64> {
+        let micros = |span: Duration| (span.as_ps() / 1_000_000) as i64;
+        let value = match name {
+            "tcpi_snd_cwnd" => (self.conn.cwnd() / mss) as i64,
+            "tcpi_snd_ssthresh" => self.conn.ssthresh().map_or(NO_THRESHOLD, |ssthresh| (ssthresh / mss) as i64),
+            "tcpi_unacked" => self.conn.flight_size().div_ceil(mss) as i64,
+            "tcpi_snd_mss" => mss as i64,
+            "tcpi_total_retrans" => self.conn.counters().retransmitted_segments as i64,
+            "tcpi_rto" => micros(self.conn.rto()),
+            "tcpi_rtt" => self.conn.srtt().map_or(0, micros),
+            _ => return None,
+        };
+        Some(value)
+    }
 }
 
 struct Bench<'a> {
@@ -172,6 +194,10 @@ struct Bench<'a> {
     slips: Vec<(u32, u32)>,
     /// Total lateness.
     slipped: Duration,
+    /// Sent timestamps by their names in the script.
+    stamps: BTreeMap<u32, u32>,
+    tolerance: Duration,
+    info_mss: u64,
 }
 
 /// Runs a case on bentpipe's TCP. All segments of both directions go through `carry`. Returns the line and the
@@ -213,12 +239,24 @@ pub(crate) fn run_on(case: &Case, subject: &mut dyn Subject) -> Result<(), (usiz
         handshake: case.config.handshake,
         slips: Vec::new(),
         slipped: Duration::ZERO,
+        stamps: BTreeMap::new(),
+        tolerance: case.tolerance,
+        info_mss: case.info_mss,
     };
     let mut last = case.steps.first().map_or(0, |step| step.line);
     bench.collect().map_err(|what| (last, what))?;
     for step in case.steps.iter().filter(|step| step.is_for(is_kernel)) {
         last = step.line;
-        bench.advance(bench.now + step.after).and_then(|()| bench.act(step)).map_err(|what| (step.line, what))?;
+        let at = if step.is_absolute { bench.now.max(Time::ZERO + step.after) } else { bench.now + step.after };
+        match &step.action {
+            Doing::Cover(packet) => bench.cover(packet, at, step.span, bench.subject.late(step.after)),
+            _ => bench.advance(at).and_then(|()| bench.act(step)),
+        }
+        .map_err(|what| (step.line, what))?;
+    }
+    if bench.tolerance > Duration::ZERO {
+        // A script in packetdrill's language ends with its last line.
+        return Ok(());
     }
     bench.nothing_left().map_err(|what| (last, format!("after the last line: {what}")))
 }
@@ -247,6 +285,9 @@ impl Bench<'_> {
 
     /// Advances the time. A segment that leaves before `to` without a line that expects it is an error.
     fn advance(&mut self, to: Time) -> Result<(), String> {
+        if self.tolerance > Duration::ZERO {
+            return self.advance_past_segments(to);
+        }
         self.subject.pass(to, &mut self.sent)?;
         if let Some((at, segment)) = self.sent.front().filter(|(at, _)| *at + self.subject.early() < to) {
             return Err(format!("unexpected at {at}: {}", self.show(segment)));
@@ -255,8 +296,26 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// Advances the time as packetdrill does: segments wait for the line that expects them.
+    fn advance_past_segments(&mut self, to: Time) -> Result<(), String> {
+        loop {
+            let mut fresh = Sent::new();
+            self.subject.pass(to, &mut fresh)?;
+            if fresh.is_empty() {
+                self.now = to;
+                return Ok(());
+            }
+            self.sent.append(&mut fresh);
+            if self.sent.len() > SEGMENTS_MAX {
+                return Err(format!("more than {SEGMENTS_MAX} segments without a line that expects them"));
+            }
+        }
+    }
+
     fn act(&mut self, step: &Step) -> Result<(), String> {
-        if !matches!(step.action, Doing::Expect(..) | Doing::Check(_) | Doing::Nothing) {
+        // In packetdrill's language, sent packets may wait for the line that expects them.
+        let waits = matches!(step.action, Doing::Expect(..) | Doing::Check(_) | Doing::Info(_) | Doing::Nothing);
+        if !waits && self.tolerance == Duration::ZERO {
             self.nothing_left()?;
         }
         let input = match &step.action {
@@ -281,7 +340,17 @@ impl Bench<'_> {
             Doing::Check(facts) => {
                 return facts.iter().try_for_each(|(name, value)| self.subject.check(name, value));
             }
-            Doing::Nothing => return Ok(()),
+            Doing::Info(facts) => {
+                return facts.iter().try_for_each(|fact| {
+                    // Not every host knows every field.
+                    let actual = self.subject.field(fact.name, self.info_mss);
+                    match actual.filter(|&actual| !fact.order.holds(actual, fact.value)) {
+                        Some(actual) => Err(format!("{} is {actual}", fact.name)),
+                        None => Ok(()),
+                    }
+                });
+            }
+            Doing::Nothing | Doing::Cover(_) => return Ok(()),
         };
         self.subject.take(self.now, input)?;
         self.collect()
@@ -366,7 +435,10 @@ impl Bench<'_> {
             ecn: packet.ecn.unwrap_or_default(),
             timestamps: packet
                 .timestamps
-                .map(|(value, echo)| Timestamps { value, echo: echo.wrapping_add(self.slip_of(echo)) }),
+                .map(|(value, echo)| Timestamps { value, echo: echo.wrapping_add(self.slip_of(echo)) })
+                .or(packet
+                    .stamps
+                    .map(|(value, echo)| Timestamps { value, echo: self.stamps.get(&echo).copied().unwrap_or(echo) })),
             options: match () {
                 () if packet.has_no_options => Options::None,
                 () if packet.is_syn => Options::Syn(syn),
@@ -405,6 +477,44 @@ impl Bench<'_> {
             self.slip(at, segment.timestamps);
         }
         Ok(())
+    }
+
+    /// Waits for segments that together cover the data of a packet, each within the tolerance. The next line counts from
+    /// the last of them, as in packetdrill.
+    fn cover(&mut self, packet: &Described, due: Time, span: Duration, late: Duration) -> Result<(), String> {
+        let late = late.max(self.tolerance);
+        let early = self.subject.early().max(self.tolerance);
+        let (mut from, to) = packet.data.unwrap_or_default();
+        loop {
+            if self.sent.is_empty() {
+                self.subject.pass(due + span + late, &mut self.sent)?;
+            }
+            let Some((at, segment)) = self.sent.pop_front() else {
+                return Err(format!("expected at {due}, but nothing was sent"));
+            };
+            if at > due + span + late || at + early < due {
+                return Err(format!("expected at {due}, but sent at {at}: {}", self.show(&segment)));
+            }
+            let end = (from + u64::from(segment.len)).min(to);
+            let is_last = end == to;
+            let data = packet.data.map(|_| (from, end));
+            let wanted = Described { data, is_fin: packet.is_fin && is_last, ..packet.clone() };
+            if let Some(difference) = self.difference(&wanted, &segment, late) {
+                return Err(format!("expected {difference}, but sent {}", self.show(&segment)));
+            }
+            if let (Some((name, _)), Some(Timestamps { value, .. })) = (packet.stamps, segment.timestamps) {
+                self.stamps.insert(name, value);
+            }
+            if let (true, Options::Syn(options)) = (self.scales, segment.options) {
+                self.own_shift = options.window_scale.unwrap_or(0);
+            }
+            self.slipped += at.saturating_since(self.now.max(due));
+            self.now = self.now.max(at);
+            from = end;
+            if is_last {
+                return Ok(());
+            }
+        }
     }
 
     fn difference(&self, wanted: &Described, sent: &Segment, late: Duration) -> Option<String> {
@@ -454,7 +564,7 @@ impl Bench<'_> {
         };
         let named: Vec<_> =
             wanted.sack.iter().flatten().map(|&(left, right)| (peer.at(left), peer.at(right))).collect();
-        if blocks != named.as_slice() {
+        if !wanted.has_any_options && blocks != named.as_slice() {
             return Some(format!("sack {:?}", wanted.sack.as_deref().unwrap_or(&[])));
         }
         let stamps = wanted.timestamps.map(|(value, echo)| Timestamps { value, echo });
@@ -467,6 +577,14 @@ impl Bench<'_> {
         }
         if wanted.has_no_timestamps && sent.timestamps.is_some() {
             return Some("no timestamps".to_owned());
+        }
+        if let Some((_, echo)) = wanted.stamps {
+            if sent.timestamps.is_none_or(|sent| sent.echo != echo) {
+                return Some(format!("timestamps that echo {echo}"));
+            }
+        }
+        if wanted.field.is_some_and(|field| field != sent.window) {
+            return Some(format!("win {} in the header", wanted.field?));
         }
         let (count, echo) = match sent.options {
             Options::Syn(syn) => (syn.count, syn.count_echo),

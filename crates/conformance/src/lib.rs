@@ -20,6 +20,7 @@
 //! replaces the line before the comment, if there is one.
 
 mod bench;
+mod packetdrill;
 mod script;
 
 pub use bench::{Input, Sent, Subject, ISS};
@@ -29,6 +30,7 @@ use bentpipe_sim::spec::Like;
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{Config, Segment};
 use bentpipe_units::Word;
+use std::collections::BTreeMap;
 
 /// Bundled scripts: name and text.
 pub const SCRIPTS: &[(&str, &str)] = &[
@@ -89,11 +91,26 @@ pub fn drill(
     text: &str,
     carry: &mut dyn FnMut(&Segment) -> Result<Segment, String>,
 ) -> Result<Vec<Outcome>, Objection> {
-    let outcomes = cases(text)?.into_iter().map(|case| {
+    Ok(drill_cases(cases(text)?, carry))
+}
+
+/// Runs cases, as [`drill`] does.
+pub fn drill_cases(cases: Vec<Case>, carry: &mut dyn FnMut(&Segment) -> Result<Segment, String>) -> Vec<Outcome> {
+    let outcomes = cases.into_iter().map(|case| {
         let difference = bench::run(&case, carry).err().map(|(line, what)| Objection { line, what });
         Outcome { title: case.title, difference }
     });
-    Ok(outcomes.collect())
+    outcomes.collect()
+}
+
+/// Reads a script in packetdrill's language as one case of a host like Linux. `files` has the texts of the shell files
+/// that the script names, by their names in the script. Nothing is executed.
+///
+/// # Errors
+///
+/// The first line that cannot be read, or that cannot be expressed.
+pub fn packetdrill(text: &str, title: &str, files: &BTreeMap<String, String>) -> Result<Case, Objection> {
+    packetdrill::parse(text, title, files).map_err(|(line, what)| Objection { line, what })
 }
 
 /// Reads the cases of a script, to run them elsewhere.
@@ -105,9 +122,10 @@ pub fn cases(text: &str) -> Result<Vec<Case>, Objection> {
     script::parse(text).map_err(|(line, what)| Objection { line, what })
 }
 
-/// Returns the settings of a host with this congestion control, as a script has them that sets nothing else.
-pub fn host(like: Like, cc: CcKind) -> Config {
-    let keys = format!("like = \"{}\"\ncc = \"{}\"", like.name(), cc.name());
+/// Returns the settings of a host with this congestion control and segments of `smss` bytes, as a script has them that
+/// sets nothing else.
+pub fn host(like: Like, cc: CcKind, smss: u32) -> Config {
+    let keys = format!("like = \"{}\"\ncc = \"{}\"\nsmss = \"{smss} B\"", like.name(), cc.name());
     let keys: Vec<_> = keys.lines().map(|line| (0, line)).collect();
     script::config(&keys).map(|(_, config)| config).unwrap_or_default()
 }

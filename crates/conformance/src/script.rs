@@ -5,7 +5,7 @@ use bentpipe_tcp::{ClockPhase, Config, CountOption, Ecn, FastOpenOption};
 use bentpipe_units::{Duration, Word};
 
 /// Longest case in seconds: it fits into the simulator's time.
-const LONGEST_S: f64 = 5e6;
+pub(crate) const LONGEST_S: f64 = 5e6;
 /// Largest number of bytes in a script. Sums of such numbers do not overflow.
 const MOST_BYTES: u64 = 1 << 40;
 /// Largest shift in a script. A peer may exceed the 14 of RFC 7323 §2.3.
@@ -29,14 +29,23 @@ pub struct Case {
     pub early: u64,
     /// Whether the application closes before the connection opens. The SYN may carry the FIN, too.
     pub is_closed: bool,
+    /// Tolerance of the times of segments.
+    pub(crate) tolerance: Duration,
+    /// Unit of the windows in `tcp_info`, bytes.
+    pub(crate) info_mss: u64,
     pub(crate) steps: Vec<Step>,
 }
 
 impl Case {
     /// Returns the duration of the case.
     pub fn length(&self) -> Duration {
-        let spans = self.steps.iter().filter(|step| step.is_for(true)).map(|step| step.after);
-        spans.fold(Duration::ZERO, |sum, span| sum + span)
+        self.steps.iter().filter(|step| step.is_for(true)).fold(Duration::ZERO, |sum, step| {
+            if step.is_absolute {
+                sum.max(step.after)
+            } else {
+                sum + step.after
+            }
+        })
     }
 
     /// Whether lines describe other behaviour of Linux.
@@ -51,11 +60,19 @@ pub(crate) struct Step {
     pub(crate) line: usize,
     /// Time since the step before.
     pub(crate) after: Duration,
+    /// Further time in which an expected segment may leave.
+    pub(crate) span: Duration,
+    /// Whether the time counts from the start of the case.
+    pub(crate) is_absolute: bool,
     pub(crate) action: Doing,
     pub(crate) on: On,
 }
 
 impl Step {
+    pub(crate) fn new(line: usize, after: Duration, action: Doing) -> Self {
+        Self { line, after, span: Duration::ZERO, is_absolute: false, action, on: On::Both }
+    }
+
     pub(crate) fn is_for(&self, is_kernel: bool) -> bool {
         self.on != if is_kernel { On::Ours } else { On::Linux }
     }
@@ -84,12 +101,59 @@ pub(crate) enum Doing {
     Arrive(Described),
     /// `> ... xN`: N segments like this leave. Their data are consecutive ranges of equal size.
     Expect(Described, u64),
+    /// Segments like this leave, which together cover its data.
+    Cover(Described),
+    /// Facts of `tcp_info` are true.
+    Info(Vec<Fact>),
     /// `? NAME VALUE ...`: `cwnd`, `ssthresh`, `flight` and `delivered` in bytes, `rto` and `srtt` in seconds,
     /// `timeouts`, `undos` and `marks` (counts; `marks` counts reductions for marks), `aborted` (`yes` or `no`),
     /// `state`.
     Check(Vec<(String, String)>),
     /// `nothing`: time passes.
     Nothing,
+}
+
+/// Comparison of a field of `tcp_info` (linux/tcp.h) with a number.
+#[derive(Clone, Debug)]
+pub(crate) struct Fact {
+    pub(crate) name: &'static str,
+    pub(crate) order: Order,
+    pub(crate) value: i64,
+}
+
+/// Relation of two numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Order {
+    Equal,
+    Differs,
+    Below,
+    AtMost,
+    Above,
+    AtLeast,
+}
+
+impl Order {
+    pub(crate) fn holds(self, left: i64, right: i64) -> bool {
+        match self {
+            Self::Equal => left == right,
+            Self::Differs => left != right,
+            Self::Below => left < right,
+            Self::AtMost => left <= right,
+            Self::Above => left > right,
+            Self::AtLeast => left >= right,
+        }
+    }
+
+    /// Returns the relation of the second number to the first.
+    pub(crate) fn reversed(self) -> Self {
+        match self {
+            Self::Below => Self::Above,
+            Self::AtMost => Self::AtLeast,
+            Self::Above => Self::Below,
+            Self::AtLeast => Self::AtMost,
+            same => same,
+        }
+    }
 }
 
 /// Segment in the words of a script, in any order.
@@ -122,6 +186,12 @@ pub(crate) struct Described {
     pub(crate) sack: Option<Vec<(u64, u64)>>,
     pub(crate) timestamps: Option<(u32, u32)>,
     pub(crate) has_no_timestamps: bool,
+    /// Timestamps whose own value is a name, as in packetdrill: a later echo of this name stands for the sent value.
+    pub(crate) stamps: Option<(u32, u32)>,
+    /// Window as the number in the header.
+    pub(crate) field: Option<u16>,
+    /// Whether options are not compared.
+    pub(crate) has_any_options: bool,
     pub(crate) mss: Option<u16>,
     /// Window scale. `Some(None)`: without the option.
     pub(crate) window_scale: Option<Option<u8>>,
@@ -180,7 +250,17 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
             }
         }
         let (like, config) = config(&keys).map_err(|(line, what)| (line.unwrap_or(number), what))?;
-        cases.push(Case { title: title.trim().to_owned(), like, config, is_passive, early, is_closed, steps });
+        cases.push(Case {
+            title: title.trim().to_owned(),
+            like,
+            config,
+            is_passive,
+            early,
+            is_closed,
+            tolerance: Duration::ZERO,
+            info_mss: 1,
+            steps,
+        });
     }
     Ok(cases)
 }
@@ -255,7 +335,7 @@ fn step(line: usize, text: &str, on: On) -> Result<Step, String> {
         }
         _ => return Err(format!("not an action: {}", rest.trim_start())),
     };
-    Ok(Step { line, after: Duration::from_ps((seconds * 1e9).round() as u64 * 1000), action, on })
+    Ok(Step { on, ..Step::new(line, Duration::from_ps((seconds * 1e9).round() as u64 * 1000), action) })
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {

@@ -1,8 +1,10 @@
 //! Runs the scripts of `src/scripts`, and checks that the page of their tests is current.
 
+mod packetdrill;
 mod table;
 
 use bentpipe_conformance::{cases, drill, run_on, unchanged, Input, Objection, Sent, Subject, ISS, SCRIPTS};
+use bentpipe_sim::spec::Like;
 use bentpipe_tcp::{Flags, Segment};
 use bentpipe_units::{Duration, Time};
 
@@ -111,6 +113,19 @@ fn every_script_comes_with_the_simulator() {
     let mut files: Vec<String> = files.collect();
     files.sort();
     assert_eq!(files, SCRIPTS.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>());
+}
+
+/// A preset is a set of keys that act together.
+#[test]
+fn cases_named_after_linux_begin_with_its_preset() {
+    let mut count = 0;
+    for (file, text) in SCRIPTS {
+        for case in cases(text).unwrap().iter().filter(|case| case.title.contains("  Linux: ")) {
+            assert_eq!(case.like, Like::Linux6, "{file}: {}", case.title);
+            count += 1;
+        }
+    }
+    assert!(count >= 40, "{count} cases");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use bentpipe_io::wire;
 use bentpipe_tcp::Segment;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 
 /// Title of a case, with line and text of the first difference.
 type Case = (String, Option<(usize, String)>);
@@ -15,13 +16,25 @@ pub(crate) fn conformance_scripts() -> Vec<(&'static str, &'static str)> {
     SCRIPTS.to_vec()
 }
 
+/// Script: its text, and for one in packetdrill's language the texts of the shell files that it names.
+type Script = (String, Option<BTreeMap<String, String>>);
+
+/// Returns the cases of a script.
+fn cases((text, files): &Script) -> PyResult<Vec<bentpipe_conformance::Case>> {
+    let cases = match files {
+        Some(files) => conformance::packetdrill(text, "packetdrill script", files).map(|case| vec![case]),
+        None => conformance::cases(text),
+    };
+    cases.map_err(|Objection { line, what }| PyValueError::new_err((line, what)))
+}
+
 /// Returns the cases of a script, each with the first line that differs. Raises `ValueError` with line and text for an
 /// invalid script.
 #[pyfunction]
-pub(crate) fn drill(py: Python<'_>, text: &str, through_codec: bool) -> PyResult<Vec<Case>> {
+pub(crate) fn drill(py: Python<'_>, script: Script, through_codec: bool) -> PyResult<Vec<Case>> {
     let mut carry = |segment: &Segment| if through_codec { wire::carry(segment) } else { Ok(*segment) };
-    let outcomes = py.detach(|| conformance::drill(text, &mut carry));
-    let outcomes = outcomes.map_err(|Objection { line, what }| PyValueError::new_err((line, what)))?;
+    let cases = cases(&script)?;
+    let outcomes = py.detach(|| conformance::drill_cases(cases, &mut carry));
     let cases = outcomes.into_iter().map(|case| {
         let difference = case.difference.map(|Objection { line, what }| (line, what));
         (case.title, difference)
@@ -38,10 +51,9 @@ type OnKernel = (String, &'static str, Option<usize>, String, Option<&'static st
 /// namespaces of the machine.
 #[cfg(target_os = "linux")]
 #[pyfunction]
-pub(crate) fn kernel_drill(py: Python<'_>, texts: Vec<String>) -> PyResult<Vec<Vec<OnKernel>>> {
+pub(crate) fn kernel_drill(py: Python<'_>, scripts: Vec<Script>) -> PyResult<Vec<Vec<OnKernel>>> {
     use bentpipe_io::kernel::{self, Verdict};
-    let scripts = texts.iter().map(|text| conformance::cases(text)).collect::<Result<Vec<_>, _>>();
-    let scripts = scripts.map_err(|Objection { line, what }| PyValueError::new_err((line, what)))?;
+    let scripts = scripts.iter().map(cases).collect::<PyResult<Vec<_>>>()?;
     let lengths: Vec<usize> = scripts.iter().map(Vec::len).collect();
     let cases: Vec<_> = scripts.into_iter().flatten().collect();
     let mut interrupt = Ok(());

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -23,12 +24,12 @@ DIFFERS = 1
 """Exit status if a script does not hold."""
 
 
-@click.command("drill", cls=Command, examples=("drill", "drill rfc5681 rfc8985 --json", "drill --kernel"))
+@click.command("drill", cls=Command, examples=("drill", "drill rfc5681 rfc8985 --json", "drill test.pkt --kernel"))
 @argument(
     "scripts",
     nargs=-1,
     metavar="[SCRIPT]...",
-    help="Names such as rfc5681, or your own files. Default: all bundled scripts.",
+    help="Names such as rfc5681, or files: bentpipe's scripts, or *.pkt of packetdrill. Default: all bundled scripts.",
 )
 @click.option("--kernel", is_flag=True, help="Also run them on the TCP of this machine's kernel, in real time.")
 @options.json
@@ -38,8 +39,9 @@ def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> 
 
     A script lists the actions of an application and a peer, and the segments that the connection must send, each with
     its instant. Each script runs twice: with segments as values, and with segments encoded as packets and decoded
-    again. With --kernel, it also runs on the kernel's TCP, in a private namespace. The exit status is 1 if a script
-    does not hold, and 2 if a script cannot run.
+    again. With --kernel, it also runs on the kernel's TCP, in a private namespace. A file *.pkt is in packetdrill's
+    language and runs on a host like Linux 6; its shell and Python blocks are never executed. The exit status is 1 if a
+    script does not hold, and 2 if a script cannot run.
     """
     from bentpipe.emulation.drill import drill, on_kernel, shipped
 
@@ -69,13 +71,15 @@ def _shown(found: list[Drilled]) -> Iterator[RenderableType]:
     for each in found:
         kernel = _counts(each.kernel) if each.kernel else ()
         own = (_verdict(differences, is_brief=has_kernel) for differences in (each.core, each.codec))
-        table.add_row(each.script, str(each.cases), *own, *kernel)
+        table.add_row(Path(each.script).name, str(each.cases), *own, *kernel)
     if has_kernel:
         table.add_row("all", str(sum(each.cases for each in found)), "", "", *_counts(_sum(found)))
     yield table
     for each in found:
-        ways = [("core", each.core), ("codec", each.codec), ("kernel", each.kernel.differences if each.kernel else ())]
-        for way, differences in ways:
+        both = (
+            [("core and codec", each.core)] if each.core == each.codec else [("core", each.core), ("codec", each.codec)]
+        )
+        for way, differences in [*both, ("kernel", each.kernel.differences if each.kernel else ())]:
             for difference in differences:
                 yield f"\n{each.script}:{difference.line}: {way}: {difference.what}"
                 if difference.way:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ENDING = ".script"
+PACKETDRILL = ".pkt"
+"""Ending of scripts in packetdrill's language."""
+SHELL_FILE = re.compile(r"[\w./-]+\.sh\b")
+LONGEST_FILE = 1 << 16
+"""Largest shell file that is read, bytes."""
+DEEPEST = 3
+"""Longest chain of shell files that name shell files."""
+
+Script = tuple[str, "dict[str, str] | None"]
+"""Text of a script. In packetdrill's language also the shell files that it names, by their names in the script."""
 
 
 @dataclass(frozen=True)
@@ -109,18 +120,20 @@ def shipped() -> dict[str, str]:
 def drill(script: str) -> Drilled:
     """Run a script: a name such as `rfc5681`, or the path of a file.
 
+    A file whose name ends in `.pkt` is in packetdrill's language.
+
     Raises
     ------
     BentpipeError
         There is no such script, or it cannot be read; the text has the line.
     """
-    text = _text(script)
+    text, files = _script(script)
     lines = text.split("\n")
     found: list[tuple[Difference, ...]] = []
     cases = 0
     for through_codec in (False, True):
         try:
-            outcomes = _core.drill(text, through_codec)
+            outcomes = _core.drill((text, files), through_codec)
         except ValueError as error:
             raise BentpipeError(_unreadable(script, lines, *error.args)) from None
         cases = len(outcomes)
@@ -149,10 +162,11 @@ def on_kernel(found: Iterable[Drilled]) -> list[Drilled]:
     from bentpipe.emulation.emulate import reported
 
     found = list(found)
-    texts = [_text(each.script) for each in found]
-    scripts = reported({"parent": os.getpid(), "scripts": texts})["drilled"]
+    scripts = [_script(each.script) for each in found]
+    drilled = reported({"parent": os.getpid(), "scripts": scripts})["drilled"]
     return [
-        replace(each, kernel=_of_kernel(text, cases)) for each, text, cases in zip(found, texts, scripts, strict=True)
+        replace(each, kernel=_of_kernel(text, cases))
+        for each, (text, _), cases in zip(found, scripts, drilled, strict=True)
     ]
 
 
@@ -166,6 +180,22 @@ def _of_kernel(text: str, cases: list[tuple[str, str, int | None, str, str | Non
     )
     missing = Counter(what for _, verdict, _, what, _ in cases if verdict == "not applicable")
     return Kernel(count["holds"], count["noted"], tuple(differences), dict(missing.most_common()))
+
+
+def _script(script: str) -> Script:
+    text = _text(script)
+    return text, (_shell_files(text, Path(script).parent) if script.endswith(PACKETDRILL) else None)
+
+
+def _shell_files(text: str, folder: Path, depth: int = 0) -> dict[str, str]:
+    """Texts of the shell files that a script names. They are read for their settings, and never executed."""
+    found: dict[str, str] = {}
+    for name in SHELL_FILE.findall(text) if depth < DEEPEST else ():
+        path = folder / name
+        if path.is_file() and path.stat().st_size <= LONGEST_FILE:
+            found[name] = path.read_text(encoding="utf-8", errors="replace")
+            found |= _shell_files(found[name], path.parent, depth + 1)
+    return found
 
 
 def _text(script: str) -> str:

@@ -81,7 +81,7 @@ def main() -> None:
         signal.signal(signal.SIGTERM, _stop)
         content: dict[str, Any]
         if "scripts" in job:
-            content = {"drilled": _core.kernel_drill(job["scripts"])}
+            content = {"drilled": _core.kernel_drill([(text, files) for text, files in job["scripts"]])}
         else:
             content = {"has_priority": has_priority, **_engine(job)}
         # The work is done: a signal must not cut the report in two.

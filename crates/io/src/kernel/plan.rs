@@ -164,7 +164,9 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         (
             "ipv4/tcp_wmem",
             match config.auto_send_buffer {
-                Some(_) => format!("4096 {WMEM} {}", config.send_buffer),
+                // The preset's start has room for the first window, which the kernel adds itself.
+                start if start == linux.auto_send_buffer => format!("4096 {WMEM} {}", config.send_buffer),
+                Some(start) => format!("4096 {start} {}", config.send_buffer),
                 None => "4096 16777216 67108864".into(),
             },
         ),
@@ -172,6 +174,7 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
         (
             "ipv4/tcp_rmem",
             match config.auto_buffer {
+                Some(start) if start * 2 > RMEM => format!("4096 {} {}", start * 2, config.receive_buffer * 2),
                 Some(_) => format!("4096 {RMEM} {}", config.receive_buffer * 2),
                 None => format!("4096 {RMEM} {}", Config::RECEIVE_BUFFER_MAX),
             },
@@ -266,8 +269,12 @@ const WAYS: &[(&str, Change)] = &[
     ("ack.delay = \"40 ms\"", |config| config.ack.delay = DELAY),
 ];
 
-/// Returns the kernel's behaviour that makes bentpipe's TCP differ in the same line, too.
+/// Returns the kernel's behaviour that makes bentpipe's TCP differ in the same line, too. None if it differs there
+/// without this behaviour.
 pub(crate) fn way(case: &Case, line: usize) -> Option<&'static str> {
+    if case.differs_with(|_| {}) == Some(line) {
+        return None;
+    }
     WAYS.iter().find(|(_, change)| case.differs_with(change) == Some(line)).map(|(name, _)| *name)
 }
 
@@ -315,7 +322,7 @@ fn is_linux(case: &Case) -> bool {
 
 /// Returns the settings of a Linux host with the congestion control of a case.
 fn linux(case: &Case) -> Config {
-    conformance::host(if is_linux(case) { case.like } else { Like::Linux6 }, case.config.cc.kind())
+    conformance::host(if is_linux(case) { case.like } else { Like::Linux6 }, case.config.cc.kind(), case.config.smss)
 }
 
 /// Returns the settings of the timer that no setting of the kernel changes.
@@ -344,9 +351,9 @@ fn fixed_ack(ack: AckPolicy) -> AckPolicy {
     AckPolicy { every, delay: if ack.delay == DELAY { usual.delay } else { ack.delay }, ..ack }
 }
 
-/// Rejects settings that the kernel cannot have. It has its own ones, those of the host [`linux`]. For others it has to
-/// be enough that they are the usual ones: what the kernel does in their place is noted in the script. A case that
-/// names Linux has no such notes.
+/// Rejects settings that the kernel cannot have. Its own settings are those of the host [`linux`]. The usual settings are
+/// accepted, too: the script has notes for the lines in which the kernel differs. A case that names Linux must not
+/// contradict the kernel.
 fn others(case: &Case, linux: &Config) -> Result<(), String> {
     let (config, usual) = (&case.config, Config::default());
     fn is_new<T: PartialEq>(of: impl Fn(&Config) -> T, config: &Config, known: [&Config; 2]) -> bool {
@@ -357,8 +364,9 @@ fn others(case: &Case, linux: &Config) -> Result<(), String> {
             is_new($of, config, [&usual, linux])
         };
     }
-    // Some fixed behaviours of the kernel do not affect the case.
-    let depends = |change: &dyn Fn(&mut Config)| case.differs_with(change).is_some();
+    // Some fixed behaviours of the kernel do not affect the case, which may fail without them.
+    let own = case.differs_with(|_| {});
+    let depends = |change: &dyn Fn(&mut Config)| case.differs_with(change) != own;
     let names = [
         ("a case of more than 30 s", case.length() > LONGEST && !is_linux(case)),
         ("a FIN in the SYN", case.is_closed),
@@ -381,8 +389,16 @@ fn others(case: &Case, linux: &Config) -> Result<(), String> {
             config.cwnd_validation != CwndValidation::Rfc2861 && is_new!(|config| config.cwnd_validation),
         ),
         ("ssthresh_base", is_new!(|config| config.ssthresh_base)),
-        ("send_buffer", is_new!(|config| (config.send_buffer, config.auto_send_buffer))),
-        ("auto_buffer", is_new!(|config| (config.auto_buffer, config.buffer_growth))),
+        // The kernel's buffers also hold its own data.
+        (
+            "send_buffer",
+            config.send_buffer != usual.send_buffer && !(is_linux(case) && config.auto_send_buffer.is_some()),
+        ),
+        (
+            "auto_buffer",
+            config.auto_buffer.is_some() && !(is_linux(case) && config.buffer_growth == linux.buffer_growth),
+        ),
+        ("keepalive", config.keepalive.is_some()),
         ("receive_buffer", config.receive_buffer < RMEM && depends(&any_buffer)),
         (
             "rto.granularity",
@@ -472,6 +488,39 @@ mod tests {
         ] {
             assert_eq!(of(&case(keys, "")).err().as_deref(), Some(name), "{keys}");
         }
+    }
+
+    #[test]
+    fn settings_of_linux_apply_unless_they_contradict_the_kernel() {
+        // Where they matter, too.
+        let steps = "+0.1 < ack 2000\n+0 > 4000:8000 x4\n";
+        for keys in [
+            "byte_counting = \"ubc-pure\"",
+            "ssthresh_base = \"window\"",
+            "ack.quick = 16",
+            "rto.syn_linear_timeouts = 4",
+        ] {
+            assert!(of(&case(keys, steps)).is_ok(), "{keys}");
+        }
+        let linux = |keys: &str| of(&case(&format!("like = \"linux-6\"\ntimestamps = false\n{keys}"), steps));
+        let plan = linux("").unwrap();
+        for (name, value) in [
+            ("tcp_ecn", "2"),
+            ("tcp_timestamps", "0"),
+            ("tcp_rmem", "4096 131072 6291456"),
+            ("tcp_wmem", "4096 16384 4194304"),
+        ] {
+            assert!(
+                plan.sysctls.iter().any(|(found, set)| found.ends_with(name) && set == value),
+                "{name}: {:?}",
+                plan.sysctls
+            );
+        }
+        assert!(!plan.delays_acks, "it has its own quick ACKs");
+        let refused = linux("byte_counting = \"rfc5681\"").err();
+        assert_eq!(refused.as_deref(), Some("a host like Linux without byte_counting = \"ubc-pure\""));
+        // It would not change this case.
+        assert!(linux("ssthresh_base = \"flight-size\"").is_ok());
     }
 
     #[test]

@@ -1,0 +1,138 @@
+"""Finds the conformance cases that hold each value of the preset `linux-6`, and asks the running kernel about them.
+
+    python -m validation.hosts     # three minutes, on Linux: as root, or where namespaces are allowed
+    python -m tools.docs hosts     # after that: the page
+
+A case holds a value if it fails on bentpipe's TCP with another value. The numbers go into `validation/data/hosts.json`.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+
+import bentpipe as bp
+from bentpipe import _core
+from bentpipe.emulation.drill import drill, on_kernel, shipped
+from validation import kept
+
+HOSTS = ("linux-6", "linux-6-paced", "windows-11", "freebsd-14", "ns-2")
+"""Presets with values; the page has a table of each."""
+PATH = """duration = "1 s"
+[tcp]
+like = "{like}"
+[link.l]
+from = "a"
+to = "b"
+rate = "1 Mbit/s"
+delay = "1 ms"
+[flow.f]
+from = "a"
+to = "b"
+"""
+ROW = re.compile(r"^(?P<key>\w+) = (?P<value>.*?) +# default, (?P<like>[\w-]+): (?P<source>.*)$")
+"""A line of a resolved scenario whose value is from a preset."""
+
+OTHER: dict[str, str] = {
+    "cc": '"newreno"',
+    "smss": '"1460 B"',
+    "recovery": '"newreno"',
+    "reduction": '"at-once"',
+    "second_reduction": '"rfc5681"',
+    "dsack": "false",
+    "spurious_detection": '"off"',
+    "spurious_response": '"conservative"',
+    "initial_window": '"4 segments"',
+    "byte_counting": '"rfc5681"',
+    "slow_start": '"standard"',
+    "cwnd_validation": '"off"',
+    "ssthresh_rounding": '"bytes"',
+    "ssthresh_base": '"flight-size"',
+    "give_up": '"5 s"',
+    "acceptable_acks": '"rfc9293"',
+    "challenge_acks": "{ limit = 10 }",
+    "timestamps": "false",
+    "receive_buffer": '"4000 B"',
+    "send_buffer": '"4000 B"',
+    "ecn": '"classic"',
+    "auto_buffer": '{ start = "3000 B" }',
+    "auto_send_buffer": '{ start = "3000 B", limit = "4000 B" }',
+    "rto.initial": '"3 s"',
+    "rto.min": '"1 s"',
+    "rto.max": '"2 s"',
+    "rto.granularity": '"500 ms"',
+    "rto.variance_min": '"0 s"',
+    "rto.sampling": '"per-window"',
+    "rto.sack_samples": "false",
+    "rto.backoff_max": "2",
+    "rto.syn_linear_timeouts": "0",
+    "rto.syn_retries": "2",
+    "rto.synack_retries": "2",
+    "rto.syn_reduction_after": "1",
+    "ack.every": "1",
+    "ack.delay": '"200 ms"',
+    "ack.quick": "0",
+}
+"""Another value of each row."""
+
+REASONS: dict[str, str] = {
+    "slow_start": "HyStart depends on samples of many round trips: see the recorded runs of a kernel.",
+    "acceptable_acks": "An ACK is too old only after a transfer of more than the largest window.",
+    "rto.sack_samples": "Unit tests of the timer have it: `rto.sack_samples` restarts the timer for data sent earlier.",
+}
+"""Rows that may be without a case."""
+
+
+def rows(like: str) -> list[tuple[str, str, str]]:
+    """Key, value and source of each value that a preset sets."""
+    found, table = [], ""
+    for line in bp.loads(PATH.format(like=like)).resolved().splitlines():
+        if line.startswith("["):
+            table = line.strip("[]")
+        elif table.split(".")[0] == "tcp" and (row := ROW.match(line)) and row["like"] == like:
+            found.append((f"{table}.{row['key']}".removeprefix("tcp."), row["value"], row["source"]))
+    return found
+
+
+def cases() -> list[tuple[str, str]]:
+    """Title and text of each case whose host is `linux-6`."""
+    parts = re.split(r"(?m)^(?== )", shipped()["linux"])
+    found = [(part.split("\n", 1)[0][2:].strip(), part) for part in parts if '\nlike = "linux-6"\n' in part]
+    return [(title.split("  ", 1)[-1], text) for title, text in found]
+
+
+def differs(text: str) -> bool:
+    """Whether a case fails. A value that contradicts its settings proves nothing."""
+    try:
+        return any(difference is not None for _, difference in _core.drill((text, None), False))
+    except ValueError:
+        return False
+
+
+def held(key: str, known: list[tuple[str, str]]) -> list[str]:
+    """Titles of the cases that fail with another value of a key."""
+    other = f'like = "linux-6"\n{key} = {OTHER[key]}\n'
+    sets = re.compile(rf"(?m)^{re.escape(key)}\b")
+    return [
+        title
+        for title, text in known
+        if not sets.search(text) and differs(text.replace('like = "linux-6"\n', other, 1))
+    ]
+
+
+def main() -> None:
+    """Measure and keep the results."""
+    known = cases()
+    kernel = on_kernel([drill("linux")])[0].kernel
+    assert kernel is not None
+    failed = {difference.title.split("  ", 1)[-1] for difference in kernel.differences}
+    found = {
+        "kernel": ".".join(platform.release().split(".")[:2]),
+        "differs": sorted(failed),
+        "rows": {key: held(key, known) for key, *_ in rows("linux-6")},
+    }
+    kept.save("hosts", found)
+
+
+if __name__ == "__main__":
+    main()
