@@ -446,7 +446,7 @@ def deciding(paper, claim, asked, known):
 
 def measured(paper, claim, store, known):
     """The verdict on a claim, in the form of the record."""
-    with Watched(paper.folder, store=store) as lab:
+    with Watched(paper.folder, store=store, settings=paper.settings) as lab:
         verdict = falsify.attacked(paper, verdicts.judge(paper, claim, lab), lab)
     return {
         "digest": deciding(paper, claim, lab.asked, known),
@@ -456,6 +456,9 @@ def measured(paper, claim, store, known):
             {
                 "verdict": part.text,
                 "readings": {found.reading.name: found.holds for found in part.found},
+                "worlds": {
+                    found.reading.name: {key: list(value) for key, value in found.world.items()} for found in part.found
+                },
                 "without": part.attack.kind,
             }
             for part in verdict.judged
