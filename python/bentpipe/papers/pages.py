@@ -150,7 +150,7 @@ def band(claim: Claim) -> str:
 
     >>> from bentpipe.papers.claims import paper
     >>> [band(claim) for claim in paper("hswa").claims if claim.id in ("HSWA-10", "HSWA-24", "HSWA-28", "HSWA-34")]
-    ['96.98 Mbit/s ± 5 %', '7 to 9 Mbit/s', 'above 1.02', '2']
+    ['96.98 Mbit/s ± 5 %', '6.5 to 9.5 Mbit/s', 'above 1.02', '2']
     """
     criterion = claim.criterion
     if criterion is None:

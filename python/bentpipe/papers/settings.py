@@ -2,7 +2,7 @@
 
 `paper.toml` declares each setting once: a name, its values, and the key of a scenario that shows the value. The values
 of a reading are those of the runs that its measure made. `world` in `claims.toml` declares the others: values that no
-run shows, and the value that counts if a claim compares several.
+run shows, the value that counts if a claim compares several, and `any` if a setting has no effect on what is measured.
 
     [settings.errors]
     key = "link.up.forward.error.kind"
@@ -21,6 +21,8 @@ from bentpipe.catalog import unknown
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+ANY = "any"
+"""Declared instead of a value: the setting has no effect on what the claim measures."""
 Values: TypeAlias = "dict[str, tuple[str, ...]]"
 """Names of compatible values, by setting."""
 
@@ -125,7 +127,7 @@ def declared(what: str, entry: Any, known: Sequence[Setting]) -> Values:
         if name not in by_name:
             raise ValueError(f"{what}, its world: {unknown(name, 'a setting of paper.toml', list(by_name))}")
         for each in _all(value):
-            if each not in by_name[name].values:
+            if each != ANY and each not in by_name[name].values:
                 raise ValueError(f"{what}, its world: {unknown(str(each), f'a value of {name}', by_name[name].values)}")
         found[name] = tuple(_all(value))
     return found
@@ -148,8 +150,11 @@ def values_of(what: str, declared: Values, shown: Mapping[str, set[str]]) -> Val
     ValueError
         Runs have other values than declared ones, or several values of which none is declared.
     """
-    found = dict(declared)
+    free = {name for name, values in declared.items() if ANY in values}
+    found = {name: values for name, values in declared.items() if name not in free}
     for name, values in shown.items():
+        if name in free:
+            continue
         had = " and ".join(sorted(values))
         if not values >= set(declared.get(name, ())):
             said = " and ".join(declared[name])

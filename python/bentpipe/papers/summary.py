@@ -37,9 +37,9 @@ _ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII":
 def in_words(reproduced: Reproduced) -> Iterator[str]:
     """The summary: the world, numbers of claims by verdict and by basis, and figures that hold as a whole."""
     yield headline(reproduced)
-    yield from world(reproduced)
     readings = _of_readings(reproduced, verdicts.UNDER_READING)
     yield f"Of {counted(len(reproduced.verdicts), reproduced.counts, readings)}."
+    yield from world(reproduced)
     held = [verdict for verdict in reproduced.verdicts if verdict.kind in HOLD]
     others = Counter(verdict.claim.by for verdict in held if verdict.claim.by != claims.RUNS)
     if others:
@@ -90,7 +90,7 @@ def world(reproduced: Reproduced) -> Iterator[str]:
         yield f"This network has {settings.in_words({name: (value,) for name, value in entry.values.items()})}."
     held = [verdict.claim.id for verdict in reproduced.verdicts if verdict.kind in HOLD]
     if others := [id_ for id_ in held if id_ not in entry.claims]:
-        yield f"In other networks only {'holds' if len(others) == 1 else 'hold'} {', '.join(others)}."
+        yield f"Only in other networks: {', '.join(others)}."
 
 
 def attacks(reproduced: Reproduced) -> Iterator[str]:

@@ -27,7 +27,7 @@ class World:
     """A possible network: the one in which most claims hold."""
 
     values: dict[str, str]
-    """The value of each setting of which readings have several values, in the order of the settings."""
+    """The value of each setting that matters: with another one, not all of these claims hold."""
     claims: tuple[str, ...]
     """Names of the claims that hold."""
 
@@ -47,7 +47,13 @@ def best(settings: Sequence[Setting], found: Sequence[Verdict]) -> World | None:
     holds = [_holds(verdict, values) for verdict in found]
     counts = np.sum(holds, axis=0, dtype=int)
     place = np.unravel_index(int(np.argmax(counts)), counts.shape)
-    chosen = {name: some[at] for (name, some), at in zip(values.items(), place, strict=True)}
+    all_hold = np.logical_and.reduce([held for held in holds if held[place]], axis=0) & np.ones(
+        counts.shape, dtype=bool
+    )
+    chosen = {}
+    for axis, (name, some) in enumerate(values.items()):
+        if not np.moveaxis(all_hold, axis, -1)[place[:axis] + place[axis + 1 :]].all():
+            chosen[name] = some[place[axis]]
     return World(chosen, tuple(each.claim.id for each, held in zip(found, holds, strict=True) if held[place]))
 
 
