@@ -405,7 +405,7 @@ def recorded(paper):
 def record(paper, entries, *, is_whole=True):
     """Write the record, with a line for each setting, each experiment and each claim.
 
-    A record that is not whole does not say that it is of the current sources.
+    A record that is not whole is not of the current sources.
     """
     asked = sorted({each for entry in entries.values() for each in entry["experiments"]})
     experiments = [json.loads(each) for each in asked]
@@ -456,7 +456,8 @@ def deciding(paper, claim, asked, known):
                 known[each] = ["refused"]
         experiments.append(known[each])
     code = [path for path in paper.files if path.suffix == ".py" and path.stem != loading.FIGURES]
-    return fingerprint.digest([*code, *fingerprint.DECIDING], json.dumps([parts, missing, experiments]))
+    settings = list(map(asdict, paper.settings))
+    return fingerprint.digest([*code, *fingerprint.DECIDING], json.dumps([parts, missing, experiments, settings]))
 
 
 def measured(paper, claim, store, known):

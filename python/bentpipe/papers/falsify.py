@@ -1,7 +1,7 @@
 """Attacks claims: measures each claim that holds again without its mechanism or a condition. It should then fail.
 
 `claims.toml` names the change in `without`, see `claims.Without`. Without its mechanism, a claim fails only if the
-named cause is the cause. Without its condition, such as errors, it fails if the measure is no constant, which says
+named cause is the cause. Without its condition, such as errors, it fails if the measure is no constant, which shows
 less. The attack measures the reading that gave the verdict. Replications are those of the first look, also for verdicts
 that took more.
 """

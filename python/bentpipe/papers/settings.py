@@ -39,7 +39,7 @@ class Setting:
     keys: tuple[str, ...] = ()
     """Dotted keys that show the value, with `*` in names. A list on the way stands for its items.
 
-    Empty if only `world` has values.
+    Empty if `world` alone has values.
     """
     when: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """The setting has an effect only if each of these keys has one of these values."""
@@ -148,7 +148,7 @@ def values_of(what: str, declared: Values, shown: Mapping[str, set[str]]) -> Val
     Raises
     ------
     ValueError
-        Runs have other values than declared ones, or several values of which none is declared.
+        Runs have other values than declared ones, or several values and none is declared.
     """
     free = {name for name, values in declared.items() if ANY in values}
     found = {name: values for name, values in declared.items() if name not in free}

@@ -35,7 +35,7 @@ class World:
 def best(settings: Sequence[Setting], found: Sequence[Verdict]) -> World | None:
     """Find the world in which most claims hold; of equal worlds, the world with the first values.
 
-    None for a paper without settings: its readings have no values that could exclude each other.
+    A paper without settings has no world: its readings have no values that could exclude each other.
     """
     if not settings:
         return None

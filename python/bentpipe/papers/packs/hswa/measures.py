@@ -389,7 +389,7 @@ def adjustments_without_loss(lab: Lab, *, rate: float = 0.0, counts: str = "chan
 
 
 def adjustments_possible(lab: Lab, *, rate: float = 0.0, counts: str = "changes", **_: Any) -> Possible:
-    """What eq. 3.1 allows for changes of the window. Reductions are measured."""
+    """Range of changes of the window by eq. 3.1. Reductions are measured."""
     if counts == "changes":
         return increment_possible(lab, rate=rate)
     return Possible(0.0, math.inf, "eq. 3.1 does not reduce the window")
