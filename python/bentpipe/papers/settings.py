@@ -21,6 +21,8 @@ from bentpipe.catalog import unknown
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+DIRECTIONS = ("forward", "reverse")
+"""Tables of a link. A resolved link without them has the same keys in both directions."""
 ANY = "any"
 """Declared instead of a value: the setting has no effect on what the claim measures."""
 Values: TypeAlias = "dict[str, tuple[str, ...]]"
@@ -72,8 +74,11 @@ def _found(tree: Any, path: Sequence[str]) -> Iterator[Any]:
     elif not path:
         yield tree
     elif isinstance(tree, dict):
-        for name in fnmatch.filter(tree, path[0]):
+        names = fnmatch.filter(tree, path[0])
+        for name in names:
             yield from _found(tree[name], path[1:])
+        if not names and path[0] in DIRECTIONS:
+            yield from _found(tree, path[1:])
 
 
 def settings(entries: Mapping[str, Any]) -> tuple[Setting, ...]:
