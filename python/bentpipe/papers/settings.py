@@ -167,7 +167,7 @@ def values_of(what: str, declared: Values, shown: Mapping[str, set[str]]) -> Val
         if len(values) > 1 and name not in declared:
             raise ValueError(
                 f"{what}: its runs have several values of {name}: {had}\n"
-                f"  expected readings with one of them, or world = {{ {name!r} = ... }} with the value that counts"
+                f'  expected readings with one of them, or world = {{ "{name}" = ... }} with the value that counts'
             )
         found.setdefault(name, tuple(values))
     return found
