@@ -181,6 +181,7 @@ def test_the_readme_counts_the_claims_of_the_papers():
     total = {name: sum(int(cells[i].split()[0]) for cells in papers) for i, name in enumerate(head) if i}
     shown = " ".join(README.read_text().split())
     assert f"Of {total['all']} claims in [{('no', 'one', 'two', 'three', 'four', 'five')[len(papers)]} papers]" in shown
+    assert f"{total['one world']} hold together in one possible network for each paper" in shown
     assert f"{total['reproduced']} hold as printed" in shown
     assert f"{total['reproduced under a reading']} hold under at least one reading" in shown
     assert f"{total['impossible as printed']} are impossible as printed" in shown

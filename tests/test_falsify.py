@@ -50,7 +50,7 @@ def attack(monkeypatch):
 
 
 def off(on=False, **more):
-    return {"what": "the mechanism", "with": {"on": on}, **more}
+    return {"mechanism": "the mechanism", "with": {"on": on}, **more}
 
 
 def test_a_claim_fails_without_its_mechanism_or_is_found_out(attack):
@@ -97,11 +97,12 @@ def test_a_claim_without_mechanism_says_so(attack):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"with": {"on": False}}, "has no what"),
-        ({"what": "it"}, "removes nothing"),
+        ({"with": {"on": False}}, "has no mechanism or condition"),
+        ({"mechanism": "it", "condition": "it", "with": {"on": False}}, "has both mechanism and condition"),
+        ({"mechanism": "it"}, "removes nothing"),
         ({}, "removes nothing"),
-        ({"what": "it", "keys": {"tcp": {"ack": {"every": 1}}}}, r"expected dotted keys in quotes"),
-        ({"what": "it", "sets": {}}, "unknown keys: sets"),
+        ({"mechanism": "it", "keys": {"tcp": {"ack": {"every": 1}}}}, r"expected dotted keys in quotes"),
+        ({"condition": "it", "sets": {}}, "unknown keys: sets"),
     ],
 )
 def test_what_takes_nothing_away_is_refused(wrong, said):
@@ -113,14 +114,18 @@ def test_what_takes_nothing_away_is_refused(wrong, said):
 def test_pages_and_tables_have_the_attack_beside_the_verdict(attack):
     held = attack(10, without=off())
     survived = attack(10, without=off(on=True))
-    result = Reproduced(PAPER, (held, survived), {})
+    idle = attack(10, without={"condition": "errors", "with": {"on": False}})
+    assert (held.attack.of, idle.attack.of) == ("mechanism", "condition")
+    result = Reproduced(PAPER, (held, survived, idle), {})
     assert list(summary.attacks(result)) == [
         "Of 2 claims measured again without their mechanism, 1 fails, 1 still holds.",
+        "Of 1 claims measured again without their condition, 1 fails.",
         "X-1: holds also without the mechanism: no reason is given.",
     ]
     page = pages.page(result, is_full=False)
-    assert "| without its mechanism | verdict |" in page
-    assert "| fails | reproduced |" in page
+    assert "| without its mechanism or condition | verdict |" in page
+    assert "| fails, mechanism | reproduced |" in page
+    assert "| fails, condition | reproduced |" in page
     assert "- Without the mechanism: **0**, fails." in page
     plain = Reproduced(PAPER, (verdicts.judge(PAPER, held.claim, Lab(PAPER.folder)),), {})
     assert not plain.is_attacked
@@ -196,9 +201,9 @@ def test_the_new_paper_names_its_mechanisms_and_fails_without(mine):
 def test_an_argument_that_the_measure_does_not_take_is_said_before_anything_is_run(mine):
     path = mine / "claims.toml"
     text = path.read_text(encoding="utf-8").replace(
-        "[MINE-02]", 'without = { what = "it", with = { no = 1 } }\n[MINE-02]'
+        "[MINE-02]", 'without = { mechanism = "it", with = { no = 1 } }\n[MINE-02]'
     )
-    path.write_text(re.sub(r"without = \{ what = .*keys.*\n", "", text), encoding="utf-8")
+    path.write_text(re.sub(r"without = \{ condition = .*keys.*\n", "", text), encoding="utf-8")
     with pytest.raises(PaperError, match=r"MINE-01 \(errors per packet, without\): .*'no'"):
         bp.reproduce(mine, only=["MINE-01"])
 
@@ -207,7 +212,7 @@ def test_the_command_lists_what_holds_without_its_mechanism(mine, tmp_path):
     path = mine / "claims.toml"
     text = path.read_text(encoding="utf-8")
     path.write_text(
-        re.sub(r"without = .*", 'without = { what = "the title", keys = { title = "Another" } }', text),
+        re.sub(r"without = .*", 'without = { mechanism = "the title", keys = { title = "Another" } }', text),
         encoding="utf-8",
     )
     out = tmp_path / "out"
@@ -217,4 +222,5 @@ def test_the_command_lists_what_holds_without_its_mechanism(mine, tmp_path):
     assert "MINE-01: holds also without the title: no reason is given." in done.output
     rows = json.loads(CliRunner().invoke(command, [*asked, "--json"]).stdout)["claims"]
     assert {row["without_outcome"] for row in rows} == {"holds"}
+    assert {row["without_kind"] for row in rows} == {"mechanism"}
     assert {row["without_reading"] for row in rows} == {"errors per packet"}

@@ -357,4 +357,4 @@ def test_reproduce_reports_the_progress_of_all_verbs(mine):
     shares = [share for _, share in seen]
     assert (shares[0], shares) == (0, sorted(set(shares)))
     assert len(seen) == plain + 2
-    assert seen[1][0] == "MINE-01 without its mechanism"
+    assert seen[1][0] == "MINE-01 attacked"

@@ -1,6 +1,6 @@
 """Makes the pages of the papers, `docs/papers`: verdicts and figures of `bentpipe reproduce --full --falsify`.
 
-Ends with exit status 1 if a measure fails, or if a claim holds without its mechanism and has no reason.
+Ends with exit status 1 if a measure fails, or if a claim survives its attack without a reason.
 
     python -m validation.papers                   # all papers, more than an hour on two cores
     python -m validation.papers hswa geo          # only these; the index, which counts all verdicts, stays

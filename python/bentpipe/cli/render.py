@@ -216,7 +216,7 @@ def reproduction(result: Reproduction, place: Path | None) -> Iterator[Renderabl
     for kind in ("one world", "some reading", *kinds):
         counts.add_column(kind.replace(" ", "\n", 1), justify="right", vertical="bottom")
     for entry in result.entries:
-        counts.add_row(Text(entry.name), str(entry.world), str(entry.some), *map(entry.count, kinds))
+        counts.add_row(Text(entry.name), entry.in_one_world, str(entry.some), *map(entry.count, kinds))
     yield counts
     yield f"\nPages, figures and claims.csv are in {place}"
 

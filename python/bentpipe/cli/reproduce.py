@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--falsify",
     is_flag=True,
-    help="Also measure each claim that holds again without its mechanism, and list the claims that still hold.",
+    help="Also measure each claim that holds again without its mechanism or condition; list claims that still hold.",
 )
 @click.option(
     "-o",

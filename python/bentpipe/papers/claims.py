@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import PaperError
+from bentpipe.papers.settings import Setting, declared, settings
 from bentpipe.papers.verdicts import KINDS, REPRODUCED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from importlib.metadata import EntryPoint
+
+    from bentpipe.papers.settings import Values
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -33,6 +36,9 @@ GROUP = "bentpipe.papers"
 RUNS = "runs"
 BASES = (RUNS, "arithmetic", "definition")
 """Bases of a verdict."""
+MECHANISM, CONDITION = "mechanism", "condition"
+ATTACKS = (MECHANISM, CONDITION)
+"""Kinds of attacks: the claim without the mechanism that it names, or without the condition under which it holds."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +47,8 @@ class Reading:
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
-    world: str | dict[str, tuple[str, ...]] | None = None
-    """World of the reading, if its name is not the world: see `worlds`."""
+    world: Values = field(default_factory=dict)
+    """Declared values of settings, beside those that its runs show: see `settings`."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +68,12 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Without:
-    """The change that removes a claim's mechanism. A claim about the mechanism must then fail."""
+    """The change that removes a claim's mechanism, or a condition of it. The claim must then fail."""
 
     what: str = ""
-    """The mechanism, as a noun: "delayed ACKs"."""
+    """The mechanism or condition, as a noun: "delayed ACKs"."""
+    kind: str = MECHANISM
+    """One of `ATTACKS`. Without the condition, such as errors, the claim has nothing to explain."""
     keys: dict[str, Any] = field(default_factory=dict)
     """Overrides, by dotted key, of every scenario of the measure, and of the axes of its sweeps."""
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -73,11 +81,11 @@ class Without:
     case: str | None = None
     """Case of every scenario that the measure runs."""
     why: str = ""
-    """Reason why the claim holds without the mechanism, or why it has none."""
+    """Reason why the claim holds nevertheless, or why there is nothing to remove."""
 
     @property
     def changes(self) -> bool:
-        """Whether there is a mechanism to remove."""
+        """Whether there is a mechanism or a condition to remove."""
         return bool(self.keys or self.arguments or self.case)
 
 
@@ -113,7 +121,7 @@ class Claim:
     one_run: bool = False
     """Whether the paper shows a single run. If so, the page also has the range of single runs."""
     without: Without | None = None
-    """Change that removes the mechanism, or the reason why there is none."""
+    """Change that removes the mechanism or a condition, or the reason why there is none."""
     part: str = ""
     """Name of this part of a claim; empty for a whole claim."""
     parts: tuple[Claim, ...] = ()
@@ -149,6 +157,8 @@ class Paper:
     """Assumptions for details that the paper does not state."""
     readings: tuple[Reading, ...]
     """Readings that claims share, in the order of their distance from the paper's words."""
+    settings: tuple[Setting, ...]
+    """Choices that the paper leaves open. A world has one value of each."""
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...]
 
@@ -250,6 +260,7 @@ _ABOUT = {
     "proposed": str,
     "assumed": list,
     "readings": list,
+    "settings": dict,
     "figures": list,
 }
 
@@ -266,14 +277,15 @@ def _about(folder: Path) -> dict[str, Any]:
 def _read(name: str, folder: Path, called: str) -> Paper:
     about, claims = _about(folder), _toml(folder / "claims.toml")
     try:
-        readings = [_reading(entry) for entry in about.get("readings", [])]
+        known = settings(about.get("settings", {}))
+        readings = [_reading(entry, known) for entry in about.get("readings", [])]
         figures = tuple(map(_figure, about.get("figures", [])))
     except ValueError as error:
         raise PaperError(f"{folder / 'paper.toml'}: {error}") from None
     try:
         if not claims:
             raise ValueError("it has no claims\n  expected at least one: a table such as [MINE-01]")
-        judged = tuple(_claim(id_, entry, readings) for id_, entry in claims.items())
+        judged = tuple(_claim(id_, entry, readings, known) for id_, entry in claims.items())
     except ValueError as error:
         raise PaperError(f"{folder / 'claims.toml'}: {error}") from None
     return Paper(
@@ -286,6 +298,7 @@ def _read(name: str, folder: Path, called: str) -> Paper:
         proposed=_line(about.get("proposed", "")),
         assumed=tuple(_line(str(each)) for each in about.get("assumed", [])),
         readings=tuple(readings),
+        settings=known,
         claims=judged,
         figures=figures,
     )
@@ -339,6 +352,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "with": dict,
     "readings": list,
     "shared_readings": (bool, str),
+    "world": dict,
     "passes": dict,
     "possible": str,
     "needs": list,
@@ -356,29 +370,15 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _reading(entry: Any) -> Reading:
+def _reading(entry: Any, known: Sequence[Setting]) -> Reading:
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         raise ValueError(f"{entry!r} is not a reading\n  expected a table with a name, and arguments of measures")
     arguments = {key: value for key, value in entry.items() if key not in ("name", "world")}
-    return Reading(entry["name"], arguments, _world(entry["name"], entry.get("world")))
+    world = declared(f"the reading {entry['name']!r}", entry.get("world", {}), known)
+    return Reading(entry["name"], arguments, world)
 
 
-def _world(name: str, entry: Any) -> str | dict[str, tuple[str, ...]] | None:
-    if entry is None or isinstance(entry, str):
-        return entry
-    found: dict[str, tuple[str, ...]] = {}
-    for key, some in (entry if isinstance(entry, dict) else {"": None}).items():
-        values = [some] if isinstance(some, str) else some
-        if not (isinstance(values, list) and values and all(isinstance(each, str) for each in values)):
-            raise ValueError(
-                f"the reading {name!r} has world = {entry!r}\n"
-                "  expected the name of a reading, or a table with a text or a list of texts for each choice"
-            )
-        found[key] = tuple(values)
-    return found
-
-
-def _readings(id_: str, entry: dict[str, Any], shared: list[Reading]) -> list[Reading]:
+def _readings(id_: str, entry: dict[str, Any], shared: list[Reading], known: Sequence[Setting]) -> list[Reading]:
     """Readings of a claim. A name selects a shared reading; `shared_readings` is true or the name of the first one."""
     names = [each.name for each in shared]
     first = entry.get("shared_readings")
@@ -387,13 +387,17 @@ def _readings(id_: str, entry: dict[str, Any], shared: list[Reading]) -> list[Re
     if lost := set(asked) - set(names):
         raise ValueError(f"{id_} has unknown shared readings: {', '.join(sorted(lost))}")
     if "readings" in entry:
-        return [shared[names.index(each)] if isinstance(each, str) else _reading(each) for each in entry["readings"]]
+        return [
+            shared[names.index(each)] if isinstance(each, str) else _reading(each, known) for each in entry["readings"]
+        ]
     if first:
         return shared[names.index(first) if isinstance(first, str) else 0 :]
     return [Reading("as printed")]
 
 
-def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str = "") -> Claim:
+def _claim(
+    id_: str, entry: dict[str, Any], readings: list[Reading], known: Sequence[Setting] = (), part: str = ""
+) -> Claim:
     if not re.fullmatch(r"\w[\w-]*", id_):
         raise ValueError(
             f"{id_!r} is not a valid name for a claim\n  expected letters, digits and hyphens, such as MINE-01"
@@ -402,7 +406,8 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str =
     printed = entry.get("printed")
     value = entry.get("value", printed if isinstance(printed, (int, float)) else None)
     arguments = entry.get("with", {})
-    chosen = _readings(id_, entry, readings)
+    chosen = _readings(id_, entry, readings, known)
+    world = declared(id_, entry.get("world", {}), known)
     claim = Claim(
         id=id_,
         statement=_line(entry["statement"]),
@@ -413,7 +418,7 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str =
         value=value,
         measure=entry.get("measure"),
         criterion=_criterion(id_, entry["passes"], value) if "passes" in entry else None,
-        readings=tuple(Reading(each.name, {**arguments, **each.arguments}, each.world) for each in chosen),
+        readings=tuple(Reading(each.name, {**arguments, **each.arguments}, {**world, **each.world}) for each in chosen),
         possible=entry.get("possible"),
         needs=tuple(entry.get("needs", ())),
         why=_why(id_, entry.get("why", {})),
@@ -421,7 +426,7 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str =
         one_run=entry.get("one_run", False),
         without=_without(id_, entry["without"]) if "without" in entry else None,
         part=part,
-        parts=tuple(_part(id_, entry, each, readings) for each in entry.get("parts", ())),
+        parts=tuple(_part(id_, entry, each, readings, known) for each in entry.get("parts", ())),
     )
     if claim.by not in BASES:
         raise ValueError(f"{id_} has by = {claim.by!r}\n  expected {', '.join(BASES)}")
@@ -435,7 +440,9 @@ def _claim(id_: str, entry: dict[str, Any], readings: list[Reading], part: str =
     return claim
 
 
-def _part(id_: str, whole: dict[str, Any], entry: dict[str, Any], readings: list[Reading]) -> Claim:
+def _part(
+    id_: str, whole: dict[str, Any], entry: dict[str, Any], readings: list[Reading], known: Sequence[Setting]
+) -> Claim:
     """A part of a claim. It inherits missing keys from the claim."""
     _check(f"{id_}, a part of it,", entry, _OF_PARTS, ["name"])
     taken = {key: value for key, value in whole.items() if key not in ("parts", "why")}
@@ -446,28 +453,35 @@ def _part(id_: str, whole: dict[str, Any], entry: dict[str, Any], readings: list
         # The measure of the other parts does not apply to a missing feature.
         taken.pop("measure", None)
     own = {key: value for key, value in entry.items() if key != "name"}
-    return _claim(id_, taken | own, readings, entry["name"])
+    return _claim(id_, taken | own, readings, known, entry["name"])
 
 
 def _without(id_: str, entry: str | dict[str, Any]) -> Without:
-    """Read `without`. A plain text is the reason why there is no mechanism to remove."""
+    """Read `without`. A plain text is the reason why there is nothing to remove."""
     if isinstance(entry, str):
         entry = {"why": entry}
     what = f"{id_}, its without,"
-    _check(what, entry, {"what": str, "keys": dict, "with": dict, "case": str, "why": str})
+    _check(what, entry, {**dict.fromkeys(ATTACKS, str), "keys": dict, "with": dict, "case": str, "why": str})
+    named = [kind for kind in ATTACKS if kind in entry]
+    kind = next(iter(named), MECHANISM)
     found = Without(
-        what=_line(entry.get("what", "")),
+        what=_line(entry.get(kind, "")),
+        kind=kind,
         keys=dict(entry.get("keys", {})),
         arguments=dict(entry.get("with", {})),
         case=entry.get("case"),
         why=_line(entry.get("why", "")),
     )
-    if found.changes and not found.what:
-        raise ValueError(f"{what} has no what\n  expected the removed mechanism, as a noun")
+    if len(named) > 1 or (found.changes and not found.what):
+        raise ValueError(
+            f"{what} has {'both' if named else 'no'} mechanism {'and' if named else 'or'} condition\n"
+            "  expected one of them, as a noun: the mechanism that the claim names as the cause, or a condition that "
+            "it needs, such as errors"
+        )
     if not found.changes and (found.what or not found.why):
         raise ValueError(
             f"{what} removes nothing\n  expected keys, with (arguments of the measure), a case, or a text with the "
-            "reason why there is no mechanism"
+            "reason why there is nothing to remove"
         )
     if nested := next((key for key, value in found.keys.items() if isinstance(value, dict) and "." not in key), None):
         raise ValueError(

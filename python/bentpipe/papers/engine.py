@@ -5,6 +5,7 @@ This module decides no verdict: the number of results covers the output of runs.
 
 from __future__ import annotations
 
+import json
 import math
 from contextlib import closing
 from itertools import product
@@ -21,7 +22,7 @@ from bentpipe.experiment.store.memory import Memory
 from bentpipe.experiment.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from pathlib import Path
     from typing import TypeAlias
 
@@ -44,10 +45,12 @@ def swept(
     tables: list[str],
     jobs: int | None,
     held: Collection[str] = (),
+    ran: Callable[[dict[str, Any]], None] | None = None,
 ) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
     """Run a sweep. Returns a row per run, and the tables of the runs.
 
     Axes of `held` keys, or of parts of them, do not vary: the runs of the scenario serve for all their values.
+    `ran` gets the resolved scenario of each point.
 
     Raises
     ------
@@ -64,10 +67,14 @@ def swept(
             {key: [row[at] for row in values] for at, key in enumerate(keys)} for keys, values in left if len(keys) > 1
         ]
         asked += [("sweep.vary", vary), ("sweep.together", together)]
+    grid = Grid(scenario.with_sets(asked))
     with closing(Threads(jobs or cores())) as workers:
-        found = Execution(Grid(scenario.with_sets(asked))).run(store, workers)
+        found = Execution(grid).run(store, workers)
     if found.failures:
         raise BentpipeError(f"a run failed: {found.failures[0]['message']}")
+    if ran is not None:
+        for point in grid.points:
+            ran(json.loads(grid.core(point).to_json()))
     frames = {name: found.kept(name) for name in tables}
     if any(is_flat):
         frames = {name: _copied(frame, axes, is_flat) for name, frame in frames.items()}

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.formatting import MISSING
 from bentpipe.papers import summary, verdicts
 from bentpipe.version import __version__
 
@@ -39,9 +40,9 @@ class Entry:
     """Claims of each kind of verdict."""
     readings: tuple[int, int]
     """Readings that hold and readings tried, summed over the claims that hold only under a reading."""
-    world: int
-    """Claims that hold together in one world."""
-    world_readings: tuple[str, ...]
+    world: int | None
+    """Claims that hold together in one world; None for a paper without settings."""
+    world_values: dict[str, str]
     some: int
     """Claims that hold in some reading."""
     rows: list[dict[str, Any]] = field(compare=False)
@@ -59,11 +60,16 @@ class Entry:
             "falsified": self.is_attacked,
             "version": self.version,
             "claims": self.claims,
-            "one_world": {"held": self.world, "readings": list(self.world_readings)},
+            "one_world": {"held": self.world, "settings": self.world_values},
             "some_reading": {"held": self.some},
             "verdicts": self.counts,
             "under_a_reading": dict(zip(("held", "tried"), self.readings, strict=True)),
         }
+
+    @property
+    def in_one_world(self) -> str:
+        """Claims that hold together in one world, as a cell of a table."""
+        return MISSING if self.world is None else str(self.world)
 
     def count(self, kind: str) -> str:
         """Number of claims with a verdict, with the number of readings if they hold only under a reading."""
@@ -84,8 +90,8 @@ def entry(each: Reproduced, is_full: bool, rows: list[dict[str, Any]]) -> Entry:
         claims=len(each.verdicts),
         counts=each.counts,
         readings=each.readings,
-        world=len(each.world.claims),
-        world_readings=each.world.readings,
+        world=None if each.world is None else len(each.world.claims),
+        world_values={} if each.world is None else each.world.values,
         some=sum(verdict.kind in summary.HOLD for verdict in each.verdicts),
         rows=rows,
     )
@@ -148,7 +154,7 @@ def _entry(each: dict[str, Any], rows: list[dict[str, Any]], page: str) -> Entry
         counts=dict(each["verdicts"]),
         readings=(each["under_a_reading"]["held"], each["under_a_reading"]["tried"]),
         world=each["one_world"]["held"],
-        world_readings=tuple(each["one_world"]["readings"]),
+        world_values=dict(each["one_world"]["settings"]),
         some=each["some_reading"]["held"],
         rows=[row for row in rows if row["paper"] == name],
         html=section.group(),

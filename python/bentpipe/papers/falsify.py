@@ -1,7 +1,9 @@
-"""Attacks claims: measures each claim that holds again without its mechanism. A claim about the mechanism then fails.
+"""Attacks claims: measures each claim that holds again without its mechanism or a condition. It should then fail.
 
-`claims.toml` names the mechanism in `without`, see `claims.Without`. The attack measures the reading that gave the
-verdict. Replications are those of the first look, also for verdicts that took more.
+`claims.toml` names the change in `without`, see `claims.Without`. Without its mechanism, a claim fails only if the
+named cause is the cause. Without its condition, such as errors, it fails if the measure is no constant, which shows
+less. The attack measures the reading that gave the verdict. Replications are those of the first look, also for verdicts
+that took more.
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ UNDECIDED = "undecided"
 """The interval crosses an edge of the band, or there is nothing to measure: the data does not show that it holds."""
 HOLDS = "holds"
 ERROR = "error"
-"""The measure fails without the mechanism, so there is no result."""
+"""The measure fails without it, so there is no result."""
 EXEMPT = "exempt"
-"""The claim has no mechanism: arithmetic, a definition, or a reason that `without` gives."""
+"""There is nothing to remove: arithmetic, a definition, or a reason that `without` gives."""
 UNNAMED = "unnamed"
-"""`claims.toml` does not name the mechanism."""
+"""`claims.toml` names neither mechanism nor condition."""
 NOT_HELD = "not held"
 """The claim does not hold, so there is nothing to attack."""
 KINDS = (FAILS, UNDECIDED, HOLDS, ERROR, EXEMPT, UNNAMED, NOT_HELD)
@@ -37,21 +39,23 @@ KINDS = (FAILS, UNDECIDED, HOLDS, ERROR, EXEMPT, UNNAMED, NOT_HELD)
 
 @dataclass(frozen=True)
 class Attack:
-    """Outcome of a claim, or of one part of it, without its mechanism."""
+    """Outcome of a claim, or of one part of it, without its mechanism or condition."""
 
     kind: str
     """One of `KINDS`."""
     what: str = ""
-    """The mechanism."""
+    """The mechanism or condition."""
+    of: str = claims.MECHANISM
+    """One of `claims.ATTACKS`."""
     reading: str = ""
     """The reading that was measured, which gave the verdict."""
     finding: Finding | None = None
     note: str = ""
-    """The reason why the claim holds without the mechanism, why it has none, or the error."""
+    """The reason why the claim holds without it, why there is none, or the error."""
 
     @property
     def is_explained(self) -> bool:
-        """Whether the claim fails without its mechanism, or has a reason why it does not."""
+        """Whether the claim fails without its mechanism or condition, or has a reason why it does not."""
         return self.kind in (FAILS, UNDECIDED, EXEMPT, NOT_HELD) or (self.kind == HOLDS and bool(self.note))
 
     @property
@@ -69,7 +73,7 @@ class Attack:
             return f"cannot be measured without {self.what}: {self.note.splitlines()[0]}"
         if self.kind == EXEMPT:
             return self.note
-        return "names no mechanism" if self.kind == UNNAMED else "not attacked: it does not hold"
+        return "names neither mechanism nor condition" if self.kind == UNNAMED else "not attacked: it does not hold"
 
 
 def attacked(paper: Paper, verdict: Verdict, lab: Lab) -> Verdict:
@@ -94,20 +98,20 @@ def _attack(paper: Paper, verdict: Verdict, reading: str, lab: Lab) -> Attack:
             return Attack(EXEMPT, note=f"no mechanism: {without.why}")
         return Attack(UNNAMED) if claim.by == claims.RUNS else Attack(EXEMPT, note=f"by {claim.by}")
     if not reading:
-        return Attack(NOT_HELD, without.what)
+        return Attack(NOT_HELD, without.what, without.kind)
     asked = next(each for each in claim.readings if each.name == reading)
     try:
         with lab.without(without.keys, without.case):
             finding = loading.measured(paper, claim, reading, lab, {**asked.arguments, **without.arguments})
     except PaperError as error:
-        return Attack(ERROR, without.what, reading, note=str(error))
+        return Attack(ERROR, without.what, without.kind, reading, note=str(error))
     assert claim.criterion is not None, "it holds, so it has a band"
     kind = {True: HOLDS, False: FAILS, None: UNDECIDED}[verdicts.passes(finding, claim.criterion)]
-    return Attack(kind, without.what, reading, finding, without.why if kind == HOLDS else "")
+    return Attack(kind, without.what, without.kind, reading, finding, without.why if kind == HOLDS else "")
 
 
 def survivors(found: Sequence[Verdict]) -> Iterator[tuple[Verdict, Claim, Attack]]:
-    """Each claim that holds without its mechanism, names none or cannot be attacked, with the part and its attack."""
+    """Each claim that survives its attack, names none or cannot be attacked, with the part and its attack."""
     for verdict in found:
         for part in verdict.judged:
             if part.attack is not None and part.attack.kind in (HOLDS, ERROR, UNNAMED):

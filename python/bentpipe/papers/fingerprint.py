@@ -21,7 +21,9 @@ DECIDING = (
     FOLDER / "engine.py",
     FOLDER / "falsify.py",
     FOLDER / "lab.py",
+    FOLDER / "settings.py",
     FOLDER / "verdicts.py",
+    FOLDER / "worlds.py",
     FOLDER.parent / "statistics" / "estimates.py",
 )
 """Sources that turn runs into verdicts. Changes of the layout do not make pages stale: a test makes pages."""

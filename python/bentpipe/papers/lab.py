@@ -17,13 +17,14 @@ from bentpipe.scenario.scenario import load
 from bentpipe.statistics.estimates import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import polars as pl
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.experiment.store.store import Store
+    from bentpipe.papers.settings import Setting
     from bentpipe.scenario.scenario import Scenario
 
 T = TypeVar("T")
@@ -126,6 +127,8 @@ class Lab:
         Whether to use enough replications for the tolerances.
     jobs : int, optional
         Runs at the same time; all cores if not given.
+    settings : sequence of Setting
+        Settings of the paper, whose values in runs `watching` collects.
 
     Attributes
     ----------
@@ -134,18 +137,27 @@ class Lab:
     """
 
     def __init__(
-        self, folder: Path, *, store: Path | None = None, is_full: bool = False, jobs: int | None = None
+        self,
+        folder: Path,
+        *,
+        store: Path | None = None,
+        is_full: bool = False,
+        jobs: int | None = None,
+        settings: Sequence[Setting] = (),
     ) -> None:
         self.folder = folder
         self.store = store
         self.is_full = is_full
         self.jobs = jobs
+        self.settings = settings
         self.scale = 1
         self._over: dict[str, Any] = {}
         self._case: str | None = None
         self._known: dict[str, Any] = {}
         self._traces: dict[str, RunResult] = {}
         self._traces_bytes = 0
+        self._shown: dict[str, set[str]] = {}
+        self._shown_by: dict[str, dict[str, set[str]]] = {}
         self._open = ExitStack()
         self._stores: dict[str, Store] = {}
 
@@ -200,6 +212,35 @@ class Lab:
         finally:
             self._over, self._case = before
 
+    @contextmanager
+    def watching(self) -> Iterator[dict[str, set[str]]]:
+        """In the block, collect the values of the paper's settings in all runs, also in runs made earlier."""
+        before, self._shown = self._shown, {}
+        try:
+            yield self._shown
+        finally:
+            shown, self._shown = self._shown, before
+            self._show(shown)
+
+    def _show(self, shown: Mapping[str, set[str]]) -> None:
+        for name, values in shown.items():
+            self._shown[name] = self._shown.get(name, set()) | values
+
+    def _settings_of(self, scenario: Mapping[str, Any]) -> dict[str, set[str]]:
+        """Values of the paper's settings in a resolved scenario."""
+        return {each.name: {value} for each in self.settings if (value := each.shown(scenario)) is not None}
+
+    @contextmanager
+    def _showing(self, key: str) -> Iterator[None]:
+        """In the block, keep the values of settings for the next request of the same runs, which runs nothing."""
+        if key in self._shown_by:
+            self._show(self._shown_by[key])
+            yield
+            return
+        with self.watching() as shown:
+            yield
+        self._shown_by[key] = shown
+
     def _key(self, *what: Any) -> str:
         return json.dumps([*what, self._over, self._case])
 
@@ -217,11 +258,14 @@ class Lab:
         key = self._key("run", name, dict(sets or {}), case, seed, series)
         result = self._traces.pop(key, None)
         if result is None:
-            result = run(self.load(name, sets, case=case), seed=seed, series=series)
+            scenario = self.load(name, sets, case=case)
+            result = run(scenario, seed=seed, series=series)
             if any("rows" in note for note in result.notes):
                 # An event that is absent in a part of a trace proves nothing.
                 raise BentpipeError(f"the trace of {name} is not complete: {'; '.join(result.notes)}")
             self._traces_bytes += _bytes(result)
+            self._shown_by[key] = self._settings_of(scenario.to_dict())
+        self._show(self._shown_by[key])
         self._traces[key] = result
         while self._traces_bytes > TRACES_BYTES_MAX and len(self._traces) > 1:
             self._traces_bytes -= _bytes(self._traces.pop(next(iter(self._traces))))
@@ -248,27 +292,30 @@ class Lab:
         axes = None if vary is None else {key: list(values) for key, values in vary.items()}
         tables = list(tables)
         key = self._key("sweep", name, dict(sets or {}), axes, replications, tables)
-        if key not in self._known:
-            # These axes replace those of the file.
-            over = {} if axes is None else {"sweep.vary": axes, "sweep.together": []}
-            scenario = self.load(name, {**(sets or {}), **over})
-            self._known[key] = Runs(
-                *engine.swept(
-                    scenario,
-                    self._opened(name),
-                    replications=replications,
-                    tables=tables,
-                    jobs=self.jobs,
-                    held=self._over,
+        with self._showing(key):
+            if key not in self._known:
+                # These axes replace those of the file.
+                over = {} if axes is None else {"sweep.vary": axes, "sweep.together": []}
+                scenario = self.load(name, {**(sets or {}), **over})
+                self._known[key] = Runs(
+                    *engine.swept(
+                        scenario,
+                        self._opened(name),
+                        replications=replications,
+                        tables=tables,
+                        jobs=self.jobs,
+                        held=self._over,
+                        ran=(lambda scenario: self._show(self._settings_of(scenario))) if self.settings else None,
+                    )
                 )
-            )
         return cast("Runs", self._known[key])
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         """Return a value computed from runs once, such as a table of several sweeps. `name` identifies it."""
         key = self._key("once", name, self.scale)
-        if key not in self._known:
-            self._known[key] = make()
+        with self._showing(key):
+            if key not in self._known:
+                self._known[key] = make()
         return cast("T", self._known[key])
 
     def _opened(self, name: str) -> Store:

@@ -26,11 +26,23 @@ SHORT_MAX = 72
 REPEATED_WORDS = 8
 """A measurement with fewer words is repeated instead of a link."""
 TERMS = (
-    ("world", "One choice of readings for all claims of a paper."),
+    ("setting", "A choice that the paper leaves open, such as the unit of the error rate."),
+    (
+        "world",
+        "A possible network: one value for each setting. A claim counts in a world if its runs had these values.",
+    ),
     ("reading", "A stated interpretation of the paper. The first reading of a claim is the literal one."),
     ("band", 'The values that pass, after "Passes". `claims.toml` names the bands that were set after first results.'),
     ("note", "Facts after a value. A note that several readings share is printed once."),
-    ("without its mechanism", "The claim measured again without the mechanism that it names. It should then fail."),
+    (
+        "without its mechanism",
+        "The claim measured again without the mechanism that it names. If it fails, this mechanism is the cause.",
+    ),
+    (
+        "without its condition",
+        "The claim measured again without a condition that it needs, such as errors. If it fails, the measure depends "
+        "on the condition. This does not show that the named mechanism is the cause.",
+    ),
     (verdicts.REPRODUCED, "The whole 95 % interval of the measured value is in the band, in the literal reading."),
     (verdicts.UNDER_READING, "It is in the band in the named reading: the paper is ambiguous, or contradicts itself."),
     (verdicts.IN_PART, "Some parts of the claim hold. Others fail, hold in another reading, or need a feature."),
@@ -41,6 +53,10 @@ TERMS = (
     (verdicts.ERROR, "The measurement failed. The page has its message."),
 )
 """Words of the pages, with their meanings: the index has them for all papers."""
+
+
+ATTACKED = "without its mechanism or condition"
+"""Head of the column with the outcomes of attacks."""
 
 
 def page(reproduced: Reproduced, is_full: bool) -> str:
@@ -55,17 +71,17 @@ def index(found: Sequence[Entry]) -> str:
     sums = {kind: sum(each.counts.get(kind, 0) for each in found) for kind in kinds}
     lines = [
         "# Papers, claim by claim\n",
-        f"**Of {summary.counted(total, sums)}.**\n",
+        f"**{together(found)}Of {summary.counted(total, sums)}.**\n",
         "Each page has the verdicts, the proposal of the paper, the measurement of each claim, and the assumptions.\n",
         f"| paper | one world | some reading | {' | '.join(kinds)} | all |",
         f"|---|{'---|' * (len(kinds) + 3)}",
     ]
     for each in found:
-        counts = " | ".join([str(each.world), str(each.some), *map(each.count, kinds), str(each.claims)])
+        counts = " | ".join([each.in_one_world, str(each.some), *map(each.count, kinds), str(each.claims)])
         lines.append(f"| [{each.title}]({each.name}.md) | {counts} |")
     lines += [
-        "\n*One world* counts claims that hold together in one world, *some reading* claims that hold in at least one",
-        "reading, which may differ from claim to claim.",
+        "\n*One world* counts claims that hold together in one possible network, *some reading* claims that hold in at",
+        "least one reading, which may differ from claim to claim. Each paper has its own network.",
         "\n## Terms\n\n| term | meaning |\n|---|---|",
         *(f"| {term} | {meaning} |" for term, meaning in TERMS),
         f"\nMade by {' and '.join(f'`{again}`' for again in commands(found))}; do not edit. All papers take about",
@@ -73,6 +89,15 @@ def index(found: Sequence[Entry]) -> str:
         f"measured again with up to {verdicts.SCALE_MAX} times as many runs.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def together(found: Sequence[Entry]) -> str:
+    """The sum of the claims that hold together in one network for each paper."""
+    worlds = [each for each in found if each.world is not None]
+    if not worlds:
+        return ""
+    held, of = sum(each.world or 0 for each in worlds), sum(each.claims for each in worlds)
+    return f"{held} of {of} claims hold together in one possible network for each paper. "
 
 
 def commands(found: Sequence[Entry]) -> list[str]:
@@ -125,7 +150,7 @@ def band(claim: Claim) -> str:
 
     >>> from bentpipe.papers.claims import paper
     >>> [band(claim) for claim in paper("hswa").claims if claim.id in ("HSWA-10", "HSWA-24", "HSWA-28", "HSWA-34")]
-    ['96.98 Mbit/s ± 5 %', '7 to 9 Mbit/s', 'above 1.02', '2']
+    ['96.98 Mbit/s ± 5 %', '6.5 to 9.5 Mbit/s', 'above 1.02', '2']
     """
     criterion = claim.criterion
     if criterion is None:
@@ -168,14 +193,14 @@ def compared(verdict: Verdict) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def attacks(verdict: Verdict) -> Iterator[str]:
-    """The outcomes without the mechanism, one for each row of `compared`; empty without an attack."""
+    """The outcomes of attacks, one for each row of `compared`; empty without an attack."""
     for part in (verdict, *verdict.parts):
         attack = part.attack
         if attack is None or attack.kind == falsify.NOT_HELD:
             yield ""
         else:
             # The reason is in the section of the claim.
-            yield attack.note.partition(":")[0] if attack.kind == falsify.EXEMPT else attack.kind
+            yield attack.note.partition(":")[0] if attack.kind == falsify.EXEMPT else f"{attack.kind}, {attack.of}"
 
 
 def _claimed(verdict: Verdict) -> str:
@@ -214,7 +239,7 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
     yield "Measured values are of the reading that decided, with their 95 % intervals.\n"
     head = ["claim", "statement", "printed value or condition", "measured", "verdict"]
     if reproduced.is_attacked:
-        head.insert(-1, "without its mechanism")
+        head.insert(-1, ATTACKED)
     yield f"| {' | '.join(head)} |\n|{'---|' * len(head)}"
     for verdict in reproduced.verdicts:
         for (id_, *cells), attack in zip(compared(verdict), attacks(verdict), strict=True):

@@ -23,7 +23,7 @@ from bentpipe.contract.result import Result
 from bentpipe.contract.tabled import OfTables
 from bentpipe.errors import PaperError
 from bentpipe.experiment.common.options import formerly
-from bentpipe.papers import claims, loading, pages, verdicts, webpage
+from bentpipe.papers import claims, loading, pages, settings, verdicts, webpage
 from bentpipe.papers.entries import NAME, PAGE, document, entry, joined
 from bentpipe.papers.falsify import ERROR, attacked
 from bentpipe.papers.lab import Lab
@@ -74,13 +74,13 @@ class Reproduced:
         return [*measures, *(attack.note for attack in parts if attack.kind == ERROR), *self.failed.values()]
 
     @cached_property
-    def world(self) -> World:
-        """The choice of readings in which most claims hold together."""
-        return best(self.verdicts)
+    def world(self) -> World | None:
+        """The possible network in which most claims hold together; None for a paper without settings."""
+        return best(self.paper.settings, self.verdicts)
 
     @property
     def is_attacked(self) -> bool:
-        """Whether claims were measured again without their mechanism."""
+        """Whether claims were measured again without their mechanism or condition."""
         return any(part.attack is not None for verdict in self.verdicts for part in verdict.judged)
 
     @property
@@ -219,7 +219,7 @@ class Reproduction(Result):
         Raises
         ------
         BentpipeError
-            Only some of the papers were measured without their mechanisms.
+            Only some of the papers were attacked.
         """
         facts = self._contents.facts
         if facts["refusal"]:
@@ -311,9 +311,7 @@ def kept_of(found: Reproduction) -> Kept:
     again = pages.command(called, found.is_full, attacks == {True}) + "".join(f" --claim {each}" for each in found.only)
     facts = {
         "command": again if len(attacks) == 1 else "",
-        "refusal": ""
-        if len(attacks) == 1
-        else "no command makes this again: only some papers were measured without their mechanisms",
+        "refusal": "" if len(attacks) == 1 else "no command makes this again: only some papers were attacked",
         "statements": [sentence for each in found.papers for sentence in in_words(each)],
         "notes": [message for each in found.papers for message in each.errors],
         # The same types as after reading JSON.
@@ -378,8 +376,8 @@ def reproduce(
     full : bool
         Enough replications for the tolerances, and up to four times as many for undecided claims. Default: few.
     falsify : bool
-        Measure each claim that holds again without its mechanism, which `without` in `claims.toml` names.
-        `Verdict.attack` has the outcome. A claim that still holds does not depend on its mechanism.
+        Measure each claim that holds again without its mechanism or condition, which `without` in `claims.toml` names.
+        `Verdict.attack` has the outcome. A claim that still holds does not depend on it.
     folder : path, optional
         Folder for tables, figures, pages and runs; nothing is written without it. The kept runs let an interrupted
         reproduction continue. Papers reproduced earlier stay in the tables and pages of the folder.
@@ -419,14 +417,14 @@ def reproduce(
     with watched(progress) as watch:
         for paper in chosen:
             runs = None if place is None else place / "runs" / paper.name
-            with Lab(paper.folder, store=runs, is_full=full, jobs=jobs) as lab:
+            with Lab(paper.folder, store=runs, is_full=full, jobs=jobs, settings=paper.settings) as lab:
                 judged = []
                 for claim in paper.claims:
                     tell(claim.id)
                     verdict = verdicts.settled(paper, claim, lab)
                     how_far.done += 1
                     if falsify:
-                        tell(f"{claim.id} without its mechanism")
+                        tell(f"{claim.id} attacked")
                         verdict = attacked(paper, verdict, lab)
                         how_far.done += 1
                     judged.append(verdict)
@@ -498,9 +496,11 @@ def _write(result: Reproduction, place: Path) -> None:
 def _attack(verdict: Verdict) -> dict[str, Any]:
     attack = verdict.attack
     if attack is None:
-        return dict.fromkeys(("without", "without_outcome", "without_reading", "without_value", "without_note"), "")
+        columns = ("without", "without_kind", "without_outcome", "without_reading", "without_value", "without_note")
+        return dict.fromkeys(columns, "")
     return {
         "without": attack.what,
+        "without_kind": attack.of if attack.what else "",
         "without_outcome": attack.kind,
         "without_reading": attack.reading,
         "without_value": "" if attack.finding is None else attack.finding.value,
@@ -524,7 +524,7 @@ def _rows(reproduced: Reproduced, verdict: Verdict) -> list[dict[str, Any]]:
             "unit": claim.unit,
             "by": claim.by,
             "verdict": verdict.text,
-            "in_one_world": claim.id in reproduced.world.claims,
+            "in_one_world": reproduced.world is not None and claim.id in reproduced.world.claims,
             "readings_held": held,
             "readings_tried": tried,
             "part_verdict": each.text if claim.part else "",
@@ -532,12 +532,14 @@ def _rows(reproduced: Reproduced, verdict: Verdict) -> list[dict[str, Any]]:
             **_attack(each),
         }
         if not each.found:
-            empty = dict.fromkeys(("reading", "value", "low", "high", "replications", "holds", "fits_one_run"))
+            columns = ("reading", "world", "value", "low", "high", "replications", "holds", "fits_one_run")
+            empty = dict.fromkeys(columns)
             rows.append({**head, **empty, "note": each.detail})
         rows += [
             {
                 **head,
                 "reading": found.reading.name,
+                "world": settings.in_words(found.world),
                 "value": found.finding.value,
                 "low": found.finding.low,
                 "high": found.finding.high,

@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from bentpipe.papers import claims, falsify, verdicts
+from bentpipe.papers import claims, falsify, settings, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bentpipe.papers.claims import Claim, Figure, Paper
+    from bentpipe.papers.falsify import Attack
     from bentpipe.papers.reproduce import Reproduced
     from bentpipe.papers.verdicts import Verdict
 
@@ -34,10 +35,11 @@ _ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII":
 
 
 def in_words(reproduced: Reproduced) -> Iterator[str]:
-    """The summary: numbers of claims by verdict and by basis, and figures and tables that hold as a whole."""
-    yield world(reproduced)
+    """The summary: the world, numbers of claims by verdict and by basis, and figures that hold as a whole."""
+    yield headline(reproduced)
     readings = _of_readings(reproduced, verdicts.UNDER_READING)
     yield f"Of {counted(len(reproduced.verdicts), reproduced.counts, readings)}."
+    yield from world(reproduced)
     held = [verdict for verdict in reproduced.verdicts if verdict.kind in HOLD]
     others = Counter(verdict.claim.by for verdict in held if verdict.claim.by != claims.RUNS)
     if others:
@@ -67,23 +69,42 @@ def counted(total: int, counts: Mapping[str, int], readings: str = "") -> str:
     return ", ".join(texts)
 
 
-def world(reproduced: Reproduced) -> str:
-    """The headline: the number of claims that hold together in one world, and of those that hold in some reading."""
+def headline(reproduced: Reproduced) -> str:
+    """Number of claims that hold together in one possible network, and of those that hold in some reading."""
     entry, count = reproduced.world, len(reproduced.verdicts)
     held = sum(verdict.kind in HOLD for verdict in reproduced.verdicts)
-    plural = "reading" if len(entry.readings) == 1 else "readings"
-    chosen = f" ({plural} {entry.name})" if entry.readings else ""
+    if entry is None:
+        return f"{held} of {count} claims hold in some reading."
     return (
-        f"{len(entry.claims)} of {count} claims hold together in one world{chosen}; {held} of {count} hold in some "
+        f"{len(entry.claims)} of {count} claims hold together in one possible network; {held} of {count} hold in some "
         "reading."
     )
 
 
+def world(reproduced: Reproduced) -> Iterator[str]:
+    """The network in which most claims hold, and the claims that hold in other networks only."""
+    entry = reproduced.world
+    if entry is None:
+        return
+    if entry.values:
+        yield f"This network has {settings.in_words({name: (value,) for name, value in entry.values.items()})}."
+    held = [verdict.claim.id for verdict in reproduced.verdicts if verdict.kind in HOLD]
+    if others := [id_ for id_ in held if id_ not in entry.claims]:
+        yield f"Only in other networks: {', '.join(others)}."
+
+
 def attacks(reproduced: Reproduced) -> Iterator[str]:
-    """Outcomes of the attacks: claims that fail without their mechanism, and each claim that still holds."""
+    """Outcomes of the attacks, of each kind, and each claim that survives its attack."""
     if not reproduced.is_attacked:
         return
     found = [part.attack for verdict in reproduced.verdicts for part in verdict.judged if part.attack is not None]
+    for of in claims.ATTACKS:
+        yield from _attacks(reproduced, of, [attack for attack in found if attack.of == of])
+    for whole, part, attack in falsify.survivors(reproduced.verdicts):
+        yield f"{whole.claim.id}{f' ({part.part})' if part.part else ''}: {attack.text}."
+
+
+def _attacks(reproduced: Reproduced, of: str, found: Sequence[Attack]) -> Iterator[str]:
     tried = [attack for attack in found if attack.finding is not None or attack.kind == falsify.ERROR]
     counts = Counter(attack.kind for attack in tried)
     several = " or parts" if any(verdict.parts for verdict in reproduced.verdicts) else ""
@@ -91,9 +112,7 @@ def attacks(reproduced: Reproduced) -> Iterator[str]:
     outcomes += [(falsify.HOLDS, "still holds", "still hold"), (falsify.ERROR, "has an error", "have an error")]
     texts = [f"{counts[kind]} {one if counts[kind] == 1 else more}" for kind, one, more in outcomes if counts[kind]]
     if tried:
-        yield f"Of {len(tried)} claims{several} measured again without their mechanism, {', '.join(texts)}."
-    for whole, part, attack in falsify.survivors(reproduced.verdicts):
-        yield f"{whole.claim.id}{f' ({part.part})' if part.part else ''}: {attack.text}."
+        yield f"Of {len(tried)} claims{several} measured again without their {of}, {', '.join(texts)}."
 
 
 def count(reproduced: Reproduced, kind: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bentpipe.catalog import choices
 from bentpipe.errors import PaperError
-from bentpipe.papers import loading
+from bentpipe.papers import loading, settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bentpipe.papers.claims import Claim, Criterion, Paper, Reading
     from bentpipe.papers.falsify import Attack
     from bentpipe.papers.lab import Finding, Lab, Possible
+    from bentpipe.papers.settings import Values
 
 REPRODUCED = "reproduced"
 UNDER_READING = "reproduced under a reading"
@@ -46,6 +47,8 @@ class Found:
     """The arithmetic that excludes the printed value in this reading, if there is one."""
     fits_one_run: bool | None = None
     """Whether single runs reach the band; None if this was not requested or is not known."""
+    world: Values = field(default_factory=dict)
+    """Values of settings that the runs had, and declared ones."""
 
     @property
     def holds(self) -> bool | None:
@@ -69,7 +72,7 @@ class Verdict:
     parts: tuple[Verdict, ...] = ()
     """Verdicts on the claim's parts, in their order."""
     attack: Attack | None = None
-    """The outcome without the mechanism, if the claim was attacked. If it has parts, each part has its own."""
+    """The outcome without its mechanism or condition, if it was attacked. If it has parts, each part has its own."""
 
     @property
     def judged(self) -> tuple[Verdict, ...]:
@@ -185,11 +188,16 @@ def _judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
         raise PaperError(f"{_name(claim)} has no measure, and needs no missing feature")
     found = []
     for reading, bound, contradiction in zip(claim.readings, bounds, contradictions, strict=True):
-        finding = loading.measured(paper, claim, reading.name, lab, reading.arguments)
+        with lab.watching() as shown:
+            finding = loading.measured(paper, claim, reading.name, lab, reading.arguments)
+        try:
+            world = settings.values_of(f"{_name(claim)} ({reading.name})", reading.world, shown)
+        except ValueError as error:
+            raise PaperError(str(error)) from None
         if bound is not None and not bound.has(finding.value, slack=bound.slack):
             raise PaperError(f"{_name(claim)} ({reading.name}): measured {finding.value}, but {bound.why}")
         fits = _fits_one_run(claim, finding) if claim.one_run else None
-        found.append(Found(reading, finding, passes(finding, claim.criterion), contradiction, fits))
+        found.append(Found(reading, finding, passes(finding, claim.criterion), contradiction, fits, world))
     holding = [each.reading.name for each in found if each.holds]
     if holding:
         kind = REPRODUCED if holding[0] == claim.readings[0].name else UNDER_READING

@@ -34,7 +34,7 @@ def page(found: Sequence[Entry], papers: Sequence[Reproduced]) -> str:
         command=" && ".join(pages.commands(found)),
     )
     caption = (
-        "Claims by paper and verdict. One world: claims that hold together with one choice of readings. Some reading: "
+        "Claims by paper and verdict. One world: claims that hold together in one possible network. Some reading: "
         "claims that hold in at least one reading."
     )
     fresh = {each.paper.name: each for each in papers}
@@ -47,18 +47,18 @@ def page(found: Sequence[Entry], papers: Sequence[Reproduced]) -> str:
 
 def _answer(found: Sequence[Entry]) -> str:
     """Counts the claims that hold, in all papers together."""
-    claims, some, world = (sum(counts) for counts in zip(*((e.claims, e.some, e.world) for e in found), strict=True))
+    claims, some = (sum(counts) for counts in zip(*((each.claims, each.some) for each in found), strict=True))
     papers = "one paper" if len(found) == 1 else f"{len(found)} papers"
     counts = [(kind, sum(each.counts.get(kind, 0) for each in found)) for kind in entries.kinds(found)]
     return (
-        f"{some} of {claims} claims in {papers} hold in some reading, {world} of {claims} together in one world per "
-        f"paper. Verdicts: {', '.join(f'{count} {kind}' for kind, count in counts)}."
+        f"{pages.together(found)}{some} of {claims} claims in {papers} hold in some reading. Verdicts: "
+        f"{', '.join(f'{count} {kind}' for kind, count in counts)}."
     )
 
 
 def _counts(found: Sequence[Entry]) -> Table:
     kinds = entries.kinds(found)
-    rows = [[each.name, str(each.world), str(each.some), *map(each.count, kinds)] for each in found]
+    rows = [[each.name, each.in_one_world, str(each.some), *map(each.count, kinds)] for each in found]
     return _table("verdicts", ["paper", "one world", "some reading", *kinds], rows, texts=1)
 
 
@@ -70,7 +70,7 @@ def _section(each: Reproduced) -> Section:
         for cells, attack in zip(pages.compared(verdict), pages.attacks(verdict), strict=True)
     ]
     head = ["claim", "statement", "printed value or condition", "measured, ± 95 %", "verdict"]
-    head += ["without its mechanism"] if each.is_attacked else []
+    head += [pages.ATTACKED] if each.is_attacked else []
     table = _table(paper.name, head, rows, texts=len(head))
     blocks: list[Block] = [
         *([Text(origin)] if (origin := summary.origin(paper)) else []),

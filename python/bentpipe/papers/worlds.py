@@ -1,132 +1,79 @@
-"""Counts the claims that hold together in one world: one choice of readings for all claims of a paper.
+"""Counts the claims that hold together in one world: one possible network, with one value for each setting.
 
-A world has one value for each choice that several claims share. Readings with one name are the same value, and the
-readings of a claim are the values of one choice. The key `world` of a reading replaces its name: a text is the name of
-another reading, a table has the values by choice, `{ senders = "three", buffer = "router" }`. A reading without a value
-for a choice is compatible with all its values.
-
-A claim holds in a world if all its parts hold there, each in at least one reading that belongs to the world. A claim
-without such a reading was not tried there, so it does not hold. A choice that a single claim has binds no other claim.
+The values of a reading are those of its runs, see `settings`. A reading without a value of a setting, because the
+setting has no effect on its runs, is compatible with all values. A claim holds in a world if all its parts hold there,
+each in at least one reading whose values are those of the world. A claim whose readings have other values was not
+tried in the world, so it does not hold there.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from bentpipe.papers.claims import Reading
+    from numpy.typing import NDArray
+
+    from bentpipe.papers.settings import Setting
     from bentpipe.papers.verdicts import Verdict
-
-Values: TypeAlias = "Mapping[str, tuple[str, ...]]"
-"""Compatible values of a reading, by choice."""
-Parts: TypeAlias = "list[list[tuple[Values, bool]]]"
-"""Values of a claim and whether it holds, by part and reading."""
 
 
 @dataclass(frozen=True)
 class World:
-    """The choice of readings in which most claims hold."""
+    """A possible network: the one in which most claims hold."""
 
-    readings: tuple[str, ...]
-    """A reading for each choice that claims share, in the order of the claims."""
+    values: dict[str, str]
+    """The value of each setting that matters: with another one, not all of these claims hold."""
     claims: tuple[str, ...]
     """Names of the claims that hold."""
 
-    @property
-    def name(self) -> str:
-        """The readings, in quotes; empty if claims share no choice."""
-        return ", ".join(f'"{name}"' for name in self.readings)
 
+def best(settings: Sequence[Setting], found: Sequence[Verdict]) -> World | None:
+    """Find the world in which most claims hold; of equal worlds, the world with the first values.
 
-def best(found: Sequence[Verdict]) -> World:
-    """Finds the world in which most claims hold; of equal worlds, the world with the first readings."""
-    by_claim = _by_claim(found)
-    choices = _shared(by_claim)
-    world: dict[str, str] = {}
-    for together in _together(by_claim, choices):
-        bound = [parts for parts in by_claim if not _choices(parts).isdisjoint(together)]
-        worlds = [dict(zip(together, values, strict=True)) for values in product(*(choices[key] for key in together))]
-        counts = [sum(_holds(parts, each) for parts in bound) for each in worlds]
-        world |= worlds[counts.index(max(counts))]
-    claims = [verdict.claim.id for verdict, parts in zip(found, by_claim, strict=True) if _holds(parts, world)]
-    named = [world[key] if key in _names(found) else f"{key}: {world[key]}" for key in choices]
-    return World(tuple(named), tuple(claims))
-
-
-def _by_claim(found: Sequence[Verdict]) -> list[Parts]:
-    groups = _groups(found)
-
-    def values(reading: Reading) -> Values:
-        if isinstance(reading.world, dict):
-            return reading.world
-        name = reading.world or reading.name
-        return {groups[name]: (name,)} if name in groups else {}
-
-    return [
-        [[(values(each.reading), bool(each.holds)) for each in part.found] for part in verdict.judged]
-        for verdict in found
-    ]
-
-
-def _name(reading: Reading) -> str:
-    return reading.world if isinstance(reading.world, str) else reading.name
-
-
-def _names(found: Sequence[Verdict]) -> set[str]:
-    return {_name(each.reading) for verdict in found for part in verdict.judged for each in part.found}
-
-
-def _groups(found: Sequence[Verdict]) -> dict[str, str]:
-    """First name of the group of readings between which claims choose, by name of a reading."""
-    groups: list[list[str]] = []
-    for part in (part for verdict in found for part in verdict.judged):
-        names = [_name(each.reading) for each in part.found if not isinstance(each.reading.world, dict)]
-        if len(names) > 1 or any(each.reading.world for each in part.found):
-            met = [group for group in groups if not set(group).isdisjoint(names)]
-            groups = [group for group in groups if group not in met]
-            if merged := list(dict.fromkeys(name for group in (*met, names) for name in group)):
-                groups.append(merged)
-    return {name: group[0] for group in groups for name in group}
-
-
-def _choices(parts: Parts) -> set[str]:
-    return {choice for part in parts for values, _ in part for choice in values}
-
-
-def _shared(by_claim: Sequence[Parts]) -> dict[str, list[str]]:
-    """Finds the choices that several claims have, with their values, both in the order of the claims."""
-    users: dict[str, int] = {}
-    known: dict[str, dict[str, None]] = {}
-    for parts in by_claim:
-        for values in (values for part in parts for values, _ in part):
-            for choice, some in values.items():
-                known.setdefault(choice, {}).update(dict.fromkeys(some))
-        for choice in _choices(parts):
-            users[choice] = users.get(choice, 0) + 1
-    return {choice: list(values) for choice, values in known.items() if users[choice] > 1}
-
-
-def _together(by_claim: Sequence[Parts], choices: Iterable[str]) -> list[list[str]]:
-    """Choices that belong together, because one claim has several of them."""
-    order = list(choices)
-    groups = [{choice} for choice in order]
-    for parts in by_claim:
-        met = [group for group in groups if not group.isdisjoint(_choices(parts))]
-        if len(met) > 1:
-            groups = [group for group in groups if group not in met] + [set().union(*met)]
-    return [sorted(group, key=order.index) for group in groups]
-
-
-def _holds(parts: Parts, world: Mapping[str, str]) -> bool:
-    """Whether a claim holds in a world. A choice without a value in the world is free."""
-    return bool(parts) and all(
-        any(
-            holds and all(world.get(choice, some[0]) in some for choice, some in values.items())
-            for values, holds in part
-        )
-        for part in parts
+    A paper without settings has no world: its readings have no values that could exclude each other.
+    """
+    if not settings:
+        return None
+    tried = [each.world for verdict in found for part in verdict.judged for each in part.found]
+    met = {each.name: {value for world in tried for value in world.get(each.name, ())} for each in settings}
+    values = {each.name: [value for value in each.values if value in met[each.name]] for each in settings}
+    values = {name: some for name, some in values.items() if len(some) > 1}
+    # An axis for each setting: a cell is a world.
+    holds = [_holds(verdict, values) for verdict in found]
+    counts = np.sum(holds, axis=0, dtype=int)
+    place = np.unravel_index(int(np.argmax(counts)), counts.shape)
+    all_hold = np.logical_and.reduce([held for held in holds if held[place]], axis=0) & np.ones(
+        counts.shape, dtype=bool
     )
+    chosen = {}
+    for axis, (name, some) in enumerate(values.items()):
+        if not np.moveaxis(all_hold, axis, -1)[place[:axis] + place[axis + 1 :]].all():
+            chosen[name] = some[place[axis]]
+    return World(chosen, tuple(each.claim.id for each, held in zip(found, holds, strict=True) if held[place]))
+
+
+def _holds(verdict: Verdict, values: dict[str, list[str]]) -> NDArray[np.bool_]:
+    """Whether a claim holds, for each world."""
+    shape = [len(some) for some in values.values()]
+    held = np.full(shape, bool(verdict.judged))
+    for part in verdict.judged:
+        of_part = np.zeros(shape, dtype=bool)
+        for each in part.found:
+            if each.holds:
+                of_part |= _compatible(each.world, values)
+        held &= of_part
+    return held
+
+
+def _compatible(world: dict[str, tuple[str, ...]], values: dict[str, list[str]]) -> NDArray[np.bool_]:
+    """Whether the values of a reading are those of a world, for each world."""
+    axes = [np.array([value in world.get(name, some) for value in some]) for name, some in values.items()]
+    found = np.array(True)
+    for axis in axes:
+        found = np.logical_and.outer(found, axis)
+    return found

@@ -162,8 +162,11 @@ def resent_per_corrupted(lab: Lab) -> Finding:
     return Finding.exact(largest, ", ".join(f"{payload + 40} B: {found:g} B" for payload, found in resent.items()))
 
 
-def ssthresh_after_first_timeout(lab: Lab, *, scheme: str = "NewReno") -> Finding:
-    """Slow start threshold in segments right after a timeout with a window of one segment: the first packet is lost."""
+def ssthresh_after_first_timeout(lab: Lab, *, scheme: str = "NewReno", of: str = "ssthresh") -> Finding:
+    """Slow start threshold in segments right after a timeout with a window of one segment: the first packet is lost.
+
+    `of`: "growth" is the window 1 s after the timeout over that 1 s after a start without a loss.
+    """
     payload = 200
     sets: Sets = {SMSS: f"{payload} B", ERROR: '{ kind = "arrivals", list = [0] }', "duration": "20 s"}
     path = SCHEMES[scheme]
@@ -171,6 +174,8 @@ def ssthresh_after_first_timeout(lab: Lab, *, scheme: str = "NewReno") -> Findin
         return _doubles_to(lab, path, sets | gateways(scheme, payload) | {"duration": "3 s"}, payload)
     result = lab.run(path, sets, series=["events", "cwnd_bytes", "ssthresh_bytes"])
     timeouts_s = result.events.filter(pl.col("event") == "timeout")["time_s"]
+    if timeouts_s.is_empty() and of == "growth":
+        return Finding(None, note="no timeout")
     if timeouts_s.is_empty():
         return Finding.exact(result.series("ssthresh_bytes")["ssthresh_bytes"][-1] / payload, "no timeout")
     timeout_s = timeouts_s[0]
@@ -179,7 +184,7 @@ def ssthresh_after_first_timeout(lab: Lab, *, scheme: str = "NewReno") -> Findin
     clean = lab.run(path, sets | {ERROR: "none"}, series=["cwnd_bytes"])
     windows = [_at(run, start_s + 1, payload) for run, start_s in ((result, timeout_s), (clean, 0.0))]
     note = f"cwnd {before:g} at the timeout, {windows[0]:.1f} after 1 s more; without a loss {windows[1]:.1f} after 1 s"
-    return Finding.exact(after, note)
+    return Finding.exact(windows[0] / windows[1] if of == "growth" else after, note)
 
 
 def _doubles_to(lab: Lab, path: str, sets: Sets, payload: int) -> Finding:

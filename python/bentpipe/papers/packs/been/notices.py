@@ -30,6 +30,8 @@ FORWARD: Sets = {
 """Notices that go forward: the satellite marks the next packet of the flow, and the receiver echoes the mark."""
 SILENT: Sets = {"tcp.error_reports": "ignore"}
 WATCHED = ["decisions", "losses", "cwnd_bytes", "ssthresh_bytes"]
+ROUND_TRIP_S = 0.101
+"""Propagation of the path, there and back."""
 LOST_PACKET = 200
 """Number of the packet that is corrupted: slow start is over, and ACKs space the packets."""
 
@@ -86,7 +88,8 @@ def fall_after_loss(lab: Lab, *, payload: int, rounds: int, **reading: Any) -> F
 
 def _largest_fall(result: RunResult, rounds: int) -> float:
     """Largest difference in B between the window, or threshold, at a loss and its least value in the time after it."""
-    span_s = rounds * float(result.flows["rtt_min_s"][0])
+    # Nothing may arrive, and then nothing is timed.
+    span_s = rounds * float(result.flows["rtt_min_s"][0] or ROUND_TRIP_S)
     losses_s = result.series("losses")["time_s"].to_numpy()
     largest = 0.0
     for name in ("cwnd_bytes", "ssthresh_bytes"):

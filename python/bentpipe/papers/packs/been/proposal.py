@@ -50,6 +50,9 @@ __all__ = [
 METRICS = ("throughput_bps", "goodput_bps", "delivered_bytes")
 """Metrics of the paper's comparison."""
 DURATION_S = 200
+LINK_BPS = 1.5e6
+ALIVE = 0.01
+"""Least share of the link's rate that the proposal delivers in a network in which schemes are compared."""
 WINDOW_PACKETS = 20
 """Largest number of packets in flight, and the threshold of slow start."""
 ROUNDS = 4
@@ -125,13 +128,13 @@ def proposal_information(lab: Lab, *, length: int | None = None, **reading: Any)
 def efficiency_spread(lab: Lab, **reading: Any) -> Finding:
     """Difference of the mean efficiencies of BEEN between initial sizes: 1 - smallest / largest.
 
-    The larger value of TCP and information efficiency. If nothing arrives, the value is 1.
+    The larger value of TCP and information efficiency.
     """
     sets = world(**reading)
     found: list[NDArray[np.float64]] = []
     notes = []
-    if not table(lab, "BEEN", "delivered_bytes", sets).any():
-        return Finding.exact(1.0, "nothing arrives")
+    if note := dead(table(lab, "BEEN", "goodput_bps", sets)):
+        return Finding(None, note=note)
     for name, factor in (("tcp_efficiency_pct", 1), ("information_efficiency", 100)):
         values = factor * table(lab, "BEEN", name, sets)
         means = values.mean(axis=1)
@@ -167,13 +170,21 @@ def quotient(mine: NDArray[np.float64], its: NDArray[np.float64], least: float) 
     """Ratio of the means of paired runs: values whose mean is this ratio and whose spread gives its interval.
 
     The ratio is linearised at the means, so runs in which nothing arrives count as well. If nothing of the second
-    arrives in any run, `least` in one of them takes its place. If nothing of either arrives, the ratio is 1.
+    arrives in any run, `least` in one of them takes its place. If nothing of either arrives, there is no ratio (nan).
     """
     if not its.any():
-        return len(its) * mine / least if mine.any() else np.ones_like(mine)
+        return len(its) * mine / least if mine.any() else np.full_like(mine, math.nan)
     ratio = mine.mean() / its.mean()
     values: NDArray[np.float64] = ratio + (mine - ratio * its) / its.mean()
     return values
+
+
+def dead(goodputs_bps: NDArray[np.float64]) -> str:
+    """Note on a network that carries hardly anything: nothing can be compared there. Empty for other networks."""
+    mean_bps = float(goodputs_bps.mean())
+    if mean_bps >= ALIVE * LINK_BPS:
+        return ""
+    return f"a dead network: BEEN delivers {mean_bps:.3g} bit/s of {LINK_BPS / 1e6:g} Mbit/s"
 
 
 def one_packet(metric: str, payload: int) -> float:
@@ -198,17 +209,33 @@ def compared(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> li
 
 def smallest_ratio(lab: Lab, *, others: list[str], payloads: list[int] | None = None, **reading: Any) -> Finding:
     """Smallest ratio of the means of BEEN to those of the others over sizes and metrics."""
-    found = compared(lab, others, payloads or list(PAYLOADS_BYTES), world(**reading))
-    each = [(quotient(mine, its, least), note) for (mine, its), least, note in found]
-    values, where = min(each, key=lambda pair: float(pair[0].mean()))
-    return Finding.mean(values, where)
+    return _extreme_ratio(lab, others, payloads, reading, is_largest=False)
 
 
 def largest_ratio(lab: Lab, *, others: list[str], payloads: list[int] | None = None, **reading: Any) -> Finding:
     """Largest ratio of the means of the others to those of BEEN over sizes and metrics."""
-    found = compared(lab, others, payloads or list(PAYLOADS_BYTES), world(**reading))
-    each = [(quotient(its, mine, least), note) for (mine, its), least, note in found]
-    values, where = max(each, key=lambda pair: float(pair[0].mean()))
+    return _extreme_ratio(lab, others, payloads, reading, is_largest=True)
+
+
+def _extreme_ratio(
+    lab: Lab, others: list[str], payloads: list[int] | None, reading: dict[str, Any], *, is_largest: bool
+) -> Finding:
+    sets, payloads = world(**reading), payloads or list(PAYLOADS_BYTES)
+    if note := dead(np.array([column(flows_of(lab, "BEEN", payload, sets), "goodput_bps") for payload in payloads])):
+        return Finding(None, note=note)
+    found = compared(lab, others, payloads, sets)
+    each = [
+        (quotient(its, mine, least) if is_largest else quotient(mine, its, least), note)
+        for (mine, its), least, note in found
+    ]
+    return extreme(each, is_largest=is_largest)
+
+
+def extreme(each: list[tuple[NDArray[np.float64], str]], *, is_largest: bool) -> Finding:
+    """The largest or smallest mean of several ratios; none if one of them is of nothing to nothing."""
+    if lost := [note for values, note in each if np.isnan(values).all()]:
+        return Finding(None, note=f"nothing to compare: {lost[0]}")
+    values, where = (max if is_largest else min)(each, key=lambda pair: float(pair[0].mean()))
     return Finding.mean(values, where)
 
 
@@ -253,8 +280,7 @@ def sizes_below_optimum(lab: Lab, *, schemes: list[str], **reading: Any) -> Find
             small = column(flows_of(lab, scheme, payload, world(**reading)), "goodput_bps")
             least = one_packet("goodput_bps", 500)
             found.append((quotient(small, large, least), f"{scheme}, {payload + HEADER_BYTES} B"))
-    values, where = max(found, key=lambda pair: float(pair[0].mean()))
-    return Finding.mean(values, where)
+    return extreme(found, is_largest=True)
 
 
 def timeouts_per_run(lab: Lab, **reading: Any) -> Finding:
@@ -349,11 +375,11 @@ def inflations(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     for number, seed in enumerate(lab.seeds(20, 100)):
         result = trace(lab, payload, sets, seed)
         ends_s = events(result, "recovery_exit")["time_s"].to_numpy()
-        begins_s = np.append(0.0, ends_s[:-1])
+        begins_s = np.append(0.0, ends_s)[:-1]
         flight = result.series("flight_size_bytes")
         if number % 4 == 0:
             groups.append([])
-        for begin_s, end_s, next_s in zip(begins_s, ends_s, np.append(ends_s[1:], result.simulated_s), strict=True):
+        for begin_s, end_s, next_s in zip(begins_s, ends_s, np.append(ends_s, result.simulated_s)[1:], strict=True):
             before, after, later = (
                 float(values_at(result, "cwnd_bytes", np.array([at_s]), side)[0])
                 for at_s, side in ((end_s, "left"), (end_s, "right"), (next_s, "left"))
@@ -364,7 +390,8 @@ def inflations(lab: Lab, *, payload: int, **reading: Any) -> Finding:
             groups[-1].append(
                 bool(inside.max(initial=0) > before and before <= after <= before + payload and later > before)
             )
-    return Finding.mean([float(np.mean(held)) for held in groups], f"{sum(map(len, groups))} recoveries")
+    shares = [float(np.mean(held)) if held else None for held in groups]
+    return Finding.mean(shares, f"{sum(map(len, groups))} recoveries")
 
 
 def windows_packets(result: RunResult, times_s: NDArray[np.floating[Any]], payload: int) -> NDArray[np.float64]:
@@ -377,13 +404,15 @@ def windows_packets(result: RunResult, times_s: NDArray[np.floating[Any]], paylo
 
 def window_ratio(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
     """Mean window of BEEN in packets over the larger one of the others, mean over the five initial sizes."""
-    sets, found = world(**reading), []
+    sets, found, goodputs_bps = world(**reading), [], []
     for seed in lab.seeds(3, 20):
         of_sizes = []
         for payload in PAYLOADS_BYTES:
             means = []
             for scheme in ["BEEN", *others]:
                 result = trace(lab, payload, sets, seed, scheme)
+                if scheme == "BEEN":
+                    goodputs_bps.append(float(result.flows["goodput_bps"][0]))
                 if scheme in SATPEP:
                     means.append(hop_window_packets(result))
                     continue
@@ -391,6 +420,8 @@ def window_ratio(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
                 means.append(float(np.nanmean(windows_packets(result, times_s, payload))))
             of_sizes.append(means[0] / max(means[1:]))
         found.append(of_sizes)
+    if note := dead(np.array(goodputs_bps)):
+        return Finding(None, note=note)
     return Finding.mean(np.mean(found, axis=1), by_size(np.array(found).T, 2))
 
 
@@ -443,5 +474,7 @@ def first_packet_of_second(lab: Lab, *, payload: int, **reading: Any) -> Finding
     for seed in lab.seeds(3, 20):
         result = trace(lab, payload, world(**reading) | {"flow.second": second, "duration": "120 s"}, seed)
         sent = result.events.filter((pl.col("event") == "sent") & (pl.col("flow") == "second"))["value"].to_numpy()
+        if len(sent) < 2:
+            return Finding(None, note="the second connection sends one packet, which does not arrive")
         sizes.append(float(sent[1] - sent[0]) + HEADER_BYTES)
     return Finding.exact(max(sizes)) if len(set(sizes)) == 1 else Finding.mean(sizes)

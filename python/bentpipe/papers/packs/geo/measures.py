@@ -228,19 +228,23 @@ def initial_window(lab: Lab, *, smss_bytes: int = 1000) -> Finding:
     return Finding.exact(flight(smss_bytes), f"{others}; by the formula 2144, 4380 and 4400 B")
 
 
-def two_statements(lab: Lab, **network: Any) -> Finding:
-    """Statements of two that hold for the time with a window of 4 over that with 1: not above 1, and above 1."""
+def two_statements(lab: Lab, *, larger: int | None = None, **network: Any) -> Finding:
+    """Statements of two that hold for ratios of times: 4 over 1 not above 1; 4 over 1, or `larger` over 4, above 1."""
     how = Network(**network)
-    ratio = _found(times_s(lab, how, "100 kB", 4) / times_s(lab, how, "100 kB", 1))
-    assert ratio.low is not None
-    assert ratio.high is not None
-    note = f"transfer time with a window of 4 over that with 1: {ratio.value:.3f}"
-    return Finding.exact((ratio.high <= 1) + (ratio.low > 1), note)
+    times = {window: times_s(lab, how, "100 kB", window) for window in (1, 4, *([larger] if larger else []))}
+    first = _found(times[4] / times[1])
+    second = first if larger is None else _found(times[larger] / times[4])
+    assert first.high is not None
+    assert second.low is not None
+    note = f"transfer time with a window of 4 over that with 1: {first.value:.3f}"
+    note += f", with {larger} over that with 4: {second.value:.3f}" if larger else ""
+    return Finding.exact((first.high <= 1) + (second.low > 1), note)
 
 
-def one_statement(lab: Lab, **network: Any) -> Possible:
-    """No ratio is at most 1 and above 1."""
-    return Possible(0, 1, "the time with a window of 4 cannot both be no longer and be longer than with a window of 1")
+def one_statement(lab: Lab, *, larger: int | None = None, **network: Any) -> Possible:
+    """No ratio is at most 1 and above 1; two ratios may be."""
+    why = "the time with a window of 4 cannot both be no longer and be longer than with a window of 1"
+    return Possible(0, 1, why) if larger is None else Possible(0, 2, "both sentences can hold")
 
 
 def delayed_ack_saving(lab: Lab, *, initial_window: int) -> Finding:

@@ -142,22 +142,6 @@ def increment_possible(lab: Lab, **_: Any) -> Possible:
     return Possible(low, high, why)
 
 
-def equal_share(lab: Lab, *, connections: int) -> Finding:
-    """Share of each connection in a link that is always full, in bit/s."""
-    share = RATE_BPS / connections
-    return Finding.exact(share, f"100 Mbit/s / {connections} = {share / 1e6:.2f} Mbit/s")
-
-
-def equal_share_possible(lab: Lab, *, connections: int) -> Possible:
-    """No average can be above the equal share."""
-    high = RATE_BPS / connections
-    why = (
-        f"{connections} connections with 7 Mbit/s each need {7 * connections} Mbit/s of a link of 100; "
-        f"at most {high / 1e6:.2f} Mbit/s each (10 with 9 Mbit/s fit)"
-    )
-    return Possible(0.0, high, why)
-
-
 def round_trip(lab: Lab, *, legs: int) -> Finding:
     """Propagation round trip over legs from the ground to an altitude of 36 000 km, satellite overhead, in seconds."""
     seconds = 2 * legs * 36_000e3 / SPEED_OF_LIGHT_M_PER_S
