@@ -377,7 +377,7 @@ mod tests {
             (seq, ack, window, flags, ecn) in (seq(), seq(), any::<u16>(), 0_u16..0x1000, 0_u8..4),
             timestamps in proptest::option::of(any::<(u32, u32)>()),
             (syn, other) in (syn(), prop_oneof![Just(Options::None), sack()]),
-            (count, ack_ratio): (Option<u32>, Option<u8>),
+            (count, ack_ratio) in any::<(Option<u32>, Option<u8>)>(),
         ) -> Segment {
             let flags = Flags::from_bits(flags);
             let is_syn = flags.has(Flags::SYN);

@@ -105,7 +105,9 @@ mod tests {
             ecn: Ecn::Ect0,
             is_retransmission: true,
             timestamps: Some(Timestamps { value: 1, echo: 2 }),
-            options: Options::Sack(blocks),
+            count: Some(9),
+            ack_ratio: Some(2),
+            options: bentpipe_tcp::Options::Sack(blocks),
         };
         let mut packet = Packet::new(&segment, &Origin::of(EndpointId::listener(3), 3), &mut bodies);
         assert_eq!(
