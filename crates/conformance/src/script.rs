@@ -190,8 +190,6 @@ pub(crate) struct Described {
     pub(crate) stamps: Option<(u32, u32)>,
     /// Window as the number in the header.
     pub(crate) field: Option<u16>,
-    /// Whether options are not compared.
-    pub(crate) has_any_options: bool,
     pub(crate) mss: Option<u16>,
     /// Window scale. `Some(None)`: without the option.
     pub(crate) window_scale: Option<Option<u8>>,
@@ -199,6 +197,7 @@ pub(crate) struct Described {
     pub(crate) cookie: Option<FastOpenOption>,
     pub(crate) count: Option<CountOption>,
     pub(crate) count_echo: Option<u32>,
+    /// Of a segment that arrives: it has no options. Of an expected one: its SACK blocks are not compared.
     pub(crate) has_no_options: bool,
 }
 

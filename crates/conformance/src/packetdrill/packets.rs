@@ -37,7 +37,7 @@ impl Script<'_> {
         }
         let named = if self.takes('<') { self.options(is_own, &mut packet)? } else { Named::default() };
         if is_own {
-            packet.has_any_options = named.is_any;
+            packet.has_no_options = named.is_any;
             packet.has_no_timestamps = !named.is_any && packet.stamps.is_none();
         } else if named.is_any {
             return Err("a packet of the peer with any options cannot be expressed".into());
