@@ -96,7 +96,8 @@ def columns() -> str:
         rows = dictionary()[table]
         is_series = "entity" in rows[0]
         cells = [
-            [f"`{row['name']}`", *([row["entity"]] if is_series else []), row.get("unit", ""), row["meaning"]] for row in rows
+            [f"`{row['name']}`", *([row["entity"]] if is_series else []), row.get("unit", ""), row["meaning"]]
+            for row in rows
         ]
         text += f"\n## {table}\n\n{about}\n\n"
         text += _table("column entity unit meaning" if is_series else "column unit meaning", cells)
