@@ -111,8 +111,10 @@ impl Tcb {
         if let (Some(whole), false) = (segment.whole, self.cx.agreed.is_plain) {
             self.inspect(now, whole, start);
         }
-        if segment.has_more() {
+        if self.receiver.has_quick_acks() {
             self.receiver.note_pause(now, self.sender.rtt.rto());
+        }
+        if segment.has_more() {
             self.receiver.tune(now, segment.timestamps.filter(|_| self.cx.agreed.timestamps));
         }
         let len = u64::from(segment.plain.len);

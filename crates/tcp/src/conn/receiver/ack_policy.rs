@@ -15,7 +15,7 @@ pub(crate) struct AckDuty {
     /// Segments in order that no ACK has acknowledged.
     pub(super) unacknowledged: u32,
     /// Segments that are acknowledged one by one: of a start, and those left of the present one.
-    quick: u32,
+    pub(super) quick: u32,
     quick_left: u32,
     /// When data arrived last.
     last: Time,

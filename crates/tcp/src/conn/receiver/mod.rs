@@ -154,6 +154,12 @@ impl Receiver {
         self.window.is_tuned()
     }
 
+    /// Whether segments are acknowledged one by one at the start, and after a pause.
+    #[inline]
+    pub(crate) fn has_quick_acks(&self) -> bool {
+        self.duty.quick > 0
+    }
+
     /// Data arrive, and the timeout is `rto`: was the pause before them long?
     #[inline]
     pub(crate) fn note_pause(&mut self, now: Time, rto: Duration) {

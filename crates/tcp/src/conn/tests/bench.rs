@@ -241,7 +241,11 @@ impl Pair {
                         twins[1].handle_with_options(self.now, &segment);
                         twins[1].tcb.cx.agreed.is_plain = conn.tcb.cx.agreed.is_plain;
                     }
-                    assert!(twins.iter().all(|twin| format!("{twin:?}") == format!("{conn:?}")));
+                    let whole = format!("{conn:#?}");
+                    for twin in twins.iter().map(|twin| format!("{twin:#?}")) {
+                        let differing = twin.lines().zip(whole.lines()).filter(|(one, other)| one != other);
+                        assert!(twin == whole, "(plain, whole): {:#?}", differing.take(9).collect::<Vec<_>>());
+                    }
                     self.compared += 1;
                 }
             }
