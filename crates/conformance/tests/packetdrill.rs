@@ -1,6 +1,7 @@
 //! Scripts in packetdrill's language: translation, refusals, settings, and random texts.
 
 use bentpipe_conformance::{drill_cases, packetdrill, unchanged, Objection};
+use bentpipe_tcp::CwndValidation;
 use std::collections::BTreeMap;
 
 /// A transfer with a loss: three SACKs find it, and one retransmission repairs it.
@@ -151,13 +152,13 @@ fn settings_of_shell_blocks_are_those_of_the_host() {
         let text = format!("{block}\n0 socket(..., SOCK_STREAM, 0) = 3\n+0 listen(3, 1) = 0\n+0 close(3) = 0\n");
         packetdrill(&text, "x", &files()).unwrap().config
     };
-    assert!(with("").idle_restart && with("").nagle);
+    assert!(with("").cwnd_validation == CwndValidation::Linux && with("").nagle);
     assert!(packetdrill(CLIENT, "x", &files()).unwrap().config.timestamps);
     let set = with(
         "`./defaults.sh\n../x/set_sysctls.py /proc/sys/net/ipv4/tcp_timestamps=0 \\\n /proc/sys/net/ipv4/tcp_sack=0`",
     );
     assert!(!set.timestamps && !set.idle_restart && !set.dsack);
-    assert_eq!((set.receive_buffer, set.auto_buffer), (15 * 1024 * 1024 / 2, Some(270_000)));
+    assert_eq!((set.receive_buffer, set.auto_buffer), (15 * 1024 * 1024, Some(540_000)));
     assert_eq!(with("--mtu=576").smss, 536);
 }
 

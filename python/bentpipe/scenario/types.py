@@ -75,12 +75,16 @@ class RecoveryRack(_RecoveryRackRequired, total=False):
 
     min_rtt_window :
         Memory of the smallest round-trip time. A quarter of it absorbs reordering. Default: "300 s".
+
+    undo_shows_reordering :
+        Whether a partial ACK of late data, which timestamps tell from their retransmission, shows reordering. Otherwise only data that arrive before they are retransmitted do. Default: false.
     """
 
     tlp: bool
     max_ack_delay: str
     reenter: bool
     min_rtt_window: str
+    undo_shows_reordering: bool
 
 _RecoverySnackRequired = TypedDict("_RecoverySnackRequired", {"kind": Literal["snack"]})
 
@@ -536,7 +540,7 @@ class Ack(TypedDict, total=False):
         Start of the delay. Default: "per-segment".
 
     quick :
-        Segments at the start of a connection that are acknowledged immediately. Default: 0.
+        Segments that are acknowledged immediately, at the start of a connection and after a pause longer than the retransmission timeout. Default: 0.
 
     slow_start :
         Acknowledgements while the sender is in slow start. Default: "delayed".
@@ -734,16 +738,12 @@ class AutoBuffer(TypedDict, total=False):
         Largest size: the buffer follows the bytes received per round trip up to this; at most 1073725440 B. Default: "4000000 B".
 
     growth :
-        Growth of the buffer. Default: "twice".
-
-    limit_bdp :
-        Bandwidth-delay products of the path that raise the limit, if they are more. Default: 0.
+        Growth of the buffer, and the meaning of its sizes. Default: "twice".
     """
 
     start: str
     limit: str
     growth: Literal["twice", "linux"]
-    limit_bdp: int
 
 
 class AutoSendBuffer(TypedDict, total=False):
@@ -754,14 +754,10 @@ class AutoSendBuffer(TypedDict, total=False):
 
     limit :
         Largest size: the buffer grows to twice the congestion window up to this. Default: "4000000 B".
-
-    limit_bdp :
-        Bandwidth-delay products of the path that raise the limit, if they are more. Default: 0.
     """
 
     start: str
     limit: str
-    limit_bdp: int
 
 
 class Tcp(TypedDict, total=False):
@@ -769,6 +765,9 @@ class Tcp(TypedDict, total=False):
 
     like :
         Host to imitate. It provides the values of all keys that the file leaves open, each with its source. Default: "linux-6".
+
+    buffers :
+        Limits of the buffers that the host tunes itself. Default: "stock".
 
     cc :
         Congestion control of the connection. Default: "newreno".
@@ -846,7 +845,7 @@ class Tcp(TypedDict, total=False):
         Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "bytes".
 
     grow_on_exit :
-        Whether the ACK that ends fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 grows it. Default: false.
+        Whether the ACK that ends or undoes fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 and Linux grow it. Default: false.
 
     ssthresh_base :
         Quantity that is halved to set the slow start threshold. Default: "flight-size".
@@ -931,6 +930,7 @@ class Tcp(TypedDict, total=False):
     """
 
     like: Literal["rfc", "linux-6", "linux-6-paced", "ns-2", "windows-11", "freebsd-14"]
+    buffers: Literal["stock", "raised"]
     cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
@@ -953,7 +953,7 @@ class Tcp(TypedDict, total=False):
     slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++"]]
     increase: Union[IncreaseConstantRate, IncreaseByK, SlowStartKind, Literal["standard", "constant-rate", "by-k"]]
     slow_start_at_ssthresh: bool
-    cwnd_validation: Literal["off", "if-used", "rfc2861", "rfc7661"]
+    cwnd_validation: Literal["off", "if-used", "rfc2861", "linux", "rfc7661"]
     idle_restart: bool
     ssthresh_rounding: Literal["bytes", "segments", "window"]
     grow_on_exit: bool
@@ -1197,7 +1197,7 @@ class Config(TypedDict, total=False):
         Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "bytes".
 
     grow_on_exit :
-        Whether the ACK that ends fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 grows it. Default: false.
+        Whether the ACK that ends or undoes fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 and Linux grow it. Default: false.
 
     ssthresh_base :
         Quantity that is halved to set the slow start threshold. Default: "flight-size".
@@ -1294,7 +1294,7 @@ class Config(TypedDict, total=False):
     slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++"]]
     increase: Union[IncreaseConstantRate, IncreaseByK, SlowStartKind, Literal["standard", "constant-rate", "by-k"]]
     slow_start_at_ssthresh: bool
-    cwnd_validation: Literal["off", "if-used", "rfc2861", "rfc7661"]
+    cwnd_validation: Literal["off", "if-used", "rfc2861", "linux", "rfc7661"]
     idle_restart: bool
     ssthresh_rounding: Literal["bytes", "segments", "window"]
     grow_on_exit: bool

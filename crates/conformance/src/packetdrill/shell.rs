@@ -150,9 +150,8 @@ impl<'a> Settings<'a> {
             },
             "tcp_rmem" => {
                 let (start, limit) = buffer(value).ok_or_else(cannot)?;
-                // Half of a receive buffer is for the kernel's own data.
-                self.set("auto_buffer.start", format!("\"{} B\"", start / 2));
-                self.set("auto_buffer.limit", format!("\"{} B\"", limit / 2));
+                self.set("auto_buffer.start", format!("\"{start} B\""));
+                self.set("auto_buffer.limit", format!("\"{limit} B\""));
             }
             "tcp_wmem" => {
                 let (start, limit) = buffer(value).ok_or_else(cannot)?;

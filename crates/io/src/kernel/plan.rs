@@ -5,9 +5,9 @@ use crate::system;
 use bentpipe_conformance::{self as conformance, Case};
 use bentpipe_sim::spec::Like;
 use bentpipe_tcp::{
-    AckPolicy, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, InitialSsthresh, NewReno, Pacing, Rack,
-    Recovery, Reduction, RtoConfig, SackCounting, SackEvidence, SackOnRto, SecondReduction, SpuriousDetection,
-    SsthreshBase, SsthreshRounding,
+    AckPolicy, BufferGrowth, ByteCounting, Config, CwndValidation, EcnFeedback, GiveUp, InitialSsthresh, NewReno,
+    Pacing, Rack, Recovery, Reduction, RtoConfig, SackCounting, SackEvidence, SackOnRto, SecondReduction,
+    SpuriousDetection, SsthreshBase, SsthreshRounding,
 };
 use bentpipe_units::Duration;
 use rustix::fd::BorrowedFd;
@@ -170,10 +170,13 @@ pub(crate) fn of(case: &Case) -> Result<Plan, String> {
                 None => "4096 16777216 67108864".into(),
             },
         ),
-        // The window shift follows from the largest buffer. Half of a buffer is for the kernel's own data.
+        // The window shift follows from the largest buffer. Half of a buffer is for the kernel's own data, unless it is counted.
         (
             "ipv4/tcp_rmem",
             match config.auto_buffer {
+                Some(start) if config.buffer_growth == BufferGrowth::Linux => {
+                    format!("4096 {start} {}", config.receive_buffer)
+                }
                 Some(start) if start * 2 > RMEM => format!("4096 {} {}", start * 2, config.receive_buffer * 2),
                 Some(_) => format!("4096 {RMEM} {}", config.receive_buffer * 2),
                 None => format!("4096 {RMEM} {}", Config::RECEIVE_BUFFER_MAX),

@@ -112,7 +112,7 @@ mod tests {
         let mut packet = Packet::new(&segment, &Origin::of(EndpointId::listener(3), 3), &mut bodies);
         assert_eq!(
             (packet.segment(&bodies), packet.size(), packet.endpoint()),
-            (segment, 52 + 12 + 7, EndpointId::opener(3))
+            (segment, 52 + 12 + 8 + 8 + 7, EndpointId::opener(3))
         );
         assert!(packet.mark_ce());
         assert_eq!(packet.segment(&bodies), Segment { ecn: Ecn::Ce, ..segment });

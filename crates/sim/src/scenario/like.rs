@@ -224,19 +224,21 @@ fn fill_one(tcp: &mut Tree) {
     for row in raised.iter().chain(rows(like).into_iter().flatten()).chain([&SMSS]) {
         let cc = cc(tcp);
         let is_for = row.only.is_empty() || row.only.contains(&cc.name());
-        if is_for && !is_ruled_out(row.key, tcp, cc) {
+        if is_for && !is_ruled_out(row, tcp, cc) {
             put(tcp, row, like);
         }
     }
 }
 
-/// Whether a key of the file rules this key out.
-fn is_ruled_out(key: &str, tcp: &Tree, cc: CcKind) -> bool {
-    match key {
+/// Whether a key of the file rules this value out.
+fn is_ruled_out(row: &Row, tcp: &Tree, cc: CcKind) -> bool {
+    match row.key {
         "smss" => !matches!(tcp.get("timestamps").map(|tree| &tree.value), Some(Value::Bool(true))),
         // These keys need SACK.
         "recovery" | "reduction" | "dsack" => !takes_sack(tcp, cc),
         "recovery.undo_shows_reordering" => !uses_rack(tcp),
+        // It decides about idle times itself.
+        "cwnd_validation" => row.value == "'linux'" && tcp.get("idle_restart").is_some(),
         // A window without scaling does not grow.
         "receive_buffer" => matches!(tcp.get("window_scaling").map(|tree| &tree.value), Some(Value::Bool(false))),
         _ => false,

@@ -216,11 +216,12 @@ proptest! {
         let [whole, received] = ["duration_s", "duration_rx_s"].map(|name| result.transfers.real(name));
         prop_assert!(whole.iter().zip(received).all(|(whole, received)| received <= whole));
         // A code over several links may repair a packet before it arrives itself. Compressed headers are shorter than
-        // the least size assumes.
+        // the least size assumes. The drawn rate of a link in a medium does not bound its slots.
         let mut functions = scenario.nodes.iter().flat_map(|node| &node.middleboxes);
-        let is_exempt = functions.any(|function| ["erasure", "compress"].contains(&function.name()));
+        let is_exempt = functions.any(|function| ["erasure", "compress"].contains(&function.name()))
+            || scenario.links.iter().any(|link| link.terminal.is_some());
         let least = result.transfers.real("slowdown").iter().copied().fold(f64::INFINITY, f64::min);
-        prop_assert!(is_exempt || least > 0.999);
+        prop_assert!(is_exempt || least > 0.999, "{least}");
     }
 
     #[test]
@@ -282,7 +283,7 @@ fn the_swarm_covers_every_outcome() {
         ["access-collision", "acm-outage", "push-out", "sent"],
     ]
     .concat();
-    for seed in 0..1500 {
+    for seed in 0..6000 {
         let result = run(&Sketch { seed, flows: 4, seconds: 10, features: random::ALL }.scenario());
         let (causes, outcomes) = (result.drops.text("cause"), result.flows.text("outcome"));
         let (stops, events) = (result.summary.text("stop"), result.events.text("event"));

@@ -1,6 +1,6 @@
 //! Counters of a connection.
 
-/// Counters since the connection was made. Every connection keeps them.
+/// Counters since the connection was made. Every connection keeps them, so rare events have 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets sent, SYN, FIN and pure ACKs included.
@@ -18,15 +18,15 @@ pub struct Counters {
     /// Loss episodes, timeouts among them, that were found to be spurious and undone.
     pub undos: u64,
     /// Spurious timeouts that were undone; part of `undos`.
-    pub timeout_undos: u64,
+    pub timeout_undos: u32,
     /// Tail loss probes sent (RFC 8985 §7.3).
-    pub tail_loss_probes: u64,
+    pub tail_loss_probes: u32,
     /// Losses that a tail loss probe repaired (RFC 8985 §7.4.2).
-    pub probe_repairs: u64,
+    pub probe_repairs: u32,
     /// Retransmissions that were declared lost.
     pub lost_retransmissions: u64,
     /// ACKs that showed reordering: of data that was sent once and before data that arrived earlier (RFC 8985 §6.2 step 3).
-    pub reorderings: u64,
+    pub reorderings: u32,
     /// Segments that arrived.
     pub arrived_segments: u64,
     /// Payload bytes that arrived, duplicates included.

@@ -2,8 +2,8 @@ use super::*;
 use crate::scenario::{from_json, from_toml, Flow, Problems, Resolved};
 use bentpipe_tcp::cc::CcConfig;
 use bentpipe_tcp::{
-    Config, NewReno, NewRenoDeflate, NewRenoExit, Rack, Reduction, RtoArithmetic, RtoDuplicates, RttSampling,
-    SackCounting, SackEvidence, SackOnRto,
+    Config, CwndValidation, NewReno, NewRenoDeflate, NewRenoExit, Rack, Reduction, RtoArithmetic, RtoDuplicates,
+    RttSampling, SackCounting, SackEvidence, SackOnRto,
 };
 use bentpipe_units::Duration;
 
@@ -38,6 +38,15 @@ fn origin(toml: &str, line: &str) -> String {
     let found = toml.lines().find(|found| found.starts_with(line));
     let found = found.unwrap_or_else(|| panic!("no {line} in\n{toml}"));
     found.split_once("  # ").map_or(String::new(), |(_, origin)| origin.to_owned())
+}
+
+#[test]
+fn a_file_that_decides_about_idle_times_replaces_the_validation_of_linux() {
+    for idle_restart in [false, true] {
+        let config = config(&format!("like = 'linux-6'\nidle_restart = {idle_restart}"));
+        assert_eq!((config.cwnd_validation, config.idle_restart), (CwndValidation::IfUsed, idle_restart));
+    }
+    assert_eq!(config("like = 'linux-6'").cwnd_validation, CwndValidation::Linux);
 }
 
 #[test]

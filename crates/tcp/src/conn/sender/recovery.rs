@@ -23,7 +23,7 @@ impl Sender {
         }
         let (view, timers) = view(now, &self.space, &self.episode, &self.rtt, cx);
         let finding = self.detector.find(&view, facts, &mut self.board, timers);
-        cx.counters.reorderings += u64::from(finding.is_reordered);
+        cx.counters.reorderings += u32::from(finding.is_reordered);
         self.answer(now, finding, cx)
     }
 
@@ -320,7 +320,7 @@ impl Sender {
         let Some(undo) = &mut self.undo else { return };
         let Some(saved) = undo.take() else { return };
         cx.counters.undos += 1;
-        cx.counters.timeout_undos += u64::from(saved.is_by_timeout());
+        cx.counters.timeout_undos += u32::from(saved.is_by_timeout());
         cx.report(Event::Undo(self.space.una));
         let room = newly_acked.min(cx.config.initial_window.bytes(self.space.smss));
         self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);

@@ -506,7 +506,7 @@ fn rfc8985_7_4_a_repaired_loss_reduces_the_window() {
         s.at(ms(800)).ack(13, &[]);
         assert_eq!(s.conn.ssthresh().is_some(), reduced);
         let counters = s.conn.counters();
-        assert_eq!((counters.tail_loss_probes, counters.probe_repairs), (1, u64::from(reduced)));
+        assert_eq!((counters.tail_loss_probes, counters.probe_repairs), (1, u32::from(reduced)));
     }
 }
 

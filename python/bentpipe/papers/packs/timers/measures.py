@@ -14,6 +14,7 @@ from . import runs
 from .runs import (
     ACK_S,
     BUFFERS,
+    CONTINUOUS,
     DATA_S,
     HALF,
     HEADER_BYTES,
@@ -21,6 +22,7 @@ from .runs import (
     LARGE,
     LOW_RATE,
     ONE,
+    ONE_PASS,
     RATE_BPS,
     SENDERS,
     SETTINGS,
@@ -35,11 +37,6 @@ if TYPE_CHECKING:
     from bentpipe.papers import Lab
 
     from .runs import Floats
-
-CONTINUOUS = {"tcp.rto.granularity": "0 s", "tcp.rto.min_ticks": 0}
-"""A clock without ticks: the paper's granularity of "zero"."""
-ONE_PASS = {"flow.ftp.app.size": "58 MB", "tcp.receive_buffer": HALF}
-"""Half of the bandwidth-delay product takes about a pass for 58 MB."""
 
 
 def _errors(rate: float) -> dict[str, Any]:
@@ -599,6 +596,5 @@ def window_after_timeout(lab: Lab) -> Finding:
         if not len(timeouts):
             return Finding(None, note=f"no {name} timeout")
         after = runs.held(times_s, windows, timeouts)
-        largest[name] = (len(after), float(after.max()) / SMSS_BYTES)
-    note = "; ".join(f"{count} {name}" for name, (count, _) in largest.items())
-    return Finding.exact(max(value for _, value in largest.values()), note)
+        largest[f"{len(after)} {name}"] = float(after.max()) / SMSS_BYTES
+    return Finding.exact(max(largest.values()), "; ".join(largest))

@@ -30,6 +30,10 @@ LIGHT_KM_PER_S, GRAVITY_KM3_PER_S2 = 299_792.458, 398_600.4418
 LARGE, HALF, ONE = "65535 B", "3300 B", "1460 B"
 """Receive buffers: no limit, half of the bandwidth-delay product, and a segment."""
 BUFFERS = (LARGE, HALF, ONE)
+CONTINUOUS = {"tcp.rto.granularity": "0 s", "tcp.rto.min_ticks": 0}
+"""A clock without ticks: the paper's granularity of "zero"."""
+ONE_PASS = {"flow.ftp.app.size": "58 MB", "tcp.receive_buffer": HALF}
+"""Half of the bandwidth-delay product takes about a pass for 58 MB."""
 SENDERS = ("tcpmin", "reno")
 SETTINGS = tuple(f"s{number:02d}" for number in range(1, 13))
 """Experiments 1 to 12 of the paper's Table 1."""

@@ -95,8 +95,9 @@ impl Scoreboard {
                 continue;
             }
             let (bits, len) = (sent.bits, u64::from(sent.len));
-            // A report of a transmission that left a shorter time ago than reports take is of an earlier one.
-            let is_of_last = sent.retransmits == 0 || is_unrepaired(bits) || now >= sent.xmit_ts + fastest;
+            // A report of a transmission that left a much shorter time ago than reports take is of an earlier one. Half of that
+            // time, because a smaller segment is sooner at the node that reports it.
+            let is_of_last = sent.retransmits == 0 || is_unrepaired(bits) || now >= sent.xmit_ts + fastest / 2;
             if sent.retransmits == 0 {
                 answered.took = Some(now - sent.xmit_ts);
             }
