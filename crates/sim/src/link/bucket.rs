@@ -31,7 +31,8 @@ const PER_BYTE: u128 = 8 * 1_000_000_000_000;
 
 impl Buckets {
     pub(super) fn of(spec: &Spec) -> Option<Self> {
-        let [policer, shaper] = [spec.policer, spec.shaper].map(|keys| keys.map(TokenBucket::full));
+        let [policer, shaper] =
+            [&spec.policer, &spec.shaper].map(|keys| keys.as_deref().copied().map(TokenBucket::full));
         (policer.is_some() || shaper.is_some()).then_some(Self { policer, shaper })
     }
 
@@ -118,6 +119,7 @@ mod tests {
     /// A link without delay and with an unlimited queue.
     fn link(rate: u64, policer: Option<Keys>, shaper: Option<Keys>) -> LazyLink {
         let (rate, delay) = (Profile::Constant(Rate::from_bps(rate)), Profile::Constant(Duration::ZERO));
+        let [policer, shaper] = [policer, shaper].map(|keys| keys.map(Box::new));
         let spec = Spec { rate, delay, policer, shaper, ..spec(QueueLimit::Unlimited) };
         LazyLink::new(&spec, 1, Time::NEVER).with_journal()
     }

@@ -58,8 +58,8 @@ pub(super) fn check_buckets(
     for (link, (_, packet)) in links.iter().zip(crossings(links, flows, routes)) {
         let Some((name, side)) = link.name.rsplit_once('.') else { continue };
         let entry = entries.get(name).copied().unwrap_or(name);
-        for (key, bucket) in [("policer", link.policer), ("shaper", link.shaper)] {
-            if bucket.is_some_and(|bucket| bucket.burst < packet) && said.insert((entry, key)) {
+        for (key, bucket) in [("policer", &link.policer), ("shaper", &link.shaper)] {
+            if bucket.as_ref().is_some_and(|bucket| bucket.burst < packet) && said.insert((entry, key)) {
                 let message = format!("is less than a packet of {packet} B, which never passes");
                 let expected = format!("expected {packet} B or more");
                 report.value(&path(["link", entry, side, key, "burst"]), &message, &expected);

@@ -163,9 +163,9 @@ pub struct Link {
     /// Outages.
     pub outage: Option<Outage>,
     /// Token bucket that drops arriving packets beyond its rate.
-    pub policer: Option<TokenBucket>,
+    pub policer: Option<Box<TokenBucket>>,
     /// Token bucket that delays transmissions beyond its rate.
-    pub shaper: Option<TokenBucket>,
+    pub shaper: Option<Box<TokenBucket>>,
     /// The queue in front of it.
     pub queue: Queue,
     /// Error model.
@@ -187,16 +187,16 @@ pub struct Link {
 impl Link {
     /// Returns the largest rate at which it serves its queue for packets of this size, in bytes of packets.
     pub(crate) fn largest_for(&self, size: u64) -> Rate {
-        self.bounded(self.framing.rate_of_packets(self.rate.largest(), size), [self.shaper])
+        self.bounded(self.framing.rate_of_packets(self.rate.largest(), size), [&self.shaper])
     }
 
     /// Returns the largest rate that it sustains: its own, or that of a token bucket.
     pub(crate) fn sustained(&self) -> Rate {
-        self.bounded(self.rate.largest(), [self.shaper, self.policer])
+        self.bounded(self.rate.largest(), [&self.shaper, &self.policer])
     }
 
     /// Returns the least of a rate and of those of these buckets, if they limit packets from the start.
-    fn bounded<const N: usize>(&self, rate: Rate, buckets: [Option<TokenBucket>; N]) -> Rate {
+    fn bounded<const N: usize>(&self, rate: Rate, buckets: [&Option<Box<TokenBucket>>; N]) -> Rate {
         let limits = buckets.into_iter().flatten().filter(|bucket| bucket.after == 0);
         limits.map(|bucket| bucket.rate).fold(rate, Rate::min)
     }

@@ -84,8 +84,8 @@ impl NaiveLink {
         }
         Self {
             outages: NaiveOutages::of(scenario, id, end),
-            policer: spec.policer.map(NaiveBucket::of),
-            shaper: spec.shaper.map(NaiveBucket::of),
+            policer: spec.policer.as_deref().copied().map(NaiveBucket::of),
+            shaper: spec.shaper.as_deref().copied().map(NaiveBucket::of),
             queue: NaiveQueue::of(&spec, seed),
             errors: NaiveErrors::of(&spec, 0, seed, end),
             copies: spec.arq.map(|arq| NaiveCopies::of(&spec, arq, seed, end)),
