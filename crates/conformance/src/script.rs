@@ -255,7 +255,7 @@ fn step(line: usize, text: &str, on: On) -> Result<Step, String> {
         }
         _ => return Err(format!("not an action: {}", rest.trim_start())),
     };
-    Ok(Step { line, after: Duration::from_ps((seconds * 1e9).round() as u64 * 1000), action, on })
+    Ok(Step { line, after: Duration::from_ps((seconds * 1e12).round() as u64), action, on })
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {

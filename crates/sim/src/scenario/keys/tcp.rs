@@ -218,7 +218,7 @@ fn in_bdp(products: u32) -> Option<u64> {
 
 fn check_timers(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
     let rto = &config.rto;
-    for (key, value) in [("initial", rto.initial), ("max", rto.max)] {
+    for (key, value) in [("initial", rto.initial), ("max", rto.max), ("persist_max", rto.persist_max)] {
         if value < TIMEOUT_MIN {
             report.value(&of.path(&["rto", key]), "is out of range", "expected at least 1 ms");
         }

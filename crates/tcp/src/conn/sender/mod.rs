@@ -61,7 +61,7 @@ use super::context::Context;
 use super::timers::Timer;
 use super::Event;
 use crate::cc::{AckSample, CongestionControl};
-use crate::config::{ByteCounting, Config, CwndValidation, SpuriousResponse};
+use crate::config::{ByteCounting, Config, CwndValidation};
 use crate::facts::RateSample;
 use ack::AckFacts;
 use ack_ratio::AckSeen;
@@ -222,9 +222,12 @@ impl Sender {
         if ack.scps.is_some() {
             self.find_holes(now, &ack, cx);
         }
+        if advance.restarts_timer && self.board.flight_size() > 0 {
+            // Before the tail loss probe is scheduled: this timer bounds it, not the one before this ACK.
+            self.rtt.arm(now, &mut cx.timers);
+        }
         self.end_ack(now, &facts, is_further, cx);
-        // RFC 4015 §3.2 sets the window; where the former one is restored, the ACK counts as any other (Linux).
-        advance.in_recovery |= is_undone && cx.config.spurious_response != SpuriousResponse::Restore;
+        advance.in_recovery |= is_undone && !cx.config.grow_on_exit;
         if self.rates.is_some() {
             self.notify_delivery(now, &ack, true, cx);
         }
@@ -314,6 +317,7 @@ impl Sender {
     #[inline(always)]
     fn sample_rtt(&mut self, now: Time, ack: &Ack<'_>, facts: &AckFacts, cx: &Context) {
         self.rtt.last = facts.acked.newest().map(|sent_at| now - sent_at);
+        self.rtt.at(self.space.una, self.space.nxt);
         if !cx.agreed.timestamps || (ack.timestamps.is_none() && cx.config.rto.sack_samples) {
             return self.rtt.on_acked(now, self.space.una, &facts.acked);
         }

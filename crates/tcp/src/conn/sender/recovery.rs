@@ -309,6 +309,9 @@ impl Sender {
         if let Some(saved) = undo.take() {
             cx.counters.undos += 1;
             cx.report(Event::Undo(self.space.una));
+            if response != SpuriousResponse::Conservative {
+                self.reducer.withdraw_cwr();
+            }
             let room = facts.newly_acked.min(cx.config.initial_window.bytes(self.space.smss));
             self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);
             if self.board.flight_size() > 0 {
