@@ -34,6 +34,7 @@ MAKERS = (
     "functions",
     "handovers",
     "linux",
+    "memory",
     "messages",
     "mitigations",
     "neighbours",
