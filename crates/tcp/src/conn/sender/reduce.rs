@@ -164,7 +164,8 @@ impl Reducer {
                 }
             }
             Cause::Timeout => {
-                let is_reduced = (episode.phase.is_recovery() && episode.is_reduced) || path.snd_una < self.marked_until;
+                let is_reduced =
+                    (episode.phase.is_recovery() && episode.is_reduced) || path.snd_una < self.marked_until;
                 let is_first = (cx.config.rto.reduce_again || episode.rto_at != Some(path.snd_una))
                     && (cx.config.rto.reduce_in_recovery || !is_reduced);
                 if is_first {
