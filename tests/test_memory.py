@@ -1,4 +1,4 @@
-"""What a connection remembers: pairs of episodes, as the kernel ran them."""
+"""Memory of a connection: pairs of episodes, as the kernel ran them."""
 
 import os
 

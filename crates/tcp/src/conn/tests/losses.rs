@@ -441,7 +441,7 @@ fn rfc8985_7_2_a_probe_is_due_by_the_exact_expiry_of_the_timer() {
     assert_eq!(probe, expiry);
 }
 
-/// RFC 8985 §7.2: the timer that bounds a probe is the one that the ACK restarts, not the one before.
+/// RFC 8985 §7.2: an ACK restarts the timer, and the new expiry bounds the probe.
 #[test]
 fn rfc8985_7_2_an_ack_restarts_the_timer_that_bounds_its_probe() {
     let mut s = rack(10, |config| config.rto.min = Duration::from_millis(200));
