@@ -36,6 +36,7 @@ MAKERS = (
     "handovers",
     "hosts",
     "linux",
+    "memory",
     "messages",
     "mitigations",
     "neighbours",

@@ -334,7 +334,7 @@ fn step(line: usize, text: &str, on: On) -> Result<Step, String> {
         }
         _ => return Err(format!("not an action: {}", rest.trim_start())),
     };
-    Ok(Step { on, ..Step::new(line, Duration::from_ps((seconds * 1e9).round() as u64 * 1000), action) })
+    Ok(Step { on, ..Step::new(line, Duration::from_ps((seconds * 1e12).round() as u64), action) })
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {

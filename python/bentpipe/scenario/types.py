@@ -449,6 +449,9 @@ class Rto(TypedDict, total=False):
     variance_min :
         Smallest value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed round-trip time. Default: "0 s".
 
+    variation :
+        Variation of the round-trip time that the timeout contains. Default: "mean".
+
     arithmetic :
         Numbers of the smoothed round-trip time and its variation. Default: "real".
 
@@ -491,11 +494,23 @@ class Rto(TypedDict, total=False):
     syn_reduction_after :
         Least number of retransmissions of a SYN or SYN-ACK that reduces the initial window to one segment. Default: 1.
 
+    persist_min :
+        Least time before the first probe of a closed window. It doubles with each probe, as the timeout does. Default: "500 ms".
+
+    persist_max :
+        Longest time between two probes of a closed window. Default: "60 s".
+
+    persist_restarts :
+        Whether an ACK that leaves the window closed restarts the time to the next probe. Default: false.
+
     forget_after :
         Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the first; 0: never. Default: 0.
 
     reduce_again :
         Whether each expiry for the same segment lowers the slow start threshold, not only the first. Default: false.
+
+    reduce_in_recovery :
+        Whether an expiry in fast recovery, or after a mark of the same window, lowers the slow start threshold once more. Default: true.
 
     duplicates :
         Treatment of duplicate ACKs after a timeout. They count for `limited_retransmit`. Default: "restart".
@@ -508,6 +523,7 @@ class Rto(TypedDict, total=False):
     phase: str
     guard: bool
     variance_min: str
+    variation: Literal["mean", "largest"]
     arithmetic: Literal["real", "ticks"]
     expires_on_tick: bool
     rounding: Literal["floor", "plus-one"]
@@ -522,8 +538,12 @@ class Rto(TypedDict, total=False):
     syn_retries: int
     synack_retries: int
     syn_reduction_after: int
+    persist_min: str
+    persist_max: str
+    persist_restarts: bool
     forget_after: int
     reduce_again: bool
+    reduce_in_recovery: bool
     duplicates: Literal["restart", "continue", "ignore"]
 
 

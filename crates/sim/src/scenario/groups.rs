@@ -79,9 +79,16 @@ const TCP: &[Group] = &[
 
 const RTO: &[Group] = &[
     ("Values", &["initial", "min", "max", "granularity", "phase", "guard", "variance_min", "min_ticks"]),
-    ("Samples", &["sampling", "sack_samples", "karn", "arithmetic", "rounding", "expires_on_tick", "forget_after"]),
-    ("Expiry", &["backoff", "backoff_max", "restart_on_fast_retransmit", "reduce_again", "duplicates"]),
+    (
+        "Samples",
+        &["sampling", "sack_samples", "karn", "variation", "arithmetic", "rounding", "expires_on_tick", "forget_after"],
+    ),
+    (
+        "Expiry",
+        &["backoff", "backoff_max", "restart_on_fast_retransmit", "reduce_again", "reduce_in_recovery", "duplicates"],
+    ),
     ("Handshake", &["syn_linear_timeouts", "syn_retries", "synack_retries", "syn_reduction_after"]),
+    ("Closed window", &["persist_min", "persist_max", "persist_restarts"]),
 ];
 
 const SKY: &[Group] = &[

@@ -22,6 +22,8 @@ settings! {
         /// Smallest value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed
         /// round-trip time.
         variance_min: Duration = Duration::ZERO, "RFC 6298 §2.3; Linux and FreeBSD: 200 ms";
+        /// Variation of the round-trip time that the timeout contains.
+        variation: RttVariation = RttVariation::Mean, "RFC 6298 §2.3; Linux: largest";
         /// Numbers of the smoothed round-trip time and its variation.
         arithmetic: RtoArithmetic = RtoArithmetic::Real, "RFC 6298 §2; BSD, ns-2: ticks";
         /// Whether the timer expires on a tick: up to one tick before the timeout is over.
@@ -54,11 +56,19 @@ settings! {
         synack_retries: u32 = 8, [0, 127], "RFC 1122 §4.2.3.5: at least three minutes; Linux: 5";
         /// Least number of retransmissions of a SYN or SYN-ACK that reduces the initial window to one segment.
         syn_reduction_after: u32 = 1, [1, 127], "RFC 5681 §3.1; Linux: 2";
+        /// Least time before the first probe of a closed window. It doubles with each probe, as the timeout does.
+        persist_min: Duration = Duration::from_millis(500), "BSD; Linux: the timeout alone";
+        /// Longest time between two probes of a closed window.
+        persist_max: Duration = Duration::from_secs(60), "BSD; Linux: 120 s";
+        /// Whether an ACK that leaves the window closed restarts the time to the next probe.
+        persist_restarts: bool = false, "BSD; Linux: true";
         /// Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the
         /// first; 0: never.
         forget_after: u32 = 0, [0, 1_000_000], "RFC 6298 §5 allows both; BSD, ns-2: 4";
         /// Whether each expiry for the same segment lowers the slow start threshold, not only the first.
         reduce_again: bool = false, "RFC 5681 §3.1; ns-2: true";
+        /// Whether an expiry in fast recovery, or after a mark of the same window, lowers the slow start threshold once more.
+        reduce_in_recovery: bool = true, "RFC 5681 §3.1; Linux: false";
         /// Treatment of duplicate ACKs after a timeout. They count for `limited_retransmit`.
         duplicates: RtoDuplicates = RtoDuplicates::Restart, "RFC 5681 does not say; ns-2: Tahoe continues, Sack1 ignores";
     }
@@ -82,6 +92,17 @@ impl ClockPhase {
             Self::Random => Duration::ZERO,
             Self::At(offset) => offset,
         }
+    }
+}
+
+words! {
+    /// Variation of the round-trip time in the retransmission timeout.
+    pub enum RttVariation {
+        /// Smoothed over all samples (RFC 6298). With many samples per round trip, an outlier is forgotten within one.
+        "mean" => Mean,
+        /// The largest smoothed value of a round trip. A larger one counts immediately, and a smaller one by a quarter per
+        /// round trip. It is at least a quarter of `variance_min`.
+        "largest" => Largest,
     }
 }
 

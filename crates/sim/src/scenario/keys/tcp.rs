@@ -213,7 +213,7 @@ fn check_auto_buffer(config: &Config, start: u64, limit: u64, of: &Reading<'_, '
 
 fn check_timers(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
     let rto = &config.rto;
-    for (key, value) in [("initial", rto.initial), ("max", rto.max)] {
+    for (key, value) in [("initial", rto.initial), ("max", rto.max), ("persist_max", rto.persist_max)] {
         if value < TIMEOUT_MIN {
             report.value(&of.path(&["rto", key]), "is out of range", "expected at least 1 ms");
         }

@@ -222,6 +222,10 @@ impl Sender {
         if ack.scps.is_some() {
             self.find_holes(now, &ack, cx);
         }
+        if advance.restarts_timer && self.board.flight_size() > 0 {
+            // Before the tail loss probe is scheduled: this timer bounds it, not the one before this ACK.
+            self.rtt.arm(now, &mut cx.timers);
+        }
         self.end_ack(now, &facts, is_further, cx);
         advance.in_recovery |= is_undone && !cx.config.grow_on_exit;
         if self.rates.is_some() {
@@ -314,6 +318,7 @@ impl Sender {
     #[inline(always)]
     fn sample_rtt(&mut self, now: Time, ack: &Ack<'_>, facts: &AckFacts, cx: &Context) {
         self.rtt.last = facts.acked.newest().map(|sent_at| now - sent_at);
+        self.rtt.at(self.space.una, self.space.nxt);
         if !cx.agreed.timestamps || (ack.timestamps.is_none() && cx.config.rto.sack_samples) {
             return self.rtt.on_acked(now, self.space.una, &facts.acked);
         }

@@ -8,18 +8,11 @@ use super::rate::InFlight;
 use super::scoreboard::SeqRange;
 use super::state::{used, view, Sender};
 use crate::cc::CongestionControl;
-use crate::config::Config;
+use crate::config::{Config, CwndValidation};
 use crate::conn::clock::clock;
 use crate::conn::context::Context;
 use crate::conn::timers::Timer;
 use bentpipe_units::{Duration, Time};
-
-/// Bounds of the persist timer (RFC 9293 §3.8.6.1; `docs/specs/rto.md`, zero window).
-///
-/// DEVIATION: RFC 9293 §3.8.6.2.1 sends into a small window after a tenth of a second to one second. It is the persist
-/// timer here, that is one retransmission timeout, as in BSD and Linux.
-const PERSIST_MIN: Duration = Duration::from_millis(500);
-const PERSIST_MAX: Duration = Duration::from_secs(60);
 
 /// The data to send now.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +92,7 @@ impl Sender {
                 if let Some(lost) = self.board.next_lost() {
                     let fits = self.board.pipe() + self.board.len_of(lost) <= self.window_in_loss(&cx.config);
                     if !fits {
-                        self.on_limited(now);
+                        self.on_retransmission_limited(now, cx);
                     }
                     return fits.then(|| self.retransmit(now, lost, true, cx));
                 }
@@ -118,7 +111,12 @@ impl Sender {
             None => pipe + self.space.smss() <= self.cc.cwnd(),
         };
         if !has_room {
-            self.on_limited(now);
+            // A window without room limits nothing if nothing waits for it.
+            if self.board.next_lost().is_some() {
+                self.on_retransmission_limited(now, cx);
+            } else if self.space.next_len() > 0 {
+                self.on_limited(now);
+            }
             return None;
         }
         let sending = self.choose_selective(now, cx)?;
@@ -225,6 +223,14 @@ impl Sender {
         self.rtt.arm(now, &mut cx.timers);
     }
 
+    /// A retransmission waits for room in the window. In Linux only new data use a window.
+    #[inline]
+    fn on_retransmission_limited(&mut self, now: Time, cx: &Context) {
+        if cx.config.cwnd_validation != CwndValidation::Linux || self.space.next_len() > 0 {
+            self.on_limited(now);
+        }
+    }
+
     /// New data left: how much of the window is used now?
     #[inline(always)]
     fn note_usage(&mut self, now: Time, cx: &Context) {
@@ -314,13 +320,18 @@ impl Sender {
         let is_idle = self.board.flight_size() == 0;
         let len = self.space.squeeze(usable, cx.config.nagle, is_idle);
         if len.is_none() && is_idle && !cx.timers.is_running(Timer::Persist) {
-            cx.timers.set(Timer::Persist, now + self.persist_delay());
+            cx.timers.set(Timer::Persist, now + self.persist_delay(cx));
         }
         len
     }
 
-    fn persist_delay(&self) -> Duration {
-        (self.rtt.rto().max(PERSIST_MIN) * u64::from(self.space.persist_backoff)).min(PERSIST_MAX)
+    /// Time until the next window probe (RFC 9293 §3.8.6.1; `docs/specs/rto.md`, zero window).
+    ///
+    /// DEVIATION: RFC 9293 §3.8.6.2.1 sends into a small window after a tenth of a second to one second. It is the
+    /// persist timer here, that is one retransmission timeout, as in BSD and Linux.
+    fn persist_delay(&self, cx: &Context) -> Duration {
+        let rto = &cx.config.rto;
+        (self.rtt.rto().max(rto.persist_min) * u64::from(self.space.persist_backoff)).min(rto.persist_max)
     }
 
     /// New data follow when all is acknowledged, perhaps after an idle time.
@@ -450,19 +461,21 @@ impl Sender {
         self.board.flight_size() == 0 || self.on_data_timeout(now, cx)
     }
 
-    /// A closed window has changed: the timer runs for the outstanding data again.
+    /// An ACK arrived while the window was closed. If it opened, the timer runs for the outstanding data again.
     #[cold]
     pub(crate) fn on_window_change(&mut self, now: Time, cx: &mut Context) {
         if self.space.rwnd > 0 && self.board.flight_size() > 0 {
             self.rtt.fix(None);
             self.rtt.arm(now, &mut cx.timers);
+        } else if self.space.rwnd == 0 && cx.config.rto.persist_restarts && cx.timers.is_running(Timer::Persist) {
+            cx.timers.set(Timer::Persist, now + self.persist_delay(cx));
         }
     }
 
     /// The persist timer expired. True: a segment must ask for the peer's window.
     pub(crate) fn on_persist_timer(&mut self, now: Time, cx: &mut Context) -> bool {
-        self.space.persist_backoff = (self.space.persist_backoff * 2).min(128);
-        cx.timers.set(Timer::Persist, now + self.persist_delay());
+        self.space.persist_backoff = (self.space.persist_backoff * 2).min(1024);
+        cx.timers.set(Timer::Persist, now + self.persist_delay(cx));
         let is_closed = self.space.rwnd == 0;
         self.space.may_be_small |= !is_closed;
         is_closed

@@ -322,6 +322,9 @@ impl Sender {
         cx.counters.undos += 1;
         cx.counters.timeout_undos += u32::from(saved.is_by_timeout());
         cx.report(Event::Undo(self.space.una));
+        if response != SpuriousResponse::Conservative {
+            self.reducer.withdraw_cwr();
+        }
         let room = newly_acked.min(cx.config.initial_window.bytes(self.space.smss));
         self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);
         if self.board.flight_size() > 0 {

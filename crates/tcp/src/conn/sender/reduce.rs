@@ -107,6 +107,11 @@ impl Reducer {
         std::mem::take(&mut self.cwr_pending)
     }
 
+    /// A reduction was undone: there is none to confirm.
+    pub(crate) fn withdraw_cwr(&mut self) {
+        self.cwr_pending = false;
+    }
+
     /// Reduce the window for `cause`, if it has not been reduced for this window of data.
     pub(crate) fn reduce(
         &mut self,
@@ -159,7 +164,10 @@ impl Reducer {
                 }
             }
             Cause::Timeout => {
-                let is_first = cx.config.rto.reduce_again || episode.rto_at != Some(path.snd_una);
+                let is_reduced =
+                    (episode.phase.is_recovery() && episode.is_reduced) || path.snd_una < self.marked_until;
+                let is_first = (cx.config.rto.reduce_again || episode.rto_at != Some(path.snd_una))
+                    && (cx.config.rto.reduce_in_recovery || !is_reduced);
                 if is_first {
                     usage.before_reduction(true, cc, board.flight_size(), cx);
                 }

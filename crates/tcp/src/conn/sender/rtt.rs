@@ -1,7 +1,7 @@
 //! Round-trip time and retransmission timeout (RFC 6298), on a clock with granularity.
 
 use super::scoreboard::Acked;
-use crate::config::{Config, RtoArithmetic, RtoConfig, RttSampling, TickRounding};
+use crate::config::{Config, RtoArithmetic, RtoConfig, RttSampling, RttVariation, TickRounding};
 use crate::conn::timers::{Timer, Timers};
 use bentpipe_units::{Duration, Time};
 use std::num::NonZeroU32;
@@ -15,6 +15,8 @@ pub(crate) struct Rtt {
     phase: Duration,
     srtt: Option<Duration>,
     rttvar: Duration,
+    /// With the largest variation of a round trip.
+    round: Option<Box<Round>>,
     /// Measurements of earlier connections; they count until there is a sample.
     primed: Option<Duration>,
     /// The timeout without backoff.
@@ -35,14 +37,46 @@ pub(crate) struct Rtt {
     pub(crate) last: Option<Duration>,
 }
 
+/// The variation within a round trip.
+#[derive(Clone, Debug, Default)]
+struct Round {
+    /// SND.UNA and SND.NXT at the next sample.
+    una: u64,
+    nxt: u64,
+    /// The round trip ends when data beyond this is acknowledged.
+    until: u64,
+    /// The smoothed variation, and its largest value in this round trip.
+    mean: Duration,
+    largest: Duration,
+}
+
+impl Round {
+    /// A sample differs from the estimate. Returns the variation that counts, given the one before.
+    fn vary(&mut self, error: Duration, is_shorter: bool, counted: Duration, least: Duration) -> Duration {
+        // A round trip that falls is no reason for a longer timeout: a larger variation counts by an eighth.
+        let gain = if is_shorter && error > self.mean { 32 } else { 4 };
+        self.mean = (self.mean * (gain - 1) + error) / gain;
+        self.largest = self.largest.max(self.mean);
+        let counted = counted.max(self.largest);
+        if self.una <= self.until {
+            return counted;
+        }
+        let counted = (counted * 3 + self.largest) / 4;
+        (self.until, self.largest) = (self.nxt, least);
+        counted
+    }
+}
+
 impl Rtt {
     pub(crate) fn new(config: Arc<Config>) -> Self {
         let initial = config.rto.initial;
+        let has_rounds = config.rto.variation == RttVariation::Largest;
         Self {
             phase: config.rto.phase.offset(),
             config,
             srtt: None,
             rttvar: Duration::ZERO,
+            round: has_rounds.then(Box::default),
             primed: None,
             base: initial,
             backoff: 1,
@@ -166,7 +200,17 @@ impl Rtt {
             Some(srtt) if self.counts_ticks() => self.smooth_in_ticks(srtt, sample),
             None => {
                 self.rttvar = sample / 2;
+                let least = self.keys().variance_min / 4;
+                if let Some(round) = &mut self.round {
+                    round.mean = self.rttvar;
+                    self.rttvar = self.rttvar.max(least);
+                    (round.largest, round.until) = (self.rttvar, round.nxt);
+                }
                 sample
+            }
+            Some(srtt) if self.round.is_some() => {
+                self.vary_in_round(srtt, sample);
+                (srtt * 7 + sample) / 8
             }
             Some(srtt) => {
                 self.rttvar = (self.rttvar * 3 + srtt.abs_diff(sample)) / 4;
@@ -174,6 +218,22 @@ impl Rtt {
             }
         };
         self.set(srtt);
+    }
+
+    /// A sample, with the largest variation of a round trip. Sets RTTVAR.
+    fn vary_in_round(&mut self, srtt: Duration, sample: Duration) {
+        let least = self.keys().variance_min / 4;
+        if let Some(round) = &mut self.round {
+            self.rttvar = round.vary(srtt.abs_diff(sample), sample < srtt, self.rttvar, least);
+        }
+    }
+
+    /// The sequence space at the sample that follows: round trips end by it.
+    #[inline]
+    pub(super) fn at(&mut self, una: u64, nxt: u64) {
+        if let Some(round) = &mut self.round {
+            (round.una, round.nxt) = (una, nxt);
+        }
     }
 
     /// Whether SRTT and RTTVAR are whole eighths and quarters of a tick.

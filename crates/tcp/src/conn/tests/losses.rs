@@ -472,6 +472,38 @@ fn rfc8985_7_2_a_probe_is_due_by_the_exact_expiry_of_the_timer() {
     assert_eq!(probe, expiry);
 }
 
+/// RFC 8985 §7.2: an ACK restarts the timer, and the new expiry bounds the probe.
+#[test]
+fn rfc8985_7_2_an_ack_restarts_the_timer_that_bounds_its_probe() {
+    let mut s = rack(10, |config| config.rto.min = Duration::from_millis(200));
+    s.send(1);
+    s.at(ms(100)).ack(1, &[]);
+    s.send(2);
+    s.at(ms(200)).ack(2, &[]);
+    // SRTT and four times 37.5 ms, less than two round trips and the delay of an ACK.
+    assert_eq!(s.conn.next_wakeup(), ms(450));
+}
+
+/// RFC 8985 §7.3: a probe needs a sample since the one before. A retransmission that RACK can time gives one.
+#[test]
+fn rfc8985_7_3_after_a_timeout_the_next_tail_has_its_probe() {
+    let mut s = rack(10, |_| ());
+    s.send(1);
+    s.at(ms(100)).ack(1, &[]);
+    s.send(2);
+    assert_eq!(s.wake_up(), [2]);
+    assert_eq!(s.wake_up(), [1]);
+    s.now += Duration::from_millis(100);
+    assert_eq!(s.ack(2, &[]), [2]);
+    s.now += Duration::from_millis(100);
+    s.ack(3, &[]);
+    assert_eq!((s.conn.counters().timeouts, s.conn.flight_size()), (1, 0));
+    s.send(2);
+    assert_eq!(s.conn.next_wakeup() - s.now, s.conn.srtt().unwrap() * 2);
+    assert_eq!(s.wake_up(), [4]);
+    assert_eq!(s.conn.counters().timeouts, 1);
+}
+
 /// Test 6: two segments lost at the tail are repaired without the retransmission timer.
 #[test]
 fn rfc8985_7_tail_losses_are_repaired() {

@@ -124,6 +124,7 @@ impl Detect for ByTime {
         }
         if let Some(proven) = proven {
             self.rtt = view.now - proven.xmit_ts;
+            self.tlp.on_sample();
             if self.last.is_none_or(|last| proven.is_later(last.xmit_ts, last.end)) {
                 self.last = Some(proven);
             }
@@ -151,11 +152,11 @@ impl Detect for ByTime {
 
     /// RFC 8985 §6.3: the first segment, and all overdue ones.
     fn on_timeout(&mut self, view: &View<'_>, forget_sacks: bool, board: &mut Scoreboard, timers: &mut Timers) {
+        self.stop(timers);
         if forget_sacks {
             board.mark(Evidence::Everything { forget_sacks });
             return;
         }
-        self.stop(timers);
         let timeout = self.timeout(view.rtt.srtt(), true, board.sacked_segments());
         // Before the first sample nothing is known of the flight.
         let timeout = if self.last.is_none() { Duration::ZERO } else { timeout };
