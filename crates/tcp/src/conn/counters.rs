@@ -24,7 +24,7 @@ pub struct Counters {
     /// Losses that a tail loss probe repaired (RFC 8985 §7.4.2).
     pub probe_repairs: u32,
     /// Retransmissions that were declared lost.
-    pub lost_retransmissions: u64,
+    pub lost_retransmissions: u32,
     /// ACKs that showed reordering: of data that was sent once and before data that arrived earlier (RFC 8985 §6.2 step 3).
     pub reorderings: u32,
     /// Segments that arrived.
@@ -44,7 +44,7 @@ pub struct Counters {
     /// Dummy segments sent; not among the bytes sent.
     pub dummy_segments: u64,
     /// Keepalive probes sent (RFC 9293 §3.8.4).
-    pub keepalives: u64,
+    pub keepalives: u32,
     /// Segments that asked for a challenge ACK (RFC 5961), whether one left or not.
     pub challenged: u64,
 }

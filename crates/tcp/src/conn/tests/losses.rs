@@ -107,7 +107,7 @@ fn retransmissions_that_a_timeout_declares_lost_are_counted() {
             while s.conn.counters().timeouts <= lost {
                 s.wake_up();
             }
-            assert_eq!(s.conn.counters().lost_retransmissions, lost, "{recovery:?}");
+            assert_eq!(u64::from(s.conn.counters().lost_retransmissions), lost, "{recovery:?}");
         }
     }
 }

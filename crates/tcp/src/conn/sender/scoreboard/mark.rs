@@ -82,7 +82,7 @@ impl Scoreboard {
                     lost_ever += u64::from(sent.len);
                     noted.push(LossNotice { index, lost_ever });
                 }
-                lost_retransmissions += u64::from(sent.has(RETRANSMITTED));
+                lost_retransmissions += u32::from(sent.has(RETRANSMITTED));
                 sent.bits = LOST;
             }
         }
@@ -229,7 +229,7 @@ impl Scoreboard {
         self.unrepaired_bytes += if is_news { len } else { 0 };
         self.lost_ever += if is_news { len } else { 0 };
         let (bits, xmit_ts) = (std::mem::replace(&mut sent.bits, LOST), sent.xmit_ts);
-        self.lost_retransmissions += u64::from(bits & RETRANSMITTED != 0);
+        self.lost_retransmissions += u32::from(bits & RETRANSMITTED != 0);
         if let (true, Some(detail)) = (bits & RETRANSMITTED != 0, &mut self.detail) {
             detail.is_lost_again |= xmit_ts >= detail.reduced_at;
         }

@@ -111,7 +111,7 @@ pub(crate) struct Scoreboard {
     /// Declared lost at any time, each time counted.
     lost_ever: u64,
     /// Retransmissions declared lost at any time.
-    lost_retransmissions: u64,
+    lost_retransmissions: u32,
     /// Segments from this index on left in the order of sequence. While some below it are outstanding, [`Detail::order`] lists
     /// all.
     listed_end: u64,
@@ -457,7 +457,7 @@ impl Scoreboard {
     }
 
     /// Retransmissions declared lost at any time.
-    pub(crate) fn lost_retransmissions(&self) -> u64 {
+    pub(crate) fn lost_retransmissions(&self) -> u32 {
         self.lost_retransmissions
     }
 
