@@ -46,6 +46,7 @@ OTHER: dict[str, str] = {
     "byte_counting": '"rfc5681"',
     "slow_start": '"standard"',
     "cwnd_validation": '"off"',
+    "grow_on_exit": "false",
     "ssthresh_rounding": '"bytes"',
     "ssthresh_base": '"flight-size"',
     "give_up": '"5 s"',
@@ -63,12 +64,17 @@ OTHER: dict[str, str] = {
     "rto.granularity": '"500 ms"',
     "rto.variance_min": '"0 s"',
     "rto.sampling": '"per-window"',
+    "rto.variation": '"mean"',
     "rto.sack_samples": "false",
     "rto.backoff_max": "2",
     "rto.syn_linear_timeouts": "0",
     "rto.syn_retries": "2",
     "rto.synack_retries": "2",
     "rto.syn_reduction_after": "1",
+    "rto.reduce_in_recovery": "true",
+    "rto.persist_min": '"500 ms"',
+    "rto.persist_max": '"1 s"',
+    "rto.persist_restarts": "false",
     "ack.every": "1",
     "ack.delay": '"200 ms"',
     "ack.quick": "0",
@@ -78,7 +84,6 @@ OTHER: dict[str, str] = {
 REASONS: dict[str, str] = {
     "slow_start": "HyStart depends on samples of many round trips: see the recorded runs of a kernel.",
     "acceptable_acks": "An ACK is too old only after a transfer of more than the largest window.",
-    "rto.sack_samples": "Unit tests of the timer have it: `rto.sack_samples` restarts the timer for data sent earlier.",
 }
 """Rows that may be without a case."""
 
