@@ -134,7 +134,8 @@ def handover(text: str) -> None:
     assert steady - whole < (clean - whole) / 2
     cubic, bbr = values(text, r"{} with a queue of 0.1 bdp: ([\d.]+) Mbit/s", ["cubic", "bbr3"])
     assert cubic < 0.8 * bbr
-    assert value(r"(\d+) % retransmitted", text) == pytest.approx(100 / 3, abs=3)
+    assert value(r"deaf to losses: .*, (\d+) packets lost", text) > 5000
+    assert value(r"deaf to losses: ([\d.]+) Mbit/s", text) < 0.8 * whole
 
 
 def sharing(text: str) -> None:
@@ -150,10 +151,11 @@ def sharing(text: str) -> None:
     far = values(text, r"\n{}: near [\d.]+ Mbit/s, far ([\d.]+)", ["reno", "cubic", "bbr3", "hybla"])
     ratios = [a / b for a, b in zip(near, far, strict=True)]
     assert ratios == sorted(ratios, reverse=True)
-    assert ratios[0] > 10 * ratios[1]
+    assert ratios[0] > 4 * ratios[1]
+    assert ratios[1] == pytest.approx(580 / 80, rel=0.15), "round trips with the queue"
     assert ratios[3] < 1.2
     near, far = re.search(r"bbr3 with a queue of 1 MB: near ([\d.]+) Mbit/s, far ([\d.]+)", text).groups()
-    assert float(far) > 2 * float(near)
+    assert float(far) > 1.5 * float(near)
 
 
 def proxy(text: str) -> None:
@@ -175,7 +177,7 @@ def proxy(text: str) -> None:
 def rain(text: str) -> None:
     london, singapore = values(text, r"{}, 0.1 % of the year: Es/N0 [-\d.]+ dB, (\d+) Mbit/s", ["London", "Singapore"])
     assert (london, singapore) == (32, 0)
-    names = ["4 bdp", "1 bdp", "0.25 bdp", "CoDel", "0.1 bdp", "FQ-CoDel"]
+    names = ["4 bdp", "1 bdp", "CoDel", "0.25 bdp", "0.1 bdp", "FQ-CoDel"]
     waits = values(text, r"\n{}: download [\d.]+ Mbit/s, call ([\d.]+) s", names)
     assert waits == sorted(waits, reverse=True)
     assert waits[1] == pytest.approx(0.28 + 3.15e6 * 8 / 10e6, abs=0.05)

@@ -147,14 +147,24 @@ def test_packets_of_a_span_are_those_of_the_events(result, data):
     assert found["sacked"] == []
 
 
-def test_sack_blocks_are_above_the_ack_and_below_what_was_sent():
-    data = RunData(bp.run(bp.load(PATH, {"tcp.like": "linux-6"}), series=VIEW))
+@pytest.mark.parametrize(("sets", "has_dsack"), [({}, False), ({"tcp.cc": "reno", "seed": 4}, True)])
+def test_sack_blocks_are_above_the_ack_and_below_what_was_sent(sets, has_dsack):
+    data = RunData(bp.run(bp.load(PATH, {"tcp.like": "linux-6", **sets}), series=VIEW))
     found = data.packets("second", 2.0, 8.0)
     assert found["sacked"]
+    duplicates = []
     for time_s, first, end in found["sacked"]:
         missing = max(offset for at_s, offset, _ in found["acked"] if at_s <= time_s)
         sent = max(last for at_s, _, last in found["sent"] if at_s < time_s)
-        assert missing < first < end <= sent
+        assert first < end <= sent
+        if end <= missing:
+            duplicates.append((time_s, first, end))
+        else:
+            assert missing < first
+    # A D-SACK block is below the ACK (RFC 2883 §4): it reports a needless retransmission.
+    assert bool(duplicates) == has_dsack
+    for time_s, first, end in duplicates:
+        assert any(at_s < time_s and start <= first < end <= last for at_s, start, last in found["retransmitted"])
     # A later span has the same blocks, from the same capture or from a longer one.
     later = data.packets("second", 7.0, 11.0)["sacked"]
     assert [row for row in later if row[0] <= 8.0] == [row for row in found["sacked"] if row[0] >= 7.0]

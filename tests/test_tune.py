@@ -225,7 +225,9 @@ def test_a_large_space_is_sampled_and_its_best_is_found_by_neighbours():
 
 
 def test_the_middle_between_values_of_a_large_space_is_tried_and_recommended_if_it_is_best():
-    more = {f"flow.f.tcp.{key}": [True, False] for key in ("timestamps", "window_scaling", "idle_restart")}
+    more = {f"flow.f.tcp.{key}": [True, False] for key in ("timestamps", "window_scaling")}
+    # The default depends on `cwnd_validation`: no value of the axis is the default, so one value is enough.
+    more["flow.f.tcp.idle_restart"] = [True]
     of = work({**VARY, "tcp.rto.variance_min": ["200 ms", "400 ms", "1600 ms"], **more})
     assert of.space.is_large
     size = of.space.size

@@ -193,7 +193,7 @@ class Peer:
     def ask(self, line: str) -> str:
         """First difference between the core and the script with this line. An empty text means no difference."""
         text = "\n".join([*self.lines, line, ""])
-        ((_, difference),) = _core.drill(text, False)
+        ((_, difference),) = _core.drill((text, None), False)
         return difference[1] if difference else ""
 
     def take(self, until: Decimal | None = None) -> bool:
@@ -418,7 +418,7 @@ def on_kernel(texts: Iterable[str]) -> list[tuple[str, int | None, str]]:
     """Verdicts of scripts of one case each on the kernel: a word, the line that differs, and how."""
     from bentpipe.emulation.emulate import reported
 
-    found = reported({"parent": os.getpid(), "scripts": list(texts)})["drilled"]
+    found = reported({"parent": os.getpid(), "scripts": [(text, None) for text in texts]})["drilled"]
     return [(verdict, line, what) for ((_, verdict, line, what, _),) in found]
 
 

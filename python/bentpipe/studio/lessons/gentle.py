@@ -17,5 +17,5 @@ class Gentle(bp.CongestionControl):
 
     def on_congestion(self, why: Congestion, path: PathState) -> None:
         """Keep 90 % of the window."""
-        window = path.share(why.left(after_loss=self.kept))
-        self.reduce(path.as_ssthresh(window), window)
+        window = path.as_ssthresh(path.share(why.left(after_loss=self.kept)))
+        self.reduce(window, window)
