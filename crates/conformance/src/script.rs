@@ -197,7 +197,7 @@ pub(crate) struct Described {
     pub(crate) cookie: Option<FastOpenOption>,
     pub(crate) count: Option<CountOption>,
     pub(crate) count_echo: Option<u32>,
-    /// Of a segment that arrives: it has no options. Of an expected one: its SACK blocks are not compared.
+    /// Whether an arriving segment has no options, or the SACK blocks of an expected segment are not compared.
     pub(crate) has_no_options: bool,
 }
 
