@@ -212,7 +212,7 @@ def drain_time(version: str) -> Verdict:
         found.append((rate, rounds, run.at("flight_size_bytes", drain.end) / run.bdp(drain.end)))
     said = "; ".join(f"{rate}: {rounds:.0f} rounds, leaves with {flight:.2f} BDP" for rate, rounds, flight in found)
     if version != "bbr3":
-        return NONE, f"no limit in this version; {said}"
+        return NONE, f"no limit in this version. {said}"
     _, rounds, flight = found[1]
     return verdict(rounds == 4 and flight > 1, f"{said} (the fourth round starts more than 3 later)")
 
