@@ -98,7 +98,7 @@ class Response:
 
 
 PATHS = (
-    *(Route("geo", "GEO: 20 Mbit/s, 540 ms", hosts, "120 s", 1) for hosts in HOSTS),
+    *(Route("geo", "GEO: 20 Mbit/s, 540 ms", hosts, "120 s", 3) for hosts in HOSTS),
     *(Route("leo", "LEO: 100 Mbit/s, a handover every 15 s", hosts, None, 5) for hosts in HOSTS),
 )
 DRAWN = tuple(path for path in PATHS if path.hosts is HOSTS[0])
