@@ -63,7 +63,7 @@ def test_each_page_has_its_figure_and_the_settings_of_the_schema(entry):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_numbers_are_those_of_today(name):
     # One run of each: after a change, measure that congestion control again: python -m validation.senders NAME
-    for geo in measured.PATHS[:2]:
+    for geo in measured.PATHS[:1]:
         row = measured.swept(geo.scenario, geo.sets, {"tcp.cc": [name]}, geo.replications)[0]
         recorded = kept.load("senders")[name][geo.key]
         assert row["goodput_bps"] == pytest.approx(recorded["goodput"][0], rel=1e-4)
@@ -74,13 +74,11 @@ def test_the_numbers_are_those_of_today(name):
 def test_a_cell_of_a_page_and_the_command_below_it_give_one_number(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = (PAGES / f"{name}.md").read_text()
-    cells = re.findall(rf"^\| `geo` \| `([\w-]+)` \| {name} \| ([\d.]+) \|", page, re.MULTILINE)
+    cells = re.findall(rf"^\| `geo` \| `([\w-]+)` \| {name} \| ([\d.]+)", page, re.MULTILINE)
     assert [like for like, _ in cells] == [hosts.like for hosts in measured.HOSTS]
     commands = re.findall(r"^bentpipe (compare geo .*)$", page, re.MULTILINE)
     for (_, printed), command in zip(cells, commands, strict=True):
-        result = CliRunner().invoke(
-            app, [*shlex.split(command.partition(" --chart")[0]), "--replications", "2", "--json"]
-        )
+        result = CliRunner().invoke(app, [*shlex.split(command.partition(" --chart")[0]), "--json"])
         (found,) = [
             row for row in json.loads(result.stdout)["table"] if row["of"] == name and row["metric"] == "goodput"
         ]

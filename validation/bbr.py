@@ -212,11 +212,7 @@ def drain_time(version: str) -> Verdict:
         found.append((rate, rounds, run.at("flight_size_bytes", drain.end) / run.bdp(drain.end)))
     said = "; ".join(f"{rate}: {rounds:.0f} rounds, leaves with {flight:.2f} BDP" for rate, rounds, flight in found)
     if version != "bbr3":
-<<<<<<< HEAD
         return NONE, f"no limit in this version, {said}"
-=======
-        return NONE, f"no limit in this version. {said}"
->>>>>>> 80362f3c4d9d781aefff4bd4a08538736f9f3cf7
     _, rounds, flight = found[1]
     return verdict(rounds == 4 and flight > 1, f"{said} (the fourth round starts more than 3 later)")
 

@@ -211,9 +211,8 @@ def commands(name: str) -> str:
     text = ""
     for path in PATHS:
         sets = "".join(f" --set {key}='{value}'" for key, value in path.sets.items())
-        text += (
-            f"bentpipe compare {path.scenario} --cc {both}{sets} --chart cwnd --plot {path.key.replace(' ', '-')}.png\n"
-        )
+        figure = f"--chart cwnd --plot {path.key.replace(' ', '-')}.png"
+        text += f"bentpipe compare {path.scenario} --cc {both}{sets} --replications {path.replications} {figure}\n"
     for response in RESPONSES:
         sets = "".join(f" --set {key}='{value}'" for key, value in response.sets.items())
         rates = ",".join(formatting.exponent(rate) for rate in response.rates)

@@ -197,11 +197,7 @@ pub(crate) struct Described {
     pub(crate) cookie: Option<FastOpenOption>,
     pub(crate) count: Option<CountOption>,
     pub(crate) count_echo: Option<u32>,
-<<<<<<< HEAD
-    /// Whether a segment that arrives has no options. SACK blocks of an expected segment are then not compared.
-=======
     /// Whether an arriving segment has no options, or the SACK blocks of an expected segment are not compared.
->>>>>>> 80362f3c4d9d781aefff4bd4a08538736f9f3cf7
     pub(crate) has_no_options: bool,
 }
 
