@@ -10,8 +10,7 @@ import polars as pl
 from bentpipe.papers import COLOURS, Finding, blank, intervals, label, legend_above, style
 
 from . import runs
-from .measures import CONTINUOUS
-from .runs import HALF, HIGH_RATE, LARGE, LOW_RATE, ONE, RATE_BPS, SENDERS, SETTINGS
+from .runs import CONTINUOUS, HALF, HIGH_RATE, LARGE, LOW_RATE, ONE, RATE_BPS, SENDERS, SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
