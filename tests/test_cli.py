@@ -436,7 +436,7 @@ def test_every_column_is_listed_with_its_unit_and_meaning():
     assert {(each["table"], each["name"]) for each in listed} == {
         (table, entry["name"])
         for table, entries in dictionary().items()
-        if table not in ("series", "causes")
+        if table not in ("series", "causes", "states")
         for entry in entries
     }
     assert all(each["summary"] for each in listed)
@@ -447,7 +447,7 @@ def test_every_column_is_listed_with_its_unit_and_meaning():
 
 def test_all_topics_are_listed_with_their_names():
     listed = {each["name"]: each["entries"] for each in json.loads(cli("list", "--json").stdout)}
-    assert set(listed["columns"]) == dictionary().keys() - {"series", "causes"}
+    assert set(listed["columns"]) == dictionary().keys() - {"series", "causes", "states"}
     assert listed["cc"] == [choice["name"] for choice in bp.choices()["cc"]]
     assert "hswa" in listed["papers"]
 

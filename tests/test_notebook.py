@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 import bentpipe as bp
 from bentpipe import progress
+from bentpipe.emulation.quantities import BY_NAME
 from bentpipe.emulation.twin import Twin
-from bentpipe.emulation.verdict import MARGINS
 from bentpipe.sky import scenes
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -115,7 +115,7 @@ def test_a_sky_without_a_path_says_so_and_draws_nothing():
 def test_a_twin_shows_its_verdict_both_windows_and_a_row_per_quantity(small, result):
     window = result.series("cwnd_bytes").select("time_s", "cwnd_bytes")
     rows = [
-        {"side": "simulated", "seed": seed, "is_trustworthy": True, **dict.fromkeys(MARGINS, 1.0)} for seed in (1, 2)
+        {"side": "simulated", "seed": seed, "is_trustworthy": True, **dict.fromkeys(BY_NAME, 1.0)} for seed in (1, 2)
     ]
     rows.append({**rows[0], "side": "emulated"})
     windows = {"simulated": window, "emulated": window}
