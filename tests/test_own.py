@@ -109,6 +109,22 @@ def test_renos_window_in_python_is_renos_window(scenario, cc):
         assert flows(ours) == flows(rust)
 
 
+def test_a_reduced_window_is_rounded_as_the_host_rounds_it(scenario):
+    kept = []
+
+    class Reduces(bp.CongestionControl):
+        def on_congestion(self, why, path):
+            share = 5.5 * path.smss
+            self.reduce(path.as_ssthresh(share), share)
+            kept.append(self.cwnd / path.smss)
+
+    bp.run(scenario.with_sets({"tcp.ssthresh_rounding": "window"}), cc=Reduces)
+    assert set(kept) == {5.0}
+    kept.clear()
+    bp.run(scenario.with_sets({"tcp.ssthresh_rounding": "bytes"}), cc=Reduces)
+    assert set(kept) == {5.5}
+
+
 def test_the_recovery_of_the_class_is_used(scenario):
     class Old(bp.CongestionControl):
         recovery = "newreno"

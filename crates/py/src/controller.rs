@@ -142,7 +142,10 @@ impl Controller {
         match &mut self.base {
             Inherited::Reno(window) => {
                 window.reduce(ssthresh, cwnd as u64);
-                window.set_cwnd(cwnd);
+                // A host that counts whole segments has rounded the window. Others keep its fraction of a byte.
+                if window.cwnd() == cwnd as u64 {
+                    window.set_cwnd(cwnd);
+                }
             }
             base @ Inherited::BuiltIn(_) => base.put_window(cwnd, ssthresh),
         }
