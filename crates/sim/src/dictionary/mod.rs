@@ -75,7 +75,7 @@ table! {
         tail_loss_probes: whole, "1", "Tail loss probes sent (RFC 8985 §7.3).";
         probe_repairs: whole, "1", "Losses that a tail loss probe repaired (RFC 8985 §7.4.2).";
         lost_retransmissions: whole, "1", "Retransmissions that the sender declared lost, each time counted.";
-        reorderings: whole, "1", "ACKs that showed reordering: they acknowledge data that was sent once and before data acknowledged earlier (RFC 8985 §6.2 step 3). Only senders with RACK count them.";
+        reorderings: whole, "1", "ACKs that showed reordering: they acknowledge data that was sent once and before data acknowledged earlier (RFC 8985 §6.2 step 3). Only senders with RACK count them; with `undo_shows_reordering`, ACKs that show repaired data to be late, not lost, count, too.";
         fast_retransmits: whole, "1", "Times that duplicate or selective ACKs started loss recovery.";
         marked_packets: whole, "1", "Packets with data that reached the receiver marked by a queue (CE, RFC 3168), where the flow uses marks.";
         ecn_reductions: whole, "1", "Times that marks reduced the congestion window.";

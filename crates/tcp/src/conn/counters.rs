@@ -26,6 +26,7 @@ pub struct Counters {
     /// Retransmissions that were declared lost.
     pub lost_retransmissions: u32,
     /// ACKs that showed reordering: of data that was sent once and before data that arrived earlier (RFC 8985 §6.2 step 3).
+    /// With `recovery.undo_shows_reordering`, also ACKs that showed retransmitted data to be late, not lost.
     pub reorderings: u32,
     /// Segments that arrived.
     pub arrived_segments: u64,

@@ -293,7 +293,7 @@ impl Sender {
         let detection = cx.config.spurious_detection;
         let judgement = undo.judge(ack, facts, &self.space, &self.board, detection, has_sack);
         if judgement.is_late {
-            self.detector.on_late();
+            cx.counters.reorderings += u32::from(self.detector.on_late());
         }
         if judgement.is_real {
             self.cc.limit_cwnd(3 * self.space.smss());

@@ -296,6 +296,7 @@ fn rfc8985_6_2_an_undone_recovery_shows_reordering_if_asked_to() {
         s.send(8);
         let again = s.at(ms(260)).ack_echoing(10, &[(11, 14)], Some(160));
         assert_eq!(again, if learns { vec![] } else { vec![10] });
+        assert_eq!(s.conn.counters().reorderings, u32::from(learns));
     }
 }
 

@@ -104,8 +104,10 @@ pub(crate) trait Detect {
     fn on_recovery(&mut self, board: &mut Scoreboard, timers: &mut Timers) {
         let _ = (board, timers);
     }
-    /// Data that recovery retransmitted were late, not lost.
-    fn on_late(&mut self) {}
+    /// Data that recovery retransmitted were late, not lost. Returns whether the detector counts this as reordering.
+    fn on_late(&mut self) -> bool {
+        false
+    }
     /// The connection is over.
     fn stop(&mut self, timers: &mut Timers) {
         let _ = timers;

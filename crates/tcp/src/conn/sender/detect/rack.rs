@@ -165,8 +165,9 @@ impl Detect for ByTime {
 
     /// Step 3 counts data that were never retransmitted. Linux (`tcp_try_undo_partial`) also counts the data of a partial ACK that
     /// came before their retransmission could; an undo by the last ACK, by duplicates or after a timeout does not count.
-    fn on_late(&mut self) {
+    fn on_late(&mut self) -> bool {
         self.reordering_seen |= self.learns_from_undo;
+        self.learns_from_undo
     }
 
     fn on_recovery(&mut self, _: &mut Scoreboard, timers: &mut Timers) {
