@@ -1,8 +1,10 @@
 """Custom congestion controls in Python."""
 
+import copy
 import json
 import math
 import os
+import pickle
 import random
 import re
 import shlex
@@ -93,6 +95,11 @@ class InPython(bp.CongestionControl):
         self.cwnd = 0
 
 
+def numbers_of(fact):
+    names = [name for name in dir(fact) if not name.startswith("_")]
+    return {name: value for name in names if not callable(value := getattr(fact, name))}
+
+
 def flows(result):
     return [{key: value for key, value in row.items() if key != "cc"} for row in result.flows.to_dicts()]
 
@@ -123,6 +130,32 @@ def test_a_reduced_window_is_rounded_as_the_host_rounds_it(scenario):
     kept.clear()
     bp.run(scenario.with_sets({"tcp.ssthresh_rounding": "bytes"}), cc=Reduces)
     assert set(kept) == {5.5}
+
+
+def test_facts_that_a_class_keeps_stay_as_they_were(scenario):
+    class Keeps(bp.CongestionControl):
+        def __init__(self, init):
+            self.init, self.kept, self.seen = init, [], []
+
+        def keep(self, *facts):
+            numbers = [numbers_of(fact) for fact in facts]
+            self.kept, self.seen = [*self.kept, *facts][-20:], [*self.seen, *numbers][-20:]
+            assert [numbers_of(fact) for fact in self.kept] == self.seen
+            assert [numbers_of(pickle.loads(pickle.dumps(fact))) for fact in facts] == numbers
+            assert [numbers_of(copy.deepcopy(fact)) for fact in facts] == numbers
+
+        def on_ack(self, ack, path):
+            self.keep(ack, path)
+            super().on_ack(ack, path)
+
+        def on_congestion(self, why, path):
+            self.keep(why, path)
+            super().on_congestion(why, path)
+
+        def on_delivery(self, delivery, path):
+            self.keep(delivery, path)
+
+    assert flows(bp.run(scenario, cc=Keeps)) == flows(bp.run(scenario, cc="sack"))
 
 
 def test_the_recovery_of_the_class_is_used(scenario):

@@ -18,7 +18,6 @@ use bentpipe_tcp::ExplicitHeader;
 use bentpipe_units::{Rate, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -140,36 +139,13 @@ struct Object {
     object: Py<Controller>,
     /// Bound methods of overridden hooks.
     hooks: [Option<Py<PyAny>>; HOOKS.len()],
-    ack: Py<Ack>,
-    path: Py<Path>,
-    why: Py<Why>,
-    delivery: Py<Delivery>,
-    of_ack: Py<PyTuple>,
-    of_congestion: Py<PyTuple>,
-    of_delivery: Py<PyTuple>,
-    of_path: Py<PyTuple>,
 }
 
 impl Object {
     fn new(object: &Bound<'_, PyAny>, class: &Class) -> PyResult<Self> {
-        let py = object.py();
         let controller = own::made::<Controller>(object, &class.name)?;
         let hooks = own::hooks(object, &class.name, HOOKS, class.is_overridden)?;
-        let (ack, path) = (Py::new(py, Ack::default())?, Py::new(py, Path::default())?);
-        let (why, delivery) = (Py::new(py, Why::default())?, Py::new(py, Delivery::default())?);
-        let of = |facts: &Bound<'_, PyAny>| PyTuple::new(py, [facts, path.bind(py).as_any()]).map(Bound::unbind);
-        Ok(Self {
-            object: controller.clone().unbind(),
-            hooks,
-            of_ack: of(ack.bind(py).as_any())?,
-            of_congestion: of(why.bind(py).as_any())?,
-            of_delivery: of(delivery.bind(py).as_any())?,
-            of_path: PyTuple::new(py, [path.bind(py)])?.unbind(),
-            ack,
-            path,
-            why,
-            delivery,
-        })
+        Ok(Self { object: controller.clone().unbind(), hooks })
     }
 
     fn hook(&self, hook: Hook) -> Option<&Py<PyAny>> {
@@ -195,11 +171,6 @@ impl Object {
         };
         let holds_back = base.built_in().is_some_and(|cc| cc.holds_back());
         Ok(State { cwnd: base.cwnd(), ssthresh: base.ssthresh(), pace, holds_back })
-    }
-
-    fn set_path(&self, py: Python<'_>, path: &PathState) -> PyResult<()> {
-        self.path.bind(py).try_borrow_mut()?.0 = *path;
-        Ok(())
     }
 }
 
@@ -305,9 +276,7 @@ impl CongestionControl for PyCc {
     fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
         self.with_object(Hook::Ack, |py, object| {
             if let Some(hook) = object.hook(Hook::Ack) {
-                object.ack.bind(py).try_borrow_mut()?.0 = *ack;
-                object.set_path(py, path)?;
-                hook.bind(py).call1(object.of_ack.bind(py))?;
+                hook.bind(py).call1((Ack(*ack), Path(*path)))?;
             } else {
                 object.base(py)?.on_ack(ack, path);
             }
@@ -318,9 +287,7 @@ impl CongestionControl for PyCc {
     fn on_congestion(&mut self, why: Congestion, path: &PathState) {
         self.with_object(Hook::Congestion, |py, object| {
             if let Some(hook) = object.hook(Hook::Congestion) {
-                object.why.bind(py).try_borrow_mut()?.0 = why;
-                object.set_path(py, path)?;
-                hook.bind(py).call1(object.of_congestion.bind(py))?;
+                hook.bind(py).call1((Why(why), Path(*path)))?;
             } else {
                 object.base(py)?.on_congestion(why, path);
             }
@@ -331,8 +298,7 @@ impl CongestionControl for PyCc {
     fn on_rto(&mut self, first: bool, path: &PathState) {
         self.with_object(Hook::Rto, |py, object| {
             if let Some(hook) = object.hook(Hook::Rto) {
-                object.set_path(py, path)?;
-                hook.bind(py).call1((first, object.path.bind(py)))?;
+                hook.bind(py).call1((first, Path(*path)))?;
             } else {
                 object.base(py)?.on_rto(first, path);
             }
@@ -385,9 +351,7 @@ impl CongestionControl for PyCc {
                 object.base(py)?.on_delivery(delivery, path);
                 return Ok(());
             };
-            object.delivery.bind(py).try_borrow_mut()?.0 = *delivery;
-            object.set_path(py, path)?;
-            hook.bind(py).call1(object.of_delivery.bind(py)).map(|_| ())
+            hook.bind(py).call1((Delivery(*delivery), Path(*path))).map(|_| ())
         });
     }
 
@@ -397,8 +361,7 @@ impl CongestionControl for PyCc {
                 object.base(py)?.on_recovery_exit(path);
                 return Ok(());
             };
-            object.set_path(py, path)?;
-            hook.bind(py).call1(object.of_path.bind(py)).map(|_| ())
+            hook.bind(py).call1((Path(*path),)).map(|_| ())
         });
     }
 
@@ -408,8 +371,7 @@ impl CongestionControl for PyCc {
                 object.base(py)?.on_resume(path);
                 return Ok(());
             };
-            object.set_path(py, path)?;
-            hook.bind(py).call1(object.of_path.bind(py)).map(|_| ())
+            hook.bind(py).call1((Path(*path),)).map(|_| ())
         });
     }
 
@@ -422,9 +384,8 @@ impl CongestionControl for PyCc {
                 object.base(py)?.on_error_report(range, error_rate, path);
                 return Ok(());
             };
-            object.set_path(py, path)?;
             let (start, end) = range.unzip();
-            hook.bind(py).call1((start, end, error_rate.map(f64::from), object.path.bind(py))).map(|_| ())
+            hook.bind(py).call1((start, end, error_rate.map(f64::from), Path(*path))).map(|_| ())
         });
     }
 

@@ -1,12 +1,31 @@
-//! Facts for a congestion control in Python: one object of each kind per connection, updated in place.
+//! Facts for a congestion control in Python. Each call of a hook gets new objects, which never change: a class may keep them.
 //!
 //! Bytes and times have the meaning of the core, as Python numbers: bytes, seconds, bits per second.
 
 use crate::values::{self, threshold};
 use bentpipe_tcp::cc::{AckSample, CcConfig, Congestion, Delivery as Delivered, Init as Begin, PathState};
+use bentpipe_tcp::RateSample;
 use bentpipe_units::{Duration, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
+use pyo3::PyTypeInfo;
+
+/// What `__reduce__` returns: a callable, and its argument.
+type Reduced<'py, T> = (Bound<'py, PyAny>, (T,));
+
+/// Returns what `pickle` calls to make an object of `T` again: its class method `_from` with the raw numbers.
+fn reduced<'py, T: PyTypeInfo, R>(py: Python<'py>, raw: R) -> PyResult<Reduced<'py, R>> {
+    Ok((PyType::new::<T>(py).getattr("_from")?, (raw,)))
+}
+
+fn ps(span: Option<Duration>) -> Option<u64> {
+    span.map(Duration::as_ps)
+}
+
+fn span(ps: Option<u64>) -> Option<Duration> {
+    ps.map(Duration::from_ps)
+}
 
 fn seconds(span: Option<Duration>) -> Option<f64> {
     span.map(Duration::as_secs_f64)
@@ -47,17 +66,18 @@ impl Init {
     fn ssthresh(&self) -> f64 {
         threshold(self.begin.ssthresh)
     }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
 }
 
 /// Facts from one ACK of new data.
-#[pyclass(name = "AckSample", module = "bentpipe._core")]
+#[pyclass(frozen, name = "AckSample", module = "bentpipe._core")]
 pub(crate) struct Ack(pub(crate) AckSample);
-
-impl Default for Ack {
-    fn default() -> Self {
-        Self(AckSample { newly_acked: 0, is_cwnd_limited: false, rtt: None })
-    }
-}
 
 #[pymethods]
 impl Ack {
@@ -73,28 +93,29 @@ impl Ack {
     fn rtt_s(&self) -> Option<f64> {
         seconds(self.0.rtt)
     }
-}
 
-/// The sender's view of the path.
-#[pyclass(name = "PathState", module = "bentpipe._core")]
-pub(crate) struct Path(pub(crate) PathState);
-
-impl Default for Path {
-    fn default() -> Self {
-        Self(PathState {
-            now: Time::ZERO,
-            smss: 1,
-            header_len: 0,
-            snd_una: 0,
-            flight_size: 0,
-            ssthresh_base: 0,
-            ssthresh_unit: 1,
-            snd_nxt: 0,
-            srtt: None,
-            rwnd: 0,
-        })
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, RawAck>> {
+        let AckSample { newly_acked, is_cwnd_limited, rtt } = self.0;
+        reduced::<Self, _>(py, (newly_acked, is_cwnd_limited, ps(rtt)))
+    }
+    #[staticmethod]
+    fn _from(raw: RawAck) -> Self {
+        let (newly_acked, is_cwnd_limited, rtt) = raw;
+        Self(AckSample { newly_acked, is_cwnd_limited, rtt: span(rtt) })
     }
 }
+
+type RawAck = (u64, bool, Option<u64>);
+
+/// The sender's view of the path.
+#[pyclass(frozen, name = "PathState", module = "bentpipe._core")]
+pub(crate) struct Path(pub(crate) PathState);
 
 #[pymethods]
 impl Path {
@@ -154,17 +175,53 @@ impl Path {
     fn as_ssthresh(&self, bytes: &Bound<'_, PyAny>) -> PyResult<u64> {
         Ok(self.0.as_ssthresh(values::bytes("ssthresh", bytes)? as u64))
     }
-}
 
-/// Reason of a window reduction.
-#[pyclass(name = "Congestion", module = "bentpipe._core")]
-pub(crate) struct Why(pub(crate) Congestion);
-
-impl Default for Why {
-    fn default() -> Self {
-        Self(Congestion::FastRetransmit)
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, RawPath>> {
+        let path = self.0;
+        let raw = (
+            path.now.as_ps(),
+            path.smss,
+            path.header_len,
+            path.snd_una,
+            path.flight_size,
+            path.ssthresh_base,
+            path.ssthresh_unit,
+            path.snd_nxt,
+            ps(path.srtt),
+            path.rwnd,
+        );
+        reduced::<Self, _>(py, raw)
+    }
+    #[staticmethod]
+    fn _from(raw: RawPath) -> Self {
+        let (now, smss, header_len, snd_una, flight_size, ssthresh_base, ssthresh_unit, snd_nxt, srtt, rwnd) = raw;
+        let (now, srtt) = (Time::from_ps(now), span(srtt));
+        Self(PathState {
+            now,
+            smss,
+            header_len,
+            snd_una,
+            flight_size,
+            ssthresh_base,
+            ssthresh_unit,
+            snd_nxt,
+            srtt,
+            rwnd,
+        })
     }
 }
+
+type RawPath = (u64, u64, u64, u64, u64, u64, u64, u64, Option<u64>, u64);
+
+/// Reason of a window reduction.
+#[pyclass(frozen, name = "Congestion", module = "bentpipe._core")]
+pub(crate) struct Why(pub(crate) Congestion);
 
 #[pymethods]
 impl Why {
@@ -183,29 +240,32 @@ impl Why {
     fn left(&self, after_loss: f64) -> f64 {
         self.beta().unwrap_or(after_loss)
     }
-}
 
-/// Facts from one ACK on delivery and loss.
-#[pyclass(module = "bentpipe._core")]
-pub(crate) struct Delivery(pub(crate) Delivered);
-
-impl Default for Delivery {
-    fn default() -> Self {
-        Self(Delivered {
-            newly_delivered: 0,
-            delivered: 0,
-            newly_lost: 0,
-            lost: 0,
-            in_flight: 0,
-            is_cwnd_limited: false,
-            is_repairing: false,
-            rate: None,
-            one_way_delay: None,
-            receiver_clock: None,
-            echoed_rtt: None,
-        })
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, RawWhy>> {
+        let raw = match self.0 {
+            Congestion::FastRetransmit => (false, None),
+            Congestion::Ecn { beta } => (true, beta),
+        };
+        reduced::<Self, _>(py, raw)
+    }
+    #[staticmethod]
+    fn _from(raw: RawWhy) -> Self {
+        let (is_ecn, beta) = raw;
+        Self(if is_ecn { Congestion::Ecn { beta } } else { Congestion::FastRetransmit })
     }
 }
+
+type RawWhy = (bool, Option<u32>);
+
+/// Facts from one ACK on delivery and loss.
+#[pyclass(frozen, module = "bentpipe._core")]
+pub(crate) struct Delivery(pub(crate) Delivered);
 
 #[pymethods]
 impl Delivery {
@@ -269,4 +329,76 @@ impl Delivery {
     fn prior_delivered(&self) -> Option<u64> {
         Some(self.0.rate?.prior_delivered)
     }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, RawDelivery>> {
+        let of = self.0;
+        let rate = of.rate.map(|rate| {
+            let RateSample {
+                delivered,
+                interval,
+                rtt,
+                is_app_limited,
+                flight_before,
+                lost,
+                prior_delivered,
+                is_too_short,
+            } = rate;
+            (delivered, interval.as_ps(), ps(rtt), is_app_limited, flight_before, lost, prior_delivered, is_too_short)
+        });
+        let raw = (
+            of.newly_delivered,
+            of.delivered,
+            of.newly_lost,
+            of.lost,
+            of.in_flight,
+            of.is_cwnd_limited,
+            of.is_repairing,
+            rate,
+            ps(of.one_way_delay),
+            of.receiver_clock,
+            ps(of.echoed_rtt),
+        );
+        reduced::<Self, _>(py, raw)
+    }
+    #[staticmethod]
+    fn _from(raw: RawDelivery) -> Self {
+        let (newly_delivered, delivered, newly_lost, lost, in_flight, is_cwnd_limited, is_repairing, rate, ..) = raw;
+        let (.., one_way_delay, receiver_clock, echoed_rtt) = raw;
+        let rate = rate.map(
+            |(delivered, interval, rtt, is_app_limited, flight_before, lost, prior_delivered, is_too_short)| {
+                RateSample {
+                    delivered,
+                    interval: Duration::from_ps(interval),
+                    rtt: span(rtt),
+                    is_app_limited,
+                    flight_before,
+                    lost,
+                    prior_delivered,
+                    is_too_short,
+                }
+            },
+        );
+        Self(Delivered {
+            newly_delivered,
+            delivered,
+            newly_lost,
+            lost,
+            in_flight,
+            is_cwnd_limited,
+            is_repairing,
+            rate,
+            one_way_delay: span(one_way_delay),
+            receiver_clock,
+            echoed_rtt: span(echoed_rtt),
+        })
+    }
 }
+
+type RawRate = (u64, u64, Option<u64>, bool, u64, u64, u64, bool);
+type RawDelivery = (u64, u64, u64, u64, u64, bool, bool, Option<RawRate>, Option<u64>, Option<u32>, Option<u64>);

@@ -102,7 +102,8 @@ pub struct RateSample {
     pub lost: u64,
     /// Bytes delivered when the transmission left.
     pub prior_delivered: u64,
-    pub(crate) is_too_short: bool,
+    /// Whether the interval is shorter than any round trip: the sample has no rate.
+    pub is_too_short: bool,
 }
 
 impl RateSample {
