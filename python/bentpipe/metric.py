@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from functools import cache
@@ -23,6 +24,24 @@ class Source(NamedTuple):
     """Column of the table; the name of the metric, if it is computed from several columns."""
     how: str
     """Aggregation of the rows: `sum`, `mean`, `max`, `min`, or `ratio` for computed metrics."""
+
+
+_SHARE = re.compile(r"share|utilisation|jain|information_efficiency")
+_QUANTILE = re.compile(r"_p\d+(_s)?$")
+_HALF_BIN = 1 / 128
+"""Histograms of times have 64 bins per octave, and quantiles are upper edges of bins."""
+
+
+def span_of(column: str, unit: str) -> tuple[float, float]:
+    """Return the smallest and largest possible value of a column with this unit."""
+    if unit == "%":
+        return 0.0, 100.0
+    return 0.0, 1.0 if unit == "1" and _SHARE.search(column) else math.inf
+
+
+def resolution_of(column: str) -> float:
+    """Return the half width of a bin as a share of the value, for columns of quantiles; otherwise 0."""
+    return _HALF_BIN if _QUANTILE.search(column) else 0.0
 
 
 @dataclass(frozen=True)
@@ -57,6 +76,16 @@ class Metric:
     def label(self) -> str:
         """Label of axes."""
         return self.meaning if self.source is None else self.title
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        return span_of(self.source.column if self.source else self.column, self.unit)
+
+    @property
+    def resolution(self) -> float:
+        """Half of the width of a bin as a share of the value, for quantiles of histograms; otherwise 0."""
+        return resolution_of(self.source.column if self.source else self.column)
 
     @property
     def slug(self) -> str:

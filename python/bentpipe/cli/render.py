@@ -67,7 +67,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
         yield _estimates(comparison, of_transfers, "Transfers")
     replications = len(comparison.seeds)
     if replications > 1:
-        yield _sample(f" of {replications} replications{_days(comparison)}", comparison.judgement)
+        yield _sample(f" of {replications} replications{_days(comparison)}", comparison.judgement, comparison.tests)
     # All times of transfers cover the same transfers.
     notes = (
         comparison.unfinished(name)
@@ -122,6 +122,7 @@ def ratios(result: Comparison | Sweep) -> Iterator[RenderableType]:
 
 def mix(mix: Mix) -> Iterator[RenderableType]:
     """Renders a mix: a row per congestion control, means above half widths, then the statements."""
+    from bentpipe.experiment.results.mix import TESTS
     from bentpipe.statistics.samples import Counts
 
     yield hosts(mix)
@@ -143,7 +144,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
     yield Text(f"{formatting.count(mix.runs['flows'][0], 'flow')} of each case", style="dim")
     replications = len(mix.seeds)
     if replications > 1:
-        yield _sample(f" of {replications} replications{_days(mix)}", mix.judgement)
+        yield _sample(f" of {replications} replications{_days(mix)}", mix.judgement, TESTS * len(mix.names))
     yield Text("")
     for statement in mix.statements:
         yield Text(statement)
@@ -258,10 +259,12 @@ def _days(result: Comparison | Mix | Sweep) -> str:
     return ", each on another day of the sky" if result.has_days else ""
 
 
-def _sample(of: str, judgement: Judgement) -> Text:
-    """The line below a table: statistic and interval of its cells."""
+def _sample(of: str, judgement: Judgement, tests: int = 1) -> Text:
+    """The line below a table: statistic and interval of its cells, and the correction of those in its sentences."""
     margin = "±" if judgement.statistic == "mean" else "with"
-    return Text(f"{judgement.statistic}{of}, {margin} {judgement.level} interval", style="dim")
+    is_corrected = tests > 1 and judgement.correction != "none"
+    more = f" of each; sentences have intervals corrected for {tests} tests" if is_corrected else ""
+    return Text(f"{judgement.statistic}{of}, {margin} {judgement.level} interval{more}", style="dim")
 
 
 def _scale(name: str, shown: Mapping[str, Sequence[Estimate | Interval]]) -> tuple[float, str]:

@@ -31,6 +31,10 @@ class Measured(Protocol):
     def name(self) -> str: ...
     @property
     def unit(self) -> str: ...
+    @property
+    def span(self) -> tuple[float, float]: ...
+    @property
+    def resolution(self) -> float: ...
 
 
 def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.DataFrame:
@@ -53,7 +57,7 @@ def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.Data
 
 def table_row(of: str, metric: Measured, sample: Sample, judgement: Judgement) -> dict[str, Any]:
     """Make the row of one name and metric."""
-    found = estimate_row(sample.estimate(judgement), sample.counts, judgement)
+    found = estimate_row(sample.estimate(judgement, metric), sample.counts, judgement)
     return {"of": of, "metric": metric.name, "unit": metric.unit, **found}
 
 

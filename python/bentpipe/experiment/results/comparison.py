@@ -254,14 +254,19 @@ class Comparison(Result):
         fairness += self.judgement.notes([*map(named, self.asked)])
         if self.sweep is None:
             return [*notes_of(self.scenarios.values()), *fairness]
-        facts, count = self.sweep.facts, len(self.names)
-        tests = count - 1 if self.against is not None else count * (count - 1) // 2
+        facts, tests = self.sweep.facts, self.tests
         # Medians have their own minimum of replications, and equal values have no spread.
         is_said = self.judgement.statistic == "median" or self._is_fixed()
         found = [] if is_said else hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence)
         values = self.sweep.values
         wide = hints.of_until(facts, lambda metric: values(metric).values(), self.kind)
         return [*facts.get("notes", []), *fairness, *wide, *found]
+
+    @property
+    def tests(self) -> int:
+        """Number of differences that are corrected together: with `against` those to it, otherwise of all pairs."""
+        count = len(self.names)
+        return count - 1 if self.against is not None else count * (count - 1) // 2
 
     @property
     def has_days(self) -> bool:
@@ -285,7 +290,7 @@ class Comparison(Result):
         return self.runs["seed"].unique(maintain_order=True).to_list()
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
-        return self.sample(of, metric).estimate(self.judgement)
+        return self.sample(of, metric).estimate(self.judgement, named(metric))
 
     def ratio(self, of: str, other: str | None = None, metric: str | None = None) -> Interval:
         """Divide a metric by that of another case: the geometric mean over pairs of equal seeds.

@@ -21,7 +21,7 @@ from bentpipe.experiment.results.quantities import QUANTITIES, Quantity, quantit
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
-from bentpipe.metric import Metric, jain
+from bentpipe.metric import Metric, jain, span_of
 from bentpipe.own.loading import absent
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.statistics.comparing import differences
@@ -70,6 +70,24 @@ class Flows:
         values = {name: np.array(flows[name].to_list(), dtype=np.float64) for name in columns}
         largest = links["utilisation"].max()
         return cls(values, flows["flow"].to_list(), np.nan if largest is None else float(largest))  # type: ignore[arg-type]
+
+
+def share_shown(share: float, low: float | None, high: float | None) -> str:
+    """Write a share with its interval in per cent.
+
+    >>> share_shown(0.58, 0.15, 1.0), share_shown(0.5, 0.45, 0.55), share_shown(0.5, None, None)
+    ('58 % (15 to 100 %)', '50.0 % (±5.0 %)', '50 %')
+    """
+    ends = (None if end is None else 100 * end for end in (share, low, high))
+    text = formatting.interval(*ends)
+    value, _, interval = text.partition(" ")
+    if not interval:
+        return f"{value} %"
+    return f"{value} % ({interval.strip('()')} %)"
+
+
+def _limited(ends: list[float | None]) -> list[float | None]:
+    return [None if end is None else min(max(end, 0.0), 1.0) for end in ends]
 
 
 def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -242,15 +260,16 @@ class Mix(Result):
         return super().estimate(of, metric)  # type: ignore[return-value]
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
-        return self.sample(of, metric).estimate(self.judgement)
+        return self.sample(of, metric).estimate(self.judgement, quantity(metric))
 
     def of_own(self, of: str) -> Interval:
-        """Divide the goodput by that among its own kind: ratio of means, with a bootstrap interval."""
+        """Divide the goodput by that among its own kind: ratio of means, with an interval above 0."""
         return ratio_of_means(self.values(of, "goodput"), self.values(of, "own"), self.judgement.confidence)
 
     def total(self, column: str) -> Estimate:
         """Estimate the mean of a column of `totals`, with Student's interval."""
-        return estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.judgement.confidence)
+        found = estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.judgement.confidence)
+        return found._replace(span=span_of(column, "bit/s" if column == "goodput_bps" else "1"))
 
     def unit(self, metric: str) -> str:
         """Look up the unit of one of `QUANTITIES` or a metric of flows."""
@@ -312,22 +331,23 @@ class Mix(Result):
         order = sorted(self.names, key=lambda name: -(shares[name].mean or 0))
         if any(shares[name].mean is None for name in order):
             return [*said, "nothing was delivered in any run"]
-        tests = self._tests()
+        judged, tests = self._judged(), self._tests()
         winners = [name for name in order if tests[name]["fair"] and (shares[name].mean or 0) > self.fair]
         for name in order:
-            share = shares[name]
-            by, margin = formatting.mean_and_margin(
-                100 * (share.mean or 0), None if share.half_width is None else 100 * share.half_width
-            )
-            amount = f"{by} % of the goodput" if margin is None else f"{by} % (±{margin} %) of the goodput"
+            # The corrected interval, which agrees with the sentence: that of the difference from a fair share.
+            ends = [None if end is None else self.fair + end for end in judged[name, "fair"].corrected]
+            amount = f"{share_shown(shares[name].mean or 0, *_limited(ends))} of the goodput"
             said.append(self._sentence(name, amount, tests[name], winners))
         return said
 
     def _sentence(self, name: str, amount: str, tests: dict[str, bool], winners: list[str]) -> str:
         fair = f"{100 * self.fair:.3g} %"
         among = self.estimate(name, "own").mean
-        ratio = (self.estimate(name, "goodput").mean or 0) / among if among else None
-        often = "" if ratio is None else f"{ratio:.3g} times" if ratio > 1 else f"{100 * ratio:.3g} % of"
+        found = self.of_own(name) if among else None
+        ratio, often = (found and found.value), ""
+        if found is not None and ratio is not None:
+            ends = "" if found.low is None else f" ({found.low:.3g} to {found.high:.3g})"
+            often = f"{ratio:.3g} times{ends}"
         own = f"that is {often} its goodput when all flows are {name}" if often else ""
         mean = self.estimate(name, "share").mean or 0
         if len(self.seeds) == 1:
@@ -342,7 +362,7 @@ class Mix(Result):
         else:
             text = f"{name} gets {amount}, less than a fair {fair}"
         if own and mean < self.fair and tests["fair"] and not tests["taken"]:
-            return f"{text}, but not less than when all flows are {name} can be shown ({100 * (ratio or 0):.3g} %)"
+            return f"{text}, but not less than when all flows are {name} can be shown ({often})"
         return text + (f"; {own}" if own else "")
 
     def _tests(self) -> dict[str, dict[str, bool]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.metric import named, of_one
+from bentpipe.metric import named, of_one, resolution_of, span_of
 
 if TYPE_CHECKING:
     from bentpipe.metric import Metric
@@ -21,6 +21,16 @@ class Quantity:
     column: str
     unit: str
     meaning: str
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        return span_of(self.column, self.unit)
+
+    @property
+    def resolution(self) -> float:
+        """Half of the width of a bin as a share of the value, for quantiles of histograms; otherwise 0."""
+        return resolution_of(self.column)
 
 
 QUANTITIES = {
