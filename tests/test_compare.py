@@ -125,7 +125,7 @@ def test_a_margin_that_is_small_is_not_printed_as_none():
 
 
 def test_one_sender_has_nothing_to_be_compared_with(small):
-    assert by_hand(small, a=[10.0, 11.0]).statements == ["only one sender: a comparison needs two"]
+    assert by_hand(small, a=[10.0, 11.0]).statements == ["only one congestion control: a comparison needs two"]
 
 
 def test_nothing_random_is_said(small):
@@ -363,7 +363,7 @@ def test_a_comparison_is_one_table_and_cases_head_their_own_column():
     assert heads == ["case"]
     assert "needless" not in plain
     assert "needless" in whole
-    assert "unheeded" in whole
+    assert "missed" in whole
     assert "needless" in named
     assert "only one case" in CliRunner().invoke(app, [*asked, "--case", "a:"]).stdout
 

@@ -128,8 +128,8 @@ def test_names_of_copies_do_not_meet_other_flows(small, tmp_path):
 
 def test_who_starves_whom_is_said():
     strong, weak = np.array([90.0, 91, 92, 90, 91, 92]), np.array([10.0, 11, 9, 10, 11, 9])
-    # Shares of 0.9, 0.8922 and 0.9109, each twice: s = 0.008414. These are the third and fourth of Holm's six tests, with
-    # a quarter of the error: t(5, 0.99375) = 3.8100.
+    # Shares of 0.9, 0.8922 and 0.9109, each twice: s = 0.008414. They are the third and fourth of Holm's
+    # six tests, with a quarter of the error: t(5, 0.99375) = 3.8100.
     half = np.array([50.0, 50.5, 50.2, 50.1, 50.3, 50.4])
     starved = by_hand(cubic=(strong, half), vegas=(weak, half)).statements
     assert starved == [

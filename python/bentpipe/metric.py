@@ -152,7 +152,7 @@ def _beside(column: str, of: str) -> str:
 
 _TITLES = {
     "jain": "Fairness (Jain)",
-    "resent": "Retransmitted",
+    "retransmitted": "Retransmitted",
     "r_factor": "R factor of calls",
     "mos": "Mean opinion score of calls",
     "rtt": "RTT",
@@ -172,7 +172,7 @@ _TITLES = {
     "tcp_efficiency": "TCP efficiency",
     "unfinished": "Not finished",
     "needless": "Needless reductions",
-    "unheeded": "Missed congestion",
+    "missed": "Missed congestion",
 }
 
 METRICS = {
@@ -182,7 +182,7 @@ METRICS = {
         Metric("utilisation", "utilisation", "1", True, "Utilisation of the busiest link"),
         Metric("jain", "jain", "1", True, "Jain's fairness index of goodput"),
         Metric("completion", "completion_s", "s", False, "Mean completion time of transfers"),
-        Metric("resent", "retransmitted_pct", "%", False, "Share of sent bytes that were retransmissions"),
+        Metric("retransmitted", "retransmitted_pct", "%", False, "Share of sent bytes that were retransmissions"),
         Metric("timeouts", "timeouts", "1", False, "Retransmission timeouts of all flows"),
         Metric("lost", "lost_packets", "1", False, "Packets lost, for any cause"),
         Metric("rtt", "rtt_p50_s", "s", False, "Median round-trip time, mean over flows"),
@@ -190,7 +190,7 @@ METRICS = {
         Metric("fct_p95", "transfer_p95_s", "s", False, "95 % quantile of the time of transfers"),
         Metric("slowdown", "slowdown_mean", "1", False, "Mean time of transfers over the least time on the path"),
         Metric("needless", "needless_reductions", "1", False, "Window reductions for link errors, or without a loss"),
-        Metric("unheeded", "unheeded_losses", "1", False, "Packets lost to congestion but treated as link errors"),
+        Metric("missed", "missed_losses", "1", False, "Packets lost to congestion but treated as link errors"),
         Metric("unfinished", "transfers_unfinished", "1", False, "Transfers under way at the end, or failed"),
     )
 }
@@ -247,7 +247,7 @@ _DECLARED = (
 )
 """Columns that are metrics, with their aggregation over several flows or links."""
 _WORKED_OUT = (
-    ("resent", "flows", "%", _LESS, "100 x bytes retransmitted / bytes sent"),
+    ("retransmitted", "flows", "%", _LESS, "100 x bytes retransmitted / bytes sent"),
     ("tcp_efficiency", "flows", "%", _MORE, "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2)"),
     (
         "information_efficiency",
@@ -267,7 +267,7 @@ _WORKED_OUT = (
     ("mos", "datagrams", "1", _MORE, "Mean opinion score of a call, 1 to 4.5 (ITU-T G.107), mean over flows"),
     ("lost", "drops", "1", _LESS, "Packets lost, for any cause"),
     ("needless", "flows", "1", _LESS, "Window reductions for link errors, or without a loss"),
-    ("unheeded", "flows", "1", _LESS, "Packets lost to congestion but treated as link errors"),
+    ("missed", "flows", "1", _LESS, "Packets lost to congestion but treated as link errors"),
     ("unfinished", "completions", "1", _LESS, "Transfers under way at the end, or failed"),
 )
 """Metrics computed from sums over several columns: name, table, unit, better direction, meaning."""
@@ -403,7 +403,7 @@ def known() -> dict[str, Metric]:
     return METRICS | of_tables()
 
 
-VERDICTS = ("needless", "unheeded")
+VERDICTS = ("needless", "missed")
 """Metrics of the loss differentiation of senders."""
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
 from bentpipe.experiment.store import aside
+from bentpipe.heads import head
 from bentpipe.metric import TRANSFERS, VERDICTS, named
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def ratios(result: Comparison | Sweep) -> Iterator[RenderableType]:
     keys = [name for name in frame.columns if name not in ("metric", "other", *last)]
     table = make_table(
         f"Ratios to {result.against}",
-        getattr(result, "kind", "sender"),
+        head(getattr(result, "kind", "congestion control")),
         [formatting.short_key(key, keys) for key in keys[1:]],
     )
     rows: dict[tuple[str, ...], dict[str, str]] = {}
@@ -128,7 +129,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
     yield hosts(mix)
     titles = mix.quantities
     shown = {name: [mix.estimate(sender, name) for sender in mix.names] for name in titles}
-    table = make_table("", "sender", [])
+    table = make_table("", head("case" if mix.has_cases else "cc"), [])
     columns = []
     for name, found in shown.items():
         is_share = name == "share"
@@ -238,7 +239,7 @@ def report(report: Report) -> Iterator[RenderableType]:
 
 
 def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:
-    table = make_table(title, comparison.kind, [])
+    table = make_table(title, head(comparison.kind), [])
     cells: list[list[str]] = []
     for name, found in shown.items():
         divisor, unit = _scale(name, shown)
@@ -315,4 +316,4 @@ def _value_and_margin(found: Estimate | Interval, divisor: float) -> str:
     return f"{by}\n±{margin}" if is_even else f"{by}\n+{high - value:.{digits}f}\n-{value - low:.{digits}f}"
 
 
-_SHORT = {"utilisation": "busiest\nlink %", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nnot done"}
+_SHORT = {"utilisation": "utilisation\n%", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nunfinished"}

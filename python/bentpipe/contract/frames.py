@@ -37,6 +37,21 @@ class Measured(Protocol):
     def resolution(self) -> float: ...
 
 
+class Table(pl.DataFrame):
+    """A frame that prints all its columns. Polars prints eight, and leaves out those in the middle."""
+
+    def __str__(self) -> str:
+        with pl.Config(tbl_cols=-1):
+            return super().__str__()
+
+    def __repr__(self) -> str:
+        return self.__str__()
+
+    def _repr_html_(self, **settings: bool) -> str:
+        with pl.Config(tbl_cols=-1):
+            return super()._repr_html_(**settings)
+
+
 def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.DataFrame:
     """Make a `Result.table` from rows of `table_row` with added values of the keys."""
     schema = {
@@ -44,15 +59,15 @@ def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.Data
         **(keys or {}),
         "metric": pl.String,
         "unit": pl.String,
-        "replications": WHOLE,
         judgement.statistic: REAL,
         "low": REAL,
         "high": REAL,
+        "replications": WHOLE,
         "completed": WHOLE,
         "due": WHOLE,
         "is_bound": pl.Boolean,
     }
-    return pl.DataFrame(list(rows), schema=schema)
+    return Table(list(rows), schema=schema)
 
 
 def table_row(of: str, metric: Measured, sample: Sample, judgement: Judgement) -> dict[str, Any]:
@@ -64,10 +79,10 @@ def table_row(of: str, metric: Measured, sample: Sample, judgement: Judgement) -
 def estimate_row(found: Estimate | Interval, counts: Counts, judgement: Judgement) -> dict[str, Any]:
     """Make the columns of an estimate, with its counts."""
     return {
-        "replications": found.replications,
         judgement.statistic: found.value,
         "low": found.low,
         "high": found.high,
+        "replications": found.replications,
         "completed": counts.done,
         "due": counts.due,
         "is_bound": isinstance(found, AtLeast),
@@ -93,7 +108,7 @@ def differences(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> p
         "p_completed": REAL,
         "is_completed_shown": pl.Boolean,
     }
-    return pl.DataFrame(list(rows), schema=schema)
+    return Table(list(rows), schema=schema)
 
 
 def difference_row(metric: Measured, of: str, other: str, found: Difference) -> dict[str, Any]:

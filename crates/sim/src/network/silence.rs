@@ -1,16 +1,18 @@
-//! Notes on flows of a finished run that failed without an error: nothing arrived, or the congestion window stayed below
-//! a segment.
+//! Notes on flows of a finished run that failed without an error: nothing arrived, or a custom congestion control left
+//! the window at its least.
 
 use crate::dictionary::FlowRow;
 use crate::ids::FlowId;
 use crate::record::{Drops, Names};
 use crate::spec::{Flow, Scenario};
-use bentpipe_tcp::PacketSize;
 
 /// Seconds that a flow has before its silence is noted, if round trips are short.
 const PATIENCE_S: f64 = 1.0;
 /// Round trips that a flow has before its silence is noted.
 const ROUND_TRIPS: f64 = 4.0;
+
+/// Segments that a flow has acknowledged before its window is judged.
+const FEW: u64 = 20;
 
 /// Returns the notes about the flows of a run that ended at `end_s`.
 pub(super) fn notes(
@@ -39,15 +41,13 @@ pub(super) fn notes(
             end_s - row.start_s
         ));
     }
-    let small: Vec<_> = each().filter(|((_, flow), row)| is_below_a_segment(scenario, flow, row)).collect();
+    let small: Vec<_> = each().filter(|((_, flow), row)| is_below_a_segment(flow, row)).collect();
     if let Some(((_, flow), row)) = small.first() {
-        let smss = flow.tcp.smss;
         notes.push(format!(
-            "the congestion window of flow \"{}\"{} ends at {} B, less than a segment of {smss} B; {} may count segments, \
-             and windows are in bytes",
+            "flow \"{}\"{} ends with a window of one segment, the least, and lost nothing: {} may count segments, and \
+             windows are in bytes",
             flow.name,
             more(small.len()),
-            row.cwnd_end_bytes,
             row.cc
         ));
     }
@@ -63,11 +63,13 @@ fn is_silent(scenario: &Scenario, flow: &Flow, row: &FlowRow<'_>, end_s: f64) ->
     row.sent_packets > 0 && is_empty && end_s - row.start_s > PATIENCE_S.max(ROUND_TRIPS * rtt_s)
 }
 
-/// Whether the last window of a flow is smaller than its segments. They are smaller than in the scenario if they follow
-/// errors or the MTU of a path.
-fn is_below_a_segment(scenario: &Scenario, flow: &Flow, row: &FlowRow<'_>) -> bool {
-    let has_mtu = flow.route.iter().any(|&link| scenario.links[link].mtu.is_some());
-    flow.tcp.packet_size == PacketSize::Fixed && !has_mtu && row.cwnd_end_bytes < f64::from(flow.tcp.smss)
+/// Whether a custom congestion control has kept the window at one segment, which is the least that a connection has,
+/// without a loss as the reason.
+fn is_below_a_segment(flow: &Flow, row: &FlowRow<'_>) -> bool {
+    let smss = u64::from(flow.tcp.smss);
+    let has_lost = row.retransmissions + row.timeouts + row.ecn_reductions > 0;
+    let is_least = row.cwnd_end_bytes <= smss as f64 && row.acked_bytes > FEW * smss;
+    flow.tcp.own_cc.is_some() && is_least && !has_lost
 }
 
 /// Counts the other flows.

@@ -23,6 +23,7 @@ from bentpipe.experiment.results.ratios import RATIOS, baseline, ratio, ratio_ro
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
+from bentpipe.heads import head
 from bentpipe.metric import COLUMNS, METRICS, named
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario, notes_of
@@ -98,7 +99,7 @@ class Comparison(Result):
     @property
     def kind(self) -> str:
         """Kind of the compared things: `sender` (a congestion control) or `case`."""
-        return "case" if self.sweep is not None and self.sweep.keys == ["case"] else "sender"
+        return "case" if self.sweep is not None and self.sweep.keys == ["case"] else "congestion control"
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], against: str | None = None) -> Comparison:
@@ -416,13 +417,13 @@ class Comparison(Result):
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name, and a column per metric that has values."""
-        columns = [[self.kind, *self.names]]
+        columns = [[head(self.kind), *self.names]]
         for what in map(named, self.metrics):
             found = [self.estimate(name, what.name) for name in self.names]
             if any(each.value is not None for each in found):
                 columns.append(column_shown(what.name, what.unit, found))
-        head, *rows = map(list, zip(*columns, strict=True))
-        return head, rows, 1
+        first, *rows = map(list, zip(*columns, strict=True))
+        return first, rows, 1
 
     def __repr__(self) -> str:
         return (

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe import files, formatting
+from bentpipe.catalog import names
 from bentpipe.contract import frames
 from bentpipe.contract.former import Former
 from bentpipe.contract.result import Result, column_shown
@@ -21,6 +22,7 @@ from bentpipe.experiment.results.quantities import QUANTITIES, Quantity, quantit
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
+from bentpipe.heads import head
 from bentpipe.metric import Metric, jain, span_of
 from bentpipe.own.loading import absent
 from bentpipe.scenario.scenario import Scenario
@@ -102,7 +104,7 @@ def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]])
         sums = [float(goodput[of == place].sum()) for place in range(len(plan.names))]
         for place, name in enumerate(plan.names):
             sent = mixed.values["sent_bytes"][of == place].sum()
-            resent = mixed.values["retransmitted_bytes"][of == place].sum()
+            retransmitted = mixed.values["retransmitted_bytes"][of == place].sum()
             rtt = mixed.values["rtt_p50_s"][of == place]
             rtt = rtt[~np.isnan(rtt)]
             rows.append(
@@ -114,7 +116,7 @@ def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]])
                     "goodput_bps": sums[place],
                     "share": sums[place] / total if total else None,
                     "own_bps": float(own[place].values["goodput_bps"][of >= 0].sum()) / len(plan.names),
-                    "retransmitted_pct": float(100 * resent / sent) if sent else None,
+                    "retransmitted_pct": float(100 * retransmitted / sent) if sent else None,
                     "timeouts": float(mixed.values["timeouts"][of == place].sum()),
                     "rtt_p50_s": float(rtt.mean()) if len(rtt) else None,
                 }
@@ -389,9 +391,14 @@ class Mix(Result):
         tests = TESTS * len(self.names)
         return [
             *facts.get("notes", []),
-            *hints.of_until(facts, lambda metric: (self.values(name, metric) for name in self.names), "sender"),
+            *hints.of_until(facts, lambda metric: (self.values(name, metric) for name in self.names), "case"),
             *hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence),
         ]
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether it has cases besides congestion controls."""
+        return not set(self.names) <= set(names("cc"))
 
     @property
     def has_days(self) -> bool:
@@ -477,11 +484,11 @@ class Mix(Result):
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name and a column per quantity."""
-        columns = [["name", *self.names]]
+        columns = [[head("case" if self.has_cases else "cc"), *self.names]]
         for name, what in self.quantities.items():
             columns.append(column_shown(name, what.unit, [self.estimate(of, name) for of in self.names]))
-        head, *rows = map(list, zip(*columns, strict=True))
-        return head, rows, 1
+        first, *rows = map(list, zip(*columns, strict=True))
+        return first, rows, 1
 
     def _repr_html_(self) -> str:
         from bentpipe.plot import notebook

@@ -41,7 +41,7 @@ QUANTITIES = {
         Quantity(
             "own", "own_bps", "bit/s", "Goodput of equally many flows if all have this congestion control or case"
         ),
-        Quantity("resent", "retransmitted_pct", "%", "Share of sent bytes that were retransmissions"),
+        Quantity("retransmitted", "retransmitted_pct", "%", "Share of sent bytes that were retransmissions"),
         Quantity("timeouts", "timeouts", "1", "Retransmission timeouts of its flows"),
         Quantity("rtt", "rtt_p50_s", "s", "Median round-trip time, mean over its flows"),
     )
