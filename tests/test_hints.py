@@ -130,7 +130,7 @@ def test_fairness_is_of_flows_of_one_kind(tmp_path):
 
     assert "fairness" not in said("run", "call.toml")
     assert re.search(r"fairness \(Jain\) 1\S* of 2 datagrams", said("run", "three.toml"))
-    assert "fairness" not in said("run", "plain.toml"), "one flow shares with nobody"
+    assert "fairness" not in said("run", "plain.toml"), "one flow has no other to share with"
     (tmp_path / "two.toml").write_text(PLAIN.replace("[flow.", "[flow.other]\nfrom = 'a'\nto = 'b'\n[flow.", 1))
     assert re.search(r"fairness \S+ \(Jain\)", said("run", "two.toml"))
     assert "fairness" not in said("compare", "call.toml", "--cc", "reno,cubic", "-n", "2")

@@ -409,7 +409,7 @@ def test_quantiles_of_histograms_are_not_more_certain_than_half_a_bin():
     # Bins are 1/64 wide in relation to the beginning of their octave, or less.
     assert found.high - found.low == pytest.approx(2 * 0.545 / 128)
     assert Sample.of(numbers(*[0.545] * 10)).estimate(of=goodput).half_width == 0
-    # Nor is a difference below half a bin shown, also if it is equal in all replications.
+    # A difference below half a bin is not shown, also if it is equal in all replications.
     for apart, is_shown in ((0.004, False), (0.005, True)):
         one = numbers(*[0.545 + apart] * 10) + np.arange(10) * 1e-9
         (judged,) = differences([(one, numbers(*[0.545] * 10))], metric=rtt)

@@ -44,7 +44,7 @@ _HEADS = {
     # Links and media.
     "link": "link",
     "carried_bps": "carried",
-    "utilisation": "utilisation",
+    "utilisation": "utilised",
     "queue_p50_s": "queue p50",
     "queue_p95_s": "queue p95",
     "queue_max_bytes": "queue max",
@@ -62,7 +62,7 @@ _HEADS = {
     # Connections of bentpipe's TCP.
     "acked_bytes": "acked",
     "received_bytes": "received",
-    # Names of what is compared.
+    # Names of compared things.
     "case": "case",
     "congestion control": "cc",
 }

@@ -316,4 +316,4 @@ def _value_and_margin(found: Estimate | Interval, divisor: float) -> str:
     return f"{by}\n±{margin}" if is_even else f"{by}\n+{high - value:.{digits}f}\n-{value - low:.{digits}f}"
 
 
-_SHORT = {"utilisation": "utilisation\n%", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nunfinished"}
+_SHORT = {"utilisation": "utilised\n%", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nunfinished"}

@@ -150,7 +150,7 @@ def differences(
         if question is not None and each.p is not None:
             each = each._replace(p=sided.p_value(one, other, statistic, question))
         elif each.p is not None and resolution > 0 and abs(each.value or 0) <= resolution * base:
-            # The histogram cannot tell it from no difference.
+            # A difference within a bin is no difference.
             each = each._replace(p=1.0)
         is_positive = bool(np.all(one[paired] >= 0) and np.all(other[paired] >= 0))
         span = (-base if is_positive else -np.inf, np.inf)

@@ -29,7 +29,7 @@ struct Guarded {
 #[derive(Debug)]
 struct Guard {
     links: Vec<Guarded>,
-    /// Of each flow, whether its hosts ignore reports.
+    /// Whether the hosts of each flow ignore reports.
     ignores: Arc<[bool]>,
     /// Writes the reports to real senders.
     real: Option<Arc<dyn RealPackets>>,

@@ -612,7 +612,7 @@ fn a_bdp_of_a_trace_is_what_it_carries_in_a_round_trip() {
     // A millisecond of 100 Mbit/s in each 10 ms is 10 Mbit/s: five bursts of 12,500 B at most in 40 ms.
     let bursts = "{ points = [['0 s', '100 Mbit/s'], ['1 ms', '0 bit/s']], every = '10 ms' }";
     assert_eq!(queue(bursts), 4 * 12_500);
-    // Once: a burst of 20 ms and what follows.
+    // A single burst of 20 ms, and 20 ms of the usual rate.
     assert_eq!(queue("{ points = [['0 s', '8 Mbit/s'], ['5 s', '80 Mbit/s'], ['5.02 s', '8 Mbit/s']] }"), 220_000);
     // Steps longer than a round trip have the largest rate.
     assert_eq!(queue("{ points = [['0 s', '8 Mbit/s'], ['5 s', '80 Mbit/s']] }"), 400_000);

@@ -49,8 +49,8 @@ impl Scenario {
             more => format!(" (and of {more} more)"),
         };
         let note = format!(
-            "the delay of \"{}\"{more} is {} one way, and over a geostationary satellite it is at most 280 ms; a delay \
-             is half a round trip",
+            "the delay of \"{}\"{more} is {} one way; over a geostationary satellite it is at most 280 ms, half of a \
+             round trip",
             first.name,
             first.delay.largest()
         );
