@@ -56,6 +56,22 @@ def in_a_terminal(line, act):
 
 
 @pytest.mark.usefixtures("namespaces")
+@pytest.mark.parametrize("more", [[], ["--strict"]])
+def test_a_program_that_the_duration_ends_has_its_own_status_and_a_line(place, more):
+    hangs = [sys.executable, "-c", "import time; time.sleep(60)"]
+    line = [*BENTPIPE, "emulate", "path.toml", "--set", "duration=2 s", "--serve", "echo", "-q", *more, "--", *hangs]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    assert "the duration of 2 s ended the program, status 124" in done.stderr
+    # No packet arrived, so there is no verdict.
+    assert done.returncode == (3 if more else 124)
+    assert ("No verdict: no packet arrived.; status 3 by --strict" in done.stderr) == bool(more)
+    # A program that ends in time keeps its status.
+    ends = [*line[: line.index("--")], "--", sys.executable, "-c", "raise SystemExit(7)"]
+    if not more:
+        assert subprocess.run(ends, capture_output=True, timeout=120, check=False).returncode == 7
+
+
+@pytest.mark.usefixtures("namespaces")
 def test_ctrl_c_at_a_terminal_ends_in_tables_without_a_traceback(place):
     pressed = []
 

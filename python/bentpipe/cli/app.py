@@ -71,7 +71,7 @@ def _refused(error: click.UsageError) -> Exception:
     """Print an error of Click in the form of all others, and return the end of the process."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error
-    print_error(misuse(error, sys.argv[1:]))
+    print_error(misuse(error))
     return click.exceptions.Exit(2)
 
 

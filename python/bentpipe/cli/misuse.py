@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from bentpipe.errors import BentpipeError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SETTINGS = {
     "--duration": "duration='60 s'",
@@ -29,15 +24,8 @@ SETTINGS = {
 """Options of other tools, with the key of the scenario for `--set`."""
 
 
-def misuse(error: click.UsageError, words: Sequence[str]) -> BentpipeError:
-    """Write an error of Click for people.
-
-    Parameters
-    ----------
-    error : click.UsageError
-    words : sequence of str
-        The command line.
-    """
+def misuse(error: click.UsageError) -> BentpipeError:
+    """Write an error of Click for people."""
     path = error.ctx.command_path if error.ctx is not None else ""
     command = " ".join(["bentpipe", *path.split()[1:]])
     help_line = f"options: {command} --help"
@@ -51,15 +39,15 @@ def misuse(error: click.UsageError, words: Sequence[str]) -> BentpipeError:
         what = error.param.make_metavar(error.ctx) if error.param is not None and error.ctx is not None else "a value"
         return BentpipeError(f"{what} is missing\n  expected {command} {what}; {help_line}")
     text = error.format_message().rstrip(".")
-    hint = ""
-    if "extra argument" in text:
-        hint = _unquoted(words)
+    hint = _unquoted(error.ctx, text) if "extra argument" in text else ""
     return BentpipeError(f"{text[:1].lower()}{text[1:]}\n  {hint}{help_line}")
 
 
-def _unquoted(words: Sequence[str]) -> str:
+def _unquoted(ctx: click.Context | None, text: str) -> str:
     """Suggest quotes if a value with a space, such as `--set rate=5 Mbit/s`, became two words."""
-    for option, value, rest in zip(words, words[1:], words[2:], strict=False):
-        if option in ("--set", "--vary", "--case") and "=" in value and not rest.startswith("-"):
-            return f"did you mean {option} '{value} {rest}'? "
+    rest = text.partition("(")[2].rstrip(")")
+    for option in ctx.command.params if ctx is not None else ():
+        given = (ctx.params if ctx is not None else {}).get(str(option.name))
+        if option.name in ("sets", "vary", "cases") and given:
+            return f"did you mean {option.opts[0]} '{given[-1]} {rest}'? "
     return ""

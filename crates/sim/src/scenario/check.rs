@@ -280,7 +280,10 @@ impl Walk<'_> {
                 let message = format!("{path} = {tree} is {}", type_name(tree));
                 let is_list = |option: &Alternative<'_>| matches!(option, Alternative::Plain(Shape::List(..)));
                 let expected = match tree.value {
-                    Value::Table(_) if all.iter().all(is_list) => format!("expected a list of tables: [[{path}]]"),
+                    Value::Table(_) if all.iter().all(is_list) => {
+                        let path: Vec<&str> = path.split('.').filter_map(|key| key.split('[').next()).collect();
+                        format!("expected a list of tables: [[{}]]", path.join("."))
+                    }
                     _ => format!("expected {}", describe(&all, "")),
                 };
                 self.findings.add(&tree.place, path, message, expected, String::new());

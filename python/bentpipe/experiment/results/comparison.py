@@ -178,7 +178,7 @@ class Comparison(Result):
 
     @property
     def table(self) -> pl.DataFrame:
-        """Table with a row per name and metric: `of`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
+        """Table with a row per name and metric: `of`, `metric`, `unit`, `mean`, `low`, `high`, `replications`.
 
         `low` to `high` is the interval; null with too few replications. With the median as statistic, the column is
         called `median`. `completed` of `due` counts the replications that completed. For `fct`, `fct_p95` and

@@ -294,7 +294,7 @@ class Mix(Result):
     def table(self) -> pl.DataFrame:
         """Table with a row per name and metric.
 
-        The columns are `of`, `metric`, `unit`, `replications`, `mean`, `low`, `high`, as in a comparison.
+        The columns are `of`, `metric`, `unit`, `mean`, `low`, `high`, `replications`, as in a comparison.
 
         The metrics are `quantities` and `of_own`, the ratio of `goodput` to `own`.
         """
@@ -391,6 +391,7 @@ class Mix(Result):
         tests = TESTS * len(self.names)
         return [
             *facts.get("notes", []),
+            *hints.of_files(self.scenario),
             *hints.of_until(facts, lambda metric: (self.values(name, metric) for name in self.names), "case"),
             *hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence),
         ]
