@@ -67,8 +67,27 @@ def test_a_comparison_and_a_mix_name_their_first_column_alike():
         assert re.search(r"^cc +", done.stdout, re.MULTILINE)
 
 
-def test_many_flows_are_grouped_by_entry_of_the_file():
-    done = CliRunner().invoke(app, ["run", "ship", "--set", "duration=20 s"])
+def test_many_flows_are_grouped_by_entry_of_the_file(tmp_path):
+    path = tmp_path / "mixed.toml"
+    path.write_text(
+        """
+duration = "20 s"
+[link.sat]
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "50 ms"
+[flow.web]
+count = 20
+from = "a"
+to = "b"
+app = "page"
+[flow.backup]
+from = "a"
+to = "b"
+"""
+    )
+    done = CliRunner().invoke(app, ["run", str(path)])
     flows = done.stdout[done.stdout.index("Flows") : done.stdout.index("Where the time went")]
     # Pages and the backup have the same congestion control, and nothing else in common.
     assert "web x 20" in flows
@@ -78,12 +97,18 @@ def test_many_flows_are_grouped_by_entry_of_the_file():
     assert "fairness" not in done.stdout
 
 
-def test_a_table_prints_its_means_and_intervals():
+def test_a_table_prints_its_means_and_intervals(monkeypatch):
     found = bp.compare("geo", ["cubic", "reno"], replications=2, metric=["goodput", "rtt"])
     assert found.table.columns[:6] == ["of", "metric", "unit", "mean", "low", "high"]
-    for table in (found.table, found.differences, bp.run("geo").table):
-        for text in (str(table), repr(table), table._repr_html_()):
-            assert all(name in text for name in table.columns)
+    for width in (80, 120, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        for table in (found.table, found.differences, bp.run("geo").table):
+            lines = str(table).splitlines()
+            assert {"metric", "unit", "mean", "low", "high"} <= set(re.split(r"[│┆ ]+", lines[2]))
+            # Every other column is printed or named.
+            more = lines[-1].removeprefix("more columns: ").split(", ") if "more columns" in lines[-1] else []
+            assert [*filter(None, re.split(r"[│┆ ]+", lines[2])), *more] == table.columns
+    assert all(name in found.table._repr_html_() for name in found.table.columns)
     # It is a frame as any other.
     assert isinstance(found.table, pl.DataFrame)
     assert found.table.filter(pl.col("metric") == "rtt").height == 2

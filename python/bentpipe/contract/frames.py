@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
@@ -38,11 +39,21 @@ class Measured(Protocol):
 
 
 class Table(pl.DataFrame):
-    """A frame that prints all its columns. Polars prints eight, and leaves out those in the middle."""
+    """A frame that prints whole columns from the first on: those that fit the terminal, and the interval in any case.
+
+    Polars prints eight columns, and leaves out those in the middle.
+    """
 
     def __str__(self) -> str:
-        with pl.Config(tbl_cols=-1):
-            return super().__str__()
+        width = shutil.get_terminal_size((100, 24)).columns
+        least = self.columns.index("high") + 1 if "high" in self.columns else 1
+        with pl.Config(tbl_cols=-1, tbl_width_chars=-1, tbl_hide_column_data_types=True):
+            for count in range(self.width, least - 1, -1):
+                text = pl.DataFrame.__str__(self.select(self.columns[:count]))
+                if max(map(len, text.splitlines())) <= width:
+                    break
+        rest = self.columns[count:]
+        return text + (f"\nmore columns: {', '.join(rest)}" if rest else "")
 
     def __repr__(self) -> str:
         return self.__str__()
