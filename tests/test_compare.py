@@ -49,13 +49,13 @@ def test_with_two_values_t_is_a_cauchy_variable():
 
 def test_missing_values_do_not_count():
     assert estimate(np.array([1, np.nan, 2, 3]), 0.95) == estimate(np.array([1.0, 2, 3]), 0.95)
-    assert estimate(np.array([np.nan, 7]), 0.95) == (1, 7, None, None, 0)
-    assert estimate(np.array([np.nan]), 0.95) == (0, None, None, None, 0)
+    assert estimate(np.array([np.nan, 7]), 0.95)[:5] == (1, 7, None, None, 0)
+    assert estimate(np.array([np.nan]), 0.95)[:5] == (0, None, None, None, 0)
 
 
 def test_equal_values_have_no_spread():
-    assert estimate(np.full(10, 0.1), 0.95) == (10, 0.1, 0, 0, 0)
-    assert estimate(np.zeros(10), 0.95) == (10, 0, 0, 1, 0)
+    assert estimate(np.full(10, 0.1), 0.95)[:5] == (10, 0.1, 0, 0, 0)
+    assert estimate(np.zeros(10), 0.95)[:5] == (10, 0, 0, 1, 0)
 
 
 def test_holm_by_hand():
@@ -79,10 +79,11 @@ def test_statements_in_plain_words(small):
     comparison = by_hand(
         small, reno=[100, 200, 300, 400], sack=[129, 230, 330.5, 430.5], newreno=[130, 229, 329.5, 432.5]
     )
-    # newreno - reno: mean 30.25 of 250, s = 1.554563, t(3, 0.975) = 3.182446.
+    # newreno - reno: mean 30.25 of 250, s = 1.554563. It is the second of Holm's three tests, with half of the error:
+    # t(3, 0.9875) = 4.176535.
     assert comparison.statements == [
         "no difference in goodput can be shown between newreno and sack",
-        "newreno gets 12.10 % (±0.99 %) more goodput than reno",
+        "newreno gets 12.1 % (±1.3 %) more goodput than reno",
     ]
 
 
@@ -124,7 +125,7 @@ def test_a_margin_that_is_small_is_not_printed_as_none():
 
 
 def test_one_sender_has_nothing_to_be_compared_with(small):
-    assert by_hand(small, a=[10.0, 11.0]).statements == ["only one sender: a comparison needs two"]
+    assert by_hand(small, a=[10.0, 11.0]).statements == ["only one congestion control: a comparison needs two"]
 
 
 def test_nothing_random_is_said(small):
@@ -165,7 +166,7 @@ def test_a_flow_that_names_its_own_sender_keeps_it(small):
 
 
 def test_unknown_names_are_said_with_the_nearest(small):
-    with pytest.raises(ScenarioError, match=r"(?s)'renoo'.*known: .*tahoe.*did you mean 'reno'"):
+    with pytest.raises(ScenarioError, match=r"(?s)'renoo'.*did you mean 'reno'\? known: reno, .*8 of "):
         bp.compare(bp.load(small), ["reno", "renoo"])
     with pytest.raises(ScenarioError, match="no congestion control"):
         bp.compare(bp.load(small), [])
@@ -362,7 +363,7 @@ def test_a_comparison_is_one_table_and_cases_head_their_own_column():
     assert heads == ["case"]
     assert "needless" not in plain
     assert "needless" in whole
-    assert "unheeded" in whole
+    assert "missed" in whole
     assert "needless" in named
     assert "only one case" in CliRunner().invoke(app, [*asked, "--case", "a:"]).stdout
 

@@ -11,11 +11,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import click
 import pytest
 
 import bentpipe as bp
 from bentpipe import files
+from bentpipe.cli import real_time
 from bentpipe.errors import BentpipeError, EmulationError
 
 # They wait for other processes, or are many runs.
@@ -53,6 +56,33 @@ def in_a_terminal(line, act):
     os.close(end)
     _, status = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(status), printed.decode()
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_program_that_the_duration_ends_has_its_own_status_and_a_line(place):
+    def run(code):
+        line = [*BENTPIPE, "emulate", "path.toml", "--set", "duration=2 s", "--serve", "echo", "-q"]
+        line += ["--", sys.executable, "-c", code]
+        return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+
+    cut = run("import time; time.sleep(60)")
+    assert (cut.returncode, cut.stdout) == (124, "")
+    assert cut.stderr.startswith("the duration of 2 s ended the program, status 124")
+    # A program that ends in time keeps its status.
+    ended = run("raise SystemExit(7)")
+    assert (ended.returncode, "124" in ended.stderr) == (7, False)
+
+
+@pytest.mark.parametrize("is_quiet", [True, False])
+def test_strict_gives_its_reason_also_if_nothing_else_is_printed(is_quiet, monkeypatch, capsys):
+    monkeypatch.setattr(real_time, "_shown", lambda _: ["Not trustworthy: a reason."])
+    trust = SimpleNamespace(is_trustworthy=False, sentence="Not trustworthy: a reason.")
+    found = SimpleNamespace(trust=trust, stopped="ended", status=0, to_dict=dict)
+    with pytest.raises(click.exceptions.Exit) as ended:
+        real_time.give(found, save=None, plot=None, json=False, quiet=is_quiet, strict=True)
+    printed = capsys.readouterr()
+    assert ended.value.exit_code == real_time.UNTRUSTWORTHY
+    assert "Not trustworthy: a reason." in (printed.err if is_quiet else printed.out)
 
 
 @pytest.mark.usefixtures("namespaces")

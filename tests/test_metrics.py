@@ -63,7 +63,7 @@ def test_a_name_means_a_flow_those_of_an_entry_or_both_directions_of_a_link():
         ("gooodput", "did you mean 'goodput'"),
         ("tcp_eff", "did you mean 'tcp_efficiency'"),
         ("gooodput:bulk", "did you mean 'goodput'"),
-        ("goodput:bulky", "known: bulk, file1, file2, file3; did you mean 'bulk'"),
+        ("goodput:bulky", "did you mean 'bulk'? known: bulk, file1, file2, file3"),
         ("queue_p95:down.forwards", "did you mean 'down.forward'"),
         ("queue_p95:bulk", "is not a link of this scenario"),
         ("fct:", "expected fct:NAME"),

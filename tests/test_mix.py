@@ -128,14 +128,15 @@ def test_names_of_copies_do_not_meet_other_flows(small, tmp_path):
 
 def test_who_starves_whom_is_said():
     strong, weak = np.array([90.0, 91, 92, 90, 91, 92]), np.array([10.0, 11, 9, 10, 11, 9])
-    # Shares of 0.9, 0.8922 and 0.9109, each twice: s = 0.008414, t(5, 0.975) = 2.5706.
+    # Shares of 0.9, 0.8922 and 0.9109, each twice: s = 0.008414. They are the third and fourth of Holm's
+    # six tests, with a quarter of the error: t(5, 0.99375) = 3.8100.
     half = np.array([50.0, 50.5, 50.2, 50.1, 50.3, 50.4])
     starved = by_hand(cubic=(strong, half), vegas=(weak, half)).statements
     assert starved == [
-        "cubic gets 90.10 % (±0.88 %) of the goodput, more than a fair 50 %; "
-        "that is 1.81 times its goodput when all flows are cubic",
-        "vegas is starved by cubic: 9.90 % (±0.88 %) of the goodput where 50 % is fair; "
-        "that is 19.9 % of its goodput when all flows are vegas",
+        "cubic gets 90.1 % (±1.3 %) of the goodput, more than a fair 50 %; "
+        "that is 1.81 times (1.8 to 1.83) its goodput when all flows are cubic",
+        "vegas is starved by cubic: 9.9 % (±1.3 %) of the goodput where 50 % is fair; "
+        "that is 0.199 times (0.182 to 0.215) its goodput when all flows are vegas",
     ]
 
 
@@ -146,6 +147,30 @@ def test_who_gets_little_among_its_own_kind_is_not_starved():
     ]
     assert "starved" not in statement
     assert "less than a fair 50 %, but not less than when all flows are" in statement
+
+
+def test_shares_stay_in_their_range_in_table_text_and_figure():
+    one = np.array([95.0, 20.0, 60.0])
+    mixed = by_hand(cubic=(one, one), reno=(100 - one, one))
+    table = mixed.table.filter(pl.col("metric") == "share")
+    # s = 37.53 %, t(2, 0.975) = 4.3027: 58.3 % ± 93 %.
+    assert table["low"].to_list() == [0, 0]
+    assert table["high"].to_list() == [1, 1]
+    assert "58 % (0 to 100 %)" in mixed.statements[0]
+    for axes in mixed.plot("share").axes:
+        ends = [segment[:, 0] for lines in axes.collections for segment in lines.get_segments()]
+        assert np.min(ends) >= 0
+        assert np.max(ends) <= 100.0001
+    assert (mixed.table["low"].drop_nulls() >= 0).all()
+
+
+def test_ratios_to_the_own_kind_have_intervals_also_with_few_replications():
+    one, own = np.array([50.0, 55, 60]), np.array([40.0, 41, 42])
+    found = by_hand(cubic=(one, own), reno=(one, own)).of_own("cubic")
+    # Delta method: the relative differences have s = 0.0665, and t(2, 0.975) = 4.3027.
+    apart = one / 55 - own / 41
+    width = np.exp(4.302653 * np.std(apart, ddof=1) / 3**0.5)
+    assert found[:4] == pytest.approx((3, 55 / 41, 55 / 41 / width, 55 / 41 * width), rel=1e-6)
 
 
 def test_nothing_delivered_is_said():

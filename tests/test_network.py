@@ -225,7 +225,7 @@ REFUSED = {
     ),
     "flow": (
         lambda net, here: net.ports("rael"),
-        "'rael' is not a flow with app = \"port\"\n  known: other, real; did",
+        "'rael' is not a flow with app = \"port\"\n  did you mean 'real'? known: other, real",
     ),
     "no port": (
         lambda net, here: net.inject(2, "real"),

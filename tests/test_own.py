@@ -532,7 +532,7 @@ def test_what_is_no_congestion_control_is_refused(scenario, tmp_path, idea):
     assert "nofile.py cannot be read: no such file or directory\n  expected the file of X" in refused(
         str(tmp_path / "nofile.py:X")
     )
-    assert "has no class MyIde\n  known: MyIdea; did you mean 'MyIdea'?" in refused(idea[:-1])
+    assert "has no class MyIde\n  did you mean 'MyIdea'? known: MyIdea" in refused(idea[:-1])
     assert "broken.py cannot be imported" in refused(f"{broken}:X")
     assert "ZeroDivisionError" in refused(f"{broken}:X")
     assert f'File "{broken}", line 2' in refused(f"{broken}:X")

@@ -14,6 +14,7 @@ from bentpipe.statistics.correction import adjusted, benjamini_hochberg
 from bentpipe.statistics.effects import Effect, cliff, hedges, hedges_paired
 from bentpipe.statistics.estimates import estimate, least, median, ratio_of_means, ratio_of_medians, sign_test
 from bentpipe.statistics.judgement import Judgement
+from bentpipe.statistics.samples import Sample
 from bentpipe.statistics.steady import batch_means, levels, steady
 from bentpipe.statistics.warmup import fixed, mser
 
@@ -398,6 +399,49 @@ def test_what_has_no_steady_part_is_said(small):
             result.steady("goodput_bps", **asked)
     with pytest.raises(BentpipeError, match="not a series that was recorded"):
         result.steady("cwnd_bytes", flow="bulk")
+
+
+def test_quantiles_of_histograms_are_not_more_certain_than_half_a_bin():
+    runs = pl.DataFrame({"replication": range(10), COLUMNS["rtt"]: [0.545] * 10})
+    columns = {name: runs[name].to_numpy().astype(float) for name in runs.columns}
+    rtt, goodput = METRICS["rtt"], METRICS["goodput"]
+    found = Sample.named(rtt, columns).estimate(of=rtt)
+    # Bins are 1/64 wide in relation to the beginning of their octave, or less.
+    assert found.high - found.low == pytest.approx(2 * 0.545 / 128)
+    assert Sample.of(numbers(*[0.545] * 10)).estimate(of=goodput).half_width == 0
+    # A difference below half a bin is not shown, also if it is equal in all replications.
+    for apart, is_shown in ((0.004, False), (0.005, True)):
+        one = numbers(*[0.545 + apart] * 10) + np.arange(10) * 1e-9
+        (judged,) = differences([(one, numbers(*[0.545] * 10))], metric=rtt)
+        assert judged.is_shown == is_shown
+        assert (judged.low <= 0 <= judged.high) != is_shown
+
+
+@pytest.mark.parametrize("correction", ["holm", "bh", "none"])
+@pytest.mark.parametrize("statistic", ["mean"])
+def test_corrected_intervals_agree_with_their_tests(correction, statistic):
+    rng = np.random.default_rng(5)
+    judgement = Judgement(statistic, correction=correction)
+    shown = 0
+    for _ in range(200):
+        pairs = [(rng.normal(effect, 1, 8), rng.normal(0, 1, 8)) for effect in (0, 1, 1.5, 2)]
+        for each in differences(pairs, judgement):
+            low, high = each.corrected
+            assert (low <= 0 <= high) != each.is_shown
+            assert low <= each.low + 1e-12
+            assert high >= each.high - 1e-12
+            shown += bool(each.is_shown)
+    assert 100 < shown < 700
+
+
+def test_differences_of_times_are_at_most_all_of_the_time():
+    # 97 % less, s of a tenth of the base: Student's interval has more than 100 %.
+    other = numbers(1.0, 1.2, 0.8)
+    (found,) = differences([(other * 0 + numbers(0.03, 0.035, 0.025), other)])
+    assert found.percent(found.low) == -100
+    assert statement("a", "b", found, METRICS["completion"]).startswith(
+        "a is faster than b in completion: 97 % (49 to 100 %)"
+    )
 
 
 # Sentences

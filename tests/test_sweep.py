@@ -158,13 +158,13 @@ def test_until_goes_on_until_the_interval_is_narrow_enough(small, tmp_path):
 
 def test_until_does_not_go_beyond_its_cap_and_says_so(small, tmp_path):
     asked = {"replications": 2, "replications_max": 7, "until": {"metric": "goodput", "half_width": "0.01 %"}}
-    result = bp.sweep(small, RATES, metric=["resent", "goodput"], **asked)
+    result = bp.sweep(small, RATES, metric=["retransmitted", "goodput"], **asked)
     assert result.points["replications"].to_list() == [7, 7]
     said = "the interval of goodput is still wider than ± 0.01 % at 2 of 2 {}, after at most 7 runs of each"
     assert said.format("points") in result.notes
     compared, mixed = (verb(small, ["reno", "cubic"], **asked) for verb in (bp.compare, bp.mix))
-    assert said.format("senders") in compared.notes
-    assert said.format("senders") in mixed.notes
+    assert said.format("congestion controls") in compared.notes
+    assert said.format("cases") in mixed.notes
     compared.save(tmp_path / "saved")
     assert bp.Comparison.load(tmp_path / "saved").notes == compared.notes
     assert not any("still wider" in note for note in bp.compare(small, ["reno", "cubic"], replications=2).notes)

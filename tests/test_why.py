@@ -60,10 +60,10 @@ def test_the_losses_of_a_flow_are_those_of_the_series():
     assert row["link_losses"] == data.filter(pl.col("cause") == "bit-error").height > 0
 
 
-def test_metrics_count_what_was_needless_and_what_was_unheeded():
+def test_metrics_count_what_was_needless_and_what_was_missed():
     needless = bp.compare(path(**ERRORS), "newreno", replications=2).runs
     assert (needless["needless_reductions"] > 0).all()
-    assert (needless["unheeded_losses"] == 0).all()
+    assert (needless["missed_losses"] == 0).all()
 
 
 def test_a_story_names_link_cause_and_what_the_sender_did():

@@ -136,7 +136,7 @@ TWINS_REPLICATIONS = 3
 TWINS_WINDOW_S = 30
 """Time of the comparison of their goodputs."""
 EVEN = 0.95
-KEPT = ("goodput", "rtt", "resent", "timeouts")
+KEPT = ("goodput", "rtt", "retransmitted", "timeouts")
 """Metrics of the two paths."""
 
 Numbers = dict[str, Any]

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
+from bentpipe.errors import expected_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -117,9 +118,21 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return by_letters[found[0]] if found else None
 
 
+LISTED = {
+    "a congestion control": "cc",
+    "a metric": "metrics",
+    "a metric of a flow or link": "metrics",
+    "a series that was recorded": "series",
+    "a bundled scenario": "scenarios",
+    "a file or a bundled scenario": "scenarios",
+    "a paper": "papers",
+}
+"""Topics of `bentpipe list` that have all names, by the words for such a name in errors."""
+
+
 def unknown(name: str, what: str, known: Iterable[str]) -> str:
-    """Write the text for an unknown name: all known names and the nearest."""
-    known = list(known)
+    """Write the text for an unknown name: the nearest name, and known ones."""
+    known = [*dict.fromkeys(known)]
     meant = nearest(name, known)
-    hint = f"; did you mean {meant!r}?" if meant else ""
-    return f"{name!r} is not {what}\n  known: {', '.join(known) or 'none'}{hint}"
+    command = f"bentpipe list {LISTED[what]}" if what in LISTED else ""
+    return f"{name!r} is not {what}\n  {expected_names(str(name), known, repr(meant) if meant else '', command)}"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 from bentpipe.terminal import visible
 
+KNOWN_MAX = 8
+"""Maximum number of known names that an error lists: the nearest."""
 SHOWN_MAX = 50
 """Maximum number of problems that the text of an error lists. The rest are counted."""
 
@@ -46,6 +49,21 @@ def spelled(text: str, asked: Mapping[str, Any], spelling: Spelling) -> str:
     return re.sub(rf"\{{({names})( = )?\}}", of, text) if asked else text
 
 
+def expected_names(name: str, known: Sequence[str], hint: str = "", command: str = "") -> str:
+    """Write the expectation of a name: the hint, then the known names, or those that are near to a wrong one.
+
+    >>> expected_names("renoo", ["reno", "sack"], "'reno'")
+    "did you mean 'reno'? known: reno, sack"
+    >>> expected_names("12", [f"n{number}" for number in range(20)], command="bentpipe list cc")
+    'known: n12, n2, n1, n19, n18, n17, n16, n15 (8 of 20, all: bentpipe list cc)'
+    """
+    listed = ", ".join(known) or "none"
+    if len(known) > KNOWN_MAX:
+        near = get_close_matches(name, known, n=KNOWN_MAX, cutoff=0.3) or known[:KNOWN_MAX]
+        listed = f"{', '.join(near)} ({len(near)} of {len(known)}{f', all: {command}' if command else ''})"
+    return f"did you mean {hint}? known: {listed}" if hint else f"known: {listed}"
+
+
 class BentpipeError(Exception):
     """Base of all errors that bentpipe raises on purpose. Its text is for people.
 
@@ -70,6 +88,10 @@ class BentpipeError(Exception):
     def text(self, begin: str = "", spelling: Spelling = argument) -> str:
         """Return the text after a beginning, with parameters in a spelling."""
         return visible(begin + spelled(super().__str__(), self.asked, spelling))
+
+
+TOPICS = ("app", "cc", "ecn", "error", "middlebox", "pacing", "queue", "recovery", "verdict")
+"""Keys whose values `bentpipe list KEY` explains."""
 
 
 @dataclass(frozen=True)
@@ -126,15 +148,22 @@ class Problem:
 
     def text(self, spelling: Spelling = argument) -> str:
         """Return the message, its place, and the expected values."""
-        meant = self.suggestion if " = " in self.suggestion else f'"{self.suggestion}"'
-        more = [
-            *([f"known: {', '.join(self.known)}"] if self.known else []),
-            *([self.expected] if self.expected else []),
-            *([f"did you mean {meant}?"] if self.suggestion else []),
-        ]
+        more = [self._expectation(), *([self.expected] if self.expected else [])]
+        more = [each for each in more if each]
         where = _in_call(self.place) if spelling is argument else self.place
         place = f"{self.message:<65}  {where}" if where else self.message
-        return f"{place}\n  {'; '.join(more)}" if more else place
+        return f"{place}\n  {'; '.join(more).replace('?; ', '? ')}" if more else place
+
+    def _expectation(self) -> str:
+        """Write the hint and the known names."""
+        meant = ""
+        if self.suggestion:
+            meant = self.suggestion if " = " in self.suggestion else f'"{self.suggestion}"'
+        if not self.known:
+            return f"did you mean {meant}?" if meant else ""
+        last = self.key.removesuffix(".kind").rpartition(".")[2]
+        command = f"bentpipe list {last}" if last in TOPICS else "bentpipe schema"
+        return expected_names(str(self.value or last), self.known, meant, command)
 
 
 _OPTION = re.compile(r"--(set|vary|over|until)\b(?: (.+))?")

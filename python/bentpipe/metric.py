@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from functools import cache
@@ -23,6 +24,24 @@ class Source(NamedTuple):
     """Column of the table; the name of the metric, if it is computed from several columns."""
     how: str
     """Aggregation of the rows: `sum`, `mean`, `max`, `min`, or `ratio` for computed metrics."""
+
+
+_SHARE = re.compile(r"share|utilisation|jain|information_efficiency")
+_QUANTILE = re.compile(r"_p\d+(_s)?$")
+_HALF_BIN = 1 / 128
+"""Histograms of times have 64 bins per octave, and quantiles are upper edges of bins."""
+
+
+def span_of(column: str, unit: str) -> tuple[float, float]:
+    """Return the smallest and largest possible value of a column with this unit."""
+    if unit == "%":
+        return 0.0, 100.0
+    return 0.0, 1.0 if unit == "1" and _SHARE.search(column) else math.inf
+
+
+def resolution_of(column: str) -> float:
+    """Return the half width of a bin as a share of the value, for columns of quantiles; otherwise 0."""
+    return _HALF_BIN if _QUANTILE.search(column) else 0.0
 
 
 @dataclass(frozen=True)
@@ -57,6 +76,16 @@ class Metric:
     def label(self) -> str:
         """Label of axes."""
         return self.meaning if self.source is None else self.title
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        return span_of(self.source.column if self.source else self.column, self.unit)
+
+    @property
+    def resolution(self) -> float:
+        """Half of the width of a bin as a share of the value, for quantiles of histograms; otherwise 0."""
+        return resolution_of(self.source.column if self.source else self.column)
 
     @property
     def slug(self) -> str:
@@ -123,7 +152,7 @@ def _beside(column: str, of: str) -> str:
 
 _TITLES = {
     "jain": "Fairness (Jain)",
-    "resent": "Retransmitted",
+    "retransmitted": "Retransmitted",
     "r_factor": "R factor of calls",
     "mos": "Mean opinion score of calls",
     "rtt": "RTT",
@@ -143,7 +172,7 @@ _TITLES = {
     "tcp_efficiency": "TCP efficiency",
     "unfinished": "Not finished",
     "needless": "Needless reductions",
-    "unheeded": "Missed congestion",
+    "missed": "Missed congestion",
 }
 
 METRICS = {
@@ -153,7 +182,7 @@ METRICS = {
         Metric("utilisation", "utilisation", "1", True, "Utilisation of the busiest link"),
         Metric("jain", "jain", "1", True, "Jain's fairness index of goodput"),
         Metric("completion", "completion_s", "s", False, "Mean completion time of transfers"),
-        Metric("resent", "retransmitted_pct", "%", False, "Share of sent bytes that were retransmissions"),
+        Metric("retransmitted", "retransmitted_pct", "%", False, "Share of sent bytes that were retransmissions"),
         Metric("timeouts", "timeouts", "1", False, "Retransmission timeouts of all flows"),
         Metric("lost", "lost_packets", "1", False, "Packets lost, for any cause"),
         Metric("rtt", "rtt_p50_s", "s", False, "Median round-trip time, mean over flows"),
@@ -161,7 +190,7 @@ METRICS = {
         Metric("fct_p95", "transfer_p95_s", "s", False, "95 % quantile of the time of transfers"),
         Metric("slowdown", "slowdown_mean", "1", False, "Mean time of transfers over the least time on the path"),
         Metric("needless", "needless_reductions", "1", False, "Window reductions for link errors, or without a loss"),
-        Metric("unheeded", "unheeded_losses", "1", False, "Packets lost to congestion but treated as link errors"),
+        Metric("missed", "missed_losses", "1", False, "Packets lost to congestion but treated as link errors"),
         Metric("unfinished", "transfers_unfinished", "1", False, "Transfers under way at the end, or failed"),
     )
 }
@@ -218,7 +247,7 @@ _DECLARED = (
 )
 """Columns that are metrics, with their aggregation over several flows or links."""
 _WORKED_OUT = (
-    ("resent", "flows", "%", _LESS, "100 x bytes retransmitted / bytes sent"),
+    ("retransmitted", "flows", "%", _LESS, "100 x bytes retransmitted / bytes sent"),
     ("tcp_efficiency", "flows", "%", _MORE, "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2)"),
     (
         "information_efficiency",
@@ -238,7 +267,7 @@ _WORKED_OUT = (
     ("mos", "datagrams", "1", _MORE, "Mean opinion score of a call, 1 to 4.5 (ITU-T G.107), mean over flows"),
     ("lost", "drops", "1", _LESS, "Packets lost, for any cause"),
     ("needless", "flows", "1", _LESS, "Window reductions for link errors, or without a loss"),
-    ("unheeded", "flows", "1", _LESS, "Packets lost to congestion but treated as link errors"),
+    ("missed", "flows", "1", _LESS, "Packets lost to congestion but treated as link errors"),
     ("unfinished", "completions", "1", _LESS, "Transfers under way at the end, or failed"),
 )
 """Metrics computed from sums over several columns: name, table, unit, better direction, meaning."""
@@ -374,7 +403,7 @@ def known() -> dict[str, Metric]:
     return METRICS | of_tables()
 
 
-VERDICTS = ("needless", "unheeded")
+VERDICTS = ("needless", "missed")
 """Metrics of the loss differentiation of senders."""
 
 

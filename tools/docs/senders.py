@@ -234,7 +234,7 @@ def _paths(name: str, numbers: dict[str, Numbers]) -> str:
             cells = [
                 _cell(known["goodput"], 1e6),
                 _cell(known["rtt"], 1e-3),
-                _cell(known["resent"]),
+                _cell(known["retransmitted"]),
                 _cell(known["timeouts"]),
             ]
             text += f"| `{path.scenario}` | `{path.hosts.like}` | {each} | {' | '.join(cells)} |\n"

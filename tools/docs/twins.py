@@ -14,7 +14,7 @@ QUANTITIES = {
     "srtt_p50_s": ("median round trip, ms", 1e3, 1),
     "srtt_p95_s": ("95 % round trip, ms", 1e3, 1),
     "drops": ("lost", 1, 0),
-    "retransmissions": ("resent", 1, 0),
+    "retransmissions": ("retransmissions", 1, 0),
 }
 
 REASONS = {

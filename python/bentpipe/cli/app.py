@@ -12,6 +12,7 @@ from click.shell_completion import get_completion_class
 
 from bentpipe import files
 from bentpipe.cli.help import Formatter, Group
+from bentpipe.cli.misuse import misuse
 from bentpipe.cli.printing import is_coloured, print_error
 from bentpipe.errors import BentpipeError
 from bentpipe.version import __version__
@@ -40,9 +41,17 @@ class App(Group):
         command: click.Command = import_module(f"bentpipe.cli.{cmd_name}").command
         return command
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except click.UsageError as error:
+            raise _refused(error) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            raise _refused(error) from None
         except BentpipeError as error:
             print_error(error)
             raise click.exceptions.Exit(2) from None
@@ -56,6 +65,14 @@ class App(Group):
                 raise
             print_error(BentpipeError(f"{error.filename}: {files.reason(error)}"))
             raise click.exceptions.Exit(2) from None
+
+
+def _refused(error: click.UsageError) -> Exception:
+    """Print an error of Click in the form of all others, and return the end of the process."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return error
+    print_error(misuse(error))
+    return click.exceptions.Exit(2)
 
 
 def _leave_if_a_sender_hangs() -> None:

@@ -118,4 +118,5 @@ def command(
         initial_window=initial_window,
         quiet=json,
     )
-    give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict)
+    has_program = bool(command) and not shell
+    give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict, has_program=has_program)

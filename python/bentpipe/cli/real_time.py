@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import sys
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from bentpipe.cli.printing import print_result
+from bentpipe.heads import head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,17 +21,27 @@ if TYPE_CHECKING:
     from bentpipe.emulation.emulate import Emulation
 
 UNTRUSTWORTHY = 3
-OWN = {
-    "acked": "acked_bytes",
-    "received": "received_bytes",
-    "resent": "retransmissions",
-    "timeouts": "timeouts",
-}
-"""Printed columns of bentpipe's connections, with their keys in `spoken`."""
+"""Exit code of `--strict` for a run that is not trustworthy."""
+CUT = 124
+"""Exit code of a program that the duration of the scenario ended, as of `timeout`."""
+OWN = {"acked_bytes": "B", "received_bytes": "B", "retransmissions": "1", "timeouts": "1"}
+"""Printed columns of bentpipe's connections, with their units."""
 
 
-def give(found: Emulation, *, save: Path | None, plot: Path | None, json: bool, quiet: bool, strict: bool) -> NoReturn:
-    """Save and print a run, and exit with the status of its program, or of an untrustworthy run."""
+def give(
+    found: Emulation,
+    *,
+    save: Path | None,
+    plot: Path | None,
+    json: bool,
+    quiet: bool,
+    strict: bool,
+    has_program: bool = False,
+) -> NoReturn:
+    """Save and print a run, and exit with the status of its program, of a cut program, or of an untrustworthy run.
+
+    `has_program` states that the user named the program, and that it should end by itself.
+    """
     if save is not None:
         found.save(save)
     if plot is not None:
@@ -37,8 +49,19 @@ def give(found: Emulation, *, save: Path | None, plot: Path | None, json: bool, 
 
         save_figure(found.plot(), plot)
     print_result(found.to_dict, lambda: _shown(found), json=json, quiet=quiet)
+    is_cut = has_program and found.stopped == "over"
+    if is_cut:
+        seconds = found.result.scenario.duration_s
+        print(
+            f"the duration of {seconds:.10g} s ended the program, status {CUT}; longer: --set duration='...'",
+            file=sys.stderr,
+        )
     if strict and not found.trust.is_trustworthy:
+        if json or quiet:
+            print(f"{found.trust.sentence}; status {UNTRUSTWORTHY} by --strict", file=sys.stderr)
         raise click.exceptions.Exit(UNTRUSTWORTHY)
+    if is_cut:
+        raise click.exceptions.Exit(CUT)
     status = -signal.SIGINT if found.stopped == "interrupted" else found.status or 0
     # As in shells: 128 plus the number of the signal.
     raise click.exceptions.Exit(128 - status if status < 0 else status)
@@ -66,11 +89,10 @@ def _own(found: Emulation) -> Table:
 
     rows = found.spoken
     names = [f"{row['host']} {row['port']} to {row['peer']} {row['peer_port']}" for row in rows]
-    units = {"acked": "B", "received": "B"}
     columns = [
-        Shown(title, [row[name] for row in rows], units.get(title, "1"), "data" if title in units else "")
-        for title, name in OWN.items()
+        Shown(head(name, is_soft=True), [row[name] for row in rows], unit, "data" if unit == "B" else "")
+        for name, unit in OWN.items()
     ]
     states = ["reset" if row["aborted"] else row["state"] for row in rows]
-    texts = [("sender", [row["cc"] for row in rows]), ("state", states)]
+    texts = [(head("cc"), [row["cc"] for row in rows]), ("state", states)]
     return make_rows("Connections of bentpipe's own TCP", "ports", names, texts, columns)

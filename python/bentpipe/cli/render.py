@@ -10,6 +10,7 @@ from rich.text import Text
 from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
 from bentpipe.experiment.store import aside
+from bentpipe.heads import head
 from bentpipe.metric import TRANSFERS, VERDICTS, named
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
         yield _estimates(comparison, of_transfers, "Transfers")
     replications = len(comparison.seeds)
     if replications > 1:
-        yield _sample(f" of {replications} replications{_days(comparison)}", comparison.judgement)
+        yield _sample(f" of {replications} replications{_days(comparison)}", comparison.judgement, comparison.tests)
     # All times of transfers cover the same transfers.
     notes = (
         comparison.unfinished(name)
@@ -95,7 +96,7 @@ def ratios(result: Comparison | Sweep) -> Iterator[RenderableType]:
     keys = [name for name in frame.columns if name not in ("metric", "other", *last)]
     table = make_table(
         f"Ratios to {result.against}",
-        getattr(result, "kind", "sender"),
+        head(getattr(result, "kind", "congestion control")),
         [formatting.short_key(key, keys) for key in keys[1:]],
     )
     rows: dict[tuple[str, ...], dict[str, str]] = {}
@@ -122,12 +123,13 @@ def ratios(result: Comparison | Sweep) -> Iterator[RenderableType]:
 
 def mix(mix: Mix) -> Iterator[RenderableType]:
     """Renders a mix: a row per congestion control, means above half widths, then the statements."""
+    from bentpipe.experiment.results.mix import TESTS
     from bentpipe.statistics.samples import Counts
 
     yield hosts(mix)
     titles = mix.quantities
     shown = {name: [mix.estimate(sender, name) for sender in mix.names] for name in titles}
-    table = make_table("", "sender", [])
+    table = make_table("", head("case" if mix.has_cases else "cc"), [])
     columns = []
     for name, found in shown.items():
         is_share = name == "share"
@@ -143,7 +145,7 @@ def mix(mix: Mix) -> Iterator[RenderableType]:
     yield Text(f"{formatting.count(mix.runs['flows'][0], 'flow')} of each case", style="dim")
     replications = len(mix.seeds)
     if replications > 1:
-        yield _sample(f" of {replications} replications{_days(mix)}", mix.judgement)
+        yield _sample(f" of {replications} replications{_days(mix)}", mix.judgement, TESTS * len(mix.names))
     yield Text("")
     for statement in mix.statements:
         yield Text(statement)
@@ -237,7 +239,7 @@ def report(report: Report) -> Iterator[RenderableType]:
 
 
 def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | Interval]], title: str = "") -> Table:
-    table = make_table(title, comparison.kind, [])
+    table = make_table(title, head(comparison.kind), [])
     cells: list[list[str]] = []
     for name, found in shown.items():
         divisor, unit = _scale(name, shown)
@@ -258,10 +260,12 @@ def _days(result: Comparison | Mix | Sweep) -> str:
     return ", each on another day of the sky" if result.has_days else ""
 
 
-def _sample(of: str, judgement: Judgement) -> Text:
-    """The line below a table: statistic and interval of its cells."""
+def _sample(of: str, judgement: Judgement, tests: int = 1) -> Text:
+    """The line below a table: statistic and interval of its cells, and the correction of those in its sentences."""
     margin = "±" if judgement.statistic == "mean" else "with"
-    return Text(f"{judgement.statistic}{of}, {margin} {judgement.level} interval", style="dim")
+    is_corrected = tests > 1 and judgement.correction != "none"
+    more = f" of each; sentences have intervals corrected for {tests} tests" if is_corrected else ""
+    return Text(f"{judgement.statistic}{of}, {margin} {judgement.level} interval{more}", style="dim")
 
 
 def _scale(name: str, shown: Mapping[str, Sequence[Estimate | Interval]]) -> tuple[float, str]:
@@ -312,4 +316,4 @@ def _value_and_margin(found: Estimate | Interval, divisor: float) -> str:
     return f"{by}\n±{margin}" if is_even else f"{by}\n+{high - value:.{digits}f}\n-{value - low:.{digits}f}"
 
 
-_SHORT = {"utilisation": "busiest\nlink %", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nnot done"}
+_SHORT = {"utilisation": "utilised\n%", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nunfinished"}

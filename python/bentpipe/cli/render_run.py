@@ -10,10 +10,12 @@ from rich.text import Text
 from bentpipe import formatting
 from bentpipe.cli.render import hosts
 from bentpipe.cli.tables import Shown, hidden, make_rows, make_table
+from bentpipe.heads import head
 from bentpipe.metric import jain
+from bentpipe.scenario.entries import entries_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
     from rich.table import Table
@@ -21,7 +23,11 @@ if TYPE_CHECKING:
     from bentpipe.experiment.single.run_result import RunResult
 
     Rows = list[dict[str, Any]]
+    Entries = Mapping[str, str]
+    """Entry of the file by flow."""
 
+PAUSING = ("arrivals", "bulk", "on-off", "page", "records", "request-response")
+"""Applications whose pauses decide their goodput."""
 FLOWS_MAX = 12
 LINKS_MAX = 10
 DROPS_MAX = 10
@@ -32,12 +38,14 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     yield hosts(result)
     flows = result.rows("flows")
     is_many = len(flows) > FLOWS_MAX and not show_all
-    yield _spread(flows) if is_many else _flows(flows)
+    entries = entries_of(result.scenario.to_dict()["flow"])
+    yield _spread(flows, entries) if is_many else _flows(flows)
     if is_many:
         yield Text(f"{len(flows)} flows; --all shows each", style="dim")
     yield from _proxies(result, flows)
-    yield from _times(flows, result.simulated_s, is_many)
-    yield from _verdicts(flows, is_many)
+    grouped = entries if is_many else None
+    yield from _times(flows, result.simulated_s, grouped)
+    yield from _verdicts(flows, grouped)
     yield from _completions(result, show_all)
     yield from _datagrams(result.rows("datagrams"), show_all)
     yield from _links(result.rows("links"), show_all)
@@ -49,8 +57,8 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
 
 
 def _flows(flows: Rows) -> Table:
-    texts = [("sender", _all(flows, "cc")), ("outcome", _all(flows, "outcome"))]
-    table = make_rows("Flows", "flow", _all(flows, "flow"), texts, _flow_columns(flows))
+    texts = [(head("cc"), _all(flows, "cc")), ("outcome", _all(flows, "outcome"))]
+    table = make_rows("Flows", "flow", _all(flows, "flow"), texts, [*_flow_columns(flows).values()])
     table.names = 1
     return table
 
@@ -63,47 +71,47 @@ def _proxies(result: RunResult, flows: Rows) -> Iterator[Text]:
         yield Text(f"RTT: to {' or '.join(nodes)}, which acknowledges in the receiver's place", style="dim")
 
 
-def _spread(flows: Rows) -> Table:
-    """Renders many flows: per congestion control, minimum, median and maximum of each column."""
-    groups = _by(flows, "cc")
-    names = [name for cc, group in groups.items() for name in (f"{cc} x {len(group)}", "", "")]
+def _spread(flows: Rows, entries: Entries) -> Table:
+    """Renders many flows: minimum, median and maximum of each column, per entry of the file and congestion control."""
+    groups = _by_entry(flows, entries)
+    names = [name for label in groups for name in (label, "", "")]
     columns = []
-    for title, _, unit, quantity in _flow_columns(flows):
+    for name, (title, _, unit, quantity) in _flow_columns(flows).items():
         values: list[float | None] = []
         for group in groups.values():
-            have = [row[_FLOW_COLUMNS[title]] for row in group if row[_FLOW_COLUMNS[title]] is not None]
+            have = [row[name] for row in group if row[name] is not None]
             values += [min(have), median(have), max(have)] if have else [None, None, None]
         columns.append(Shown(title, values, unit, quantity))
-    return make_rows("Flows", "sender", names, [("", ["min", "median", "max"] * len(groups))], columns)
+    return make_rows("Flows", head("flow"), names, [("", ["min", "median", "max"] * len(groups))], columns)
 
 
-def _flow_columns(flows: Rows) -> list[Shown]:
+def _flow_columns(flows: Rows) -> dict[str, Shown]:
     from bentpipe.catalog import unit
 
     # Elsewhere it is when the transfer is done.
     is_early = any((row["completion_acked_s"] or 0.0) < (row["completion_rx_s"] or 0.0) for row in flows)
-    columns = [
-        Shown(title, _all(flows, name), unit("flows", name), "rtt" if "rtt" in name else "")
-        for title, name in _FLOW_COLUMNS.items()
+    columns = {
+        name: Shown(head(name, is_soft=True), _all(flows, name), unit("flows", name), "rtt" if "rtt" in name else "")
+        for name in _FLOW_COLUMNS
         if is_early or name != "completion_acked_s"
-    ]
-    return [column for column in columns if any(value is not None for value in column.values)]
+    }
+    return {name: column for name, column in columns.items() if any(value is not None for value in column.values)}
 
 
-def _times(flows: Rows, simulated_s: float, is_many: bool) -> Iterator[RenderableType]:
-    """Renders the limits of the senders: a row per flow or congestion control, seconds above per cent."""
+def _times(flows: Rows, simulated_s: float, entries: Entries | None) -> Iterator[RenderableType]:
+    """Renders the limits of the senders: a row per flow or entry of the file, seconds above per cent."""
     names = [*_TIMES.values(), *_ERROR_TIMES.values()]
     timed = [row for row in flows if row[names[0]] is not None]
     labels = _all(timed, "flow")
-    if is_many:
-        labels, timed = _sums(timed, names)
+    if entries is not None:
+        labels, timed = _sums(timed, names, entries)
     # Recovery from errors of links is shown apart from that of congestion.
     rest = {of.removeprefix("error_"): of for of in _ERROR_TIMES.values()}
     rows = [[row[name] - (row[rest[name]] if name in rest else 0.0) for name in names] for row in timed]
     shown = [at for at in range(len(names)) if any(row[at] > 0 for row in rows)]
     if not shown:
         return
-    table = make_table("Where the time went (s)", "sender" if is_many else "flow", [])
+    table = make_table("Where the time went (s)", head("flow"), [])
     for at in shown:
         table.add_column([*_TIMES, *_ERROR_TIMES][at], justify="right", no_wrap=True)
     digits = 1 if max(map(max, rows)) >= 10 else 2
@@ -114,17 +122,17 @@ def _times(flows: Rows, simulated_s: float, is_many: bool) -> Iterator[Renderabl
         yield Text("summed over all connections", style="dim")
 
 
-def _verdicts(flows: Rows, is_many: bool) -> Iterator[RenderableType]:
-    """Renders loss differentiation: a row per flow or congestion control."""
+def _verdicts(flows: Rows, entries: Entries | None) -> Iterator[RenderableType]:
+    """Renders loss differentiation: a row per flow or entry of the file."""
     signs = ("reductions", "congestion_losses", "link_losses")
     found = [row for row in flows if any(row[sign] for sign in signs)]
     if not found:
         return
     labels = _all(found, "flow")
-    if is_many:
-        labels, found = _sums(found, list(_VERDICTS.values()))
-    columns = [Shown(title, _all(found, name), "1") for title, name in _VERDICTS.items()]
-    yield make_rows("Loss reactions", "sender" if is_many else "flow", labels, [], columns)
+    if entries is not None:
+        labels, found = _sums(found, _VERDICTS, entries)
+    columns = [Shown(head(name), _all(found, name), "1") for name in _VERDICTS]
+    yield make_rows("Loss reactions", head("flow"), labels, [], columns)
 
 
 def _all(rows: Rows, name: str) -> list[Any]:
@@ -139,11 +147,26 @@ def _by(rows: Rows, *names: str) -> dict[Any, Rows]:
     return groups
 
 
-def _sums(flows: Rows, names: list[str]) -> tuple[list[str], Rows]:
-    """Labels of congestion controls, and the sums of columns over the flows of each."""
-    groups = _by(flows, "cc")
+def _by_entry(flows: Rows, entries: Entries) -> dict[str, Rows]:
+    """Groups flows by their entry in the file, by label: unlike flows have nothing in common.
+
+    Flows of one entry with several congestion controls, as in a mix, are a group each.
+    """
+    found = [{**row, "entry": entries[row["flow"]]} for row in flows]
+    groups = _by(found, "entry", "cc")
+    several = [entry for entry, _ in groups]
+    labels = {
+        (entry, cc): f"{entry} x {len(group)}" + (f", {cc}" if several.count(entry) > 1 else "")
+        for (entry, cc), group in groups.items()
+    }
+    return {labels[key]: group for key, group in groups.items()}
+
+
+def _sums(flows: Rows, names: Sequence[str], entries: Entries) -> tuple[list[str], Rows]:
+    """Labels of entries of the file, and the sums of columns over the flows of each."""
+    groups = _by_entry(flows, entries)
     sums = [{name: sum(row[name] or 0 for row in group) for name in names} for group in groups.values()]
-    return [f"{cc} x {len(group)}" for cc, group in groups.items()], sums
+    return [*groups], sums
 
 
 def _percent(part: float, whole: float) -> str:
@@ -162,12 +185,12 @@ def _completions(result: RunResult, show_all: bool) -> Iterator[RenderableType]:
         values = {"transfers": row["transfers"], "unfinished": row["transfers_unfinished"]}
         values |= {"failed": row["transfers_failed"], "slowdown": row["slowdown_mean"]}
         values |= {name: row[f"transfer_{name}_s"] for name in ("mean", "p50", "p95", "p99")}
-        columns = [Shown(title, [values[title]], unit, unit) for title, _, unit in _COMPLETION_COLUMNS]
+        columns = [Shown(head(name), [values[head(name)]], unit, unit) for name, unit in _COMPLETION_COLUMNS]
         yield make_rows("Transfers", "flow", ["all"], [], columns)
         yield Text(f"{len(totals)} flows; --all shows each", style="dim")
         return
     shown, key = (rows, "sizes") if len(totals) == 1 else (totals, "flow")
-    columns = [Shown(title, _counts(_all(shown, name), unit), unit, unit) for title, name, unit in _COMPLETION_COLUMNS]
+    columns = [Shown(head(name), _counts(_all(shown, name), unit), unit, unit) for name, unit in _COMPLETION_COLUMNS]
     columns = [column for column in columns if any(value is not None for value in column.values)]
     yield make_rows("Transfers", key, _all(shown, key), [], columns)
 
@@ -184,13 +207,8 @@ def _datagrams(datagrams: Rows, show_all: bool) -> Iterator[RenderableType]:
         return
     shown = datagrams if show_all else datagrams[:FLOWS_MAX]
     columns = [
-        Shown("sent", _all(shown, "sent_packets"), "1"),
-        Shown("lost", _all(shown, "loss_pct"), "%"),
-        Shown("delay min", _all(shown, "delay_min_s"), "s", "delay"),
-        Shown("p50", _all(shown, "delay_p50_s"), "s", "delay"),
-        Shown("p95", _all(shown, "delay_p95_s"), "s", "delay"),
-        Shown("p99", _all(shown, "delay_p99_s"), "s", "delay"),
-        Shown("jitter", _all(shown, "jitter_s"), "s"),
+        Shown(head(name), _all(shown, name), unit, "delay" if "delay" in name else "")
+        for name, unit in _DATAGRAM_COLUMNS
     ]
     yield make_rows("Datagrams", "flow", _all(shown, "flow"), [], columns)
     yield from hidden(len(datagrams) - len(shown), "more")
@@ -203,12 +221,16 @@ def _links(links: Rows, show_all: bool) -> Iterator[RenderableType]:
     if not shown:
         return
     columns = [
-        Shown("carried", _all(shown, "carried_bps"), "bit/s"),
-        Shown("busy", [None if row["utilisation"] is None else 100 * row["utilisation"] for row in shown], "%"),
-        Shown("queue p95", _all(shown, "queue_p95_s"), "s"),
-        Shown("queue max", _all(shown, "queue_max_bytes"), "B"),
-        Shown("corrupted", _all(shown, "corrupted_packets"), "1"),
-        Shown("dropped", _all(shown, "dropped_packets"), "1"),
+        Shown(head("carried_bps"), _all(shown, "carried_bps"), "bit/s"),
+        Shown(
+            head("utilisation"),
+            [None if row["utilisation"] is None else 100 * row["utilisation"] for row in shown],
+            "%",
+        ),
+        Shown(head("queue_p95_s"), _all(shown, "queue_p95_s"), "s"),
+        Shown(head("queue_max_bytes"), _all(shown, "queue_max_bytes"), "B"),
+        Shown(head("corrupted_packets"), _all(shown, "corrupted_packets"), "1"),
+        Shown(head("dropped_packets"), _all(shown, "dropped_packets"), "1"),
     ]
     yield make_rows("Links", "link", _all(shown, "link"), [], columns)
     yield from hidden(len(busy) - len(shown), "more with traffic")
@@ -222,10 +244,10 @@ def _terminals(terminals: Rows, show_all: bool) -> Iterator[RenderableType]:
         return
     unused = _all(shown, "unused_share")
     columns = [
-        Shown("wait mean", _all(shown, "grant_wait_mean_s"), "s", "wait"),
-        Shown("wait p95", _all(shown, "grant_wait_p95_s"), "s", "wait"),
-        Shown("granted", _all(shown, "granted_bps"), "bit/s"),
-        Shown("unused", [None if share is None else 100 * share for share in unused], "%"),
+        Shown(head("grant_wait_mean_s"), _all(shown, "grant_wait_mean_s"), "s", "wait"),
+        Shown(head("grant_wait_p95_s"), _all(shown, "grant_wait_p95_s"), "s", "wait"),
+        Shown(head("granted_bps"), _all(shown, "granted_bps"), "bit/s"),
+        Shown(head("unused_share"), [None if share is None else 100 * share for share in unused], "%"),
     ]
     yield make_rows("Grants", "link", _all(shown, "link"), [], columns)
     yield from hidden(len(waits) - len(shown), "more")
@@ -240,8 +262,8 @@ def _drops(drops: Rows, show_all: bool) -> Iterator[RenderableType]:
     ]
     lost.sort(key=lambda each: (-each[0], *each[1:3]))
     packets, places, causes, flows = zip(*(lost if show_all else lost[:DROPS_MAX]), strict=True)
-    columns = [Shown("packets", packets, "1"), Shown("flows hit", flows, "1")]
-    yield make_rows("Lost", "where", places, [("why", causes)], columns)
+    columns = [Shown(head("packets"), packets, "1"), Shown("flows hit", flows, "1")]
+    yield make_rows("Lost", "where", places, [(head("cause"), causes)], columns)
     yield from hidden(len(lost) - len(packets), "more")
 
 
@@ -264,45 +286,58 @@ def _summary(result: RunResult) -> Text:
 
 
 def _fairness(result: RunResult) -> str:
-    """Jain's index of the flows of each kind with several: a call does not compete with a download."""
+    """Jain's index of the flows of each kind with several: a call does not compete with a download.
+
+    Flows that pause, such as pages, have goodputs that say nothing about fairness.
+    """
     goodputs: dict[str, list[float]] = {}
     for kind, row in zip(result.scenario.flow_kinds, result.rows("flows"), strict=True):
         goodputs.setdefault(kind, []).append(row["goodput_bps"])
-    if len(goodputs) == 1:
+    goodputs = {kind: values for kind, values in goodputs.items() if kind not in PAUSING and len(values) > 1}
+    if len(goodputs) == 1 and len(goodputs) == len({*result.scenario.flow_kinds}):
         return f", fairness {formatting.quantity(result.rows('summary')[0]['jain'], '1')} (Jain)"
-    found = [(jain(values), f"{len(values)} {kind}") for kind, values in goodputs.items() if len(values) > 1]
+    found = [(jain(values), f"{len(values)} {kind}") for kind, values in goodputs.items()]
     shown = [f"{formatting.quantity(index, '1')} of {of}" for index, of in found if index is not None]
     return f", fairness (Jain) {', '.join(shown)}" if shown else ""
 
 
 _COMPLETION_COLUMNS = (
-    ("transfers", "transfers", "1"),
-    ("unfinished", "unfinished", "1"),
-    ("failed", "failed", "1"),
-    ("mean", "duration_mean_s", "s"),
-    ("p50", "duration_p50_s", "s"),
-    ("p95", "duration_p95_s", "s"),
-    ("p99", "duration_p99_s", "s"),
-    ("slowdown", "slowdown_mean", "1"),
+    ("transfers", "1"),
+    ("unfinished", "1"),
+    ("failed", "1"),
+    ("duration_mean_s", "s"),
+    ("duration_p50_s", "s"),
+    ("duration_p95_s", "s"),
+    ("duration_p99_s", "s"),
+    ("slowdown_mean", "1"),
 )
-_FLOW_COLUMNS = {
-    "goodput": "goodput_bps",
-    "done in": "completion_s",
-    "acked in": "completion_acked_s",
-    "resent": "retransmissions",
-    "timeouts": "timeouts",
-    "RTT p50": "rtt_p50_s",
-    "RTT p95": "rtt_p95_s",
-}
-_VERDICTS = {
-    "by congestion": "congestion_losses",
-    "by links": "link_losses",
-    "reductions": "reductions",
-    "for errors": "error_reductions",
-    "spurious": "spurious_reductions",
-    "unheeded": "congestion_taken_for_errors",
-}
-"""Packets with data lost, reductions and needless ones, congestion taken for errors, with their columns of `flows`."""
+_DATAGRAM_COLUMNS = (
+    ("sent_packets", "1"),
+    ("loss_pct", "%"),
+    ("delay_min_s", "s"),
+    ("delay_p50_s", "s"),
+    ("delay_p95_s", "s"),
+    ("delay_p99_s", "s"),
+    ("jitter_s", "s"),
+)
+_FLOW_COLUMNS = (
+    "goodput_bps",
+    "completion_s",
+    "completion_acked_s",
+    "retransmissions",
+    "timeouts",
+    "rtt_p50_s",
+    "rtt_p95_s",
+)
+_VERDICTS = (
+    "congestion_losses",
+    "link_losses",
+    "reductions",
+    "error_reductions",
+    "spurious_reductions",
+    "congestion_taken_for_errors",
+)
+"""Columns of `flows`: packets with data lost, reductions and needless ones, congestion taken for errors."""
 _ERROR_TIMES = {"recovery\n(errors)": "error_recovery_s", "timeout\n(errors)": "error_timeout_s"}
 """Parts of `recovery_s` and `timeout_s`, shown apart from the rest of them."""
 _TIMES = {

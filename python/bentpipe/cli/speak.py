@@ -99,4 +99,4 @@ def command(
         pcap=pcap,
         quiet=json,
     )
-    give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict)
+    give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict, has_program=bool(command))

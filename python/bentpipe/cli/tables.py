@@ -11,6 +11,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from bentpipe import formatting
+from bentpipe.heads import SOFT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,7 +136,10 @@ def make_table(title: str, key: str, texts: Sequence[str]) -> Blocks:
 
 def heading(name: str, unit: str) -> str:
     """Returns the head of a column of numbers."""
-    # The unit is under the name. A name without a unit moves down, next to its numbers.
+    # The unit is under the name. A name without a unit moves down, next to its numbers, or has both lines.
+    if not unit and SOFT in name:
+        return name.replace(SOFT, "-\n")
+    name = name.replace(SOFT, "")
     return f"{name}\n{unit}" if unit else f"\n{name}"
 
 

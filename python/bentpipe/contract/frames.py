@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
@@ -31,6 +32,35 @@ class Measured(Protocol):
     def name(self) -> str: ...
     @property
     def unit(self) -> str: ...
+    @property
+    def span(self) -> tuple[float, float]: ...
+    @property
+    def resolution(self) -> float: ...
+
+
+class Table(pl.DataFrame):
+    """A frame that prints whole columns from the first on: those that fit the terminal, and the interval in any case.
+
+    Polars prints eight columns, and leaves out those in the middle.
+    """
+
+    def __str__(self) -> str:
+        width = shutil.get_terminal_size((100, 24)).columns
+        least = self.columns.index("high") + 1 if "high" in self.columns else 1
+        with pl.Config(tbl_cols=-1, tbl_width_chars=-1, tbl_hide_column_data_types=True):
+            for count in range(self.width, least - 1, -1):
+                text = pl.DataFrame.__str__(self.select(self.columns[:count]))
+                if max(map(len, text.splitlines())) <= width:
+                    break
+        rest = self.columns[count:]
+        return text + (f"\nmore columns: {', '.join(rest)}" if rest else "")
+
+    def __repr__(self) -> str:
+        return self.__str__()
+
+    def _repr_html_(self, **settings: bool) -> str:
+        with pl.Config(tbl_cols=-1):
+            return super()._repr_html_(**settings)
 
 
 def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.DataFrame:
@@ -40,30 +70,30 @@ def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.Data
         **(keys or {}),
         "metric": pl.String,
         "unit": pl.String,
-        "replications": WHOLE,
         judgement.statistic: REAL,
         "low": REAL,
         "high": REAL,
+        "replications": WHOLE,
         "completed": WHOLE,
         "due": WHOLE,
         "is_bound": pl.Boolean,
     }
-    return pl.DataFrame(list(rows), schema=schema)
+    return Table(list(rows), schema=schema)
 
 
 def table_row(of: str, metric: Measured, sample: Sample, judgement: Judgement) -> dict[str, Any]:
     """Make the row of one name and metric."""
-    found = estimate_row(sample.estimate(judgement), sample.counts, judgement)
+    found = estimate_row(sample.estimate(judgement, metric), sample.counts, judgement)
     return {"of": of, "metric": metric.name, "unit": metric.unit, **found}
 
 
 def estimate_row(found: Estimate | Interval, counts: Counts, judgement: Judgement) -> dict[str, Any]:
     """Make the columns of an estimate, with its counts."""
     return {
-        "replications": found.replications,
         judgement.statistic: found.value,
         "low": found.low,
         "high": found.high,
+        "replications": found.replications,
         "completed": counts.done,
         "due": counts.due,
         "is_bound": isinstance(found, AtLeast),
@@ -89,7 +119,7 @@ def differences(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> p
         "p_completed": REAL,
         "is_completed_shown": pl.Boolean,
     }
-    return pl.DataFrame(list(rows), schema=schema)
+    return Table(list(rows), schema=schema)
 
 
 def difference_row(metric: Measured, of: str, other: str, found: Difference) -> dict[str, Any]:

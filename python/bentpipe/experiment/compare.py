@@ -73,7 +73,7 @@ def compare(
         See `sweep`: the maximum and the rule for added replications, the kept tables of each run, a store that keeps
         all runs and continues, and the machine that runs.
     metric : str or sequence of str
-        Metrics of the statements: `goodput`, `utilisation`, `jain`, `completion`, `resent`, `timeouts`, `lost`,
+        Metrics of the statements: `goodput`, `utilisation`, `jain`, `completion`, `retransmitted`, `timeouts`, `lost`,
         `rtt`, and `fct`, `fct_p95`, `slowdown`, `unfinished` of flows with several transfers. The tables have all of
         these. Other metrics (`bentpipe list metrics`), and metrics of one flow or link such as `fct:web` and
         `queue_p95:sat.forward`, are in the tables if they are named here. The statements are about the first metric.

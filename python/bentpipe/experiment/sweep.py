@@ -126,7 +126,10 @@ def sweep(
     own = [] if seed is None else [("seed", seed)]
     whole = with_axes(lambda sets: scenario_of(scenario, [*sets, *own]), asked)
     with watched(progress) as watch:
-        grid = Grid(whole, partial(watch or (lambda _: None), Progress()), judgement)
+        state = Progress()
+        grid = Grid(whole, partial(watch or (lambda _: None), state), judgement)
+        # Shown while the points are checked.
+        state.total = len(grid) * grid.replications
         if not grid.keys:
             raise ScenarioError(
                 "the sweep has no key to vary\n  expected keys with values in [sweep.vary], or {vary}",

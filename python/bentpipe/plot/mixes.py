@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.experiment.results.mix import Mix
+    from bentpipe.statistics.estimates import Estimate
 
 LOOKS = (*DASHES, "-.", ":")
 """Kinds of lines. With them, four times as many cases as colours are distinct."""
@@ -62,15 +63,27 @@ def _share(axes: Axes, mix: Mix) -> None:
         found = mix.estimate(name, "share")
         if found.mean is None:
             continue
-        margin = None if found.half_width is None else 100 * found.half_width
         axes.barh(
-            place, 100 * found.mean, 0.6, xerr=margin, capsize=3, color=_colour(place), error_kw={"linewidth": 0.9}
+            place,
+            100 * found.mean,
+            0.6,
+            xerr=_margins(found, 0.01),
+            capsize=3,
+            color=_colour(place),
+            error_kw={"linewidth": 0.9},
         )
     axes.axvline(100 * mix.fair, color="0.4", linestyle=":", linewidth=0.9)
     axes.set_xlim(left=0)
     mark_cuts(axes)
     axes.set_xlabel("Share of the goodput (%); dotted: fair")
     _rows(axes, mix)
+
+
+def _margins(found: Estimate, divisor: float) -> list[list[float]] | None:
+    """Return the lengths of an error bar below and above the mean; None without an interval."""
+    if found.mean is None or found.low is None or found.high is None:
+        return None
+    return [[(found.mean - found.low) / divisor], [(found.high - found.mean) / divisor]]
 
 
 def _goodput(axes: Axes, mix: Mix) -> None:
@@ -97,11 +110,10 @@ def _draw(axes: Axes, mix: Mix, metric: str, ring: str | None = None) -> str:
             found = mix.estimate(name, kind)
             if found.mean is None:
                 continue
-            margin = None if found.half_width is None else found.half_width / divisor
             axes.errorbar(
                 found.mean / divisor,
                 place,
-                xerr=margin,
+                xerr=_margins(found, divisor),
                 fmt="o",
                 color=colour,
                 markerfacecolor=colour if is_filled else "none",

@@ -3057,7 +3057,7 @@ class Direction(TypedDict, total=False):
         Token bucket that delays packets beyond its rate. They wait in the queue.
 
     queue :
-        Queue before the link. A packet in transmission does not count against its limit. A bdp is the largest rate at which the link or its shaper serves full packets, without framing, times the largest propagation round trip of the flows over the link. It is at least one full packet.
+        Queue before the link. A packet in transmission does not count against its limit. A bdp is the most that the link or its shaper carries in full packets, without framing, during the largest propagation round trip of the flows over the link. It is at least one full packet.
 
     error :
         Error model, which corrupts packets.
@@ -3124,7 +3124,7 @@ class Hop(TypedDict, total=False):
         Token bucket that delays packets beyond its rate. They wait in the queue.
 
     queue :
-        Queue before the link. A packet in transmission does not count against its limit. A bdp is the largest rate at which the link or its shaper serves full packets, without framing, times the largest propagation round trip of the flows over the link. It is at least one full packet.
+        Queue before the link. A packet in transmission does not count against its limit. A bdp is the most that the link or its shaper carries in full packets, without framing, during the largest propagation round trip of the flows over the link. It is at least one full packet.
 
     error :
         Error model, which corrupts packets.
@@ -3960,7 +3960,7 @@ class Link(_LinkRequired, total=False):
         Token bucket that delays packets beyond its rate. They wait in the queue. Default: none.
 
     queue :
-        Queue before the link. A packet in transmission does not count against its limit. A bdp is the largest rate at which the link or its shaper serves full packets, without framing, times the largest propagation round trip of the flows over the link. It is at least one full packet. Default: "1 bdp".
+        Queue before the link. A packet in transmission does not count against its limit. A bdp is the most that the link or its shaper carries in full packets, without framing, during the largest propagation round trip of the flows over the link. It is at least one full packet. Default: "1 bdp".
 
     error :
         Error model, which corrupts packets. Default: "none".

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from bentpipe import formatting
 from bentpipe.statistics import correction as corrections
 from bentpipe.statistics import sided
 from bentpipe.statistics.effects import Effect, cliff, hedges_paired
-from bentpipe.statistics.estimates import fisher, sign_test
+from bentpipe.statistics.estimates import fisher, limited, sign_test
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.statistics.samples import ESTIMATORS, Counts, Sample, is_of_transfers
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe.metric import Metric
+    from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.judgement import Question
 
     Values = NDArray[np.float64]
@@ -63,7 +65,10 @@ class Difference(NamedTuple):
     value: float | None
     """Difference in the unit of the samples; None without any pair."""
     low: float | None
-    """Lower end of the interval; None, like `high`, with too few pairs."""
+    """Lower end of the interval of only this difference; None, like `high`, with too few pairs.
+
+    It is at least `-base` if no value is negative.
+    """
     high: float | None
     base: float
     """Base of percentages: the mean or median of `other` over the same pairs, without its sign."""
@@ -79,6 +84,8 @@ class Difference(NamedTuple):
     """Completed shares; None if everything was completed."""
     question: Question | None = None
     """The question of the test; None for the usual question: is there a difference?"""
+    corrected: tuple[float | None, float | None] = (None, None)
+    """The interval that is corrected like `p_adjusted`: it excludes zero exactly if `is_shown`."""
 
     def percent(self, value: float | None) -> float | None:
         """Convert a value, low or high, to percent of the base; None if the base is zero."""
@@ -132,6 +139,7 @@ def differences(
     samples = [tuple(each if isinstance(each, Sample) else Sample.of(each) for each in pair) for pair in pairs]
     statistic, found, question = judgement.statistic, [], judgement.question(metric)
     confidence = judgement.confidence if question is None else judgement.interval
+    resolution = 0.0 if metric is None else metric.resolution
     for first, second in samples:
         one, other = first.values, second.values
         apart = one - other
@@ -141,26 +149,42 @@ def differences(
         each = ESTIMATORS[statistic](apart, confidence)
         if question is not None and each.p is not None:
             each = each._replace(p=sided.p_value(one, other, statistic, question))
-        found.append((each, base, effect))
+        elif each.p is not None and resolution > 0 and abs(each.value or 0) <= resolution * base:
+            # A difference within a bin is no difference.
+            each = each._replace(p=1.0)
+        is_positive = bool(np.all(one[paired] >= 0) and np.all(other[paired] >= 0))
+        span = (-base if is_positive else -np.inf, np.inf)
+        found.append((apart, each, base, effect, span))
     shares = [_shares(first, second) for first, second in samples]
-    tests = [*(each.p for each, _, _ in found), *(each.p for each in shares if each is not None)]
+    tests = [*(each.p for _, each, *_ in found), *(each.p for each in shares if each is not None)]
     adjusted = iter(corrections.adjusted(tests, judgement.correction))
-    whole = [
-        Difference(
-            statistic,
-            each.replications,
-            each.value,
-            each.low,
-            each.high,
-            base,
-            each.p,
-            p,
-            effect,
-            judgement.is_shown(p),
-            question=question,
+
+    def limits(values: Values, base: float, span: tuple[float, float], confidence: float) -> Estimate | Interval:
+        whole = ESTIMATORS[statistic](values, confidence)
+        # Half a bin of the base, as a share of the difference.
+        return limited(whole, span, resolution * base / abs(whole.value) if whole.value else 0.0)
+
+    whole = []
+    for (apart, each, base, effect, span), p in zip(found, adjusted):  # noqa: B905 - the rest are those of the shares
+        alone = limits(apart, base, span, confidence)
+        level = 1 - (1 - confidence) * corrections.part(each.p, p, len(tests))
+        corrected = alone if level == confidence else limits(apart, base, span, level)
+        whole.append(
+            Difference(
+                statistic,
+                each.replications,
+                each.value,
+                alone.low,
+                alone.high,
+                base,
+                each.p,
+                p,
+                effect,
+                judgement.is_shown(p),
+                question=question,
+                corrected=(corrected.low, corrected.high),
+            )
         )
-        for (each, base, effect), p in zip(found, adjusted)  # noqa: B905 - the rest are those of the shares
-    ]
     return [
         difference if share is None else difference._replace(shares=_corrected(share, next(adjusted), judgement))
         for difference, share in zip(whole, shares, strict=True)
@@ -409,15 +433,14 @@ def _scaled(difference: Difference, unit: str) -> tuple[float, str]:
 
 
 def _interval(difference: Difference, divisor: float, unit: str, sign: int = 1) -> tuple[str, str]:
-    """Write a difference over a divisor, and its interval."""
-    value, low, high = (
-        None if each is None else sign * each / divisor for each in (difference.value, difference.low, difference.high)
-    )
+    """Write a difference over a divisor, and its corrected interval, which agrees with the sentence."""
+    ends = difference.corrected if None not in difference.corrected else (difference.low, difference.high)
+    value, low, high = (None if each is None else sign * each / divisor for each in (difference.value, *ends))
     assert value is not None, "asked only where there is a value"
     by, margin = formatting.mean_and_margin(value, None if low is None or high is None else abs(high - low) / 2)
     if low is None or high is None or margin is None:
         why = "one run, no interval" if difference.replications == 1 else "too few runs for an interval"
-    elif difference.statistic == "mean" or low == high:
+    elif low == high or math.isclose(high - value, value - low, rel_tol=1e-6, abs_tol=1e-9 * abs(value)):
         why = f"±{margin}{unit}"
     else:
         digits = len(by.partition(".")[2])

@@ -16,6 +16,19 @@ def adjusted(p: P, correction: str) -> list[float | None]:
     return _CORRECTIONS[correction](p)
 
 
+def part(p: float | None, corrected: float | None, tests: int) -> float:
+    """Return the part of the accepted error that a correction leaves to one of these tests.
+
+    An interval with this error excludes zero exactly if the corrected p value shows a difference.
+
+    >>> part(0.01, 0.04, 4), part(0.0, 0.0, 4), part(None, None, 0)
+    (0.25, 0.25, 1.0)
+    """
+    if p is None or corrected is None:
+        return 1.0
+    return p / corrected if corrected > 0 else 1 / max(tests, 1)
+
+
 def holm(p: P) -> list[float | None]:
     """Adjust p values to bound the probability of any false finding among all of them.
 

@@ -39,6 +39,8 @@ class Estimate(NamedTuple):
 
     The mean is over the others. If this is an `AtLeast`, it is below the true mean.
     """
+    span: tuple[float, float] = (-math.inf, math.inf)
+    """Possible values: 0 to 1 for a share. The interval ends at them, as the true mean is among them."""
 
     @property
     def value(self) -> float | None:
@@ -48,12 +50,16 @@ class Estimate(NamedTuple):
     @property
     def low(self) -> float | None:
         """Lower end of the interval."""
-        return None if self.mean is None or self.half_width is None else self.mean - self.half_width
+        if self.mean is None or self.half_width is None:
+            return None
+        return max(self.mean - self.half_width, min(self.span[0], self.mean))
 
     @property
     def high(self) -> float | None:
         """Upper end of the interval."""
-        return None if self.mean is None or self.half_width is None else self.mean + self.half_width
+        if self.mean is None or self.half_width is None:
+            return None
+        return min(self.mean + self.half_width, max(self.span[1], self.mean))
 
 
 class Interval(NamedTuple):
@@ -109,6 +115,32 @@ def estimate(values: Values, confidence: float) -> Estimate:
     return Estimate(count, mean, half_width, float(2 * stdtr(count - 1, -abs(mean / error))))
 
 
+def limited(found: Estimate | Interval, span: tuple[float, float], resolution: float) -> Estimate | Interval:
+    """Limit an interval to the possible values, and widen it to the resolution of the values.
+
+    The part of an interval outside of the possible values never contains the true value, so the confidence stays, and
+    the interval agrees with the test of the same confidence.
+
+    Parameters
+    ----------
+    found : Estimate or Interval
+    span : tuple of float
+        Smallest and largest possible value.
+    resolution : float
+        Half of the width of a bin, as a share of the value: quantiles of histograms are not more certain.
+    """
+    if found.value is None:
+        return found
+    least = resolution * abs(found.value)
+    if isinstance(found, Estimate):
+        half_width = None if found.half_width is None else max(found.half_width, least)
+        return found._replace(half_width=half_width, span=span)
+    if found.low is None or found.high is None:
+        return found
+    low, high = min(found.low, found.value - least), max(found.high, found.value + least)
+    return found._replace(low=max(low, min(span[0], found.value)), high=min(high, max(span[1], found.value)))
+
+
 def median(values: Values, confidence: float) -> Interval:
     """Estimate the median of independent values of any distribution, with a bootstrap interval.
 
@@ -144,6 +176,9 @@ def median(values: Values, confidence: float) -> Interval:
 
 def ratio_of_means(one: Values, other: Values, confidence: float, *, is_paired: bool = True) -> Interval:
     """Estimate `mean(one) / mean(other)` with a bootstrap interval.
+
+    Few pairs have an interval from the logarithm of the ratio, whose error is that of the pairs' relative differences
+    (delta method) with Student's t. It stays above 0.
 
     Parameters
     ----------
@@ -262,6 +297,11 @@ def _ratio(one: Values, other: Values, middle: Callable[..., Values], confidence
     def quotient(one: Values, other: Values, axis: int = -1) -> Values:
         return middle(one, axis=axis) / middle(other, axis=axis)
 
+    if is_paired and middle is np.mean and count < least(confidence) and value > 0:
+        apart = one / np.mean(one) - other / base
+        error = float(np.std(apart, ddof=1)) / count**0.5
+        width = math.exp(float(stdtrit(count - 1, (1 + confidence) / 2)) * error)
+        return Interval(count, value, value / width, value * width, None)
     low, high = _resampled((one, other), quotient, value, confidence, is_paired)
     return Interval(count, value, low, high, None)
 

@@ -13,12 +13,12 @@ mean of the times, each limited to the time that it was observed; here it is the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from bentpipe.metric import named
-from bentpipe.statistics.estimates import Estimate, Interval, estimate, median, sign_test
+from bentpipe.statistics.estimates import Estimate, Interval, estimate, limited, median, sign_test
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if TYPE_CHECKING:
@@ -35,6 +35,15 @@ ESTIMATORS: dict[str, Callable[[Values, float], Estimate | Interval]] = {"mean":
 """Estimators by the names in `judgement.STATISTICS`."""
 NAMED_MAX = 8
 """Maximum number of cases that a note names."""
+
+
+class Ranged(Protocol):
+    """A metric, or another quantity, with its possible values."""
+
+    @property
+    def span(self) -> tuple[float, float]: ...
+    @property
+    def resolution(self) -> float: ...
 
 
 class AtLeast(Estimate):
@@ -129,12 +138,16 @@ class Sample(NamedTuple):
         """Return the first replications."""
         return Sample(*(array[:count] for array in self))
 
-    def estimate(self, judgement: Judgement = DEFAULT) -> Estimate | Interval:
-        """Estimate the mean or median; return a bound if missing values have lower bounds."""
+    def estimate(self, judgement: Judgement = DEFAULT, of: Ranged | None = None) -> Estimate | Interval:
+        """Estimate the mean or median; return a bound if missing values have lower bounds.
+
+        The interval has only possible values of the metric `of`, and is at least as wide as half a bin of it.
+        """
         held, censored = np.isnan(self.values) & ~np.isnan(self.bounds), self.counts.censored
         estimator = ESTIMATORS[judgement.statistic]
         if not held.any():
-            return estimator(self.values, judgement.confidence)._replace(censored=censored)
+            whole = estimator(self.values, judgement.confidence)._replace(censored=censored)
+            return whole if of is None else limited(whole, of.span, of.resolution)
         found = estimator(np.where(held, self.bounds, self.values), judgement.confidence)
         return AtLeast(found.replications, found.value, None, None, censored)
 

@@ -16,6 +16,7 @@ mod ports;
 mod real;
 mod results;
 mod routes;
+mod silence;
 mod so_far;
 mod trouble;
 mod windows;

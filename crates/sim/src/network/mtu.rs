@@ -7,7 +7,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::middlebox::{Context, Middlebox};
 use crate::packet::Packet;
 use crate::spec::{Mtu, Oversize, Scenario};
-use bentpipe_tcp::Notice;
+use bentpipe_tcp::{Notice, PathMtu};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,7 +19,9 @@ struct Guarded {
     mtu: Mtu,
     /// Packets dropped without a report to their sender.
     unreported: u64,
-    /// Size of the largest of them, bytes.
+    /// Packets whose report the sender ignores.
+    ignored: u64,
+    /// Size of the largest of both, bytes.
     largest: u64,
 }
 
@@ -27,6 +29,8 @@ struct Guarded {
 #[derive(Debug)]
 struct Guard {
     links: Vec<Guarded>,
+    /// Whether the hosts of each flow ignore reports.
+    ignores: Arc<[bool]>,
     /// Writes the reports to real senders.
     real: Option<Arc<dyn RealPackets>>,
 }
@@ -40,10 +44,18 @@ pub(crate) fn guards(
     for (id, link) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
         if let Some(mtu) = link.mtu.filter(|mtu| mtu.oversize != Oversize::Fragment) {
             let name = link.name.as_str().into();
-            guarded.entry(link.from).or_default().push(Guarded { id, name, mtu, unreported: 0, largest: 0 });
+            guarded.entry(link.from).or_default().push(Guarded {
+                id,
+                name,
+                mtu,
+                unreported: 0,
+                ignored: 0,
+                largest: 0,
+            });
         }
     }
-    let guard = |links| Box::new(Guard { links, real: real.cloned() }) as Box<_>;
+    let ignores: Arc<[bool]> = scenario.flows.iter().map(|flow| flow.tcp.path_mtu == PathMtu::Ignore).collect();
+    let guard = |links| Box::new(Guard { links, ignores: Arc::clone(&ignores), real: real.cloned() }) as Box<_>;
     guarded.into_iter().map(|(node, links)| (node, guard(links))).collect()
 }
 
@@ -66,20 +78,28 @@ impl Middlebox for Guard {
                 is_reported = true;
             }
         }
-        if !is_reported {
-            guarded.unreported += 1;
+        let is_ignored = is_reported && self.ignores[packet.flow().index()];
+        if !is_reported || is_ignored {
+            guarded.unreported += u64::from(!is_reported);
+            guarded.ignored += u64::from(is_ignored);
             guarded.largest = guarded.largest.max(packet.size());
         }
         cx.drop(packet, Cause::TooBig);
     }
 
     fn note(&self) -> Option<String> {
-        let of = |Guarded { name, mtu, unreported, largest, .. }: &Guarded| {
-            let size = mtu.size;
-            format!("{unreported} packets of up to {largest} B exceed the {size} B of \"{name}\"")
+        let listed = |count: fn(&Guarded) -> u64, does: &str| {
+            let of = |guarded: &Guarded| {
+                let Guarded { name, mtu: Mtu { size, .. }, largest, .. } = guarded;
+                format!("{} packets of up to {largest} B exceed the {size} B of \"{name}\"", count(guarded))
+            };
+            let notes: Vec<String> = self.links.iter().filter(|guarded| count(guarded) > 0).map(of).collect();
+            (!notes.is_empty()).then(|| format!("{}, {does}", notes.join(", ")))
         };
-        let notes: Vec<String> = self.links.iter().filter(|guarded| guarded.unreported > 0).map(of).collect();
-        (!notes.is_empty()).then(|| format!("{}, dropped without a report to their senders", notes.join(", ")))
+        let unreported = listed(|guarded| guarded.unreported, "dropped without a report to their senders");
+        let ignored = listed(|guarded| guarded.ignored, "dropped, and tcp.path_mtu = \"ignore\" ignores the reports");
+        let notes: Vec<String> = unreported.into_iter().chain(ignored).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
     }
 
     fn stands_for(&self) -> Option<&'static str> {
@@ -152,13 +172,16 @@ app = { kind = "file", size = "1 MB" }
             let lost = run(mtu, &sets);
             assert!(completion_s(&lost).is_nan());
             assert!(lost.flows.whole("timeouts")[0] > 2);
-            // The note has the reason if the sender cannot know it.
+            // The note has the reason.
             let packets = lost.drops.whole("packets")[0];
+            let does = match sets.is_empty() {
+                true => "dropped without a report to their senders",
+                false => "dropped, and tcp.path_mtu = \"ignore\" ignores the reports",
+            };
             let note = format!(
-                "\"mtu\" at node \"b\": {packets} packets of up to 1500 B exceed the 1000 B of \"far.forward\", dropped \
-                 without a report to their senders"
+                "\"mtu\" at node \"b\": {packets} packets of up to 1500 B exceed the 1000 B of \"far.forward\", {does}"
             );
-            assert_eq!(lost.notes.contains(&note), sets.is_empty(), "{:?}", lost.notes);
+            assert!(lost.notes.contains(&note), "{:?}", lost.notes);
         }
         let small = run("mtu = { size = \"1000 B\", oversize = \"drop\" }", &[("tcp.smss", "948 B")]);
         assert!(!completion_s(&small).is_nan());

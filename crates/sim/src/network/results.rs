@@ -1,5 +1,6 @@
 //! Builds the tables of a run from its components. Definitions: [`dictionary`](crate::dictionary).
 
+use super::silence;
 use crate::dictionary::{
     CompletionRow, DatagramRow, FlowRow, LinkRow, MediumRow, ModcodRow, ProbeRow, SummaryRow, Table, TerminalRow,
 };
@@ -44,6 +45,7 @@ pub(crate) fn assemble(
     let summary = summary(scenario, end, &flows, links, traffic);
     let Recorded { series, events, transfers, notes: of_tables } = recorder.finish(&names);
     let mut notes = scenario.notes();
+    notes.extend(silence::notes(scenario, end.at.as_secs_f64(), &flows, drops, &names));
     notes.extend(of_tables);
     RunResult {
         flows: FlowRow::table(flows),

@@ -34,6 +34,12 @@ impl Drops {
         *bytes += size;
     }
 
+    /// Returns the place and cause that took most packets of a flow, with their number.
+    pub(crate) fn most_of(&self, flow: FlowId) -> Option<(LossPlace, Cause, u64)> {
+        let of_flow = self.0.iter().filter(|((_, of, _), _)| *of == flow);
+        of_flow.map(|(&(place, _, cause), &(packets, _))| (place, cause, packets)).max_by_key(|loss| loss.2)
+    }
+
     pub(crate) fn table(&self, names: &Names<'_>) -> Table {
         DropRow::table(self.0.iter().map(|(&(place, flow, cause), &(packets, bytes))| DropRow {
             place: place.name(names),

@@ -211,7 +211,8 @@ impl Walk<'_> {
         }
         for key in of.keys.iter().flatten().filter(|key| key.is_required() && !table.contains_key(key.name)) {
             let path = join(path, key.name);
-            let expected = format!("expected {}", describe(&alternatives(&key.shape), ""));
+            let meaning = key.meaning.split_inclusive(". ").next().unwrap_or_default().trim_end_matches(['.', ' ']);
+            let expected = format!("expected {} ({meaning})", describe(&alternatives(&key.shape), ""));
             self.findings.add(place, &path, format!("{path} is missing"), expected, String::new());
         }
     }
@@ -277,7 +278,14 @@ impl Walk<'_> {
             Value::Date(text) if format.is_some_and(is_instant) => self.wrong_text(shape, text, tree, path),
             _ => {
                 let message = format!("{path} = {tree} is {}", type_name(tree));
-                let expected = format!("expected {}", describe(&all, ""));
+                let is_list = |option: &Alternative<'_>| matches!(option, Alternative::Plain(Shape::List(..)));
+                let expected = match tree.value {
+                    Value::Table(_) if all.iter().all(is_list) => {
+                        let path: Vec<&str> = path.split('.').filter_map(|key| key.split('[').next()).collect();
+                        format!("expected a list of tables: [[{}]]", path.join("."))
+                    }
+                    _ => format!("expected {}", describe(&all, "")),
+                };
                 self.findings.add(&tree.place, path, message, expected, String::new());
             }
         }
@@ -298,7 +306,11 @@ impl Walk<'_> {
                 ("needs more than its name".into(), expected.into(), String::new())
             }
             Some((format, said)) => {
-                let expected = format!("expected {}, like \"{}\"", format.expected, format.example);
+                let most = match format.name {
+                    "duration" if said.ends_with("too large") => format!("at most {LONGEST_DAYS} d, as "),
+                    _ => String::new(),
+                };
+                let expected = format!("expected {most}{}, like \"{}\"", format.expected, format.example);
                 (said, expected.into(), words::quantity(text, format))
             }
             None if known.is_empty() => {
@@ -338,6 +350,7 @@ fn describe(all: &[Alternative<'_>], text: &str) -> String {
             Alternative::Table(of) => table(of, text),
             Alternative::Plain(Shape::Named(_)) => "a table".into(),
             Alternative::Plain(Shape::Quantity(format)) => format!("{}, like \"{}\"", format.expected, format.example),
+            Alternative::Plain(Shape::List(..)) if !text.is_empty() => format!("a list, like [\"{text}\"]"),
             Alternative::Plain(Shape::List(..) | Shape::Pair(_)) => "a list".into(),
             Alternative::Plain(Shape::Flag) => "true or false".into(),
             Alternative::Plain(Shape::Whole { .. }) => "a whole number".into(),
@@ -379,6 +392,8 @@ fn table(of: &Table, text: &str) -> String {
     }
 }
 
+/// Largest duration in days: time is 64 bits of picoseconds.
+const LONGEST_DAYS: u64 = u64::MAX / 1_000_000_000_000 / 86_400;
 /// Keys of a table that a message names.
 const KEYS_SHOWN: usize = 6;
 

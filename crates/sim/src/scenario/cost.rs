@@ -4,7 +4,7 @@ use super::routes_over_time::RoutesOverTime;
 use crate::dictionary;
 use crate::ids::LinkId;
 use crate::spec::{ratio, rounds, App, Capacity, Downtimes, Flow, Link, Outage, Profile, QueueLimit, Scenario};
-use bentpipe_units::{Duration, Rate};
+use bentpipe_units::Duration;
 
 /// Largest number of packet-hops: almost an hour.
 const HOPS_MAX: f64 = 1e11;
@@ -190,13 +190,6 @@ impl Link {
 
     fn interleaving_delay(&self) -> Duration {
         self.interleave.as_ref().map_or(Duration::ZERO, |interleave| interleave.delay())
-    }
-}
-
-impl Profile<Rate> {
-    /// Returns the largest rate at any time.
-    pub(crate) fn largest(&self) -> Rate {
-        self.values().max().unwrap_or(Rate::from_bps(0))
     }
 }
 

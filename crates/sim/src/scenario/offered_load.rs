@@ -87,6 +87,24 @@ fn offered(flow: &Flow) -> (f64, f64) {
     }
 }
 
+/// Notes the link that datagrams overload most: they do not adapt, so that their queue stays full and the rest is lost.
+pub(super) fn note_overload(flows: &[Flow], routes: &RoutesOverTime, links: &[Link], report: &mut Report<'_>) {
+    let loads = routes.peaks(flows, links.len(), |flow| {
+        let (bytes, packets) = flows[flow].app.datagrams().map_or((0.0, 0.0), |_| offered(&flows[flow]));
+        move |link| [8.0 * links[link].framing.wire_bytes(bytes, packets)]
+    });
+    let share = |link: LinkId| loads[link][0] / links[link].sustained().as_bps().max(1) as f64;
+    let fullest = LinkId::all(links.len()).max_by(|&a, &b| share(a).total_cmp(&share(b)));
+    if let Some(link) = fullest.filter(|&link| share(link) > 1.0 + 1e-9) {
+        report.findings.notes.push(format!(
+            "datagrams offer \"{}\" {:.3} Mbit/s with headers, {:.0} % of its rate",
+            links[link].name,
+            loads[link][0] / 1e6,
+            100.0 * share(link)
+        ));
+    }
+}
+
 /// Rejects arrivals that offer a link as much as it carries, or more. Such a run has no steady state, and its results
 /// depend on its duration.
 pub(super) fn refuse_overload(

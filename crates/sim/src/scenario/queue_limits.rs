@@ -27,13 +27,13 @@ fn crossings(links: &[Link], flows: &[Flow], routes: &RoutesOverTime) -> Vec<(Du
     crossing
 }
 
-/// Converts limits in bdp to bytes. A bdp is the link's largest rate for full packets, times the largest propagation
-/// round trip of the flows over the link in either direction. Without flows, the round trip is twice the link's delay.
+/// Converts limits in bdp to bytes. A bdp is the most that the link carries in full packets during the largest
+/// propagation round trip of the flows over the link in either direction. Without flows, the round trip is twice the link's delay.
 pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &RoutesOverTime) {
     let crossings = crossings(links, flows, routes);
     for (link, (rtt, packet)) in links.iter_mut().zip(crossings) {
         let (rtt, packet) = if packet == 0 { (link.delay_max() * 2, PACKET) } else { (rtt, packet) };
-        let rate = link.largest_for(packet);
+        let rate = link.largest_over(rtt, packet);
         for limit in link.queue.limits_mut() {
             if let QueueLimit::Bdp(bdp) = *limit {
                 *limit = QueueLimit::Bytes(keys::product(rate, rtt, bdp).max(packet));

@@ -96,6 +96,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     let timeline::Compiled { timeline, origins, routes } =
         timeline::compile(file, &timeline::Known::new(&made, &made_flows, &nodes, &graph, &flows), report);
     offered_load::refuse_overload(&flows, &made_flows, &routes, &made, report);
+    offered_load::note_overload(&made_flows, &routes, &made, report);
     set_queues(&mut made, &made_flows, &routes);
     check_queues(&made, &made_flows, &routes, &links, &flows, report);
     check_buckets(&made, &made_flows, &routes, &links, report);
@@ -418,7 +419,9 @@ fn make_flows(
     let make = |((flow, &[from, to]), [route, back]): ((&Instance<'_>, &[NodeId; 2]), &[Vec<LinkId>; 2])| {
         let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
         let packet = offered_load::full_packet(&transport.config);
-        let slowest = route.iter().map(|&link| links[link].largest_for(packet)).min().unwrap_or(Rate::from_bps(0));
+        let rtt = base_rtt(route, back, links);
+        let slowest =
+            route.iter().map(|&link| links[link].largest_over(rtt, packet)).min().unwrap_or(Rate::from_bps(0));
         let (app, reader, start) = &settled[flow.entry];
         // A port may carry simulated TCP to real programs.
         let has_tcp = app.has_transport() || **app == App::Port;
@@ -432,7 +435,7 @@ fn make_flows(
             class: file.flow[flow.entry].class,
             // A flow without connections has no transport, and must not seem to have one.
             tcp: shared(if has_tcp {
-                transport.on_path(slowest, base_rtt(route, back, links))
+                transport.on_path(slowest, rtt)
             } else {
                 Config {
                     rto: RtoConfig { phase: ClockPhase::At(Duration::ZERO), ..RtoConfig::default() },

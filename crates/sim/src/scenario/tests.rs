@@ -564,6 +564,61 @@ fn notes_and_hints_are_warnings_at_their_keys() {
 }
 
 #[test]
+fn times_that_no_orbit_has_and_that_no_run_has_are_noted() {
+    let notes = |sets: &[(&str, &str)]| {
+        let sets: Vec<(String, String)> = sets.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        let resolved = from_toml(MINIMAL, "f.toml", &sets).unwrap_or_else(|problems| panic!("{problems}"));
+        resolved.warnings().into_iter().map(|warning| (warning.path, warning.message)).collect::<Vec<_>>()
+    };
+    let [delay, rate] = ["link.up.delay", "link.up.rate"];
+    assert_eq!(notes(&[(delay, "270 ms")]), []);
+    let far = notes(&[(delay, "540 ms")]);
+    assert!(far[0].1.starts_with("the delay of \"up.forward\" (and of 1 more) is 540 ms one way"), "{far:?}");
+    assert_eq!((far[0].0.as_str(), far.len()), (delay, 1));
+    // 10 s have 6 s one way, but not there and back.
+    let no_answer = "flow \"f\" cannot have an answer to a packet: it takes 12.00 s, and the run leaves 10 s";
+    assert!(notes(&[(delay, "6 s")]).contains(&("duration".to_owned(), no_answer.to_owned())));
+    let datagrams = ("flow.f.app", "{ kind = \"cbr\", rate = \"1 kbit/s\", size = \"100 B\" }");
+    assert_eq!(notes(&[(delay, "6 s"), datagrams]).len(), 1, "datagrams need no answer");
+    // 1500 B and 40 B.
+    let slow = notes(&[(rate, "1 kbit/s")]);
+    assert!(slow.iter().any(|(_, note)| note.contains("it takes 12.") && note.contains("leaves 10 s")), "{slow:?}");
+}
+
+#[test]
+fn datagrams_above_the_rate_of_a_link_with_their_headers_are_noted() {
+    let notes = |size: &str| {
+        let app = format!("{{ kind = \"cbr\", rate = \"900 kbit/s\", size = \"{size}\" }}");
+        let sets = [("flow.f.app".to_owned(), app), ("link.up.rate".to_owned(), "1 Mbit/s".to_owned())];
+        from_toml(MINIMAL, "f.toml", &sets).unwrap_or_else(|problems| panic!("{problems}")).scenario.notes()
+    };
+    assert_eq!(notes("1000 B"), [""; 0]);
+    // 28 B of headers for each byte.
+    assert_eq!(notes("1 B"), ["datagrams offer \"up.forward\" 26.100 Mbit/s with headers, 2610 % of its rate"]);
+}
+
+#[test]
+fn a_bdp_of_a_trace_is_what_it_carries_in_a_round_trip() {
+    let queue = |rate: &str| {
+        let sets = [("link.up.rate".to_owned(), rate.to_owned()), ("link.up.delay".to_owned(), "20 ms".to_owned())];
+        let resolved = from_toml(MINIMAL, "f.toml", &sets).unwrap_or_else(|problems| panic!("{problems}"));
+        let link = resolved.scenario.links.iter().find(|link| link.name == "up.forward").expect("it has the link");
+        match link.queue {
+            Queue::DropTail { limit: QueueLimit::Bytes(bytes) } => bytes,
+            _ => panic!("{:?}", link.queue),
+        }
+    };
+    assert_eq!(queue("'100 Mbit/s'"), 500_000);
+    // A millisecond of 100 Mbit/s in each 10 ms is 10 Mbit/s: five bursts of 12,500 B at most in 40 ms.
+    let bursts = "{ points = [['0 s', '100 Mbit/s'], ['1 ms', '0 bit/s']], every = '10 ms' }";
+    assert_eq!(queue(bursts), 4 * 12_500);
+    // A single burst of 20 ms, and 20 ms of the usual rate.
+    assert_eq!(queue("{ points = [['0 s', '8 Mbit/s'], ['5 s', '80 Mbit/s'], ['5.02 s', '8 Mbit/s']] }"), 220_000);
+    // Steps longer than a round trip have the largest rate.
+    assert_eq!(queue("{ points = [['0 s', '8 Mbit/s'], ['5 s', '80 Mbit/s']] }"), 400_000);
+}
+
+#[test]
 fn flows_that_start_after_the_run_are_noted() {
     let notes = |start: &str| {
         let text = MINIMAL.replace("[flow.f]", &format!("[flow.f]\nstart = {start}"));

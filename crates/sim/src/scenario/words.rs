@@ -32,8 +32,8 @@ const KEYS: &[(&[&str], &[&str])] = &[
     (&["uneasy_gain"], &["fluctuation_gain"]),
 ];
 
-/// Earlier names of values.
-const RENAMED: &[(&str, &str)] = &[("told", "announced"), ("found", "detected")];
+/// Earlier names of values, and those of other tools.
+const RENAMED: &[(&str, &str)] = &[("told", "announced"), ("found", "detected"), ("ber", "bit"), ("per", "packet")];
 
 /// Returns the present name of a value if it is among the known ones: `announced`.
 pub(super) fn renamed(given: &str, known: &[&str]) -> Option<String> {
@@ -133,6 +133,7 @@ mod tests {
             ("tcp.receive_buffer=64k", "\"64 kB\""),
             ("duration=1 minute", "\"1 min\""),
             ("simtime=5 s", "\"duration\""),
+            ("link.l.error=ber", "\"bit\""),
             ("tcp.cc={ kind = \"illinois\", patience = 4 }", "\"theta\""),
             ("tcp.cc={ kind = \"leocc\", uneasy_gain = 1.1 }", "\"fluctuation_gain\""),
             ("tcp.cc={ kind = \"satcp\", reallocation = \"told\" }", "\"announced\""),

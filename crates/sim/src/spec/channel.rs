@@ -2,7 +2,7 @@
 
 use super::ratio;
 use bentpipe_units::settings::{Bytes, Chance};
-use bentpipe_units::{kinds, settings, words, Duration, Time};
+use bentpipe_units::{kinds, settings, words, Duration, Rate, Time};
 
 /// A value over time.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +88,46 @@ impl<T: Copy> Profile<T> {
             Self::Constant(_) => None,
             Self::Points { period, .. } => *period,
         }
+    }
+}
+
+impl Profile<Rate> {
+    /// Returns the largest rate at any time.
+    pub(crate) fn largest(&self) -> Rate {
+        self.values().max().unwrap_or(Rate::from_bps(0))
+    }
+
+    /// Returns the largest mean rate over any time of this length. Without a length, it is the largest rate: a trace of
+    /// milliseconds has peaks that no queue or load should be measured by.
+    pub(crate) fn largest_over(&self, length: Duration) -> Rate {
+        let Self::Points { points, period, .. } = self else { return self.largest() };
+        if length == Duration::ZERO {
+            return self.largest();
+        }
+        let instants = points.iter().map(|&(at, _)| at.as_ps());
+        let ends = instants.skip(1).chain([period.map_or(u64::MAX, Duration::as_ps)]);
+        // Bits times picoseconds per second before each point.
+        let mut before = Vec::with_capacity(points.len());
+        let mut whole = 0_u128;
+        for (&(at, rate), end) in points.iter().zip(ends) {
+            before.push(whole);
+            whole += u128::from(rate.as_bps()) * u128::from(end.saturating_sub(at.as_ps()));
+        }
+        let within = |at: u64| {
+            let place = points.partition_point(|point| point.0.as_ps() <= at) - 1;
+            before[place] + u128::from(points[place].1.as_bps()) * u128::from(at - points[place].0.as_ps())
+        };
+        let until = |at: u64| match period {
+            Some(period) => whole * u128::from(at / period.as_ps()) + within(at % period.as_ps()),
+            None => within(at),
+        };
+        // The largest one begins or ends at a point.
+        let length = length.as_ps();
+        let starts = points.iter().map(|point| point.0.as_ps());
+        let late = period.map_or(0, |period| period.as_ps().saturating_mul(length / period.as_ps() + 1));
+        let starts = starts.clone().chain(starts.filter_map(|at| (at + late).checked_sub(length)));
+        let most = starts.map(|at| until(at.saturating_add(length)) - until(at)).max().unwrap_or(0);
+        Rate::from_bps(u64::try_from(most / u128::from(length)).unwrap_or(u64::MAX))
     }
 }
 

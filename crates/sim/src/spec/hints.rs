@@ -35,8 +35,8 @@ impl Scenario {
         let mut found = self.flows.iter().filter(|flow| flow.app.has_transport()).filter_map(|flow| {
             let probed = flow.tcp.probed_window()?;
             let links = || flow.route.iter().chain(&flow.reverse_route).map(|&link| &self.links[link]);
-            let slowest = flow.route.iter().map(|&link| self.links[link].rate.largest()).min()?;
             let rtt = links().fold(Duration::ZERO, |sum, link| sum + link.delay.largest());
+            let slowest = flow.route.iter().map(|&link| self.links[link].rate.largest_over(rtt)).min()?;
             let packet = u64::from(flow.tcp.smss) + HEADERS;
             let held = (slowest.as_bps() as f64 / 8.0 * rtt.as_secs_f64() / packet as f64) as u64;
             (held as f64 > FAR * probed as f64).then_some((flow, probed, held))
@@ -90,7 +90,7 @@ impl Scenario {
             let (Some(Bottleneck { flows, rtt, packet }), Queue::DropTail { limit }) = (bottleneck, &link.queue) else {
                 continue;
             };
-            let bdp = link.largest_for(packet).as_bps() as f64 / 8.0 * rtt.as_secs_f64();
+            let bdp = link.largest_over(rtt, packet).as_bps() as f64 / 8.0 * rtt.as_secs_f64();
             let held = match *limit {
                 QueueLimit::Unlimited => f64::INFINITY,
                 QueueLimit::Packets(packets) => (packets * packet) as f64,

@@ -187,12 +187,17 @@ pub struct Link {
 impl Link {
     /// Returns the largest rate at which it serves its queue for packets of this size, in bytes of packets.
     pub(crate) fn largest_for(&self, size: u64) -> Rate {
-        self.bounded(self.framing.rate_of_packets(self.rate.largest(), size), [&self.shaper])
+        self.largest_over(Duration::ZERO, size)
     }
 
-    /// Returns the largest rate that it sustains: its own, or that of a token bucket.
+    /// Returns the largest mean of this rate over any time of this length.
+    pub(crate) fn largest_over(&self, length: Duration, size: u64) -> Rate {
+        self.bounded(self.framing.rate_of_packets(self.rate.largest_over(length), size), [&self.shaper])
+    }
+
+    /// Returns the largest rate that it sustains for a second: its own, or that of a token bucket.
     pub(crate) fn sustained(&self) -> Rate {
-        self.bounded(self.rate.largest(), [&self.shaper, &self.policer])
+        self.bounded(self.rate.largest_over(Duration::from_secs(1)), [&self.shaper, &self.policer])
     }
 
     /// Returns the least of a rate and of those of these buckets, if they limit packets from the start.

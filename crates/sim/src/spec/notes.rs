@@ -1,19 +1,26 @@
-//! Notes on a scenario that need no run: those of its reader, and congestion controls without the bounded window that
-//! they need.
+//! Notes on a scenario that need no run: those of its reader, delays that are longer than any orbit's or than the run,
+//! and congestion controls without the bounded window that they need.
 
 use super::{Flow, Queue, Scenario};
+use crate::ids::LinkId;
 use bentpipe_tcp::cc::Unbounded;
-use bentpipe_units::Time;
+use bentpipe_units::{Duration, Time};
 
 /// Names that a note gives before it counts.
 const NAMED: usize = 3;
+/// Longest propagation delay from the ground over a satellite to the ground: by the apogee of a Tundra orbit (53,600 km
+/// from the centre of the Earth) at the horizon of both places.
+const ORBIT_MAX: Duration = Duration::from_millis(360);
+/// Headers of a packet, bytes.
+const HEADERS: u64 = 40;
 
 impl Scenario {
-    /// Returns the notes of the reader. Then a line about flows that start too late, and one for each congestion control
-    /// that overloads its path because no buffer bounds its window, in the order of the flows.
+    /// Returns the notes of the reader. Then lines about delays above those of orbits, flows that start too late, and
+    /// flows that nothing reaches. Then one for each congestion control that overloads its path because no buffer bounds
+    /// its window, in the order of the flows.
     pub fn notes(&self) -> Vec<String> {
-        let late = self.note_on_starts().map(|(_, note)| note);
-        self.notes.iter().cloned().chain(late).chain(self.notes_on_windows()).collect()
+        let on_times = self.notes_on_times().map(|(_, note)| note);
+        self.notes.iter().cloned().chain(on_times).chain(self.notes_on_windows()).collect()
     }
 
     /// All notes and hints with the keys that they are about; without a key where that is not known.
@@ -23,7 +30,64 @@ impl Scenario {
             (if is_of_sky { "sky" } else { "" }.to_owned(), note.clone())
         });
         let on_windows = self.notes_on_windows().map(|note| ("tcp.receive_buffer".to_owned(), note));
-        of_reader.chain(self.note_on_starts()).chain(on_windows).chain(self.hints_at_keys()).collect()
+        of_reader.chain(self.notes_on_times()).chain(on_windows).chain(self.hints_at_keys()).collect()
+    }
+
+    /// Returns the notes about delays and starts, each with its key.
+    fn notes_on_times(&self) -> impl Iterator<Item = (String, String)> {
+        [self.note_on_delays(), self.note_on_starts(), self.note_on_paths()].into_iter().flatten()
+    }
+
+    /// Returns the key of the first delay that is longer than any orbit's, and a note on all of them: often it is a round
+    /// trip that was written for one way.
+    fn note_on_delays(&self) -> Option<(String, String)> {
+        let far = || self.links.iter().filter(|link| link.delay.largest() > ORBIT_MAX);
+        let first = far().next()?;
+        let name = first.name.rsplit_once('.').map_or(&*first.name, |(name, _)| name);
+        let more = match far().count() - 1 {
+            0 => String::new(),
+            more => format!(" (and of {more} more)"),
+        };
+        let note = format!(
+            "the delay of \"{}\"{more} is {} one way; over a geostationary satellite it is at most 280 ms, half of a \
+             round trip",
+            first.name,
+            first.delay.largest()
+        );
+        Some((format!("link.{name}.delay"), note))
+    }
+
+    /// Returns a note on flows whose packets, or whose answers, cannot arrive before the end of the run.
+    fn note_on_paths(&self) -> Option<(String, String)> {
+        let time = |route: &[LinkId], size: u64| {
+            let over = |&link: &LinkId| {
+                let link = &self.links[link];
+                let rate = link.largest_for(size).as_bps();
+                link.delay.least().as_secs_f64() + (8 * size) as f64 / rate.max(1) as f64
+            };
+            route.iter().map(over).sum::<f64>()
+        };
+        let needed = |flow: &Flow| match flow.app.datagrams() {
+            _ if flow.route.is_empty() || flow.reverse_route.is_empty() => 0.0,
+            Some((_, size)) => time(&flow.route, size as u64),
+            None => time(&flow.route, u64::from(flow.tcp.smss) + HEADERS) + time(&flow.reverse_route, HEADERS),
+        };
+        let end = Time::ZERO + self.duration;
+        let is_short = |flow: &&Flow| {
+            let start = flow.start.earliest();
+            start < end && needed(flow) > (end - start).as_secs_f64()
+        };
+        let found: Vec<_> = self.flows.iter().filter(is_short).collect();
+        let first = found.first()?;
+        let names: Vec<&str> = found.iter().map(|flow| &*flow.name).collect();
+        let does = if first.app.datagrams().is_some() { "a packet to arrive" } else { "an answer to a packet" };
+        let left = (end - first.start.earliest()).as_secs_f64();
+        let note = format!(
+            "{} cannot have {does}: it takes {:.2} s, and the run leaves {left} s",
+            named(&names),
+            needed(first)
+        );
+        Some(("duration".to_owned(), note))
     }
 
     /// The key of the first start that the run does not reach, and a note on all of them.

@@ -112,10 +112,10 @@ class Grid(Design["Sweep"]):
         found: list[Point] = []
         self._positions: list[tuple[int, ...]] = []
         for index, positions in enumerate(product(*(range(len(values)) for _, values in self.axes))):
-            self._positions.append(positions)
-            found.append(Point.of(index, self._values(positions), self._point(positions)))
             if index % 256 == 0:
                 self._tell()
+            self._positions.append(positions)
+            found.append(Point.of(index, self._values(positions), self._point(positions)))
         if "seed" in self.keys:
             self._refuse_common_runs(found)
         return found

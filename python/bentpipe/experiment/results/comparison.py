@@ -23,6 +23,7 @@ from bentpipe.experiment.results.ratios import RATIOS, baseline, ratio, ratio_ro
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
+from bentpipe.heads import head
 from bentpipe.metric import COLUMNS, METRICS, named
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario, notes_of
@@ -98,7 +99,7 @@ class Comparison(Result):
     @property
     def kind(self) -> str:
         """Kind of the compared things: `sender` (a congestion control) or `case`."""
-        return "case" if self.sweep is not None and self.sweep.keys == ["case"] else "sender"
+        return "case" if self.sweep is not None and self.sweep.keys == ["case"] else "congestion control"
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], against: str | None = None) -> Comparison:
@@ -177,7 +178,7 @@ class Comparison(Result):
 
     @property
     def table(self) -> pl.DataFrame:
-        """Table with a row per name and metric: `of`, `metric`, `unit`, `replications`, `mean`, `low`, `high`.
+        """Table with a row per name and metric: `of`, `metric`, `unit`, `mean`, `low`, `high`, `replications`.
 
         `low` to `high` is the interval; null with too few replications. With the median as statistic, the column is
         called `median`. `completed` of `due` counts the replications that completed. For `fct`, `fct_p95` and
@@ -254,14 +255,19 @@ class Comparison(Result):
         fairness += self.judgement.notes([*map(named, self.asked)])
         if self.sweep is None:
             return [*notes_of(self.scenarios.values()), *fairness]
-        facts, count = self.sweep.facts, len(self.names)
-        tests = count - 1 if self.against is not None else count * (count - 1) // 2
+        facts, tests = self.sweep.facts, self.tests
         # Medians have their own minimum of replications, and equal values have no spread.
         is_said = self.judgement.statistic == "median" or self._is_fixed()
         found = [] if is_said else hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence)
         values = self.sweep.values
         wide = hints.of_until(facts, lambda metric: values(metric).values(), self.kind)
         return [*facts.get("notes", []), *fairness, *wide, *found]
+
+    @property
+    def tests(self) -> int:
+        """Number of differences that are corrected together: with `against` those to it, otherwise of all pairs."""
+        count = len(self.names)
+        return count - 1 if self.against is not None else count * (count - 1) // 2
 
     @property
     def has_days(self) -> bool:
@@ -285,7 +291,7 @@ class Comparison(Result):
         return self.runs["seed"].unique(maintain_order=True).to_list()
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
-        return self.sample(of, metric).estimate(self.judgement)
+        return self.sample(of, metric).estimate(self.judgement, named(metric))
 
     def ratio(self, of: str, other: str | None = None, metric: str | None = None) -> Interval:
         """Divide a metric by that of another case: the geometric mean over pairs of equal seeds.
@@ -411,13 +417,13 @@ class Comparison(Result):
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name, and a column per metric that has values."""
-        columns = [[self.kind, *self.names]]
+        columns = [[head(self.kind), *self.names]]
         for what in map(named, self.metrics):
             found = [self.estimate(name, what.name) for name in self.names]
             if any(each.value is not None for each in found):
                 columns.append(column_shown(what.name, what.unit, found))
-        head, *rows = map(list, zip(*columns, strict=True))
-        return head, rows, 1
+        first, *rows = map(list, zip(*columns, strict=True))
+        return first, rows, 1
 
     def __repr__(self) -> str:
         return (

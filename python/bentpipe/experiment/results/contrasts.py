@@ -140,7 +140,7 @@ def ranking(samples: Mapping[int, Sample], metric: Metric, judgement: Judgement 
     if not order:
         return []
     best, *rest = order
-    found = differences([paired(samples[best], samples[point]) for point in rest], judgement.usual)
+    found = differences([paired(samples[best], samples[point]) for point in rest], judgement.usual, metric)
     return placed(order, samples, [None, *found], metric, judgement)
 
 
@@ -155,7 +155,7 @@ def placed(
     return [
         Ranked(
             point,
-            samples[point].estimate(judgement),
+            samples[point].estimate(judgement, metric),
             samples[point].counts,
             each,
             each is not None and judged(each, metric) > 0,
@@ -239,6 +239,7 @@ class Compared:
         found = differences(
             [paired(self.samples[best][at], self.samples[other][at]) for at, best, other in pairs],
             self.judgement.usual,
+            self.metric,
         )
         equals: dict[str, list[str]] = {}
         for (at, _, other), difference in zip(pairs, found, strict=True):

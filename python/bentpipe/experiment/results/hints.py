@@ -100,6 +100,13 @@ def _too_few(replications: int, tests: int, confidence: float) -> list[str]:
     ]
 
 
+def of_files(scenario: Scenario) -> list[str]:
+    """Give a hint if all flows of a mix are files: their goodputs over the run follow from the sizes."""
+    if {*scenario.flow_kinds} != {"file"}:
+        return []
+    return ["all flows are files: shares follow their sizes if all complete; compare --metric completion:NAME instead"]
+
+
 def of_fairness(scenarios: Iterable[Scenario], metrics: Sequence[str]) -> list[str]:
     """Give a hint if the metrics include Jain's index, and flows are of different kinds."""
     kinds = sorted({kind for scenario in scenarios for kind in scenario.flow_kinds})

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from bentpipe import files, formatting
+from bentpipe.catalog import names
 from bentpipe.contract import frames
 from bentpipe.contract.former import Former
 from bentpipe.contract.result import Result, column_shown
@@ -21,7 +22,8 @@ from bentpipe.experiment.results.quantities import QUANTITIES, Quantity, quantit
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
-from bentpipe.metric import Metric, jain
+from bentpipe.heads import head
+from bentpipe.metric import Metric, jain, span_of
 from bentpipe.own.loading import absent
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.statistics.comparing import differences
@@ -72,6 +74,24 @@ class Flows:
         return cls(values, flows["flow"].to_list(), np.nan if largest is None else float(largest))  # type: ignore[arg-type]
 
 
+def share_shown(share: float, low: float | None, high: float | None) -> str:
+    """Write a share with its interval in per cent.
+
+    >>> share_shown(0.58, 0.15, 1.0), share_shown(0.5, 0.45, 0.55), share_shown(0.5, None, None)
+    ('58 % (15 to 100 %)', '50.0 % (±5.0 %)', '50 %')
+    """
+    ends = (None if end is None else 100 * end for end in (share, low, high))
+    text = formatting.interval(*ends)
+    value, _, interval = text.partition(" ")
+    if not interval:
+        return f"{value} %"
+    return f"{value} % ({interval.strip('()')} %)"
+
+
+def _limited(ends: list[float | None]) -> list[float | None]:
+    return [None if end is None else min(max(end, 0.0), 1.0) for end in ends]
+
+
 def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Make a table with a row per replication and case, and a table with a row per replication."""
     rows: list[dict[str, Any]] = []
@@ -84,7 +104,7 @@ def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]])
         sums = [float(goodput[of == place].sum()) for place in range(len(plan.names))]
         for place, name in enumerate(plan.names):
             sent = mixed.values["sent_bytes"][of == place].sum()
-            resent = mixed.values["retransmitted_bytes"][of == place].sum()
+            retransmitted = mixed.values["retransmitted_bytes"][of == place].sum()
             rtt = mixed.values["rtt_p50_s"][of == place]
             rtt = rtt[~np.isnan(rtt)]
             rows.append(
@@ -96,7 +116,7 @@ def _tables(plan: Plan, seeds: dict[int, int], complete: dict[int, list[Flows]])
                     "goodput_bps": sums[place],
                     "share": sums[place] / total if total else None,
                     "own_bps": float(own[place].values["goodput_bps"][of >= 0].sum()) / len(plan.names),
-                    "retransmitted_pct": float(100 * resent / sent) if sent else None,
+                    "retransmitted_pct": float(100 * retransmitted / sent) if sent else None,
                     "timeouts": float(mixed.values["timeouts"][of == place].sum()),
                     "rtt_p50_s": float(rtt.mean()) if len(rtt) else None,
                 }
@@ -242,15 +262,16 @@ class Mix(Result):
         return super().estimate(of, metric)  # type: ignore[return-value]
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
-        return self.sample(of, metric).estimate(self.judgement)
+        return self.sample(of, metric).estimate(self.judgement, quantity(metric))
 
     def of_own(self, of: str) -> Interval:
-        """Divide the goodput by that among its own kind: ratio of means, with a bootstrap interval."""
+        """Divide the goodput by that among its own kind: ratio of means, with an interval above 0."""
         return ratio_of_means(self.values(of, "goodput"), self.values(of, "own"), self.judgement.confidence)
 
     def total(self, column: str) -> Estimate:
         """Estimate the mean of a column of `totals`, with Student's interval."""
-        return estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.judgement.confidence)
+        found = estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.judgement.confidence)
+        return found._replace(span=span_of(column, "bit/s" if column == "goodput_bps" else "1"))
 
     def unit(self, metric: str) -> str:
         """Look up the unit of one of `QUANTITIES` or a metric of flows."""
@@ -273,7 +294,7 @@ class Mix(Result):
     def table(self) -> pl.DataFrame:
         """Table with a row per name and metric.
 
-        The columns are `of`, `metric`, `unit`, `replications`, `mean`, `low`, `high`, as in a comparison.
+        The columns are `of`, `metric`, `unit`, `mean`, `low`, `high`, `replications`, as in a comparison.
 
         The metrics are `quantities` and `of_own`, the ratio of `goodput` to `own`.
         """
@@ -312,22 +333,23 @@ class Mix(Result):
         order = sorted(self.names, key=lambda name: -(shares[name].mean or 0))
         if any(shares[name].mean is None for name in order):
             return [*said, "nothing was delivered in any run"]
-        tests = self._tests()
+        judged, tests = self._judged(), self._tests()
         winners = [name for name in order if tests[name]["fair"] and (shares[name].mean or 0) > self.fair]
         for name in order:
-            share = shares[name]
-            by, margin = formatting.mean_and_margin(
-                100 * (share.mean or 0), None if share.half_width is None else 100 * share.half_width
-            )
-            amount = f"{by} % of the goodput" if margin is None else f"{by} % (±{margin} %) of the goodput"
+            # The corrected interval, which agrees with the sentence: that of the difference from a fair share.
+            ends = [None if end is None else self.fair + end for end in judged[name, "fair"].corrected]
+            amount = f"{share_shown(shares[name].mean or 0, *_limited(ends))} of the goodput"
             said.append(self._sentence(name, amount, tests[name], winners))
         return said
 
     def _sentence(self, name: str, amount: str, tests: dict[str, bool], winners: list[str]) -> str:
         fair = f"{100 * self.fair:.3g} %"
         among = self.estimate(name, "own").mean
-        ratio = (self.estimate(name, "goodput").mean or 0) / among if among else None
-        often = "" if ratio is None else f"{ratio:.3g} times" if ratio > 1 else f"{100 * ratio:.3g} % of"
+        found = self.of_own(name) if among else None
+        ratio, often = (found and found.value), ""
+        if found is not None and ratio is not None:
+            ends = "" if found.low is None else f" ({found.low:.3g} to {found.high:.3g})"
+            often = f"{ratio:.3g} times{ends}"
         own = f"that is {often} its goodput when all flows are {name}" if often else ""
         mean = self.estimate(name, "share").mean or 0
         if len(self.seeds) == 1:
@@ -342,7 +364,7 @@ class Mix(Result):
         else:
             text = f"{name} gets {amount}, less than a fair {fair}"
         if own and mean < self.fair and tests["fair"] and not tests["taken"]:
-            return f"{text}, but not less than when all flows are {name} can be shown ({100 * (ratio or 0):.3g} %)"
+            return f"{text}, but not less than when all flows are {name} can be shown ({often})"
         return text + (f"; {own}" if own else "")
 
     def _tests(self) -> dict[str, dict[str, bool]]:
@@ -369,9 +391,15 @@ class Mix(Result):
         tests = TESTS * len(self.names)
         return [
             *facts.get("notes", []),
-            *hints.of_until(facts, lambda metric: (self.values(name, metric) for name in self.names), "sender"),
+            *hints.of_files(self.scenario),
+            *hints.of_until(facts, lambda metric: (self.values(name, metric) for name in self.names), "case"),
             *hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence),
         ]
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether it has cases besides congestion controls."""
+        return not set(self.names) <= set(names("cc"))
 
     @property
     def has_days(self) -> bool:
@@ -457,11 +485,11 @@ class Mix(Result):
 
     def shown(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name and a column per quantity."""
-        columns = [["name", *self.names]]
+        columns = [[head("case" if self.has_cases else "cc"), *self.names]]
         for name, what in self.quantities.items():
             columns.append(column_shown(name, what.unit, [self.estimate(of, name) for of in self.names]))
-        head, *rows = map(list, zip(*columns, strict=True))
-        return head, rows, 1
+        first, *rows = map(list, zip(*columns, strict=True))
+        return first, rows, 1
 
     def _repr_html_(self) -> str:
         from bentpipe.plot import notebook

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bentpipe import formatting
 from bentpipe.contract.reporter import Reporter, answered
 from bentpipe.experiment.common.provenance import titled
-from bentpipe.experiment.results.mix import FAIR
+from bentpipe.experiment.results.mix import FAIR, share_shown
 from bentpipe.experiment.results.provenance import of_sweep
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled
@@ -53,9 +53,7 @@ class OfMix(Reporter):
         order = sorted(mix.names, key=lambda name: -(shares[name].mean or 0))
         texts = []
         for name in order:
-            half = shares[name].half_width
-            by, margin = formatting.mean_and_margin(100 * (shares[name].mean or 0), half and 100 * half)
-            texts.append(f"{name} {by} %" + (f" (±{margin} %)" if margin else ""))
+            texts.append(f"{name} {share_shown(shares[name].mean or 0, shares[name].low, shares[name].high)}")
         shared = f"shares of the goodput, {100 * mix.fair:.3g} % is fair: {', '.join(texts)}"
         if len(mix.seeds) == 1:
             return [shared, "one replication: any difference may be chance"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.metric import named, of_one
+from bentpipe.metric import named, of_one, resolution_of, span_of
 
 if TYPE_CHECKING:
     from bentpipe.metric import Metric
@@ -22,6 +22,16 @@ class Quantity:
     unit: str
     meaning: str
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        return span_of(self.column, self.unit)
+
+    @property
+    def resolution(self) -> float:
+        """Half of the width of a bin as a share of the value, for quantiles of histograms; otherwise 0."""
+        return resolution_of(self.column)
+
 
 QUANTITIES = {
     quantity.name: quantity
@@ -31,7 +41,7 @@ QUANTITIES = {
         Quantity(
             "own", "own_bps", "bit/s", "Goodput of equally many flows if all have this congestion control or case"
         ),
-        Quantity("resent", "retransmitted_pct", "%", "Share of sent bytes that were retransmissions"),
+        Quantity("retransmitted", "retransmitted_pct", "%", "Share of sent bytes that were retransmissions"),
         Quantity("timeouts", "timeouts", "1", "Retransmission timeouts of its flows"),
         Quantity("rtt", "rtt_p50_s", "s", "Median round-trip time, mean over its flows"),
     )

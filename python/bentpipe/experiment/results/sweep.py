@@ -273,7 +273,7 @@ class Sweep(Result):
         The estimate is a bound (`AtLeast`) if not every run completed.
         """
         samples = self.samples(metric)
-        return [samples[point].estimate(self.judgement) for point in self.points["point"]]
+        return [samples[point].estimate(self.judgement, named(metric)) for point in self.points["point"]]
 
     def counts(self, metric: str) -> list[Counts]:
         """Count completed and due work at each point."""

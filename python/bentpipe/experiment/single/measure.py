@@ -34,7 +34,7 @@ def outcome(tables: Tables) -> dict[str, float]:
         "utilisation": float(utilisation.max()) if len(utilisation) else np.nan,
         "jain": float(numbers(summary, "jain")[0]),
         "completion": float(numbers(summary, "completion_mean_s")[0]),
-        "resent": float(100 * numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
+        "retransmitted": float(100 * numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
         "timeouts": float(numbers(flows, "timeouts").sum()),
         "lost": float(numbers(summary, "lost_packets")[0]),
         "rtt": float(rtt.mean()) if len(rtt) else np.nan,
@@ -42,7 +42,7 @@ def outcome(tables: Tables) -> dict[str, float]:
         "fct_p95": float(numbers(summary, "transfer_p95_s")[0]),
         "slowdown": float(numbers(summary, "slowdown_mean")[0]),
         "needless": float((numbers(flows, "spurious_reductions") + numbers(flows, "error_reductions")).sum()),
-        "unheeded": float(numbers(flows, "congestion_taken_for_errors").sum()),
+        "missed": float(numbers(flows, "congestion_taken_for_errors").sum()),
         "unfinished": unfinished if has_transfers else np.nan,
         "completion_bound": float(numbers(summary, "completion_bound_s")[0]),
         "finished": float(numbers(summary, "transfers")[0]) if has_transfers else np.nan,
@@ -159,7 +159,7 @@ def worked_out() -> dict[str, pl.Expr]:
     wire = (pl.col("sent_bytes") / share).sum()
     least = pl.col("rtt_min_s")
     return {
-        "resent": 100 * total("retransmitted_bytes") / total("sent_bytes"),
+        "retransmitted": 100 * total("retransmitted_bytes") / total("sent_bytes"),
         "tcp_efficiency": 100 * (total("sent_bytes") - total("retransmitted_bytes")) / total("sent_bytes"),
         "information_efficiency": total("sent_bytes") / wire * arrived / sent,
         "overhead": 100 * (1 - total("delivered_bytes") / wire),
@@ -172,7 +172,7 @@ def worked_out() -> dict[str, pl.Expr]:
         "r_factor": _of_calls(r_factor),
         "mos": _of_calls(lambda delay_s, loss_pct: mos(r_factor(delay_s, loss_pct))),
         "needless": total("spurious_reductions") + total("error_reductions"),
-        "unheeded": total("congestion_taken_for_errors"),
+        "missed": total("congestion_taken_for_errors"),
         "lost": total("packets"),
         "unfinished": total("failed") + total("unfinished"),
     }

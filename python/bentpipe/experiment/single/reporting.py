@@ -14,7 +14,7 @@ from bentpipe.reports.page import Page, Points, Section, Tabled
 from bentpipe.reports.tables import ROWS_MAX, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.reports.page import Block
@@ -67,7 +67,7 @@ class OfRun(Reporter):
         self.tables.append(Table("metrics", data, ["metric", "value"], rows, 1, len(rows)))
         return Tabled(self.tables[-1], _RUN["metrics"][1])
 
-    def _tabled(self, name: str, columns: Mapping[str, str]) -> Tabled:
+    def _tabled(self, name: str, columns: Sequence[str]) -> Tabled:
         data = self.run.tables[name]
         table = Table(name, data, *readable(data.head(ROWS_MAX), name, columns), data.height)
         self.tables.append(table)

@@ -241,7 +241,7 @@ class RunResult(Recorded, Result):
         replication = pl.lit(0, dtype=pl.Int64).alias("replication")
         kept = {name: self.tables[name].with_columns(replication) for name in what.tables}
         runs = measure.with_metrics(self.runs, kept, [what], ["replication"])
-        return self._sample(what, runs).estimate(DEFAULT)
+        return self._sample(what, runs).estimate(DEFAULT, what)
 
     def _sample(self, metric: Metric, runs: pl.DataFrame) -> Sample:
         """Make a metric the sample of one replication."""

@@ -10,7 +10,8 @@ from bentpipe import formatting
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.experiment.common.commands import file_word, given_in_python, has_file, own, spelled_arguments
 from bentpipe.experiment.why.explanation import listed
-from bentpipe.experiment.why.spent import entries_of, kind_of
+from bentpipe.experiment.why.spent import kind_of
+from bentpipe.scenario.entries import entries_of
 from bentpipe.scenario.overrides import parsed
 
 if TYPE_CHECKING:

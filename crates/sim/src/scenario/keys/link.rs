@@ -61,9 +61,9 @@ settings! {
         policer: Option<TokenBucket> = None;
         /// Token bucket that delays packets beyond its rate. They wait in the queue. Default: none.
         shaper: Option<TokenBucket> = None;
-        /// Queue before the link. A packet in transmission does not count against its limit. A bdp is the largest rate at
-        /// which the link or its shaper serves full packets, without framing, times the largest propagation round trip of
-        /// the flows over the link. It is at least one full packet.
+        /// Queue before the link. A packet in transmission does not count against its limit. A bdp is the most that the
+        /// link or its shaper carries in full packets, without framing, during the largest propagation round trip of the
+        /// flows over the link. It is at least one full packet.
         queue: Queue as LimitOrKind = Queue::DropTail { limit: QueueLimit::ONE_BDP }, "rule of thumb, Villamizar and Song 1994";
         /// Error model, which corrupts packets.
         error: Errors = Errors::None;
