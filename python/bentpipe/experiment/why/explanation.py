@@ -16,7 +16,7 @@ from bentpipe.errors import BentpipeError, Word
 from bentpipe.own.hooks import Absent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.progress import Wish
@@ -306,12 +306,23 @@ class _Story:
             time_s = _seconds(change["time"])
             if not self.start_s <= time_s <= self.end_s:
                 continue
-            said = [f"{', '.join(change[key])} {what}" for key, what in _CHANGES.items() if change.get(key)]
+            said = [f"{_first(change[key])} {what}" for key, what in _CHANGES.items() if change.get(key)]
             said += [f"{each['from']} hands over to {each['to']}" for each in change.get("handover", ())]
-            said += [f"{each['flow']} gets another route" for each in change.get("install", ())]
-            said += [f"{name} has no route any more" for name in change.get("withdraw", ())]
+            said += self._flows([each["flow"] for each in change.get("install", ())], "gets another route")
+            said += self._flows(change.get("withdraw", ()), "has no route any more")
             numbers = {key: len(change[key]) for key in ("up", "down", "install", "withdraw") if change.get(key)}
             yield Happening(time_s, "handover", "handover: " + "; ".join(said), numbers)
+
+    def _flows(self, names: Sequence[str], what: str) -> list[str]:
+        """Say what happens to this flow, and count the others."""
+        others = len({*names} - {self.flow})
+        if self.flow in names:
+            return [f"{self.flow} {what}" + (f", as {formatting.count(others, 'other flow')}" if others else "")]
+        return (
+            [f"{names[0]} {what}, as {formatting.count(others - 1, 'other flow')}"]
+            if others > 1
+            else [f"{name} {what}" for name in names]
+        )
 
     def _sides(self, key: str) -> Iterator[tuple[str, Any]]:
         """List the values of a key of each link.
@@ -576,6 +587,12 @@ _EVENTS = {
     "aborted": ("connection", "the connection gives up"),
 }
 """Kind and words of each event."""
+
+
+def _first(names: Sequence[str]) -> str:
+    """List the first names, and count the others."""
+    others = len(names) - CHANGES_MOST
+    return ", ".join(names[:CHANGES_MOST]) + (f" and {formatting.count(others, 'other')}" if others > 0 else "")
 
 
 def listed(parts: list[str]) -> str:
