@@ -33,7 +33,8 @@ _OWN: dict[str, tuple[str, ...]] = {
     "repair": (*_SENDER, "rto.variance_min"),
     "timeout": (*_SENDER, "rto.variance_min"),
     "pacing": _SENDER,
-    "transmission": ("cc",),
+    # The bytes themselves stay. What is left are the start, and losses of a window above the path.
+    "transmission": (*_SENDER, *_WINDOW, "initial_window"),
 }
 """Settings of the hosts that act against each part, of the flow itself."""
 _FILLER = ("cc", "pacing", "receive_buffer", "auto_buffer.limit")
@@ -47,7 +48,7 @@ _LINKS: dict[str, tuple[str, ...]] = {
     "repair": ("queue", "middlebox", "interleave", "coding", "acm"),
     "timeout": ("queue", "middlebox", "interleave", "coding", "acm"),
     "pacing": ("middlebox",),
-    "transmission": ("queue", "acm"),
+    "transmission": ("queue", "access", "medium", "acm"),
     "lost": ("queue", "access", "medium", "interleave", "coding", "acm"),
 }
 """Settings of links, gateways and media that act against each part. `lost` is the lost packets of datagrams."""

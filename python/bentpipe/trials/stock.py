@@ -79,6 +79,7 @@ def stock_space(scenario: Scenario, *, is_all: bool) -> Stock:
         *_of_errors(path),
         *_of_media(path),
     ]
+    found = [*{each.key: each for each in reversed(found)}.values()][::-1]
     absent = {each.key: each.reason for each in found if not each.values}
     return Stock([replace(each, is_stock=True) for each in found if each.values], absent)
 
@@ -93,6 +94,7 @@ class NetworkPaths:
         written = parsed(*scenario.written)
         self._written = written.get("link", {})
         self._sky = written.get("sky")
+        self._media = written.get("medium", {})
         self.flows = [
             way for flow in network["flows"] for way in self._ways(flow) if way["route"] and way["reverse_route"]
         ]
@@ -174,6 +176,11 @@ class NetworkPaths:
             for node in (link["from"], link["to"])
         }
         return ends | gateways | others | set(self._sky.get("place", {}))
+
+    def medium_key(self, name: str) -> str:
+        """Return the key of a medium: `medium.return`. Each constellation of a sky has one of the same entry."""
+        of = max((each for each in self._media if name.startswith(f"{each} ")), key=len, default=name)
+        return f"medium.{_name(name if name in self._media else of)}"
 
     def keys(self, names: Iterable[str]) -> dict[str, str]:
         """Return the first link of each key."""
@@ -369,7 +376,7 @@ def _of_media(path: NetworkPaths) -> Iterator[Axis]:
             yield from entries(path, name, medium, links)
         else:
             why = "no flow uses it" if not links else f"the stock space has no settings for {medium['kind']}"
-            yield Axis(f"medium.{_name(name)}", (), why)
+            yield Axis(path.medium_key(name), (), why)
 
 
 def _of_slots(path: NetworkPaths, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
@@ -404,7 +411,7 @@ def _of_slots(path: NetworkPaths, name: str, medium: dict[str, Any], links: dict
             ("none", "requests", "data") if random else (),
             "random access avoids the wait for the first grant" if random else "the medium has no random access",
         )
-    key = f"medium.{_name(name)}"
+    key = path.medium_key(name)
     yield Axis(f"{key}.free", ("none", "asking", "all"), "slots that no request covers shorten the wait for grants")
     if not random:
         spare = medium["carriers"] > 1
@@ -414,7 +421,7 @@ def _of_slots(path: NetworkPaths, name: str, medium: dict[str, Any], links: dict
 
 def _of_frames(path: NetworkPaths, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
     """Adaptation of a forward carrier, and turns of its terminals: settings of the hub."""
-    key = f"medium.{_name(name)}"
+    key = path.medium_key(name)
     is_constant = medium.get("modcod") is not None
     why = "a margin saves frames in a fade, and costs bits of each symbol" if not is_constant else "it has one MODCOD"
     yield Axis(f"{key}.acm.margin", () if is_constant else ("0.5 dB", "1 dB", "2 dB"), why)

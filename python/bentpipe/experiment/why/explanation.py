@@ -13,6 +13,7 @@ import polars as pl
 from bentpipe import _core, arguments, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Word
+from bentpipe.experiment.why.causes import CAUSES, CONGESTION
 from bentpipe.own.hooks import Absent
 
 if TYPE_CHECKING:
@@ -26,25 +27,6 @@ SERIES = ("losses", "decisions", "limited_by", "cwnd_bytes")
 """Series of an explanation. A result that has all of them is not run again."""
 LEAST_S = 0.5
 """Least half width of the window around an instant, in seconds; otherwise four round trips."""
-CAUSES = {
-    "bit-error": "bits in error",
-    "queue-overflow": "its queue was full",
-    "early-drop": "its queue management dropped early",
-    "forced-drop": "its queue was beyond the upper threshold",
-    "outage": "it was down",
-    "handover": "it was removed",
-    "route-missing": "there was no route on",
-    "too-big": "the next link takes no packet of that size",
-    "no-listener": "the host did not listen",
-    "policy": "a middlebox of the node dropped it",
-    "link-loss": "errors of the link",
-    "access-collision": "its burst of random access collided with others",
-    "acm-outage": "the signal was below the threshold of its burst",
-    "policed": "its token bucket had too few tokens",
-    "push-out": "packets of a higher class took the room in its queue",
-}
-CONGESTION = ("queue-overflow", "early-drop", "forced-drop", "push-out", "policed", "policy")
-"""Causes of congestion, as in the columns of loss verdicts. All other causes belong to links."""
 PROXIES = ("split", "satpep", "spoof")
 """Middleboxes that acknowledge data themselves with their own window, and repair losses behind them."""
 CHANGES_MOST = 8
@@ -314,15 +296,11 @@ class _Story:
             yield Happening(time_s, "handover", "handover: " + "; ".join(said), numbers)
 
     def _flows(self, names: Sequence[str], what: str) -> list[str]:
-        """Say what happens to this flow, and count the others."""
-        others = len({*names} - {self.flow})
-        if self.flow in names:
-            return [f"{self.flow} {what}" + (f", as {formatting.count(others, 'other flow')}" if others else "")]
-        return (
-            [f"{names[0]} {what}, as {formatting.count(others - 1, 'other flow')}"]
-            if others > 1
-            else [f"{name} {what}" for name in names]
-        )
+        """Say what happens to this flow, or to the first one, and count the others."""
+        first = self.flow if self.flow in names else next(iter(names), "")
+        others = len({*names} - {first})
+        also = f", as {formatting.count(others, 'other flow')}" if others else ""
+        return [f"{first} {what}{also}"] if first else []
 
     def _sides(self, key: str) -> Iterator[tuple[str, Any]]:
         """List the values of a key of each link.

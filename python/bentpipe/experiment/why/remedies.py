@@ -33,6 +33,8 @@ LEAST_LOSS = 0.01
 """Least share of lost datagrams for a remedy against losses."""
 MOST = 40
 """Maximum number of single changes that are tried, those for the largest parts first. Each is one run."""
+PAIR_HELPS = 0.01
+"""Least gain of a pair over the better of its two changes, as a share of the metric."""
 IN_PAIRS = 4
 """Number of keys whose best values are tried in pairs, for each kind of flow."""
 PAIRS_MOST = 60
@@ -156,24 +158,25 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
     return between.join(names[:SHOWN]) + (f"{between}and {formatting.count(more, 'other')}" if more > 0 else "")
 
 
-class _Judge:
+class Judge:
     """Judges runs by the aims of all kinds of flows."""
 
-    def __init__(self, scenario: Scenario, every: Sequence[FlowTime]) -> None:
+    def __init__(self, scenario: Scenario, names: Mapping[str, Sequence[str]]) -> None:
+        """Prepare it for kinds of flows with the names of their flows."""
         flows = scenario.to_dict()["flow"]
-        self.names = {each.flow: each.names for each in every}
-        self.aims = {each.flow: aim_of(each.flow, flows[each.names[0]]) for each in every}
+        self.names = names
+        self.aims = {kind: aim_of(kind, flows[of[0]]) for kind, of in names.items()}
 
     @property
     def series(self) -> list[str]:
         """Series that the judgement needs."""
         return ["goodput_bps"] if any(aim.what == "film" for aim in self.aims.values()) else []
 
-    def judged(self, result: RunResult) -> dict[str, _Judged]:
+    def judged(self, result: RunResult) -> dict[str, Judged]:
         """Return the judgement of each kind of flow."""
         return {kind: self._of(result, kind, aim) for kind, aim in self.aims.items()}
 
-    def _of(self, result: RunResult, kind: str, aim: Aim) -> _Judged:
+    def _of(self, result: RunResult, kind: str, aim: Aim) -> Judged:
         names = self.names[kind]
         drops = result.drops.filter(pl.col("flow").is_in(names))
         lost = int(drops["packets"].sum()) if drops.height else 0
@@ -183,7 +186,7 @@ class _Judge:
             share = int(rows["lost_packets"].sum()) / sent if sent else 0.0
             delay = rows["delay_mean_s"].mean()
             value = self._stalled(result, names, aim) if aim.what == "film" else _estimate(result, aim.metric)
-            return _Judged(value, lost, share, delay)  # type: ignore[arg-type]
+            return Judged(value, lost, share, delay)  # type: ignore[arg-type]
         unfinished = 0
         if aim.metric.startswith("fct:"):
             ends = result.completions.filter(pl.col("flow").is_in(names) & (pl.col("sizes") == "all"))
@@ -193,7 +196,7 @@ class _Judge:
             value = _completion(result, names)
         else:
             value = _estimate(result, aim.metric)
-        return _Judged(value, lost, None, None, unfinished)
+        return Judged(value, lost, None, None, unfinished)
 
     def _stalled(self, result: RunResult, names: Sequence[str], aim: Aim) -> float | None:
         """Return the seconds in which a film did not play, from its first data on: mean of the flows."""
@@ -208,7 +211,7 @@ class _Judge:
             found.append(played.stalled_s if played.start_s == played.start_s else result.simulated_s)
         return sum(found) / len(found) if found else None
 
-    def gain(self, kind: str, before: _Judged, after: _Judged, simulated_s: float) -> float:
+    def gain(self, kind: str, before: Judged, after: Judged, simulated_s: float) -> float:
         """Return the improvement of a kind of flow, as a share of `before`; of a film, as a share of the run."""
         aim, old, new = self.aims[kind], before.value, after.value
         if old is None or new is None:
@@ -231,7 +234,7 @@ class _Judge:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class Judged:
     """A kind of flow in one run."""
 
     value: float | None
@@ -242,7 +245,7 @@ class _Judged:
     """Mean one-way delay of datagrams."""
     unfinished: int = 0
 
-    def beside(self, after: _Judged, aim: Aim) -> str:
+    def beside(self, after: Judged, aim: Aim) -> str:
         """Describe losses, delay and unfinished transfers, without and with a remedy."""
         said = []
         if self.loss is not None and after.loss is not None and (self.loss or after.loss):
@@ -261,7 +264,7 @@ class _Trial:
     """A run with changes."""
 
     changes: tuple[Change, ...]
-    judged: Mapping[str, _Judged]
+    judged: Mapping[str, Judged]
     gains: Mapping[str, float]
 
 
@@ -287,7 +290,7 @@ def tried(
     if not flows:
         return []
     plain = result.scenario.with_sets([("record.series", [])])
-    bench = _Bench(result, plain, _Judge(plain, every), progress)
+    bench = _Bench(result, plain, Judge(plain, {each.flow: each.names for each in every}), progress)
     helped: dict[Change, set[str]] = {}
     for change, kind in _ideas(plain, flows, bench):
         if change in helped or len(helped) < MOST:
@@ -334,7 +337,9 @@ def _pairs(bench: _Bench, singles: Sequence[_Trial], kinds: Sequence[str]) -> li
                     attempt(fixed, change)
 
     def is_worth(pair: _Trial, kind: str) -> bool:
-        return pair.gains[kind] > HELPS + max(0.0, *(alone[each].gains[kind] for each in pair.changes))
+        return pair.gains[kind] > HELPS and pair.gains[kind] > PAIR_HELPS + max(
+            0.0, *(alone[each].gains[kind] for each in pair.changes)
+        )
 
     return [pair for pair in pairs.values() if pair is not None and any(is_worth(pair, kind) for kind in kinds)]
 
@@ -342,7 +347,7 @@ def _pairs(bench: _Bench, singles: Sequence[_Trial], kinds: Sequence[str]) -> li
 class _Bench:
     """Runs changes, and compares each with the unchanged run."""
 
-    def __init__(self, result: RunResult, plain: Scenario, judge: _Judge, progress: Wish) -> None:
+    def __init__(self, result: RunResult, plain: Scenario, judge: Judge, progress: Wish) -> None:
         self.result, self.plain, self.judge, self.progress = result, plain, judge, progress
         has_all = all(name in result.recorded for name in judge.series)
         whole = result if has_all else result.again(plain, series=judge.series, progress=progress)

@@ -11,7 +11,8 @@ import polars as pl
 from bentpipe import formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.why.explanation import CAUSES, check, listed, why, with_series
+from bentpipe.experiment.why.causes import CAUSES
+from bentpipe.experiment.why.explanation import check, listed, why, with_series
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
