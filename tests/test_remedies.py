@@ -1,4 +1,4 @@
-"""Remedies of `why`: judged by what a flow is for, with losses, in pairs, and beside `tune`."""
+"""Remedies of `why`: their metrics, their losses, and pairs."""
 
 import dataclasses
 from pathlib import Path

@@ -1,8 +1,7 @@
-"""The aim of each kind of flow: what it is for, and the metric by which a change is judged.
+"""The aim of each kind of flow: its use, and the metric that judges a change.
 
-Pages and other transfers are judged by their time, with unfinished ones; files by their completion; calls by the
-E-model, which has delay and loss; films by their stalls; streams without an end by their goodput; all other datagrams
-by their delay.
+Pages and other transfers have their time, with unfinished ones. Files have their completion, and films their stalls.
+Calls have the E-model of delay and loss. Streams without an end have their goodput, all other datagrams their delay.
 """
 
 from __future__ import annotations

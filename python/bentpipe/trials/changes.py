@@ -33,7 +33,7 @@ _OWN: dict[str, tuple[str, ...]] = {
     "repair": (*_SENDER, "rto.variance_min"),
     "timeout": (*_SENDER, "rto.variance_min"),
     "pacing": _SENDER,
-    # The bytes themselves stay. What is left are the start, and losses of a window above the path.
+    # The bytes themselves stay. Changes act on the start, and on losses of a window above the path.
     "transmission": (*_SENDER, *_WINDOW, "initial_window"),
 }
 """Settings of the hosts that act against each part, of the flow itself."""
@@ -183,7 +183,7 @@ def _each(axis: Axis, key: str, kind: str = "") -> Iterator[Change]:
     for value in axis.values:
         is_discipline = _what(key) == "queue" and isinstance(value, dict)
         subject = "discipline" if is_discipline else _what(key)
-        yield Change(_named(key, value, kind), key, _text([(key, value)]), subject)
+        yield Change(named_change(key, value, kind), key, _text([(key, value)]), subject)
 
 
 def _text(changes: Sequence[tuple[str, Any]]) -> tuple[tuple[str, str], ...]:
@@ -208,7 +208,7 @@ def _place(key: str) -> str:
     return ".".join(path[1 : ends[0]] if ends else path[1:2])
 
 
-def _named(key: str, value: Any, kind: str) -> str:
+def named_change(key: str, value: Any, kind: str) -> str:
     """Name a change in words."""
     path, what, place = steps(key), _what(key), _place(key)
     if not what:

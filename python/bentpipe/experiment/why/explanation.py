@@ -296,7 +296,7 @@ class _Story:
             yield Happening(time_s, "handover", "handover: " + "; ".join(said), numbers)
 
     def _flows(self, names: Sequence[str], what: str) -> list[str]:
-        """Say what happens to this flow, or to the first one, and count the others."""
+        """Name this flow or the first one, and count the others."""
         first = self.flow if self.flow in names else next(iter(names), "")
         others = len({*names} - {first})
         also = f", as {formatting.count(others, 'other flow')}" if others else ""
