@@ -77,6 +77,12 @@ def part(flow, name):
     return sum(each.time_s for each in flow.parts if each.part == name)
 
 
+def is_fair_queue(remedy):
+    """Whether it is fq-codel with an interval of a round trip, 542 ms here (RFC 8289 §4.3)."""
+    queue = '{ kind = "fq-codel", target = "27.1 ms", interval = "542 ms", ecn = false }'
+    return remedy.sets == {"link.sat.reverse.queue": queue}
+
+
 def test_the_parts_add_up_to_what_was_measured(office, found):
     result = bp.run(office)
     means = {
@@ -106,7 +112,7 @@ def test_what_is_advised_first_helps_and_its_command_runs_as_printed(found, monk
     first = found.remedies[0]
     assert first.helps
     assert [each.gain for each in found.remedies] == sorted((each.gain for each in found.remedies), reverse=True)
-    assert any(each.sets == {"link.sat.reverse.queue": "fq-codel"} and each.gain > 0.2 for each in found.remedies)
+    assert any(is_fair_queue(each) and each.gain > 0.2 for each in found.remedies)
     words = shlex.split(first.command)
     assert words[:2] == ["bentpipe", "compare"]
     done = CliRunner().invoke(app, [*words[1:], "--replications", "2", "--json"])
@@ -126,7 +132,7 @@ def test_a_flow_that_never_ends_is_told_with_its_goodput(found):
 
 def test_the_costs_of_other_flows_are_named_with_the_goodput_of_the_breakdown(office, found):
     for each in (found, bp.run(office).why("page")):
-        remedy = next(each for each in each.remedies if each.sets == {"link.sat.reverse.queue": "fq-codel"})
+        remedy = next(each for each in each.remedies if is_fair_queue(each))
         (harm,) = remedy.harms
         before = harm.removeprefix("backup (goodput_active ").partition(" to ")[0]
         assert f"Goodput: {before}." in found["backup"].head
@@ -177,8 +183,9 @@ def test_a_receive_window_is_found_and_a_larger_one_helps():
     found = bp.run(scenario).why()
     assert found["f"].parts[0].part == "receive-window"
     assert found["f"].parts[0].round_trips > 10
-    assert found.remedies[0].sets == {"flow.f.tcp.receive_buffer": "unlimited"}
-    assert found.remedies[0].gain > 0.5
+    single = next(each for each in found.remedies if len(each.sets) == 1)
+    assert list(single.sets) == ["flow.f.tcp.receive_buffer"]
+    assert single.gain > 0.5
     assert found.remedies[0].command.startswith("bentpipe.compare(scenario, cases=")
 
 

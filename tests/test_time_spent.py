@@ -8,7 +8,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.why.explanation import LIMITS
-from bentpipe.experiment.why.time_spent import OF_LIMITS, PARTS, SERIES, divided
+from bentpipe.experiment.why.time_spent import OF_DATAGRAMS, OF_LIMITS, PARTS, SERIES, divided
 
 PATH = {
     "duration": "20 s",
@@ -106,9 +106,13 @@ def test_framing_does_not_hide_that_the_link_is_busy():
     assert framed.time_spent(10, 20)["link-busy"].share > 0.9
 
 
-def test_a_flow_of_datagrams_is_limited_by_its_application():
-    found = run(flow__f__app={"kind": "cbr", "rate": "1 Mbit/s"}).time_spent()
-    assert found["sender-limited"].time_s == pytest.approx(20.0)
+def test_only_links_decide_about_datagrams():
+    """An application that sends each 13 ms does not lack data. The link sends 1 Mbit/s and headers of 4 Mbit/s."""
+    found = run(flow__f__app={"kind": "cbr", "rate": "1 Mbit/s", "size": "1000 B"}).time_spent()
+    assert [part.part for part in found.parts] == list(OF_DATAGRAMS)
+    assert found["link-busy"].share == pytest.approx(1.028 / 4, rel=0.02)
+    assert math.fsum(times(found).values()) == pytest.approx(20.0)
+    assert "nothing to send" not in str(found)
 
 
 def test_a_result_without_the_series_is_run_again():

@@ -7,11 +7,11 @@ import subprocess
 import pytest
 
 import bentpipe as bp
-from bentpipe.tuning.amounts import rounded
+from bentpipe.trials.amounts import rounded
+from bentpipe.trials.linux import TRANSPORT, lack
+from bentpipe.trials.stock import stock_space
 from bentpipe.tuning.applying import _shell, tuned
-from bentpipe.tuning.linux import TRANSPORT, lack
 from bentpipe.tuning.script import script_of
-from bentpipe.tuning.stock import stock_space
 from tests.test_tune_runs import SCENARIO
 
 NUMBER = r"\d+(\.\d+)?"

@@ -3,8 +3,8 @@
 import pytest
 
 import bentpipe as bp
+from bentpipe.trials.stock import stock_space
 from bentpipe.tuning.script import script_of
-from bentpipe.tuning.stock import stock_space
 from bentpipe.tuning.work import Work
 
 MEDIUM = """

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MAKERS = (
     "access",
+    "advice",
     "agreement",
     "bbr",
     "browser",

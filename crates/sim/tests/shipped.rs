@@ -55,6 +55,23 @@ fn each_shipped_scenario_runs() {
     }
 }
 
+/// Almost all time of each has a cause: packets keep their trails over each way through the network.
+#[test]
+fn the_time_of_each_shipped_scenario_is_explained() {
+    for (name, _) in shipped() {
+        let result = run(&name, &[("record.series", "[\"critical_path\"]")]);
+        let table = &result.series.iter().find(|(series, _)| series == "critical_path").unwrap().1;
+        let total_s = |counts: &dyn Fn(usize) -> bool| -> f64 {
+            (0..table.len()).filter(|&row| counts(row)).map(|row| table.real("total_s")[row]).sum()
+        };
+        for flow in table.text("flow") {
+            let is_of = |row: usize| &table.text("flow")[row] == flow;
+            let rest_s = total_s(&|row| is_of(row) && table.text("part")[row] == "rest");
+            assert!(rest_s < 0.02 * total_s(&is_of), "{name}: {flow}: {rest_s} s, {table:?}");
+        }
+    }
+}
+
 /// What `bentpipe check` prints of each is the same scenario.
 #[test]
 fn each_shipped_scenario_can_be_written_out() {

@@ -65,10 +65,11 @@ def command(
     """Explain where time went, or one instant.
 
     Runs the scenario, or reads a saved result. Without a time, it shows the parts of the time of each kind of flow, the
-    flows that filled the queues, and changes that help. Each change is tried in one run; the command below it compares
-    it. With a time, it lists the events of a flow in order: handovers, losses with their causes, the sender's
-    reactions, and times without data to send. Then it divides the time of the window: link in use, path not filled,
-    recovery, silence, limits of the sender and of the receiver.
+    flows that filled the queues, and changes that help. It tries each change in one run, then pairs of the best; the
+    command below a change compares it. Pages are judged by time, calls by MOS, files by completion, films by stalls.
+    With a time, it lists the events of a flow in order: handovers, losses with their causes, the sender's reactions,
+    and times without data to send. Then it divides the time of the window: link in use, path not filled, recovery,
+    silence, limits of the sender and of the receiver.
     """
     times = {"at": at, "from": start, "to": end}
     at_s, start_s, end_s = (_seconds(name, text) for name, text in times.items())
@@ -177,6 +178,7 @@ def _breakdown(found: Breakdown) -> Iterator[RenderableType]:
     from rich.text import Text
 
     from bentpipe import formatting
+    from bentpipe.experiment.why.remedies import shown
 
     for each in found.flows:
         yield Text(each.head)
@@ -188,14 +190,14 @@ def _breakdown(found: Breakdown) -> Iterator[RenderableType]:
             table.add_row(formatting.quantity(time_s, "s"), formatting.percent(share), Text(what))
         yield table
         yield ""
-    helpful = [remedy for remedy in found.remedies if remedy.helps]
+    helpful, others = shown(found.remedies)
     if helpful:
         yield Text("Remedies, by their effect in one run with this seed:")
+    elif found.remedies:
+        yield Text("No tried change helps by more than 2 %.")
     for number, remedy in enumerate(helpful, 1):
         yield Text(f"{number}. {remedy.name}. {remedy.effect}.")
         yield remedy.command
-    rest = [f"{remedy.name} ({remedy.effect})" for remedy in found.remedies if not remedy.helps]
-    if rest:
-        yield Text(f"Tried without effect: {'; '.join(rest)}.")
+    yield from map(Text, others)
     for note in found.notes:
         yield Text(f"note: {note}")

@@ -14,7 +14,7 @@ from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design
 from bentpipe.experiment.design.design import Point as RunPoint
 from bentpipe.experiment.execution.execution import Execution
 from bentpipe.statistics.judgement import DEFAULT
-from bentpipe.tuning import measures
+from bentpipe.trials import measures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,7 +16,7 @@ import numpy as np
 
 from bentpipe import arguments
 from bentpipe.errors import BentpipeError
-from bentpipe.tuning.measures import Measure, measure
+from bentpipe.trials.measures import Measure, measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

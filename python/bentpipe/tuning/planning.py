@@ -12,9 +12,9 @@ from bentpipe.tuning.work import Work, runs_of
 
 if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
+    from bentpipe.trials.stock import Axis
     from bentpipe.tuning.conditions import Condition
     from bentpipe.tuning.goal import Goal
-    from bentpipe.tuning.stock import Axis
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from bentpipe.formatting import choice
 from bentpipe.scenario.editing import steps
 from bentpipe.scenario.overrides import parsed
 from bentpipe.scenario.scenario import Scenario
+from bentpipe.trials.linux import lack
 from bentpipe.tuning.confirming import BETTER, LOOKS
-from bentpipe.tuning.linux import lack
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:

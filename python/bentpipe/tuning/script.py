@@ -14,8 +14,8 @@ from bentpipe.formatting import choice
 from bentpipe.metric import matching
 from bentpipe.scenario.editing import steps
 from bentpipe.scenario.writing import literals
-from bentpipe.tuning.amounts import amount, buffer_limit, kilobits, memory_of, milliseconds, segments, size
-from bentpipe.tuning.linux import CC, kind_of, transport_of
+from bentpipe.trials.amounts import amount, buffer_limit, kilobits, memory_of, milliseconds, segments, size
+from bentpipe.trials.linux import CC, kind_of, transport_of
 from bentpipe.tuning.result import default_of
 
 if TYPE_CHECKING:

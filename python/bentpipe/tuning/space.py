@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.formatting import choice
 from bentpipe.scenario.writing import literals
-from bentpipe.tuning.amounts import amount, between, rounded
-from bentpipe.tuning.linux import lack
+from bentpipe.trials.amounts import amount, between, rounded
+from bentpipe.trials.linux import lack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bentpipe import _core
+    from bentpipe.trials.stock import Axis
     from bentpipe.tuning.conditions import Condition, Sets
-    from bentpipe.tuning.stock import Axis
 
 WHOLE_MAX = 512
 """Most points of a space whose points are all tried."""

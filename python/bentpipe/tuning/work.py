@@ -14,6 +14,7 @@ import numpy as np
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment.single import task
 from bentpipe.formatting import count as counted
+from bentpipe.trials.stock import Axis, stock_space
 from bentpipe.tuning import sensitivity
 from bentpipe.tuning.blocks import CONFIRM, Outcomes
 from bentpipe.tuning.conditions import conditions
@@ -22,7 +23,6 @@ from bentpipe.tuning.goal import goal
 from bentpipe.tuning.racing import LAST_RUNG, LEAST, RUNGS, Race, cost
 from bentpipe.tuning.result import Tuning, content_of, default_of
 from bentpipe.tuning.space import Space
-from bentpipe.tuning.stock import Axis, stock_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,10 +13,11 @@ import polars as pl
 from bentpipe import _core, arguments, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Word
+from bentpipe.experiment.why.causes import CAUSES, CONGESTION
 from bentpipe.own.hooks import Absent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.progress import Wish
@@ -26,25 +27,6 @@ SERIES = ("losses", "decisions", "limited_by", "cwnd_bytes")
 """Series of an explanation. A result that has all of them is not run again."""
 LEAST_S = 0.5
 """Least half width of the window around an instant, in seconds; otherwise four round trips."""
-CAUSES = {
-    "bit-error": "bits in error",
-    "queue-overflow": "its queue was full",
-    "early-drop": "its queue management dropped early",
-    "forced-drop": "its queue was beyond the upper threshold",
-    "outage": "it was down",
-    "handover": "it was removed",
-    "route-missing": "there was no route on",
-    "too-big": "the next link takes no packet of that size",
-    "no-listener": "the host did not listen",
-    "policy": "a middlebox of the node dropped it",
-    "link-loss": "errors of the link",
-    "access-collision": "its burst of random access collided with others",
-    "acm-outage": "the signal was below the threshold of its burst",
-    "policed": "its token bucket had too few tokens",
-    "push-out": "packets of a higher class took the room in its queue",
-}
-CONGESTION = ("queue-overflow", "early-drop", "forced-drop", "push-out", "policed", "policy")
-"""Causes of congestion, as in the columns of loss verdicts. All other causes belong to links."""
 PROXIES = ("split", "satpep", "spoof")
 """Middleboxes that acknowledge data themselves with their own window, and repair losses behind them."""
 CHANGES_MOST = 8
@@ -306,12 +288,19 @@ class _Story:
             time_s = _seconds(change["time"])
             if not self.start_s <= time_s <= self.end_s:
                 continue
-            said = [f"{', '.join(change[key])} {what}" for key, what in _CHANGES.items() if change.get(key)]
+            said = [f"{_first(change[key])} {what}" for key, what in _CHANGES.items() if change.get(key)]
             said += [f"{each['from']} hands over to {each['to']}" for each in change.get("handover", ())]
-            said += [f"{each['flow']} gets another route" for each in change.get("install", ())]
-            said += [f"{name} has no route any more" for name in change.get("withdraw", ())]
+            said += self._flows([each["flow"] for each in change.get("install", ())], "gets another route")
+            said += self._flows(change.get("withdraw", ()), "has no route any more")
             numbers = {key: len(change[key]) for key in ("up", "down", "install", "withdraw") if change.get(key)}
             yield Happening(time_s, "handover", "handover: " + "; ".join(said), numbers)
+
+    def _flows(self, names: Sequence[str], what: str) -> list[str]:
+        """Name this flow or the first one, and count the others."""
+        first = self.flow if self.flow in names else next(iter(names), "")
+        others = len({*names} - {first})
+        also = f", as {formatting.count(others, 'other flow')}" if others else ""
+        return [f"{first} {what}{also}"] if first else []
 
     def _sides(self, key: str) -> Iterator[tuple[str, Any]]:
         """List the values of a key of each link.
@@ -576,6 +565,12 @@ _EVENTS = {
     "aborted": ("connection", "the connection gives up"),
 }
 """Kind and words of each event."""
+
+
+def _first(names: Sequence[str]) -> str:
+    """List the first names, and count the others."""
+    others = len(names) - CHANGES_MOST
+    return ", ".join(names[:CHANGES_MOST]) + (f" and {formatting.count(others, 'other')}" if others > 0 else "")
 
 
 def listed(parts: list[str]) -> str:

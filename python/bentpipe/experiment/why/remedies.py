@@ -4,41 +4,52 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from bentpipe import formatting
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.experiment.common.commands import file_word, given_in_python, has_file, own, spelled_arguments
 from bentpipe.experiment.why.explanation import listed
-from bentpipe.experiment.why.spent import kind_of
 from bentpipe.scenario.entries import entries_of
-from bentpipe.scenario.overrides import parsed
+from bentpipe.statistics.quality import stalls
+from bentpipe.trials.aims import FILM_BUFFER_S, Aim, aim_of
+from bentpipe.trials.changes import Change, Changes, Slow
+from bentpipe.trials.measures import measure, times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bentpipe.experiment.single.run_result import RunResult
-    from bentpipe.experiment.why.spent import FlowTime, TimePart
+    from bentpipe.experiment.why.spent import FlowTime
     from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import Scenario
 
 LEAST_SHARE = 0.1
 """Least share of the time for a part to get a remedy."""
-MOST = 6
-"""Maximum number of remedies that are tried, those for the largest parts first. Each is one run."""
+LEAST_LOSS = 0.01
+"""Least share of lost datagrams for a remedy against losses."""
+MOST = 40
+"""Maximum number of single changes that are tried, those for the largest parts first. Each is one run."""
+PAIR_HELPS = 0.01
+"""Least gain of a pair over the better of its two changes, as a share of the metric."""
+IN_PAIRS = 4
+"""Number of keys whose best values are tried in pairs, for each kind of flow."""
+PAIRS_MOST = 60
+"""Maximum number of pairs that are tried."""
+SHOWN = 5
+"""Maximum number of remedies in a list on the screen."""
 NAMED = 0.1
 """Least change, as a share, for another kind of flow to be named."""
 HELPS = 0.02
 """Least change of the metric, as a share, for a remedy to help."""
-DATAGRAMS = ("cbr", "poisson", "on-off", "probe", "port")
-"""Applications without a congestion control."""
-FAIR = ("fq-codel", "fq", "drr", "priority")
-"""Queues that separate flows."""
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """A change of the scenario that was tried in one run.
+    """A change of the scenario, or a pair of changes, that was tried in one run.
 
     Attributes
     ----------
@@ -48,13 +59,18 @@ class Remedy:
     flow : str
         The entry that it should help.
     metric : str
-        Metric of its effect.
+        Metric of its effect: `fct` of transfers with unfinished ones, `mos` of calls, `completion_rx` of files,
+        `stalled` of films in seconds, `goodput_active` of endless flows, `delay_mean` of other datagrams.
     before, after : float or None
         The metric without and with the remedy; None without a value.
     gain : float
-        Improvement, as a share of `before`; below zero if it is worse.
+        Improvement, as a share of `before`; below zero if it is worse. Of a film, as a share of the run.
+    lost : tuple of int
+        Packets of the flow that were lost without and with the remedy.
     command : str
         Command that compares it over ten seeds; a line of Python if the scenario is not from a file.
+    beside : str
+        Losses, the delay of calls, and unfinished transfers, in words.
     harms, also : tuple of str
         Other kinds of flows that get worse, or better, by more than 10 %, with their metrics.
     """
@@ -66,50 +82,196 @@ class Remedy:
     before: float | None
     after: float | None
     gain: float
+    lost: tuple[int, int]
     command: str
     unit: str = field(default="s")
+    beside: str = ""
     harms: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
 
     @property
     def effect(self) -> str:
-        """Describe its effect in one run."""
-        if self.before is None or self.after is None:
-            return f"{self.metric}: no value"
+        """Describe its effects in one run, on all kinds of flows."""
         also = f"; also {listed(list(self.also))}" if self.also else ""
         harms = f"; at the expense of {listed(list(self.harms))}" if self.harms else ""
-        return f"{self.metric}: {_change(self.before, self.after, self.unit)}{also}{harms}"
+        return f"{self.own_effect}{also}{harms}"
+
+    @property
+    def own_effect(self) -> str:
+        """Describe its effect on its flow in one run."""
+        beside = f", {self.beside}" if self.beside else ""
+        if self.before is None or self.after is None:
+            return f"{self.metric}: no value{beside}"
+        return f"{self.metric}: {_change(self.before, self.after, self.unit)}{beside}"
 
     @property
     def helps(self) -> bool:
         """Whether the metric improved by more than 2 %."""
         return self.gain > HELPS
 
+    @property
+    def is_worse(self) -> bool:
+        """Whether the metric got worse by more than 2 %."""
+        return self.gain < -HELPS
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
+        verdict = "helps" if self.helps else "worse" if self.is_worse else "no difference"
         numbers = {"before": self.before, "after": self.after, "gain": self.gain, "helps": self.helps}
         names = {"name": self.name, "flow": self.flow, "metric": self.metric, "sets": dict(self.sets)}
-        return {**names, **numbers, "also": list(self.also), "harms": list(self.harms), "command": self.command}
+        words = {"verdict": verdict, "beside": self.beside, "also": list(self.also), "harms": list(self.harms)}
+        return {**names, **numbers, "lost": list(self.lost), **words, "command": self.command}
 
     def __str__(self) -> str:
-        return f"{'try' if self.helps else 'no help'}: {self.name}, {self.effect}\n  {self.command}"
+        verdict = "try" if self.helps else "worse" if self.is_worse else "no help"
+        return f"{verdict}: {self.name}, {self.effect}\n  {self.command}"
+
+
+def shown(remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[str]]:
+    """Return the remedies to show, and lines about the others.
+
+    Of several values for the same keys and flow, the best is shown.
+    """
+    seen: set[tuple[str, ...]] = set()
+    first = []
+    for remedy in (remedy for remedy in remedies if remedy.helps):
+        # A pair with a change that already was best alone adds its other change.
+        key = (remedy.flow, *sorted(remedy.sets))
+        if key not in seen:
+            seen.add(key)
+            first.append(remedy)
+    first, others = first[:SHOWN], [remedy.name for remedy in first[SHOWN:]]
+    lines = [f"Helps less: {_some(others)}."] if others else []
+    worse = [
+        f"{each.name} ({each.own_effect})" for each in sorted(remedies, key=lambda each: each.gain) if each.is_worse
+    ]
+    if worse:
+        lines.append(f"Makes it worse: {_some(worse, '; ')}.")
+    same = [each.name for each in remedies if not each.helps and not each.is_worse]
+    if same:
+        lines.append(f"Did not help: {_some(same)}.")
+    return first, lines
+
+
+def _some(names: Sequence[str], between: str = ", ") -> str:
+    more = len(names) - SHOWN
+    return between.join(names[:SHOWN]) + (f"{between}and {formatting.count(more, 'other')}" if more > 0 else "")
+
+
+class Judge:
+    """Judges runs by the aims of all kinds of flows."""
+
+    def __init__(self, scenario: Scenario, names: Mapping[str, Sequence[str]]) -> None:
+        """Prepare it for kinds of flows with the names of their flows."""
+        flows = scenario.to_dict()["flow"]
+        self.names = names
+        self.aims = {kind: aim_of(kind, flows[of[0]]) for kind, of in names.items()}
+
+    @property
+    def series(self) -> list[str]:
+        """Series that the judgement needs."""
+        return ["goodput_bps"] if any(aim.what == "film" for aim in self.aims.values()) else []
+
+    def judged(self, result: RunResult) -> dict[str, Judged]:
+        """Return the judgement of each kind of flow."""
+        return {kind: self._of(result, kind, aim) for kind, aim in self.aims.items()}
+
+    def _of(self, result: RunResult, kind: str, aim: Aim) -> Judged:
+        names = self.names[kind]
+        drops = result.drops.filter(pl.col("flow").is_in(names))
+        lost = int(drops["packets"].sum()) if drops.height else 0
+        rows = result.datagrams.filter(pl.col("flow").is_in(names))
+        if rows.height:
+            sent = int(rows["sent_packets"].sum())
+            share = int(rows["lost_packets"].sum()) / sent if sent else 0.0
+            delay = rows["delay_mean_s"].mean()
+            value = self._stalled(result, names, aim) if aim.what == "film" else _estimate(result, aim.metric)
+            return Judged(value, lost, share, delay)  # type: ignore[arg-type]
+        unfinished = 0
+        if aim.metric.startswith("fct:"):
+            ends = result.completions.filter(pl.col("flow").is_in(names) & (pl.col("sizes") == "all"))
+            unfinished = sum(int(ends[each].fill_null(0).sum()) for each in ("unfinished", "failed"))
+            value = _time(result, aim.metric)
+        elif aim.what == "file":
+            value = _completion(result, names)
+        else:
+            value = _estimate(result, aim.metric)
+        return Judged(value, lost, None, None, unfinished)
+
+    def _stalled(self, result: RunResult, names: Sequence[str], aim: Aim) -> float | None:
+        """Return the seconds in which a film did not play, from its first data on: mean of the flows."""
+        found = []
+        for name in names:
+            series = result.series("goodput_bps", name)
+            started = series.filter(pl.col("goodput_bps") > 0)["time_s"]
+            if started.is_empty():
+                continue
+            times_s, rates = series["time_s"].to_list(), series["goodput_bps"].to_list()
+            played = stalls(times_s, rates, aim.rate_bps, FILM_BUFFER_S)
+            found.append(played.stalled_s if played.start_s == played.start_s else result.simulated_s)
+        return sum(found) / len(found) if found else None
+
+    def gain(self, kind: str, before: Judged, after: Judged, simulated_s: float) -> float:
+        """Return the improvement of a kind of flow, as a share of `before`; of a film, as a share of the run."""
+        aim, old, new = self.aims[kind], before.value, after.value
+        if old is None or new is None:
+            # Without a value, nothing has completed.
+            return float(new is not None) - float(old is not None)
+        if aim.what == "film":
+            return (old - new) / simulated_s
+        ratio = new / old if old else 1.0
+        gain = ratio - 1 if aim.is_more_better else 1 - ratio
+        if aim.what == "packet":
+            # A packet that is lost has no delay: more losses are never an improvement.
+            more = (after.loss or 0.0) - (before.loss or 0.0)
+            gain = min(gain, -more) if more > LEAST_LOSS else gain
+        return gain
+
+    def metric(self, kind: str) -> tuple[str, str]:
+        """Return the name and unit of a kind's metric."""
+        aim = self.aims[kind]
+        return (f"stalled:{kind}", "s") if aim.what == "film" else (aim.metric, aim.unit)
 
 
 @dataclass(frozen=True)
-class _Idea:
-    """A change, and the share of the time that it should reduce."""
+class Judged:
+    """A kind of flow in one run."""
 
-    name: str
-    sets: Mapping[str, str]
-    flow: str
-    noun: str
-    weight: float
+    value: float | None
+    lost: int
+    loss: float | None
+    """Share of lost datagrams; None for TCP."""
+    delay_s: float | None
+    """Mean one-way delay of datagrams."""
+    unfinished: int = 0
+
+    def beside(self, after: Judged, aim: Aim) -> str:
+        """Describe losses, delay and unfinished transfers, without and with a remedy."""
+        said = []
+        if self.loss is not None and after.loss is not None and (self.loss or after.loss):
+            said.append(f"lost {_percent(self.loss)} to {_percent(after.loss)}")
+        elif self.loss is None and (self.lost or after.lost):
+            said.append(f"lost {self.lost:,} to {after.lost:,} packets")
+        if aim.what == "call" and self.delay_s is not None and after.delay_s is not None:
+            said.append(f"delay {_change(self.delay_s, after.delay_s, 's')}")
+        if self.unfinished or after.unfinished:
+            said.append(f"unfinished {self.unfinished:,} to {after.unfinished:,}")
+        return ", ".join(said)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A run with changes."""
+
+    changes: tuple[Change, ...]
+    judged: Mapping[str, Judged]
+    gains: Mapping[str, float]
 
 
 def tried(
     result: RunResult, flows: Sequence[FlowTime], every: Sequence[FlowTime], progress: Wish = None
 ) -> list[Remedy]:
-    """Try changes with the seed of the result, and sort them by their effect.
+    """Try changes with the seed of the result, then pairs of the best, and sort them by their effect.
 
     Parameters
     ----------
@@ -125,202 +287,193 @@ def tried(
     Interrupted
         Ctrl-C was pressed. There is no result.
     """
+    if not flows:
+        return []
     plain = result.scenario.with_sets([("record.series", [])])
-    ideas = sorted(_ideas(plain, flows), key=lambda idea: -idea.weight)
-    found: dict[tuple[tuple[str, str], ...], Remedy] = {}
-    for idea in ideas:
-        key = tuple(sorted(idea.sets.items()))
-        if key in found or len(found) >= MOST:
+    bench = _Bench(result, plain, Judge(plain, {each.flow: each.names for each in every}), progress)
+    helped: dict[Change, set[str]] = {}
+    for change, kind in _ideas(plain, flows, bench):
+        if change in helped or len(helped) < MOST:
+            helped.setdefault(change, set()).add(kind)
+    singles = [trial for change in helped if (trial := bench.trial((change,))) is not None]
+    kinds = [each.flow for each in flows]
+    found = [(trial, helped[trial.changes[0]]) for trial in singles]
+    found += [(trial, set(kinds)) for trial in _pairs(bench, singles, kinds)]
+    remedies = [bench.remedy(trial, of, every) for trial, of in found]
+    return sorted(remedies, key=lambda remedy: -remedy.gain)
+
+
+def _pairs(bench: _Bench, singles: Sequence[_Trial], kinds: Sequence[str]) -> list[_Trial]:
+    """Try pairs of changes, and keep those that beat both of their changes.
+
+    For each kind of flow, they are the best values of a few keys. A queue discipline and an access are a pair, too: if
+    a flow waits for both, neither helps alone. Of the best pair, all other values are tried.
+    """
+    alone = {trial.changes[0]: trial for trial in singles}
+    pairs: dict[frozenset[Change], _Trial | None] = {}
+
+    def attempt(first: Change, second: Change) -> None:
+        key = frozenset((first, second))
+        if first.axis != second.axis and key not in pairs and len(pairs) < PAIRS_MOST:
+            pairs[key] = bench.trial((first, second))
+
+    for kind in kinds:
+        best: dict[str, Change] = {}
+        for trial in sorted(singles, key=lambda trial: -trial.gains[kind]):
+            best.setdefault(trial.changes[0].axis, trial.changes[0])
+        for first, second in combinations(list(best.values())[:IN_PAIRS], 2):
+            attempt(first, second)
+        shares = [change for change in best.values() if change.subject in ("access", "medium")]
+        for discipline in [change for change in alone if change.subject == "discipline"]:
+            for share in shares:
+                attempt(discipline, share)
+        found = [trial for trial in pairs.values() if trial is not None]
+        if not found:
             continue
-        remedy = _try(result, plain, idea, every, progress)
-        if remedy is not None:
-            found[key] = remedy
-    return sorted(found.values(), key=lambda remedy: -remedy.gain)
+        first, second = max(found, key=lambda pair: pair.gains[kind]).changes
+        for fixed, other in ((first, second), (second, first)):
+            for change in alone:
+                if change.axis == other.axis:
+                    attempt(fixed, change)
+
+    def is_worth(pair: _Trial, kind: str) -> bool:
+        return pair.gains[kind] > HELPS and pair.gains[kind] > PAIR_HELPS + max(
+            0.0, *(alone[each].gains[kind] for each in pair.changes)
+        )
+
+    return [pair for pair in pairs.values() if pair is not None and any(is_worth(pair, kind) for kind in kinds)]
 
 
-def _try(result: RunResult, plain: Scenario, idea: _Idea, every: Sequence[FlowTime], progress: Wish) -> Remedy | None:
-    """Try one change; return None if the scenario refuses it."""
-    metric, _, unit = _metric(idea.flow, idea.noun)
-    try:
-        after = result.again(plain.with_sets(idea.sets), progress=progress)
-        before_value, after_value, gain = _judged(result, after, idea.flow, idea.noun)
-        others = [each for each in every if each.flow != idea.flow]
-        also, harms = (_named(result, after, others, sign) for sign in (1, -1))
-    except Interrupted:
-        raise
-    except BentpipeError:
-        return None
-    command = _command(result.scenario, idea, metric)
-    sets = dict(idea.sets)
-    return Remedy(idea.name, sets, idea.flow, metric, before_value, after_value, gain, command, unit, harms, also)
+class _Bench:
+    """Runs changes, and compares each with the unchanged run."""
+
+    def __init__(self, result: RunResult, plain: Scenario, judge: Judge, progress: Wish) -> None:
+        self.result, self.plain, self.judge, self.progress = result, plain, judge, progress
+        has_all = all(name in result.recorded for name in judge.series)
+        whole = result if has_all else result.again(plain, series=judge.series, progress=progress)
+        self.before = judge.judged(whole)
+        self._digest = plain._core.digest
+
+    def trial(self, changes: tuple[Change, ...]) -> _Trial | None:
+        """Run changes; return None if the scenario refuses them or is the same with them."""
+        sets = [pair for change in changes for pair in change.sets]
+        try:
+            scenario = self.plain.with_sets(sets)
+            if scenario._core.digest == self._digest:
+                return None
+            result = self.result.again(scenario, series=self.judge.series, progress=self.progress)
+        except Interrupted:
+            raise
+        except BentpipeError:
+            return None
+        judged = self.judge.judged(result)
+        simulated_s = self.result.simulated_s
+        gains = {kind: self.judge.gain(kind, self.before[kind], judged[kind], simulated_s) for kind in judged}
+        return _Trial(changes, judged, gains)
+
+    def remedy(self, trial: _Trial, kinds: Iterable[str], every: Sequence[FlowTime]) -> Remedy:
+        """Describe a trial by the kind of flow that gains most of those that it should help."""
+        kind = max(sorted(kinds), key=lambda kind: trial.gains[kind])
+        metric, unit = self.judge.metric(kind)
+        before, after = self.before[kind], trial.judged[kind]
+        others = [each.flow for each in every if each.flow != kind]
+        sets = dict(pair for change in trial.changes for pair in change.sets)
+        name = " and ".join(change.name for change in trial.changes)
+        return Remedy(
+            name,
+            sets,
+            kind,
+            metric,
+            before.value,
+            after.value,
+            trial.gains[kind],
+            (before.lost, after.lost),
+            _command(self.result.scenario, name, sets, self.judge.aims[kind].metric),
+            unit,
+            before.beside(after, self.judge.aims[kind]),
+            self._named(trial, others, -1),
+            self._named(trial, others, 1),
+        )
+
+    def _named(self, trial: _Trial, kinds: Sequence[str], sign: int) -> tuple[str, ...]:
+        """Name the gains (1) or the costs (-1) of other kinds of flows, without small ones."""
+        found = []
+        for kind in kinds:
+            old, new = self.before[kind], trial.judged[kind]
+            if sign * trial.gains[kind] >= NAMED and old.value is not None and new.value is not None:
+                metric, unit = self.judge.metric(kind)
+                beside = old.beside(new, self.judge.aims[kind]) if self.judge.aims[kind].what == "call" else ""
+                more = f", {beside}" if beside else ""
+                found.append(f"{kind} ({metric.partition(':')[0]} {_change(old.value, new.value, unit)}{more})")
+        return tuple(found)
 
 
-def _judged(before: RunResult, after: RunResult, flow: str, noun: str) -> tuple[float | None, float | None, float]:
-    """Return the metric of a kind of flow without and with a remedy, and its improvement as a share."""
-    metric, is_more_better, _ = _metric(flow, noun)
-    old, new = (getattr(each.estimate(metric), "mean", None) for each in (before, after))
-    if old is None or new is None:
-        # Without a value, nothing has completed.
-        return old, new, float(new is not None) - float(old is not None)
-    ratio = new / old if old else 1.0
-    return old, new, ratio - 1 if is_more_better else 1 - ratio
-
-
-def _named(before: RunResult, after: RunResult, flows: Sequence[FlowTime], sign: int) -> tuple[str, ...]:
-    """Name the gains (1) or the costs (-1) of other kinds of flows, without small ones."""
-    found = []
+def _ideas(scenario: Scenario, flows: Sequence[FlowTime], bench: _Bench) -> Iterator[tuple[Change, str]]:
+    """List changes against the large parts of each kind of flow, those of the largest parts first."""
+    changes = Changes(scenario, entries_of(scenario.to_dict()["flow"]))
+    slow: list[tuple[float, Slow]] = []
     for flow in flows:
-        metric, _, unit = _metric(flow.flow, flow.noun)
-        old, new, gain = _judged(before, after, flow.flow, flow.noun)
-        if sign * gain >= NAMED and old is not None and new is not None:
-            found.append(f"{flow.flow} ({metric.partition(':')[0]} {_change(old, new, unit)})")
-    return tuple(found)
+        for part in flow.parts:
+            if part.share >= LEAST_SHARE:
+                where = part.where or _lossy(bench.result, flow.names)
+                slow.append((part.share, Slow(flow.flow, part.part, where, next(iter(part.by), ""))))
+        loss = bench.before[flow.flow].loss or 0.0
+        if loss >= LEAST_LOSS:
+            slow.append((loss, Slow(flow.flow, "lost", _lossy(bench.result, flow.names))))
+    for _, each in sorted(slow, key=lambda pair: -pair[0]):
+        for change in changes.against(each):
+            yield change, each.kind
+
+
+def _lossy(result: RunResult, names: Sequence[str]) -> str:
+    """Return the link or node that lost most packets of these flows; empty without losses."""
+    rows = result.drops.filter(pl.col("flow").is_in(names))
+    if rows.is_empty():
+        return ""
+    places = rows.group_by("where", maintain_order=True).agg(pl.col("packets").sum())
+    return str(places.sort("packets", descending=True, maintain_order=True)["where"][0])
+
+
+def _estimate(result: RunResult, metric: str) -> float | None:
+    return getattr(result.estimate(metric), "mean", None)
+
+
+def _time(result: RunResult, metric: str) -> float | None:
+    """Return the mean time of transfers, unfinished ones included, as a search counts them."""
+    names = ("completions", "transfers", "flows", "summary")
+    try:
+        found = times({name: getattr(result, name).with_columns(run=pl.lit(0)) for name in names}, measure(metric))
+    except BentpipeError:
+        # The record of transfers is not complete.
+        return _estimate(result, metric)
+    return None if found.is_empty() else found["value"][0]
+
+
+def _completion(result: RunResult, names: Sequence[str]) -> float:
+    """Return the mean time until all data of files have arrived; of an unfinished file, its time so far."""
+    rows = result.flows.filter(pl.col("flow").is_in(names))
+    so_far = result.simulated_s - pl.col("start_s").fill_null(result.simulated_s)
+    return float(rows.select(pl.col("completion_rx_s").fill_null(so_far).mean()).item() or 0.0)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
 
 
 def _change(old: float, new: float, unit: str) -> str:
+    if unit == "1":
+        return f"{old:.2f} to {new:.2f}"
     return f"{formatting.quantity(old, unit)} to {formatting.quantity(new, unit)}"
 
 
-def _metric(flow: str, noun: str) -> tuple[str, bool, str]:
-    """Return the metric of a kind of flow, whether more of it is better, and its unit."""
-    if noun == "packet":
-        return f"delay_mean:{flow}", False, "s"
-    if noun == "file":
-        return f"completion_rx:{flow}", False, "s"
-    if noun:
-        return f"fct:{flow}", False, "s"
-    # As the breakdown prints it: not over the time before the first packet.
-    return f"goodput_active:{flow}", True, "bit/s"
-
-
-def _command(scenario: Scenario, idea: _Idea, metric: str) -> str:
+def _command(scenario: Scenario, name: str, sets: Mapping[str, str], metric: str) -> str:
     """Write the command that compares the change with the unchanged scenario."""
     facts: dict[str, Any] = {"source": scenario.source, "sets": scenario.sets, "senders": own(scenario.senders)}
     facts["sets"] = [pair for pair in facts["sets"] if pair[0] != "record.series"]
-    settings = "; ".join(f"{key}={value}" for key, value in idea.sets.items())
+    settings = "; ".join(f"{key}={value}" for key, value in sets.items())
     if not has_file(facts) or given_in_python(facts) or scenario.case:
-        given: dict[str, dict[str, str]] = {"as it is": {}, idea.name: dict(idea.sets)}
+        given: dict[str, dict[str, str]] = {"as it is": {}, name: dict(sets)}
         return f'bentpipe.compare(scenario, cases={given!r}, metric="{metric}")'
-    cases = ["--case", "as it is:", "--case", f"{idea.name}: {settings}"]
+    cases = ["--case", "as it is:", "--case", f"{name}: {settings}"]
     options = [*spelled_arguments(facts), *cases, "--metric", metric]
     return shlex.join(["bentpipe", "compare", file_word(scenario.source), *options])
-
-
-def _ideas(scenario: Scenario, flows: Sequence[FlowTime]) -> Iterator[_Idea]:
-    content = scenario.to_dict()
-    written = _written_flows(scenario)
-    # The first entry of a kind represents all. If the file has the entry, its settings go there.
-    kinds = {kind: content["flow"][name] for name, kind in reversed(entries_of(content["flow"]).items())}
-    keys = {kind: f"flow.{kind}.tcp" if kind in written else "tcp" for kind in kinds}
-    for flow in flows:
-        for part in flow.parts:
-            if part.share < LEAST_SHARE:
-                continue
-            for order, (name, sets) in enumerate(_against(_Network(content, kinds, keys), flow, part)):
-                # The first change against a part comes first. Of two flows, the flow with the larger part comes first.
-                yield _Idea(name, sets, flow.flow, flow.noun, part.share - 0.001 * order)
-
-
-def _written_flows(scenario: Scenario) -> set[str]:
-    """Return the entries in the text of the scenario."""
-    return set(parsed(*scenario.written).get("flow", {}))
-
-
-@dataclass(frozen=True)
-class _Network:
-    """Facts of a scenario."""
-
-    content: Mapping[str, Any]
-    kinds: Mapping[str, Mapping[str, Any]]
-    """A flow of each kind, by kind."""
-    keys: Mapping[str, str]
-    """Places of the settings of its transport, by kind."""
-
-    def cc(self, kind: str) -> str | None:
-        """Return the congestion control of a kind; None for datagrams."""
-        if kind_of(self.kinds[kind]) in DATAGRAMS:
-            return None
-        has = self.transport(kind, "cc")
-        return str(has.get("kind") if isinstance(has, dict) else has)
-
-    def transport(self, kind: str, key: str) -> Any:
-        """Return a setting of the transport of a kind."""
-        return self.kinds[kind].get("tcp", {}).get(key, self.content.get("tcp", {}).get(key))
-
-
-def _larger(network: _Network, flow: FlowTime, tcp: str, which: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Raise the limits of a stock host that tunes its buffers, or remove the limit of another buffer."""
-    if network.transport(flow.flow, f"{which}_buffer") == "auto" and network.transport(flow.flow, "buffers") == "stock":
-        yield "buffers of 64 MiB", {f"{tcp}.buffers": "raised"}
-    else:
-        yield f"a {which} buffer without limit", {f"{tcp}.{which}_buffer": "unlimited"}
-
-
-def _against(network: _Network, flow: FlowTime, part: TimePart) -> Iterator[tuple[str, dict[str, str]]]:
-    """List changes that may make a part smaller, as name and settings."""
-    tcp = network.keys[flow.flow]
-    if part.part == "queue":
-        yield from _against_queue(network, flow, part)
-    elif part.part in ("slow-start", "exchange"):
-        if part.part == "slow-start":
-            yield "a window of 40 segments at first", {f"{tcp}.initial_window": "40 segments"}
-        yield from _proxies(network, flow)
-        if part.part == "exchange":
-            yield "TCP Fast Open", {f"{tcp}.fast_open": "on"}
-    elif part.part == "receive-window":
-        yield from _larger(network, flow, tcp, "receive")
-    elif part.part == "send-buffer":
-        yield from _larger(network, flow, tcp, "send")
-    elif part.part == "delayed-ack":
-        yield "an ACK for each segment", {f"{tcp}.ack.every": "1"}
-    elif part.part in ("window", "repair", "timeout", "pacing"):
-        yield from _other_senders(network, flow.flow)
-        yield from _proxies(network, flow)
-    elif part.part == "transmission":
-        yield from _other_senders(network, flow.flow)
-
-
-def _against_queue(network: _Network, flow: FlowTime, part: TimePart) -> Iterator[tuple[str, dict[str, str]]]:
-    name, _, side = part.where.rpartition(".")
-    link = network.content["link"].get(name, {})
-    queue = link.get(side, {}).get("queue", link.get("queue"))
-    kind = queue.get("kind") if isinstance(queue, dict) else queue
-    filler = next(iter(part.by), flow.flow)
-    is_of_others = filler != flow.flow or flow.noun not in ("", "file")
-    if kind not in FAIR and is_of_others:
-        yield f"fq-codel on {part.where}", {f"link.{part.where}.queue": "fq-codel"}
-    if kind not in (*FAIR, "codel", "pie"):
-        yield f"CoDel on {part.where}", {f"link.{part.where}.queue": "codel"}
-    if filler in network.kinds:
-        yield from _other_senders(network, filler)
-
-
-def _other_senders(network: _Network, kind: str) -> Iterator[tuple[str, dict[str, str]]]:
-    has = network.cc(kind)
-    for cc in ("bbr3", "cubic"):
-        if has not in (None, cc):
-            yield f"{cc} for {kind}", {f"{network.keys[kind]}.cc": cc}
-
-
-def _proxies(network: _Network, flow: FlowTime) -> Iterator[tuple[str, dict[str, str]]]:
-    """List proxies at the end of the longest link that is nearer to the source of the data."""
-    content = network.content
-    ends = {content["flow"][name][key] for name in flow.names for key in ("from", "to")}
-    links = content["link"].values()
-    longest = max(links, key=lambda link: _delay_s(link), default=None)
-    if longest is None or flow.noun == "packet":
-        return
-    for key in ("from", "to"):
-        node = longest[key]
-        if node in ends or "{n}" in node or content.get("node", {}).get(node, {}).get("middlebox"):
-            continue
-        yield f"a proxy at {node}", {f"node.{node}.middlebox": '[{ kind = "split" }]'}
-        return
-
-
-def _delay_s(link: Mapping[str, Any]) -> float:
-    from bentpipe import _core
-
-    delay = link.get("delay", link.get("forward", {}).get("delay"))
-    found = _core.quantity(delay) if isinstance(delay, str) else None
-    return found[0] if found else 0.0

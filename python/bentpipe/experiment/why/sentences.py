@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from bentpipe import arguments, formatting
-from bentpipe.experiment.why.explanation import CAUSES, LIMITS, Explanation, check, listed, why
+from bentpipe.experiment.why.causes import CAUSES
+from bentpipe.experiment.why.explanation import LIMITS, Explanation, check, listed, why
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

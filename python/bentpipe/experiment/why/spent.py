@@ -11,7 +11,8 @@ import polars as pl
 from bentpipe import formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.why.explanation import CAUSES, check, listed, why, with_series
+from bentpipe.experiment.why.causes import CAUSES
+from bentpipe.experiment.why.explanation import check, listed, why, with_series
 from bentpipe.scenario.entries import entries_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ SERIES = "critical_path"
 """The series of a breakdown. A result that has it is not run again."""
 SMALL = 0.01
 """Parts below this share of the time are shown as one part."""
+UNEXPLAINED = 0.05
+"""Share of the time without a cause that a note names."""
 NOUNS = {
     "page": "page",
     "request-response": "exchange",
@@ -198,7 +201,13 @@ class Breakdown:
     @property
     def notes(self) -> list[str]:
         """Notes for the reader."""
-        return [f"{name}: no transfer has ended, so there is no time to explain" for name in self.missing]
+        rests = {each.flow: sum(part.share for part in each.parts if part.part == "rest") for each in self.flows}
+        unknown = [
+            f"{flow}: {formatting.percent(share)} of its time has no known cause, so its other parts may be larger"
+            for flow, share in rests.items()
+            if share > UNEXPLAINED
+        ]
+        return [*unknown, *(f"{name}: no transfer has ended, so there is no time to explain" for name in self.missing)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain data, fit for JSON."""

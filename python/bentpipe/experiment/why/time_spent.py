@@ -35,7 +35,12 @@ PARTS = {
     "sender-limited": "the application had nothing to send, or the send buffer was full",
     "receiver-limited": "the receiver's window was full",
 }
-"""The parts of a window, with their meanings."""
+"""The parts of a window of a transport, with their meanings."""
+OF_DATAGRAMS = {
+    "link-busy": "the slowest link of the route was in use",
+    "path-free": "the slowest link of the route was free",
+}
+"""The parts of a window of datagrams, which wait for no congestion window."""
 OF_LIMITS = ("sender-limited", "", "", "receiver-limited", "sender-limited", "sender-limited", "recovery", "silence")
 """Part of each limit, by its number in `limited_by`; empty if links decide."""
 TWO_WAY = ("page", "request-response")
@@ -49,7 +54,7 @@ class SpentPart:
     Attributes
     ----------
     part : str
-        One of `PARTS`.
+        One of `PARTS`, or of `OF_DATAGRAMS`.
     time_s : float
         Total seconds in the window.
     share : float
@@ -66,7 +71,7 @@ class SpentPart:
     @property
     def what(self) -> str:
         """Describe the part in plain words."""
-        return PARTS[self.part]
+        return {**PARTS, **OF_DATAGRAMS}[self.part]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -84,7 +89,7 @@ class TimeSpent:
     start_s, end_s : float
         The window, simulated seconds.
     parts : tuple of SpentPart
-        All of `PARTS`, in that order. Their times add up to the window.
+        All of `PARTS`, or of `OF_DATAGRAMS`, in that order. Their times add up to the window.
     """
 
     flow: str
@@ -97,7 +102,7 @@ class TimeSpent:
         for each in self.parts:
             if each.part == part:
                 return each
-        raise BentpipeError(unknown(part, "a part of the time", PARTS))
+        raise BentpipeError(unknown(part, "a part of the time", [each.part for each in self.parts]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain data, fit for JSON."""
@@ -135,6 +140,8 @@ class Piece(NamedTuple):
     """One of `PARTS`; empty if links decide."""
     busy: float
     """Share of the time in which the slowest link is in use."""
+    idle: str
+    """Part of the rest of the time."""
 
 
 def time_spent(
@@ -157,14 +164,15 @@ def time_spent(
     result = with_series(result, *SERIES)
     limits = result.series("limited_by", flow)
     edges, busy = _use(result, flow)
-    return divided(flow, begin, end, limits["time_s"].to_list(), limits["limited_by"].to_list(), edges, busy)
+    times = None if flow in result.datagrams["flow"] else limits["time_s"].to_list()
+    return divided(flow, begin, end, times, limits["limited_by"].to_list(), edges, busy)
 
 
 def divided(
     flow: str,
     start_s: float,
     end_s: float,
-    times_s: Sequence[float],
+    times_s: Sequence[float] | None,
     limits: Sequence[float],
     edges_s: Sequence[float],
     busy: Sequence[float],
@@ -174,12 +182,13 @@ def divided(
     Parameters
     ----------
     times_s, limits : sequence of float
-        The series `limited_by` of the flow. Before its first row the application had nothing to send.
+        The series `limited_by` of the flow. Before its first row the application had nothing to send. None: datagrams,
+        of which only links decide.
     edges_s, busy : sequence of float
         Ends of intervals, and the share of each in which the slowest link was in use. The last share continues.
     """
     pieces = list(_pieces(start_s, end_s, times_s, limits, edges_s, busy))
-    times = dict.fromkeys(PARTS, 0.0)
+    times = dict.fromkeys(OF_DATAGRAMS if times_s is None else PARTS, 0.0)
     for piece in pieces:
         for part, time_s in _times(piece):
             times[part] += time_s
@@ -195,11 +204,12 @@ def divided(
 def _pieces(
     start_s: float,
     end_s: float,
-    times_s: Sequence[float],
+    times_s: Sequence[float] | None,
     limits: Sequence[float],
     edges_s: Sequence[float],
     busy: Sequence[float],
 ) -> Iterator[Piece]:
+    is_datagrams, times_s = times_s is None, times_s or ()
     cuts = sorted({start_s, end_s, *(cut for cut in (*times_s, *edges_s) if start_s < cut < end_s)})
     limit_at, use_at = -1, 0
     for begin, end in pairwise(cuts):
@@ -207,15 +217,16 @@ def _pieces(
             limit_at += 1
         while use_at < len(edges_s) and edges_s[use_at] <= begin:
             use_at += 1
-        part = OF_LIMITS[int(limits[limit_at])] if limit_at >= 0 else "sender-limited"
-        yield Piece(begin, end, part, busy[min(use_at, len(busy) - 1)] if len(busy) else 0.0)
+        part = OF_LIMITS[int(limits[limit_at])] if limit_at >= 0 else "" if is_datagrams else "sender-limited"
+        use = busy[min(use_at, len(busy) - 1)] if len(busy) else 0.0
+        yield Piece(begin, end, part, use, "path-free" if is_datagrams else "path-not-filled")
 
 
 def _times(piece: Piece) -> list[tuple[str, float]]:
     length_s = piece.end_s - piece.begin_s
     if piece.part:
         return [(piece.part, length_s)]
-    return [("link-busy", length_s * piece.busy), ("path-not-filled", length_s * (1 - piece.busy))]
+    return [("link-busy", length_s * piece.busy), (piece.idle, length_s * (1 - piece.busy))]
 
 
 def _longest(pieces: Sequence[Piece]) -> dict[str, tuple[float, float]]:

@@ -3,8 +3,8 @@
 (() => {
   const studio = (globalThis.studio = globalThis.studio || {});
   const { element } = studio;
-  const COLOURS = { "link-busy": "blue", "path-not-filled": "sky", recovery: "vermilion", silence: "purple", "sender-limited": "soft", "receiver-limited": "orange" };
-  const WORDS = { "link-busy": "link in use", "path-not-filled": "path not filled", recovery: "recovery", silence: "silence", "sender-limited": "sender limited", "receiver-limited": "receiver limited" };
+  const COLOURS = { "link-busy": "blue", "path-not-filled": "sky", "path-free": "sky", recovery: "vermilion", silence: "purple", "sender-limited": "soft", "receiver-limited": "orange" };
+  const WORDS = { "link-busy": "link in use", "path-not-filled": "path not filled", "path-free": "link free", recovery: "recovery", silence: "silence", "sender-limited": "sender limited", "receiver-limited": "receiver limited" };
   let parts = null;
   let meta = null;
   let told = null;

@@ -21,7 +21,7 @@ use crate::traffic::Traffic;
 use bentpipe_tcp::{Flags, SendLimit};
 use bentpipe_units::Time;
 use queues::LinkTrails;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use trail::{PacketKey, PathShare, Spent, Story, Trail, DATAGRAM};
 
@@ -31,8 +31,9 @@ pub(crate) const SERIES: &str = crate::dictionary::CRITICAL_PATH_SERIES.0;
 /// The trails of a run.
 #[derive(Clone, Debug)]
 pub(super) struct CriticalPaths {
-    /// The trail of the packet that has just arrived, or leaves its host.
-    in_hand: Option<(PacketKey, Trail)>,
+    /// Trails of packets at nodes: they arrived, or left a host or an absent link, at this instant. Several may wait for
+    /// their steps.
+    in_hand: VecDeque<(PacketKey, Trail)>,
     links: Vec<LinkTrails>,
     /// The last arrival at each endpoint.
     ends: Vec<Option<EndTrail>>,
@@ -40,8 +41,6 @@ pub(super) struct CriticalPaths {
     flows: Vec<Option<Trail>>,
     /// The last trail of each connection at a node with middleboxes.
     nodes: BTreeMap<(NodeId, FlowId, u32), Trail>,
-    /// Trails of packets that left the queue of an absent link.
-    moved: Vec<(PacketKey, Trail)>,
     stories: Vec<StoryState>,
     acting: Acting,
     /// The first flow of each flow's entry.
@@ -85,12 +84,11 @@ impl CriticalPaths {
                 FlowId::new(index.unwrap_or_default())
             };
             Box::new(Self {
-                in_hand: None,
+                in_hand: VecDeque::new(),
                 links: scenario.links.iter().map(|_| LinkTrails::default()).collect(),
                 ends: Vec::new(),
                 flows: vec![None; scenario.flows.len()],
                 nodes: BTreeMap::new(),
-                moved: Vec::new(),
                 stories: Vec::new(),
                 acting: Acting::OnArrival,
                 groups: scenario.flows.iter().map(first).collect(),
@@ -122,14 +120,19 @@ impl CriticalPaths {
         }
     }
 
-    /// The trail of the packet in hand; otherwise the trail of the last packet of its connection at `node`.
+    /// Notes the trail of a packet at a node, at this instant. Trails of earlier instants belong to packets that ended there.
+    fn hold(&mut self, key: PacketKey, trail: Trail) {
+        while self.in_hand.front().is_some_and(|(_, earlier)| earlier.at < trail.at) {
+            self.in_hand.pop_front();
+        }
+        self.in_hand.push_back((key, trail));
+    }
+
+    /// The trail of a packet at a node; otherwise the trail of the last packet of its connection at `node`.
     fn take(&mut self, now: Time, packet: &Packet, node: NodeId) -> Option<Trail> {
         let key = PacketKey::of(packet);
-        if let Some((_, trail)) = self.in_hand.take().filter(|(held, _)| *held == key) {
+        if let Some(trail) = trail::take(&mut self.in_hand, key).filter(|trail| trail.at == now) {
             return Some(trail);
-        }
-        if let Some(index) = self.moved.iter().position(|(each, _)| *each == key) {
-            return Some(self.moved.swap_remove(index).1);
         }
         let mut trail = self.nodes.get(&(node, packet.flow(), packet.connection()))?.clone();
         trail.spend(now, PathShare::at(PathPart::Middlebox, node));
@@ -223,7 +226,9 @@ impl Network {
             if let (Some(trail), true) = (&trail, has_boxes && !packet.is_damaged()) {
                 paths.nodes.insert((far_end.node, packet.flow(), packet.connection()), trail.clone());
             }
-            paths.in_hand = trail.map(|trail| (key, trail));
+            if let Some(trail) = trail {
+                paths.hold(key, trail);
+            }
         }
         if packet.is_damaged() && self.ends_at(index, &packet) {
             return;
@@ -265,10 +270,11 @@ impl Network {
     /// Takes the trails of packets that leave the queue of an absent link.
     pub(super) fn trace_absence(&mut self, index: LinkId) {
         self.trace_services(index);
+        let now = self.now;
         if let Some(paths) = &mut self.observers.critical {
-            let CriticalPaths { links, moved, .. } = &mut **paths;
-            moved.clear();
-            moved.extend(links[index].clear());
+            for (key, trail) in paths.links[index].leave(index, now) {
+                paths.hold(key, trail);
+            }
         }
     }
 
@@ -279,7 +285,7 @@ impl Network {
         if packet.is_datagram() {
             let mut trail = Trail::new(DATAGRAM, now);
             trail.set_out(PathPart::Exchange);
-            paths.in_hand = Some((PacketKey::of(packet), trail));
+            paths.hold(PacketKey::of(packet), trail);
             return;
         }
         let endpoint = packet.endpoint().peer();
@@ -294,10 +300,7 @@ impl Network {
             (None, Some(trail)) => trail,
             (None, None) if begins => paths.begin(now),
             // No transfer waits for the answer.
-            (None, None) => {
-                paths.in_hand = None;
-                return;
-            }
+            (None, None) => return,
         };
         let waited = match paths.acting {
             Acting::OnArrival => PathPart::Rest,
@@ -326,7 +329,7 @@ impl Network {
         if !self.nodes[node].boxes.is_empty() {
             paths.nodes.insert((node, flow, packet.connection()), trail.clone());
         }
-        paths.in_hand = Some((PacketKey::of(packet), trail));
+        paths.hold(PacketKey::of(packet), trail);
     }
 
     /// Adds the trail of a packet to its host, before the host handles it.

@@ -1,6 +1,6 @@
 //! Trails through a link: assigns the wait of a packet to the packets sent before it.
 
-use super::trail::{PacketKey, PathShare, Story, Trail, DATAGRAM};
+use super::trail::{take, PacketKey, PathShare, Story, Trail, DATAGRAM};
 use crate::dictionary::PathPart;
 use crate::ids::{FlowId, LinkId};
 use crate::link::Service;
@@ -59,9 +59,11 @@ impl LinkTrails {
         take(&mut self.waiting, key)
     }
 
-    /// Removes all packets of the queue.
-    pub(super) fn clear(&mut self) -> impl Iterator<Item = (PacketKey, Trail)> + '_ {
-        self.waiting.drain(..)
+    /// Removes all packets of the queue, each trail at the instant `now`.
+    pub(super) fn leave(&mut self, link: LinkId, now: Time) -> Vec<(PacketKey, Trail)> {
+        let mut left: Vec<_> = self.waiting.drain(..).collect();
+        left.iter_mut().for_each(|(_, trail)| self.wait(link, trail, now));
+        left
     }
 
     /// Moves a packet from the queue to the sent packets. `group` is the first flow of its entry.
@@ -154,9 +156,4 @@ impl LinkTrails {
             self.latest.retain(|_, (_, trail)| trail.at > oldest);
         }
     }
-}
-
-fn take(trails: &mut VecDeque<(PacketKey, Trail)>, key: PacketKey) -> Option<Trail> {
-    let index = trails.iter().position(|(each, _)| *each == key)?;
-    trails.remove(index).map(|(_, trail)| trail)
 }

@@ -5,6 +5,7 @@ use crate::ids::{FlowId, LinkId, NodeId};
 use crate::packet::Packet;
 use crate::record::LossPlace;
 use bentpipe_units::Time;
+use std::collections::VecDeque;
 
 /// A part of the time, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,4 +120,10 @@ impl PacketKey {
         let numbers = [packet.seq.value(), packet.ack.value(), packet.len.into(), packet.body];
         Self(packet.conversation(), numbers)
     }
+}
+
+/// Removes the first trail of a packet with this key.
+pub(super) fn take(trails: &mut VecDeque<(PacketKey, Trail)>, key: PacketKey) -> Option<Trail> {
+    let index = trails.iter().position(|(each, _)| *each == key)?;
+    trails.remove(index).map(|(_, trail)| trail)
 }

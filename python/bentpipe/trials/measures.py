@@ -19,7 +19,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.metric import Metric, check_of, matching, named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -124,7 +124,7 @@ def values(sweep: Sweep, measures: Sequence[Measure]) -> NDArray[np.float64]:
 
 def _value(sweep: Sweep, each: Measure) -> NDArray[np.float64]:
     if each.is_lasting:
-        return _of_runs(sweep, _times(sweep, each))
+        return _of_runs(sweep, times(sweep.tables, each))
     if each.metric is None:
         return _of_runs(sweep, _bytes(sweep, each))
     metric = each.metric
@@ -149,26 +149,29 @@ def _bytes(sweep: Sweep, each: Measure) -> pl.DataFrame:
     return carried.join(delivered, on="run").select("run", value=pl.when(ratio.is_finite()).then(ratio))
 
 
-def _times(sweep: Sweep, each: Measure) -> pl.DataFrame:
-    """Return mean or quantile of the time of a flow's transfers in each run, unfinished ones included."""
+def times(tables: Mapping[str, pl.DataFrame], each: Measure) -> pl.DataFrame:
+    """Return mean or quantile of the time of a flow's transfers in each run, unfinished ones included.
+
+    The tables have a column `run`.
+    """
     import polars as pl
 
-    whole = sweep.tables["completions"].filter(pl.col("sizes") == "all")
+    whole = tables["completions"].filter(pl.col("sizes") == "all")
     if each.of:
         whole = whole.filter(pl.col("flow").is_in(matching(each.of, whole["flow"].unique())))
-    ended = sweep.tables["transfers"].select("run", "flow", "transfer", "start_s", "duration_s")
+    ended = tables["transfers"].select("run", "flow", "transfer", "start_s", "duration_s")
     ended = ended.join(whole.select("run", "flow"), on=["run", "flow"], how="semi")
     if len(ended) < whole["transfers"].sum():
         raise BentpipeError(
             f"{each.name}: not every transfer was kept\n  expected a larger record.transfers_max in the scenario"
         )
-    all_times = pl.concat([ended.select("run", "duration_s"), _unfinished(sweep, whole, ended)])
+    all_times = pl.concat([ended.select("run", "duration_s"), _unfinished(tables, whole, ended)])
     quantile = _QUANTILES[each.base]
     value = pl.col("duration_s").mean() if quantile is None else pl.col("duration_s").quantile(quantile, "linear")
     return all_times.group_by("run").agg(value=value)
 
 
-def _unfinished(sweep: Sweep, whole: pl.DataFrame, ended: pl.DataFrame) -> pl.DataFrame:
+def _unfinished(tables: Mapping[str, pl.DataFrame], whole: pl.DataFrame, ended: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     end = pl.col("start_s") + pl.col("duration_s")
@@ -182,8 +185,8 @@ def _unfinished(sweep: Sweep, whole: pl.DataFrame, ended: pl.DataFrame) -> pl.Da
         whole.select("run", "flow", count=pl.col("unfinished").fill_null(0) + pl.col("failed").fill_null(0))
         .filter(pl.col("count") > 0)
         .join(of_flows, on=["run", "flow"], how="left")
-        .join(sweep.tables["flows"].select("run", "flow", "start_s"), on=["run", "flow"], how="left")
-        .join(sweep.tables["summary"].select("run", "simulated_s"), on="run", how="left")
+        .join(tables["flows"].select("run", "flow", "start_s"), on=["run", "flow"], how="left")
+        .join(tables["summary"].select("run", "simulated_s"), on="run", how="left")
         .with_columns(first=pl.coalesce(pl.col("last") + pl.col("pause").fill_null(0), "start_s", pl.lit(0.0)))
         .with_columns(left=(pl.col("simulated_s") - pl.col("first")).clip(0))
         .with_columns(number=pl.int_ranges(0, pl.col("count").cast(int)))

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.tuning.linux import transport_of
+from bentpipe.trials.linux import transport_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe.scenario.editing import steps
 from bentpipe.scenario.overrides import parsed
-from bentpipe.tuning.amounts import KIB64, ROUNDED, SHARE, buffer_limit, memory_of, size
-from bentpipe.tuning.linux import kind_of
+from bentpipe.trials.amounts import KIB64, ROUNDED, SHARE, buffer_limit, memory_of, size
+from bentpipe.trials.linux import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +25,7 @@ BUFFERS = (1, 2, 4)
 """Receive buffers to try, in bandwidth-delay products."""
 SPANS = ("20 ms", "100 ms")
 """Depths of an interleaver."""
+WAYS = ("route", "reverse_route")
 SHARES = (0.25, 0.9)
 """Constant rates of a terminal to try, in equal shares of its medium."""
 
@@ -43,11 +46,11 @@ class Axis:
     def what(self) -> str:
         """The key without the word of its table: `initial window`, `queue of sat.forward`."""
         table, *rest = steps(self.key)
-        if table == "link" and "access" in rest:
+        if table in ("link", "sky") and "access" in rest:
             return f"{rest[-1].replace('_', ' ')} access of {'.'.join(rest[: rest.index('access')])}"
         if table == "medium":
             return f"{' '.join(rest[1:]).replace('_', ' ')} of {rest[0]}"
-        if table == "link":
+        if table in ("link", "sky"):
             return f"{rest[-1].replace('_', ' ')} of {'.'.join(rest[:-1])}"
         if table in ("flow", "node"):
             of, *names = rest
@@ -68,10 +71,7 @@ def stock_space(scenario: Scenario, *, is_all: bool) -> Stock:
 
     `is_all` adds what exists only in research.
     """
-    network = scenario.network()
-    # The links of a sky exist in each run only.
-    flows = [] if scenario.has_sky else network["flows"]
-    path = _Path(scenario, {link["link"]: link for link in network["links"]}, flows)
+    path = NetworkPaths(scenario)
     found = [
         *_of_hosts(path, is_all=is_all),
         *_of_queues(path),
@@ -79,20 +79,38 @@ def stock_space(scenario: Scenario, *, is_all: bool) -> Stock:
         *_of_errors(path),
         *_of_media(path),
     ]
+    found = [*{each.key: each for each in reversed(found)}.values()][::-1]
     absent = {each.key: each.reason for each in found if not each.values}
-    if scenario.has_sky:
-        absent["link"] = "the links of a sky exist in each run only"
     return Stock([replace(each, is_stock=True) for each in found if each.values], absent)
 
 
-class _Path:
-    """The network of a scenario, as the entries of the space need it."""
+class NetworkPaths:
+    """The network of a scenario: its flows with each of their routes, and the keys of its links."""
 
-    def __init__(self, scenario: Scenario, links: dict[str, Any], flows: Sequence[dict[str, Any]]) -> None:
-        self.scenario, self.links = scenario, links
+    def __init__(self, scenario: Scenario) -> None:
+        network = scenario.network()
+        self.scenario, self.links = scenario, {link["link"]: link for link in network["links"]}
         self.content = scenario.to_dict()
-        self._written = parsed(*scenario.written).get("link", {})
-        self.flows = [flow for flow in flows if flow["route"] and flow["reverse_route"]]
+        written = parsed(*scenario.written)
+        self._written = written.get("link", {})
+        self._sky = written.get("sky")
+        self._media = written.get("medium", {})
+        self.flows = [
+            way for flow in network["flows"] for way in self._ways(flow) if way["route"] and way["reverse_route"]
+        ]
+        """An entry for each flow and each pair of its routes; of links with equal keys, one."""
+
+    def _ways(self, flow: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """List a flow with each pair of routes that it has in turn."""
+        later = [(each["time_s"], way, each["route"]) for way in WAYS for each in flow[f"{way}s_later"]]
+        now = {way: flow[way] for way in WAYS}
+        seen = set()
+        for _, group in groupby([(0.0, "", None), *sorted(later, key=lambda each: each[0])], key=lambda each: each[0]):
+            now |= {way: route for _, way, route in group if way}
+            keys = tuple(tuple(self.key(name) for name in now[way] or ()) for way in WAYS)
+            if keys not in seen:
+                seen.add(keys)
+                yield {**flow, **now}
 
     def rtt_s(self, flow: dict[str, Any]) -> float:
         """Longest propagation round trip of a flow."""
@@ -117,15 +135,52 @@ class _Path:
     @property
     def bdp_bytes(self) -> float:
         """Largest bandwidth-delay product of all flows, in either direction."""
-        routes = [(flow, flow[way]) for flow in self.flows for way in ("route", "reverse_route")]
+        routes = [(flow, flow[way]) for flow in self.flows for way in WAYS]
         return max((self.rtt_s(flow) * self.rate_bps(self.tightest(route)) / 8 for flow, route in routes), default=0.0)
 
     def key(self, name: str) -> str:
-        """Return the key of a direction of a link: `link.sat.forward`. Links of a group have the key of the group."""
+        """Return the key of a direction of a link: `link.sat.forward`. Links of a group have the key of the group.
+
+        Links of a sky have the key of their kind: `sky.user.forward`, `sky.constellation.geo.feeder.reverse`.
+        """
         link, _, direction = name.rpartition(".")
+        if self._sky is not None and "~" in link and link not in self._written:
+            return f"{self._hop(*link.split('~', 1))}.{direction}"
         group = link.rstrip("0123456789")
         is_grouped = link not in self._written and isinstance(self._written.get(group), dict)
         return f"link.{_quoted(f'{group}.{direction}' if is_grouped and 'count' in self._written[group] else name)}"
+
+    def _hop(self, near: str, far: str) -> str:
+        """Return the table of a kind of links between a place and a satellite, or between two satellites."""
+        assert self._sky is not None
+        over = self._sky.get("over")
+        several = over if isinstance(over, list) else []
+        of = max((name for name in several if far == name or far.startswith(f"{name}-")), key=len, default="")
+        gateways = self._sky.get("gateway", [])
+        is_gateway = near in ([gateways] if isinstance(gateways, str) else gateways)
+        kind = "feeder" if is_gateway else "user" if near in self.places else "inter_satellite"
+        return f"sky.constellation.{_name(of)}.{kind}" if of else f"sky.{kind}"
+
+    @cached_property
+    def places(self) -> set[str]:
+        """Nodes that are not satellites of a sky."""
+        if self._sky is None:
+            return {node for link in self.links.values() for node in (link["from"], link["to"])}
+        ends = {end for flow in self.content["flow"].values() for end in (flow["from"], flow["to"])}
+        given = self._sky.get("gateway", [])
+        gateways = {given} if isinstance(given, str) else set(given)
+        others = {
+            node
+            for name, link in self.links.items()
+            if "~" not in name or name.rpartition(".")[0] in self._written
+            for node in (link["from"], link["to"])
+        }
+        return ends | gateways | others | set(self._sky.get("place", {}))
+
+    def medium_key(self, name: str) -> str:
+        """Return the key of a medium: `medium.return`. Each constellation of a sky has one of the same entry."""
+        of = max((each for each in self._media if name.startswith(f"{each} ")), key=len, default=name)
+        return f"medium.{_name(name if name in self._media else of)}"
 
     def keys(self, names: Iterable[str]) -> dict[str, str]:
         """Return the first link of each key."""
@@ -137,7 +192,7 @@ class _Path:
     @property
     def names(self) -> list[str]:
         """Directions of links that flows use."""
-        return sorted({name for flow in self.flows for way in ("route", "reverse_route") for name in flow[way]})
+        return sorted({name for flow in self.flows for way in WAYS for name in flow[way]})
 
     def around(self, route: Sequence[str], name: str) -> tuple[str | None, str | None]:
         """Return the nearest nodes before and behind a link that may have middleboxes: no host, and no repeater."""
@@ -145,7 +200,8 @@ class _Path:
         kinds = {node: table.get("kind") for node, table in self.content.get("node", {}).items()}
         nodes = [self.links[route[0]]["from"], *(self.links[each]["to"] for each in route)]
         at = route.index(name)
-        able = [node if node not in hosts and kinds.get(node) != "bent-pipe" else None for node in nodes]
+        barred = {node for node in nodes if node in hosts or kinds.get(node) == "bent-pipe" or node not in self.places}
+        able = [None if node in barred else node for node in nodes]
         return next(filter(None, reversed(able[: at + 1])), None), next(filter(None, able[at + 1 :]), None)
 
     def has_errors(self, name: str) -> bool:
@@ -159,7 +215,7 @@ class _Path:
         return {**found, **found.get(direction, {})}
 
 
-def _of_hosts(path: _Path, *, is_all: bool) -> Iterator[Axis]:
+def _of_hosts(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
     if not path.scenario.hosts:
         return
     is_periodic = any(link["delay_s"]["period_s"] is not None for link in path.links.values())
@@ -188,12 +244,12 @@ def _of_hosts(path: _Path, *, is_all: bool) -> Iterator[Axis]:
     yield _timeout(path)
 
 
-def _queues_of(path: _Path) -> Iterator[Any]:
+def _queues_of(path: NetworkPaths) -> Iterator[Any]:
     for link in path.content["link"].values():
         yield from (each.get("queue") for each in (link, link.get("forward", {}), link.get("reverse", {})))
 
 
-def _buffers(path: _Path) -> Iterator[Axis]:
+def _buffers(path: NetworkPaths) -> Iterator[Axis]:
     """Receive buffers around the bandwidth-delay product: a small one bounds the queue, a large one fills the path.
 
     A host that tunes its buffers may raise both limits, if twice the path is above them.
@@ -219,7 +275,7 @@ def _buffers(path: _Path) -> Iterator[Axis]:
     yield Axis("tcp.buffers", ("raised",) if is_short else (), text)
 
 
-def _timeout(path: _Path) -> Axis:
+def _timeout(path: NetworkPaths) -> Axis:
     key = "tcp.rto.variance_min"
     least = str(path.content.get("tcp", {}).get("rto", {}).get("variance_min", "0 s"))
     if least == "0 s":
@@ -229,15 +285,19 @@ def _timeout(path: _Path) -> Axis:
     return Axis(key, (*small, "400 ms", "1 s"), "a delay that jumps by more than this causes a needless timeout")
 
 
-def _of_queues(path: _Path) -> Iterator[Axis]:
+def _of_queues(path: NetworkPaths) -> Iterator[Axis]:
     forward = {name for flow in path.flows for name in flow["route"]}
-    for way in ("route", "reverse_route"):
-        for key, name in path.keys(sorted({path.tightest(flow[way]) for flow in path.flows})).items():
-            if way == "reverse_route" and name in forward:
-                continue
-            rtt = max(path.rtt_s(flow) for flow in path.flows if name in flow[way])
-            reason = f"it is the tightest link of its direction, {path.rate_bps(name) / 1e6:.4g} Mbit/s"
-            yield Axis(f"{key}.queue", _queues(rtt), reason)
+    for way in WAYS:
+        for name in path.keys(sorted({path.tightest(flow[way]) for flow in path.flows})).values():
+            if way == "route" or name not in forward:
+                yield queue_axis(path, name)
+
+
+def queue_axis(path: NetworkPaths, name: str) -> Axis:
+    """Return sizes and disciplines for the queue of a link, with the times of the flows over it."""
+    rtt = max((path.rtt_s(flow) for flow in path.flows for way in WAYS if name in flow[way]), default=0.0)
+    reason = f"it is the tightest link of its direction, {path.rate_bps(name) / 1e6:.4g} Mbit/s"
+    return Axis(f"{path.key(name)}.queue", _queues(rtt), reason)
 
 
 def _queues(rtt: float) -> tuple[Any, ...]:
@@ -251,14 +311,10 @@ def _queues(rtt: float) -> tuple[Any, ...]:
     )
 
 
-def _of_gateways(path: _Path, *, is_all: bool) -> Iterator[Axis]:
+def _of_gateways(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
     """Middleboxes at nodes between the hosts. With two nodes, the search also tries both together."""
     beside = {
-        node
-        for flow in path.flows
-        for way in ("route", "reverse_route")
-        for node in path.around(flow[way], path.tightest(flow[way]))
-        if node
+        node for flow in path.flows for way in WAYS for node in path.around(flow[way], path.tightest(flow[way])) if node
     }
     coders = _coders(path)
     if not beside:
@@ -284,7 +340,7 @@ def _of_gateways(path: _Path, *, is_all: bool) -> Iterator[Axis]:
         yield Axis(key, tuple(values), "; ".join(reasons) or "the node splits connections already")
 
 
-def _coders(path: _Path) -> dict[str, dict[str, str]]:
+def _coders(path: NetworkPaths) -> dict[str, dict[str, str]]:
     """Return the part of an erasure code by node: an encoder before each link with errors, and a decoder behind it."""
     found: dict[str, dict[str, str]] = {}
     for flow in path.flows:
@@ -296,7 +352,7 @@ def _coders(path: _Path) -> dict[str, dict[str, str]]:
     return found
 
 
-def _of_errors(path: _Path) -> Iterator[Axis]:
+def _of_errors(path: NetworkPaths) -> Iterator[Axis]:
     """Interleaver and code of the links with errors. The scenario refuses those that do not fit its error model."""
     wrong = path.keys(name for name in path.names if path.has_errors(name))
     if not wrong:
@@ -311,7 +367,7 @@ def _of_errors(path: _Path) -> Iterator[Axis]:
             yield Axis(f"{key}.coding", ("convolutional",), "it corrects errors, for half of the rate")
 
 
-def _of_media(path: _Path) -> Iterator[Axis]:
+def _of_media(path: NetworkPaths) -> Iterator[Axis]:
     """Settings of the media that flows use, by kind."""
     for name, medium in path.content.get("medium", {}).items():
         links = path.keys(each for each in path.names if path.direction(each).get("medium") == name)
@@ -320,10 +376,10 @@ def _of_media(path: _Path) -> Iterator[Axis]:
             yield from entries(path, name, medium, links)
         else:
             why = "no flow uses it" if not links else f"the stock space has no settings for {medium['kind']}"
-            yield Axis(f"medium.{_name(name)}", (), why)
+            yield Axis(path.medium_key(name), (), why)
 
 
-def _of_slots(path: _Path, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
+def _of_slots(path: NetworkPaths, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
     """Access categories of the terminals, owners of free slots, and random access: settings of the hub."""
     random = medium.get("random") or {}
     terminals = sum(
@@ -355,7 +411,7 @@ def _of_slots(path: _Path, name: str, medium: dict[str, Any], links: dict[str, s
             ("none", "requests", "data") if random else (),
             "random access avoids the wait for the first grant" if random else "the medium has no random access",
         )
-    key = f"medium.{_name(name)}"
+    key = path.medium_key(name)
     yield Axis(f"{key}.free", ("none", "asking", "all"), "slots that no request covers shorten the wait for grants")
     if not random:
         spare = medium["carriers"] > 1
@@ -363,9 +419,9 @@ def _of_slots(path: _Path, name: str, medium: dict[str, Any], links: dict[str, s
         yield Axis(f"{key}.random", ({"carriers": 1},) if spare else (), why)
 
 
-def _of_frames(path: _Path, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
+def _of_frames(path: NetworkPaths, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
     """Adaptation of a forward carrier, and turns of its terminals: settings of the hub."""
-    key = f"medium.{_name(name)}"
+    key = path.medium_key(name)
     is_constant = medium.get("modcod") is not None
     why = "a margin saves frames in a fade, and costs bits of each symbol" if not is_constant else "it has one MODCOD"
     yield Axis(f"{key}.acm.margin", () if is_constant else ("0.5 dB", "1 dB", "2 dB"), why)
@@ -374,7 +430,7 @@ def _of_frames(path: _Path, name: str, medium: dict[str, Any], links: dict[str, 
     )
 
 
-_MEDIA: dict[str, Callable[[_Path, str, dict[str, Any], dict[str, str]], Iterator[Axis]]] = {
+_MEDIA: dict[str, Callable[[NetworkPaths, str, dict[str, Any], dict[str, str]], Iterator[Axis]]] = {
     "mf-tdma": _of_slots,
     "tdm": _of_frames,
 }
