@@ -3,7 +3,8 @@
 use super::alternatives::{alternatives, Alternative};
 use super::groups::{groups, quantity};
 use super::keys::File;
-use bentpipe_units::settings::{Absent, Format, Key, Shape, Table, Typed, Value};
+use super::like;
+use bentpipe_units::settings::{Absent, Format, HostDefault, HostDefaults, Key, Shape, Table, Typed, Value};
 use serde_json::{json, Map, Value as Json};
 use std::sync::OnceLock;
 
@@ -13,6 +14,7 @@ pub(super) fn shape() -> &'static Shape {
     SHAPE.get_or_init(|| {
         let mut shape = File::shape();
         shorten(&mut shape);
+        like::declare(&mut shape);
         shape
     })
 }
@@ -214,14 +216,40 @@ impl Schema {
     fn key(&mut self, key: &Key) -> Map<String, Json> {
         let mut property = self.shape(&key.shape);
         property.insert("description".into(), key.meaning.into());
-        if let Absent::Default(value) = &key.default {
-            property.insert("default".into(), to_json(value));
-        }
-        if !key.origin.is_empty() {
-            property.insert("x-origin".into(), key.origin.into());
+        let (default, origin) = key.usual();
+        put_default(&mut property, default, origin);
+        if !key.hosts.is_empty() {
+            let hosts = key.hosts.iter().map(|host| (host.host.to_owned(), defaults_of(host)));
+            property.insert("x-defaults".into(), Json::Object(hosts.collect()));
         }
         property
     }
+}
+
+fn put_default(to: &mut Map<String, Json>, default: &Absent, origin: &str) {
+    if let Absent::Default(value) = default {
+        to.insert("default".into(), to_json(value));
+    }
+    if !origin.is_empty() {
+        to.insert("x-origin".into(), origin.into());
+    }
+}
+
+/// Returns the defaults of a host: that of a file without other keys, then those that other keys select.
+fn defaults_of(host: &HostDefaults) -> Json {
+    let json = |one: &HostDefault| {
+        let mut json = Map::new();
+        put_default(&mut json, &one.value, &one.origin);
+        if !one.when.is_empty() {
+            json.insert("when".into(), one.when.as_str().into());
+        }
+        json
+    };
+    let mut all = json(&host.of_empty);
+    if !host.others.is_empty() {
+        all.insert("otherwise".into(), host.others.iter().map(|one| Json::Object(json(one))).collect());
+    }
+    all.into()
 }
 
 fn word((name, meaning): &(&str, &str)) -> Json {
@@ -242,7 +270,7 @@ fn object(json: Json) -> Map<String, Json> {
 }
 
 /// Returns a value without its defaults. A table that then only has a kind becomes the name of the kind.
-fn shortened(shape: &Shape, value: &Value) -> Value {
+pub(super) fn shortened(shape: &Shape, value: &Value) -> Value {
     match (shape, value) {
         (Shape::Table(table), Value::Table(_)) => without_defaults(table, value),
         (Shape::Kinds(_, kinds), Value::Table(fields)) => {
