@@ -81,7 +81,7 @@ def test_statements_in_plain_words(small):
     )
     # newreno - reno: mean 30.25 of 250, s = 1.554563, t(3, 0.975) = 3.182446.
     assert comparison.statements == [
-        "no difference in goodput can be shown between newreno and sack",
+        "no difference that matters (0.0893 %) in goodput between newreno and sack",
         "newreno gets 12.10 % (±0.99 %) more goodput than reno",
     ]
 

@@ -93,7 +93,8 @@ def compare(
         than `against`. `not-worse` tests whether each case is worse by less than `margin`.
     margin : str or float, optional
         The smallest difference that matters: a share of the other's value (`2 %`), or a value in the unit of the metric
-        (`20 ms`). Tests are about differences larger than it. It applies to metrics of its unit.
+        (`20 ms`), for metrics of its unit. A difference whose interval is within the margin reads "no difference that
+        matters". One-sided tests are about differences larger than it. With None, every difference matters.
     seed : int, optional
         Seed of replication 0. The default is the scenario's seed.
     jobs : int, optional

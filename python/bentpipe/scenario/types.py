@@ -4631,7 +4631,7 @@ class Tune(TypedDict, total=False):
         Score of a setting over all conditions. Default: "mean".
 
     margin :
-        Smallest improvement that matters, as a share of the default's value. Default: 0.02.
+        Smallest improvement that matters, as a share of the default's value. Default: "1 %".
 
     space :
         Settings that may be recommended. Default: "linux".
@@ -4646,7 +4646,7 @@ class Tune(TypedDict, total=False):
     objective: Dict[str, object]
     guard: Dict[str, object]
     robust: Literal["mean", "worst", "q90"]
-    margin: Union[str, float]
+    margin: str
     space: Literal["linux", "all"]
     vary: Dict[str, object]
     condition: Dict[str, Dict[str, object]]

@@ -118,7 +118,9 @@ fn inside(shape: &mut Shape, path: &str, hosts: &[Empty]) {
     };
     match shape {
         Shape::Table(table) => keys(table, None),
-        Shape::Kinds(_, kinds) => kinds.iter_mut().for_each(|kind| keys(kind, Some(kind.name).filter(|_| path == "cc"))),
+        Shape::Kinds(_, kinds) => {
+            kinds.iter_mut().for_each(|kind| keys(kind, Some(kind.name).filter(|_| path == "cc")))
+        }
         Shape::Either(of) => of.iter_mut().for_each(|shape| inside(shape, path, hosts)),
         _ => {}
     }
