@@ -18,6 +18,7 @@ from bentpipe.scenario.overrides import parsed
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.tuning.confirming import BETTER, LOOKS
 from bentpipe.tuning.linux import lack
+from bentpipe.tuning.paths import Paths
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -367,6 +368,8 @@ def default_of(scenario: Scenario, key: str) -> Any:
         written = written.get(step) if isinstance(written, dict) else None
     if written is not None and not any(key.startswith(other) for other, _ in scenario.sets):
         return written
+    if path[0] == "sky":
+        return _default_of_sky(scenario, path)
     content = scenario.to_dict()
     if path[0] == "link" and path[1] not in content["link"]:
         # All links of a group have the value of the first.
@@ -376,5 +379,18 @@ def default_of(scenario: Scenario, key: str) -> Any:
         for step in part:
             node = node.get(step) if isinstance(node, dict) else None
         if node is not None:
+            return {"kind": node["kind"]} if isinstance(node, dict) and "kind" in node else node
+    return None
+
+
+def _default_of_sky(scenario: Scenario, path: Sequence[str]) -> Any:
+    """Return the value of a key in the first link of its hop; None if no link has one."""
+    network, key = Paths(scenario), ".".join(path)
+    for name in network.links:
+        hop = network.key(name)
+        if key.startswith(f"{hop}."):
+            node: Any = network.direction(name)
+            for step in path[len(steps(hop)) :]:
+                node = node.get(step) if isinstance(node, dict) else None
             return {"kind": node["kind"]} if isinstance(node, dict) and "kind" in node else node
     return None

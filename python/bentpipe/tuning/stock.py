@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe.scenario.editing import steps
-from bentpipe.scenario.overrides import parsed
 from bentpipe.tuning.amounts import KIB64, ROUNDED, SHARE, buffer_limit, memory_of, size
-from bentpipe.tuning.linux import kind_of
+from bentpipe.tuning.paths import Paths, quoted_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from bentpipe.scenario.scenario import Scenario
 
@@ -43,6 +42,9 @@ class Axis:
     def what(self) -> str:
         """The key without the word of its table: `initial window`, `queue of sat.forward`."""
         table, *rest = steps(self.key)
+        if table == "sky":
+            # `constellation.vsat.user.forward.queue`, of the links of a sky.
+            table, rest = "link", [*(rest[1:] if rest[0] == "constellation" else rest)]
         if table == "link" and "access" in rest:
             return f"{rest[-1].replace('_', ' ')} access of {'.'.join(rest[: rest.index('access')])}"
         if table == "medium":
@@ -68,10 +70,7 @@ def stock_space(scenario: Scenario, *, is_all: bool) -> Stock:
 
     `is_all` adds what exists only in research.
     """
-    network = scenario.network()
-    # The links of a sky exist in each run only.
-    flows = [] if scenario.has_sky else network["flows"]
-    path = _Path(scenario, {link["link"]: link for link in network["links"]}, flows)
+    path = Paths(scenario)
     found = [
         *_of_hosts(path, is_all=is_all),
         *_of_queues(path),
@@ -80,86 +79,10 @@ def stock_space(scenario: Scenario, *, is_all: bool) -> Stock:
         *_of_media(path),
     ]
     absent = {each.key: each.reason for each in found if not each.values}
-    if scenario.has_sky:
-        absent["link"] = "the links of a sky exist in each run only"
     return Stock([replace(each, is_stock=True) for each in found if each.values], absent)
 
 
-class _Path:
-    """The network of a scenario, as the entries of the space need it."""
-
-    def __init__(self, scenario: Scenario, links: dict[str, Any], flows: Sequence[dict[str, Any]]) -> None:
-        self.scenario, self.links = scenario, links
-        self.content = scenario.to_dict()
-        self._written = parsed(*scenario.written).get("link", {})
-        self.flows = [flow for flow in flows if flow["route"] and flow["reverse_route"]]
-
-    def rtt_s(self, flow: dict[str, Any]) -> float:
-        """Longest propagation round trip of a flow."""
-        return float(
-            sum(max(self.links[name]["delay_s"]["values"]) for name in (*flow["route"], *flow["reverse_route"]))
-        )
-
-    def rate_bps(self, name: str) -> float:
-        """Smallest rate of a link."""
-        # A rate of zero is an outage.
-        return float(min((rate for rate in self.links[name]["rate_bps"]["values"] if rate), default=0.0))
-
-    def tightest(self, route: Sequence[str]) -> str:
-        """Link with the smallest rate of a route."""
-        return min(route, key=self.rate_bps)
-
-    @property
-    def longest_rtt_s(self) -> float:
-        """Longest propagation round trip of all flows."""
-        return max(map(self.rtt_s, self.flows), default=0.0)
-
-    @property
-    def bdp_bytes(self) -> float:
-        """Largest bandwidth-delay product of all flows, in either direction."""
-        routes = [(flow, flow[way]) for flow in self.flows for way in ("route", "reverse_route")]
-        return max((self.rtt_s(flow) * self.rate_bps(self.tightest(route)) / 8 for flow, route in routes), default=0.0)
-
-    def key(self, name: str) -> str:
-        """Return the key of a direction of a link: `link.sat.forward`. Links of a group have the key of the group."""
-        link, _, direction = name.rpartition(".")
-        group = link.rstrip("0123456789")
-        is_grouped = link not in self._written and isinstance(self._written.get(group), dict)
-        return f"link.{_quoted(f'{group}.{direction}' if is_grouped and 'count' in self._written[group] else name)}"
-
-    def keys(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the first link of each key."""
-        found: dict[str, str] = {}
-        for name in names:
-            found.setdefault(self.key(name), name)
-        return found
-
-    @property
-    def names(self) -> list[str]:
-        """Directions of links that flows use."""
-        return sorted({name for flow in self.flows for way in ("route", "reverse_route") for name in flow[way]})
-
-    def around(self, route: Sequence[str], name: str) -> tuple[str | None, str | None]:
-        """Return the nearest nodes before and behind a link that may have middleboxes: no host, and no repeater."""
-        hosts = {end for flow in self.flows for end in (flow["from"], flow["to"])}
-        kinds = {node: table.get("kind") for node, table in self.content.get("node", {}).items()}
-        nodes = [self.links[route[0]]["from"], *(self.links[each]["to"] for each in route)]
-        at = route.index(name)
-        able = [node if node not in hosts and kinds.get(node) != "bent-pipe" else None for node in nodes]
-        return next(filter(None, reversed(able[: at + 1])), None), next(filter(None, able[at + 1 :]), None)
-
-    def has_errors(self, name: str) -> bool:
-        """Whether a direction of a link has an error model."""
-        return kind_of(self.direction(name).get("error", "none")) != "none"
-
-    def direction(self, name: str) -> dict[str, Any]:
-        """Return the resolved keys of a direction of a link: `sat.forward`."""
-        link, _, direction = name.rpartition(".")
-        found = self.content["link"].get(link) or self.content["link"].get(name, {})
-        return {**found, **found.get(direction, {})}
-
-
-def _of_hosts(path: _Path, *, is_all: bool) -> Iterator[Axis]:
+def _of_hosts(path: Paths, *, is_all: bool) -> Iterator[Axis]:
     if not path.scenario.hosts:
         return
     is_periodic = any(link["delay_s"]["period_s"] is not None for link in path.links.values())
@@ -188,12 +111,12 @@ def _of_hosts(path: _Path, *, is_all: bool) -> Iterator[Axis]:
     yield _timeout(path)
 
 
-def _queues_of(path: _Path) -> Iterator[Any]:
+def _queues_of(path: Paths) -> Iterator[Any]:
     for link in path.content["link"].values():
         yield from (each.get("queue") for each in (link, link.get("forward", {}), link.get("reverse", {})))
 
 
-def _buffers(path: _Path) -> Iterator[Axis]:
+def _buffers(path: Paths) -> Iterator[Axis]:
     """Receive buffers around the bandwidth-delay product: a small one bounds the queue, a large one fills the path.
 
     A host that tunes its buffers may raise both limits, if twice the path is above them.
@@ -219,7 +142,7 @@ def _buffers(path: _Path) -> Iterator[Axis]:
     yield Axis("tcp.buffers", ("raised",) if is_short else (), text)
 
 
-def _timeout(path: _Path) -> Axis:
+def _timeout(path: Paths) -> Axis:
     key = "tcp.rto.variance_min"
     least = str(path.content.get("tcp", {}).get("rto", {}).get("variance_min", "0 s"))
     if least == "0 s":
@@ -229,7 +152,7 @@ def _timeout(path: _Path) -> Axis:
     return Axis(key, (*small, "400 ms", "1 s"), "a delay that jumps by more than this causes a needless timeout")
 
 
-def _of_queues(path: _Path) -> Iterator[Axis]:
+def _of_queues(path: Paths) -> Iterator[Axis]:
     forward = {name for flow in path.flows for name in flow["route"]}
     for way in ("route", "reverse_route"):
         for key, name in path.keys(sorted({path.tightest(flow[way]) for flow in path.flows})).items():
@@ -251,7 +174,7 @@ def _queues(rtt: float) -> tuple[Any, ...]:
     )
 
 
-def _of_gateways(path: _Path, *, is_all: bool) -> Iterator[Axis]:
+def _of_gateways(path: Paths, *, is_all: bool) -> Iterator[Axis]:
     """Middleboxes at nodes between the hosts. With two nodes, the search also tries both together."""
     beside = {
         node
@@ -270,7 +193,7 @@ def _of_gateways(path: _Path, *, is_all: bool) -> Iterator[Axis]:
         coders = {}
     splits = beside if path.scenario.hosts else set()
     for node in sorted({*splits, *coders}):
-        key = f"node.{_name(node)}.middlebox"
+        key = f"node.{quoted_name(node)}.middlebox"
         boxes = path.content.get("node", {}).get(node, {}).get("middlebox", [])
         kinds, coder = {box.get("kind") for box in boxes}, coders.get(node)
         values, reasons = [], []
@@ -284,7 +207,7 @@ def _of_gateways(path: _Path, *, is_all: bool) -> Iterator[Axis]:
         yield Axis(key, tuple(values), "; ".join(reasons) or "the node splits connections already")
 
 
-def _coders(path: _Path) -> dict[str, dict[str, str]]:
+def _coders(path: Paths) -> dict[str, dict[str, str]]:
     """Return the part of an erasure code by node: an encoder before each link with errors, and a decoder behind it."""
     found: dict[str, dict[str, str]] = {}
     for flow in path.flows:
@@ -296,7 +219,7 @@ def _coders(path: _Path) -> dict[str, dict[str, str]]:
     return found
 
 
-def _of_errors(path: _Path) -> Iterator[Axis]:
+def _of_errors(path: Paths) -> Iterator[Axis]:
     """Interleaver and code of the links with errors. The scenario refuses those that do not fit its error model."""
     wrong = path.keys(name for name in path.names if path.has_errors(name))
     if not wrong:
@@ -311,7 +234,7 @@ def _of_errors(path: _Path) -> Iterator[Axis]:
             yield Axis(f"{key}.coding", ("convolutional",), "it corrects errors, for half of the rate")
 
 
-def _of_media(path: _Path) -> Iterator[Axis]:
+def _of_media(path: Paths) -> Iterator[Axis]:
     """Settings of the media that flows use, by kind."""
     for name, medium in path.content.get("medium", {}).items():
         links = path.keys(each for each in path.names if path.direction(each).get("medium") == name)
@@ -320,10 +243,10 @@ def _of_media(path: _Path) -> Iterator[Axis]:
             yield from entries(path, name, medium, links)
         else:
             why = "no flow uses it" if not links else f"the stock space has no settings for {medium['kind']}"
-            yield Axis(f"medium.{_name(name)}", (), why)
+            yield Axis(f"medium.{quoted_name(path.medium(name))}", (), why)
 
 
-def _of_slots(path: _Path, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
+def _of_slots(path: Paths, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
     """Access categories of the terminals, owners of free slots, and random access: settings of the hub."""
     random = medium.get("random") or {}
     terminals = sum(
@@ -355,7 +278,7 @@ def _of_slots(path: _Path, name: str, medium: dict[str, Any], links: dict[str, s
             ("none", "requests", "data") if random else (),
             "random access avoids the wait for the first grant" if random else "the medium has no random access",
         )
-    key = f"medium.{_name(name)}"
+    key = f"medium.{quoted_name(path.medium(name))}"
     yield Axis(f"{key}.free", ("none", "asking", "all"), "slots that no request covers shorten the wait for grants")
     if not random:
         spare = medium["carriers"] > 1
@@ -363,9 +286,9 @@ def _of_slots(path: _Path, name: str, medium: dict[str, Any], links: dict[str, s
         yield Axis(f"{key}.random", ({"carriers": 1},) if spare else (), why)
 
 
-def _of_frames(path: _Path, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
+def _of_frames(path: Paths, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
     """Adaptation of a forward carrier, and turns of its terminals: settings of the hub."""
-    key = f"medium.{_name(name)}"
+    key = f"medium.{quoted_name(path.medium(name))}"
     is_constant = medium.get("modcod") is not None
     why = "a margin saves frames in a fade, and costs bits of each symbol" if not is_constant else "it has one MODCOD"
     yield Axis(f"{key}.acm.margin", () if is_constant else ("0.5 dB", "1 dB", "2 dB"), why)
@@ -374,19 +297,8 @@ def _of_frames(path: _Path, name: str, medium: dict[str, Any], links: dict[str, 
     )
 
 
-_MEDIA: dict[str, Callable[[_Path, str, dict[str, Any], dict[str, str]], Iterator[Axis]]] = {
+_MEDIA: dict[str, Callable[[Paths, str, dict[str, Any], dict[str, str]], Iterator[Axis]]] = {
     "mf-tdma": _of_slots,
     "tdm": _of_frames,
 }
 """Entries of each kind of medium: from the path, the name and the keys of the medium, and its links by key."""
-
-
-def _quoted(link: str) -> str:
-    """Return the part of a key for a link or one of its directions; the name of a link may have points."""
-    name, point, direction = link.rpartition(".")
-    name, rest = (name, f".{direction}") if direction in ("forward", "reverse") and point else (link, "")
-    return _name(name) + rest
-
-
-def _name(name: str) -> str:
-    return f'"{name}"' if "." in name else name
