@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import arguments
 from bentpipe.catalog import cc_keys
+from bentpipe.errors import ScenarioError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.common.senders import senders_of
 from bentpipe.experiment.design.arms import Compared
@@ -140,6 +141,11 @@ def compare(
         judgement=judgement,
     )
     options.checked_of([*asked, *([design.until.metric] if design.until else [])], scenario, senders.values())
+    if len(senders) < 2:
+        what = "cases" if cc is None else "congestion controls"
+        given = ", ".join(senders) or "none"
+        expected = f"expected one more, or run for the results of {given}" if senders else "expected two names"
+        raise ScenarioError(f"a comparison needs two {what} or more, got {given}\n  {expected}")
     design.cases = cases or {}
     with watched(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)

@@ -99,8 +99,8 @@ def verdict(content: Mapping[str, Any]) -> str:
         return f"Better: {change(score)} in {what} with {tried}."
     if content["verdict"] == AS_GOOD:
         return (
-            f"The default is as good: the best setting found ({tried}) changes {what} by {change(score)}. That is no "
-            f"difference that matters (margin {100 * content['margin']:g} %). Leave it."
+            f"The default is as good: the best setting found ({tried}) changes {what} by {change(score)}, "
+            f"no difference that matters (margin {100 * content['margin']:g} %). Leave it."
         )
     if content["verdict"] == GUARD:
         broken = next(each for each in content["guards"] if not each["holds"])

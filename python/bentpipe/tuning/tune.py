@@ -88,6 +88,7 @@ def tune(
     asked = arguments(vary, objective, guard, conditions, robust, margin, space)
     own = [] if seed is None else [("seed", seed)]
     work = Work(scenario_of(scenario, [*asked, *own]), guard)
+    work.asked_budget = budget
     work.space  # noqa: B018 - settings are checked before the store is made
     if budget is not None and not is_time(budget):
         work.checked_budget(runs_of(budget, 1, 1))

@@ -11,26 +11,26 @@ use bentpipe_units::Word;
 use std::collections::BTreeMap;
 
 /// Value of a preset.
-struct Row {
+pub(super) struct Row {
     /// Dotted key below `tcp`.
-    key: &'static str,
+    pub(super) key: &'static str,
     /// Value as TOML.
-    value: &'static str,
-    source: &'static str,
+    pub(super) value: &'static str,
+    pub(super) source: &'static str,
     /// Congestion controls that the value is for. Empty: all.
-    only: &'static [&'static str],
+    pub(super) only: &'static [&'static str],
 }
 
 /// Condition of a value beside its congestion controls.
-struct Needs {
+pub(super) struct Needs {
     /// The condition in words.
-    words: &'static str,
+    pub(super) words: &'static str,
     is_met: fn(&Tree, CcKind) -> bool,
 }
 
 impl Row {
     /// Returns the condition of this value, by its key.
-    fn needs(&self) -> Option<Needs> {
+    pub(super) fn needs(&self) -> Option<Needs> {
         let (words, is_met): (_, fn(&Tree, CcKind) -> bool) = match self.key {
             "smss" => ("`timestamps = true`", |tcp, _| is_set(tcp, "timestamps", true)),
             "recovery" => ("a congestion control without its own recovery", takes_sack),
@@ -118,13 +118,13 @@ const LINUX_6: &[Row] = &[
 ];
 
 /// Values of a host with raised buffers.
-const RAISED: &[Row] = &[
+pub(super) const RAISED: &[Row] = &[
     row("auto_buffer.limit", "'67108864 B'", "the largest receive buffer raised to 64 MiB"),
     row("auto_send_buffer.limit", "'67108864 B'", "the largest send buffer raised to 64 MiB"),
 ];
 
 /// Value for all hosts with timestamps.
-const SMSS: Row = row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps");
+pub(super) const SMSS: Row = row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps");
 
 const CUBIC: &[&str] = &["cubic"];
 const HYBLA: &[&str] = &["hybla"];
@@ -219,7 +219,7 @@ const FREEBSD_14: &[Row] = &[
 ];
 
 /// Returns the values of a preset, the more specific ones first.
-const fn rows(like: Like) -> [&'static [Row]; 2] {
+pub(super) const fn rows(like: Like) -> [&'static [Row]; 2] {
     match like {
         Like::Rfc => [&[], &[]],
         Like::Linux6 => [LINUX_6, &[]],
@@ -257,7 +257,8 @@ pub(super) fn fill(tree: &mut Tree) {
     }
 }
 
-fn fill_one(tcp: &mut Tree) {
+/// Adds the values of the imitated host to one transport.
+pub(super) fn fill_one(tcp: &mut Tree) {
     let like = match tcp.get("like").map(|like| &like.value) {
         Some(Value::Text(name)) => Like::ALL.iter().find(|like| like.name() == name).copied(),
         Some(_) => None,
@@ -333,10 +334,6 @@ fn put(tcp: &mut Tree, row: &Row, like: Like) {
         node = table.entry(key.to_owned()).or_insert_with(|| Tree::new(Value::Table(BTreeMap::new()), place.clone()));
     }
 }
-
-mod declared;
-
-pub(super) use declared::declare;
 
 #[cfg(test)]
 mod tests;

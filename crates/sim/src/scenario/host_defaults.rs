@@ -1,18 +1,17 @@
 //! Declares the defaults of each host at the keys of transports. The schema, the reference, the Python types and the form
 //! of the studio read them there.
 
-use super::{asked, fill_one, rows, Row, RAISED, SMSS};
-use crate::scenario::check::complete;
-use crate::scenario::inherit::NOT_OF_PROXIES;
-use crate::scenario::keys::{settle_open, Tcp};
-use crate::scenario::schema::shortened;
-use crate::scenario::tree::{Place, Tree, Value};
+use super::inherit::NOT_OF_PROXIES;
+use super::keys::{settle_open, Tcp};
+use super::like::{asked, fill_one, rows, Row, RAISED, SMSS};
+use super::shorten::shortened;
+use super::tree::{Place, Tree, Value};
 use crate::spec::Like;
 use bentpipe_units::settings::{Absent, Fields, HostDefault, HostDefaults, Key, Settings, Shape, Table, Typed};
 use bentpipe_units::Word;
 
 /// Adds the defaults of each host to the keys of all transports in a shape.
-pub(in crate::scenario) fn declare(shape: &mut Shape) {
+pub(super) fn declare(shape: &mut Shape) {
     let hosts: Vec<Empty> = Like::ALL.iter().copied().map(Empty::of).collect();
     each(shape, &mut |table| {
         let is_proxy = table.name == Proxy::NAME;
@@ -46,9 +45,7 @@ impl Empty {
             table.insert("like".into(), Tree::new(Value::Text(like.name().into()), Place::Nowhere));
         }
         fill_one(&mut filled);
-        let mut whole = filled.clone();
-        complete(&Tcp::shape(), &mut whole);
-        let tcp = <Tcp as Typed>::read(&whole.to_value());
+        let tcp = <Tcp as Typed>::read(&filled.to_value());
         let mut config = tcp.unwrap_or_else(|why| panic!("{}: {why}", like.name())).config;
         settle_open(&mut config, |key| filled.get(key).is_some());
         let mut open = Fields::default();
