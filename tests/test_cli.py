@@ -218,7 +218,7 @@ def test_a_full_disk_is_said(small):
 def test_nothing_heavy_is_imported_before_it_is_needed(small):
     commands = [
         *(["--help"], ["list"], ["list", "cc"], ["check", str(small)], ["run", str(small)]),
-        ["compare", str(small), "--cc", "reno", "--replications", "2"],
+        ["compare", str(small), "--cc", "reno,sack", "--replications", "2"],
     ]
     # In one process, and after each what is there by then.
     code = f"""

@@ -43,6 +43,9 @@ def test_what_is_commented_out_in_the_template_is_valid_too(tmp_path):
     cli("init")
     text = (tmp_path / "scenario.toml").read_text()
     assert "# error = {" in text
+    # The host of the comment is another one than that of the file.
+    assert '# like = "rfc"  # Hosts as in the RFCs. Default: "linux-6".' in text
+    assert bp.loads(text).hosts != bp.loads(text.replace("# like =", "like =")).hosts
     bp.loads(text.replace("# error = {", "error = {").replace("# like =", "like ="))
 
 

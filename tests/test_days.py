@@ -63,13 +63,13 @@ def test_a_day_that_is_written_is_that_of_all_replications_and_the_notes_say_so(
 def test_stores_name_runs_by_their_day(tmp_path):
     folder = tmp_path / "store"
     asked = {"replications": 3, "metric": "completion", "store": folder}
-    first = bp.compare(scenario(), ["reno"], **asked)
+    first = bp.compare(scenario(), CC, **asked)
     told = []
-    again = bp.compare(scenario(), ["reno"], **asked, progress=lambda state: told.append(state.reused))
-    assert told[-1] == 3
+    again = bp.compare(scenario(), CC, **asked, progress=lambda state: told.append(state.reused))
+    assert told[-1] == 6
     assert again.runs.equals(first.runs)
     with Store(folder, is_read_only=True) as store:
-        ((*_, digests),) = store.begun()["points"]
+        (*_, digests), *_ = store.begun()["points"]
     assert digests == [scenario(**{"tcp.cc": "reno", "record.series": [], "sky.day": day}).digest for day in range(3)]
     assert len(set(digests)) == 3
     read = bp.Comparison.load(folder)
@@ -77,9 +77,9 @@ def test_stores_name_runs_by_their_day(tmp_path):
     assert read.has_days
     assert read.notes == first.notes
     # Other runs: all have the same day.
-    shared = bp.compare(scenario(**{"sky.day": 0}), ["reno"], **asked)
+    shared = bp.compare(scenario(**{"sky.day": 0}), CC, **asked)
     assert shared.runs["completion_s"][0] == first.runs["completion_s"][0]
-    assert bp.Sweep.load(folder, verb="compare").runs.height == 3
+    assert bp.Sweep.load(folder, verb="compare").runs.height == 6
 
 
 def test_sweeps_and_mixes_have_days_too(tmp_path):
@@ -112,11 +112,11 @@ def test_a_day_without_a_path_is_refused_with_the_remedy(tmp_path):
     alone = bp.loads(next(text for text in map(over, range(0, 360, 10)) if is_valid(text)))
     store = tmp_path / "store"
     with pytest.raises(ScenarioError) as error:
-        bp.compare(alone, ["reno"], replications=20, store=store)
+        bp.compare(alone, CC, replications=20, store=store)
     assert "of the sky, which replication" in str(error.value)
     assert "sky.day = 0" in str(error.value)
     assert not store.exists()
-    assert bp.compare(alone.replace("sky.day", 0), ["reno"], replications=2).runs.height == 2
+    assert bp.compare(alone.replace("sky.day", 0), CC, replications=2).runs.height == 4
 
 
 def is_valid(text):
@@ -131,7 +131,7 @@ def test_the_command_line_says_what_replications_cover(tmp_path):
     (tmp_path / "sky.toml").write_text(SKY, encoding="utf-8")
 
     def said(*more):
-        done = CliRunner().invoke(app, ["compare", str(tmp_path / "sky.toml"), "--cc", "reno", "-n", "2", *more])
+        done = CliRunner().invoke(app, ["compare", str(tmp_path / "sky.toml"), "--cc", "reno,cubic", "-n", "2", *more])
         assert done.exit_code == 0, done.stderr
         return " ".join(done.stdout.split())
 

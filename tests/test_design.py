@@ -114,7 +114,7 @@ def test_replications_that_share_a_scenario_have_one_digest(tmp_path):
 
 def test_a_store_of_before_has_days_where_its_runs_have_digests(tmp_path):
     sky = PATH | {"sky": {"over": "starlink-shell-1"}, "link": {}, "flow": {"f": {"from": "London", "to": "Paris"}}}
-    found = bp.compare(sky | {"duration": "1 s"}, ["reno"], replications=2)
+    found = bp.compare(sky | {"duration": "1 s"}, ["reno", "sack"], replications=2)
     facts = {name: value for name, value in found.sweep.facts.items() if name != "has_days"}
     assert replace(found.sweep, facts=facts).has_days
     assert found.has_days

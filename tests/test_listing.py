@@ -32,7 +32,7 @@ def test_python_and_the_command_line_list_the_same(topic):
 def test_each_listed_name_is_accepted(small):
     assert all(bp.load(name).title == title for name, title in bp.scenarios().iter_rows())
     whole = bp.metrics().filter(is_of_one=False)["name"].to_list()
-    assert bp.compare(small, "reno", metric=whole, replications=1, jobs=1).metrics[0] == whole[0]
+    assert bp.compare(small, ["reno", "sack"], metric=whole, replications=1, jobs=1).metrics[0] == whole[0]
     assert {"cwnd_bytes", "events"} <= set(bp.run(small, series=bp.series()["name"]).recorded) | {"events"}
 
 

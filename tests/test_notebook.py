@@ -151,7 +151,7 @@ def test_a_notebook_shows_a_bar_only_where_work_takes_long(small, cell, monkeypa
 def test_whoever_asks_for_a_bar_gets_one_at_once_from_every_verb(small, cell):
     verbs = (
         lambda: bp.run(small, progress=True),
-        lambda: bp.compare(small, cc="reno", replications=2, progress=True),
+        lambda: bp.compare(small, cc="reno,sack", replications=2, progress=True),
         lambda: bp.mix(small, "reno,cubic", replications=2, progress=True),
         lambda: bp.sweep(small, {"tcp.cc": ["reno"]}, replications=2, progress=True),
         lambda: scenes.worked("coverage", lambda reached: reached(0.5), True),

@@ -55,7 +55,7 @@ def twin(path):
         notes=("they part at once",),
         windows={"simulated": window, "emulated": window},
         margins={"goodput_bps": 0.2},
-        asked=asked_of(scenario, {"cc": "cubic", "margin": {"goodput": 0.2}, "replications": 30, "emulations": 4}),
+        asked=asked_of(scenario, {"cc": "cubic", "margin": {"goodput": "20%"}, "replications": 30, "emulations": 4}),
     )
 
 

@@ -23,10 +23,12 @@ TABLE = frames.table((), DEFAULT).columns
 DIFFERENCES = frames.differences((), DEFAULT).columns
 KEYS = ["provenance", "statements", "notes", "table", "differences"]
 VARIED = {"tcp.cc": ["reno", "sack"], "link.l.delay": ["10 ms", "90 ms"], "link.l.rate": ["1 Mbit/s", "2 Mbit/s"]}
+WINDOWS = {"tcp.initial_window": ["2 segments", "20 segments"]}
 MADE = {
     "run": lambda file: bp.run(file, cc="reno", series="cwnd_bytes"),
     "compare": lambda file: bp.compare(file, ["reno", "sack"], replications=3, metric="goodput,rtt", jobs=1),
     "mix": lambda file: bp.mix(file, ["reno", "sack"], replications=3, jobs=1),
+    "tune": lambda file: bp.tune(file, WINDOWS, objective="goodput", jobs=1),
     "sweep": lambda file: bp.sweep(file, VARIED, replications=3, metric="rtt", jobs=1),
 }
 """Code that makes a result of each function, from a file."""
@@ -73,6 +75,37 @@ def test_every_class_has_each_member_with_the_same_parameters():
         # A fit saves a scenario, which `bp.load` reads.
         if each in found and each is not bp.Fit:
             assert "folder" in inspect.signature(each.load).parameters, each
+
+
+OTHERS = {
+    "check": "problems of a text, before any run",
+    "choices": "a list of what a key accepts",
+    "drill": "scripts hold or differ: no runs, no metrics",
+    "load": "a scenario",
+    "loads": "a scenario",
+    "metrics": "a list",
+    "pcap": "files of packets",
+    "report": "a page of a result",
+    "scenarios": "a list",
+    "schema": "the schema of a file",
+    "series": "a list",
+}
+"""Public functions that return no result of an experiment, with the reason."""
+
+
+def test_every_public_verb_returns_a_result_or_has_its_reason():
+    verbs = {name for name in bp.__all__ if inspect.isfunction(getattr(bp, name))}
+    assert verbs >= {"run", "compare", "mix", "sweep", "tune", "twin", "emulate", "fit", "reproduce", "drill"}
+    for name in verbs:
+        words = inspect.get_annotations(getattr(bp, name))["return"].split(" | ")
+        returned = [getattr(bp, word, None) for word in words]
+        is_result = all(isinstance(each, type) and issubclass(each, bp.Result) for each in returned)
+        assert is_result != (name in OTHERS), (name, words)
+
+
+def test_any_result_and_its_estimates_have_public_types(result):
+    assert isinstance(result, bp.Result)
+    assert isinstance(result.estimate(result.names[0], "goodput"), bp.Estimate)
 
 
 def test_tables_have_one_schema(result):
@@ -167,8 +200,11 @@ def _elsewhere(tmp_path, monkeypatch):
 
 def test_figures_are_drawn_by_name(result):
     for chart in result.charts:
-        if chart == "ratio":
-            with pytest.raises(BentpipeError, match="against"):
+        without = {"ratio": "against"}
+        if isinstance(result, bp.Tuning):
+            without = {"front": "no front", "map": "too few settings"}
+        if chart in without:
+            with pytest.raises(BentpipeError, match=without[chart]):
                 result.plot(chart)
         else:
             assert result.plot(chart, title="mine").axes

@@ -45,28 +45,33 @@ def test_each_question_is_the_test_of_scipy_on_shifted_differences(statistic, me
         one[missing] = np.nan
         amount = rng.uniform(0.5, 6)
         better = (one - other if metric.is_more_better else other - one)[~missing]
-        margins = {amount: np.full(count, amount)[~missing], f"{amount} %": amount / 100 * other[~missing]}
+        margins = {
+            f"{amount} {metric.unit}": np.full(count, amount)[~missing],
+            f"{amount} %": amount / 100 * other[~missing],
+        }
         for margin, shift in margins.items():
             wanted = {
                 "better": by_scipy(better - shift, statistic),
                 "worse": by_scipy(-better - shift, statistic),
                 "not-worse": by_scipy(better + shift, statistic),
             }
-            wanted["two"] = min(1, 2 * min(wanted["better"], wanted["worse"]))
             for sides, p in wanted.items():
                 found = judged(one, other, metric, statistic=statistic, sides=sides, margin=margin)
                 assert found.p == pytest.approx(p, rel=1e-9, abs=1e-15), (sides, margin)
                 assert found.is_shown == (found.p < 0.05)
         for sides, sign in (("better", 1), ("worse", -1)):
-            found = judged(one, other, metric, statistic=statistic, sides=sides)
+            found = judged(one, other, metric, statistic=statistic, sides=sides, margin=None)
             assert found.p == pytest.approx(by_scipy(sign * better, statistic), rel=1e-9, abs=1e-15)
 
 
-def test_without_sides_and_margin_nothing_changes():
+def test_a_margin_leaves_tests_for_any_difference_as_they_are():
     rng = np.random.default_rng(3)
     pairs = [(rng.normal(1, 1, 9), rng.normal(0, 1, 9)) for _ in range(5)]
     for statistic in STATISTICS:
-        assert differences(pairs, Judgement(statistic)) == differences(pairs, Judgement(statistic), GOODPUT)
+        for margin in ("1 %", "20 %", None):
+            asked = Judgement(statistic, margin=margin)
+            found, every = (differences(pairs, each, GOODPUT) for each in (asked, Judgement(statistic)))
+            assert [each._replace(margin=0) for each in found] == [each._replace(margin=0) for each in every]
     assert set(DEFAULT.to_dict()) == {"statistic", "confidence", "correction", "against"}
     assert Judgement.of({"statistic": "mean"}) == DEFAULT
 
@@ -75,9 +80,9 @@ def test_an_end_of_a_one_sided_interval_decides_as_the_test_does():
     rng = np.random.default_rng(11)
     for _ in range(200):
         one, other = rng.normal(0.4, 1, 12), rng.normal(0, 1, 12)
-        found = judged(one, other, sides="better")
+        found = judged(one, other, sides="better", margin=None)
         assert found.is_shown == (found.low > 0)
-        within = judged(one, other, sides="not-worse", margin=0.3)
+        within = judged(one, other, sides="not-worse", margin="0.3 bit/s")
         assert within.is_shown == (within.low > -0.3)
 
 
@@ -100,8 +105,11 @@ def test_false_answers_are_as_rare_as_promised():
         ("better", None, GOODPUT, 9, "one is better than other in goodput: "),
         ("worse", "5 s", RTT, 9, "one is more than 5 s worse than other in rtt: "),
         ("better", "5 s", RTT, 9, "one is not shown to be more than 5 s better than other in rtt: "),
-        ("two", "5 s", RTT, 9, "one and other differ by more than 5 s in rtt: "),
-        ("two", "5 %", GOODPUT, 1, "no difference of more than 5 % in goodput can be shown between one and other: "),
+        ("two", "5 s", RTT, 9, "one is slower than other in rtt: 9.000 % (±"),
+        ("two", "5 s", RTT, 2, "no difference that matters (2.00 %) in rtt between one and other"),
+        ("two", "5 %", GOODPUT, 1, "no difference that matters (1.00 %) in goodput between one and other"),
+        ("two", "1 %", GOODPUT, 1, "one gets 1.000 % (±"),
+        ("two", None, GOODPUT, 0.5, "one gets 0.50"),
     ],
 )
 def test_sentences_say_the_question_and_the_amount(sides, margin, metric, shift, said):
@@ -111,6 +119,53 @@ def test_sentences_say_the_question_and_the_amount(sides, margin, metric, shift,
     text = statement("one", "other", found, metric)
     assert text.startswith(said), text
     assert "{" not in sentence("one", "other", {"1": found, "2": found}, metric)
+
+
+def test_settings_without_a_difference_that_matters_are_named_together():
+    other = np.array([99.0, 100, 101, 100, 99, 101])
+    pairs = [(other + shift + np.arange(6) / 50, other) for shift in (0.1, 0.3, 9)]
+    names = ("1e-4", "1e-3", "1e-2")
+    found = dict(zip(names, differences(pairs, Judgement(), GOODPUT), strict=True))
+    assert sentence("one", "other", found, GOODPUT) == (
+        "one gets 9.050 % (±0.039 %) more goodput than other at 1e-2; "
+        "no difference that matters at 1e-4 and 1e-3 (at most 0.350 %)"
+    )
+    few = {name: each for name, each in found.items() if name != "1e-2"}
+    assert sentence("one", "other", few, GOODPUT) == (
+        "no difference that matters in goodput between one and other at 1e-4 and 1e-3 (at most 0.350 %)"
+    )
+
+
+def test_a_wide_interval_is_not_called_a_difference_that_does_not_matter():
+    """It is only where the whole interval is within the margin. One run has no interval."""
+    other = np.array([99.0, 100, 101, 100, 99, 101])
+    wide = judged(other + np.array([3.0, -3, 2, -2, 1, -0.5]), other)
+    assert statement("one", "other", wide, GOODPUT) == "no difference in goodput can be shown between one and other"
+    edge = judged(other + 0.9 + np.array([0.3, -0.3, 0.2, -0.2, 0.1, -0.1]), other)
+    assert edge.is_shown
+    assert edge.value / edge.base < 0.01 < edge.high / edge.base
+    assert statement("one", "other", edge, GOODPUT).startswith("one gets 0.90 % (±0.25 %) more goodput")
+    alone = judged(other[:1] + 0.5, other[:1])
+    assert statement("one", "other", alone, GOODPUT).startswith("no difference that matters (0.505 %)")
+
+
+@pytest.mark.parametrize("verb", [bp.compare, bp.mix, bp.tune, bp.twin])
+def test_a_plain_number_is_no_margin(verb):
+    """It would be bit/s in one verb, a share in another, and seconds for the next metric."""
+    for number in (0.02, 5, "0.02"):
+        given = {"geo": "geo", "cc": ["reno", "cubic"]} if verb in (bp.compare, bp.mix) else {"geo": "geo"}
+        with pytest.raises(BentpipeError, match=r"margin(.|\n)*expected a share"):
+            verb(given.pop("geo"), **given, margin=number)
+
+
+def test_all_verbs_have_one_margin():
+    """`twin` differs, and its page says why."""
+    import inspect
+
+    for verb in (bp.compare, bp.sweep, bp.mix):
+        assert inspect.signature(verb).parameters["margin"].default == Judgement.margin == "1 %"
+    properties = bp.schema()["$defs"]["Tune"]["properties"]
+    assert properties["margin"]["default"] == Judgement.margin
 
 
 def test_sentences_of_several_settings_name_those_with_a_yes():
@@ -128,7 +183,7 @@ def test_sentences_of_several_settings_name_those_with_a_yes():
     ("asked", "words"),
     [
         ({"sides": "both"}, "known: two, better, worse, not-worse"),
-        ({"sides": "not-worse"}, "needs a margin"),
+        ({"sides": "not-worse", "margin": None}, "needs a margin"),
         ({"margin": "soon"}, "expected a margin above 0"),
         ({"margin": 0}, "expected a margin above 0"),
         ({"margin": float("nan")}, "expected a margin above 0"),

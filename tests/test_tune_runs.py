@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import time
 from contextlib import closing
 
-import numpy as np
+import polars as pl
 import pytest
 
 import bentpipe as bp
@@ -286,8 +287,27 @@ def test_a_result_is_read_again_from_its_store(tmp_path):
     again = bp.Tuning.load(tmp_path / "s")
     assert again.to_dict() == found.to_dict()
     assert again.scenario.digest == found.content["recommended"]["digest"]
-    assert np.all(again.table["change"].is_sorted())
+    # Less time is better.
+    assert again.settings["change"].is_sorted()
     assert {"key", "how", "value"} <= set(again.effects.columns)
+
+
+def test_changes_have_the_sign_of_the_metric_in_each_table_and_sentence():
+    """More goodput is better, so the best change is above zero everywhere."""
+    vary = {"link.l.forward.queue": ["4 packets", "4 bdp"]}
+    text = SCENARIO.split("[tune]")[0]
+    found = bp.tune(bp.loads(text.replace('queue = "1 bdp"', 'queue = "2 packets"')), vary, objective="goodput:film")
+    assert found.verdict == "better"
+    (row,) = found.differences.filter(pl.col("metric") == "goodput:film").iter_rows(named=True)
+    change = found.content["effect"]["goodput:film"]["value"]
+    assert (row["of"], row["other"], row["is_shown"]) == ("best", "default", True)
+    assert 0 < row["mean_pct"] == pytest.approx(100 * change, rel=0.1)
+    assert found.settings["change"].is_sorted(descending=True)
+    assert found.settings["change"][0] == pytest.approx(change, rel=0.3)
+    assert re.match(r"Better: \+\d", found.statements[0])
+    means = {name: found.estimate(name, "goodput:film").value for name in found.names}
+    assert means["best"] - means["default"] == pytest.approx(row["mean"])
+    assert found.runs.height == 2 * found.content["blocks"]
 
 
 @pytest.mark.parametrize(

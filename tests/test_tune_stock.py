@@ -178,3 +178,74 @@ def test_a_forward_carrier_has_its_margin_and_its_turns():
     assert values["medium.down.share"] == ("time",)
     constant = stock_space(bp.loads(FORWARD.format(modcod='modcod = "QPSK 1/2"')), is_all=False)
     assert constant.absent["medium.down.acm.margin"] == "it has one MODCOD"
+
+
+SKY = """
+duration = "10 s"
+[sky]
+over = ["one", "two"]
+gateway = ["Madrid"]
+between_satellites = "none"
+[sky.constellation.one]
+over = { geo = -30 }
+failure = [{ terminal = "ship", from = "4 s", to = "8 s" }]
+user.forward = { medium = "return", es_n0 = "9 dB", access = { rate_based = "2 Mbit/s", volume_based = true } }
+user.reverse.rate = "8 Mbit/s"
+[sky.constellation.two]
+over = { geo = -20 }
+user.forward.rate = "15 Mbit/s"
+user.forward.queue = "2 bdp"
+user.reverse.rate = "100 Mbit/s"
+[sky.place.ship]
+latitude = 43.6
+longitude = -10.0
+[medium.return]
+kind = "mf-tdma"
+symbol_rate = "1.3 Mbaud"
+carriers = 4
+controller = "Madrid"
+random = { carriers = 1 }
+[link.internet]
+from = "server"
+to = "Madrid"
+rate = "1 Gbit/s"
+delay = "20 ms"
+[link.lan]
+from = "crew{n}"
+to = "ship"
+count = 2
+rate = "1 Gbit/s"
+delay = "1 ms"
+[flow.web]
+from = "crew{n}"
+to = "server"
+count = 2
+app = "page"
+"""
+
+
+def test_the_space_of_a_sky_has_its_hops_its_media_and_its_gateway():
+    """Routes over time count: the second constellation takes over after four seconds."""
+    scenario = bp.loads(SKY)
+    axes, absent = stock_space(scenario, is_all=False)
+    found = {axis.key: axis for axis in axes}
+    one, two = (f"sky.constellation.{name}.user" for name in ("one", "two"))
+    for key in (one, two):
+        assert f"{key}.forward.queue" in found
+        assert f"{key}.reverse.queue" in found
+    assert {f"{one}.forward.access.rate_based", "medium.return.free", "node.Madrid.middlebox"} <= found.keys()
+    assert not {"medium.return", "medium.return one", "link", "node.one.middlebox"} & {*found, *absent}
+    # Up and down over a satellite, there and back, and 2 * 21 ms on the ground.
+    assert found["tcp.initial_window"].reason == "a round trip takes 550 ms, and slow start needs several"
+    assert found[f"{one}.reverse.queue"].reason == "it is the tightest link of its direction, 8 Mbit/s"
+    assert found[f"{two}.forward.queue"].what == "queue of two.user.forward"
+
+
+def test_each_key_of_a_sky_has_its_own_value_and_can_be_set():
+    work = Work(bp.loads(SKY + '[tune]\nobjective = { "fct:web" = 1 }\n'))
+    axes = {axis.key: axis for axis in work.space.axes}
+    assert axes["sky.constellation.two.user.forward.queue"].default == "2 bdp"
+    assert axes["sky.constellation.one.user.forward.access.volume_based"].default is True
+    point = work.space.of({"sky.constellation.two.user.forward.queue": "0.5 bdp", "medium.return.free": "all"})
+    assert len(point.changes) == 2
+    assert point.digest != work.space.default.digest

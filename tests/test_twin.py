@@ -233,13 +233,12 @@ def test_a_margin_of_ones_own_decides_otherwise():
     assert verdict.judged("goodput_bps", simulated, emulated).verdict == "agrees"
     found = verdict.judged("goodput_bps", simulated, emulated, margin=0.02)
     assert (found.verdict, found.margin) == ("differs", 2)
-    assert verdict.margins(0.05) == dict.fromkeys(quantities.BY_NAME, 0.05)
     assert verdict.margins("5 %") == dict.fromkeys(quantities.BY_NAME, 0.05)
-    assert verdict.margins({"lost": "20%", "goodput_bps": 0.1}) == {"drops": 0.2, "goodput_bps": 0.1}
+    assert verdict.margins({"lost": "20%", "goodput_bps": "10 %"}) == {"drops": 0.2, "goodput_bps": 0.1}
     with pytest.raises(EmulationError, match="'speed' is not a quantity of twin\n  known: goodput, cwnd"):
-        verdict.margins({"speed": 0.1})
-    with pytest.raises(EmulationError, match=r"^margin: 0\.0 is not a share"):
-        bp.twin("geo", margin=0.0)
+        verdict.margins({"speed": "10 %"})
+    with pytest.raises(EmulationError, match=r"^margin: 0 % is not a share"):
+        bp.twin("geo", margin="0 %")
 
 
 def test_the_whole_names_what_differs_and_how_many_runs_would_tell():

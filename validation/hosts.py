@@ -13,7 +13,7 @@ import re
 
 import bentpipe as bp
 from bentpipe import _core
-from bentpipe.emulation.drill import drill, on_kernel, shipped
+from bentpipe.emulation.drill import drilled, on_kernel, shipped
 from validation import kept
 
 HOSTS = ("linux-6", "linux-6-paced", "windows-11", "freebsd-14", "ns-2")
@@ -128,7 +128,7 @@ def held(key: str, known: list[tuple[str, str]]) -> list[str]:
 def main() -> None:
     """Measure and keep the results."""
     known = cases()
-    kernel = on_kernel([drill("linux")])[0].kernel
+    kernel = on_kernel([drilled("linux")])[0].kernel
     assert kernel is not None
     failed = {difference.title.split("  ", 1)[-1] for difference in kernel.differences}
     found = {

@@ -5,6 +5,9 @@ from . import sky as sky
 from . import statistics as statistics
 from .catalog import choices as choices
 from .catalog import schema as schema
+from .contract.result import Result as Result
+from .emulation.drill import Drilled as Drilled
+from .emulation.drill import drill as drill
 from .emulation.emulate import Emulation as Emulation
 from .emulation.emulate import emulate as emulate
 from .emulation.speak import speak as speak
@@ -38,6 +41,7 @@ from .scenario.scenario import check as check
 from .scenario.scenario import load as load
 from .scenario.scenario import loads as loads
 from .scenario.types import ScenarioDict as ScenarioDict
+from .statistics.estimates import Estimate as Estimate
 from .tuning.result import Tuning as Tuning
 from .tuning.tune import tune as tune
 from .version import __version__ as __version__
@@ -47,13 +51,16 @@ __all__ = [
     "Comparison",
     "CongestionControl",
     "Cubic",
+    "Drilled",
     "Emulation",
+    "Estimate",
     "Fit",
     "Middlebox",
     "Mix",
     "Network",
     "Reno",
     "Reproduction",
+    "Result",
     "RunResult",
     "Scenario",
     "ScenarioDict",
@@ -65,6 +72,7 @@ __all__ = [
     "check",
     "choices",
     "compare",
+    "drill",
     "emulate",
     "errors",
     "fit",

@@ -103,16 +103,31 @@ def share(name: str, given: Any, *, error: type[BentpipeError] = BentpipeError) 
     BentpipeError
         The value or its type is invalid; `error` is raised.
     """
+    return _share(name, given, "a share such as 5 % or 0.05", is_number_fit=True, error=error)
+
+
+def margin(name: str, given: Any, *, error: type[BentpipeError] = BentpipeError) -> float:
+    """Check a margin above 0 and below 100 %: a text such as `5 %`. A plain number has no unit, so it is refused.
+
+    Raises
+    ------
+    BentpipeError
+        The value or its type is invalid; `error` is raised.
+    """
+    return _share(name, given, "a share such as 5 %", is_number_fit=False, error=error)
+
+
+def _share(name: str, given: Any, expected: str, *, is_number_fit: bool, error: type[BentpipeError]) -> float:
     written, percent, rest = str(given).partition("%")
     try:
         found = math.nan if rest.strip() or isinstance(given, bool) else float(written) / (100 if percent else 1)
     except ValueError:
         found = math.nan
-    if not 0 < found < 1:
-        meant = f"; did you mean {found:g} %?" if 1 <= found < 100 and not percent else ""
+    if not 0 < found < 1 or not (percent or is_number_fit):
+        amount = 100 * found if found < 1 else found
+        meant = f"; did you mean {amount:g} %?" if 0 < amount < 100 and not percent else ""
         raise error(
-            f"{{{name}}}: {_shown(str(given))} is not a share between 0 and 100 %\n"
-            f"  expected a share such as 5 % or 0.05{meant}",
+            f"{{{name}}}: {_shown(str(given))} is not a share between 0 and 100 %\n  expected {expected}{meant}",
             **{name: None},
         )
     return found

@@ -31,7 +31,10 @@ OF_OBJECTS = (
 def schema() -> dict[str, Any]:
     """JSON Schema of the scenario file, for editors and forms.
 
-    `x-origin` is the source of a default. `x-quantity` is the kind of a quantity: time, rate, size and others.
+    `default` is that of a file that names no host (`tcp.like`), and `x-origin` is its source. `x-defaults` has the
+    `default` and `x-origin` of each host, in a file that sets no other key. Its `when` is the condition if another key
+    selects the default, and `otherwise` lists the other defaults by precedence. `x-quantity` is the kind of a quantity:
+    time, rate, size and others.
     `x-groups` of a large table has its keys in titled groups, in the order of a form.
 
     Returns

@@ -133,11 +133,21 @@ def settings(name: str) -> str:
     for key, entry in rows.items():
         default = json.dumps(entry["default"], ensure_ascii=False) if "default" in entry else ""
         text += f"| `{key}` | {_value(entry)} | {f'`{default}`' if default else ''} "
-        text += f"| {entry.get('x-origin', '')} | {entry['description']} |\n"
+        text += f"| {entry.get('x-origin', '')} | {entry['description']}{_of_other_hosts(entry)} |\n"
         for word in entry.get("oneOf", []):
             if "const" in word:
                 words += f'- `{key} = "{word["const"]}"`: {word.get("description", "")}\n'
     return text + (f"\n{words}" if words else "")
+
+
+def _of_other_hosts(entry: dict[str, Any]) -> str:
+    """The defaults of the hosts that differ from the usual host, with their sources."""
+    others: dict[str, list[str]] = {}
+    for like, of in entry.get("x-defaults", {}).items():
+        if of["default"] != entry["default"]:
+            origin = f" ({of['x-origin']})" if "x-origin" in of else ""
+            others.setdefault(f"`{json.dumps(of['default'])}`{origin}", []).append(f"`{like}`")
+    return "".join(f" Default of {', '.join(hosts)}: {default}." for default, hosts in others.items())
 
 
 def _value(entry: dict[str, Any]) -> str:

@@ -14,10 +14,9 @@ settings! {
     pub struct Config {
         /// Congestion control of the connection.
         cc: CcConfig = CcKind::NewReno.into(), "RFC 6582";
-        /// Largest payload of a segment (SMSS), 40 B to 65415 B. Default with `timestamps`: 1448 B, for 12 B of option.
+        /// Largest payload of a segment (SMSS), 40 B to 65415 B. `timestamps` take 12 B of it.
         smss: u32 as Bytes = 1460, "RFC 9293 §3.7.1: 1500 B packets less 40 B";
-        /// Procedure that finds lost data and retransmits it. Default: the recovery that the congestion control was
-        /// published with.
+        /// Procedure that finds lost data and retransmits it.
         recovery: Recovery as Open = Recovery::NewReno(NewReno::default());
         /// Best-effort transport of SCPS-TP: data that is missing for too long is skipped. Needs recovery `snack`.
         best_effort: Option<BestEffort> as OnOff = None, "RFC 9293 §3.8: reliable";
@@ -33,7 +32,7 @@ settings! {
         /// Whether each of the first two duplicate ACKs sends one new segment.
         limited_transmit: bool = true, "RFC 3042";
         /// Whether limited transmit also applies in the slow start after a timeout, where it may send a retransmission.
-        limited_retransmit: bool = false, "RFC 3042 §2: new segments; ns-2: the next segment";
+        limited_retransmit: bool = false, "RFC 3042 §2: new segments";
         /// Whether fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and
         /// nothing new can be sent.
         early_retransmit: bool = false, "RFC 5827 is an experiment; RFC 8985 replaces it";
@@ -43,8 +42,8 @@ settings! {
         /// Reaction to a lost retransmission that recovery finds without the timer: `rack`, and `sack` with `evidence =
         /// "status"`. `snack` lowers the window once per epoch, as SCPS-TP does.
         second_reduction: SecondReduction = SecondReduction::Rfc5681, "RFC 5681 §4.3";
-        /// Whether the first SACK block reports segments that arrived twice (DSACK). Default: true with recovery `rack`
-        /// (RFC 8985 adapts its reordering window by DSACK), otherwise false (RFC 2018; RFC 2883 is an extension).
+        /// Whether the first SACK block reports segments that arrived twice (DSACK, RFC 2883). RACK adapts its
+        /// reordering window by DSACK (RFC 8985), so a default with recovery `rack` is true.
         dsack: bool as Open = false;
         /// Detection of needless retransmissions by the sender.
         spurious_detection: SpuriousDetection = SpuriousDetection::Off, "the first five reproduced papers do not use it";
@@ -60,11 +59,11 @@ settings! {
         /// Validation of a congestion window that is not used.
         cwnd_validation: CwndValidation = CwndValidation::IfUsed, "Linux; RFC 7661 in spirit";
         /// Whether an idle time of one retransmission timeout reduces the window to the restart window (RFC 5681 §4.1).
-        /// Default: true, or false where `cwnd_validation` defines the effect of an idle time.
+        /// `cwnd_validation` may define the effect of an idle time instead.
         idle_restart: bool as Open = true;
         /// Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window
         /// after a loss.
-        ssthresh_rounding: SsthreshRounding = SsthreshRounding::Bytes, "RFC 5681 §3.1; ns-2 counts segments";
+        ssthresh_rounding: SsthreshRounding = SsthreshRounding::Bytes, "RFC 5681 §3.1";
         /// Whether the ACK that ends or undoes fast recovery also grows the window. RFC 5681 and 6582 only deflate it,
         /// ns-2 and Linux grow it.
         grow_on_exit: bool = false, "RFC 5681 §3.2";

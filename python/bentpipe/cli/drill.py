@@ -43,9 +43,9 @@ def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> 
     language and runs on a host like Linux 6; its shell and Python blocks are never executed. The exit status is 1 if a
     script does not hold, and 2 if a script cannot run.
     """
-    from bentpipe.emulation.drill import drill, on_kernel, shipped
+    from bentpipe.emulation.drill import drilled, on_kernel, shipped
 
-    found = [drill(script) for script in scripts or shipped()]
+    found = [drilled(script) for script in scripts or shipped()]
     if kernel:
         if sys.stderr.isatty() and not (json or quiet):
             cases = sum(each.cases for each in found)

@@ -10,6 +10,7 @@ from shlex import quote
 import click
 
 from bentpipe import files
+from bentpipe.catalog import schema
 from bentpipe.cli import complete
 from bentpipe.cli.help import Command, argument
 from bentpipe.errors import BentpipeError
@@ -38,7 +39,7 @@ seed = 1  # Decides everything that is random. The same file and seed give the s
 # The transport of every flow; [flow.NAME.tcp] changes it for one flow.
 [tcp]
 cc = "cubic"  # See: bentpipe list cc.
-# like = "linux-6"  # Other defaults: those of Linux 6 instead of the RFCs.
+# like = "rfc"  # Hosts as in the RFCs. Default: "{like}". See: bentpipe list like.
 
 # Each link has two directions: forward is `from` to `to`, reverse the way back.
 [link.internet]
@@ -122,6 +123,7 @@ def _asked(place: Path) -> str:
         traffic = click.prompt("Traffic", type=click.Choice(list(TRAFFIC)), default=traffic)
     altitude, delay = ORBITS[orbit]
     return TEMPLATE.format(
+        like=schema()["$defs"]["Tcp"]["properties"]["like"]["default"],
         file=quote(str(place)),
         figure=quote(f"{place.stem}.png"),
         title=f"{orbit.upper()}, 20/2 Mbit/s, {traffic}",

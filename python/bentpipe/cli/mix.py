@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     shell_complete=complete.metrics,
     help="More metrics of each case, over its flows: tcp_efficiency, fct:web (see: list metrics).",
 )
-@options.judgement("confidence", "correction")
+@options.judgement("confidence", "correction", "margin")
 @options.sets
 @options.seed
 @options.execution
@@ -101,6 +101,7 @@ def command(
             metric=metric or (),
             confidence=judgement.confidence,
             correction=judgement.correction,
+            margin=judgement.margin,
             progress=progress,
             **where,
         )

@@ -127,6 +127,8 @@ sides = click.option(
 margin = click.option(
     "--margin",
     metavar="AMOUNT",
+    default=Judgement.margin,
+    show_default=True,
     help="Smallest difference that matters: 2% of the other's value, or 20ms. With --sides not-worse: the largest"
     " acceptable loss.",
 )

@@ -49,7 +49,7 @@ def command(source: Path, out: Path | None, against: str | None, json: bool, qui
         from bentpipe.tuning.result import Tuning
 
         found = Tuning.load(source)
-        written = found.reporter().write(place_of(source, out))
+        written = found._reporter().write(place_of(source, out))
     else:
         written = report(source, out, against=against)
     print_result(written.to_dict, lambda: render.report(written), json=json, quiet=quiet)

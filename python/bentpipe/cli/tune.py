@@ -59,7 +59,7 @@ CHARTS = ("worth", "front", "map")
 @click.option(
     "--space", metavar="linux|all", help="Try only what a stock system has, or also research. Default: linux."
 )
-@click.option("--margin", metavar="SHARE", help="Smallest improvement that matters. Default: 2 %.")
+@click.option("--margin", metavar="SHARE", help="Smallest improvement that matters: 2%. Default: 1 %.")
 @options.sets
 @options.seed
 @options.execution

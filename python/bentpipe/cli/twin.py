@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     "--margin",
     metavar="[NAME=]SHARE",
     multiple=True,
-    help="Least difference that matters: 5%, goodput=0.05. Repeatable. Default: 10 %, 15 % for windows.",
+    help="Smallest difference that matters: 5%, goodput=5%. Repeatable. Default: 10 %, 15 % for windows.",
 )
 @options.sets
 @options.seed

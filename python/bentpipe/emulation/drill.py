@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import _core
+from bentpipe import _core, arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, EmulationError
 from bentpipe.files import reason
@@ -117,10 +117,46 @@ def shipped() -> dict[str, str]:
     return {name.removesuffix(ENDING): text for name, text in _core.conformance_scripts()}
 
 
-def drill(script: str) -> Drilled:
-    """Run a script: a name such as `rfc5681`, or the path of a file.
+def drill(
+    scripts: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (), *, kernel: bool = False
+) -> list[Drilled]:
+    """Run conformance scripts on bentpipe's TCP, as `bentpipe drill` does.
 
-    A file whose name ends in `.pkt` is in packetdrill's language.
+    Each script runs twice: with segments as values, and with segments encoded as packets and decoded again.
+
+    Parameters
+    ----------
+    scripts : str, path or iterable of these
+        Names such as `rfc5681`, or files. A file whose name ends in `.pkt` is in packetdrill's language. Default: all
+        bundled scripts.
+    kernel : bool
+        Whether they also run on the TCP of this machine's kernel, in real time.
+
+    Returns
+    -------
+    list of Drilled
+        One for each script, in order. `holds` tells whether nothing differs.
+
+    Raises
+    ------
+    BentpipeError
+        There is no such script, or it cannot be read; the text has the line.
+    EmulationError
+        The system does not allow scripts on its kernel. The text names a remedy.
+
+    Examples
+    --------
+    >>> import bentpipe as bp
+    >>> [(each.script, each.holds) for each in bp.drill(["rfc3042", "rfc5681"])]
+    [('rfc3042', True), ('rfc5681', True)]
+    """
+    asked = [scripts] if isinstance(scripts, (str, os.PathLike)) else list(scripts)
+    found = [drilled(str(arguments.path("scripts", each))) for each in asked or shipped()]
+    return on_kernel(found) if kernel else found
+
+
+def drilled(script: str) -> Drilled:
+    """Run one script on bentpipe's TCP.
 
     Raises
     ------

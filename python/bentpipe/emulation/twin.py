@@ -266,7 +266,7 @@ def twin(
     cc: str | None = None,
     replications: int = 30,
     emulations: int = 3,
-    margin: str | float | Mapping[str, str | float] | None = None,
+    margin: str | Mapping[str, str] | None = None,
     seed: int | None = None,
     progress: Wish = None,
 ) -> Twin:
@@ -288,11 +288,11 @@ def twin(
     replications, emulations : int
         Runs on each side, at least 2 and 1, with seeds from the scenario's own on. There are at least as many simulated
         runs as emulated ones: one of each seed.
-    margin : float, str or mapping, optional
-        The least difference that matters, as a share of the simulated value, 0.05 or `5 %`: of all quantities, or by
+    margin : str or mapping, optional
+        The smallest difference that matters, as a share of the simulated value, `5 %`: of all quantities, or by
         quantity (`goodput`, `cwnd`, `first-loss`, `srtt`, `srtt-p95`, `lost`, `retransmissions`, or a counter such as
-        `timeouts`). By default 0.1, and 0.15 for windows. A difference of a millisecond, or of three in a count, never
-        matters.
+        `timeouts`). By default 10 %, and 15 % for windows: a few runs in real time cannot show that a difference is
+        below the 1 % of other verbs. A difference of a millisecond, or of three in a count, never matters.
     seed : int, optional
         Seed of the first run of each side, instead of the scenario's own.
     progress : callable or bool, optional

@@ -350,25 +350,25 @@ def more_runs(quantities: Sequence[Judged]) -> int | None:
     return None if len(known) < len(numbers) else max(known, default=0)
 
 
-def margins(written: str | float | Mapping[str, str | float] | None) -> dict[str, float]:
+def margins(written: str | Mapping[str, str] | None) -> dict[str, float]:
     """Margins by quantity, from one share for all or from shares by name or short name.
 
     Raises
     ------
     EmulationError
-        There is no such quantity, or a share is not between 0 and 1.
+        There is no such quantity, or a margin is not a share between 0 and 100 %.
     """
     if written is None:
         return {}
     if isinstance(written, (str, int, float)):
         written = dict.fromkeys(BY_NAME, written)
-    expected = "a share such as 0.1 for 10 %, or one for each quantity: {'goodput': 0.05}"
+    expected = "a share such as '10 %', or one for each quantity: {'goodput': '5 %'}"
     found = {}
     for name, share in arguments.mapping("margin", written, expected).items():
         quantity = SHORT_NAMES.get(name, name)
         if quantity not in BY_NAME:
             raise EmulationError(unknown(name, "a quantity of twin", SHORT_NAMES))
-        found[quantity] = arguments.share("margin", share, error=EmulationError)
+        found[quantity] = arguments.margin("margin", share, error=EmulationError)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import arguments
 from bentpipe.catalog import cc_keys
+from bentpipe.errors import ScenarioError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.common.senders import senders_of
 from bentpipe.experiment.design.arms import Compared
@@ -93,7 +94,8 @@ def compare(
         than `against`. `not-worse` tests whether each case is worse by less than `margin`.
     margin : str or float, optional
         The smallest difference that matters: a share of the other's value (`2 %`), or a value in the unit of the metric
-        (`20 ms`). Tests are about differences larger than it. It applies to metrics of its unit.
+        (`20 ms`), for metrics of its unit. A difference whose interval is within the margin reads "no difference that
+        matters". One-sided tests are about differences larger than it. With None, every difference matters.
     seed : int, optional
         Seed of replication 0. The default is the scenario's seed.
     jobs : int, optional
@@ -139,6 +141,11 @@ def compare(
         judgement=judgement,
     )
     options.checked_of([*asked, *([design.until.metric] if design.until else [])], scenario, senders.values())
+    if len(senders) < 2:
+        what = "cases" if cc is None else "congestion controls"
+        given = ", ".join(senders) or "none"
+        expected = f"expected one more, or run for the results of {given}" if senders else "expected two names"
+        raise ScenarioError(f"a comparison needs two {what} or more, got {given}\n  {expected}")
     design.cases = cases or {}
     with watched(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)

@@ -14,7 +14,7 @@ from bentpipe.metric import Metric
 from bentpipe.own.loading import parts
 from bentpipe.progress import watched
 from bentpipe.scenario.scenario import names_of, scenario_of
-from bentpipe.statistics.judgement import Judgement
+from bentpipe.statistics.judgement import MARGIN_USUAL, Judgement
 
 if TYPE_CHECKING:
     import os
@@ -39,6 +39,7 @@ def mix(
     metric: str | Sequence[str] = (),
     confidence: float = Judgement.confidence,
     correction: Correction = Judgement.correction,
+    margin: str | float | None = MARGIN_USUAL,
     store: str | os.PathLike[str] | None = None,
     seed: int | None = None,
     jobs: int | None = None,
@@ -76,6 +77,8 @@ def mix(
         (`tcp_efficiency`) or its copies of one flow (`fct:web`).
     confidence, correction : optional
         See `compare`. The correction covers all tests of all congestion controls.
+    margin : str, optional
+        The smallest difference that matters, as a share of the fair share or of the goodput among its own kind: `2 %`.
     seed : int, optional
         Seed of replication 0. The default is the scenario's seed.
     jobs : int, optional
@@ -100,7 +103,9 @@ def mix(
     """
     scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
     options.checked(metric="goodput", replications=replications, jobs=jobs)
-    judgement = Judgement(confidence=confidence, correction=correction)
+    if margin is not None:
+        arguments.margin("margin", margin)
+    judgement = Judgement(confidence=confidence, correction=correction, margin=margin)
     options.checked_most(replications, replications_max, has_until=until is not None)
     arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
     plan = Plan.of(scenario.replace("record.series", []), parts(cc), cases or {})

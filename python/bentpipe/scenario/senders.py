@@ -11,7 +11,7 @@ class CcBbr1(_CcBbr1Required, total=False):
     """Window and pace from a model of the path: bandwidth and round-trip time (BBR v1, Cardwell et al. 2016; Linux).
 
     quantum :
-        Data that is handed down in one quantum. Default: "segment".
+        Data that is handed down in one quantum. Default: "offload"; "segment" (rfc, ns-2, windows-11, freebsd-14).
 
     policer :
         Whether it detects policers. Default: true.
@@ -55,7 +55,7 @@ class CcBbr2(_CcBbr2Required, total=False):
         End of Up without losses. Default: "queue".
 
     quantum :
-        Data that is handed down in one quantum. Default: "segment".
+        Data that is handed down in one quantum. Default: "offload"; "segment" (rfc, ns-2, windows-11, freebsd-14).
 
     rwnd_limited_is_app_limited :
         Whether samples at the limit of the receiver's window can only raise the bandwidth. Default: false.
@@ -99,7 +99,7 @@ class CcBbr3(_CcBbr3Required, total=False):
         Share of the long-term bound that is left free between probes. Default: 0.15.
 
     quantum :
-        Data that is handed down in one quantum. Default: "segment".
+        Data that is handed down in one quantum. Default: "offload"; "segment" (rfc, ns-2, windows-11, freebsd-14).
 
     rwnd_limited_is_app_limited :
         Whether samples at the limit of the receiver's window can only raise the bandwidth. Default: false.
@@ -315,10 +315,10 @@ class CcCubic(_CcCubicRequired, total=False):
         Unit of growth: each unit moves the window towards its target. Default: "segment".
 
     after_rto :
-        Start of the first congestion avoidance after a timeout. Default: "rfc".
+        Start of the first congestion avoidance after a timeout. Default: "reset"; "rfc" (rfc, ns-2, windows-11, freebsd-14).
 
     first_growth :
-        Smallest increase per round trip until the first loss, as a share of the window. Default: 0.0.
+        Smallest increase per round trip until the first loss, as a share of the window. Default: 0.05; 0.0 (rfc, ns-2, windows-11, freebsd-14).
     """
 
     c: float
@@ -560,7 +560,7 @@ class CcHybla(_CcHyblaRequired, total=False):
         The largest ρ in the exponent of slow start. Default: 16.0.
 
     needs_ssthresh :
-        Whether slow start is the standard's without a threshold. Default: true.
+        Whether slow start is the standard's without a threshold. Default: false; true (rfc, ns-2, windows-11, freebsd-14).
 
     initial_window :
         The initial window. Default: "rho".

@@ -77,7 +77,7 @@ class RecoveryRack(_RecoveryRackRequired, total=False):
         Memory of the smallest round-trip time. A quarter of it absorbs reordering. Default: "300 s".
 
     undo_shows_reordering :
-        Whether a partial ACK of late data, which timestamps tell from their retransmission, shows reordering. Otherwise only data that arrive before they are retransmitted do. Default: false.
+        Whether a partial ACK of late data, which timestamps tell from their retransmission, shows reordering. Otherwise only data that arrive before they are retransmitted do. Default: true; false (rfc, ns-2, windows-11, freebsd-14).
     """
 
     tlp: bool
@@ -415,10 +415,10 @@ class ChallengeAcks(TypedDict, total=False):
     """Limit of challenge ACKs (RFC 5961 §7).
 
     limit :
-        Challenge ACKs per interval. Default: 10.
+        Challenge ACKs per interval. Default: 1; 10 (rfc, ns-2, windows-11, freebsd-14).
 
     interval :
-        Length of an interval. It begins with the first challenge ACK after the last interval. Default: "5 s".
+        Length of an interval. It begins with the first challenge ACK after the last interval. Default: "500 ms"; "5 s" (rfc, ns-2, windows-11, freebsd-14).
     """
 
     limit: int
@@ -429,16 +429,16 @@ class Rto(TypedDict, total=False):
     """The retransmission timer.
 
     initial :
-        Timeout before the first sample, at least 1 ms. Default: "1 s".
+        Timeout before the first sample, at least 1 ms. Default: "1 s"; "3 s" (ns-2).
 
     min :
-        Lower bound. Default: "1 s".
+        Lower bound. Default: "200 ms"; "1 s" (rfc, windows-11).
 
     max :
-        Upper bound, at least 1 ms. Default: "60 s".
+        Upper bound, at least 1 ms. Default: "120 s"; "60 s" (rfc, ns-2, windows-11); "64 s" (freebsd-14).
 
     granularity :
-        Clock granularity: samples and timeouts are whole ticks. Zero: a continuous clock. Default: "1 ms".
+        Clock granularity: samples and timeouts are whole ticks. Zero: a continuous clock. Default: "1 ms"; "10 ms" (ns-2).
 
     phase :
         Phase of the clock within a tick; `random` is drawn for each endpoint. Default: "random".
@@ -447,16 +447,16 @@ class Rto(TypedDict, total=False):
         Whether to add at least one tick to the smoothed round-trip time: SRTT + max(G, 4 RTTVAR). Default: true.
 
     variance_min :
-        Smallest value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed round-trip time. Default: "0 s".
+        Smallest value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed round-trip time. Default: "200 ms"; "0 s" (rfc, ns-2, windows-11).
 
     variation :
-        Variation of the round-trip time that the timeout contains. Default: "mean".
+        Variation of the round-trip time that the timeout contains. Default: "largest"; "mean" (rfc, ns-2, windows-11, freebsd-14).
 
     arithmetic :
-        Numbers of the smoothed round-trip time and its variation. Default: "real".
+        Numbers of the smoothed round-trip time and its variation. Default: "real"; "ticks" (ns-2).
 
     expires_on_tick :
-        Whether the timer expires on a tick: up to one tick before the timeout is over. Default: true.
+        Whether the timer expires on a tick: up to one tick before the timeout is over. Default: true; false (ns-2).
 
     rounding :
         Conversion of a round trip to ticks. Default: "floor".
@@ -465,10 +465,10 @@ class Rto(TypedDict, total=False):
         Smallest timeout in ticks. Default: 1.
 
     sampling :
-        ACKs that give a round-trip sample when timestamps are off. Default: "per-ack".
+        ACKs that give a round-trip sample when timestamps are off. Default: "per-ack"; "per-window" (ns-2).
 
     sack_samples :
-        Whether selective acknowledgements give samples, too, with timestamps. Otherwise the timer does not notice a queue that grows during recovery. SACKs of segments sent before the oldest one was retransmitted then also restart the timer. Default: false.
+        Whether selective acknowledgements give samples, too, with timestamps. Otherwise the timer does not notice a queue that grows during recovery. SACKs of segments sent before the oldest one was retransmitted then also restart the timer. Default: true; false (rfc, ns-2, windows-11, freebsd-14).
 
     karn :
         Whether retransmitted segments give no sample. Default: true.
@@ -480,37 +480,37 @@ class Rto(TypedDict, total=False):
         Whether the timeout doubles at each expiry. Default: true.
 
     backoff_max :
-        Largest factor of the backoff. Default: 64.
+        Largest factor of the backoff. Default: 1000000; 64 (rfc, windows-11); 512 (ns-2, freebsd-14).
 
     syn_linear_timeouts :
-        Expiries for a SYN that do not double the timeout, the first ones; SYN-ACKs have none. Default: 0.
+        Expiries for a SYN that do not double the timeout, the first ones; SYN-ACKs have none. Default: 4; 0 (rfc, ns-2, windows-11, freebsd-14).
 
     syn_retries :
-        Retransmissions of a SYN after those of `syn_linear_timeouts`. Then the connection is given up, unless `give_up` is `never`. Default: 8.
+        Retransmissions of a SYN after those of `syn_linear_timeouts`. Then the connection is given up, unless `give_up` is `never`. Default: 6; 8 (rfc, ns-2, windows-11, freebsd-14).
 
     synack_retries :
-        Retransmissions of a SYN-ACK, in the same way. Default: 8.
+        Retransmissions of a SYN-ACK, in the same way. Default: 5; 8 (rfc, ns-2, windows-11, freebsd-14).
 
     syn_reduction_after :
-        Least number of retransmissions of a SYN or SYN-ACK that reduces the initial window to one segment. Default: 1.
+        Least number of retransmissions of a SYN or SYN-ACK that reduces the initial window to one segment. Default: 2; 1 (rfc, ns-2, windows-11, freebsd-14).
 
     persist_min :
-        Least time before the first probe of a closed window. It doubles with each probe, as the timeout does. Default: "500 ms".
+        Least time before the first probe of a closed window. It doubles with each probe, as the timeout does. Default: "0 s"; "500 ms" (rfc, ns-2, windows-11, freebsd-14).
 
     persist_max :
-        Longest time between two probes of a closed window. Default: "60 s".
+        Longest time between two probes of a closed window. Default: "120 s"; "60 s" (rfc, ns-2, windows-11, freebsd-14).
 
     persist_restarts :
-        Whether an ACK that leaves the window closed restarts the time to the next probe. Default: false.
+        Whether an ACK that leaves the window closed restarts the time to the next probe. Default: true; false (rfc, ns-2, windows-11, freebsd-14).
 
     forget_after :
-        Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the first; 0: never. Default: 0.
+        Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the first; 0: never. Default: 0; 4 (ns-2).
 
     reduce_again :
-        Whether each expiry for the same segment lowers the slow start threshold, not only the first. Default: false.
+        Whether each expiry for the same segment lowers the slow start threshold, not only the first. Default: false; true (ns-2).
 
     reduce_in_recovery :
-        Whether an expiry in fast recovery, or after a mark of the same window, lowers the slow start threshold once more. Default: true.
+        Whether an expiry in fast recovery, or after a mark of the same window, lowers the slow start threshold once more. Default: false; true (rfc, ns-2, windows-11, freebsd-14).
 
     duplicates :
         Treatment of duplicate ACKs after a timeout. They count for `limited_retransmit`. Default: "restart".
@@ -551,16 +551,16 @@ class Ack(TypedDict, total=False):
     """Acknowledgements of the receiver.
 
     every :
-        Acknowledge every n-th segment that arrives in order, of any size; 1: every segment. RFC 5681 §4.2 asks for one ACK per at least every second full-sized segment and allows more. Two small segments are acknowledged immediately, too. Default: 2.
+        Acknowledge every n-th segment that arrives in order, of any size; 1: every segment. RFC 5681 §4.2 asks for one ACK per at least every second full-sized segment and allows more. Two small segments are acknowledged immediately, too. Default: 2; 1 (ns-2).
 
     delay :
-        Longest delay of an acknowledgement. Default: "200 ms".
+        Longest delay of an acknowledgement. Default: "40 ms"; "200 ms" (rfc, ns-2, windows-11).
 
     timer :
         Start of the delay. Default: "per-segment".
 
     quick :
-        Segments that are acknowledged immediately, at the start of a connection and after a pause longer than the retransmission timeout. Default: 0.
+        Segments that are acknowledged immediately, at the start of a connection and after a pause longer than the retransmission timeout. Default: 16; 0 (rfc, ns-2, windows-11, freebsd-14).
 
     slow_start :
         Acknowledgements while the sender is in slow start. Default: "delayed".
@@ -752,13 +752,13 @@ class AutoBuffer(TypedDict, total=False):
     """Size of a receive buffer that is `auto`.
 
     start :
-        Initial size; at least one segment. Default: "65535 B".
+        Initial size; at least one segment. Default: "131072 B"; "65535 B" (rfc, ns-2, windows-11); "65536 B" (freebsd-14).
 
     limit :
-        Largest size: the buffer follows the bytes received per round trip up to this; at most 1073725440 B. Default: "4000000 B".
+        Largest size: the buffer follows the bytes received per round trip up to this; at most 1073725440 B. Default: "6291456 B"; "4000000 B" (rfc, ns-2, windows-11); "2097152 B" (freebsd-14).
 
     growth :
-        Growth of the buffer, and the meaning of its sizes. Default: "twice".
+        Growth of the buffer, and the meaning of its sizes. Default: "linux"; "twice" (rfc, ns-2, windows-11, freebsd-14).
     """
 
     start: str
@@ -770,10 +770,10 @@ class AutoSendBuffer(TypedDict, total=False):
     """Size of a send buffer that is `auto`.
 
     start :
-        Initial size; at least one segment. Default: "64000 B".
+        Initial size; at least one segment. Default: "128000 B"; "64000 B" (rfc, ns-2, windows-11); "32768 B" (freebsd-14).
 
     limit :
-        Largest size: the buffer grows to twice the congestion window up to this. Default: "4000000 B".
+        Largest size: the buffer grows to twice the congestion window up to this. Default: "4194304 B"; "4000000 B" (rfc, ns-2, windows-11); "2097152 B" (freebsd-14).
     """
 
     start: str
@@ -790,13 +790,13 @@ class Tcp(TypedDict, total=False):
         Limits of the buffers that the host tunes itself. Default: "stock".
 
     cc :
-        Congestion control of the connection. Default: "newreno".
+        Congestion control of the connection. Default: "cubic"; "newreno" (rfc, ns-2).
 
     smss :
-        Largest payload of a segment (SMSS), 40 B to 65415 B. Default with `timestamps`: 1448 B, for 12 B of option. Default: "1460 B".
+        Largest payload of a segment (SMSS), 40 B to 65415 B. `timestamps` take 12 B of it. Default: "1448 B"; "1460 B" (rfc, ns-2, windows-11).
 
     recovery :
-        Procedure that finds lost data and retransmits it. Default: the recovery that the congestion control was published with.
+        Procedure that finds lost data and retransmits it. Default: "rack"; "newreno" (rfc); {"burst":2,"deflate":"window","exit":"ssthresh","kind":"newreno"} (ns-2); "sack" (freebsd-14).
 
     best_effort :
         Best-effort transport of SCPS-TP: data that is missing for too long is skipped. Needs recovery `snack`. Default: "off".
@@ -817,37 +817,37 @@ class Tcp(TypedDict, total=False):
         Whether each of the first two duplicate ACKs sends one new segment. Default: true.
 
     limited_retransmit :
-        Whether limited transmit also applies in the slow start after a timeout, where it may send a retransmission. Default: false.
+        Whether limited transmit also applies in the slow start after a timeout, where it may send a retransmission. Default: false; true (ns-2).
 
     early_retransmit :
         Whether fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent. Default: false.
 
     reduction :
-        Reduction of the window to the slow start threshold in recovery. Proportional reductions need a recovery that uses SACK. Default: "at-once".
+        Reduction of the window to the slow start threshold in recovery. Proportional reductions need a recovery that uses SACK. Default: "prr"; "at-once" (rfc, ns-2, windows-11).
 
     second_reduction :
-        Reaction to a lost retransmission that recovery finds without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once per epoch, as SCPS-TP does. Default: "rfc5681".
+        Reaction to a lost retransmission that recovery finds without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once per epoch, as SCPS-TP does. Default: "after-timeout"; "rfc5681" (rfc, ns-2, windows-11, freebsd-14).
 
     dsack :
-        Whether the first SACK block reports segments that arrived twice (DSACK). Default: true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), otherwise false (RFC 2018; RFC 2883 is an extension).
+        Whether the first SACK block reports segments that arrived twice (DSACK, RFC 2883). RACK adapts its reordering window by DSACK (RFC 8985), so a default with recovery `rack` is true. Default: true; false (rfc, ns-2).
 
     spurious_detection :
-        Detection of needless retransmissions by the sender. Default: "off".
+        Detection of needless retransmissions by the sender. Default: "any"; "off" (rfc, ns-2, windows-11, freebsd-14).
 
     spurious_response :
         State that the sender restores after a needless retransmission. Default: "restore".
 
     initial_window :
-        Window at the start of data transfer. Default: "rfc6928".
+        Window at the start of data transfer. Default: "10 segments"; "rfc6928" (rfc, windows-11); "2 segments" (ns-2).
 
     initial_ssthresh :
         Initial slow start threshold; at least two segments. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
     byte_counting :
-        Value of an ACK for the growth. Default: "rfc5681".
+        Value of an ACK for the growth. Default: "ubc-pure"; "rfc5681" (rfc, ns-2, windows-11); "abc" (freebsd-14).
 
     slow_start :
-        Growth of the window in slow start, and its end. Default: "standard".
+        Growth of the window in slow start, and its end. Default: "hystart"; "standard" (rfc, ns-2, freebsd-14); {"kind":"hystart","train_divisor":1} (linux-6-paced); "hystart++" (windows-11).
 
     increase :
         Increase of the window per round trip in congestion avoidance. Default: "standard".
@@ -856,43 +856,43 @@ class Tcp(TypedDict, total=False):
         Whether a window that equals the slow start threshold, as after fast recovery, is still in slow start and grows by a segment immediately. Default: false.
 
     cwnd_validation :
-        Validation of a congestion window that is not used. Default: "if-used".
+        Validation of a congestion window that is not used. Default: "linux"; "if-used" (rfc, windows-11); "off" (ns-2, freebsd-14).
 
     idle_restart :
-        Whether an idle time of one retransmission timeout reduces the window to the restart window (RFC 5681 §4.1). Default: true, or false where `cwnd_validation` defines the effect of an idle time.
+        Whether an idle time of one retransmission timeout reduces the window to the restart window (RFC 5681 §4.1). `cwnd_validation` may define the effect of an idle time instead. Default: false; true (rfc, windows-11, freebsd-14).
 
     ssthresh_rounding :
-        Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "bytes".
+        Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "window"; "bytes" (rfc, windows-11, freebsd-14); "segments" (ns-2).
 
     grow_on_exit :
-        Whether the ACK that ends or undoes fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 and Linux grow it. Default: false.
+        Whether the ACK that ends or undoes fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 and Linux grow it. Default: true; false (rfc, windows-11, freebsd-14).
 
     ssthresh_base :
-        Quantity that is halved to set the slow start threshold. Default: "flight-size".
+        Quantity that is halved to set the slow start threshold. Default: "window"; "flight-size" (rfc, windows-11, freebsd-14).
 
     give_up :
-        Condition to give up a connection without answers. Default: "100 s".
+        Condition to give up a connection without answers. Default: "924 s"; "100 s" (rfc); "never" (ns-2); "5 retransmissions" (windows-11); "12 retransmissions" (freebsd-14).
 
     keepalive :
         Probes on an idle connection, which is given up if the peer does not answer them. Each endpoint probes. Default: "off".
 
     acceptable_acks :
-        ACKs below SND.UNA that a segment may carry. Default: "rfc9293".
+        ACKs below SND.UNA that a segment may carry. Default: "rfc5961"; "rfc9293" (rfc, ns-2, windows-11, freebsd-14).
 
     challenge_acks :
         Limit of challenge ACKs: answers to resets and SYNs in the window, and to unacceptable ACKs (RFC 5961).
 
     timestamps :
-        Timestamps: 12 bytes in every segment, a round-trip sample from every ACK. Default: false.
+        Timestamps: 12 bytes in every segment, a round-trip sample from every ACK. Default: true; false (rfc, ns-2, windows-11).
 
     window_scaling :
         Window scaling; without it the advertised window ends at 65535 B. Default: true.
 
     receive_buffer :
-        Receive buffer, which bounds the advertised window; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+        Receive buffer, which bounds the advertised window; `auto` grows with the path. At most 1073725440 B. A bdp is the smallest rate on the route times the propagation round trip. Default: "auto"; "unlimited" (rfc, ns-2, windows-11).
 
     send_buffer :
-        Send buffer: written data that is not acknowledged yet; `auto` grows with the congestion window. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
+        Send buffer: written data that is not acknowledged yet; `auto` grows with the congestion window. A bdp is the smallest rate on the route times the propagation round trip. Default: "auto"; "unlimited" (rfc, ns-2, windows-11).
 
     handshake :
         Whether the connection opens with SYN and SYN-ACK. Otherwise it starts established, and the first data leaves immediately. Default: true.
@@ -907,7 +907,7 @@ class Tcp(TypedDict, total=False):
         ECN marks: queues that can mark do so instead of dropping. Default: "off".
 
     pacing :
-        Times when segments may leave, in addition to the windows. Retransmissions are paced, too. Acknowledgements are not paced. Default: "off".
+        Times when segments may leave, in addition to the windows. Retransmissions are paced, too. Acknowledgements are not paced. Default: "off"; "window" (linux-6-paced).
 
     fast_open :
         Data in the SYN. Default: "off".
@@ -919,7 +919,7 @@ class Tcp(TypedDict, total=False):
         Values that a connection takes over from earlier connections. Default: "off".
 
     nagle :
-        Nagle's algorithm: whether small segments wait while data is outstanding. Default: false.
+        Nagle's algorithm: whether small segments wait while data is outstanding. Default: false; true (windows-11, freebsd-14).
 
     error_reports :
         Reaction to a report of a corrupted segment. Middleboxes send such reports. Default: "ignore".
@@ -1142,13 +1142,13 @@ class Config(TypedDict, total=False):
     """Settings of one connection.
 
     cc :
-        Congestion control of the connection. Default: "newreno".
+        Congestion control of the connection. Default: "cubic"; "newreno" (rfc, ns-2).
 
     smss :
-        Largest payload of a segment (SMSS), 40 B to 65415 B. Default with `timestamps`: 1448 B, for 12 B of option. Default: "1460 B".
+        Largest payload of a segment (SMSS), 40 B to 65415 B. `timestamps` take 12 B of it. Default: "1448 B"; "1460 B" (rfc, ns-2, windows-11).
 
     recovery :
-        Procedure that finds lost data and retransmits it. Default: the recovery that the congestion control was published with.
+        Procedure that finds lost data and retransmits it. Default: "rack"; "newreno" (rfc); {"burst":2,"deflate":"window","exit":"ssthresh","kind":"newreno"} (ns-2); "sack" (freebsd-14).
 
     best_effort :
         Best-effort transport of SCPS-TP: data that is missing for too long is skipped. Needs recovery `snack`. Default: "off".
@@ -1169,37 +1169,37 @@ class Config(TypedDict, total=False):
         Whether each of the first two duplicate ACKs sends one new segment. Default: true.
 
     limited_retransmit :
-        Whether limited transmit also applies in the slow start after a timeout, where it may send a retransmission. Default: false.
+        Whether limited transmit also applies in the slow start after a timeout, where it may send a retransmission. Default: false; true (ns-2).
 
     early_retransmit :
         Whether fewer than three duplicate ACKs prove a loss when fewer than four segments are outstanding and nothing new can be sent. Default: false.
 
     reduction :
-        Reduction of the window to the slow start threshold in recovery. Proportional reductions need a recovery that uses SACK. Default: "at-once".
+        Reduction of the window to the slow start threshold in recovery. Proportional reductions need a recovery that uses SACK. Default: "prr"; "at-once" (rfc, ns-2, windows-11).
 
     second_reduction :
-        Reaction to a lost retransmission that recovery finds without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once per epoch, as SCPS-TP does. Default: "rfc5681".
+        Reaction to a lost retransmission that recovery finds without the timer: `rack`, and `sack` with `evidence = "status"`. `snack` lowers the window once per epoch, as SCPS-TP does. Default: "after-timeout"; "rfc5681" (rfc, ns-2, windows-11, freebsd-14).
 
     dsack :
-        Whether the first SACK block reports segments that arrived twice (DSACK). Default: true with recovery `rack` (RFC 8985 adapts its reordering window by DSACK), otherwise false (RFC 2018; RFC 2883 is an extension).
+        Whether the first SACK block reports segments that arrived twice (DSACK, RFC 2883). RACK adapts its reordering window by DSACK (RFC 8985), so a default with recovery `rack` is true. Default: true; false (rfc, ns-2).
 
     spurious_detection :
-        Detection of needless retransmissions by the sender. Default: "off".
+        Detection of needless retransmissions by the sender. Default: "any"; "off" (rfc, ns-2, windows-11, freebsd-14).
 
     spurious_response :
         State that the sender restores after a needless retransmission. Default: "restore".
 
     initial_window :
-        Window at the start of data transfer. Default: "rfc6928".
+        Window at the start of data transfer. Default: "10 segments"; "rfc6928" (rfc, windows-11); "2 segments" (ns-2).
 
     initial_ssthresh :
         Initial slow start threshold; at least two segments. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
     byte_counting :
-        Value of an ACK for the growth. Default: "rfc5681".
+        Value of an ACK for the growth. Default: "ubc-pure"; "rfc5681" (rfc, ns-2, windows-11); "abc" (freebsd-14).
 
     slow_start :
-        Growth of the window in slow start, and its end. Default: "standard".
+        Growth of the window in slow start, and its end. Default: "hystart"; "standard" (rfc, ns-2, freebsd-14); {"kind":"hystart","train_divisor":1} (linux-6-paced); "hystart++" (windows-11).
 
     increase :
         Increase of the window per round trip in congestion avoidance. Default: "standard".
@@ -1208,34 +1208,34 @@ class Config(TypedDict, total=False):
         Whether a window that equals the slow start threshold, as after fast recovery, is still in slow start and grows by a segment immediately. Default: false.
 
     cwnd_validation :
-        Validation of a congestion window that is not used. Default: "if-used".
+        Validation of a congestion window that is not used. Default: "linux"; "if-used" (rfc, windows-11); "off" (ns-2, freebsd-14).
 
     idle_restart :
-        Whether an idle time of one retransmission timeout reduces the window to the restart window (RFC 5681 §4.1). Default: true, or false where `cwnd_validation` defines the effect of an idle time.
+        Whether an idle time of one retransmission timeout reduces the window to the restart window (RFC 5681 §4.1). `cwnd_validation` may define the effect of an idle time instead. Default: false; true (rfc, windows-11, freebsd-14).
 
     ssthresh_rounding :
-        Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "bytes".
+        Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "window"; "bytes" (rfc, windows-11, freebsd-14); "segments" (ns-2).
 
     grow_on_exit :
-        Whether the ACK that ends or undoes fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 and Linux grow it. Default: false.
+        Whether the ACK that ends or undoes fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 and Linux grow it. Default: true; false (rfc, windows-11, freebsd-14).
 
     ssthresh_base :
-        Quantity that is halved to set the slow start threshold. Default: "flight-size".
+        Quantity that is halved to set the slow start threshold. Default: "window"; "flight-size" (rfc, windows-11, freebsd-14).
 
     give_up :
-        Condition to give up a connection without answers. Default: "100 s".
+        Condition to give up a connection without answers. Default: "924 s"; "100 s" (rfc); "never" (ns-2); "5 retransmissions" (windows-11); "12 retransmissions" (freebsd-14).
 
     keepalive :
         Probes on an idle connection, which is given up if the peer does not answer them. Each endpoint probes. Default: "off".
 
     acceptable_acks :
-        ACKs below SND.UNA that a segment may carry. Default: "rfc9293".
+        ACKs below SND.UNA that a segment may carry. Default: "rfc5961"; "rfc9293" (rfc, ns-2, windows-11, freebsd-14).
 
     challenge_acks :
         Limit of challenge ACKs: answers to resets and SYNs in the window, and to unacceptable ACKs (RFC 5961).
 
     timestamps :
-        Timestamps: 12 bytes in every segment, a round-trip sample from every ACK. Default: false.
+        Timestamps: 12 bytes in every segment, a round-trip sample from every ACK. Default: true; false (rfc, ns-2, windows-11).
 
     window_scaling :
         Window scaling; without it the advertised window ends at 65535 B. Default: true.
@@ -1259,7 +1259,7 @@ class Config(TypedDict, total=False):
         ECN marks: queues that can mark do so instead of dropping. Default: "off".
 
     pacing :
-        Times when segments may leave, in addition to the windows. Retransmissions are paced, too. Acknowledgements are not paced. Default: "off".
+        Times when segments may leave, in addition to the windows. Retransmissions are paced, too. Acknowledgements are not paced. Default: "off"; "window" (linux-6-paced).
 
     fast_open :
         Data in the SYN. Default: "off".
@@ -1271,7 +1271,7 @@ class Config(TypedDict, total=False):
         Values that a connection takes over from earlier connections. Default: "off".
 
     nagle :
-        Nagle's algorithm: whether small segments wait while data is outstanding. Default: false.
+        Nagle's algorithm: whether small segments wait while data is outstanding. Default: false; true (windows-11, freebsd-14).
 
     error_reports :
         Reaction to a report of a corrupted segment. Middleboxes send such reports. Default: "ignore".
@@ -4631,7 +4631,7 @@ class Tune(TypedDict, total=False):
         Score of a setting over all conditions. Default: "mean".
 
     margin :
-        Smallest improvement that matters, as a share of the default's value. Default: 0.02.
+        Smallest improvement that matters, as a share of the default's value. Default: "1 %".
 
     space :
         Settings that may be recommended. Default: "linux".
@@ -4646,7 +4646,7 @@ class Tune(TypedDict, total=False):
     objective: Dict[str, object]
     guard: Dict[str, object]
     robust: Literal["mean", "worst", "q90"]
-    margin: Union[str, float]
+    margin: str
     space: Literal["linux", "all"]
     vary: Dict[str, object]
     condition: Dict[str, Dict[str, object]]

@@ -86,6 +86,17 @@ class Difference(NamedTuple):
     """The question of the test; None for the usual question: is there a difference?"""
     corrected: tuple[float | None, float | None] = (None, None)
     """The interval that is corrected like `p_adjusted`: it excludes zero exactly if `is_shown`."""
+    margin: float = 0.0
+    """The smallest difference that matters, in the unit of the samples; 0 if every difference does."""
+
+    @property
+    def is_negligible(self) -> bool:
+        """Whether no difference that matters is left: the whole interval is within the margin.
+
+        Without an interval, the value decides. Equal values are no difference at all.
+        """
+        ends = (self.low, self.high) if self.low is not None and self.high is not None else (self.value,)
+        return bool(self.value) and all(end is not None and abs(end) < self.margin for end in ends)
 
     def percent(self, value: float | None) -> float | None:
         """Convert a value, low or high, to percent of the base; None if the base is zero."""
@@ -134,7 +145,8 @@ def differences(
     judgement : Judgement
         For the mean, the test is Student's paired t. For the median, it is the sign test, with bootstrap intervals.
     metric : Metric, optional
-        The metric of the values. A judgement with sides or a margin needs it to know the better direction.
+        The metric of the values. A judgement with sides needs it to know the better direction, and a margin with a
+        unit applies to metrics of this unit.
     """
     samples = [tuple(each if isinstance(each, Sample) else Sample.of(each) for each in pair) for pair in pairs]
     statistic, found, question = judgement.statistic, [], judgement.question(metric)
@@ -183,6 +195,7 @@ def differences(
                 judgement.is_shown(p),
                 question=question,
                 corrected=(corrected.low, corrected.high),
+                margin=judgement.matters(base, metric) if question is None else 0.0,
             )
         )
     return [
@@ -220,6 +233,8 @@ def statement(sender: str, other: str, difference: Difference, metric: Metric) -
     what = _what(metric, difference)
     if difference.question is not None and difference.is_shown is not None:
         return _answer(sender, other, difference, difference.question, metric)
+    if difference.is_negligible:
+        return f"no difference that matters ({_size(difference, metric)}) in {what} between {sender} and {other}"
     if not _is_said(difference):
         return f"no difference in {what} can be shown between {sender} and {other}"
     first, _ = _worded(metric, _where(difference))
@@ -227,14 +242,10 @@ def statement(sender: str, other: str, difference: Difference, metric: Metric) -
 
 
 def _answer(sender: str, other: str, difference: Difference, question: Question, metric: Metric) -> str:
-    """Answer a question with sides or a margin, such as `sack is at most 2 % worse than reno in goodput: ...`."""
+    """Answer a one-sided question, such as `sack is at most 2 % worse than reno in goodput: ...`."""
     what = _what(metric, difference)
     by = f": {_worded(metric, _where(difference))[1].rpartition(': ')[2]}" if difference.value else ": both are equal"
     by = by.format(amount=_amount(difference, metric)) if difference.value else by
-    if question.sides == "two":
-        if difference.is_shown:
-            return f"{sender} and {other} differ by more than {question.text} in {what}{by}"
-        return f"no difference of more than {question.text} in {what} can be shown between {sender} and {other}{by}"
     verb = "is" if difference.is_shown else "is not shown to be"
     return f"{sender} {verb} {question.claim} {other} in {what}{by}"
 
@@ -247,16 +258,14 @@ def _answers(
     metric: Metric,
     preposition: str,
 ) -> list[str]:
-    """Answer a question with sides or a margin for several conditions."""
+    """Answer a one-sided question for several conditions."""
     order, what = list(by_condition), _what(metric, next(iter(by_condition.values())))
-    is_two = question.sides == "two"
-    subject = f"{sender} and {other}" if is_two else sender
-    claim = f"differ by more than {question.text}" if is_two else f"{question.claim} {other}"
-    verbs = ("", "are not shown to ") if is_two else ("is ", "is not shown to be ")
     found = []
-    for verb, is_shown in zip(verbs, (True, False), strict=True):
+    for verb, is_shown in (("is", True), ("is not shown to be", False)):
         if names := [name for name, each in by_condition.items() if bool(each.is_shown) == is_shown]:
-            found.append(f"{subject} {verb}{claim} in {what} {preposition} {_conditions(names, order)}")
+            found.append(
+                f"{sender} {verb} {question.claim} {other} in {what} {preposition} {_conditions(names, order)}"
+            )
     return found
 
 
@@ -308,7 +317,8 @@ def sentence(
     timed = {name: each for name, each in by_condition.items() if name not in often}
     said = {name: each for name, each in timed.items() if _is_said(each)}
     unknown = [name for name, each in timed.items() if each.value is None]
-    equal = [name for name in timed if name not in said and name not in unknown]
+    small = [name for name, each in timed.items() if each.is_negligible]
+    equal = [name for name in timed if name not in said and name not in unknown and name not in small]
     held = [each.shares for each in by_condition.values() if each.shares is not None]
     if len(unknown) == len(order) and not held:
         return f"{sender} and {other} cannot be compared: no replication has a {metric.name} of both"
@@ -331,6 +341,12 @@ def sentence(
         subject = (further if times else first).format(sender=sender, other=other, what=what, amount=amount)
         rest = [f"{amount} {preposition} {_conditions(names, order)}" for amount, names in more]
         times.append(_listed([f"{subject} {preposition} {_conditions(names, order)}", *rest]))
+    if small:
+        between = "" if times else f" between {sender} and {other}"
+        subject = "no difference that matters" if times else f"no difference that matters in {what}"
+        largest = max((timed[name] for name in small), key=lambda each: abs(each.percent(each.value) or 0))
+        size = f"{'at most ' if len(small) > 1 else ''}{_size(largest, metric)}"
+        times.append(f"{subject}{between} {preposition} {_conditions(small, order)} ({size})")
     if equal:
         between = "" if times else f" between {sender} and {other}"
         subject = "no difference" if times else f"no difference in {what}"
@@ -371,7 +387,14 @@ def _is_said(difference: Difference) -> bool:
     # In a single run any difference may be chance, which is noted once. If the other case did not complete, there is no
     # comparison.
     is_alone = difference.is_shown is None and difference.shares is not None
-    return bool(difference.value) and difference.is_shown is not False and not is_alone
+    is_small = difference.is_negligible and difference.question is None
+    return bool(difference.value) and difference.is_shown is not False and not is_alone and not is_small
+
+
+def _size(difference: Difference, metric: Metric) -> str:
+    """Write a difference without its direction and its interval: `0.0058 %`."""
+    divisor, unit = (difference.base / 100, " %") if difference.base != 0 else _scaled(difference, metric.unit)
+    return f"{formatting.mean_and_margin(abs(difference.value or 0) / divisor, None)[0]}{unit}"
 
 
 def _where(difference: Difference) -> str:

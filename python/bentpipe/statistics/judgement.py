@@ -23,11 +23,13 @@ STATISTICS = get_args(Statistic)
 CORRECTIONS = get_args(Correction)
 Sides = Literal["two", "better", "worse", "not-worse"]
 SIDES = get_args(Sides)
+MARGIN_USUAL = "1 %"
+"""The smallest difference that matters, of every call that names none."""
 MARGIN = 'a share of the other\'s value such as "2 %", or a value in the unit of the metric such as "20 ms"'
 
 
 class Question(NamedTuple):
-    """The question of a test in one metric, if it is not the usual question whether there is a difference."""
+    """The question of a one-sided test in one metric."""
 
     sides: Sides
     is_more_better: bool
@@ -71,8 +73,11 @@ class Judgement:
 
     `not-worse` tests whether each case is worse by less than the margin.
     """
-    margin: str | float | None = None
-    """The smallest difference that matters: a share of the other's value, `2 %`, or a value in the metric's unit."""
+    margin: str | float | None = MARGIN_USUAL
+    """The smallest difference that matters: a share of the other's value, `2 %`, or a value in the metric's unit.
+
+    A plain number is only for metrics without a unit. With None, every difference matters.
+    """
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:
@@ -108,12 +113,11 @@ class Judgement:
             )
         if self.margin is not None and not any(self._fits(each) for each in metrics):
             names = ", ".join(f"{each.name} ({each.unit})" for each in metrics)
-            raise BentpipeError(
-                f"{{margin}}: no metric has this unit: {names}\n  expected {MARGIN}", margin=self.margin
-            )
+            what = "has no unit, and each metric has one" if self._margin()[1] == "" else "no metric has this unit"
+            raise BentpipeError(f"{{margin}}: {what}: {names}\n  expected {MARGIN}", margin=self.margin)
 
     def question(self, metric: Metric | None) -> Question | None:
-        """Return the question of a test in a metric; None for the usual question, whether there is a difference."""
+        """Return the question of a one-sided test in a metric; None for the usual test for any difference."""
         if self.is_usual or metric is None:
             return None
         margin, text, is_share = 0.0, "", False
@@ -122,9 +126,22 @@ class Judgement:
             is_share = unit == "%"
             text = f"{100 * margin:g} %" if is_share else _written(margin, metric.unit)
         sides: Sides = "better" if self.sides == "not-worse" and not text else self.sides
-        if sides == "two" and not text:
-            return None
         return Question(sides, metric.is_more_better, metric.is_judged, margin, is_share, text)
+
+    def matters(self, base: float, metric: Metric | None) -> float:
+        """Return the smallest difference that matters, in the unit of the metric; 0 if every difference does.
+
+        Parameters
+        ----------
+        base : float
+            The value of the other, of which the margin may be a share.
+        metric : Metric or None
+            None: a margin with a unit does not apply.
+        """
+        if self.margin is None or not (str(self.margin).strip().endswith("%") or (metric and self._fits(metric))):
+            return 0.0
+        amount, unit = self._margin()
+        return amount * abs(base) if unit == "%" else amount
 
     def notes(self, metrics: Sequence[Metric]) -> list[str]:
         """Name the metrics for which the margin has another unit, as a note for the reader."""
@@ -135,7 +152,7 @@ class Judgement:
 
     def _fits(self, metric: Metric) -> bool:
         """Whether the margin has the unit of this metric."""
-        return self.margin is not None and self._margin()[1] in ("", "%", metric.unit)
+        return self.margin is not None and self._margin()[1] in ("%", metric.unit)
 
     def _margin(self) -> tuple[float, str]:
         """Return the margin as a number and its unit: `%` of the other's value, or empty for the unit of the metric."""
@@ -151,12 +168,12 @@ class Judgement:
     @property
     def is_usual(self) -> bool:
         """Whether tests are for any difference, in either direction."""
-        return self.sides == "two" and self.margin is None
+        return self.sides == "two"
 
     @property
     def usual(self) -> Judgement:
         """Return the same judgement for a difference in either direction, where the data choose the best case."""
-        return self if self.is_usual else replace(self, sides="two", margin=None)
+        return self if self.is_usual else replace(self, sides="two")
 
     @property
     def interval(self) -> float:

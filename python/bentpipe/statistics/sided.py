@@ -45,10 +45,7 @@ def p_value(one: Values, other: Values, statistic: str, question: Question) -> f
         return above(better - margin)
     if question.sides == "worse":
         return above(-better - margin)
-    if question.sides == "not-worse":
-        return above(better + margin)
-    # Either side may be shown, so each side has half of the error.
-    return min(1.0, 2 * min(above(better - margin), above(-better - margin)))
+    return above(better + margin)
 
 
 def _mean_above(values: Values) -> float:

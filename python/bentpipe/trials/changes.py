@@ -14,7 +14,8 @@ from bentpipe.scenario.writing import literals
 from bentpipe.trials.aims import DATAGRAMS
 from bentpipe.trials.amounts import size
 from bentpipe.trials.linux import kind_of
-from bentpipe.trials.stock import WAYS, Axis, NetworkPaths, queue_axis, stock_space
+from bentpipe.trials.paths import WAYS, NetworkPaths
+from bentpipe.trials.stock import Axis, queue_axis, stock_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

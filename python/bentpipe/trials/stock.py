@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe.scenario.editing import steps
-from bentpipe.scenario.overrides import parsed
 from bentpipe.trials.amounts import KIB64, ROUNDED, SHARE, buffer_limit, memory_of, size
-from bentpipe.trials.linux import kind_of
+from bentpipe.trials.paths import WAYS, NetworkPaths, quoted_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from bentpipe.scenario.scenario import Scenario
 
@@ -25,7 +22,6 @@ BUFFERS = (1, 2, 4)
 """Receive buffers to try, in bandwidth-delay products."""
 SPANS = ("20 ms", "100 ms")
 """Depths of an interleaver."""
-WAYS = ("route", "reverse_route")
 SHARES = (0.25, 0.9)
 """Constant rates of a terminal to try, in equal shares of its medium."""
 
@@ -46,7 +42,10 @@ class Axis:
     def what(self) -> str:
         """The key without the word of its table: `initial window`, `queue of sat.forward`."""
         table, *rest = steps(self.key)
-        if table in ("link", "sky") and "access" in rest:
+        if table == "sky":
+            # `constellation.vsat.user.forward.queue`, of the links of a sky.
+            table, rest = "link", [*(rest[1:] if rest[0] == "constellation" else rest)]
+        if table == "link" and "access" in rest:
             return f"{rest[-1].replace('_', ' ')} access of {'.'.join(rest[: rest.index('access')])}"
         if table == "medium":
             return f"{' '.join(rest[1:]).replace('_', ' ')} of {rest[0]}"
@@ -82,137 +81,6 @@ def stock_space(scenario: Scenario, *, is_all: bool) -> Stock:
     found = [*{each.key: each for each in reversed(found)}.values()][::-1]
     absent = {each.key: each.reason for each in found if not each.values}
     return Stock([replace(each, is_stock=True) for each in found if each.values], absent)
-
-
-class NetworkPaths:
-    """The network of a scenario: its flows with each of their routes, and the keys of its links."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        network = scenario.network()
-        self.scenario, self.links = scenario, {link["link"]: link for link in network["links"]}
-        self.content = scenario.to_dict()
-        written = parsed(*scenario.written)
-        self._written = written.get("link", {})
-        self._sky = written.get("sky")
-        self._media = written.get("medium", {})
-        self.flows = [
-            way for flow in network["flows"] for way in self._ways(flow) if way["route"] and way["reverse_route"]
-        ]
-        """An entry for each flow and each pair of its routes; of links with equal keys, one."""
-
-    def _ways(self, flow: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """List a flow with each pair of routes that it has in turn."""
-        later = [(each["time_s"], way, each["route"]) for way in WAYS for each in flow[f"{way}s_later"]]
-        now = {way: flow[way] for way in WAYS}
-        seen = set()
-        for _, group in groupby([(0.0, "", None), *sorted(later, key=lambda each: each[0])], key=lambda each: each[0]):
-            now |= {way: route for _, way, route in group if way}
-            keys = tuple(tuple(self.key(name) for name in now[way] or ()) for way in WAYS)
-            if keys not in seen:
-                seen.add(keys)
-                yield {**flow, **now}
-
-    def rtt_s(self, flow: dict[str, Any]) -> float:
-        """Longest propagation round trip of a flow."""
-        return float(
-            sum(max(self.links[name]["delay_s"]["values"]) for name in (*flow["route"], *flow["reverse_route"]))
-        )
-
-    def rate_bps(self, name: str) -> float:
-        """Smallest rate of a link."""
-        # A rate of zero is an outage.
-        return float(min((rate for rate in self.links[name]["rate_bps"]["values"] if rate), default=0.0))
-
-    def tightest(self, route: Sequence[str]) -> str:
-        """Link with the smallest rate of a route."""
-        return min(route, key=self.rate_bps)
-
-    @property
-    def longest_rtt_s(self) -> float:
-        """Longest propagation round trip of all flows."""
-        return max(map(self.rtt_s, self.flows), default=0.0)
-
-    @property
-    def bdp_bytes(self) -> float:
-        """Largest bandwidth-delay product of all flows, in either direction."""
-        routes = [(flow, flow[way]) for flow in self.flows for way in WAYS]
-        return max((self.rtt_s(flow) * self.rate_bps(self.tightest(route)) / 8 for flow, route in routes), default=0.0)
-
-    def key(self, name: str) -> str:
-        """Return the key of a direction of a link: `link.sat.forward`. Links of a group have the key of the group.
-
-        Links of a sky have the key of their kind: `sky.user.forward`, `sky.constellation.geo.feeder.reverse`.
-        """
-        link, _, direction = name.rpartition(".")
-        if self._sky is not None and "~" in link and link not in self._written:
-            return f"{self._hop(*link.split('~', 1))}.{direction}"
-        group = link.rstrip("0123456789")
-        is_grouped = link not in self._written and isinstance(self._written.get(group), dict)
-        return f"link.{_quoted(f'{group}.{direction}' if is_grouped and 'count' in self._written[group] else name)}"
-
-    def _hop(self, near: str, far: str) -> str:
-        """Return the table of a kind of links between a place and a satellite, or between two satellites."""
-        assert self._sky is not None
-        over = self._sky.get("over")
-        several = over if isinstance(over, list) else []
-        of = max((name for name in several if far == name or far.startswith(f"{name}-")), key=len, default="")
-        gateways = self._sky.get("gateway", [])
-        is_gateway = near in ([gateways] if isinstance(gateways, str) else gateways)
-        kind = "feeder" if is_gateway else "user" if near in self.places else "inter_satellite"
-        return f"sky.constellation.{_name(of)}.{kind}" if of else f"sky.{kind}"
-
-    @cached_property
-    def places(self) -> set[str]:
-        """Nodes that are not satellites of a sky."""
-        if self._sky is None:
-            return {node for link in self.links.values() for node in (link["from"], link["to"])}
-        ends = {end for flow in self.content["flow"].values() for end in (flow["from"], flow["to"])}
-        given = self._sky.get("gateway", [])
-        gateways = {given} if isinstance(given, str) else set(given)
-        others = {
-            node
-            for name, link in self.links.items()
-            if "~" not in name or name.rpartition(".")[0] in self._written
-            for node in (link["from"], link["to"])
-        }
-        return ends | gateways | others | set(self._sky.get("place", {}))
-
-    def medium_key(self, name: str) -> str:
-        """Return the key of a medium: `medium.return`. Each constellation of a sky has one of the same entry."""
-        of = max((each for each in self._media if name.startswith(f"{each} ")), key=len, default=name)
-        return f"medium.{_name(name if name in self._media else of)}"
-
-    def keys(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the first link of each key."""
-        found: dict[str, str] = {}
-        for name in names:
-            found.setdefault(self.key(name), name)
-        return found
-
-    @property
-    def names(self) -> list[str]:
-        """Directions of links that flows use."""
-        return sorted({name for flow in self.flows for way in WAYS for name in flow[way]})
-
-    def around(self, route: Sequence[str], name: str) -> tuple[str | None, str | None]:
-        """Return the nearest nodes before and behind a link that may have middleboxes: no host, and no repeater."""
-        hosts = {end for flow in self.flows for end in (flow["from"], flow["to"])}
-        kinds = {node: table.get("kind") for node, table in self.content.get("node", {}).items()}
-        nodes = [self.links[route[0]]["from"], *(self.links[each]["to"] for each in route)]
-        at = route.index(name)
-        barred = {node for node in nodes if node in hosts or kinds.get(node) == "bent-pipe" or node not in self.places}
-        able = [None if node in barred else node for node in nodes]
-        return next(filter(None, reversed(able[: at + 1])), None), next(filter(None, able[at + 1 :]), None)
-
-    def has_errors(self, name: str) -> bool:
-        """Whether a direction of a link has an error model."""
-        return kind_of(self.direction(name).get("error", "none")) != "none"
-
-    def direction(self, name: str) -> dict[str, Any]:
-        """Return the resolved keys of a direction of a link: `sat.forward`."""
-        link, _, direction = name.rpartition(".")
-        found = self.content["link"].get(link) or self.content["link"].get(name, {})
-        return {**found, **found.get(direction, {})}
 
 
 def _of_hosts(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
@@ -326,7 +194,7 @@ def _of_gateways(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
         coders = {}
     splits = beside if path.scenario.hosts else set()
     for node in sorted({*splits, *coders}):
-        key = f"node.{_name(node)}.middlebox"
+        key = f"node.{quoted_name(node)}.middlebox"
         boxes = path.content.get("node", {}).get(node, {}).get("middlebox", [])
         kinds, coder = {box.get("kind") for box in boxes}, coders.get(node)
         values, reasons = [], []
@@ -435,14 +303,3 @@ _MEDIA: dict[str, Callable[[NetworkPaths, str, dict[str, Any], dict[str, str]], 
     "tdm": _of_frames,
 }
 """Entries of each kind of medium: from the path, the name and the keys of the medium, and its links by key."""
-
-
-def _quoted(link: str) -> str:
-    """Return the part of a key for a link or one of its directions; the name of a link may have points."""
-    name, point, direction = link.rpartition(".")
-    name, rest = (name, f".{direction}") if direction in ("forward", "reverse") and point else (link, "")
-    return _name(name) + rest
-
-
-def _name(name: str) -> str:
-    return f'"{name}"' if "." in name else name

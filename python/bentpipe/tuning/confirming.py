@@ -98,6 +98,8 @@ class Confirmed:
     path: list[tuple[str, Effect]] = field(default_factory=list)
     """Keys of the changes, that with the largest gain first, each with the score of all changes so far."""
     front: list[tuple[Point, dict[str, Effect], bool]] = field(default_factory=list)
+    values: tuple[Values, Values] | None = None
+    """Metrics of the default and of the point in the runs that confirm: condition, block, metric."""
     research: tuple[Point, Effect] | None = None
     """The best setting that a stock system lacks, compared with the recommended one."""
 
@@ -227,7 +229,9 @@ class Confirmation:
         smallest = None
         if verdict == UNSHOWN:
             smallest = float(np.expm1(max(_half(row, alpha) for row in self._rows(self.goal.scores(mine, default)))))
-        return Confirmed(verdict, point, effects, by_condition, guards, score, smallest, blocks, is_random)
+        return Confirmed(
+            verdict, point, effects, by_condition, guards, score, smallest, blocks, is_random, values=(default, mine)
+        )
 
     def _score(self, mine: Values, default: Values) -> Effect:
         scores = self.goal.scores(mine, default)

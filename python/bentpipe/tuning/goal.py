@@ -71,7 +71,7 @@ class Goal:
     """Metrics with their weights, which sum up to 1."""
     guards: tuple[Guard, ...] = ()
     robust: str = "mean"
-    margin: float = 0.02
+    margin: float = 0.01
     """Smallest improvement that matters."""
     is_front: bool = False
     """Whether the metrics of the objective make a front of compromises."""

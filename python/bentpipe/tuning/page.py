@@ -30,6 +30,14 @@ _FIGURES = {
 }
 
 
+def _command(tuning: Tuning) -> str:
+    try:
+        return tuning.command()
+    except BentpipeError:
+        # The scenario or a class was given in Python.
+        return ""
+
+
 class TuningReporter(Reporter):
     """Builds the page of a search."""
 
@@ -44,7 +52,7 @@ class TuningReporter(Reporter):
                 replications=f"{content['runs']['all']:,} runs",
                 version=f"bentpipe {engine['version']}, results {engine['results']}",
                 senders=", ".join(content["senders"]),
-                command="",
+                command=_command(tuning),
                 scenario=tuning.scenario.resolved(),
                 files={"tuned.toml": tuned(tuning)},
                 note="" if engine["results"] == _core.RESULTS else "made by another version of the simulator",

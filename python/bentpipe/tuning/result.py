@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from bentpipe import _core, files
+from bentpipe.catalog import unknown
+from bentpipe.contract import frames
+from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.common.commands import own
+from bentpipe.experiment.common.commands import own, tune_command
+from bentpipe.experiment.common.hosts import hosts_of
 from bentpipe.experiment.store.store import Store
 from bentpipe.formatting import choice
+from bentpipe.metric import resolution_of, span_of
 from bentpipe.scenario.editing import steps
 from bentpipe.scenario.overrides import parsed
-from bentpipe.scenario.scenario import Scenario
+from bentpipe.scenario.scenario import Scenario, notes_of
+from bentpipe.statistics.comparing import differences
+from bentpipe.statistics.judgement import Judgement
+from bentpipe.statistics.samples import Sample
 from bentpipe.trials.linux import lack
+from bentpipe.trials.paths import NetworkPaths
 from bentpipe.tuning.confirming import BETTER, LOOKS
+from bentpipe.tuning.sentences import of_value, statements
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
     from matplotlib.figure import Figure
 
-    from bentpipe.contract.reporter import Report, Reporter
-    from bentpipe.plot.style import Labels, Size
+    from bentpipe.contract.reporter import Reporter
+    from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.tuning.applying import Applied
     from bentpipe.tuning.blocks import Outcomes
     from bentpipe.tuning.confirming import Confirmed, Effect
@@ -38,9 +49,11 @@ if TYPE_CHECKING:
     from bentpipe.tuning.work import Work
 
 CHARTS = ("worth", "front", "map")
+DEFAULT_NAME = "default"
+"""Name of the scenario as it is written, in tables."""
 
 
-class Tuning:
+class Tuning(Result):
     """The result of a search.
 
     Attributes
@@ -56,7 +69,7 @@ class Tuning:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Tuning:
-        """Read the last search of a store.
+        """Read a saved search, or the last search of a store.
 
         Raises
         ------
@@ -70,6 +83,106 @@ class Tuning:
                 f"{folder} has no finished search\n  expected the store of bentpipe tune; the same command continues it"
             )
         return cls(facts["tuning"])
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """`default`, and `best` if a setting was confirmed: the recommended one, or the best that was found."""
+        return tuple(self.content["confirmed"])
+
+    @property
+    def metrics(self) -> list[str]:
+        """Metrics of the objective and of the guards."""
+        return [each["name"] for each in self.content["measures"]]
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:  # type: ignore[override]
+        """Runs that confirm: a row for each of `names`, condition and replication, with a column per metric."""
+        first = self.content["seeds"]["confirm"]
+        rows = [
+            {"of": of, "condition": condition["name"], "replication": block, "seed": (first + block) % 2**64, **values}
+            for of, found in self.content["confirmed"].items()
+            for condition, blocks in zip(self.content["conditions"], found, strict=True)
+            for block, row in enumerate(blocks)
+            for values in [dict(zip(self.metrics, row, strict=True))]
+        ]
+        texts = dict.fromkeys(("of", "condition"), pl.String)
+        numbers = {"replication": pl.Int64, "seed": pl.UInt64, **dict.fromkeys(self.metrics, pl.Float64)}
+        return pl.DataFrame(rows, schema={**texts, **numbers})
+
+    @property
+    def judgement(self) -> Judgement:
+        """Judgement of `table` and `differences`: means, compared with the default."""
+        return Judgement(against=DEFAULT_NAME, margin=f"{100 * self.content['margin']:g} %")
+
+    @property
+    def hosts(self) -> str:
+        return hosts_of([self.default.hosts])
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """Notes on the scenario."""
+        return notes_of([self.default])
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each of `names` and each metric, with the mean over the runs that confirm, and its interval.
+
+        Conditions are joined by their shares of time.
+        """
+        return frames.table(
+            (
+                frames.table_row(
+                    of, _Measured(each["name"], each["unit"]), self._sample(of, each["name"]), self.judgement
+                )
+                for of in self.names
+                for each in self.content["measures"]
+            ),
+            self.judgement,
+        )
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Paired differences of `best` less `default` in each metric; without rows if no setting was confirmed.
+
+        The columns are those of `Comparison.differences`. Sentences have the change of the geometric mean, which may
+        differ a little.
+        """
+        rows = []
+        for each in self.content["measures"]:
+            for of in self.names[1:]:
+                pair = (self._sample(of, each["name"]), self._sample(DEFAULT_NAME, each["name"]))
+                (found,) = differences([pair], self.judgement)
+                rows.append(frames.difference_row(_Measured(each["name"], each["unit"]), of, DEFAULT_NAME, found))
+        return frames.differences(rows, self.judgement)
+
+    def _sample(self, of: str, metric: str) -> Sample:
+        """Take a metric of one name in each replication, the conditions joined by their shares."""
+        shares = [each["share"] for each in self.content["conditions"]]
+        at = self.metrics.index(metric)
+        found = np.array(
+            [[np.nan if row[at] is None else row[at] for row in blocks] for blocks in self.content["confirmed"][of]]
+        )
+        return Sample.of(np.average(found, axis=0, weights=shares))
+
+    def _estimate(self, of: str, metric: str) -> Estimate | Interval:
+        if metric not in self.metrics:
+            raise BentpipeError(unknown(metric, "a metric of this search", self.metrics))
+        return self._sample(of, metric).estimate(self.judgement)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the result into a folder. `load` reads it. The runs of the search stay in their store.
+
+        Raises
+        ------
+        BentpipeError
+            The folder cannot be written, or contains other files.
+        """
+        files.refuse_unless_free(folder)
+        with Store(folder) as store:
+            store.begin({"tuning": self.content})
+
+    def command(self) -> str:
+        return tune_command(self.content)
 
     @property
     def verdict(self) -> str:
@@ -89,15 +202,11 @@ class Tuning:
     @property
     def statements(self) -> list[str]:
         """The verdict and its limits, in sentences."""
-        from bentpipe.tuning.sentences import statements
-
         return statements(self.content)
 
     @property
     def effects(self) -> pl.DataFrame:
         """Worth of each recommended change: a row per change and metric, alone and taken back."""
-        import polars as pl
-
         rows = [
             {"key": each["key"], "setting": choice(each["value"]), "metric": metric, "how": how, **effect}
             for each in self.content["effects"]
@@ -108,14 +217,18 @@ class Tuning:
         return pl.DataFrame(rows, schema={**names, **dict.fromkeys(("value", "low", "high", "p"), pl.Float64)})
 
     @property
-    def table(self) -> pl.DataFrame:
-        """Points of the last rung with their scores: the change of the objective on the seeds of the search."""
-        return _points(self.content["last"])
+    def settings(self) -> pl.DataFrame:
+        """Settings of the last rung, the best first, with the change of the objective on the seeds of the search.
+
+        The change is that of the only metric of the objective, with its sign. Several metrics have a joined score,
+        which is better below zero.
+        """
+        return _points(self.content, self.content["last"])
 
     @property
     def front(self) -> pl.DataFrame:
         """Compromises between the metrics of a front, confirmed; without rows if the objective is not a front."""
-        return _points(self.content["front"])
+        return _points(self.content, self.content["front"])
 
     @property
     def scenario(self) -> Scenario:
@@ -146,51 +259,78 @@ class Tuning:
 
         return apply(self, Path(folder))
 
-    def plot(
-        self,
-        chart: str | None = None,
-        *,
-        size: Size | None = None,
-        title: str | None = None,
-        labels: Labels | None = None,
-    ) -> Figure:
-        """Draw a figure: one of `charts`. The default is the worth of each change.
-
-        Raises
-        ------
-        BentpipeError
-            Unknown chart, or no data to draw.
-        """
-        from bentpipe.plot.style import dressed
+    def _figure(self, chart: str, metric: str | None) -> Figure:
         from bentpipe.plot.tunings import tuning_figure
 
-        return dressed(tuning_figure(self, chart or CHARTS[0]), size, title, labels)
+        if metric is not None:
+            raise BentpipeError("a figure of a search shows its objective\n  expected plot(chart) without a metric")
+        return tuning_figure(self, chart)
 
-    def report(self, folder: str | os.PathLike[str]) -> Report:
-        """Write a page that opens in any browser into a folder, with its figures and tables as files."""
-        files.refuse_unless_free(folder)
-        return self.reporter().write(Path(folder))
-
-    def reporter(self) -> Reporter:
-        """Make the writer of the page."""
+    def _reporter(self) -> Reporter:
         from bentpipe.tuning.page import TuningReporter
 
         return TuningReporter(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, fit for JSON."""
-        return {**self.content, "statements": self.statements}
+    def _provenance(self) -> dict[str, Any]:
+        engine = self.content["engine"]
+        return {
+            "title": self.title,
+            "names": list(self.names),
+            "seed": self.content["seeds"]["search"],
+            **self.judgement.to_dict(),
+            "version": engine["version"],
+            "results": engine["results"],
+            "hosts": self.hosts,
+            "digest": self.content["scenario_digest"],
+        }
+
+    def _content(self) -> Mapping[str, Any]:
+        return self.content
+
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import notebook
+
+        # Without a recommended change there is no worth to draw.
+        draw = self.plot if self.content["effects"] else lambda: self.plot("map")
+        return notebook.page(f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], draw)
+
+    def shown(self) -> tuple[list[str], list[list[str]], int]:
+        """Make a row per name, and a column per metric."""
+        columns = [["setting", *self.names]]
+        for each in self.content["measures"]:
+            found = [self._estimate(of, each["name"]) for of in self.names]
+            columns.append(column_shown(each["name"], each["unit"], found))
+        head, *rows = map(list, zip(*columns, strict=True))
+        return head, rows, 1
 
     def __repr__(self) -> str:
         return f"<Tuning {self.title!r}: {self.verdict}>"
 
 
-def _points(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    import polars as pl
+class _Measured(NamedTuple):
+    """A metric of a search, as tables name it."""
 
+    name: str
+    unit: str
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        return span_of(self.name.partition(":")[0], self.unit)
+
+    @property
+    def resolution(self) -> float:
+        """Half of the width of a bin as a share of the value, for quantiles of histograms; otherwise 0."""
+        return resolution_of(self.name.partition(":")[0])
+
+
+def _points(content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     keys = list(dict.fromkeys(key for row in rows for key in row["set"]))
     found = [
-        {**{key: choice(row["set"][key]) if key in row["set"] else None for key in keys}, "change": row["change"]}
+        {
+            **{key: choice(row["set"][key]) if key in row["set"] else None for key in keys},
+            "change": of_value(content, {"value": row["change"], "low": None, "high": None})["value"],
+        }
         for row in rows
     ]
     return pl.DataFrame(found, schema={**dict.fromkeys(keys, pl.String), "change": pl.Float64})
@@ -219,6 +359,10 @@ def content_of(
             for each, weight in work.goal.objective
         ],
         "front_of": [each.name for each, _ in work.goal.objective] if work.goal.is_front else [],
+        "measures": [{"name": each.name, "unit": each.unit} for each in work.goal.measures],
+        "confirmed": _confirmed(confirmed),
+        "guard_asked": list(work.asked_guard),
+        "budget": work.asked_budget,
         "robust": work.goal.robust,
         "margin": work.goal.margin,
         "space": work.written["space"],
@@ -305,6 +449,17 @@ def content_of(
     return dict(json.loads(json.dumps(written, default=lambda value: value.tolist())))
 
 
+def _confirmed(confirmed: Confirmed) -> dict[str, list[Any]]:
+    """Collect the metrics of the runs that confirm, by name: condition, block, metric."""
+    if confirmed.values is None:
+        return {DEFAULT_NAME: []}
+    names = (DEFAULT_NAME, "best") if confirmed.point.changes else (DEFAULT_NAME,)
+    return {
+        name: [[[_number(value) for value in row] for row in blocks] for blocks in values.tolist()]
+        for name, values in zip(names, confirmed.values, strict=False)
+    }
+
+
 def _row(point: Point, found: Searched) -> dict[str, Any]:
     return _scored(point, found.totals[point.digest])
 
@@ -367,6 +522,8 @@ def default_of(scenario: Scenario, key: str) -> Any:
         written = written.get(step) if isinstance(written, dict) else None
     if written is not None and not any(key.startswith(other) for other, _ in scenario.sets):
         return written
+    if path[0] == "sky":
+        return _default_of_sky(scenario, path)
     content = scenario.to_dict()
     if path[0] == "link" and path[1] not in content["link"]:
         # All links of a group have the value of the first.
@@ -376,5 +533,18 @@ def default_of(scenario: Scenario, key: str) -> Any:
         for step in part:
             node = node.get(step) if isinstance(node, dict) else None
         if node is not None:
+            return {"kind": node["kind"]} if isinstance(node, dict) and "kind" in node else node
+    return None
+
+
+def _default_of_sky(scenario: Scenario, path: Sequence[str]) -> Any:
+    """Return the value of a key in the first link of its hop; None if no link has one."""
+    network, key = NetworkPaths(scenario), ".".join(path)
+    for name in network.links:
+        hop = network.key(name)
+        if key.startswith(f"{hop}."):
+            node: Any = network.direction(name)
+            for step in path[len(steps(hop)) :]:
+                node = node.get(step) if isinstance(node, dict) else None
             return {"kind": node["kind"]} if isinstance(node, dict) and "kind" in node else node
     return None

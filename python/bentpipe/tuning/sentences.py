@@ -100,7 +100,7 @@ def verdict(content: Mapping[str, Any]) -> str:
     if content["verdict"] == AS_GOOD:
         return (
             f"The default is as good: the best setting found ({tried}) changes {what} by {change(score)}, "
-            f"within the margin of {100 * content['margin']:g} %. Leave it."
+            f"no difference that matters (margin {100 * content['margin']:g} %). Leave it."
         )
     if content["verdict"] == GUARD:
         broken = next(each for each in content["guards"] if not each["holds"])

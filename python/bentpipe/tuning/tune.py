@@ -34,7 +34,7 @@ def tune(
     guard: str | Sequence[str] | Mapping[str, Any] | None = None,
     conditions: Mapping[str, Mapping[str, Any]] | None = None,
     robust: str | None = None,
-    margin: str | float | None = None,
+    margin: str | None = None,
     space: str | None = None,
     budget: int | str | None = None,
     store: str | os.PathLike[str] | None = None,
@@ -63,8 +63,8 @@ def tune(
         Overrides by name of the condition, each with an optional `weight` and `draws`.
     robust : "mean", "worst" or "q90", optional
         Score of a setting over all conditions.
-    margin : str or float, optional
-        Smallest improvement that matters.
+    margin : str, optional
+        Smallest improvement that matters, as a share of the default's value: `2 %`. Default: 1 %, as in `compare`.
     space : "linux" or "all", optional
         Whether settings that a stock system lacks are tried, too. They are never recommended.
     budget : int or str, optional
@@ -88,6 +88,7 @@ def tune(
     asked = arguments(vary, objective, guard, conditions, robust, margin, space)
     own = [] if seed is None else [("seed", seed)]
     work = Work(scenario_of(scenario, [*asked, *own]), guard)
+    work.asked_budget = budget
     work.space  # noqa: B018 - settings are checked before the store is made
     if budget is not None and not is_time(budget):
         work.checked_budget(runs_of(budget, 1, 1))
@@ -114,7 +115,7 @@ def arguments(
     guard: str | Sequence[str] | Mapping[str, Any] | None,
     conditions: Mapping[str, Mapping[str, Any]] | None,
     robust: str | None,
-    margin: str | float | None,
+    margin: str | None,
     space: str | None,
 ) -> list[tuple[str, Any]]:
     """Convert arguments to overrides of the table `[tune]` of a scenario."""
@@ -130,7 +131,7 @@ def arguments(
     if guard is not None and not isinstance(guard, (str, Sequence)):
         sets.append(("tune.guard", dict(checked.mapping("guard", guard, "texts, or a dict of bounds by metric"))))
     if margin is not None:
-        checked.share("margin", margin)
+        checked.margin("margin", margin)
     plain = {"robust": robust, "margin": margin, "space": space}
     return sets + [(f"tune.{key}", value) for key, value in plain.items() if value is not None]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,10 @@ class Work:
         self.is_all = self.written["space"] == "all"
         self.absent: dict[str, str] = {}
         """Entries of the stock space that are not tried, with the reason."""
+        self.asked_guard: list[str] = (
+            [guard] if isinstance(guard, str) else [*guard] if isinstance(guard, Sequence) else []
+        )
+        self.asked_budget: int | str | None = None
         self._state: tuple[Searched, Confirmed, Outcomes] | None = None
 
     @cached_property

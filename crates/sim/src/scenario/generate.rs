@@ -3,8 +3,10 @@
 use super::alternatives::{alternatives, Alternative};
 use super::schema::{table, to_json};
 use crate::middlebox::MiddleboxConfig;
+use crate::spec::Like;
 use bentpipe_tcp::cc::CcKind;
-use bentpipe_units::settings::{Absent, Key, Shape, Table, Value};
+use bentpipe_units::settings::{Absent, HostDefault, HostDefaults, Key, Shape, Table, Value};
+use bentpipe_units::Word;
 use serde_json::Value as Json;
 use std::fmt::Write;
 
@@ -139,11 +141,7 @@ fn keys(out: &mut String, table: &Table, told: &[Page]) {
     let Some(keys) = table.keys.as_ref().filter(|keys| !keys.is_empty()) else { return };
     out.push_str("\n| key | value | default | source | meaning |\n|---|---|---|---|---|\n");
     for key in keys {
-        let default = match &key.default {
-            Absent::Default(default) => format!("`{}`", to_json(default)),
-            Absent::Required => "required".into(),
-            Absent::Open => String::new(),
-        };
+        let (default, origin) = key.usual();
         let has_choices = !choices_of_key(key).is_empty();
         let row = [
             match told.iter().find(|page| has_choices && is_on(page, key)) {
@@ -151,12 +149,68 @@ fn keys(out: &mut String, table: &Table, told: &[Page]) {
                 None => format!("`{}`", key.name),
             },
             value(key),
-            default,
-            key.origin.into(),
+            default_of(default),
+            origin.into(),
             sentence(key.meaning),
         ];
-        let _ = writeln!(out, "| {} |", row.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        let _ = writeln!(out, "{}", line(&row));
     }
+    hosts_of(out, keys);
+}
+
+/// Writes the defaults of keys whose defaults differ by host: a column for each host.
+fn hosts_of(out: &mut String, keys: &[Key]) {
+    let keys: Vec<&Key> = keys.iter().filter(|key| !key.hosts.is_empty()).collect();
+    let Some(first) = keys.first() else { return };
+    let mut hosts: Vec<&str> = first.hosts.iter().map(|host| host.host).collect();
+    // The usual host and its variant are first.
+    hosts.sort_by_key(|host| !host.starts_with(Like::TODAYS.name()));
+    let heads = hosts.iter().map(|host| format!("`{host}`"));
+    let heads: Vec<String> = ["key".to_owned()].into_iter().chain(heads).collect();
+    let _ = write!(out, "\nDefaults by `like`:\n\n{}\n|{}\n", line(&heads), "---|".repeat(heads.len()));
+    for key in keys {
+        let cell = |name: &str| key.hosts.iter().find(|host| host.host == name).map(of_host).unwrap_or_default();
+        let usual = cell(Like::TODAYS.name());
+        let is_variant = |name: &str| name != Like::TODAYS.name() && name.starts_with(Like::TODAYS.name());
+        let short = |name: &&str| match cell(name) {
+            same if is_variant(name) && same == usual => format!("as `{}`", Like::TODAYS.name()),
+            own => own,
+        };
+        let cells: Vec<String> = [format!("`{}`", key.name)].into_iter().chain(hosts.iter().map(short)).collect();
+        let _ = writeln!(out, "{}", line(&cells));
+    }
+}
+
+/// Describes the defaults of one host, each with its source.
+fn of_host(host: &HostDefaults) -> String {
+    let prefix = format!("{}: ", host.host);
+    let said = |one: &HostDefault, is_last: bool| {
+        let with = match one.when.as_str() {
+            "" if is_last => "otherwise: ".to_owned(),
+            "" => String::new(),
+            when => format!("with {when}: "),
+        };
+        let origin = one.origin.strip_prefix(&prefix).unwrap_or(&one.origin);
+        let value = default_of(&one.value);
+        let separator = if value.is_empty() || origin.is_empty() { "" } else { ", " };
+        format!("{with}{value}{separator}{origin}")
+    };
+    let others = host.others.iter().map(|other| said(other, true));
+    [said(&host.of_empty, false)].into_iter().chain(others).collect::<Vec<_>>().join("; ")
+}
+
+fn default_of(default: &Absent) -> String {
+    match default {
+        Absent::Default(default) => format!("`{}`", to_json(default)),
+        Absent::Required => "required".into(),
+        Absent::Open => String::new(),
+    }
+}
+
+/// Returns a line of a table.
+fn line(cells: &[String]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    format!("| {} |", cells.join(" | "))
 }
 
 /// Writes the choices of a table's keys, each key under a heading of this level, unless a page of `told` has them.
@@ -314,6 +368,21 @@ pub fn python_types() -> [(&'static str, String); 2] {
     ]
 }
 
+/// Returns the defaults of the hosts that differ from the usual host, in empty files.
+fn of_other_hosts(key: &Key, usual: &Value) -> String {
+    let mut others: Vec<(&Value, Vec<&str>)> = Vec::new();
+    for host in &key.hosts {
+        let Absent::Default(value) = &host.of_empty.value else { continue };
+        match others.iter_mut().find(|(other, _)| *other == value) {
+            _ if value == usual => {}
+            Some((_, hosts)) => hosts.push(host.host),
+            None => others.push((value, vec![host.host])),
+        }
+    }
+    let said = others.into_iter().map(|(value, hosts)| format!("; {} ({})", to_json(value), hosts.join(", ")));
+    said.collect()
+}
+
 #[derive(Default)]
 struct Classes<'s> {
     made: Vec<Class<'s>>,
@@ -382,9 +451,9 @@ impl<'s> Classes<'s> {
         let about = sentence(of.about()).replace('\\', "\\\\");
         let _ = write!(text, "\n\nclass {name}({base}{total}):\n    \"\"\"{about}\n");
         for key in keys.iter().filter(|key| !key.meaning.is_empty()) {
-            let default = match &key.default {
+            let default = match key.usual().0 {
                 Absent::Default(Value::Table(_)) | Absent::Required | Absent::Open => String::new(),
-                Absent::Default(default) => format!(" Default: {}.", to_json(default)),
+                Absent::Default(default) => format!(" Default: {}{}.", to_json(default), of_other_hosts(key, default)),
             };
             let _ = write!(text, "\n    {} :\n        {}{default}\n", key.name, sentence(key.meaning));
         }

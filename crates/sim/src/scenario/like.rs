@@ -11,14 +11,47 @@ use bentpipe_units::Word;
 use std::collections::BTreeMap;
 
 /// Value of a preset.
-struct Row {
+pub(super) struct Row {
     /// Dotted key below `tcp`.
-    key: &'static str,
+    pub(super) key: &'static str,
     /// Value as TOML.
-    value: &'static str,
-    source: &'static str,
+    pub(super) value: &'static str,
+    pub(super) source: &'static str,
     /// Congestion controls that the value is for. Empty: all.
-    only: &'static [&'static str],
+    pub(super) only: &'static [&'static str],
+}
+
+/// Condition of a value beside its congestion controls.
+pub(super) struct Needs {
+    /// The condition in words.
+    pub(super) words: &'static str,
+    is_met: fn(&Tree, CcKind) -> bool,
+}
+
+impl Row {
+    /// Returns the condition of this value, by its key.
+    pub(super) fn needs(&self) -> Option<Needs> {
+        let (words, is_met): (_, fn(&Tree, CcKind) -> bool) = match self.key {
+            "smss" => ("`timestamps = true`", |tcp, _| is_set(tcp, "timestamps", true)),
+            "recovery" => ("a congestion control without its own recovery", takes_sack),
+            "reduction" | "dsack" => ("a recovery with SACK", takes_sack),
+            // It is a key of this recovery only.
+            "recovery.undo_shows_reordering" => ("", |tcp, _| uses_rack(tcp)),
+            // A file with this key decides about idle times itself.
+            "cwnd_validation" if self.value == "'linux'" => {
+                ("a file without `idle_restart`", |tcp, _| tcp.get("idle_restart").is_none())
+            }
+            // A window without scaling does not grow.
+            "receive_buffer" => ("`window_scaling = true`", |tcp, _| !is_set(tcp, "window_scaling", false)),
+            _ => return None,
+        };
+        Some(Needs { words, is_met })
+    }
+}
+
+/// Whether a transport sets a key to this value.
+fn is_set(tcp: &Tree, key: &str, value: bool) -> bool {
+    matches!(tcp.get(key).map(|tree| &tree.value), Some(Value::Bool(set)) if *set == value)
 }
 
 const fn row(key: &'static str, value: &'static str, source: &'static str) -> Row {
@@ -70,7 +103,7 @@ const LINUX_6: &[Row] = &[
     row("auto_buffer.limit", "'6291456 B'", "tcp_rmem: 6 MiB; 32 MiB since 6.16"),
     row("auto_buffer.growth", "'linux'", "tcp_rcvbuf_grow"),
     row("send_buffer", "'auto'", "tcp_sndbuf_expand: two windows"),
-    row("auto_send_buffer.start", "'128 kB'", "two initial windows and more"),
+    row("auto_send_buffer.start", "'128000 B'", "two initial windows and more"),
     row("auto_send_buffer.limit", "'4194304 B'", "tcp_wmem: 4 MiB"),
     row("give_up", "'924 s'", "tcp_retries2 = 15"),
     row("ecn", "{ kind = 'off' }", "tcp_ecn = 2: answers, does not ask"),
@@ -85,13 +118,13 @@ const LINUX_6: &[Row] = &[
 ];
 
 /// Values of a host with raised buffers.
-const RAISED: &[Row] = &[
+pub(super) const RAISED: &[Row] = &[
     row("auto_buffer.limit", "'67108864 B'", "the largest receive buffer raised to 64 MiB"),
     row("auto_send_buffer.limit", "'67108864 B'", "the largest send buffer raised to 64 MiB"),
 ];
 
 /// Value for all hosts with timestamps.
-const SMSS: Row = row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps");
+pub(super) const SMSS: Row = row("smss", "'1448 B'", "1500 B packets less 40 B and timestamps");
 
 const CUBIC: &[&str] = &["cubic"];
 const HYBLA: &[&str] = &["hybla"];
@@ -186,7 +219,7 @@ const FREEBSD_14: &[Row] = &[
 ];
 
 /// Returns the values of a preset, the more specific ones first.
-const fn rows(like: Like) -> [&'static [Row]; 2] {
+pub(super) const fn rows(like: Like) -> [&'static [Row]; 2] {
     match like {
         Like::Rfc => [&[], &[]],
         Like::Linux6 => [LINUX_6, &[]],
@@ -202,6 +235,16 @@ pub(super) fn is_origin(origin: &str) -> bool {
     Like::ALL.iter().any(|like| origin.strip_prefix(like.name()).is_some_and(|rest| rest.starts_with(':')))
 }
 
+/// Returns the origin of the default of a key without a fixed default: the key that determines it.
+pub(super) fn asked(key: &str) -> Option<&'static str> {
+    match key {
+        "idle_restart" => Some("as cwnd_validation asks"),
+        "dsack" => Some("as recovery asks"),
+        "recovery" => Some("published with this congestion control"),
+        _ => None,
+    }
+}
+
 /// Adds the values of the imitated host to each transport, unless the file sets them.
 pub(super) fn fill(tree: &mut Tree) {
     let Some(table) = tree.table_mut() else { return };
@@ -214,7 +257,8 @@ pub(super) fn fill(tree: &mut Tree) {
     }
 }
 
-fn fill_one(tcp: &mut Tree) {
+/// Adds the values of the imitated host to one transport.
+pub(super) fn fill_one(tcp: &mut Tree) {
     let like = match tcp.get("like").map(|like| &like.value) {
         Some(Value::Text(name)) => Like::ALL.iter().find(|like| like.name() == name).copied(),
         Some(_) => None,
@@ -226,27 +270,15 @@ fn fill_one(tcp: &mut Tree) {
         Some(Value::Text(name)) if name == Buffers::Raised.name()
     );
     let raised = if is_raised { RAISED } else { &[] };
-    for row in raised.iter().chain(rows(like).into_iter().flatten()).chain([&SMSS]) {
+    let all = raised.iter().chain(rows(like).into_iter().flatten()).chain([&SMSS]);
+    // Other rows depend on the congestion control of the host.
+    let (first, others): (Vec<&Row>, Vec<_>) = all.partition(|row| row.key == "cc");
+    for row in first.into_iter().chain(others) {
         let cc = cc(tcp);
         let is_for = row.only.is_empty() || row.only.contains(&cc.name());
-        if is_for && !is_ruled_out(row, tcp, cc) {
+        if is_for && row.needs().is_none_or(|needs| (needs.is_met)(tcp, cc)) {
             put(tcp, row, like);
         }
-    }
-}
-
-/// Whether a key of the file rules this value out.
-fn is_ruled_out(row: &Row, tcp: &Tree, cc: CcKind) -> bool {
-    match row.key {
-        "smss" => !matches!(tcp.get("timestamps").map(|tree| &tree.value), Some(Value::Bool(true))),
-        // These keys need SACK.
-        "recovery" | "reduction" | "dsack" => !takes_sack(tcp, cc),
-        "recovery.undo_shows_reordering" => !uses_rack(tcp),
-        // It decides about idle times itself.
-        "cwnd_validation" => row.value == "'linux'" && tcp.get("idle_restart").is_some(),
-        // A window without scaling does not grow.
-        "receive_buffer" => matches!(tcp.get("window_scaling").map(|tree| &tree.value), Some(Value::Bool(false))),
-        _ => false,
     }
 }
 

@@ -22,6 +22,7 @@ mod direction;
 mod files;
 mod generate;
 mod groups;
+mod host_defaults;
 mod inherit;
 mod instances;
 mod json;
@@ -41,6 +42,7 @@ mod resolved;
 mod route;
 mod routes_over_time;
 mod schema;
+mod shorten;
 mod sky;
 mod sweep;
 #[cfg(test)]

@@ -195,11 +195,9 @@ impl Resolved {
         let written = path.iter().try_fold(&self.tree, |tree, key| tree.get(key));
         let Some(written) = written else {
             return match path.last() {
-                Some(&"idle_restart") => "default, as cwnd_validation asks".into(),
-                Some(&"dsack") => "default, as recovery asks".into(),
-                Some(&"recovery") => "default, published with this congestion control".into(),
                 Some(&("route" | "reverse_route")) => "default, shortest delay".into(),
-                _ => "default".into(),
+                Some(key) => like::asked(key).map_or("default".into(), |why| format!("default, {why}")),
+                None => "default".into(),
             };
         };
         let origin = match &written.place {

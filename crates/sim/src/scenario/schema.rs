@@ -2,8 +2,10 @@
 
 use super::alternatives::{alternatives, Alternative};
 use super::groups::{groups, quantity};
+use super::host_defaults;
 use super::keys::File;
-use bentpipe_units::settings::{Absent, Format, Key, Shape, Table, Typed, Value};
+use super::shorten::shorten;
+use bentpipe_units::settings::{Absent, Format, HostDefault, HostDefaults, Key, Shape, Table, Typed, Value};
 use serde_json::{json, Map, Value as Json};
 use std::sync::OnceLock;
 
@@ -13,6 +15,7 @@ pub(super) fn shape() -> &'static Shape {
     SHAPE.get_or_init(|| {
         let mut shape = File::shape();
         shorten(&mut shape);
+        host_defaults::declare(&mut shape);
         shape
     })
 }
@@ -65,27 +68,6 @@ fn each<'s>(shape: &'s Shape, visit: &mut impl FnMut(&'s Shape)) {
         Shape::Either(shapes) => shapes.iter().for_each(|shape| each(shape, visit)),
         Shape::Pair(shapes) => shapes.iter().for_each(|shape| each(shape, visit)),
         Shape::List(of, ..) | Shape::Named(of) => each(of, visit),
-        _ => {}
-    }
-}
-
-/// Removes defaults from the defaults in a shape.
-fn shorten(shape: &mut Shape) {
-    let shorten_keys = |table: &mut Table| {
-        for key in table.keys.iter_mut().flatten() {
-            // A default is compared with the whole defaults in it, so it is first.
-            if let Absent::Default(value) = &mut key.default {
-                *value = shortened(&key.shape, value);
-            }
-            shorten(&mut key.shape);
-        }
-    };
-    match shape {
-        Shape::Table(table) => shorten_keys(table),
-        Shape::Kinds(_, tables) => tables.iter_mut().for_each(shorten_keys),
-        Shape::Either(shapes) => shapes.iter_mut().for_each(shorten),
-        Shape::Pair(shapes) => shapes.iter_mut().for_each(shorten),
-        Shape::List(of, ..) | Shape::Named(of) => shorten(of),
         _ => {}
     }
 }
@@ -214,14 +196,40 @@ impl Schema {
     fn key(&mut self, key: &Key) -> Map<String, Json> {
         let mut property = self.shape(&key.shape);
         property.insert("description".into(), key.meaning.into());
-        if let Absent::Default(value) = &key.default {
-            property.insert("default".into(), to_json(value));
-        }
-        if !key.origin.is_empty() {
-            property.insert("x-origin".into(), key.origin.into());
+        let (default, origin) = key.usual();
+        put_default(&mut property, default, origin);
+        if !key.hosts.is_empty() {
+            let hosts = key.hosts.iter().map(|host| (host.host.to_owned(), defaults_of(host)));
+            property.insert("x-defaults".into(), Json::Object(hosts.collect()));
         }
         property
     }
+}
+
+fn put_default(to: &mut Map<String, Json>, default: &Absent, origin: &str) {
+    if let Absent::Default(value) = default {
+        to.insert("default".into(), to_json(value));
+    }
+    if !origin.is_empty() {
+        to.insert("x-origin".into(), origin.into());
+    }
+}
+
+/// Returns the defaults of a host: that of a file without other keys, then those that other keys select.
+fn defaults_of(host: &HostDefaults) -> Json {
+    let json = |one: &HostDefault| {
+        let mut json = Map::new();
+        put_default(&mut json, &one.value, &one.origin);
+        if !one.when.is_empty() {
+            json.insert("when".into(), one.when.as_str().into());
+        }
+        json
+    };
+    let mut all = json(&host.of_empty);
+    if !host.others.is_empty() {
+        all.insert("otherwise".into(), host.others.iter().map(|one| Json::Object(json(one))).collect());
+    }
+    all.into()
 }
 
 fn word((name, meaning): &(&str, &str)) -> Json {
@@ -239,37 +247,4 @@ fn object(json: Json) -> Map<String, Json> {
         Json::Object(object) => object,
         other => unreachable!("{other} is no shape"),
     }
-}
-
-/// Returns a value without its defaults. A table that then only has a kind becomes the name of the kind.
-fn shortened(shape: &Shape, value: &Value) -> Value {
-    match (shape, value) {
-        (Shape::Table(table), Value::Table(_)) => without_defaults(table, value),
-        (Shape::Kinds(_, kinds), Value::Table(fields)) => {
-            let table = kinds.iter().find(|kind| fields.kind() == Ok(kind.name));
-            let short = table.map_or(value.clone(), |table| without_defaults(table, value));
-            match &short {
-                Value::Table(fields) if fields.0.len() == 1 => fields.0[0].1.clone(),
-                _ => short,
-            }
-        }
-        (Shape::Either(of), _) => {
-            of.iter().find(|shape| value.may_be(shape)).map_or(value.clone(), |shape| shortened(shape, value))
-        }
-        _ => value.clone(),
-    }
-}
-
-fn without_defaults(table: &Table, value: &Value) -> Value {
-    let Value::Table(fields) = value else { return value.clone() };
-    let mut fields = fields.clone();
-    for key in table.keys.iter().flatten() {
-        if matches!(&key.default, Absent::Default(default) if fields.get(key.name) == Some(default)) {
-            fields.take(key.name);
-        }
-    }
-    // A default that depends on other keys counts as a default, too.
-    let is_open = |name: &str| table.keys.iter().flatten().any(|key| key.name == name && key.default == Absent::Open);
-    fields.0.retain(|(name, _)| !is_open(name));
-    Value::Table(fields)
 }

@@ -7,6 +7,7 @@ use super::overrides::Overrides;
 use super::report::Findings;
 use super::sweep::{in_order, single, Axis};
 use super::tree::{join, Tree, Value};
+use bentpipe_units::settings::Share;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -66,7 +67,7 @@ impl Condition {
 impl Tune {
     /// Takes the settings that were read with the rest, and the scenario without its search.
     pub(super) fn set(&mut self, written: &keys::Tune, base: Tree, source: &str) {
-        (self.robust, self.margin, self.space) = (written.robust, written.margin, written.space);
+        (self.robust, self.margin, self.space) = (written.robust, share(written.margin), written.space);
         (self.base, self.source) = (base, source.to_owned());
     }
 
@@ -80,6 +81,11 @@ impl Tune {
     }
 }
 
+/// Returns a share as a number from 0 to 1.
+fn share(of: Share) -> f64 {
+    of.0 as f64 / Share::WHOLE as f64
+}
+
 /// Removes goals, axes and conditions from the written scenario. `Tune::set` adds the other settings.
 pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Findings) -> Tune {
     let defaults = keys::Tune::default();
@@ -87,7 +93,7 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Fi
         objective: Json::Null,
         guard: Json::Null,
         robust: defaults.robust,
-        margin: defaults.margin,
+        margin: share(defaults.margin),
         space: defaults.space,
         axes: Vec::new(),
         conditions: vec![Condition::as_written()],

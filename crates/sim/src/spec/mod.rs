@@ -376,7 +376,7 @@ impl Written<Vec<String>> for SeriesNames {
 words! {
     /// Hosts whose transport a flow can have.
     pub enum Like {
-        /// The defaults of the keys: the RFCs.
+        /// The RFCs, and the reproduced papers where RFCs say nothing.
         "rfc" => Rfc,
         /// Linux 6 with a socket without pacing, measured against a kernel.
         "linux-6" => Linux6,

@@ -145,7 +145,7 @@ settings! {
         min_rtt_window: Duration = Duration::from_secs(300), "RFC 8985 §6.2; Linux";
         /// Whether a partial ACK of late data, which timestamps tell from their retransmission, shows reordering. Otherwise only
         /// data that arrive before they are retransmitted do.
-        undo_shows_reordering: bool = false, "RFC 8985 §6.2 step 3; Linux has true";
+        undo_shows_reordering: bool = false, "RFC 8985 §6.2 step 3";
     }
 }
 

@@ -21,13 +21,13 @@ settings! {
         guard: bool = true, "RFC 6298 §2.3";
         /// Smallest value of the variance term, 4 RTTVAR: the timeout is at least this much above the smoothed
         /// round-trip time.
-        variance_min: Duration = Duration::ZERO, "RFC 6298 §2.3; Linux and FreeBSD: 200 ms";
+        variance_min: Duration = Duration::ZERO, "RFC 6298 §2.3";
         /// Variation of the round-trip time that the timeout contains.
-        variation: RttVariation = RttVariation::Mean, "RFC 6298 §2.3; Linux: largest";
+        variation: RttVariation = RttVariation::Mean, "RFC 6298 §2.3";
         /// Numbers of the smoothed round-trip time and its variation.
-        arithmetic: RtoArithmetic = RtoArithmetic::Real, "RFC 6298 §2; BSD, ns-2: ticks";
+        arithmetic: RtoArithmetic = RtoArithmetic::Real, "RFC 6298 §2; BSD: ticks";
         /// Whether the timer expires on a tick: up to one tick before the timeout is over.
-        expires_on_tick: bool = true, "BSD; ns-2: false";
+        expires_on_tick: bool = true, "BSD";
         /// Conversion of a round trip to ticks.
         rounding: TickRounding = TickRounding::Floor, "ns-2";
         /// Smallest timeout in ticks.
@@ -37,7 +37,7 @@ settings! {
         /// Whether selective acknowledgements give samples, too, with timestamps. Otherwise the timer does not notice a
         /// queue that grows during recovery. SACKs of segments sent before the oldest one was retransmitted then also
         /// restart the timer.
-        sack_samples: bool = false, "RFC 7323 §4.1: only ACKs that advance; Linux: true";
+        sack_samples: bool = false, "RFC 7323 §4.1: only ACKs that advance";
         /// Whether retransmitted segments give no sample.
         karn: bool = true, "RFC 6298 §3";
         /// Whether the timer restarts when duplicate or selective ACKs start a retransmission. RFC 6298 §5 leaves it
@@ -48,29 +48,29 @@ settings! {
         /// Largest factor of the backoff.
         backoff_max: u32 = 64, [1, 1_000_000], "BSD; RFC 6298 §5.5 has no factor";
         /// Expiries for a SYN that do not double the timeout, the first ones; SYN-ACKs have none.
-        syn_linear_timeouts: u32 = 0, [0, 127], "RFC 6298 §5.5; Linux since 6.5: 4";
+        syn_linear_timeouts: u32 = 0, [0, 127], "RFC 6298 §5.5";
         /// Retransmissions of a SYN after those of `syn_linear_timeouts`. Then the connection is given up, unless
         /// `give_up` is `never`.
-        syn_retries: u32 = 8, [0, 127], "RFC 1122 §4.2.3.5: at least three minutes; Linux: 6";
+        syn_retries: u32 = 8, [0, 127], "RFC 1122 §4.2.3.5: at least three minutes";
         /// Retransmissions of a SYN-ACK, in the same way.
-        synack_retries: u32 = 8, [0, 127], "RFC 1122 §4.2.3.5: at least three minutes; Linux: 5";
+        synack_retries: u32 = 8, [0, 127], "RFC 1122 §4.2.3.5: at least three minutes";
         /// Least number of retransmissions of a SYN or SYN-ACK that reduces the initial window to one segment.
-        syn_reduction_after: u32 = 1, [1, 127], "RFC 5681 §3.1; Linux: 2";
+        syn_reduction_after: u32 = 1, [1, 127], "RFC 5681 §3.1";
         /// Least time before the first probe of a closed window. It doubles with each probe, as the timeout does.
-        persist_min: Duration = Duration::from_millis(500), "BSD; Linux: the timeout alone";
+        persist_min: Duration = Duration::from_millis(500), "BSD";
         /// Longest time between two probes of a closed window.
-        persist_max: Duration = Duration::from_secs(60), "BSD; Linux: 120 s";
+        persist_max: Duration = Duration::from_secs(60), "BSD";
         /// Whether an ACK that leaves the window closed restarts the time to the next probe.
-        persist_restarts: bool = false, "BSD; Linux: true";
+        persist_restarts: bool = false, "BSD";
         /// Doublings after which the smoothed round-trip time is forgotten, so that the next sample counts as the
         /// first; 0: never.
-        forget_after: u32 = 0, [0, 1_000_000], "RFC 6298 §5 allows both; BSD, ns-2: 4";
+        forget_after: u32 = 0, [0, 1_000_000], "RFC 6298 §5 allows both; BSD: 4";
         /// Whether each expiry for the same segment lowers the slow start threshold, not only the first.
-        reduce_again: bool = false, "RFC 5681 §3.1; ns-2: true";
+        reduce_again: bool = false, "RFC 5681 §3.1";
         /// Whether an expiry in fast recovery, or after a mark of the same window, lowers the slow start threshold once more.
-        reduce_in_recovery: bool = true, "RFC 5681 §3.1; Linux: false";
+        reduce_in_recovery: bool = true, "RFC 5681 §3.1";
         /// Treatment of duplicate ACKs after a timeout. They count for `limited_retransmit`.
-        duplicates: RtoDuplicates = RtoDuplicates::Restart, "RFC 5681 does not say; ns-2: Tahoe continues, Sack1 ignores";
+        duplicates: RtoDuplicates = RtoDuplicates::Restart, "RFC 5681 does not say";
     }
 }
 

@@ -97,6 +97,7 @@ macro_rules! settings {
                 false => $crate::settings!(@absent [$crate::settings!(@way $($way)?)] [$type] [$($default)?]),
             },
             origin: $crate::settings!(@or "" $(, $origin)?),
+            hosts: Vec::new(),
         });
         $(
             let limit = $crate::settings!(@most $($max)?);

@@ -124,6 +124,41 @@ pub struct Key {
     pub default: Absent,
     /// Source of the default; may be empty.
     pub origin: &'static str,
+    /// Defaults by host, if hosts differ. Then `default` is a default of hosts that declare no other.
+    pub hosts: Vec<HostDefaults>,
+}
+
+impl Key {
+    /// Returns the default of a file that names neither this key nor a host, and its source.
+    #[must_use]
+    pub fn usual(&self) -> (&Absent, &str) {
+        let usual = self.hosts.iter().find(|host| host.is_usual).map(|host| &host.of_empty);
+        usual.map_or((&self.default, self.origin), |usual| (&usual.value, &usual.origin))
+    }
+}
+
+/// Defaults of a key for one host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostDefaults {
+    /// Name of the host in scenario files.
+    pub host: &'static str,
+    /// Whether a file has this host if it names none.
+    pub is_usual: bool,
+    /// Default in a file that sets no other key.
+    pub of_empty: HostDefault,
+    /// Defaults that other keys select, by descending precedence.
+    pub others: Vec<HostDefault>,
+}
+
+/// Default of a key for one host under one condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostDefault {
+    /// Condition, such as `cc = "cubic"`. Empty: always, unless an earlier condition holds.
+    pub when: String,
+    /// The value.
+    pub value: Absent,
+    /// Its source; may be empty.
+    pub origin: String,
 }
 
 /// Value of a key that is left out.

@@ -96,6 +96,26 @@ def made_by(facts: Mapping[str, Any]) -> str:
     return f"{command} --against {shlex.quote(against)}" if against else command
 
 
+def tune_command(content: Mapping[str, Any]) -> str:
+    """Write the command that repeats a search.
+
+    Parameters
+    ----------
+    content : mapping
+        `source`, `sets` and `senders` of its scenario, `guard_asked`, and `budget`.
+
+    Raises
+    ------
+    BentpipeError
+        No command repeats it.
+    """
+    refuse_without_command(content, has_file=has_file(content))
+    guards = [part for guard in content["guard_asked"] for part in ("--guard", guard)]
+    budget = [] if content["budget"] is None else ["--budget", str(content["budget"])]
+    sets = _arguments(_spelled_sets(content))
+    return shlex.join(["bentpipe", "tune", file_word(content["source"]), *sets, *guards, *budget])
+
+
 def refuse_without_command(facts: Mapping[str, Any], *, has_file: bool) -> None:
     """Refuse a result that no command can repeat.
 

@@ -228,9 +228,8 @@ class Comparison(Result):
         """Statements about any metric in plain words, corrected over the pairs of this metric."""
         metric, judgement = named(name), self.judgement
         order = self.order(name)
-        said = [f"only one {self.kind}: a comparison needs two"] if len(self.names) == 1 else []
         why = "no flow has an end" if name == "completion" else "no run has a value"
-        said += [f"{each} has no {name}: {why}" for each in self.names if each not in order]
+        said = [f"{each} has no {name}: {why}" for each in self.names if each not in order]
         if len(self.seeds) == 1:
             said.append("one replication: no intervals, and any difference may be chance")
         elif len(self.names) > 1 and self._is_fixed():

@@ -71,31 +71,33 @@ class Contrast:
         question = next((each.question for each in self.differences.values()), None)
         if question is not None:
             shown, count = sum(bool(each.is_shown) for each in self.differences.values()), len(self.differences)
-            claim = f"more than {question.text} apart from" if question.sides == "two" else question.claim
             return (
                 f"{self.sender} against {self.other} in {self.metric}, of {count} settings: "
-                f"{claim} it at {shown}, not shown at {count - shown}"
+                f"{question.claim} it at {shown}, not shown at {count - shown}"
             )
         found = [judged(each, metric) for each in self.differences.values()]
         more, less = ("better", "worse") if metric.is_judged else ("above", "below")
         often = sum(1 for each in self.differences.values() if each.shares is not None and each.shares.is_shown)
         by = f" ({often} of these by completion)" if often else ""
+        small = sum(each.is_negligible for each in self.differences.values())
+        matters = f"no difference that matters at {small}, " if small else ""
         return (
             f"{self.sender} against {self.other} in {self.metric}, of {len(found)} settings: "
-            f"{more} at {found.count(1)}, {less} at {found.count(-1)}{by}, "
-            f"no difference can be shown at {found.count(0)}"
+            f"{more} at {found.count(1)}, {less} at {found.count(-1)}{by}, {matters}"
+            f"no difference can be shown at {found.count(0) - small}"
         )
 
 
 def judged(difference: Difference, metric: Metric) -> int:
     """Return 1 if the first is shown to be better than the other, -1 if worse: by completed share, else by value.
 
+    0: no difference is shown, or none that matters.
     A metric without a better direction counts as above or below.
     """
     shares = difference.shares
     if shares is not None and shares.is_shown:
         return 1 if shares.more > shares.less else -1
-    if not difference.value or not difference.is_shown:
+    if not difference.value or not difference.is_shown or difference.is_negligible:
         return 0
     return 1 if (difference.value > 0) == metric.is_more_better else -1
 

@@ -371,7 +371,8 @@ class Mix(Result):
         """Test whether the share of each name is fair or starved, and its goodput below that among its kind."""
         tests: dict[str, dict[str, bool]] = {name: {} for name in self.names}
         for (name, what), found in self._judged().items():
-            tests[name][what] = bool(found.is_shown) and (what == "fair" or (found.value or 0) < 0)
+            is_seen = bool(found.is_shown) and not found.is_negligible
+            tests[name][what] = is_seen and (what == "fair" or (found.value or 0) < 0)
         return tests
 
     def _judged(self) -> dict[tuple[str, str], Difference]:

@@ -435,8 +435,6 @@ def _tested(judgement: Judgement, metric: Metric) -> str:
     question = judgement.question(metric)
     if question is None:
         return ""
-    if question.sides == "two":
-        return f" A difference is shown if it exceeds {question.text}."
     return f" It is shown if the first is {question.claim} the other; each end of an interval is a one-sided bound."
 
 

@@ -99,6 +99,7 @@ def groups(text: str, scenario: Scenario | None) -> list[Group]:
         return []
     resolved = {} if scenario is None else scenario.to_dict()
     root = _schema()
+    host = (resolved.get("tcp") or {}).get("like", "")
     found = []
     for part in root["x-groups"]:
         for key in part["keys"]:
@@ -115,14 +116,14 @@ def groups(text: str, scenario: Scenario | None) -> list[Group]:
                         own = (inside or {}).get("tcp") or {}
                         inside = {**(inside or {}), "tcp": {**resolved.get("tcp", {}), **own}}
                     prefix = f"{key}.{_quoted(name)}"
-                    found.append(
-                        Group(f"{key} {name}", tuple(_fields(entry, prefix, "", values and values.get(name), inside)))
-                    )
+                    like = (inside or {}).get("tcp", {}).get("like", host) if key == "flow" else host
+                    inner = _fields(entry, prefix, "", values and values.get(name), inside, like)
+                    found.append(Group(f"{key} {name}", tuple(inner)))
             elif _followed(node).get("properties"):
-                found.append(Group(key, tuple(_fields(_followed(node), key, "", values, defaults))))
+                found.append(Group(key, tuple(_fields(_followed(node), key, "", values, defaults, host))))
     alone = {key: node for key, node in root["properties"].items() if not _followed(node).get("properties")}
     keys = [key for key in alone if key not in (*NAMED, *AS_TEXT)]
-    first = tuple(_field(alone[key], key, key, written.get(key), resolved.get(key)) for key in keys)
+    first = tuple(_field(alone[key], key, key, written.get(key), resolved.get(key), host) for key in keys)
     return [Group("scenario", first), *found]
 
 
@@ -132,7 +133,7 @@ def _schema() -> dict[str, Any]:
 
 
 def _fields(
-    node: Mapping[str, Any], prefix: str, name: str, written: Any, resolved: Any, depth: int = 0
+    node: Mapping[str, Any], prefix: str, name: str, written: Any, resolved: Any, host: str, depth: int = 0
 ) -> Iterator[Field]:
     for key, raw in node.get("properties", {}).items():
         inside, dotted = _followed(raw), f"{prefix}.{_quoted(key)}"
@@ -141,22 +142,37 @@ def _fields(
         default = resolved.get(key) if isinstance(resolved, dict) else None
         if "properties" in inside:
             if depth < DEPTH_MAX:
-                yield from _fields(inside, dotted, shown, value, default, depth + 1)
+                yield from _fields(inside, dotted, shown, value, default, host, depth + 1)
             continue
-        yield _field(raw, dotted, shown, value, default)
+        yield _field(raw, dotted, shown, value, default, host)
         branch = _branch(inside, default if value is None else value, default)
         if branch is not None and depth < DEPTH_MAX:
             rest = {each: about for each, about in branch["properties"].items() if each != "kind"}
-            yield from _fields({"properties": rest}, dotted, shown, value, default, depth + 1)
+            yield from _fields({"properties": rest}, dotted, shown, value, default, host, depth + 1)
 
 
-def _field(raw: Mapping[str, Any], key: str, name: str, value: Any, default: Any) -> Field:
+def _field(raw: Mapping[str, Any], key: str, name: str, value: Any, resolved: Any, host: str) -> Field:
     node = _followed(raw)
     choices = tuple({choice.value: choice for choice in reversed([*_choices(node)])}.values())[::-1]
-    origin = node.get("x-origin")
+    default = _default(node, host, value, resolved)
+    origin = default.get("x-origin")
     meaning = node.get("description", "") + (f" Source of the default: {origin}." if origin else "")
-    shown = node.get("default") if default is None else default
-    return Field(key, name, meaning, written_as(value), written_as(shown), choices, tuple(_examples(node)))
+    return Field(
+        key, name, meaning, written_as(value), written_as(default.get("default")), choices, tuple(_examples(node))
+    )
+
+
+def _default(node: Mapping[str, Any], host: str, value: Any, resolved: Any) -> Mapping[str, Any]:
+    """Return the default of a host with its source: the one that runs, or the first one where the text has a value."""
+    of_host = node.get("x-defaults", {}).get(host, node)
+    if resolved is None or (value is not None and "default" in of_host):
+        return dict(of_host)
+    declared = (of_host, *of_host.get("otherwise", ()))
+    # A value of another table, such as `[tcp]` for a flow, is no declared default and has no source here.
+    found: Mapping[str, Any] = next(
+        (one for one in declared if written_as(one.get("default")) == written_as(resolved)), {}
+    )
+    return {**found, "default": resolved}
 
 
 def _choices(node: Mapping[str, Any]) -> Iterator[Choice]:

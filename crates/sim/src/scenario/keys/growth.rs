@@ -54,17 +54,15 @@ fn check_bounds(
     }
 }
 
-/// Whether the restart window applies after an idle time. RFC 2861 and RFC 7661 replace it.
-pub(super) fn idle_restart(config: &Config, is_given: bool, report: &mut Report<'_>, path: &[String]) -> bool {
-    let says_itself =
-        matches!(config.cwnd_validation, CwndValidation::Rfc2861 | CwndValidation::Rfc7661 | CwndValidation::Linux);
-    if says_itself && is_given && config.idle_restart {
+/// Whether the validation of the window defines the effect of an idle time.
+pub(super) fn decides_about_idle_times(config: &Config) -> bool {
+    matches!(config.cwnd_validation, CwndValidation::Rfc2861 | CwndValidation::Rfc7661 | CwndValidation::Linux)
+}
+
+/// Rejects an idle restart beside a validation that decides about idle times.
+pub(super) fn check_idle_restart(config: &Config, is_given: bool, report: &mut Report<'_>, path: &[String]) {
+    if decides_about_idle_times(config) && is_given && config.idle_restart {
         let message = "contradicts cwnd_validation, which decides about idle times itself";
         report.value(path, message, "expected false, or cwnd_validation = \"if-used\" or \"off\"");
-    }
-    if is_given {
-        config.idle_restart
-    } else {
-        !says_itself
     }
 }

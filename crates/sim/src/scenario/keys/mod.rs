@@ -38,7 +38,7 @@ pub(super) use sky::{
 };
 pub use sweep::{Robust, Space, Table};
 pub(super) use sweep::{Sweep, Tune};
-pub(super) use tcp::{transport, Tcp, Transport};
+pub(super) use tcp::{settle_open, transport, Tcp, Transport};
 pub(super) use way::WayPoint;
 
 use super::report::{below, Report};

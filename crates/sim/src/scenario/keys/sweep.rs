@@ -1,6 +1,6 @@
 //! Tables of a scenario file that name other scenarios: cases, sweeps and searches.
 
-use bentpipe_units::settings::{Chance, Fields, Shape, Table as Keys, Typed, Unfit, Value};
+use bentpipe_units::settings::{Chance, Fields, Shape, Share, Table as Keys, Typed, Unfit, Value};
 use bentpipe_units::{settings, words};
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ settings! {
         /// Score of a setting over all conditions.
         robust: Robust = Robust::Mean;
         /// Smallest improvement that matters, as a share of the default's value.
-        margin: f64 as Chance = 0.02;
+        margin: Share = Share(Share::WHOLE / 100), "as in `compare`";
         /// Settings that may be recommended.
         space: Space = Space::Linux;
         /// Keys of the scenario with the values to try, as in `[sweep.vary]`. Default: a stock space for

@@ -1,6 +1,6 @@
 //! Transport of flows: conversion to a path, and checks of conflicting keys.
 
-use super::growth::{idle_restart, settle, WINDOW_MAX};
+use super::growth::{check_idle_restart, decides_about_idle_times, settle, WINDOW_MAX};
 use super::product;
 use crate::scenario::report::Report;
 use crate::scenario::tree::Tree;
@@ -18,7 +18,7 @@ settings! {
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Tcp {
         /// Host to imitate. It provides the values of all keys that the file leaves open, each with its source.
-        like: Like = Like::TODAYS, "current hosts; with `rfc`, each key has its own default";
+        like: Like = Like::TODAYS, "current hosts";
         /// Limits of the buffers that the host tunes itself.
         buffers: Buffers = Buffers::Stock, "a system as installed";
         /// Keys of the connection.
@@ -97,18 +97,8 @@ impl Reading<'_, '_> {
 pub(crate) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> Transport {
     let of = Reading { tcp, table: report.tree.at(path.iter().copied()), path };
     let mut config = tcp.config.clone();
-    let kind = config.cc.kind();
     config.own_cc = of.table.at(["cc"]).own.as_deref().cloned();
-    if !of.is_given("recovery") {
-        config.recovery = kind.recovery();
-    }
-    if !of.is_given("dsack") {
-        // RFC 8985 §6.2, step 4: DSACK adapts the reordering window.
-        config.dsack = matches!(config.recovery, Recovery::Rack(_));
-    }
-    if !of.is_given("verdict") {
-        config.verdict = kind.verdict();
-    }
+    settle_open(&mut config, |key| of.is_given(key));
     if !(40..=Config::SMSS_MAX).contains(&config.smss) {
         report.value(&of.path(&["smss"]), "is out of range", &format!("expected 40 B to {} B", Config::SMSS_MAX));
         config.smss = Config::default().smss;
@@ -119,13 +109,31 @@ pub(crate) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> Tr
     check_timers(&config, &of, report);
     check_losses(&config, &of, report);
     settle(&mut config, report, &|keys| of.path(keys));
-    config.idle_restart = idle_restart(&config, of.is_given("idle_restart"), report, &of.path(&["idle_restart"]));
+    check_idle_restart(&config, of.is_given("idle_restart"), report, &of.path(&["idle_restart"]));
     check_sending(&config, &of, report);
     super::check_hold(tcp.processing, report, &of.path(&["processing"]));
     let Tcp { like, buffers, processing, .. } = *tcp;
     let is_tuned = config.auto_buffer.is_some() || config.auto_send_buffer.is_some();
     let buffers = if is_tuned { buffers } else { Buffers::Stock };
     Transport { config, like, buffers, processing, receive_buffer_bdp, send_buffer_bdp }
+}
+
+/// Sets the keys whose defaults other keys determine, unless the file gives them.
+pub(crate) fn settle_open(config: &mut Config, is_given: impl Fn(&str) -> bool) {
+    let kind = config.cc.kind();
+    if !is_given("recovery") {
+        config.recovery = kind.recovery();
+    }
+    if !is_given("dsack") {
+        // RFC 8985 §6.2, step 4: DSACK adapts the reordering window.
+        config.dsack = matches!(config.recovery, Recovery::Rack(_));
+    }
+    if !is_given("verdict") {
+        config.verdict = kind.verdict();
+    }
+    if !is_given("idle_restart") {
+        config.idle_restart = !decides_about_idle_times(config);
+    }
 }
 
 fn settle_windows(config: &mut Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
