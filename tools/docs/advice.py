@@ -69,8 +69,9 @@ def page(rows: list[dict[str, Any]]) -> str:
     if firsts:
         text += (
             "\n## Changes that only why tries\n\n"
-            "`tune` has no priorities and no ACK for each segment: a stock gateway or kernel has no such setting. In\n"
-            "these scenarios they come first in `why`, and the table has the next change:\n\n"
+            "The stock space of `tune` has no priorities, no TCP Fast Open and no ACK for each segment. Priorities are\n"
+            "several keys together. Fast Open needs support of the application, and a stock kernel has no setting for\n"
+            "ACKs. In these scenarios such a change comes first in `why`, and the table has the next one:\n\n"
             + "\n".join(firsts)
             + "\n"
         )
