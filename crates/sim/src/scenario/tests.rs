@@ -536,6 +536,21 @@ fn a_slip_in_the_name_of_an_entry_makes_no_other_one() {
 }
 
 #[test]
+fn some_ends_of_a_counted_link_may_be_idle_and_not_all() {
+    let file = |to: &str| {
+        let text = format!(
+            "duration = \"1 s\"\n[link.lan]\nfrom = \"crew{{n}}\"\nto = \"ship\"\ncount = 3\nrate = \"1 Mbit/s\"\n\
+             delay = \"1 ms\"\n[link.up]\nfrom = \"ship\"\nto = \"Madrid\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+             [flow.f]\nfrom = \"Madrid\"\nto = \"{to}\"\n"
+        );
+        from_toml(&text, "f.toml", &[]).map_err(|problems| problems.to_string())
+    };
+    assert_eq!(file("crew2").unwrap().scenario.flows[0].route.len(), 2);
+    let idle = file("ship").unwrap_err();
+    assert!(idle.contains("link.lan.from = \"crew{n}\" is a dead end"), "{idle}");
+}
+
+#[test]
 fn an_unknown_name_of_an_entry_is_reported_with_those_that_there_are_at_any_distance() {
     for name in ["satellite", "x", "the-way-to-the-satellite"] {
         let problems = set(&format!("link.{name}.rate"), "'1 Mbit/s'").unwrap_err();
