@@ -10,6 +10,26 @@ from typing import Any
 
 from bentpipe.terminal import visible
 
+__all__ = [
+    "BentpipeError",
+    "ClusterError",
+    "EmulationError",
+    "FitError",
+    "Interrupted",
+    "NetworkError",
+    "PaperError",
+    "Problem",
+    "RunError",
+    "ScenarioError",
+    "SenderError",
+    "SkyError",
+]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 SHOWN_MAX = 50
 """Maximum number of problems that the text of an error lists. The rest are counted."""
 

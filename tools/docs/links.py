@@ -1,7 +1,7 @@
 """Leads links between the pages of the site, and finds dead ones in the pages that mkdocs wrote.
 
-Pages that the site generates are not in the repository. Other pages link to their address on the site, so that the links
-also lead somewhere where the repository is read. Within the site they become links between pages, which mkdocs checks.
+Pages that the site generates are not in the repository. Other pages link to their address on the site: links then also
+lead somewhere where the repository is read. Within the site they become links between pages, which mkdocs checks.
 """
 
 from __future__ import annotations
