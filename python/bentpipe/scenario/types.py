@@ -4283,7 +4283,7 @@ class AppPage(_AppPageRequired, total=False):
     """Web pages: the sending node fetches a main object and embedded objects over new connections for each page. Keys without a value follow `model`: by default pages of 2025, with 77 requests and 2.47 MB in the median.
 
     model :
-        Number, bytes, hosts and depth of objects, where other keys do not give them. Default: "web-2025".
+        Number, bytes, hosts and depth of objects, where other keys do not give them. A page with `main`, `object` and `objects` is given whole: one host, and the main object names all others. Default: "web-2025".
 
     recorded :
         Recorded page in place of a model: a file, or a list of objects. The first object is the main one. Each page of the flow is this page.
@@ -4298,7 +4298,7 @@ class AppPage(_AppPageRequired, total=False):
         Embedded objects per page. Default: random, of the model.
 
     multiplexed :
-        Whether one connection to each host carries all its requests together, and objects in order, as in HTTP/2. Default: true with `web-2025`, as recorded for a recorded page, and false with `3gpp2`, a catalogue or `connections`.
+        Whether one connection to each host carries all its requests together, and objects in order, as in HTTP/2. Default: true with `web-2025`, as recorded for a recorded page, and false with `3gpp2`, a page that is given whole, a catalogue or `connections`.
 
     page_scale :
         Factor of the size of all objects. Default: 1.0.
@@ -4307,7 +4307,7 @@ class AppPage(_AppPageRequired, total=False):
         Bytes of each request. Recorded objects have their own. Default: "350 B".
 
     tls_rtts :
-        Round trips that securing a connection takes before its first request: exchanges of the size of a request, in both directions. Default: 1 with `web-2025` (TLS 1.3), as recorded for a recorded page, and 0 with `3gpp2` or a catalogue.
+        Round trips that securing a connection takes before its first request: exchanges of the size of a request, in both directions. Default: 1 with `web-2025` (TLS 1.3) and for a recorded page with TLS, and 0 with `3gpp2`, a page that is given whole, or a catalogue.
 
     parse :
         Time from the last byte of an object to the requests for the objects that it names.
