@@ -22,6 +22,7 @@ mod direction;
 mod files;
 mod generate;
 mod groups;
+mod har;
 mod inherit;
 mod instances;
 mod json;
