@@ -79,12 +79,11 @@ wheel: .venv/tools
 # Newer versions of the Python libraries for the tests.
 lock: .venv/tools
 	UV_CONSTRAINT= $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --no-annotate \
-	    --extra all --extra docs --group dev --no-emit-package bentpipe \
+	    --extra all --group dev --no-emit-package bentpipe \
 	    --custom-compile-command "make lock" --output-file constraints.txt pyproject.toml
 
-# The site, in `site`; a dead link fails. Draws the gallery: some minutes.
+# The site, in `site`; a dead link fails. Draws the gallery: minutes. With DRAFT=1 it has no figures: seconds.
 docs: .venv/built
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --requirements pyproject.toml --extra docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:

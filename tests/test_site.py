@@ -1,14 +1,22 @@
-"""The site: titles in the field's spelling, navigation by family, equations that are never cut off."""
+"""The site: it builds, its links have targets, titles have the field's spelling, equations are never cut off."""
 
+import os
 import re
+import subprocess
+import sys
 from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 import bentpipe as bp
-from tools.docs import cards, equations, live, redirects, titles
+from tools.docs import cards, equations, links, live, pages, redirects, titles
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -93,3 +101,63 @@ def test_each_live_view_is_shown_on_one_page():
         assert len(shown) == 1, name
         assert bp.load(live.VIEWS[name][0], sets).title == sets["title"]
     assert {"transfer", "reno", "bbr3"} == set(bp.load("geo", live.VIEWS["who-starves-whom"][1]).flow_names)
+
+
+@pytest.fixture(scope="module")
+def draft(tmp_path_factory):
+    """The site as `make docs DRAFT=1` builds it: every page, without figures of the gallery."""
+    built = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(built)]
+    done = subprocess.run(
+        command,
+        cwd=DOCS.parent,
+        env=os.environ | {"DRAFT": "1", "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return built
+
+
+@pytest.mark.timeout(600)
+def test_the_site_builds_and_its_links_have_targets(draft):
+    for page in (
+        "guides/sky",
+        "gallery/geo",
+        "reference/python",
+        "reference/scenario/tune",
+        "congestion-controls/cubic",
+    ):
+        assert (draft / page / "index.html").is_file()
+    assert links.dead(draft) == []
+
+
+@pytest.mark.timeout(600)
+def test_a_dead_link_of_the_site_is_found(draft):
+    page = draft / "guides" / "sky" / "index.html"
+    text = page.read_text()
+    more = (
+        '<a href="../geo/">',
+        '<img src="no.png">',
+        '<a href="../why/#nowhere">',
+        '<a href="../why/">',
+        "<a href=#none>",
+    )
+    page.write_text(text + "".join(more))
+    try:
+        found = links.dead(draft)
+    finally:
+        page.write_text(text)
+    assert found == [f"guides/sky/index.html: {link}" for link in ("../geo/", "no.png", "../why/#nowhere", "#none")]
+
+
+def test_links_to_generated_pages_lead_to_the_site():
+    """Also where the repository is read: those pages are not in it."""
+    urls = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]["urls"]
+    assert f"{urls['Documentation']}/" == links.SITE
+    made = {*pages.pages(), "gallery/index.md", *(f"gallery/{name}.md" for name in pages.shipped())}
+    for page in DOCS.rglob("*.md"):
+        text = page.read_text()
+        addresses = re.findall(rf"\({re.escape(links.SITE)}([\w./-]*)", text)
+        assert {links.page_of(address) for address in addresses} <= made, page
+        assert links.SITE not in links.localised(text, str(page.relative_to(DOCS)))

@@ -41,7 +41,7 @@ delay = "1 ms"
 from = "user{n}"
 to = "server"
 count = 4
-app = { kind = "page", tls_rtts = 1, multiplexed = true, reading = "1 s" }
+app = { kind = "page", model = "3gpp2", tls_rtts = 1, multiplexed = true, reading = "1 s" }
 [flow.backup]
 from = "user1"
 to = "server"
@@ -240,7 +240,7 @@ def test_a_flow_without_a_transfer_is_named():
         "duration": "1 s",
         "tcp": {"like": "rfc"},
         "link": {"l": {"from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "2 s"}},
-        "flow": {"web": {"from": "a", "to": "b", "app": "page"}},
+        "flow": {"web": {"from": "a", "to": "b", "app": {"kind": "page", "model": "3gpp2"}}},
     }
     found = bp.run(scenario).why()
     assert found.flows == ()

@@ -15,7 +15,7 @@ SMALL = {
     },
     "flow": {
         "files": {"from": "a", "to": "b", "app": {"kind": "arrivals", "size": "20 kB", "interval": "100 ms"}},
-        "pages": {"from": "b", "to": "a", "app": {"kind": "page", "reading": "1 s"}},
+        "pages": {"from": "b", "to": "a", "app": {"kind": "page", "model": "3gpp2", "reading": "1 s"}},
         "tv": {"from": "a", "to": "b", "app": {"kind": "cbr", "rate": "500 kbit/s"}},
     },
 }

@@ -66,7 +66,7 @@ READERS = {
     "from": "terminal{n}",
     "to": "gateway",
     "count": TERMINALS,
-    "app": {"kind": "page", "reading": {"kind": "exponential", "mean": "10 s"}},
+    "app": {"kind": "page", "model": "3gpp2", "reading": {"kind": "exponential", "mean": "10 s"}},
 }
 TRANSFERS: dict[str, dict[str, Any]] = {
     "download of 10 MB": {"from": "gateway", "to": "terminal1", "app": {"kind": "file", "size": "10 MB"}},

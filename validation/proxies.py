@@ -62,7 +62,7 @@ SIZES = ["10 kB", "100 kB", "1 MB", "10 MB"]
 PAGES = {
     "flow.f.from": "user",
     "flow.f.to": "server",
-    "flow.f.app": {"kind": "page", "count": 20, "reading": "1 s"},
+    "flow.f.app": {"kind": "page", "model": "3gpp2", "count": 20, "reading": "1 s"},
 }
 
 

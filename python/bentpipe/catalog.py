@@ -13,6 +13,13 @@ from bentpipe.errors import expected_names
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+__all__ = ["cc_keys", "choices", "compared_keys", "dictionary", "names", "nearest", "schema", "unit", "unknown"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 OF_OBJECTS = (
     "flows",
     "links",

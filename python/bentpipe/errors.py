@@ -11,6 +11,26 @@ from typing import Any
 
 from bentpipe.terminal import visible
 
+__all__ = [
+    "BentpipeError",
+    "ClusterError",
+    "EmulationError",
+    "FitError",
+    "Interrupted",
+    "NetworkError",
+    "PaperError",
+    "Problem",
+    "RunError",
+    "ScenarioError",
+    "SenderError",
+    "SkyError",
+]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 KNOWN_MAX = 8
 """Maximum number of known names that an error lists: the nearest."""
 SHOWN_MAX = 50

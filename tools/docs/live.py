@@ -42,5 +42,6 @@ def on_files(files, config):
     from mkdocs.structure.files import File
 
     for name in VIEWS:
-        files.append(File.generated(config, file(name), content=run(name).explore().html))
+        content = "" if config.extra["draft"] else run(name).explore().html
+        files.append(File.generated(config, file(name), content=content))
     return files

@@ -306,6 +306,11 @@ def gallery_index() -> str:
     )
 
 
+def empty_pictures(name: str) -> dict[str, bytes]:
+    """Empty figures of a bundled scenario, for a draft of the site."""
+    return {f"{name}.png": b"", f"{name}-card.png": b""}
+
+
 @cache
 def pictures(name: str) -> dict[str, bytes]:
     """The figures of a bundled scenario by file name: that of `bentpipe run --plot`, and that of its card."""
@@ -330,7 +335,8 @@ def on_files(files, config):
 
     made: dict[str, str | bytes] = {**pages(), "gallery/index.md": gallery_index()}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name, drawn in zip(shipped(), pool.map(pictures, shipped()), strict=True):
+        draw = empty_pictures if config.extra["draft"] else pictures
+        for name, drawn in zip(shipped(), pool.map(draw, shipped()), strict=True):
             made[f"gallery/{name}.md"] = gallery_page(name)
             made |= {f"gallery/{file}": content for file, content in drawn.items()}
     for path, content in made.items():

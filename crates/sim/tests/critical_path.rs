@@ -76,7 +76,7 @@ to = "r"
 from = "r"
 to = "s{n}"
 count = 3
-app = { kind = "page", reading = "500 ms" }
+app = { kind = "page", model = "3gpp2", reading = "500 ms" }
 [flow.web]
 from = "s2"
 to = "r"

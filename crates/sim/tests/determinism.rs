@@ -59,7 +59,7 @@ const PARTS: [&str; 8] = [
     [flow.pages]
     from = "r"
     to = "s2"
-    app = { kind = "page", reading = "1 s" }
+    app = { kind = "page", model = "3gpp2", reading = "1 s" }
     [flow.voice]
     from = "s3"
     to = "r"

@@ -168,7 +168,7 @@ fn a_slow_reader_holds_its_sender() {
 
 fn page(more: &str, link: &str) -> RunResult {
     let app = format!(
-        "app = {{ kind = \"page\", reading = {{ kind = \"exponential\", mean = \"2 s\" }}, count = 200{more} }}"
+        "app = {{ kind = \"page\", model = \"3gpp2\", reading = {{ kind = \"exponential\", mean = \"2 s\" }}, count = 200{more} }}"
     );
     run(4000, "", link, &app)
 }
@@ -210,8 +210,8 @@ fn failed_transfers_are_counted_and_the_next_one_begins() {
         "{ kind = \"bulk\", size = \"200 kB\", pause = \"500 ms\" }",
         "{ kind = \"request-response\", response = \"200 kB\", think = \"500 ms\" }",
         "{ kind = \"request-response\", request = \"200 kB\", response = \"1 kB\", think = \"10 ms\", reconnect = true }",
-        "{ kind = \"page\", reading = \"500 ms\" }",
-        "{ kind = \"page\", reading = \"500 ms\", multiplexed = true, tls_rtts = 1, page_scale = 10.0 }",
+        "{ kind = \"page\", model = \"3gpp2\", reading = \"500 ms\" }",
+        "{ kind = \"page\", model = \"3gpp2\", reading = \"500 ms\", multiplexed = true, tls_rtts = 1, page_scale = 10.0 }",
         "{ kind = \"arrivals\", size = \"100 kB\", interval = \"200 ms\" }",
     ] {
         let result = run(300, tcp, link, &format!("app = {app}"));
@@ -251,7 +251,7 @@ app = { kind = "arrivals", interval = "200 ms", size = { kind = "bounded-pareto"
 [flow.pages]
 from = "b"
 to = "a"
-app = { kind = "page", reading = "2 s", multiplexed = true }
+app = { kind = "page", model = "3gpp2", reading = "2 s", multiplexed = true }
 [flow.questions]
 from = "b"
 to = "a"

@@ -20,7 +20,7 @@ ORBITS = {"geo": ("36,000 km", "260 ms"), "meo": ("8,000 km", "70 ms"), "leo": (
 TRAFFIC = {
     "bulk": 'app = "greedy"  # Never ends. A file instead: { kind = "file", size = "20 MB" }.',
     "file": 'app = { kind = "file", size = "20 MB" }  # Its completion time is in the results.',
-    "web": 'app = { kind = "page", count = 10 }  # Ten pages, with time to read between them.',
+    "web": 'app = { kind = "page", count = 10 }  # Ten pages of today, with time to read between them.',
 }
 TEMPLATE = """\
 # A server, a gateway and a terminal behind a satellite. Change what you like, then:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from bentpipe.contract.reporter import Report, Reporter
     from bentpipe.plot.style import Labels, Size
+    from bentpipe.scenario.names import MetricName
     from bentpipe.statistics.estimates import Estimate, Interval
 
 
@@ -56,7 +57,7 @@ class Result(ABC):
     def statements(self) -> list[str]:
         """Conclusions that hold with confidence, in plain words."""
 
-    def estimate(self, of: str, metric: str | None = None) -> Estimate | Interval:
+    def estimate(self, of: MetricName | str, metric: MetricName | str | None = None) -> Estimate | Interval:
         """Estimate a metric of one of `names`, with its interval.
 
         Parameters
@@ -72,16 +73,16 @@ class Result(ABC):
             Unknown name, metric, flow or link.
         """
         if metric is not None:
-            return self._estimate(self._named(of), metric)
+            return self._with_unit(self._estimate(self._named(of), metric), metric)
         if len(self.names) == 1:
-            return self._estimate(self.names[0], of)
+            return self._with_unit(self._estimate(self.names[0], of), of)
         raise BentpipeError(f"estimate({of!r}) needs a name\n  expected estimate(OF, METRIC), of one of: {self._known}")
 
     def plot(
         self,
         chart: str | None = None,
         *,
-        metric: str | None = None,
+        metric: MetricName | str | None = None,
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,
@@ -184,6 +185,15 @@ class Result(ABC):
     def _content(self) -> Mapping[str, Any]:
         """Collect further keys of `to_dict`."""
         return {}
+
+    def _with_unit(self, found: Estimate | Interval, metric: str) -> Estimate | Interval:
+        """Add the unit of a metric, or of its row in `table`, to an estimate."""
+        metrics = {**known(), **of_one()}
+        name = metric.partition(":")[0]
+        if name in metrics:
+            return found._replace(unit=metrics[name].unit)
+        units = self.table.filter(metric=metric)["unit"]
+        return found._replace(unit=units[0]) if len(units) else found
 
     def _named(self, of: str) -> str:
         """Check that a name is one of `names`."""

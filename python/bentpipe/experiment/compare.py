@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.comparison import Comparison
     from bentpipe.own.loading import Sender
     from bentpipe.progress import Wish
+    from bentpipe.scenario.names import MetricName
     from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.judgement import Correction, Sides, Statistic
 
@@ -37,7 +38,7 @@ def compare(
     replications: int = 10,
     replications_max: int | None = None,
     until: Mapping[str, Any] | None = None,
-    metric: str | Sequence[str] = "goodput",
+    metric: MetricName | str | Sequence[MetricName | str] = "goodput",
     confidence: float = Judgement.confidence,
     statistic: Statistic = Judgement.statistic,
     correction: Correction = Judgement.correction,

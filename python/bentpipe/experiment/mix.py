@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.mix import Mix
     from bentpipe.own.loading import Sender
     from bentpipe.progress import Wish
+    from bentpipe.scenario.names import MetricName
     from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.judgement import Correction
 
@@ -36,7 +37,7 @@ def mix(
     replications: int = 10,
     replications_max: int | None = None,
     until: Mapping[str, Any] | None = None,
-    metric: str | Sequence[str] = (),
+    metric: MetricName | str | Sequence[MetricName | str] = (),
     confidence: float = Judgement.confidence,
     correction: Correction = Judgement.correction,
     margin: str | float | None = MARGIN_USUAL,

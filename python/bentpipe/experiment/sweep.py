@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from bentpipe.experiment.results.sweep import Sweep
     from bentpipe.progress import Wish
+    from bentpipe.scenario.names import MetricName
     from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.judgement import Correction, Sides, Statistic
 
@@ -32,7 +33,7 @@ def sweep(
     replications: int | None = None,
     replications_max: int | None = None,
     until: Mapping[str, Any] | None = None,
-    metric: str | Sequence[str] | None = None,
+    metric: MetricName | str | Sequence[MetricName | str] | None = None,
     tables: Sequence[str] | None = None,
     confidence: float = Judgement.confidence,
     statistic: Statistic = Judgement.statistic,

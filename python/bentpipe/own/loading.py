@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import ModuleType
 
-    Sender: TypeAlias = "str | type[CongestionControl]"
+    from bentpipe.scenario.names import CcName
+
+    Sender: TypeAlias = "CcName | str | type[CongestionControl]"
     """The name of a congestion control, `FILE.py:CLASS`, or a class."""
     Function: TypeAlias = "str | type[Middlebox] | Mapping[str, Any]"
     """`FILE.py:CLASS`, a class, or a table as in a scenario."""

@@ -136,7 +136,7 @@ class Cubic(CongestionControl):
     ...         super().on_ack(ack, path)
     ...
     ...     def on_congestion(self, why, path):
-    ...         if path.srtt_s - self.least_s > 0.020:
+    ...         if (path.srtt_s or 0.0) - self.least_s > 0.020:
     ...             super().on_congestion(why, path)
     """
 

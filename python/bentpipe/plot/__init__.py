@@ -30,3 +30,7 @@ __all__ = [
     "sweep_figure",
     "windows_figure",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

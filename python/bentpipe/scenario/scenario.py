@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from bentpipe.errors import Problem
     from bentpipe.own.loading import Own
     from bentpipe.progress import Watch, Wish
+    from bentpipe.scenario.names import ScenarioName
     from bentpipe.scenario.types import ScenarioDict
     from bentpipe.scenario.writing import Senders, Sets
     from bentpipe.sky.of_scenario import ScenarioSky
 
-    AnyScenario: TypeAlias = "Scenario | ScenarioDict | Mapping[str, Any] | str | os.PathLike[str]"
+    AnyScenario: TypeAlias = "Scenario | ScenarioDict | Mapping[str, Any] | ScenarioName | str | os.PathLike[str]"
     """A scenario, its content, a path or a name.
 
     With the first mapping type, editors complete keys and mypy checks them. The second type is for other sources.
@@ -51,7 +52,7 @@ STDIN = "-"
 SHIPPED = Path(__file__).parent / "shipped"
 
 
-def load(path: str | os.PathLike[str], sets: Sets = (), *, progress: Wish = None) -> Scenario:
+def load(path: ScenarioName | str | os.PathLike[str], sets: Sets = (), *, progress: Wish = None) -> Scenario:
     """Read a scenario file.
 
     Parameters

@@ -4235,41 +4235,88 @@ class AppRequestResponse(_AppRequestResponseRequired, total=False):
     catalogue: Catalogue
     count: int
 
+_PageObjectRequired = TypedDict("_PageObjectRequired", {"bytes": str})
+
+
+class PageObject(_PageObjectRequired, total=False):
+    """Object of a recorded page.
+
+    bytes :
+        Bytes of the response, with its headers.
+
+    host :
+        Number of its host in the record, from 0. Each host has separate connections; all are at the node `to`. Default: 0.
+
+    after :
+        Number of the object that names it, in the order of the list, from 0: an earlier one. The first object is named by none. Default: 0.
+
+    delay :
+        Time from the last byte of that object to the request. Default: "0 s".
+
+    wait :
+        Time from the request at the server to the response. Default: "0 s".
+
+    request :
+        Bytes of the request, with its headers. Default: "350 B".
+    """
+
+    host: int
+    after: int
+    delay: str
+    wait: str
+    request: str
+
+
+class AppPageRecordedTable(TypedDict):
+    """File with a recorded page.
+
+    file :
+        HAR file of a browser beside the scenario or in a folder there. The resolved scenario contains its objects as a list.
+    """
+
+    file: str
+
 _AppPageRequired = TypedDict("_AppPageRequired", {"kind": Literal["page"]})
 
 
 class AppPage(_AppPageRequired, total=False):
-    """Web pages: the sending node fetches a main object and embedded objects over new connections for each page. Keys without a value follow the model of 3GPP2 C.R1002-0.
+    """Web pages: the sending node fetches a main object and embedded objects over new connections for each page. Keys without a value follow `model`: by default pages of 2025, with 77 requests and 2.47 MB in the median.
+
+    model :
+        Number, bytes, hosts and depth of objects, where other keys do not give them. A page with `main`, `object` and `objects` is given whole: one host, and the main object names all others. Default: "web-2025".
+
+    recorded :
+        Recorded page in place of a model: a file, or a list of objects. The first object is the main one. Each page of the flow is this page.
 
     main :
-        Bytes of the main object. Default: lognormal with mean 10710 B, cut to 100 B to 2 MB.
+        Bytes of the main object. Default: of the model; with `3gpp2` lognormal with mean 10710 B, cut to 100 B to 2 MB, with `web-2025` lognormal with median 22 KiB, at most a quarter of the page.
 
     object :
-        Bytes of each embedded object. Default: lognormal with mean 7758 B, cut to 50 B to 2 MB: then 7236 B.
+        Bytes of each embedded object. Default: of the model; with `3gpp2` lognormal with mean 7758 B, cut to 50 B to 2 MB: then 7236 B, with `web-2025` a lognormal share of the page's bytes.
 
     objects :
-        Embedded objects per page. Default: random, 5.6 on average.
+        Embedded objects per page. Default: random, of the model.
 
     multiplexed :
-        Whether one connection carries all requests together, and objects in order. Default: false.
+        Whether one connection to each host carries all its requests together, and objects in order, as in HTTP/2. Default: true with `web-2025`, as recorded for a recorded page, and false with `3gpp2`, a page that is given whole, a catalogue or `connections`.
 
     page_scale :
         Factor of the size of all objects. Default: 1.0.
 
     request :
-        Bytes of each request. Default: "350 B".
+        Bytes of each request. Recorded objects have their own. Default: "350 B".
 
     tls_rtts :
-        Round trips that securing a connection takes before its first request: exchanges of the size of a request, in both directions. Default: 0.
+        Round trips that securing a connection takes before its first request: exchanges of the size of a request, in both directions. Default: 1 with `web-2025` (TLS 1.3) and for a recorded page with TLS, and 0 with `3gpp2`, a page that is given whole, or a catalogue.
 
     parse :
-        Time from the main object to the requests for the embedded ones.
+        Time from the last byte of an object to the requests for the objects that it names.
 
     reading :
         Time from the last object of a page to the next page.
 
     connections :
-        Parallel connections. Each fetches one object at a time. Default: 6.
+        Parallel connections to each host. Each fetches one object at a time. Default: 6.
 
     catalogue :
         Pages that other flows request, too, with their objects: all flows to this node share them. Default: pages are unique to the flow.
@@ -4278,6 +4325,8 @@ class AppPage(_AppPageRequired, total=False):
         Number of pages. Default: no limit until the run ends.
     """
 
+    model: Literal["web-2025", "3gpp2"]
+    recorded: Union[List[PageObject], AppPageRecordedTable]
     main: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]
     object: Union[str, AppBulkSizeExponential, AppBulkSizePareto, AppBulkSizeBoundedPareto, AppBulkSizeLognormal]
     objects: int

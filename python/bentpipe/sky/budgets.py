@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from bentpipe.scenario.names import ConstellationName
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 ELEVATIONS = (10.0, 25.0, 40.0, 60.0)
@@ -142,7 +143,7 @@ TABLES = ("lines", "bears", "fades", "availability", "modcods")
 def budget(
     place: PlaceLike,
     *,
-    over: str | os.PathLike[str],
+    over: ConstellationName | str | os.PathLike[str],
     frequency: float,
     eirp: float,
     g_over_t: float,

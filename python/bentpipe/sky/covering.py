@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.progress import Wish
+    from bentpipe.scenario.names import ConstellationName
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 CHARTS = {
@@ -156,7 +157,7 @@ class Coverage(Look):
 
 def coverage(
     *,
-    over: str | os.PathLike[str],
+    over: ConstellationName | str | os.PathLike[str],
     start: Instant | None = None,
     at: Time = 0.0,
     duration: Time = 600.0,

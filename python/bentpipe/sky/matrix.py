@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.progress import Wish
+    from bentpipe.scenario.names import ConstellationName
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 CHARTS = {
@@ -234,7 +235,7 @@ def checked(chart: str) -> str:
 def paths(
     places: Sequence[PlaceLike],
     *,
-    over: str | os.PathLike[str],
+    over: ConstellationName | str | os.PathLike[str],
     start: Instant | None = None,
     at: Time = 0.0,
     duration: Time = 600.0,

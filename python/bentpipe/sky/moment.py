@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from bentpipe.scenario.names import ConstellationName
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 
@@ -118,7 +119,7 @@ class Map(Look):
 
 def map(
     *,
-    over: str | os.PathLike[str],
+    over: ConstellationName | str | os.PathLike[str],
     ends: tuple[PlaceLike, PlaceLike] | None = None,
     start: Instant | None = None,
     at: Time = 0.0,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.progress import Wish
+    from bentpipe.scenario.names import ConstellationName
     from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
 
 
@@ -116,7 +117,7 @@ class Passes(Look):
 def passes(
     place: PlaceLike,
     *,
-    over: str | os.PathLike[str],
+    over: ConstellationName | str | os.PathLike[str],
     start: Instant | None = None,
     at: Time = 0.0,
     duration: Time = 3600.0,

@@ -19,6 +19,7 @@ MODULES = (
     *("comparing", "correction", "effects", "estimates", "judgement", "power", "quality", "samples", "steady"),
     "warmup",
 )
+__all__ = [*MODULES]
 
 
 def __getattr__(name: str) -> ModuleType:
@@ -28,4 +29,4 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def __dir__() -> list[str]:
-    return list(MODULES)
+    return list(__all__)

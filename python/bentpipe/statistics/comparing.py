@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
+__all__ = ["RANGE_MIN", "TIMES_FROM_PCT", "Difference", "Shares", "differences", "sentence", "statement"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 _MIDDLES: dict[str, Callable[[Values], np.floating]] = {"mean": np.mean, "median": np.median}
 
 TIMES_FROM_PCT = 100

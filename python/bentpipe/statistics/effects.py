@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
+__all__ = ["COHEN", "ROMANO", "Effect", "cliff", "hedges", "hedges_paired"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 COHEN = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))
 """Thresholds of Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd edition 1988, §2.2.3. Values above
 them are large.

@@ -16,6 +16,27 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
+__all__ = [
+    "AT_ONCE",
+    "RESAMPLES",
+    "SEED",
+    "Estimate",
+    "Interval",
+    "estimate",
+    "fisher",
+    "least",
+    "median",
+    "ratio_of_means",
+    "ratio_of_medians",
+    "ratio_of_pairs",
+    "sign_test",
+]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 RESAMPLES = 9999
 SEED = 1
 """Seed of the resampling. It is fixed: equal values have equal intervals, in any order of requests."""
@@ -41,6 +62,11 @@ class Estimate(NamedTuple):
     """
     span: tuple[float, float] = (-math.inf, math.inf)
     """Possible values: 0 to 1 for a share. The interval ends at them, as the true mean is among them."""
+    unit: str = ""
+    """Unit of the mean: `bit/s`, `s`, `B`, `%`, `1` (a count or ratio), or empty if it is not known."""
+
+    def __str__(self) -> str:
+        return _text(self)
 
     @property
     def value(self) -> float | None:
@@ -78,6 +104,26 @@ class Interval(NamedTuple):
     """Probability of such values if the true median is zero; None for ratios of means or medians."""
     censored: int = 0
     """Incomplete transfers or replications, as in `Estimate`."""
+    unit: str = ""
+    """Unit of the value, as in `Estimate`."""
+
+    def __str__(self) -> str:
+        return _text(self)
+
+
+def _text(found: Estimate | Interval) -> str:
+    """Write a value with its unit, interval and number of replications.
+
+    >>> str(Estimate(1, 18071619.2, None, None, unit="bit/s"))
+    '18.1 Mbit/s (1 run)'
+    >>> str(Estimate(10, 18071619.2, 200e3, 0.0, unit="bit/s"))
+    '18.1 Mbit/s (17.9 Mbit/s to 18.3 Mbit/s, 10 runs)'
+    """
+    from bentpipe.formatting import quantity
+
+    value, *ends = (quantity(each, found.unit) for each in (found.value, found.low, found.high))
+    interval = f"{ends[0]} to {ends[1]}, " if found.low is not None and found.high is not None else ""
+    return f"{value} ({interval}{found.replications} {'run' if found.replications == 1 else 'runs'})"
 
 
 def estimate(values: Values, confidence: float) -> Estimate:

@@ -16,6 +16,24 @@ if TYPE_CHECKING:
 
     from bentpipe.metric import Metric
 
+__all__ = [
+    "CORRECTIONS",
+    "DEFAULT",
+    "MARGIN",
+    "SIDES",
+    "STATISTICS",
+    "Correction",
+    "Judgement",
+    "Question",
+    "Sides",
+    "Statistic",
+]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 # Needs no SciPy, so mistakes are reported immediately and before any output.
 Statistic = Literal["mean", "median"]
 Correction = Literal["holm", "bh", "none"]

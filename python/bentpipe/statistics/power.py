@@ -7,6 +7,13 @@ from math import sqrt
 
 from scipy.special import stdtrit
 
+__all__ = ["LARGE", "least_shown", "replications_for"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 LARGE = 1.0
 """A difference as large as its standard deviation over pairs; Cohen calls 0.8 large."""
 

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+__all__ = ["BEST", "LOSS_ROBUSTNESS", "PACKETISATION_S", "Stalls", "mos", "r_factor", "stalls"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 PACKETISATION_S = 0.02
 """Duration of speech in one packet, in seconds (G.711, 20 ms)."""
 BEST = 93.2

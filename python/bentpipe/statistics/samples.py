@@ -30,6 +30,24 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
+__all__ = [
+    "ESTIMATORS",
+    "NAMED_MAX",
+    "AtLeast",
+    "Counts",
+    "Sample",
+    "bound",
+    "is_of_transfers",
+    "joined",
+    "not_whole",
+    "ranked",
+]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 K = TypeVar("K")
 ESTIMATORS: dict[str, Callable[[Values, float], Estimate | Interval]] = {"mean": estimate, "median": median}
 """Estimators by the names in `judgement.STATISTICS`."""

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
+__all__ = ["BATCHES", "Steady", "batch_means", "levels", "steady"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 BATCHES = 10
 """Schmeiser, "Batch size effects in the analysis of simulation output", Operations Research 30, 1982: more than 30 gain
 no precision, and fewer than 10 lose precision. The fewest batches are the longest, which matters more for windows that

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
+__all__ = ["BATCH", "BATCHES_LAST", "BATCHES_MIN", "SHARE_LAST", "WarmUp", "fixed", "mser"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 BATCH = 5
 BATCHES_MIN = 10
 """Fewer batches cannot separate a transient from chance."""

@@ -22,6 +22,7 @@ mod direction;
 mod files;
 mod generate;
 mod groups;
+mod har;
 mod host_defaults;
 mod inherit;
 mod instances;

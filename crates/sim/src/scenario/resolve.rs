@@ -208,18 +208,24 @@ fn check_ends(
     let (mut is_used, mut links_at) = (vec![false; nodes.len()], vec![0_u32; nodes.len()]);
     flow_ends.iter().flatten().for_each(|&end| is_used[end] = true);
     link_ends.iter().flatten().for_each(|&end| links_at[end] += 1);
-    for (link, ends) in links.iter().zip(link_ends) {
-        for ((key, end), &node) in [("from", &link.from), ("to", &link.to)].into_iter().zip(ends) {
-            if links_at[node] == 1 && !is_used[node] && said.insert((link.entry, key)) {
-                let hint = report.findings.guess(end, nodes.keys().copied().filter(|name| name != end));
-                let message = format!("is a dead end: no other link and no flow is at \"{end}\"");
-                report.suggest(
-                    &path(["link", link.entry, key]),
-                    &message,
-                    "expected a node of another link or of a flow",
-                    hint,
-                );
-            }
+    let ends_of = || {
+        let both = links.iter().zip(link_ends);
+        both.flat_map(|(link, ends)| {
+            [("from", &link.from), ("to", &link.to)]
+                .into_iter()
+                .zip(ends)
+                .map(move |(written, &node)| (link.entry, written, node))
+        })
+    };
+    let leads_on = |node: NodeId| links_at[node] > 1 || is_used[node];
+    // Of the ends of an entry with a count, some may be idle.
+    let leading: BTreeSet<_> =
+        ends_of().filter(|(.., node)| leads_on(*node)).map(|(entry, (key, _), _)| (entry, key)).collect();
+    for (entry, (key, end), node) in ends_of() {
+        if !leads_on(node) && !leading.contains(&(entry, key)) && said.insert((entry, key)) {
+            let hint = report.findings.guess(end, nodes.keys().copied().filter(|name| name != end));
+            let message = format!("is a dead end: no other link and no flow is at \"{end}\"");
+            report.suggest(&path(["link", entry, key]), &message, "expected a node of another link or of a flow", hint);
         }
     }
 }

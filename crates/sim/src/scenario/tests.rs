@@ -311,6 +311,9 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }\ntcp = { cc = \"reno\" }", "datagrams have no transport"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1000000 Gbit/s\" }", "packet-hops"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"page\", multiplexed = true, connections = 3 }", "multiplexed means one connection"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"page\", recorded = [{ bytes = \"1 kB\" }], objects = 3 }", "has no effect on a recorded page"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"page\", recorded = [] }", "is empty"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"page\", recorded = [{ bytes = \"1 kB\" }, { bytes = \"1 kB\", after = 1 }] }", "is no earlier object"),
         ("[flow.f]", "[flow.f]\nreader = { rate = \"1 bit/s\" }", "is less than a byte in 10 ms"),
         ("[flow.f]", "[flow.f]\ntcp.smss = \"39 B\"", "expected 40 B to 65415 B"),
         ("[flow.f]", "[flow.f]\ntcp.initial_ssthresh = \"1 segment\"", "expected at least 2 segments"),
@@ -533,6 +536,21 @@ fn a_slip_in_the_name_of_an_entry_makes_no_other_one() {
         problems.to_string().contains("is a dead end")
     }));
     assert_eq!(set("flow.f2", "{ from = 'a', to = 'b' }").unwrap().scenario.flows.len(), 2);
+}
+
+#[test]
+fn some_ends_of_a_counted_link_may_be_idle_and_not_all() {
+    let file = |to: &str| {
+        let text = format!(
+            "duration = \"1 s\"\n[link.lan]\nfrom = \"crew{{n}}\"\nto = \"ship\"\ncount = 3\nrate = \"1 Mbit/s\"\n\
+             delay = \"1 ms\"\n[link.up]\nfrom = \"ship\"\nto = \"Madrid\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+             [flow.f]\nfrom = \"Madrid\"\nto = \"{to}\"\n"
+        );
+        from_toml(&text, "f.toml", &[]).map_err(|problems| problems.to_string())
+    };
+    assert_eq!(file("crew2").unwrap().scenario.flows[0].route.len(), 2);
+    let idle = file("ship").unwrap_err();
+    assert!(idle.contains("link.lan.from = \"crew{n}\" is a dead end"), "{idle}");
 }
 
 #[test]

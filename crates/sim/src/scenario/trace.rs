@@ -36,7 +36,7 @@ impl Fault {
 }
 
 impl Fault {
-    fn new(line: usize, message: impl Into<String>, expected: impl Into<String>) -> Self {
+    pub(super) fn new(line: usize, message: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { line, message: message.into(), expected: expected.into() }
     }
 }
@@ -356,7 +356,7 @@ fn put<T>(points: &mut Vec<(Time, T)>, at: Time, value: T) {
 }
 
 /// Reads the trace in `file` for the key `path`. Reports its faults and then returns nothing.
-fn read<T>(
+pub(super) fn read<T>(
     file: &str,
     report: &mut Report<'_>,
     path: &[String],

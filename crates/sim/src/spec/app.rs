@@ -1,11 +1,12 @@
 //! Applications of flows.
 
+mod page;
 mod probe;
 
+pub use page::{Page, PageModel, PageObject, PageRecord, Recorded};
 pub use probe::{ProbeTimes, Probing};
 
 use super::{Size, Wait};
-use bentpipe_units::settings::Bytes;
 use bentpipe_units::{settings, Duration, Rate};
 
 /// Application of a flow.
@@ -52,7 +53,7 @@ macro_rules! each {
             App::Arrivals($keys) => $value,
             App::Records($keys) => $value,
             App::RequestResponse($keys) => $value,
-            App::Page($keys) => $value,
+            App::Page(ref $keys) => $value,
             App::Datagrams($keys) => $value,
             App::Probe(ref $keys) => $value,
             App::Port => {
@@ -411,74 +412,6 @@ settings! {
         zipf: Option<f64>, [0.0, 10.0];
         /// Number of the first object: flows with other numbers request other objects.
         first: u64 = 1, [1, 1_000_000_000];
-    }
-}
-
-settings! {
-    /// Pages of objects.
-    pub struct Page {
-        /// Bytes of the main object. Default: lognormal with mean 10710 B, cut to 100 B to 2 MB.
-        main: Option<Size>;
-        /// Bytes of each embedded object. Default: lognormal with mean 7758 B, cut to 50 B to 2 MB: then 7236 B.
-        object: Option<Size>;
-        /// Embedded objects per page. Default: random, 5.6 on average.
-        objects: Option<u64>, [0, 10_000];
-        /// Whether one connection carries all requests together, and objects in order.
-        multiplexed: bool = false;
-        /// Factor of the size of all objects.
-        "page_scale" scale: f64 = 1.0, [0.01, 1000.0];
-        /// Bytes of each request.
-        request: u64 as Bytes = 350;
-        /// Round trips that securing a connection takes before its first request: exchanges of the size of a request,
-        /// in both directions.
-        tls_rtts: u32 = 0, [0, 4];
-        /// Time from the main object to the requests for the embedded ones.
-        parse: Wait = Wait::Exponential { mean: Duration::from_millis(130) };
-        /// Time from the last object of a page to the next page.
-        reading: Wait = Wait::Exponential { mean: Duration::from_secs(30) };
-        /// Parallel connections. Each fetches one object at a time.
-        connections: u32 = 6, [1, 64], "usual number of browsers to one host under HTTP/1.1";
-        /// Pages that other flows request, too, with their objects: all flows to this node share them. Default: pages
-        /// are unique to the flow.
-        catalogue: Option<Catalogue>;
-        /// Number of pages. Default: no limit until the run ends.
-        count: Option<u64>, [1, 1_000_000_000];
-    }
-}
-
-impl Page {
-    /// Returns the mean number of embedded objects.
-    pub(crate) fn objects_mean(&self) -> f64 {
-        self.objects.map_or(5.642, |count| count as f64)
-    }
-
-    /// Returns the approximate mean size of an object.
-    fn object_bytes_mean(&self) -> f64 {
-        self.scale * self.object.map_or(8500.0, |size| size.mean())
-    }
-}
-
-impl Facts for Page {
-    const KIND: &'static str = "page";
-    const IS_TWO_WAY: bool = true;
-
-    fn count(&self) -> Option<u64> {
-        self.count
-    }
-
-    fn is_random(&self) -> bool {
-        true
-    }
-
-    fn catalogue(&self) -> Option<Catalogue> {
-        self.catalogue
-    }
-
-    fn packets(&self, capacity: &Capacity) -> f64 {
-        let objects = 1.0 + self.objects_mean();
-        let each_s = self.reading.mean().as_secs_f64() + self.parse.mean().as_secs_f64();
-        let segments = 1.0 + self.object_bytes_mean() / f64::from(capacity.smss);
-        capacity.in_turn(self.count, each_s) * objects * packets_of(segments + f64::from(self.tls_rtts))
     }
 }
 

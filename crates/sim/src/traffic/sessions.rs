@@ -240,6 +240,17 @@ impl FlowSessions<'_> {
         self.wait_at_listener(slot, listener);
     }
 
+    /// Sets both waits. An endpoint with a wait that is over already acts at this instant, too: its data may have
+    /// arrived together with that of the wait before.
+    pub(super) fn wait_for_next(&mut self, slot: usize, waits: [AppWait; 2]) {
+        self.wait(slot, waits);
+        for end in EndpointId::both(slot) {
+            if self.hosts[end].is_wait_over() {
+                self.pool.tasks.push_back(Task::Drive(end));
+            }
+        }
+    }
+
     pub(super) fn wait_at_listener(&mut self, slot: usize, wait: AppWait) {
         self.hosts[EndpointId::listener(slot)].awaits = wait;
     }

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from bentpipe.contract.reporter import Reporter
     from bentpipe.metric import Metric
     from bentpipe.plot.style import Labels, Size
+    from bentpipe.scenario.names import ComparisonChart, MetricName
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Estimate, Interval
 
@@ -351,9 +352,9 @@ class Comparison(Result):
     @options.formerly(is_ratio='chart="ratio"')
     def plot(
         self,
-        chart: str | None = None,
+        chart: ComparisonChart | str | None = None,
         *,
-        metric: str | None = None,
+        metric: MetricName | str | None = None,
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,

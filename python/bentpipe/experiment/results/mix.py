@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bentpipe.contract.reporter import Reporter
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.plot.style import Labels, Size
+    from bentpipe.scenario.names import MetricName, MixChart
     from bentpipe.statistics.comparing import Difference
     from bentpipe.statistics.estimates import Interval
     from bentpipe.statistics.judgement import Judgement
@@ -257,7 +258,7 @@ class Mix(Result):
         """Quantities that the tables have of each case, by name."""
         return {name: quantity(name) for name in (*QUANTITIES, *self.asked)}
 
-    def estimate(self, of: str, metric: str | None = None) -> Estimate:
+    def estimate(self, of: MetricName | str, metric: MetricName | str | None = None) -> Estimate:
         """Estimate the mean of one of `QUANTITIES`, or of a metric of flows, for one name, with Student's interval."""
         return super().estimate(of, metric)  # type: ignore[return-value]
 
@@ -425,9 +426,9 @@ class Mix(Result):
 
     def plot(
         self,
-        chart: str | None = None,
+        chart: MixChart | str | None = None,
         *,
-        metric: str | None = None,
+        metric: MetricName | str | None = None,
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bentpipe.own.loading import Function, Sender
     from bentpipe.progress import Wish
+    from bentpipe.scenario.names import SeriesName
     from bentpipe.scenario.scenario import AnyScenario, Scenario
     from bentpipe.scenario.writing import Sets
 
@@ -30,7 +31,7 @@ def run(
     cc: Sender | None = None,
     middlebox: Mapping[str, Function | Iterable[Function]] | None = None,
     seed: int | None = None,
-    series: str | Iterable[str] = (),
+    series: SeriesName | str | Iterable[SeriesName | str] = (),
     pcap: str | os.PathLike[str] | None = None,
     progress: Wish = None,
 ) -> RunResult:

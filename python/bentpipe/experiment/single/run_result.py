@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from bentpipe.own.loading import Function, Sender
     from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Wish
+    from bentpipe.scenario.names import MetricName
     from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.samples import Sample
     from bentpipe.statistics.steady import Steady
@@ -231,6 +232,10 @@ class RunResult(Recorded, Result):
         """Notes for the reader. The first one: a single run has no intervals."""
         return ["one run has no intervals: another seed may give other values", *self.notes]
 
+    def estimate(self, of: MetricName | str, metric: MetricName | str | None = None) -> Estimate:
+        """Look up a metric of the run, with its unit. Without an interval: one run has none."""
+        return super().estimate(of, metric)  # type: ignore[return-value]
+
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         import polars as pl
 
@@ -388,7 +393,7 @@ class RunResult(Recorded, Result):
         self,
         chart: str | None = None,
         *,
-        metric: str | None = None,
+        metric: MetricName | str | None = None,
         start: float = 0.0,
         end: float | None = None,
         size: Size | None = None,

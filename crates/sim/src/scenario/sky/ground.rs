@@ -203,11 +203,24 @@ fn neighbours(tree: &Tree) -> Neighbours {
     let mut neighbours = Neighbours::new();
     for link in tree.get("link").and_then(Tree::table).into_iter().flat_map(BTreeMap::values) {
         if let [Some(from), Some(to)] = ["from", "to"].map(|end| text(link, end)) {
-            neighbours.entry(from.to_owned()).or_default().push(to.to_owned());
-            neighbours.entry(to.to_owned()).or_default().push(from.to_owned());
+            // A flow with a count names the ends as they are written, other flows name one of each.
+            for n in std::iter::once(None).chain((1..=count(link)).map(Some)) {
+                let [from, to] =
+                    [from, to].map(|end| n.map_or_else(|| end.to_owned(), |n| end.replace("{n}", &n.to_string())));
+                neighbours.entry(from.clone()).or_default().push(to.clone());
+                neighbours.entry(to).or_default().push(from);
+            }
         }
     }
     neighbours
+}
+
+/// Returns the number of links that an entry numbers. An invalid number is reported later.
+fn count(link: &Tree) -> i128 {
+    match link.get("count").map(|value| &value.value) {
+        Some(Value::Int(count @ 1..=1_000_000)) => *count,
+        _ => 0,
+    }
 }
 
 fn text<'a>(tree: &'a Tree, key: &str) -> Option<&'a str> {

@@ -125,6 +125,30 @@ fn hosts_behind_a_place_reach_it_by_their_own_links() {
     }
 }
 
+/// As without a sky: a flow without a count may name one of the nodes of a counted link. The other nodes are idle.
+#[test]
+fn a_flow_ends_at_one_node_of_a_counted_link() {
+    let flows = |ends: &str| {
+        let text = format!(
+            "duration = '10 s'\n[sky]\nover = {{ geo = -30 }}\ngateway = ['Madrid']\n\
+             [link.lan]\nfrom = 'crew{{n}}'\nto = 'switch{{n}}'\ncount = 2\nrate = '1 Gbit/s'\ndelay = '1 ms'\n\
+             [link.up]\nfrom = 'switch{{n}}'\nto = 'Lisbon'\ncount = 2\nrate = '1 Gbit/s'\ndelay = '1 ms'\n\
+             [flow.download]\n{ends}\n"
+        );
+        from_toml(&text, "f.toml", &[])
+    };
+    let routes = |ends: &str| {
+        let resolved = flows(ends).unwrap_or_else(|problems| panic!("{problems}"));
+        let routes: Vec<_> = resolved.scenario.flows.iter().map(|flow| named(&resolved, &flow.route)).collect();
+        routes
+    };
+    let one = routes("from = 'Madrid'\nto = 'crew2'");
+    assert_eq!(one[0][2..], ["up2", "lan2"]);
+    assert_eq!(one[0], routes("from = 'Madrid'\nto = 'crew{n}'\ncount = 2")[1]);
+    let absent = flows("from = 'Madrid'\nto = 'crew3'").expect_err("it is wrong").to_string();
+    assert!(absent.contains("flow.download.to = \"crew3\" is neither a known place nor the end of a link"), "{absent}");
+}
+
 #[test]
 fn a_slot_over_the_equator_is_a_geostationary_path() {
     let text = "duration = '10 s'\n[sky]\nover = { geo = 0 }\nuser.rate = '10 Mbit/s'\n\

@@ -78,7 +78,7 @@ registry! {
     App::Arrivals(arrivals) => Arrivals(arrivals::ArrivalsState) of arrivals;
     App::Records(records) => Records(records::RecordsState) of records;
     App::RequestResponse(exchanges) => RequestResponse(request_response::RequestResponseState) of exchanges;
-    App::Page(page) => Page(page::PageState) of page;
+    App::Page(ref page) => Page(page::PageState) of page.clone();
     App::Datagrams(datagrams) => Datagrams(datagrams::DatagramsState) of datagrams;
     App::Probe(ref probe) => Probe(probe::ProbeState) of probe.clone();
     App::Port => Port(port::PortState) of ();

@@ -1,0 +1,303 @@
+//! Pages: a main object, then the objects that it names, then those that these name. Either several connections to each
+//! host carry one object at a time (HTTP/1.1 without pipelining), or one connection to each host carries all requests,
+//! and objects in order (HTTP/2).
+
+mod plan;
+
+use super::catalogue::CatalogueState;
+use super::contract::{Application, Draws};
+use crate::ids::EndpointId;
+use crate::record::Recorder;
+use crate::spec::Page;
+use crate::traffic::host::AppWait;
+use crate::traffic::sessions::{FlowSessions, TransferUnderWay};
+use bentpipe_units::{Stream, Time};
+use plan::{index_of, Object, Plan};
+use std::collections::VecDeque;
+
+/// Progress of the application, with its random streams.
+#[derive(Clone, Debug)]
+pub(in crate::traffic) struct PageState {
+    spec: Page,
+    index: u64,
+    /// Index of the present page, or its number in the catalogue.
+    number: u64,
+    start: Time,
+    /// Whether a page is under way.
+    is_loading: bool,
+    /// Connections of the page, in the order in which they were opened.
+    connections: Vec<PageConnection>,
+    objects: Vec<Object>,
+    /// Objects with the instants of their requests, in any order.
+    due: Vec<(Time, usize)>,
+    /// Objects whose host has no idle connection, in the order of their requests.
+    waiting: VecDeque<usize>,
+    /// Objects received, count.
+    done: usize,
+    bytes: u64,
+    plan: Plan,
+    readings: Stream,
+    catalogue: Option<CatalogueState>,
+}
+
+/// Use of one connection of a page.
+#[derive(Clone, Debug)]
+struct PageConnection {
+    slot: usize,
+    host: u32,
+    /// Exchanges before the first request.
+    tls_left: u32,
+    /// Objects that are requested and not yet received, in order.
+    pending: VecDeque<usize>,
+    /// Instants of the responses to the first of these objects: their requests have arrived.
+    responses: VecDeque<Time>,
+    /// Responses among them that have begun, count.
+    answered: usize,
+    /// Bytes of requests that the listener has received.
+    asked: u64,
+    /// Bytes that the opener has read.
+    read: u64,
+}
+
+impl PageState {
+    fn begin_page(&mut self, sessions: &mut FlowSessions<'_>) {
+        self.start = sessions.now;
+        self.number = self.catalogue.as_mut().map_or(self.index, |catalogue| catalogue.object(self.index));
+        self.plan.draw(&self.spec, self.index, self.number, &mut self.objects);
+        (self.is_loading, self.done, self.bytes) = (true, 0, 0);
+        sessions.flow().completions_mut().begun += 1;
+        self.request(sessions, 0);
+    }
+
+    /// Requests an object, over a new connection if its host has none that is idle.
+    fn request(&mut self, sessions: &mut FlowSessions<'_>, object: usize) {
+        let host = self.objects[object].host;
+        let is_multiplexed = self.spec.is_multiplexed();
+        let mut of_host = self.connections.iter().enumerate().filter(|(_, each)| each.host == host);
+        let count = of_host.clone().count();
+        let free = of_host.find(|(_, each)| is_multiplexed || each.pending.is_empty()).map(|(at, _)| at);
+        let at = match free {
+            Some(at) => at,
+            None if count < self.spec.connections as usize => self.open(sessions, host),
+            None => return self.waiting.push_back(object),
+        };
+        self.connections[at].pending.push_back(object);
+        if self.connections[at].tls_left == 0 {
+            self.ask(sessions, at, object);
+            self.wait(sessions, at);
+        } else if self.connections[at].pending.len() == 1 {
+            self.secure(sessions, at);
+        }
+    }
+
+    /// Opens a connection to a host. Returns its place among the connections.
+    fn open(&mut self, sessions: &mut FlowSessions<'_>, host: u32) -> usize {
+        let (slot, tls_left) = (sessions.open(), self.spec.secured_after());
+        let (pending, responses) = (VecDeque::new(), VecDeque::new());
+        self.connections.push(PageConnection {
+            slot,
+            host,
+            tls_left,
+            pending,
+            responses,
+            answered: 0,
+            asked: 0,
+            read: 0,
+        });
+        self.connections.len() - 1
+    }
+
+    /// Makes the next exchange that secures a connection.
+    fn secure(&mut self, sessions: &mut FlowSessions<'_>, at: usize) {
+        let request = self.spec.request;
+        let PageConnection { slot, asked, read, .. } = self.connections[at];
+        sessions.ask(slot, request);
+        sessions.wait(slot, [AppWait::Read(read + request), AppWait::Received(asked + request)]);
+    }
+
+    /// Sends the request of an object.
+    fn ask(&mut self, sessions: &mut FlowSessions<'_>, at: usize, object: usize) {
+        let (slot, Object { request, bytes, .. }) = (self.connections[at].slot, self.objects[object]);
+        sessions.ask(slot, request);
+        if self.catalogue.is_some() {
+            sessions.name_request(slot, [index_of(&self.spec, self.number, object as u64), request, bytes]);
+        }
+    }
+
+    /// Waits for the next object and for the next request of a connection.
+    fn wait(&mut self, sessions: &mut FlowSessions<'_>, at: usize) {
+        let PageConnection { slot, ref pending, ref responses, asked, read, .. } = self.connections[at];
+        let object = |at: usize| pending.get(at).map(|object| self.objects[*object]);
+        let opener = object(0).map_or(AppWait::Nothing, |object| AppWait::Read(read + object.bytes));
+        let listener =
+            object(responses.len()).map_or(AppWait::Nothing, |object| AppWait::Received(asked + object.request));
+        sessions.wait_for_next(slot, [opener, listener]);
+    }
+
+    /// Returns the place of a connection, unless its page is over.
+    fn connection(&self, slot: usize) -> Option<usize> {
+        self.connections.iter().position(|connection| connection.slot == slot)
+    }
+
+    /// Receives the next request of a connection at its listener.
+    fn receive_request(&mut self, sessions: &mut FlowSessions<'_>, at: usize) {
+        let connection = &mut self.connections[at];
+        if connection.tls_left > 0 {
+            connection.asked += self.spec.request;
+            return sessions.answer(connection.slot, self.spec.request);
+        }
+        let Some(&object) = connection.pending.get(connection.responses.len()) else { return };
+        let Object { request, wait, .. } = self.objects[object];
+        connection.asked += request;
+        connection.responses.push_back(sessions.now + wait);
+        self.wait(sessions, at);
+        self.respond(sessions, at);
+    }
+
+    /// Begins the responses that are due, in the order of the requests.
+    fn respond(&mut self, sessions: &mut FlowSessions<'_>, at: usize) {
+        let connection = &mut self.connections[at];
+        while let Some(&due) = connection.responses.get(connection.answered) {
+            if due > sessions.now {
+                sessions.hosts[EndpointId::listener(connection.slot)].timer = due;
+                return;
+            }
+            let bytes = self.objects[connection.pending[connection.answered]].bytes;
+            connection.answered += 1;
+            sessions.answer(connection.slot, bytes);
+        }
+    }
+
+    /// Receives the last byte for which the opener of a connection waits.
+    fn receive(&mut self, sessions: &mut FlowSessions<'_>, at: usize, recorder: &mut Recorder) {
+        let connection = &mut self.connections[at];
+        if connection.tls_left > 0 {
+            connection.read += self.spec.request;
+            connection.tls_left -= 1;
+            if connection.tls_left > 0 {
+                return self.secure(sessions, at);
+            }
+            for n in 0..self.connections[at].pending.len() {
+                self.ask(sessions, at, self.connections[at].pending[n]);
+            }
+            return self.wait(sessions, at);
+        }
+        let Some(object) = connection.pending.pop_front() else { return };
+        // A middlebox may forge a response: then the server's own is not sent again.
+        connection.responses.pop_front();
+        connection.answered = connection.answered.saturating_sub(1);
+        let bytes = self.objects[object].bytes;
+        connection.read += bytes;
+        let host = connection.host;
+        self.bytes += bytes;
+        self.done += 1;
+        if self.done == self.objects.len() {
+            return self.end_page(sessions, recorder);
+        }
+        self.wait(sessions, at);
+        if let Some(next) = self.waiting.iter().position(|object| self.objects[*object].host == host) {
+            let next = self.waiting.remove(next);
+            next.into_iter().for_each(|next| self.request(sessions, next));
+        }
+        let now = sessions.now;
+        let named = self.objects.iter().enumerate().skip(1).filter(|(_, each)| each.after as usize == object);
+        self.due.extend(named.map(|(at, each)| (now + each.delay, at)));
+        self.request_due(sessions);
+    }
+
+    /// Requests the objects whose time has come, and sets the timer for the next ones.
+    fn request_due(&mut self, sessions: &mut FlowSessions<'_>) {
+        let now = sessions.now;
+        let mut at = 0;
+        while at < self.due.len() {
+            if self.due[at].0 <= now {
+                let (_, object) = self.due.remove(at);
+                self.request(sessions, object);
+            } else {
+                at += 1;
+            }
+        }
+        if let Some(next) = self.due.iter().map(|(at, _)| *at).min() {
+            sessions.pause(next - now);
+        }
+    }
+
+    fn end_page(&mut self, sessions: &mut FlowSessions<'_>, recorder: &mut Recorder) {
+        let (index, size, start) = (self.index, self.bytes, self.start);
+        let page = TransferUnderWay { index, size, start, ..TransferUnderWay::default() };
+        sessions.record_whole(page, None, recorder);
+        self.leave_page(sessions);
+    }
+
+    /// Closes all connections of the page, which is complete or has failed.
+    fn leave_page(&mut self, sessions: &mut FlowSessions<'_>) {
+        self.is_loading = false;
+        self.due.clear();
+        self.waiting.clear();
+        let reading = self.spec.reading.draw(&mut self.readings, self.index);
+        self.index += 1;
+        for connection in self.connections.drain(..) {
+            sessions.wait(connection.slot, [AppWait::Nothing; 2]);
+            sessions.hosts[EndpointId::listener(connection.slot)].timer = Time::NEVER;
+            sessions.close(connection.slot);
+        }
+        if self.spec.count == Some(self.index) {
+            sessions.wake_at(Time::NEVER);
+            sessions.finish();
+        } else {
+            sessions.pause(reading);
+        }
+    }
+}
+
+impl Application for PageState {
+    type Spec = Page;
+
+    fn new(spec: Page, draws: &Draws<'_>) -> Self {
+        Self {
+            index: 0,
+            number: 0,
+            start: Time::ZERO,
+            is_loading: false,
+            connections: Vec::new(),
+            objects: Vec::new(),
+            due: Vec::new(),
+            waiting: VecDeque::new(),
+            done: 0,
+            bytes: 0,
+            plan: Plan::new(&spec, draws),
+            readings: draws.stream("reading"),
+            catalogue: spec.catalogue.map(|catalogue| CatalogueState::new(catalogue, draws)),
+            spec,
+        }
+    }
+
+    fn wake(&mut self, sessions: &mut FlowSessions<'_>) {
+        if self.is_loading {
+            self.request_due(sessions);
+        } else {
+            self.begin_page(sessions);
+        }
+    }
+
+    /// Begins a response after its wait.
+    fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
+        if let Some(at) = self.connection(slot) {
+            self.respond(sessions, at);
+        }
+    }
+
+    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, _goal: AppWait, recorder: &mut Recorder) {
+        let Some(at) = self.connection(end.slot()) else { return };
+        if end.is_opener() {
+            self.receive(sessions, at, recorder);
+        } else {
+            self.receive_request(sessions, at);
+        }
+    }
+
+    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, _slot: usize) {
+        sessions.flow().completions_mut().failed += 1;
+        self.leave_page(sessions);
+    }
+}
