@@ -45,7 +45,7 @@ CASES = {
     "web-on-geo": ("pages", "60 s"),
     "web-on-geo, television": ("television", "20 s"),
     "geo-access": ("pages-clear", "30 s"),
-    "geo-access, backup": ("backup", "40 s"),
+    "geo-access, backup": ("backup", "90 s"),
     "geo-access-random": ("sensor", "30 s"),
     "leo-cell": ("call-up", "5 s"),
     "leo-cell, download": ("download", "5 s"),
@@ -172,7 +172,7 @@ def measured(case: str) -> dict[str, Any]:
 
 
 def verdict(row: Mapping[str, Any]) -> str:
-    """Whether the largest change of both has the same subject, or both are as good.
+    """Compare the largest change of both: setting and value, the setting only, or the gains.
 
     >>> a, b = ({"worths": {key: 0.3}, "sets": {key: "1"}, "gain": 0.3} for key in ("tcp.cc", "flow.f.tcp.cc"))
     >>> none = {"worths": {}, "sets": {}, "gain": 0.0}
@@ -181,7 +181,11 @@ def verdict(row: Mapping[str, Any]) -> str:
     """
     ours, theirs = row["why"], row["tune"]
     if main_change(ours) == main_change(theirs):
-        return "same"
+        keys = [next(iter(each["worths"]), "") for each in (ours, theirs)]
+        values = [
+            change_words(key, each["sets"][key]) if key else "" for key, each in zip(keys, (ours, theirs), strict=True)
+        ]
+        return "same" if values[0] == values[1] or not main_change(ours) else "same setting"
     return "as good" if abs(ours["gain"] - theirs["gain"]) <= AS_GOOD else "differs"
 
 

@@ -19,8 +19,8 @@ several seeds.
 
 The columns show the change with the largest worth of each, and the effect of all its changes. Effects are means over
 {seeds} seeds that neither of both has used. The worth of a change is the loss without it; below {shown:.0%} it is not
-named. *Same*: both largest changes concern the same setting, or neither helps by more than {helps:.0%}. *As good*: the
-settings differ, and the gains of both differ by at most 5 % of the metric.
+named. *Same*: both largest changes are equal, or neither helps by more than {helps:.0%}. *Same setting*: their values
+differ. *As good*: the settings differ, and the gains of both differ by at most 5 % of the metric.
 
 `python -m validation.advice` measures the table again.
 """
@@ -45,10 +45,11 @@ def cell(row: dict[str, Any], who: str) -> str:
 def page(rows: list[dict[str, Any]]) -> str:
     """The whole page."""
     text = HEAD.format(cases=len(rows), budget=BUDGET, seeds=len(SEEDS), shown=SHOWN, helps=HELPS)
-    same = sum(verdict(row) == "same" for row in rows)
+    same, alike = (sum(verdict(row) == word for row in rows) for word in ("same", "same setting"))
     good = sum(verdict(row) == "as good" for row in rows)
     text += (
-        f"\nThe best change is the same in {same} of {len(rows)} scenarios, and as good in {good} others.\n\n"
+        f"\nThe best change is the same in {same} of {len(rows)} scenarios. In {alike} others it is the same setting\n"
+        f"with another value, and in {good} others another change that is as good.\n\n"
         "| scenario | flow | metric | as it is | `why` | `tune` | verdict |\n|---|---|---|---|---|---|---|\n"
     )
     for row in rows:
@@ -69,11 +70,10 @@ def page(rows: list[dict[str, Any]]) -> str:
     if firsts:
         text += (
             "\n## Changes that only why tries\n\n"
-            "The stock space of `tune` has no priorities, no TCP Fast Open and no ACK for each segment. Priorities are\n"
-            "several keys together. Fast Open needs support of the application, and a stock kernel has no setting for\n"
-            "ACKs. In these scenarios such a change comes first in `why`, and the table has the next one:\n\n"
-            + "\n".join(firsts)
-            + "\n"
+            "The stock space of `tune` has no priorities, no TCP Fast Open and no ACK for each segment. Priorities\n"
+            "are several keys together. Fast Open needs support of the application, and a stock\n"
+            "kernel has no setting for ACKs. Here such a change comes first in `why`, and the table\n"
+            "has the next one:\n\n" + "\n".join(firsts) + "\n"
         )
     return text
 
