@@ -75,7 +75,7 @@ def differences(node, values, like, path, given=None):
 
 @pytest.mark.parametrize("like", LIKES)
 def test_an_empty_file_of_each_host_resolves_to_the_schema(like):
-    """Only `verdict` has no default of its own: the congestion control decides."""
+    """The schema leaves only `verdict` open, because the congestion control decides it."""
     found = list(differences(bp.schema()["$defs"]["Tcp"], tcp(like), like, "tcp"))
     assert found == [("tcp.verdict", None, {"kind": "always-congestion"})]
 
@@ -91,7 +91,7 @@ def test_the_default_of_the_schema_is_that_of_a_file_without_a_host():
 
 
 def test_hosts_whose_defaults_depend_on_other_keys_state_them():
-    """A default with a condition is that of a file that meets it, and the last one that of any other file."""
+    """A file that meets a condition has the default of this condition. Other files have the last default."""
     properties = bp.schema()["$defs"]["Tcp"]["properties"]
     for key, like, more, place in (
         ("slow_start", "linux-6", 'cc = "reno"', -1),
@@ -140,7 +140,7 @@ def test_the_reference_has_a_column_for_each_host(page, name):
 
 
 def test_the_form_of_the_studio_shows_a_value_and_its_source_of_one_host():
-    """Without and with a host, and where the text sets the key."""
+    """Each default has the source of its host, with or without `like`, and also if the text sets the key."""
     from bentpipe.studio.page import fields
 
     def shown(more):

@@ -79,7 +79,7 @@ def test_every_class_has_each_member_with_the_same_parameters():
 
 OTHERS = {
     "check": "problems of a text, before any run",
-    "choices": "a list of what a key accepts",
+    "choices": "a list of values of a key",
     "drill": "scripts hold or differ: no runs, no metrics",
     "load": "a scenario",
     "loads": "a scenario",

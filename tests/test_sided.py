@@ -159,7 +159,7 @@ def test_a_plain_number_is_no_margin(verb):
 
 
 def test_all_verbs_have_one_margin():
-    """`twin` differs, and its page says why."""
+    """Only `twin` differs, for the reason on its page."""
     import inspect
 
     for verb in (bp.compare, bp.sweep, bp.mix):

@@ -135,7 +135,7 @@ def drill(
     Returns
     -------
     list of Drilled
-        One for each script, in order. `holds` tells whether nothing differs.
+        One for each script, in order. `holds` is true if nothing differs.
 
     Raises
     ------

@@ -435,7 +435,7 @@ class Rto(TypedDict, total=False):
         Lower bound. Default: "200 ms"; "1 s" (rfc, windows-11).
 
     max :
-        Upper bound, at least 1 ms. Default: "120 s"; "60 s" (rfc, ns-2, windows-11); "64 s" (freebsd-14).
+        Upper bound, at least 1 ms. Default: "120 s"; "60 s" (rfc, ns-2, windows-11), "64 s" (freebsd-14).
 
     granularity :
         Clock granularity: samples and timeouts are whole ticks. Zero: a continuous clock. Default: "1 ms"; "10 ms" (ns-2).
@@ -480,7 +480,7 @@ class Rto(TypedDict, total=False):
         Whether the timeout doubles at each expiry. Default: true.
 
     backoff_max :
-        Largest factor of the backoff. Default: 1000000; 64 (rfc, windows-11); 512 (ns-2, freebsd-14).
+        Largest factor of the backoff. Default: 1000000; 64 (rfc, windows-11), 512 (ns-2, freebsd-14).
 
     syn_linear_timeouts :
         Expiries for a SYN that do not double the timeout, the first ones; SYN-ACKs have none. Default: 4; 0 (rfc, ns-2, windows-11, freebsd-14).
@@ -752,10 +752,10 @@ class AutoBuffer(TypedDict, total=False):
     """Size of a receive buffer that is `auto`.
 
     start :
-        Initial size; at least one segment. Default: "131072 B"; "65535 B" (rfc, ns-2, windows-11); "65536 B" (freebsd-14).
+        Initial size; at least one segment. Default: "131072 B"; "65535 B" (rfc, ns-2, windows-11), "65536 B" (freebsd-14).
 
     limit :
-        Largest size: the buffer follows the bytes received per round trip up to this; at most 1073725440 B. Default: "6291456 B"; "4000000 B" (rfc, ns-2, windows-11); "2097152 B" (freebsd-14).
+        Largest size: the buffer follows the bytes received per round trip up to this. At most 1073725440 B. Default: "6291456 B"; "4000000 B" (rfc, ns-2, windows-11), "2097152 B" (freebsd-14).
 
     growth :
         Growth of the buffer, and the meaning of its sizes. Default: "linux"; "twice" (rfc, ns-2, windows-11, freebsd-14).
@@ -770,10 +770,10 @@ class AutoSendBuffer(TypedDict, total=False):
     """Size of a send buffer that is `auto`.
 
     start :
-        Initial size; at least one segment. Default: "128000 B"; "64000 B" (rfc, ns-2, windows-11); "32768 B" (freebsd-14).
+        Initial size; at least one segment. Default: "128000 B"; "64000 B" (rfc, ns-2, windows-11), "32768 B" (freebsd-14).
 
     limit :
-        Largest size: the buffer grows to twice the congestion window up to this. Default: "4194304 B"; "4000000 B" (rfc, ns-2, windows-11); "2097152 B" (freebsd-14).
+        Largest size: the buffer grows to twice the congestion window up to this. Default: "4194304 B"; "4000000 B" (rfc, ns-2, windows-11), "2097152 B" (freebsd-14).
     """
 
     start: str
@@ -796,7 +796,7 @@ class Tcp(TypedDict, total=False):
         Largest payload of a segment (SMSS), 40 B to 65415 B. `timestamps` take 12 B of it. Default: "1448 B"; "1460 B" (rfc, ns-2, windows-11).
 
     recovery :
-        Procedure that finds lost data and retransmits it. Default: "rack"; "newreno" (rfc); {"burst":2,"deflate":"window","exit":"ssthresh","kind":"newreno"} (ns-2); "sack" (freebsd-14).
+        Procedure that finds lost data and retransmits it. Default: "rack"; "newreno" (rfc), {"burst":2,"deflate":"window","exit":"ssthresh","kind":"newreno"} (ns-2), "sack" (freebsd-14).
 
     best_effort :
         Best-effort transport of SCPS-TP: data that is missing for too long is skipped. Needs recovery `snack`. Default: "off".
@@ -838,16 +838,16 @@ class Tcp(TypedDict, total=False):
         State that the sender restores after a needless retransmission. Default: "restore".
 
     initial_window :
-        Window at the start of data transfer. Default: "10 segments"; "rfc6928" (rfc, windows-11); "2 segments" (ns-2).
+        Window at the start of data transfer. Default: "10 segments"; "rfc6928" (rfc, windows-11), "2 segments" (ns-2).
 
     initial_ssthresh :
         Initial slow start threshold; at least two segments. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
     byte_counting :
-        Value of an ACK for the growth. Default: "ubc-pure"; "rfc5681" (rfc, ns-2, windows-11); "abc" (freebsd-14).
+        Value of an ACK for the growth. Default: "ubc-pure"; "rfc5681" (rfc, ns-2, windows-11), "abc" (freebsd-14).
 
     slow_start :
-        Growth of the window in slow start, and its end. Default: "hystart"; "standard" (rfc, ns-2, freebsd-14); {"kind":"hystart","train_divisor":1} (linux-6-paced); "hystart++" (windows-11).
+        Growth of the window in slow start, and its end. Default: "hystart"; "standard" (rfc, ns-2, freebsd-14), {"kind":"hystart","train_divisor":1} (linux-6-paced), "hystart++" (windows-11).
 
     increase :
         Increase of the window per round trip in congestion avoidance. Default: "standard".
@@ -856,13 +856,13 @@ class Tcp(TypedDict, total=False):
         Whether a window that equals the slow start threshold, as after fast recovery, is still in slow start and grows by a segment immediately. Default: false.
 
     cwnd_validation :
-        Validation of a congestion window that is not used. Default: "linux"; "if-used" (rfc, windows-11); "off" (ns-2, freebsd-14).
+        Validation of a congestion window that is not used. Default: "linux"; "if-used" (rfc, windows-11), "off" (ns-2, freebsd-14).
 
     idle_restart :
         Whether an idle time of one retransmission timeout reduces the window to the restart window (RFC 5681 §4.1). `cwnd_validation` may define the effect of an idle time instead. Default: false; true (rfc, windows-11, freebsd-14).
 
     ssthresh_rounding :
-        Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "window"; "bytes" (rfc, windows-11, freebsd-14); "segments" (ns-2).
+        Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "window"; "bytes" (rfc, windows-11, freebsd-14), "segments" (ns-2).
 
     grow_on_exit :
         Whether the ACK that ends or undoes fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 and Linux grow it. Default: true; false (rfc, windows-11, freebsd-14).
@@ -871,7 +871,7 @@ class Tcp(TypedDict, total=False):
         Quantity that is halved to set the slow start threshold. Default: "window"; "flight-size" (rfc, windows-11, freebsd-14).
 
     give_up :
-        Condition to give up a connection without answers. Default: "924 s"; "100 s" (rfc); "never" (ns-2); "5 retransmissions" (windows-11); "12 retransmissions" (freebsd-14).
+        Condition to give up a connection without answers. Default: "924 s"; "100 s" (rfc), "never" (ns-2), "5 retransmissions" (windows-11), "12 retransmissions" (freebsd-14).
 
     keepalive :
         Probes on an idle connection, which is given up if the peer does not answer them. Each endpoint probes. Default: "off".
@@ -1148,7 +1148,7 @@ class Config(TypedDict, total=False):
         Largest payload of a segment (SMSS), 40 B to 65415 B. `timestamps` take 12 B of it. Default: "1448 B"; "1460 B" (rfc, ns-2, windows-11).
 
     recovery :
-        Procedure that finds lost data and retransmits it. Default: "rack"; "newreno" (rfc); {"burst":2,"deflate":"window","exit":"ssthresh","kind":"newreno"} (ns-2); "sack" (freebsd-14).
+        Procedure that finds lost data and retransmits it. Default: "rack"; "newreno" (rfc), {"burst":2,"deflate":"window","exit":"ssthresh","kind":"newreno"} (ns-2), "sack" (freebsd-14).
 
     best_effort :
         Best-effort transport of SCPS-TP: data that is missing for too long is skipped. Needs recovery `snack`. Default: "off".
@@ -1190,16 +1190,16 @@ class Config(TypedDict, total=False):
         State that the sender restores after a needless retransmission. Default: "restore".
 
     initial_window :
-        Window at the start of data transfer. Default: "10 segments"; "rfc6928" (rfc, windows-11); "2 segments" (ns-2).
+        Window at the start of data transfer. Default: "10 segments"; "rfc6928" (rfc, windows-11), "2 segments" (ns-2).
 
     initial_ssthresh :
         Initial slow start threshold; at least two segments. A bdp is the smallest rate on the route times the propagation round trip. Default: "unlimited".
 
     byte_counting :
-        Value of an ACK for the growth. Default: "ubc-pure"; "rfc5681" (rfc, ns-2, windows-11); "abc" (freebsd-14).
+        Value of an ACK for the growth. Default: "ubc-pure"; "rfc5681" (rfc, ns-2, windows-11), "abc" (freebsd-14).
 
     slow_start :
-        Growth of the window in slow start, and its end. Default: "hystart"; "standard" (rfc, ns-2, freebsd-14); {"kind":"hystart","train_divisor":1} (linux-6-paced); "hystart++" (windows-11).
+        Growth of the window in slow start, and its end. Default: "hystart"; "standard" (rfc, ns-2, freebsd-14), {"kind":"hystart","train_divisor":1} (linux-6-paced), "hystart++" (windows-11).
 
     increase :
         Increase of the window per round trip in congestion avoidance. Default: "standard".
@@ -1208,13 +1208,13 @@ class Config(TypedDict, total=False):
         Whether a window that equals the slow start threshold, as after fast recovery, is still in slow start and grows by a segment immediately. Default: false.
 
     cwnd_validation :
-        Validation of a congestion window that is not used. Default: "linux"; "if-used" (rfc, windows-11); "off" (ns-2, freebsd-14).
+        Validation of a congestion window that is not used. Default: "linux"; "if-used" (rfc, windows-11), "off" (ns-2, freebsd-14).
 
     idle_restart :
         Whether an idle time of one retransmission timeout reduces the window to the restart window (RFC 5681 §4.1). `cwnd_validation` may define the effect of an idle time instead. Default: false; true (rfc, windows-11, freebsd-14).
 
     ssthresh_rounding :
-        Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "window"; "bytes" (rfc, windows-11, freebsd-14); "segments" (ns-2).
+        Rounding of the slow start threshold: to the byte, or down to whole segments, with or without the window after a loss. Default: "window"; "bytes" (rfc, windows-11, freebsd-14), "segments" (ns-2).
 
     grow_on_exit :
         Whether the ACK that ends or undoes fast recovery also grows the window. RFC 5681 and 6582 only deflate it, ns-2 and Linux grow it. Default: true; false (rfc, windows-11, freebsd-14).
@@ -1223,7 +1223,7 @@ class Config(TypedDict, total=False):
         Quantity that is halved to set the slow start threshold. Default: "window"; "flight-size" (rfc, windows-11, freebsd-14).
 
     give_up :
-        Condition to give up a connection without answers. Default: "924 s"; "100 s" (rfc); "never" (ns-2); "5 retransmissions" (windows-11); "12 retransmissions" (freebsd-14).
+        Condition to give up a connection without answers. Default: "924 s"; "100 s" (rfc), "never" (ns-2), "5 retransmissions" (windows-11), "12 retransmissions" (freebsd-14).
 
     keepalive :
         Probes on an idle connection, which is given up if the peer does not answer them. Each endpoint probes. Default: "off".

@@ -154,7 +154,7 @@ class Judgement:
         base : float
             The value of the other, of which the margin may be a share.
         metric : Metric or None
-            None: a margin with a unit does not apply.
+            A margin with a unit applies to metrics of this unit only.
         """
         if self.margin is None or not (str(self.margin).strip().endswith("%") or (metric and self._fits(metric))):
             return 0.0

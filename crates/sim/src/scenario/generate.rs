@@ -196,7 +196,7 @@ fn of_host(host: &HostDefaults) -> String {
         format!("{with}{value}{separator}{origin}")
     };
     let others = host.others.iter().map(|other| said(other, true));
-    [said(&host.of_empty, false)].into_iter().chain(others).collect::<Vec<_>>().join("; ")
+    [said(&host.of_empty, false)].into_iter().chain(others).collect::<Vec<_>>().join("<br>")
 }
 
 fn default_of(default: &Absent) -> String {
@@ -379,8 +379,13 @@ fn of_other_hosts(key: &Key, usual: &Value) -> String {
             None => others.push((value, vec![host.host])),
         }
     }
-    let said = others.into_iter().map(|(value, hosts)| format!("; {} ({})", to_json(value), hosts.join(", ")));
-    said.collect()
+    let said = others.into_iter().map(|(value, hosts)| format!("{} ({})", to_json(value), hosts.join(", ")));
+    let said: Vec<String> = said.collect();
+    if said.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", said.join(", "))
+    }
 }
 
 #[derive(Default)]

@@ -125,7 +125,7 @@ settings! {
     pub struct AutoBuffer {
         /// Initial size; at least one segment.
         start: u64 as Bytes = 65_535, "the largest window without scaling";
-        /// Largest size: the buffer follows the bytes received per round trip up to this; at most 1073725440 B.
+        /// Largest size: the buffer follows the bytes received per round trip up to this. At most 1073725440 B.
         limit: u64 as Bytes = 4_000_000, "J. Semke et al. 1998";
         /// Growth of the buffer, and the meaning of its sizes.
         growth: BufferGrowth = BufferGrowth::Twice, "M. Fisk and W. Feng 2001";

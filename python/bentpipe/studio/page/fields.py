@@ -163,7 +163,7 @@ def _field(raw: Mapping[str, Any], key: str, name: str, value: Any, resolved: An
 
 
 def _default(node: Mapping[str, Any], host: str, value: Any, resolved: Any) -> Mapping[str, Any]:
-    """Return the default of a host with its source: the one that runs, or the first one where the text has a value."""
+    """Return the value that runs with its source, or the declared default of the host if the text sets the key."""
     of_host = node.get("x-defaults", {}).get(host, node)
     if resolved is None or (value is not None and "default" in of_host):
         return dict(of_host)
