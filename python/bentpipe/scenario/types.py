@@ -4250,8 +4250,11 @@ class PageObject(_PageObjectRequired, total=False):
     after :
         Number of the object that names it, in the order of the list, from 0: an earlier one. The first object is named by none. Default: 0.
 
+    is_early :
+        Whether the first bytes of that object cause the request, as markup does in browsers. Otherwise its last byte does. Default: false.
+
     delay :
-        Time from the last byte of that object to the request. Default: "0 s".
+        Time from these bytes to the request. Default: "0 s".
 
     wait :
         Time from the request at the server to the response. Default: "0 s".
@@ -4262,6 +4265,7 @@ class PageObject(_PageObjectRequired, total=False):
 
     host: int
     after: int
+    is_early: bool
     delay: str
     wait: str
     request: str
