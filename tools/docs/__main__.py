@@ -46,6 +46,7 @@ MAKERS = (
     "papers",
     "performance",
     "proxies",
+    "recorded_pages",
     "senders",
     "sky",
     "starlink",

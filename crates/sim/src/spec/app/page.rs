@@ -95,7 +95,10 @@ settings! {
         /// Number of the object that names it, in the order of the list, from 0: an earlier one. The first object is
         /// named by none.
         after: u32 = 0, [0, 9999];
-        /// Time from the last byte of that object to the request.
+        /// Whether the first bytes of that object cause the request, as markup does in browsers. Otherwise its last byte
+        /// does.
+        is_early: bool = false;
+        /// Time from these bytes to the request.
         delay: Duration = Duration::ZERO;
         /// Time from the request at the server to the response.
         wait: Duration = Duration::ZERO;
