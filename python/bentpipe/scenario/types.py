@@ -4293,10 +4293,10 @@ class AppPage(_AppPageRequired, total=False):
         Recorded page in place of a model: a file, or a list of objects. The first object is the main one. Each page of the flow is this page.
 
     main :
-        Bytes of the main object. Default: of the model; with `3gpp2` lognormal with mean 10710 B, cut to 100 B to 2 MB, with `web-2025` lognormal with median 22 KiB, at most a quarter of the page.
+        Bytes of the main object. Default: of the model. `3gpp2` is lognormal with mean 10710 B, cut to 100 B to 2 MB. `web-2025` is lognormal with median 22 KiB, at most a quarter of the page.
 
     object :
-        Bytes of each embedded object. Default: of the model; with `3gpp2` lognormal with mean 7758 B, cut to 50 B to 2 MB: then 7236 B, with `web-2025` a lognormal share of the page's bytes.
+        Bytes of each embedded object. Default: of the model. `3gpp2` is lognormal with mean 7758 B, cut to 50 B to 2 MB: then 7236 B. `web-2025` is a lognormal share of the page's bytes.
 
     objects :
         Embedded objects per page. Default: random, of the model.
