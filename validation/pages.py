@@ -1,6 +1,6 @@
 """Compares recorded pages in Chromium with the simulation of their records, over slow paths in real time.
 
-    make docs DRAFT=1                     # some of the pages are of our own site
+    make docs DRAFT=1                     # some of the pages are those of this site
     python -m validation.pages            # ten minutes; needs Linux, Chromium and private namespaces
     python -m tools.docs recorded_pages            # after that: the page "Recorded pages"
 

@@ -195,7 +195,7 @@ impl PageState {
         let connection = &mut self.connections[at];
         connection.pending.pop_front();
         connection.has_begun = false;
-        // A middlebox may forge a response: then the server's own is not sent again.
+        // A middlebox may have forged the response before the server began its own.
         connection.responses.pop_front();
         connection.answered = connection.answered.saturating_sub(1);
         let bytes = self.objects[object].bytes;

@@ -1,4 +1,4 @@
-//! Objects of a page: how many, how large, at which host, and named by which other object.
+//! Draws the objects of a page: their number, sizes, hosts, and the objects that name them.
 //!
 //! The model `3gpp2` is that of cellular system evaluation (3GPP2 C.R1002-0, HTTP traffic model). The model `web-2025`
 //! has the quantiles of the HTTP Archive (Web Almanac 2025, chapter Page Weight, desktop, July 2025).
