@@ -1,4 +1,4 @@
-"""What editors show: public names of modules, names that calls accept, and types of the scripts of the pages."""
+"""Help of editors: public names of modules, names that calls accept, and types of the scripts of the pages."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def scripts() -> dict[str, str]:
 
 @pytest.mark.timeout(600)
 def test_scripts_of_the_pages_have_no_fault_of_types(tmp_path):
-    """As an editor with pyright checks them, with its ordinary settings."""
+    """Checks them as an editor with pyright does, with its ordinary settings."""
     texts = scripts()
     assert len(texts) > 5
     texts["completed"] = (

@@ -1,12 +1,12 @@
 """Compares recorded pages in Chromium with the simulation of their records, over slow paths in real time.
 
-    make docs DRAFT=1                     # some of the pages are of our own site
+    make docs DRAFT=1                     # some of the pages are those of this site
     python -m validation.pages            # ten minutes; needs Linux, Chromium and private namespaces
-    python -m tools.docs pages            # after that: the page "Recorded pages"
+    python -m tools.docs recorded_pages            # after that: the page "Recorded pages"
 
-Each page is first loaded from a server of this machine, with an empty cache, and recorded as a HAR by Chromium's devtools
-protocol. The same files are then loaded through `emulate`, with an empty cache, and the record is simulated over the
-same path. The numbers go into `validation/data/pages.json`.
+Each page is first loaded from a server of this machine, with an empty cache, and recorded as a HAR by the devtools
+protocol of Chromium. The same files are then loaded through `emulate`, with an empty cache, and the record is simulated
+over the same path. The numbers go into `validation/data/pages.json`.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ async def listen(address: str, url: str) -> tuple[dict[str, Any], float]:
     load_s = start_s = None
     async with connect(address, max_size=None) as page:
         # The empty page of the new browser has its own load event.
-        await asyncio.sleep(1)
+        await asyncio.sleep(3)
         methods = ("Network.enable", "Page.enable", "Network.setCacheDisabled", "Page.navigate")
         given: tuple[dict[str, Any], ...] = ({}, {}, {"cacheDisabled": True}, {"url": url})
         for n, (method, params) in enumerate(zip(methods, given, strict=True)):
@@ -172,6 +172,9 @@ async def listen(address: str, url: str) -> tuple[dict[str, Any], float]:
             entry = found.get(params.get("requestId", ""))
             match event.get("method"):
                 case "Network.requestWillBeSent" if params["request"]["url"].startswith("http") and load_s is None:
+                    # The load event does not wait for data that scripts fetch.
+                    if params.get("type") in ("Fetch", "XHR"):
+                        continue
                     start_s = start_s or params["timestamp"]
                     found[params["requestId"]] = {"sent": params, "wall_s": params["wallTime"]}
                 case "Network.responseReceived" if entry:

@@ -47,6 +47,7 @@ MAKERS = (
     "papers",
     "performance",
     "proxies",
+    "recorded_pages",
     "senders",
     "sky",
     "starlink",

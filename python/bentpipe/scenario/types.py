@@ -4250,8 +4250,11 @@ class PageObject(_PageObjectRequired, total=False):
     after :
         Number of the object that names it, in the order of the list, from 0: an earlier one. The first object is named by none. Default: 0.
 
+    is_early :
+        Whether the first bytes of that object cause the request, as markup does in browsers. Otherwise its last byte does. Default: false.
+
     delay :
-        Time from the last byte of that object to the request. Default: "0 s".
+        Time from these bytes to the request. Default: "0 s".
 
     wait :
         Time from the request at the server to the response. Default: "0 s".
@@ -4262,6 +4265,7 @@ class PageObject(_PageObjectRequired, total=False):
 
     host: int
     after: int
+    is_early: bool
     delay: str
     wait: str
     request: str
@@ -4289,10 +4293,10 @@ class AppPage(_AppPageRequired, total=False):
         Recorded page in place of a model: a file, or a list of objects. The first object is the main one. Each page of the flow is this page.
 
     main :
-        Bytes of the main object. Default: of the model; with `3gpp2` lognormal with mean 10710 B, cut to 100 B to 2 MB, with `web-2025` lognormal with median 22 KiB, at most a quarter of the page.
+        Bytes of the main object. Default: of the model. `3gpp2` is lognormal with mean 10710 B, cut to 100 B to 2 MB. `web-2025` is lognormal with median 22 KiB, at most a quarter of the page.
 
     object :
-        Bytes of each embedded object. Default: of the model; with `3gpp2` lognormal with mean 7758 B, cut to 50 B to 2 MB: then 7236 B, with `web-2025` a lognormal share of the page's bytes.
+        Bytes of each embedded object. Default: of the model. `3gpp2` is lognormal with mean 7758 B, cut to 50 B to 2 MB: then 7236 B. `web-2025` is a lognormal share of the page's bytes.
 
     objects :
         Embedded objects per page. Default: random, of the model.

@@ -32,6 +32,8 @@ struct Entry<'a> {
     url: &'a str,
     /// Names of the objects that caused it, the most likely first.
     causes: Vec<&'a str>,
+    /// Whether markup caused it.
+    is_early: bool,
     start_ms: f64,
     end_ms: f64,
     wait_ms: f64,
@@ -59,6 +61,7 @@ fn parse(text: &str) -> Result<Har, Fault> {
         entries.push(Entry {
             url,
             causes: causes_of(&entry["_initiator"]),
+            is_early: entry["_initiator"]["type"].as_str() == Some("parser"),
             start_ms,
             end_ms: start_ms + entry["time"].as_f64().unwrap_or(0.0).max(0.0),
             wait_ms: timing("wait").unwrap_or(0.0),
@@ -98,6 +101,7 @@ fn objects(entries: &[Entry<'_>]) -> Vec<PageObject> {
             bytes: entry.bytes,
             host,
             after: after as u32,
+            is_early: n > 0 && entry.is_early,
             delay: millis(delay_ms),
             wait: millis(entry.wait_ms - rtt_ms),
             request: entry.request.max(1),
@@ -174,8 +178,8 @@ mod tests {
         {"pageref": "1", "startedDateTime": "2026-03-01T01:00:00.250+01:00", "time": 40, "_initiator": {"type": "script",
          "stack": {"callFrames": [], "parent": {"callFrames": [{"url": "https://b.org/app.js"}]}}},
          "request": {"url": "https://b.org/data", "headersSize": -1}, "response": {"bodySize": 900, "headersSize": 100}},
-        {"pageref": "1", "startedDateTime": "2026-03-01T00:00:00.020Z", "time": 200, "_initiator": {"url":
-         "https://a.org/"}, "request": {"url": "https://b.org/app.js"}, "response": {"_transferSize": 5000}},
+        {"pageref": "1", "startedDateTime": "2026-03-01T00:00:00.020Z", "time": 200, "_initiator": {"type": "parser",
+         "url": "https://a.org/"}, "request": {"url": "https://b.org/app.js"}, "response": {"_transferSize": 5000}},
         {"pageref": "1", "startedDateTime": "2026-03-01T00:00:00.020Z", "request": {"url": "data:,x"}, "response":
          {"_transferSize": 5}},
         {"pageref": "1", "startedDateTime": "2026-03-01T00:00:00.020Z", "request": {"url": "https://a.org/old"},
@@ -196,6 +200,7 @@ mod tests {
             delay: ms(delay),
             wait: ms(wait),
             request,
+            is_early: host == 1 && after == 0,
         };
         // The script was requested 20 ms after the page, the data 30 ms after the script. A round trip took 10 ms.
         let expected =

@@ -125,7 +125,7 @@ fn hosts_behind_a_place_reach_it_by_their_own_links() {
     }
 }
 
-/// As without a sky: a flow without a count may name one of the nodes of a counted link. The other nodes are idle.
+/// A flow without a count may name one of the nodes of a counted link, as without a sky. The other nodes are idle.
 #[test]
 fn a_flow_ends_at_one_node_of_a_counted_link() {
     let flows = |ends: &str| {

@@ -8,13 +8,13 @@ use bentpipe_units::{either, settings, words, Duration};
 words! {
     /// Distributions of pages.
     pub enum PageModel {
-        /// Pages of July 2025 as desktop browsers load them: 77 requests and 2.47 MB in the median. Requests and bytes of a
-        /// page follow the quantiles of the HTTP Archive (Web Almanac 2025, chapter Page Weight), both at the same rank.
-        /// Their split is assumed: lognormal objects with a shape of 2, which is that of scripts; half of the objects on
-        /// the first of 8 hosts; 60 %, 30 % and 10 % of them at a depth of 1, 2 and 3.
+        /// Pages of July 2025 as desktop browsers load them: 77 requests and 2.47 MB in the median. Requests and bytes
+        /// of a page follow the quantiles of the HTTP Archive (Web Almanac 2025, chapter Page Weight), both at the same
+        /// rank. Their split is assumed. Objects are lognormal with a shape of 2, as scripts are. Half of them are at
+        /// the first of 8 hosts. 60 %, 30 % and 10 % are at a depth of 1, 2 and 3.
         "web-2025" => Web2025,
-        /// Pages of 2004, for cellular phones: 5.6 embedded objects and 51 kB on average, from one host (3GPP2 C.R1002-0,
-        /// HTTP traffic model). The main object names all of them.
+        /// Pages of 2004, for cellular phones: 5.6 embedded objects and 51 kB on average, from one host (3GPP2
+        /// C.R1002-0, HTTP traffic model). The main object names all of them.
         "3gpp2" => Cellular,
     }
 }
@@ -23,17 +23,17 @@ settings! {
     /// Pages of objects.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Page {
-        /// Number, bytes, hosts and depth of objects, where other keys do not give them. A page with `main`, `object` and
-        /// `objects` is given whole: one host, and the main object names all others.
+        /// Number, bytes, hosts and depth of objects, where other keys do not give them. A page with `main`, `object`
+        /// and `objects` is given whole: one host, and the main object names all others.
         model: PageModel = PageModel::Web2025;
         /// Recorded page in place of a model: a file, or a list of objects. The first object is the main one. Each page
         /// of the flow is this page.
         recorded: Option<Recorded>;
-        /// Bytes of the main object. Default: of the model; with `3gpp2` lognormal with mean 10710 B, cut to 100 B to
-        /// 2 MB, with `web-2025` lognormal with median 22 KiB, at most a quarter of the page.
+        /// Bytes of the main object. Default: of the model. `3gpp2` is lognormal with mean 10710 B, cut to 100 B to 2
+        /// MB. `web-2025` is lognormal with median 22 KiB, at most a quarter of the page.
         main: Option<Size>;
-        /// Bytes of each embedded object. Default: of the model; with `3gpp2` lognormal with mean 7758 B, cut to 50 B to
-        /// 2 MB: then 7236 B, with `web-2025` a lognormal share of the page's bytes.
+        /// Bytes of each embedded object. Default: of the model. `3gpp2` is lognormal with mean 7758 B, cut to 50 B to
+        /// 2 MB: then 7236 B. `web-2025` is a lognormal share of the page's bytes.
         object: Option<Size>;
         /// Embedded objects per page. Default: random, of the model.
         objects: Option<u64>, [0, 10_000];
@@ -78,8 +78,8 @@ settings! {
     /// File with a recorded page.
     #[derive(Clone, Debug, PartialEq)]
     pub struct PageRecord {
-        /// HAR file of a browser beside the scenario or in a folder there. The resolved scenario contains its objects as
-        /// a list.
+        /// HAR file of a browser beside the scenario or in a folder there. The resolved scenario contains its objects
+        /// as a list.
         file: String;
     }
 }
@@ -95,7 +95,10 @@ settings! {
         /// Number of the object that names it, in the order of the list, from 0: an earlier one. The first object is
         /// named by none.
         after: u32 = 0, [0, 9999];
-        /// Time from the last byte of that object to the request.
+        /// Whether the first bytes of that object cause the request, as markup does in browsers. Otherwise its last
+        /// byte does.
+        is_early: bool = false;
+        /// Time from these bytes to the request.
         delay: Duration = Duration::ZERO;
         /// Time from the request at the server to the response.
         wait: Duration = Duration::ZERO;

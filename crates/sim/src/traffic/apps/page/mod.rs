@@ -53,6 +53,8 @@ struct PageConnection {
     responses: VecDeque<Time>,
     /// Responses among them that have begun, count.
     answered: usize,
+    /// Whether first bytes of the first of these objects have been read.
+    has_begun: bool,
     /// Bytes of requests that the listener has received.
     asked: u64,
     /// Bytes that the opener has read.
@@ -101,6 +103,7 @@ impl PageState {
             pending,
             responses,
             answered: 0,
+            has_begun: false,
             asked: 0,
             read: 0,
         });
@@ -126,9 +129,11 @@ impl PageState {
 
     /// Waits for the next object and for the next request of a connection.
     fn wait(&mut self, sessions: &mut FlowSessions<'_>, at: usize) {
-        let PageConnection { slot, ref pending, ref responses, asked, read, .. } = self.connections[at];
+        let PageConnection { slot, ref pending, ref responses, asked, read, has_begun, .. } = self.connections[at];
         let object = |at: usize| pending.get(at).map(|object| self.objects[*object]);
-        let opener = object(0).map_or(AppWait::Nothing, |object| AppWait::Read(read + object.bytes));
+        let is_first = pending.front().is_some_and(|object| !has_begun && self.names(*object, true).next().is_some());
+        let opener =
+            object(0).map_or(AppWait::Nothing, |object| AppWait::Read(read + if is_first { 1 } else { object.bytes }));
         let listener =
             object(responses.len()).map_or(AppWait::Nothing, |object| AppWait::Received(asked + object.request));
         sessions.wait_for_next(slot, [opener, listener]);
@@ -182,8 +187,15 @@ impl PageState {
             }
             return self.wait(sessions, at);
         }
-        let Some(object) = connection.pending.pop_front() else { return };
-        // A middlebox may forge a response: then the server's own is not sent again.
+        let Some(&object) = connection.pending.front() else { return };
+        if !std::mem::replace(&mut connection.has_begun, true) && self.names(object, true).next().is_some() {
+            self.wait(sessions, at);
+            return self.request_named(sessions, object, true);
+        }
+        let connection = &mut self.connections[at];
+        connection.pending.pop_front();
+        connection.has_begun = false;
+        // A middlebox may have forged the response before the server began its own.
         connection.responses.pop_front();
         connection.answered = connection.answered.saturating_sub(1);
         let bytes = self.objects[object].bytes;
@@ -199,9 +211,21 @@ impl PageState {
             let next = self.waiting.remove(next);
             next.into_iter().for_each(|next| self.request(sessions, next));
         }
+        self.request_named(sessions, object, false);
+    }
+
+    /// Returns the objects that an object names, of those that its first bytes cause, or of those that its last does.
+    fn names(&self, object: usize, is_early: bool) -> impl Iterator<Item = (usize, &Object)> {
+        let named = move |(_, each): &(usize, &Object)| each.after as usize == object && each.is_early == is_early;
+        self.objects.iter().enumerate().skip(1).filter(named)
+    }
+
+    /// Requests the objects that an object names, each after its delay.
+    fn request_named(&mut self, sessions: &mut FlowSessions<'_>, object: usize, is_early: bool) {
         let now = sessions.now;
-        let named = self.objects.iter().enumerate().skip(1).filter(|(_, each)| each.after as usize == object);
-        self.due.extend(named.map(|(at, each)| (now + each.delay, at)));
+        let mut due = std::mem::take(&mut self.due);
+        due.extend(self.names(object, is_early).map(|(at, each)| (now + each.delay, at)));
+        self.due = due;
         self.request_due(sessions);
     }
 

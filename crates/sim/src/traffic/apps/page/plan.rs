@@ -1,4 +1,4 @@
-//! Objects of a page: how many, how large, at which host, and named by which other object.
+//! Draws the objects of a page: their number, sizes, hosts, and the objects that name them.
 //!
 //! The model `3gpp2` is that of cellular system evaluation (3GPP2 C.R1002-0, HTTP traffic model). The model `web-2025`
 //! has the quantiles of the HTTP Archive (Web Almanac 2025, chapter Page Weight, desktop, July 2025).
@@ -52,7 +52,9 @@ pub(super) struct Object {
     pub(super) host: u32,
     /// Object that names it, an earlier one.
     pub(super) after: u32,
-    /// Time from that object to the request.
+    /// Whether the first bytes of that object cause the request, and not the last.
+    pub(super) is_early: bool,
+    /// Time from these bytes to the request.
     pub(super) delay: Duration,
     /// Time from the request at the server to the response.
     pub(super) wait: Duration,
@@ -89,6 +91,7 @@ impl Plan {
                 request: each.request,
                 host: each.host,
                 after: each.after,
+                is_early: each.is_early,
                 delay: each.delay,
                 wait: each.wait,
             }));
@@ -156,6 +159,7 @@ impl Plan {
                 request: spec.request,
                 host: if is_first { 0 } else { other as u32 },
                 after: after as u32,
+                is_early: false,
                 delay: spec.parse.draw(&mut self.parses, index_of(spec, number, after)),
                 wait: Duration::ZERO,
             });
@@ -305,6 +309,7 @@ mod tests {
             delay: Duration::ZERO,
             wait: Duration::ZERO,
             request: 7,
+            is_early: false,
         };
         let spec = Page { recorded: Some(Recorded::Listed(vec![object])), scale: 2.0, ..page(PageModel::Web2025) };
         assert_eq!(draw(&spec, 3..4)[0], [Object { bytes: 18, request: 7, host: 1, ..Object::default() }]);
