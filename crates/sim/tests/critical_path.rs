@@ -176,7 +176,7 @@ access = { constant = "64 kbit/s", rate_based = "1 Mbit/s", volume_based = true 
 [flow.page]
 from = "u"
 to = "server"
-app = { kind = "page", reading = "500 ms" }
+app = { kind = "page", model = "3gpp2", reading = "500 ms" }
 [flow.bulk]
 from = "server"
 to = "u"
