@@ -803,8 +803,3 @@ def test_the_guide_says_what_is_printed(tmp_path, monkeypatch, capsys):
 def test_the_guide_names_every_hook():
     table = GUIDE.read_text()
     assert set(re.findall(r"^\| `(\w+)\(", table, flags=re.MULTILINE)) == {"__init__", *HOOKS}
-
-
-def test_an_instance_in_place_of_a_class_says_what_to_pass(scenario):
-    with pytest.raises(TypeError, match=r"Inherits\(\) is made by a run.*cc=Inherits"):
-        bp.run(scenario, cc=Inherits())

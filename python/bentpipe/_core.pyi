@@ -49,6 +49,9 @@ RESULTS: int
 class Init:
     """Initial values of a congestion control."""
 
+    def __copy__(self) -> Init: ...
+    def __deepcopy__(self, _memo: object) -> Init: ...
+
     @property
     def now_s(self) -> float:
         """Current simulated time, seconds."""
@@ -77,6 +80,9 @@ class Init:
 class AckSample:
     """Data of one ACK that acknowledges new data."""
 
+    def __copy__(self) -> AckSample: ...
+    def __deepcopy__(self, _memo: object) -> AckSample: ...
+
     @property
     def newly_acked(self) -> int:
         """Bytes that this ACK acknowledged for the first time."""
@@ -92,6 +98,9 @@ class AckSample:
 @final
 class PathState:
     """The sender's view of the path."""
+
+    def __copy__(self) -> PathState: ...
+    def __deepcopy__(self, _memo: object) -> PathState: ...
 
     @property
     def now_s(self) -> float:
@@ -149,6 +158,9 @@ class PathState:
 class Congestion:
     """Reason for a window reduction: a loss attributed to congestion, or ECN marks."""
 
+    def __copy__(self) -> Congestion: ...
+    def __deepcopy__(self, _memo: object) -> Congestion: ...
+
     @property
     def is_ecn(self) -> bool:
         """Whether the receiver reported ECN marks. No data is missing."""
@@ -163,6 +175,9 @@ class Congestion:
 @final
 class Delivery:
     """Data of one ACK on delivery and loss, also during recovery."""
+
+    def __copy__(self) -> Delivery: ...
+    def __deepcopy__(self, _memo: object) -> Delivery: ...
 
     @property
     def newly_delivered(self) -> int:

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use pyo3::PyTypeInfo;
 
-/// What `__reduce__` returns: a callable, and its argument.
+/// Result of `__reduce__`: a callable, and its argument.
 type Reduced<'py, T> = (Bound<'py, PyAny>, (T,));
 
 /// Returns what `pickle` calls to make an object of `T` again: its class method `_from` with the raw numbers.

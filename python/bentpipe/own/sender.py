@@ -77,13 +77,6 @@ class CongestionControl(_core.CongestionControl):
     extends: ClassVar[str | None] = None
     recovery: ClassVar[str] = "sack"
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> CongestionControl:
-        if not args and not kwargs:
-            raise TypeError(
-                f"{cls.__name__}() is made by a run, once for each connection: pass the class, cc={cls.__name__}"
-            )
-        return super().__new__(cls, *args, **kwargs)
-
     def __init__(self, init: _core.Init) -> None:
         """Begin with a window of `init.cwnd` bytes in slow start; see `Init`.
 
@@ -96,7 +89,7 @@ class CongestionControl(_core.CongestionControl):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CongestionControl:
         # Made without `__init__`, which may have any arguments.
-        new = super().__new__(type(self))
+        new = type(self).__new__(type(self))
         memo[id(self)] = new
         new._become(self)
         for key, value in _state(self):

@@ -44,7 +44,7 @@ struct Entry<'a> {
 
 fn parse(text: &str) -> Result<Har, Fault> {
     let wrong = |message: String| Fault::new(0, message, "expected a HAR file as a browser saves it");
-    let record: Value = serde_json::from_str(text).map_err(|error| wrong(format!("is no JSON: {error}")))?;
+    let record: Value = serde_json::from_str(text).map_err(|error| wrong(format!("is not JSON: {error}")))?;
     let listed = record["log"]["entries"].as_array().ok_or_else(|| wrong("has no list log.entries".into()))?;
     let page = listed.iter().find_map(|entry| entry["pageref"].as_str());
     let of_page = |entry: &&Value| page.is_none_or(|page| entry["pageref"].as_str() == Some(page));

@@ -298,7 +298,7 @@ fn check_objects(objects: &[PageObject], report: &mut Report<'_>, path: &[String
     }
     let late = objects.iter().enumerate().skip(1).find(|(n, object)| object.after as usize >= *n);
     if let Some((n, object)) = late {
-        let message = format!("= {} is no earlier object", object.after);
+        let message = format!("= {} is not an earlier object", object.after);
         let at = below(&below(path, &n.to_string()), "after");
         report.value(&at, &message, &format!("expected 0 to {}", n - 1));
     }
