@@ -321,7 +321,7 @@ def test_a_second_paper_joins_the_first_in_the_same_folder(mine, tmp_path):
 def test_folders_that_are_not_there_are_said(tmp_path):
     with pytest.raises(PaperError, match=r"nowhere is not a folder\n  expected the folder of a paper"):
         bp.reproduce(tmp_path / "nowhere")
-    with pytest.raises(PaperError, match=r"did you mean 'refwa'\?\n .* folder: ./refw"):
+    with pytest.raises(PaperError, match=r"did you mean 'refwa'\? known: .*\n .* folder: ./refw"):
         bp.reproduce("refw")
 
 

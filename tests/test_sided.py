@@ -105,7 +105,7 @@ def test_false_answers_are_as_rare_as_promised():
         ("better", None, GOODPUT, 9, "one is better than other in goodput: "),
         ("worse", "5 s", RTT, 9, "one is more than 5 s worse than other in rtt: "),
         ("better", "5 s", RTT, 9, "one is not shown to be more than 5 s better than other in rtt: "),
-        ("two", "5 s", RTT, 9, "one is slower than other in rtt: 9.000 % (±"),
+        ("two", "5 s", RTT, 9, "one is slower than other in rtt: 9.00 % (±"),
         ("two", "5 s", RTT, 2, "no difference that matters (2.00 %) in rtt between one and other"),
         ("two", "5 %", GOODPUT, 1, "no difference that matters (1.00 %) in goodput between one and other"),
         ("two", "1 %", GOODPUT, 1, "one gets 1.000 % (±"),
@@ -127,7 +127,7 @@ def test_settings_without_a_difference_that_matters_are_named_together():
     names = ("1e-4", "1e-3", "1e-2")
     found = dict(zip(names, differences(pairs, Judgement(), GOODPUT), strict=True))
     assert sentence("one", "other", found, GOODPUT) == (
-        "one gets 9.050 % (±0.039 %) more goodput than other at 1e-2; "
+        "one gets 9.050 % (±0.054 %) more goodput than other at 1e-2; "
         "no difference that matters at 1e-4 and 1e-3 (at most 0.350 %)"
     )
     few = {name: each for name, each in found.items() if name != "1e-2"}

@@ -12,7 +12,7 @@ from bentpipe.statistics import estimates
 from bentpipe.statistics.comparing import Difference, differences, sentence, statement
 from bentpipe.statistics.correction import adjusted, benjamini_hochberg
 from bentpipe.statistics.effects import Effect, cliff, hedges, hedges_paired
-from bentpipe.statistics.estimates import estimate, least, median, ratio_of_means, ratio_of_medians, sign_test
+from bentpipe.statistics.estimates import Interval, estimate, least, median, ratio_of_means, ratio_of_medians, sign_test
 from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import Sample
 from bentpipe.statistics.steady import batch_means, levels, steady
@@ -92,10 +92,10 @@ def test_the_fewest_values_for_an_interval_of_the_median():
 
 
 def test_medians_of_little():
-    assert median(numbers(), 0.95) == (0, None, None, None, None, 0)
-    assert median(numbers(NAN, 7), 0.95) == (1, 7, None, None, None, 0)
-    assert median(np.full(4, 0.1), 0.95) == (4, 0.1, 0.1, 0.1, 0, 0)
-    assert median(np.zeros(4), 0.95) == (4, 0, 0, 0, 1, 0)
+    assert median(numbers(), 0.95) == Interval(0, None, None, None, None)
+    assert median(numbers(NAN, 7), 0.95) == Interval(1, 7, None, None, None)
+    assert median(np.full(4, 0.1), 0.95) == Interval(4, 0.1, 0.1, 0.1, 0)
+    assert median(np.zeros(4), 0.95) == Interval(4, 0, 0, 0, 1)
 
 
 def test_a_median_among_equal_values_has_an_interval():
@@ -123,11 +123,11 @@ def test_pairs_are_resampled_together():
 
 
 def test_ratios_of_little():
-    assert ratio_of_means(numbers(3, 6, 9), numbers(1, 2, 3), 0.95) == (3, 3, 3, 3, None, 0)
-    assert ratio_of_means(numbers(3), numbers(2), 0.95) == (1, 1.5, None, None, None, 0)
-    assert ratio_of_means(numbers(3, NAN), numbers(NAN, 2), 0.95) == (0, None, None, None, None, 0)
-    assert ratio_of_means(numbers(1, 2), numbers(0, 0), 0.95) == (2, None, None, None, None, 0)
-    assert ratio_of_medians(numbers(4, 4), numbers(2, 2, 2), 0.95, is_paired=False) == (2, 2, 2, 2, None, 0)
+    assert ratio_of_means(numbers(3, 6, 9), numbers(1, 2, 3), 0.95) == Interval(3, 3, 3, 3, None)
+    assert ratio_of_means(numbers(3), numbers(2), 0.95) == Interval(1, 1.5, None, None, None)
+    assert ratio_of_means(numbers(3, NAN), numbers(NAN, 2), 0.95) == Interval(0, None, None, None, None)
+    assert ratio_of_means(numbers(1, 2), numbers(0, 0), 0.95) == Interval(2, None, None, None, None)
+    assert ratio_of_medians(numbers(4, 4), numbers(2, 2, 2), 0.95, is_paired=False) == Interval(2, 2, 2, 2, None)
     # A divisor that may be zero gives no bounds.
     found = ratio_of_means(np.arange(8.0), numbers(-1, 2, 3, 4, 5, 6, 7, 8), 0.95)
     assert found.value is not None

@@ -61,7 +61,7 @@ def test_the_losses_of_a_flow_are_those_of_the_series():
 
 
 def test_metrics_count_what_was_needless_and_what_was_missed():
-    needless = bp.compare(path(**ERRORS), "newreno", replications=2).runs
+    needless = bp.sweep(path(**ERRORS), {"tcp.cc": ["newreno"]}, replications=2).runs
     assert (needless["needless_reductions"] > 0).all()
     assert (needless["missed_losses"] == 0).all()
 

@@ -14,7 +14,7 @@ _HEADS = {
     "completion_s": "completion",
     "completion_acked_s": "acked",
     "retransmissions": f"retrans{SOFT}missions",
-    "timeouts": "timeouts",
+    "timeouts": f"time{SOFT}outs",
     "rtt_p50_s": "RTT p50",
     "rtt_p95_s": "RTT p95",
     # Reactions to losses.

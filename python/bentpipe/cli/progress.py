@@ -78,7 +78,7 @@ class Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._bar.hide()
-        if self._is_summed_up and self._last is not None and self._last.total:
+        if self._is_summed_up and self._last is not None and self._last.share > 0:
             print(f"{self._last.label} in {monotonic() - self._began_s:.3g} s", file=sys.stderr)
 
 

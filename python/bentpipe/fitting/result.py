@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bentpipe.fitting.measured import Array, Load, Probes
     from bentpipe.fitting.numbers import Number
     from bentpipe.fitting.slots import Slots
+    from bentpipe.statistics.estimates import Estimate
 
 FORM = "bentpipe fit"
 DRAWS = 20
@@ -252,6 +253,9 @@ class Fit(Result):
             raise FitError(unknown(metric, "a number of the path", known))
         found = known[metric]
         return Interval(1, found.value, found.low, found.high, None)
+
+    def _with_unit(self, found: Estimate | Interval, metric: str) -> Estimate | Interval:
+        return found._replace(unit=self.by_name[metric].unit)
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
         if metric is not None:

@@ -114,6 +114,11 @@ class Ranked:
     is_worse: bool
     """Whether it is shown to be worse than the best, corrected together with the other points."""
 
+    @property
+    def is_as_good(self) -> bool:
+        """Whether its difference from the best is shown not to matter."""
+        return self.behind is not None and self.behind.is_negligible
+
     def to_dict(self, judgement: Judgement) -> dict[str, Any]:
         """Make a row: the estimate, and the test against the best."""
         shares = self.behind.shares if self.behind is not None else None
@@ -280,10 +285,16 @@ def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], 
     elif not equals:
         yield f"{text}; {'the other is' if len(rest) == 1 else 'all others are'} shown to be {behind}"
     else:
-        named = "; ".join(named_point(rows[each.point], keys) for each in equals[:EQUALS_MAX])
-        more = f"; and {len(equals) - EQUALS_MAX} more" if len(equals) > EQUALS_MAX else ""
-        of = f"{len(equals)} of the other {len(rest)} ({named}{more})" if len(rest) > 1 else named
-        yield f"{text}; not shown to be {behind}: {of}"
+        as_good = [each for each in equals if each.is_as_good]
+        unclear = [each for each in equals if not each.is_as_good]
+        for verdict, which in (("no difference that matters", as_good), (f"not shown to be {behind}", unclear)):
+            if not which:
+                continue
+            names = "; ".join(named_point(rows[each.point], keys) for each in which[:EQUALS_MAX])
+            more = f"; and {len(which) - EQUALS_MAX} more" if len(which) > EQUALS_MAX else ""
+            of = f"{len(which)} of the other {len(rest)} ({names}{more})" if len(rest) > 1 else names
+            text += f"; {verdict}: {of}"
+        yield text
     yield f"{last} in {metric.name} at {said(rest[-1])}"
 
 

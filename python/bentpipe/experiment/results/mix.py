@@ -79,7 +79,7 @@ def share_shown(share: float, low: float | None, high: float | None) -> str:
     """Write a share with its interval in per cent.
 
     >>> share_shown(0.58, 0.15, 1.0), share_shown(0.5, 0.45, 0.55), share_shown(0.5, None, None)
-    ('58 % (15 to 100 %)', '50.0 % (±5.0 %)', '50 %')
+    ('58 % (15 to 100 %)', '50.0 % (±5.0 %)', '50.0 %')
     """
     ends = (None if end is None else 100 * end for end in (share, low, high))
     text = formatting.interval(*ends)

@@ -272,8 +272,8 @@ class Sweep(Result):
 
         The estimate is a bound (`AtLeast`) if not every run completed.
         """
-        samples = self.samples(metric)
-        return [samples[point].estimate(self.judgement, named(metric)) for point in self.points["point"]]
+        samples, what = self.samples(metric), named(metric)
+        return [self._with_unit(samples[point].estimate(self.judgement, what), metric) for point in self.points["point"]]
 
     def counts(self, metric: str) -> list[Counts]:
         """Count completed and due work at each point."""
