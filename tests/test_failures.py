@@ -329,10 +329,9 @@ def test_a_sweep_names_the_best_point_and_what_is_as_good(store):
     assert [each.is_worse for each in order[-2:]] == [True, True]
     best, worst, preferred = sweep.best("completion")
     assert best.startswith("best in completion at sack, queue 1 bdp, rate 0: 15.1")
-    # The same path in the worse half of all: 0.1 % and less apart. Five others are shown to be worse.
-    assert best.endswith(
-        "; no difference that matters: 2 of the other 7 (bbr3, queue 1 bdp, rate 0; sack, queue 0.5 bdp, rate 0)"
-    )
+    # At most 0.1 % apart. The five others are shown to be worse.
+    assert "no difference that matters: 2 of the other 7 (bbr3, queue 1 bdp, rate 0" in best
+    assert best.endswith("sack, queue 0.5 bdp, rate 0)")
     assert [each.is_as_good for each in order[1:3]] == [True, True]
     assert all(each.is_worse for each in order[3:])
     assert worst.startswith("worst in completion at sack, queue ")

@@ -205,7 +205,7 @@ def test_a_table_has_one_unit_for_a_quantity(small):
     head = next(at for at, line in enumerate(done) if "RTT p95" in line)
     units = done[head + 1].split()
     assert units[-1] == units[-2]
-    assert "link %" in cli("compare", small, "--cc", "reno,sack", "--replications", 1).stdout
+    assert "utilised" in cli("compare", small, "--cc", "reno,sack", "--replications", 1).stdout
 
 
 # Inputs

@@ -63,7 +63,7 @@ class Blocks(Table):
     def _blocks(self, width: int) -> list[list[Column]]:
         """The columns of each block."""
         names, values = self.columns[: self.names], self.columns[self.names :]
-        room = width - sum(map(_needed, names))
+        room = width + GAP - sum(map(_needed, names))  # No space after the last.
         blocks: list[list[Column]] = []
         left = 0
         for column in values:

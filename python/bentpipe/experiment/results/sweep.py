@@ -273,7 +273,9 @@ class Sweep(Result):
         The estimate is a bound (`AtLeast`) if not every run completed.
         """
         samples, what = self.samples(metric), named(metric)
-        return [self._with_unit(samples[point].estimate(self.judgement, what), metric) for point in self.points["point"]]
+        return [
+            self._with_unit(samples[point].estimate(self.judgement, what), metric) for point in self.points["point"]
+        ]
 
     def counts(self, metric: str) -> list[Counts]:
         """Count completed and due work at each point."""
