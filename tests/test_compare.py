@@ -227,10 +227,10 @@ def test_until_that_means_nothing_is_refused(small):
 def test_comparisons_of_the_same_runs_can_be_joined(small):
     one, two = (bp.compare(small, cc, replications=2) for cc in (["reno", "vegas"], ["tahoe", "sack"]))
     whole = bp.compare(small, ["reno", "vegas", "tahoe", "sack"], replications=2)
-    assert one.joined(two).runs.equals(whole.runs)
-    assert one.joined(two).table.equals(whole.table)
+    assert one.join(two).runs.equals(whole.runs)
+    assert one.join(two).table.equals(whole.table)
     with pytest.raises(BentpipeError, match="cannot be joined"):
-        one.joined(one)
+        one.join(one)
 
 
 def test_the_comparison_can_be_kept_and_shown(comparison, tmp_path):

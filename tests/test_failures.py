@@ -12,7 +12,7 @@ from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.report import report
 from bentpipe.experiment.results.comparison import Comparison
-from bentpipe.experiment.results.contrasts import judged, ranking
+from bentpipe.experiment.results.contrasts import find_winner, ranking
 from bentpipe.metric import COLUMNS, METRICS
 from bentpipe.plot.maps import axes_of
 from bentpipe.statistics.comparing import differences, sentence, statement
@@ -228,7 +228,7 @@ def test_tables_and_json_say_how_many_completed(comparison):
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     pair = next(each for each in told["differences"] if each["metric"] == "completion" and each["other"] == "bbr3")
     assert (pair["of_completed"], pair["other_completed"], pair["is_completed_shown"]) == (0, 6, True)
-    assert comparison.order() == ["bbr3", *(name for name in comparison.order() if name != "bbr3")]
+    assert comparison.order_cases() == ["bbr3", *(name for name in comparison.order_cases() if name != "bbr3")]
     assert comparison.statements[0].startswith("bbr3 completes more often than ")
     assert "completes more often" in repr(comparison)
 
@@ -398,4 +398,4 @@ def test_the_line_figure_marks_bounds(store):
 def test_judged_by_what_was_completed_first():
     (found,) = differences([(completed(*[10.0] * 10), completed(*[NAN] * 8, 5, 6))])
     assert found.value > 0
-    assert judged(found, COMPLETION) == 1
+    assert find_winner(found, COMPLETION) == 1

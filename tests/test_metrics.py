@@ -154,7 +154,7 @@ def test_sweeps_stores_reports_and_until_take_metrics_of_one_flow(scenario, tmp_
 
 def test_a_mix_has_metrics_of_each_senders_flows(scenario):
     found = bp.mix(scenario, ["reno", "cubic"], replications=2, metric=["tcp_efficiency", "goodput:bulk"])
-    run, senders = found.run(0), found.senders_of(0)
+    run, senders = found.run(0), found.list_cases(0)
     mine = run.flows.filter(pl.col("flow").is_in([flow for flow, name in senders.items() if name == "reno"]))
     sent, again = mine["sent_bytes"].sum(), mine["retransmitted_bytes"].sum()
     assert found.values("reno", "tcp_efficiency")[0] == pytest.approx(100 * (sent - again) / sent)
@@ -187,7 +187,7 @@ def test_unfinished_transfers_of_a_flow_are_counted_as_censored():
     unfinished = sum(int(each["unfinished"].sum() + each["failed"].sum()) for each in held)
     assert unfinished > 0
     assert found.estimate("reno", f"fct:{name}").censored == unfinished
-    assert "transfers" in found.unfinished(f"fct:{name}")
+    assert "transfers" in found.note_unfinished(f"fct:{name}")
 
 
 # Ratios

@@ -248,7 +248,7 @@ def first_paragraph(result, folder):
 def test_the_first_paragraph_of_a_comparison_names_the_best_and_each_difference(tmp_path):
     comparison = bp.compare(SCENARIO, ["reno", "sack", "tahoe"], replications=3)
     text = first_paragraph(comparison, tmp_path / "r")
-    best = comparison.order("goodput")[0]
+    best = comparison.order_cases("goodput")[0]
     assert text.startswith(f"Best goodput: {best}, ")
     assert all(statement.casefold() in text.casefold() for statement in comparison.statements)
 

@@ -71,7 +71,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
         yield _sample(f" of {replications} replications{_days(comparison)}", comparison.judgement, comparison.tests)
     # All times of transfers cover the same transfers.
     notes = (
-        comparison.unfinished(name)
+        comparison.note_unfinished(name)
         for name in shown
         if name == "fct" or not named(name).is_of_transfers or named(name).of
     )
@@ -172,11 +172,11 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     yield table
     yield from hidden(result.points.height - points.height, "more points; `bentpipe report` shows them", hint="")
     yield _sample(_days(result), result.judgement)
-    for note in filter(None, map(result.unfinished, result.metrics)):
+    for note in filter(None, map(result.note_unfinished, result.metrics)):
         yield Text(note, style="yellow")
     yield Text("")
     first, *others = result.metrics
-    for statement in (*result.statements_of(first), *(text for name in others for text in result.best(name)[:1])):
+    for statement in (*result.make_statements(first), *(text for name in others for text in result.best(name)[:1])):
         yield Text(statement)
     for failure in result.failures[:FAILURES_MAX]:
         yield Text(

@@ -45,7 +45,7 @@ def command(source: Path, out: Path | None, against: str | None, json: bool, qui
     from bentpipe.experiment.report import place_of, report
     from bentpipe.experiment.results.sweep import Sweep
 
-    if against is None and Sweep.verb_of(source) == "tune":
+    if against is None and Sweep.find_verb(source) == "tune":
         from bentpipe.tuning.result import Tuning
 
         found = Tuning.load(source)

@@ -109,7 +109,7 @@ def mix(
     judgement = Judgement(confidence=confidence, correction=correction, margin=margin)
     options.checked_most(replications, replications_max, has_until=until is not None)
     arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
-    plan = Plan.of(scenario.replace("record.series", []), parts(cc), cases or {})
+    plan = Plan.from_request(scenario.replace("record.series", []), parts(cc), cases or {})
     asked = names_of(metric)
     options.checked_of([name for name in asked if isinstance(quantity(name), Metric)], scenario)
     design = Mixed(scenario, plan, replications, replications_max, until, judgement, asked)

@@ -64,7 +64,7 @@ def _opened(source: str | os.PathLike[str], against: str | None) -> Result:
                 against=None,
             )
         return RunResult.load(source)
-    verb = Sweep.verb_of(source)
+    verb = Sweep.find_verb(source)
     if against is None and verb == MIX:
         return Mix.load(source)
     return Comparison.load(source, against) if verb == COMPARE else Sweep.load(source, against)

@@ -75,7 +75,7 @@ def swept(
     if ran is not None:
         for point in grid.points:
             ran(json.loads(grid.core(point).to_json()))
-    frames = {name: found.kept(name) for name in tables}
+    frames = {name: found.read_table(name) for name in tables}
     if any(is_flat):
         frames = {name: _copied(frame, axes, is_flat) for name, frame in frames.items()}
     runs = _copied(found.runs, axes, is_flat) if any(is_flat) else found.runs

@@ -59,7 +59,7 @@ def comparison_figure(comparison: Comparison, metric: str) -> Figure:
         Unknown metric, or no run has it.
     """
     what = named(metric)
-    if not comparison.order(what.name):
+    if not comparison.order_cases(what.name):
         raise nothing_of(what.name)
     with style():
         return _comparison_figure(comparison, what)

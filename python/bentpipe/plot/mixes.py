@@ -128,7 +128,7 @@ def _draw(axes: Axes, mix: Mix, metric: str, ring: str | None = None) -> str:
 
 def _cwnd(axes: Axes, mix: Mix) -> None:
     result = mix.run(series="cwnd_bytes")
-    table, senders = result.series("cwnd_bytes"), mix.senders_of()
+    table, senders = result.series("cwnd_bytes"), mix.list_cases()
     drawn = {flow: traces.line(table.filter(table["flow"] == flow), "cwnd_bytes") for flow in senders}
     divisor, unit = formatting.scale([float(values.max()) for _, values in drawn.values() if len(values)], "B")
     explained: set[str] = set()

@@ -250,7 +250,7 @@ def compared(result: Any) -> dict[str, Any]:
     rows = {row["of"]: row for row in result.table.to_dicts() if row["metric"] == metric.name}
     cases = [
         {"of": name, "values": _numbers(result.values(name, metric.name)), **_estimate(rows[name])}
-        for name in result.order(metric.name)
+        for name in result.order_cases(metric.name)
     ]
     return {
         "metric": _metric(metric),

@@ -24,7 +24,7 @@ class Compared(Arms["Comparison"]):
 
     def result(self, sweep: Sweep) -> Comparison | None:
         # There is no comparison before every case has finished a replication.
-        return Comparison.of(sweep, self.scenario, self.arms) if complete(sweep) else None
+        return Comparison.from_sweep(sweep, self.scenario, self.arms) if complete(sweep) else None
 
     def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
         # Differences are paired, so all cases have equally many runs.

@@ -53,7 +53,7 @@ class Mixed(Design["Mix"]):
         own = [[kind] * count for kind in range(count)]
         self.kinds = [*orders, *own]
         self._plan_of = lru_cache(PLANS_KEPT)(plan.on_day)
-        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: self._plan_of(day).mixed(self.kinds[index])._core)
+        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: self._plan_of(day).mix_cases(self.kinds[index])._core)
         names = [*(f"turn {turn}" for turn in range(count)), *plan.names]
         # A mix is made of the resolved scenario, which has links in place of a sky.
         (sky, *_) = members = [Point.of(0, {}, each._core) for each in plan.members.values()]
@@ -73,7 +73,7 @@ class Mixed(Design["Mix"]):
         return self._on_day(point.index, self.day(point, replication))
 
     def result(self, sweep: Sweep) -> Mix | None:
-        return Mix.of(sweep, self.scenario, self.plan) if complete(sweep, self.plan) else None
+        return Mix.from_sweep(sweep, self.scenario, self.plan) if complete(sweep, self.plan) else None
 
     def replications_of(self, point: Point) -> tuple[int, int]:
         turns = len(self.plan.names)
@@ -89,7 +89,7 @@ class Mixed(Design["Mix"]):
     def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
         if self.until is None:
             return list(counts)
-        mixed = Mix.of(so_far(), self.scenario, self.plan)
+        mixed = Mix.from_sweep(so_far(), self.scenario, self.plan)
         values = [mixed.values(name, self.until.metric) for name in self.plan.names]
         return self._counts(max(enough(each, self.until, self.replications_max) for each in values))
 

@@ -181,7 +181,7 @@ class Execution(Generic[R]):
         return len(distinct) > len({index for index, _ in distinct}) or any(point.is_random for point in self.points)
 
     def _so_far(self) -> Sweep:
-        return Sweep.of(self.store, self._facts())
+        return Sweep.from_store(self.store, self._facts())
 
     def _do(self, wanted: Sequence[str]) -> None:
         missing = self.store.missing({id_: self.runs[id_].point.values for id_ in wanted}, self.design.tables)
@@ -296,7 +296,7 @@ class Execution(Generic[R]):
             "hosts": hosts_of(point.hosts for point in self.points),
             "senders": own(design.senders),
             "aside": self.store.aside(),
-            "notes": hints.of_points(self.points, is_grid=design.verb == "sweep"),
+            "notes": hints.list_notes(self.points, is_grid=design.verb == "sweep"),
             "is_random": self._is_random(),
             "shares_day": any(point.shares_day for point in self.points),
             "has_days": any(point.has_days for point in self.points),

@@ -130,10 +130,10 @@ class Comparison(Result):
                 for name, text in sweep.facts["arms"].items()
             }
             whole = sweep.facts["scenario"]
-            return cls.of(sweep, Scenario(whole, source=sweep.facts["source"], senders=loading.absent(whole)), arms)
+            return cls.from_sweep(sweep, Scenario(whole, source=sweep.facts["source"], senders=loading.absent(whole)), arms)
 
     @classmethod
-    def of(cls, sweep: Sweep, scenario: Scenario, scenarios: Mapping[str, Scenario]) -> Comparison:
+    def from_sweep(cls, sweep: Sweep, scenario: Scenario, scenarios: Mapping[str, Scenario]) -> Comparison:
         """Make a comparison from the replications that every case has finished."""
         (key,), facts = sweep.keys, sweep.facts
         place = pl.DataFrame({"of": list(scenarios), "place": range(len(scenarios))})
@@ -157,7 +157,7 @@ class Comparison(Result):
             tuple(facts["metrics"]),
         )
 
-    def joined(self, other: Comparison) -> Comparison:
+    def join(self, other: Comparison) -> Comparison:
         """Join another comparison of other cases over the same replications of the same scenario.
 
         Raises
@@ -215,7 +215,7 @@ class Comparison(Result):
             (
                 frames.difference_row(named(name), *pair, found)
                 for name in self.metrics
-                for pair, found in self.judged(name).items()
+                for pair, found in self.judge_metric(name).items()
             ),
             self.judgement,
         )
@@ -223,12 +223,12 @@ class Comparison(Result):
     @property
     def statements(self) -> list[str]:
         """Statements about the metric in plain words: the best case, or `against`, with each other case."""
-        return self.statements_of(self.metric)
+        return self.make_statements(self.metric)
 
-    def statements_of(self, name: str) -> list[str]:
+    def make_statements(self, name: str) -> list[str]:
         """Statements about any metric in plain words, corrected over the pairs of this metric."""
         metric, judgement = named(name), self.judgement
-        order = self.order(name)
+        order = self.order_cases(name)
         why = "no flow has an end" if name == "completion" else "no run has a value"
         said = [f"{each} has no {name}: {why}" for each in self.names if each not in order]
         if len(self.seeds) == 1:
@@ -241,7 +241,7 @@ class Comparison(Result):
             and len(self.seeds) < (wanted := least(judgement.confidence))
         ):
             said.append(f"too few replications: medians need at least {wanted} for intervals of {judgement.level}")
-        found = self.judged(name, best=order[:1])
+        found = self.judge_metric(name, best=order[:1])
         if self.against is not None:
             pairs = [(each, self.against) for each in order if each != self.against and self.against in order]
         else:
@@ -251,16 +251,16 @@ class Comparison(Result):
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
         """Notes on the scenarios, and hints on the coverage and power of the replications."""
-        fairness = hints.of_fairness([self.scenario], self.asked)
+        fairness = hints.hint_fairness([self.scenario], self.asked)
         fairness += self.judgement.notes([*map(named, self.asked)])
         if self.sweep is None:
             return [*notes_of(self.scenarios.values()), *fairness]
         facts, tests = self.sweep.facts, self.tests
         # Medians have their own minimum of replications, and equal values have no spread.
         is_said = self.judgement.statistic == "median" or self._is_fixed()
-        found = [] if is_said else hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence)
+        found = [] if is_said else hints.hint_replications(facts, len(self.seeds), tests, self.judgement.confidence)
         values = self.sweep.values
-        wide = hints.of_until(facts, lambda metric: values(metric).values(), self.kind)
+        wide = hints.hint_until(facts, lambda metric: values(metric).values(), self.kind)
         return [*facts.get("notes", []), *fairness, *wide, *found]
 
     @property
@@ -274,12 +274,12 @@ class Comparison(Result):
         """Whether each replication has another day of the sky."""
         return self.sweep is not None and self.sweep.has_days
 
-    def order(self, metric: str | None = None) -> list[str]:
+    def order_cases(self, metric: str | None = None) -> list[str]:
         """Order the cases that have the metric, best first: by completed share, then by value."""
         what = named(metric or self.metric)
         return ranked(self._samples(what.name), what, self.judgement)
 
-    def unfinished(self, metric: str) -> str | None:
+    def note_unfinished(self, metric: str) -> str | None:
         """Name the cases with incomplete work, as a note to a table or figure; None if all completed."""
         what = named(metric)
         counts = {name: sample.counts for name, sample in self._samples(metric).items() if sample.is_there}
@@ -343,7 +343,7 @@ class Comparison(Result):
             raise BentpipeError(unknown(metric.name, "a metric of these comparisons", self.metrics))
         asked = {**self.sweep.facts, "metrics": [metric.name]}
         runs = with_metrics(self.sweep.runs, self.sweep.tables, [metric])
-        return Comparison.of(replace(self.sweep, runs=runs, facts=asked), self.scenario, self.scenarios).runs
+        return Comparison.from_sweep(replace(self.sweep, runs=runs, facts=asked), self.scenario, self.scenarios).runs
 
     def values(self, of: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """Return a metric of one case in each replication, shape (replications,); NaN where missing."""
@@ -415,7 +415,7 @@ class Comparison(Result):
     def _content(self) -> dict[str, Any]:
         return {**({} if self.against is None else {"ratios": self.ratios.to_dicts()}), "runs": self.runs.to_dicts()}
 
-    def shown(self) -> tuple[list[str], list[list[str]], int]:
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name, and a column per metric that has values."""
         columns = [[head(self.kind), *self.names]]
         for what in map(named, self.metrics):
@@ -449,7 +449,7 @@ class Comparison(Result):
     def _samples(self, metric: str) -> dict[str, Sample]:
         return {name: self.sample(name, metric) for name in self.names}
 
-    def judged(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
+    def judge_metric(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
         """Judge one metric by `of` and `other`. `best` comes first in its pairs; the correction is over all pairs."""
         values = self._samples(metric)
         if self.against is not None:

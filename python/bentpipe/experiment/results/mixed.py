@@ -8,7 +8,7 @@ from bentpipe import formatting
 from bentpipe.contract.reporter import Reporter, answered
 from bentpipe.experiment.common.provenance import titled
 from bentpipe.experiment.results.mix import FAIR, share_shown
-from bentpipe.experiment.results.provenance import of_sweep
+from bentpipe.experiment.results.provenance import describe_sweep
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled
 from bentpipe.reports.tables import ROWS_MAX, Table
@@ -22,7 +22,7 @@ ENDS = ("mean", "low", "high")
 class OfMix(Reporter):
     def __init__(self, mix: Mix) -> None:
         assert mix.sweep is not None, "a mix is made of runs"
-        super().__init__(of_sweep(mix.sweep))
+        super().__init__(describe_sweep(mix.sweep))
         self.mix = mix
 
     def page(self) -> Page:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.sweep import Sweep
 
 
-def of_sweep(sweep: Sweep) -> Provenance:
+def describe_sweep(sweep: Sweep) -> Provenance:
     """Make the provenance of a sweep and its files."""
     facts = sweep.facts
     text, form = facts["written"]

@@ -20,12 +20,12 @@ from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.contrasts import (
     Compared,
     Contrast,
-    best_of,
+    name_best,
     labels,
-    paired,
-    preferred,
+    pair_samples,
+    count_preferred,
     ranking,
-    sender_of,
+    find_sender_key,
 )
 from bentpipe.experiment.results.ratios import baseline, ratio_row
 from bentpipe.experiment.single import task
@@ -122,23 +122,23 @@ class Sweep(Result):
         """
         with files.reading(folder):
             if (Path(folder) / files.PROVENANCE).is_file():
-                found = cls._loaded(folder)
+                found = cls._load_folder(folder)
             else:
                 with Store(folder, is_read_only=True) as store:
-                    found = cls.of(store)
+                    found = cls.from_store(store)
         known = ("sweep", "compare") if verb is None else (verb,)
         if found.facts["verb"] not in known:
             raise BentpipeError(
                 f"{folder} has the runs of a {found.facts['verb']}\n  expected the runs of a {' or '.join(known)}"
             )
         if against is not None:
-            sender = sender_of(found.points, found.keys)
+            sender = find_sender_key(found.points, found.keys)
             names = [] if sender is None else found.points[sender].unique(maintain_order=True).to_list()
             found.facts["against"] = found.facts["report_against"] = options.one_of(against, names)
         return found
 
     @staticmethod
-    def verb_of(folder: str | os.PathLike[str]) -> str | None:
+    def find_verb(folder: str | os.PathLike[str]) -> str | None:
         """Return the function that made the runs in a folder; None if the folder has no runs."""
         try:
             if (Path(folder) / files.PROVENANCE).is_file():
@@ -151,7 +151,7 @@ class Sweep(Result):
         return None if facts is None or "verb" not in facts else str(facts["verb"])
 
     @classmethod
-    def of(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
+    def from_store(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
         """Read a sweep from an open store, described by `facts` as in `Store.begun`: by default the last sweep."""
         facts = facts or store.begun()
         if facts is None:
@@ -198,7 +198,7 @@ class Sweep(Result):
         return cls(facts["title"], keys, facts["metrics"], points, runs, failures, own, tables)
 
     @classmethod
-    def _loaded(cls, folder: str | os.PathLike[str]) -> Sweep:
+    def _load_folder(cls, folder: str | os.PathLike[str]) -> Sweep:
         """Load a saved sweep."""
         facts = files.provenance(folder, FORM)
         tables = {name: files.table(folder, name) for name in facts["tables"]}
@@ -219,7 +219,7 @@ class Sweep(Result):
             provenance={**self.facts, "failures": self.failures},
         )
 
-    def kept(self, name: str) -> pl.DataFrame:
+    def read_table(self, name: str) -> pl.DataFrame:
         """Return a kept table of all runs (`flows`, `links`, ...): the columns of the point, then those of the table.
 
         Raises
@@ -260,7 +260,7 @@ class Sweep(Result):
         rows = (
             {
                 **frames.table_row(name, named(metric), self.samples(metric)[row["point"]], self.judgement),
-                **self._at(row),
+                **self._find_values(row),
             }
             for name, row in self._named_points()
             for metric in self.metrics
@@ -306,8 +306,8 @@ class Sweep(Result):
         # Without congestion controls or cases, each point is compared with the best point.
         tests = sum(len(each.differences) for each in contrasts) or self.points.height - 1
         margins = self.judgement.notes([*map(named, self.metrics)])
-        wide = hints.of_until(facts, lambda metric: self.values(metric).values(), "point")
-        return [*facts.get("notes", []), *margins, *wide, *hints.of_replications(facts, replications, tests)]
+        wide = hints.hint_until(facts, lambda metric: self.values(metric).values(), "point")
+        return [*facts.get("notes", []), *margins, *wide, *hints.hint_replications(facts, replications, tests)]
 
     @property
     def has_days(self) -> bool:
@@ -331,12 +331,12 @@ class Sweep(Result):
     @property
     def statements(self) -> list[str]:
         """Conclusions about the first reported metric that hold with confidence, in plain words."""
-        return self.statements_of(self.metrics[0])
+        return self.make_statements(self.metrics[0])
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         return self.estimates(metric)[self.names.index(of)]
 
-    def statements_of(self, metric: str) -> list[str]:
+    def make_statements(self, metric: str) -> list[str]:
         """Conclusions about a metric that hold with confidence, in plain words.
 
         If congestion controls (`tcp.cc`) or cases vary, the best, or `against`, is compared with each other case at
@@ -349,19 +349,19 @@ class Sweep(Result):
             return [f"there is no {what.name} in any of the runs"]
         count = max(self.points["replications"].to_list())
         said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
-        if sender_of(self.points, self.keys) is not None:
-            said += self._contrasted(what.name)
+        if find_sender_key(self.points, self.keys) is not None:
+            said += self._contrast_metric(what.name)
         # With one setting, the comparisons with the best already give this.
-        is_said = self.against is None and len(self._compared(what.name).settings) == 1
+        is_said = self.against is None and len(self._compare_metric(what.name).settings) == 1
         return said + ([] if is_said else self.best(what.name))
 
     def best(self, metric: str) -> list[str]:
         """Name the best point, the points not shown to be worse, the worst point, and the best cases by settings."""
         order = self.ranking(metric)
         choices = self.choices(metric)
-        said = list(best_of(order, self.points, self.keys, named(metric))) if order else []
+        said = list(name_best(order, self.points, self.keys, named(metric))) if order else []
         is_known = max(self.points["replications"].to_list()) > 1
-        return said + ([preferred(choices, named(metric))] if len(choices) > 1 and is_known else [])
+        return said + ([count_preferred(choices, named(metric))] if len(choices) > 1 and is_known else [])
 
     def ranking(self, metric: str) -> list[Ranked]:
         """Order all points that have the metric, best first: by completed share, then by mean."""
@@ -371,10 +371,10 @@ class Sweep(Result):
 
     def choices(self, metric: str) -> list[Choice]:
         """Find the best case at each setting of the other keys, and the cases that are not shown to be worse."""
-        compared = self._compared(metric)
+        compared = self._compare_metric(metric)
         return compared.choices() if compared.sender is not None else []
 
-    def unfinished(self, metric: str) -> str | None:
+    def note_unfinished(self, metric: str) -> str | None:
         """Name the points with incomplete work, as a note; None if all completed."""
         names = {row["point"]: named_point(row, self.keys) for row in self.points.iter_rows(named=True)}
         there = [(names[point], sample.counts) for point, sample in self.samples(metric).items() if sample.is_there]
@@ -402,12 +402,12 @@ class Sweep(Result):
         """
         other, rows = baseline(self.against), []
         for what in map(named, self.metrics):
-            compared = self._compared(what.name)
+            compared = self._compare_metric(what.name)
             for at, settings in compared.settings.items():
                 samples = {name: found[at] for name, found in compared.samples.items() if at in found}
                 for sender in samples if other in samples else ():
                     if sender != other:
-                        pair = dict(zip((sender, other), paired(samples[sender], samples[other]), strict=True))
+                        pair = dict(zip((sender, other), pair_samples(samples[sender], samples[other]), strict=True))
                         rows.append({**ratio_row(what, pair, sender, other, self.judgement.confidence), **settings})
         frame = pl.DataFrame(rows, infer_schema_length=None)
         first = ["metric", "of", "other"]
@@ -485,7 +485,7 @@ class Sweep(Result):
             "failures": self.failures,
         }
 
-    def shown(self) -> tuple[list[str], list[list[str]], int]:
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per point, up to a limit, and a column per key and per reported metric."""
         columns = [
             [formatting.short_key(key, self.keys), *map(formatting.setting, self.points[key])] for key in self.keys
@@ -503,33 +503,33 @@ class Sweep(Result):
         Empty if no cases vary, or only one case has the metric. All differences are corrected together.
         """
         if metric not in self._contrasts:
-            compared = self._compared(metric)
+            compared = self._compare_metric(metric)
             self._contrasts[metric] = compared.contrasts() if compared.sender is not None else []
         return self._contrasts[metric]
 
-    def _compared(self, metric: str) -> Compared:
+    def _compare_metric(self, metric: str) -> Compared:
         return Compared(self.points, self.keys, self.samples(metric), named(metric), self.judgement)
 
     def _ranking_rows(self, metric: str) -> list[dict[str, Any]]:
-        rows = {row["point"]: {"of": name, **self._at(row)} for name, row in self._named_points()}
+        rows = {row["point"]: {"of": name, **self._find_values(row)} for name, row in self._named_points()}
         order = self.ranking(metric)
         return [{"rank": at, **rows[each.point], **each.to_dict(self.judgement)} for at, each in enumerate(order, 1)]
 
     def _named_points(self) -> Iterator[tuple[str, dict[str, Any]]]:
         return zip(self.names, self.points.iter_rows(named=True), strict=True)
 
-    def _at(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _find_values(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of the keys at a point."""
         return {key: row[key] for key in self.keys}
 
     def _key_types(self, keys: Iterable[str]) -> dict[str, Any]:
         return {key: self.points.schema[key] for key in keys}
 
-    def _contrasted(self, metric: str) -> list[str]:
+    def _contrast_metric(self, metric: str) -> list[str]:
         contrasts = self.contrasts(metric)
         if contrasts:
             return [str(contrast) for contrast in contrasts]
-        samples = self._compared(metric).samples
+        samples = self._compare_metric(metric).samples
         names = [name for name, found in samples.items() if any(each.is_there for each in found.values())]
         if self.against is not None and self.against not in names:
             return [f"{self.against} has no {metric}: it cannot be a baseline"]

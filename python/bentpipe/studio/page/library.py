@@ -124,7 +124,7 @@ def opened(session: Session, name: str) -> tuple[str, dict[str, Any]]:
     place = folder.inside(name)
     if folder.form(name) == "bentpipe run":
         return "run", {"run": folder.take(name)}
-    verb = Sweep.verb_of(place)
+    verb = Sweep.find_verb(place)
     if verb == "compare":
         return "compare", worker.compared(Comparison.load(place))
     if verb == "tune":
