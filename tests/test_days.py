@@ -69,7 +69,7 @@ def test_stores_name_runs_by_their_day(tmp_path):
     assert told[-1] == 6
     assert again.runs.equals(first.runs)
     with Store(folder, is_read_only=True) as store:
-        (*_, digests), *_ = store.begun()["points"]
+        (*_, digests), *_ = store.find_experiment()["points"]
     assert digests == [scenario(**{"tcp.cc": "reno", "record.series": [], "sky.day": day}).digest for day in range(3)]
     assert len(set(digests)) == 3
     read = bp.Comparison.load(folder)

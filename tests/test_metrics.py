@@ -325,7 +325,7 @@ def test_numbers_of_numpy_are_numbers_wherever_they_go(scenario):
     mixed = bp.mix(scenario, ["reno", "cubic"], replications=np.int64(2), confidence=np.float64(0.9))
     assert mixed.to_dict()["provenance"]["replications"] == 2
     recorded = bp.run(scenario, series="goodput_bps")
-    assert recorded.at(np.float64(3))
+    assert recorded.find_values(np.float64(3))
     assert recorded.plot(start=np.float64(1), end=np.float64(3), size=np.array([3, 2]))
     content = scenario.to_dict() | {"seed": np.int64(9)}
     assert bp.run(content).seed == 9

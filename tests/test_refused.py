@@ -251,7 +251,7 @@ def test_a_size_that_no_figure_has_is_refused_before_any_work(verb: str, size: s
         (lambda: one().why(["f"]), "expected a text"),
         (lambda: one().why("f", at="0.5 s"), "at = '0.5 s'"),
         (lambda: one().why("f", start=0.1, end=math.nan), "end = nan"),
-        (lambda: one().at("now"), "time_s = 'now'"),
+        (lambda: one().find_values("now"), "time_s = 'now'"),
         (lambda: one().estimate(3), "metric = 3"),
         (lambda: bp.Scenario(ONE, form="yaml"), "'yaml' is not a form"),
         (lambda: bp.Scenario(ONE, senders={"a": dict}), "'dict' is not"),  # type: ignore[dict-item]

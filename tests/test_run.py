@@ -292,20 +292,20 @@ def test_a_series_that_is_cut_cuts_no_other_and_is_reported():
 def test_values_at_an_instant_are_those_of_the_series(result, tmp_path):
     result.save(tmp_path / "saved")
     for each in (result, bp.RunResult.load(tmp_path / "saved")):
-        values = each.at(5.05)
+        values = each.find_values(5.05)
         assert set(values) == set(SERIES)
         for flow, value in values["cwnd_bytes"].items():
             rows = each.series("cwnd_bytes", flow=flow).filter(pl.col("time_s") <= 5.05)
             assert value == rows["cwnd_bytes"][-1]
         assert values["queue_bytes"].keys() == set(each.scenario.link_names)
         with pytest.raises(BentpipeError, match="expected 0 to"):
-            each.at(1000)
+            each.find_values(1000)
 
 
 def test_a_rate_at_an_instant_is_that_of_the_interval_around_it(small):
     result = bp.run(small, series="carried_bps")
     rows = result.series("carried_bps", link="up.forward")
-    assert result.at(1.05)["carried_bps"]["up.forward"] == rows.filter(pl.col("time_s") > 1.05)["carried_bps"][0]
+    assert result.find_values(1.05)["carried_bps"]["up.forward"] == rows.filter(pl.col("time_s") > 1.05)["carried_bps"][0]
 
 
 def test_a_saved_result_reads_a_table_when_it_is_asked_for(result, tmp_path, monkeypatch):

@@ -104,7 +104,7 @@ class Bench:
 
         def value(seed: int) -> float:
             result = bp.run(told, seed=seed, series=self.judge.series, progress=False)
-            found = self.judge.judged(result)[self.kind].value
+            found = self.judge.judge_result(result)[self.kind].value
             return float("nan") if found is None else found
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -13,7 +13,7 @@ from bentpipe.cli.printing import check_places
 from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.common.options import CHARTS, charted, checked
+from bentpipe.experiment.common.options import CHARTS, check_chart, check_options
 from bentpipe.scenario import overrides
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def command(
     and states which differences the data supports.
     """
     check_places(save, plot)
-    checked(metric=metric, replications=replications)
-    charted(chart, is_mix=False, is_drawn=plot is not None)
+    check_options(metric=metric, replications=replications)
+    check_chart(chart, is_mix=False, is_drawn=plot is not None)
     if (ratio or chart == "ratio") and judgement.against is None:
         raise BentpipeError("--ratio needs a baseline\n  expected --against NAME")
     from bentpipe.own.loading import named

@@ -11,7 +11,7 @@ from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places
 from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
-from bentpipe.experiment.common.options import MIX_CHARTS, charted, checked
+from bentpipe.experiment.common.options import MIX_CHARTS, check_chart, check_options
 from bentpipe.scenario import overrides
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def command(
     the cases that are starved, and the goodput of each case alone.
     """
     check_places(save, plot)
-    checked(metric="goodput", replications=replications)
-    charted(chart, is_mix=True, is_drawn=plot is not None)
+    check_options(metric="goodput", replications=replications)
+    check_chart(chart, is_mix=True, is_drawn=plot is not None)
     from bentpipe.scenario.scenario import names_of
 
     settings, enough = overrides.cases(cases), overrides.until(until)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.commands import has_file, refuse_without_command, spelled_arguments
-from bentpipe.experiment.common.provenance import facts_of
+from bentpipe.experiment.common.provenance import collect_facts
 from bentpipe.own import loading
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def asked_of(scenario: Scenario, options: Mapping[str, Any], command: Sequence[s
     """Collect the parts of a command: origin of the scenario, options by argument, and the program."""
     given = {name: value for name, value in options.items() if value not in (None, False)}
     plain = {name: _plain(each) for name, each in given.items()}
-    return {"facts": facts_of(scenario), "options": plain, "command": list(command)}
+    return {"facts": collect_facts(scenario), "options": plain, "command": list(command)}
 
 
 def _plain(value: Any) -> Any:

@@ -25,7 +25,7 @@ from bentpipe.emulation.asked import asked_of, command_or_none, real_time_comman
 from bentpipe.emulation.trust import Trust
 from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
-from bentpipe.experiment.common.provenance import of_run
+from bentpipe.experiment.common.provenance import describe_run
 from bentpipe.experiment.single.run_result import FORM as RUN
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.own import travel
@@ -144,7 +144,7 @@ class Emulation(Result):
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the files of `RunResult.save`, which `RunResult.load` opens, with the samples and the verdict."""
-        content = self.result.written()
+        content = self.result.collect_content()
         about: dict[str, Any] = {
             "status": self.status,
             "stopped": self.stopped,
@@ -209,7 +209,7 @@ class Emulation(Result):
         from bentpipe.contract.tabled import OfTables
 
         scenario = self.result.scenario
-        made = replace(of_run(scenario, self.result.version), command=command_or_none(self))
+        made = replace(describe_run(scenario, self.result.version), command=command_or_none(self))
         trust = pl.DataFrame(self.trust.rows(), schema=["outside the scenario", "value"], orient="row")
         tables = {"flows": ("Flows", self.result.flows), "links": ("Links", self.result.links)}
         more = {"drops": ("Losses", self.result.drops), "connections": ("Connections", self.connections)}

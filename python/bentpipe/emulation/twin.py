@@ -22,9 +22,9 @@ from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out, who
 from bentpipe.emulation.quantities import BY_NAME, QUANTITIES, Quantity, of_a_simulation, of_the_kernel
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError, Interrupted
-from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.common.options import REPLICATIONS_MAX
-from bentpipe.experiment.common.provenance import of_run
+from bentpipe.experiment.common.provenance import describe_run
 from bentpipe.experiment.single.run import run
 from bentpipe.progress import Progress, watched
 from bentpipe.scenario.scenario import Scenario, scenario_of
@@ -101,7 +101,7 @@ class Twin(Result):
 
     @property
     def hosts(self) -> str:
-        return hosts_of([self.scenario.hosts])
+        return name_hosts([self.scenario.hosts])
 
     @property
     def table(self) -> pl.DataFrame:
@@ -213,7 +213,7 @@ class Twin(Result):
         }
 
     def _reporter(self) -> Reporter:
-        made = replace(of_run(self.scenario, __version__), command=command_or_none(self), replications="")
+        made = replace(describe_run(self.scenario, __version__), command=command_or_none(self), replications="")
         quantities = pl.DataFrame([each.to_dict() for each in self.quantities])
         return OfTables(self, made, {"quantities": ("Verdicts", quantities), "runs": ("Runs", self.runs)})
 

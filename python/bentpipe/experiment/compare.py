@@ -9,7 +9,7 @@ from bentpipe import arguments
 from bentpipe.catalog import cc_keys
 from bentpipe.errors import ScenarioError
 from bentpipe.experiment.common import options
-from bentpipe.experiment.common.senders import senders_of
+from bentpipe.experiment.common.senders import name_senders
 from bentpipe.experiment.design.arms import Compared
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.metric import named
@@ -122,14 +122,14 @@ def compare(
     """
     scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
     asked = names_of(metric)
-    options.checked(metric=asked, replications=replications, jobs=jobs)
+    options.check_options(metric=asked, replications=replications, jobs=jobs)
     judgement = Judgement(statistic, confidence, correction, against, sides, margin)
     judgement.check([*map(named, asked)])
     options.checked_most(replications, replications_max, has_until=until is not None)
     arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
-    senders = senders_of(scenario, cc, cases)
+    senders = name_senders(scenario, cc, cases)
     if against is not None:
-        judgement = replace(judgement, against=options.one_of(against, list(senders)))
+        judgement = replace(judgement, against=options.find_case(against, list(senders)))
     design = Compared(
         scenario,
         "case" if cc is None else cc_keys()[0],
@@ -141,7 +141,7 @@ def compare(
         tables=tables,
         judgement=judgement,
     )
-    options.checked_of([*asked, *([design.until.metric] if design.until else [])], scenario, senders.values())
+    options.check_metrics([*asked, *([design.until.metric] if design.until else [])], scenario, senders.values())
     if len(senders) < 2:
         what = "cases" if cc is None else "congestion controls"
         given = ", ".join(senders) or "none"

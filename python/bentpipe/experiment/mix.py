@@ -103,7 +103,7 @@ def mix(
         Ctrl-C was pressed; `result` has the finished replications, or is None.
     """
     scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
-    options.checked(metric="goodput", replications=replications, jobs=jobs)
+    options.check_options(metric="goodput", replications=replications, jobs=jobs)
     if margin is not None:
         arguments.margin("margin", margin)
     judgement = Judgement(confidence=confidence, correction=correction, margin=margin)
@@ -111,7 +111,7 @@ def mix(
     arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
     plan = Plan.from_request(scenario.replace("record.series", []), parts(cc), cases or {})
     asked = names_of(metric)
-    options.checked_of([name for name in asked if isinstance(quantity(name), Metric)], scenario)
+    options.check_metrics([name for name in asked if isinstance(quantity(name), Metric)], scenario)
     design = Mixed(scenario, plan, replications, replications_max, until, judgement, asked)
     design.cases = cases or {}
     with watched(progress) as watch:

@@ -16,7 +16,7 @@ from bentpipe.catalog import unknown
 from bentpipe.contract.result import Result
 from bentpipe.contract.tabled import OfTables
 from bentpipe.errors import FitError
-from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.fitting import draws, simulating, writing
 from bentpipe.reports.provenance import Provenance
 from bentpipe.scenario.scenario import Scenario
@@ -114,7 +114,7 @@ class Fit(Result):
 
     @property
     def hosts(self) -> str:
-        return hosts_of([self.scenario.hosts])
+        return name_hosts([self.scenario.hosts])
 
     @property
     def runs(self) -> pl.DataFrame:  # type: ignore[override]

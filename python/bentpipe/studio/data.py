@@ -75,7 +75,7 @@ class RunData:
             run = RunResult.load(folder)
         # Not `in run.recorded`, which reads the whole series.
         missing = [each for each in series.of_view(run.scenario) if each not in set(run.recorded)]
-        self.result = run.again(series=missing) if missing else run
+        self.result = run.rerun(series=missing) if missing else run
 
     @cached_property
     def _teller(self) -> Teller:
@@ -180,7 +180,7 @@ class RunData:
 
     def at(self, t: float) -> dict[str, dict[str, float]]:
         """The exact values at an instant: `RunResult.at`."""
-        return self.result.at(t)
+        return self.result.find_values(t)
 
     def why(self, flow: str, t: float) -> dict[str, Any]:
         """Sentences about an instant, and the last happenings of the flow before it."""
@@ -263,7 +263,7 @@ class RunData:
             return None
 
     def _marks(self, flow: str) -> list[dict[str, Any]]:
-        found = self._teller.explanation(flow).of_kind(*MARKS)
+        found = self._teller.explanation(flow).select_kinds(*MARKS)
         return [{**each.to_dict(), "flow": flow} for each in found]
 
     def _happenings(self) -> tuple[list[dict[str, Any]], list[str]]:

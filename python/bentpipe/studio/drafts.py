@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class DraftData:
             "text": scenario.written[0],
             "duration_s": scenario.duration_s,
             "stop": "",
-            "hosts": hosts_of([scenario.hosts]),
+            "hosts": name_hosts([scenario.hosts]),
             "flows": scenario.flow_names,
             "links": scenario.link_names,
             "rtt_s": {},

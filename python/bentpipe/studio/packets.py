@@ -41,7 +41,7 @@ class Packets:
         events = self.result.events
         if not events.height:
             alone = {"record.series": [], "record.rows_max": EVENTS_MOST}
-            events = self.result.again(self.result.scenario.with_sets(alone), series="events").events
+            events = self.result.rerun(self.result.scenario.with_sets(alone), series="events").events
         # Texts of millions of rows take several times the memory of their numbers.
         return events.filter(pl.col("event").is_in(KINDS)).cast({"flow": pl.Categorical, "event": pl.Categorical})
 

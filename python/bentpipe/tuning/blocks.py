@@ -123,7 +123,7 @@ class Blocks(Design["Sweep"]):
     def _point(self, index: int) -> RunPoint:
         point, condition, blocks = self._parts[index]
         values = {**dict.fromkeys(self.keys), **dict(point.changes), "condition": condition.name}
-        made = RunPoint.of(index, values, self._made(index, self._draw(index, blocks.start)))
+        made = RunPoint.from_core(index, values, self._made(index, self._draw(index, blocks.start)))
         return replace(made, has_own=bool(condition.draws), notes=())
 
     def _draw(self, index: int, block: int) -> int:

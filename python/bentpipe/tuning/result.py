@@ -16,7 +16,7 @@ from bentpipe.contract import frames
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.commands import own, tune_command
-from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.store.store import Store
 from bentpipe.formatting import choice
 from bentpipe.metric import resolution_of, span_of
@@ -77,7 +77,7 @@ class Tuning(Result):
             The folder is not a store, or its last experiment is another one.
         """
         with files.reading(folder), Store(folder, is_read_only=True) as store:
-            facts = store.begun() or {}
+            facts = store.find_experiment() or {}
         if "tuning" not in facts:
             raise BentpipeError(
                 f"{folder} has no finished search\n  expected the store of bentpipe tune; the same command continues it"
@@ -116,7 +116,7 @@ class Tuning(Result):
 
     @property
     def hosts(self) -> str:
-        return hosts_of([self.default.hosts])
+        return name_hosts([self.default.hosts])
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]

@@ -129,7 +129,7 @@ class Work:
         """Return the number of runs of a budget. A store keeps the number, so a continued search has the same."""
         if asked is None or not is_time(asked):
             return self.checked_budget(runs_of(asked, 1, jobs))
-        known = store.noted(f"budget {asked}")
+        known = store.find_note(f"budget {asked}")
         runs = known if known is not None else runs_of(asked, float(self.timed.mean()), jobs)
         store.note(f"budget {asked}", runs)
         return self.checked_budget(runs)

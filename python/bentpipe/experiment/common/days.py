@@ -23,12 +23,12 @@ def on_day(core: _core.Scenario, day: int) -> _core.Scenario:
     """
     if day == 0:
         return core
-    with located(day):
+    with locate_errors(day):
         return core.on_day(day)
 
 
 @contextmanager
-def located(day: int) -> Iterator[None]:
+def locate_errors(day: int) -> Iterator[None]:
     """Add the day of the sky to errors of a scenario, with the way to avoid it."""
     try:
         yield

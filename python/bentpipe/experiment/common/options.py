@@ -51,7 +51,7 @@ def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return renamed
 
 
-def checked(*, metric: str | Iterable[str], replications: int = 1, jobs: int | None = None) -> None:
+def check_options(*, metric: str | Iterable[str], replications: int = 1, jobs: int | None = None) -> None:
     """Check that these options are valid."""
     asked = names_of(metric)
     if not asked:
@@ -78,7 +78,7 @@ def checked_most(replications: int, replications_max: int | None, *, has_until: 
     arguments.whole("replications_max", replications_max, replications, REPLICATIONS_MAX)
 
 
-def checked_of(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario] = ()) -> None:
+def check_metrics(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario] = ()) -> None:
     """Check that the scenario, one of its cases or one of the arms has the flows and links of the metrics.
 
     Raises
@@ -108,7 +108,7 @@ def _has_end(scenario: Scenario, of: str) -> bool:
     return any(app["kind"] == "file" or app.get("count") is not None for app in apps)
 
 
-def one_of(against: str, names: Sequence[str]) -> str:
+def find_case(against: str, names: Sequence[str]) -> str:
     """Return the compared case that `against` names, as it is written.
 
     Raises
@@ -124,7 +124,7 @@ def one_of(against: str, names: Sequence[str]) -> str:
     return name
 
 
-def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
+def check_chart(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
     """Check that the chart exists and has a place to be written."""
     known = MIX_CHARTS if is_mix else CHARTS
     if chart is not None and chart not in known:

@@ -30,14 +30,14 @@ def as_case(scenario: Scenario, name: str, sets: Mapping[str, Any]) -> Scenario:
     try:
         return scenario.with_sets(sets)
     except ScenarioError as error:
-        raise error.changed(partial(_placed, name)) from None
+        raise error.changed(partial(_place_problem, name)) from None
 
 
-def _placed(name: str, problem: Problem) -> Problem:
+def _place_problem(name: str, problem: Problem) -> Problem:
     return replace(problem, place=problem.place.replace("--set", f"case {name}:", 1))
 
 
-def senders_of(
+def name_senders(
     scenario: Scenario,
     cc: Sender | Iterable[Sender] | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,

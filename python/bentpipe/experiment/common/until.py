@@ -35,7 +35,7 @@ class Until:
     """Largest half width of the mean's 95 % interval, as a share of the mean. The judgement does not change it."""
 
     @classmethod
-    def of(cls, written: Mapping[str, Any] | None) -> Until | None:
+    def from_dict(cls, written: Mapping[str, Any] | None) -> Until | None:
         """Read the rule from a scenario or a call, after `checked_until`."""
         if written is None:
             return None

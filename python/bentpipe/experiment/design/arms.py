@@ -26,9 +26,9 @@ class Compared(Arms["Comparison"]):
         # There is no comparison before every case has finished a replication.
         return Comparison.from_sweep(sweep, self.scenario, self.arms) if complete(sweep) else None
 
-    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
+    def grow_counts(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
         # Differences are paired, so all cases have equally many runs.
-        return [max(super().grown(counts, so_far))] * len(counts)
+        return [max(super().grow_counts(counts, so_far))] * len(counts)
 
     def facts(self) -> dict[str, Any]:
         (key,) = self.keys

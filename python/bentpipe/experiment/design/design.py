@@ -59,7 +59,7 @@ class Point:
         return self.has_days or self.has_own
 
     @classmethod
-    def of(cls, index: int, values: dict[str, Any], core: _core.Scenario) -> Point:
+    def from_core(cls, index: int, values: dict[str, Any], core: _core.Scenario) -> Point:
         """Make the point with this scenario."""
         shares_day = core.has_sky and not core.has_days
         return cls(index, values, core.digest, core.has_days, shares_day, core.is_random, tuple(core.notes), core.hosts)
@@ -119,13 +119,13 @@ class Design(ABC, Generic[R]):
         """Count the first runs of each point."""
         return [self.replications] * len(self.points)
 
-    def replications_of(self, point: Point) -> tuple[int, int]:
+    def find_replications(self, point: Point) -> tuple[int, int]:
         """Return the first replication of the experiment with a run of this point, and the distance to its next."""
         return 0, 1
 
     def replication(self, point: Point, number: int) -> int:
         """Return the replication of the experiment that a run of a point belongs to."""
-        first, step = self.replications_of(point)
+        first, step = self.find_replications(point)
         return first + number * step
 
     def day(self, point: Point, replication: int) -> int:
@@ -156,7 +156,7 @@ class Design(ABC, Generic[R]):
         first = self.first_seed(point)
         return [(first + self.replication(point, number)) % 2**64 for number in numbers]
 
-    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
+    def grow_counts(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
         """Count the runs that each point needs, from the results so far. Equal counts mean that no more are needed.
 
         The decision waits until all runs so far have ended and uses only these. So it does not depend on timing.
@@ -202,13 +202,13 @@ class Arms(Design[R]):
         self._cores = [arm.replace("record.series", [])._core for arm in arms.values()]
         self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: on_day(self._cores[index], day))
         self.points = [
-            Point.of(index, {key: name}, core) for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))
+            Point.from_core(index, {key: name}, core) for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))
         ]
         self.replications = replications
         self.replications_max = replications if replications_max is None else replications_max
         if until is not None and replications_max is None:
             self.replications_max = max(replications, UNTIL_MAX)
-        self.until = Until.of(checked_until(until))
+        self.until = Until.from_dict(checked_until(until))
         self.metrics, self.judgement = list(metrics), judgement
         self.tables = with_tables(tables, [*metrics, *([self.until.metric] if self.until else [])])
 

@@ -56,7 +56,7 @@ class Grid(Design["Sweep"]):
         self.senders = scenario.senders
         self.replications: int = written["replications"]
         self.replications_max: int = written["replications_max"]
-        self.until = Until.of(written["until"])
+        self.until = Until.from_dict(written["until"])
         if any(key == "sweep.replications_max" for key, _ in scenario.sets):
             options.checked_most(self.replications, self.replications_max, has_until=self.until is not None)
         self.metrics: list[str] = written["metrics"]
@@ -71,8 +71,8 @@ class Grid(Design["Sweep"]):
                 )
         judged = [*self.metrics, *([self.until.metric] if self.until else [])]
         for metric in judged:
-            options.checked(metric=metric)
-        options.checked_of(judged, scenario)
+            options.check_options(metric=metric)
+        options.check_metrics(judged, scenario)
         self.tables = with_tables(self.tables, judged)
         self.judgement = replace(judgement, against=self._against(written["against"]))
         self.judgement.check([*map(named, self.metrics)])
@@ -91,7 +91,7 @@ class Grid(Design["Sweep"]):
                 "  expected {vary}, or cases",
                 vary={"tcp.cc": ["reno", "sack"]},
             )
-        return options.one_of(asked, list(map(str, varied[key])))
+        return options.find_case(asked, list(map(str, varied[key])))
 
     def __len__(self) -> int:
         """Number of points."""
@@ -115,7 +115,7 @@ class Grid(Design["Sweep"]):
             if index % 256 == 0:
                 self._tell()
             self._positions.append(positions)
-            found.append(Point.of(index, self._values(positions), self._point(positions)))
+            found.append(Point.from_core(index, self._values(positions), self._point(positions)))
         if "seed" in self.keys:
             self._refuse_common_runs(found)
         return found

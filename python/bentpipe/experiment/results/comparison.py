@@ -16,7 +16,7 @@ from bentpipe.contract.former import Former
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
-from bentpipe.experiment.common.commands import made_by
+from bentpipe.experiment.common.commands import spell_command
 from bentpipe.experiment.common.options import CHARTS
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.ratios import RATIOS, baseline, ratio, ratio_rows
@@ -410,7 +410,7 @@ class Comparison(Result):
     def command(self) -> str:
         if self.sweep is None:
             raise BentpipeError("joined comparisons have no command\n  repeat each comparison")
-        return made_by(self.sweep.facts)
+        return spell_command(self.sweep.facts)
 
     def _content(self) -> dict[str, Any]:
         return {**({} if self.against is None else {"ratios": self.ratios.to_dicts()}), "runs": self.runs.to_dicts()}

@@ -14,7 +14,7 @@ from bentpipe.contract import frames
 from bentpipe.contract.former import Former
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.common.commands import made_by
+from bentpipe.experiment.common.commands import spell_command
 from bentpipe.experiment.common.options import MIX_CHARTS
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.plan import Plan
@@ -480,7 +480,7 @@ class Mix(Result):
 
     def command(self) -> str:
         assert self.sweep is not None, "a mix is made of runs"
-        return made_by(self.sweep.facts)
+        return spell_command(self.sweep.facts)
 
     def _content(self) -> dict[str, Any]:
         return {"totals": self.totals.to_dicts(), "runs": self.runs.to_dicts()}

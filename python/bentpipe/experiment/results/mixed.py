@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe import formatting
 from bentpipe.contract.reporter import Reporter, answered
-from bentpipe.experiment.common.provenance import titled
+from bentpipe.experiment.common.provenance import choose_title
 from bentpipe.experiment.results.mix import FAIR, share_shown
 from bentpipe.experiment.results.provenance import describe_sweep
 from bentpipe.plot.style import Drawing
@@ -33,7 +33,7 @@ class OfMix(Reporter):
             "shares", drawing, "Shares, goodput and windows", mix.scenario.title, "means and intervals"
         )
         return Page(
-            titled(mix.scenario.title, mix.scenario.source),
+            choose_title(mix.scenario.title, mix.scenario.source),
             answered(self._shares() or self.said, mix.names),
             [
                 Section("Shares", [Points([*self.said, *mix.notes]), shares]),

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.experiment.common.days import located
-from bentpipe.experiment.common.senders import as_case, senders_of
+from bentpipe.experiment.common.days import locate_errors
+from bentpipe.experiment.common.senders import as_case, name_senders
 from bentpipe.own.loading import united
 from bentpipe.scenario.scenario import Scenario
 
@@ -45,7 +45,7 @@ class Plan:
         members: dict[str, Scenario] = {}
         for name in names:
             is_case = isinstance(name, str) and name in known
-            members |= {str(name): known[str(name)]} if is_case else senders_of(scenario, [name])
+            members |= {str(name): known[str(name)]} if is_case else name_senders(scenario, [name])
         if len(members) < 2:
             given = ", ".join(members) or "none"
             raise ScenarioError(
@@ -70,7 +70,7 @@ class Plan:
                 f"replication {day} has another day of the sky, which a saved mix does not have\n"
                 f"  expected replication 0, or the scenario itself with sky.day = {day}"
             )
-        with located(day):
+        with locate_errors(day):
             members = {name: member.on_day(day) for name, member in self.members.items()}
             return self._from_members(self.scenario.on_day(day), members)
 

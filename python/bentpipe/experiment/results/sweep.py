@@ -14,7 +14,7 @@ from bentpipe.contract import frames
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
-from bentpipe.experiment.common.commands import made_by
+from bentpipe.experiment.common.commands import spell_command
 from bentpipe.experiment.common.options import SWEEP_CHARTS
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.contrasts import (
@@ -134,7 +134,7 @@ class Sweep(Result):
         if against is not None:
             sender = find_sender_key(found.points, found.keys)
             names = [] if sender is None else found.points[sender].unique(maintain_order=True).to_list()
-            found.facts["against"] = found.facts["report_against"] = options.one_of(against, names)
+            found.facts["against"] = found.facts["report_against"] = options.find_case(against, names)
         return found
 
     @staticmethod
@@ -145,7 +145,7 @@ class Sweep(Result):
                 facts: dict[str, Any] | None = files.provenance(folder, FORM)
             else:
                 with Store(folder, is_read_only=True) as store:
-                    facts = store.begun()
+                    facts = store.find_experiment()
         except (BentpipeError, OSError):
             return None
         return None if facts is None or "verb" not in facts else str(facts["verb"])
@@ -153,7 +153,7 @@ class Sweep(Result):
     @classmethod
     def from_store(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
         """Read a sweep from an open store, described by `facts` as in `Store.begun`: by default the last sweep."""
-        facts = facts or store.begun()
+        facts = facts or store.find_experiment()
         if facts is None:
             raise store.has_no_sweep()
         keys, written = facts["keys"], facts["points"]
@@ -468,7 +468,7 @@ class Sweep(Result):
         return str(self.facts["hosts"])
 
     def command(self) -> str:
-        return made_by(self.facts)
+        return spell_command(self.facts)
 
     def _provenance(self) -> dict[str, Any]:
         facts = ("source", "sets", "seed", "version", "results", "hosts", "senders", "aside")

@@ -8,7 +8,7 @@ import polars as pl
 
 from bentpipe import formatting
 from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, answered, caption
-from bentpipe.experiment.common.provenance import titled
+from bentpipe.experiment.common.provenance import choose_title
 from bentpipe.experiment.results.contrasts import Contrast, amount, rank_points, count_preferred, find_sender_key
 from bentpipe.experiment.results.provenance import describe_sweep
 from bentpipe.experiment.store import aside
@@ -98,13 +98,13 @@ class OfSweep(Reporter):
             text = f"{formatting.count(sweep.missing, 'run')} of {wanted:,} missing: not done yet, or failed."
             warnings.append(Text(text, is_warning=True))
         warnings += [
-            Text(f"{aside.said(others)} are in the store as well, and not used here.", is_warning=True)
+            Text(f"{aside.describe_runs(others)} are in the store as well, and not used here.", is_warning=True)
             for others in sweep.facts["aside"]
         ]
         warnings += [Text(f"Note: {note}.", is_warning=True) for note in self.result.notes]
         first = sections[0]
         return Page(
-            titled(sweep.title, sweep.facts["source"]),
+            choose_title(sweep.title, sweep.facts["source"]),
             answered(self.first(), self.cases),
             [Section(first.title, [*warnings, *first.blocks]), *sections[1:]],
             about=f"{size}; varied: {', '.join(sweep.keys)}; hosts: {sweep.hosts}",

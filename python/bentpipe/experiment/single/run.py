@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bentpipe import arguments, files, forks
 from bentpipe.errors import ScenarioError
 from bentpipe.experiment.common import options
-from bentpipe.experiment.common.senders import senders_of
+from bentpipe.experiment.common.senders import name_senders
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.single.simulate import simulate
 from bentpipe.scenario.scenario import scenario_of
@@ -97,7 +97,7 @@ def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
     ScenarioError
         The congestion control is unknown, there are several, or no flow could use it.
     """
-    found = list(senders_of(scenario, cc).values())
+    found = list(name_senders(scenario, cc).values())
     if len(found) != 1:
         raise ScenarioError(f"{len(found)} congestion controls for one run\n  expected one; compare takes several")
     return found[0]

@@ -15,13 +15,13 @@ from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.common.commands import has_file, refuse_without_command, run_command
-from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.common.options import RUN_CHARTS
-from bentpipe.experiment.common.provenance import facts_of
+from bentpipe.experiment.common.provenance import collect_facts
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
 from bentpipe.experiment.single.recorded import Recorded
 from bentpipe.experiment.single.simulate import simulate
-from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of
+from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, make_columns
 from bentpipe.metric import COLUMNS, METRICS, named
 from bentpipe.own import loading
 from bentpipe.own.hooks import Absent
@@ -186,9 +186,9 @@ class RunResult(Recorded, Result):
         BentpipeError
             The folder contains other files.
         """
-        files.write(folder, FORM, **self.written())
+        files.write(folder, FORM, **self.collect_content())
 
-    def written(self) -> dict[str, Any]:
+    def collect_content(self) -> dict[str, Any]:
         """Return the content of the folder that `save` writes: `tables`, `scenario` and `provenance`."""
         outside = {"outside": self.outside} if self.outside else {}
         return {
@@ -204,7 +204,7 @@ class RunResult(Recorded, Result):
 
         from bentpipe.experiment.single import measure
 
-        content: Any = {name: columns_of(self.tables[name]) for name in TABLES if name != "events"}
+        content: Any = {name: make_columns(self.tables[name]) for name in TABLES if name != "events"}
         found = measure.outcome(content)
         values = {COLUMNS[name]: pl.Series([value], dtype=pl.Float64).fill_nan(None) for name, value in found.items()}
         place = {"replication": [0], "seed": pl.Series([self.seed], dtype=pl.UInt64)}
@@ -241,7 +241,7 @@ class RunResult(Recorded, Result):
 
         from bentpipe.experiment.single import measure
 
-        options.checked_of([metric], self.scenario)
+        options.check_metrics([metric], self.scenario)
         what = named(metric)
         replication = pl.lit(0, dtype=pl.Int64).alias("replication")
         kept = {name: self.tables[name].with_columns(replication) for name in what.tables}
@@ -364,7 +364,7 @@ class RunResult(Recorded, Result):
         explored: Explored = import_module("bentpipe.studio.share").explored(self, height)
         return explored
 
-    def again(
+    def rerun(
         self, scenario: Scenario | None = None, *, series: str | Iterable[str] = (), progress: Wish = None
     ) -> RunResult:
         """Run the scenario again, or another scenario, without captures.
@@ -443,7 +443,7 @@ class RunResult(Recorded, Result):
         if not drawn(self) and self._is_repeatable:
             names = panels_of(self.scenario)
             logging.getLogger("bentpipe").warning(f"no series was recorded: running again with {', '.join(names)}")
-            return run_figure(self.again(series=names))
+            return run_figure(self.rerun(series=names))
         return run_figure(self)
 
     @property
@@ -488,12 +488,12 @@ class RunResult(Recorded, Result):
             As in `series`. Also raised for several flows or links without a name, and for an invalid `after` or
             `confidence`.
         """
-        from bentpipe.experiment.single.settled import settled
+        from bentpipe.experiment.single.settled import average_series
 
-        return settled(self, name, flow, link, after, confidence)
+        return average_series(self, name, flow, link, after, confidence)
 
     def command(self) -> str:
-        scenario, facts = self.scenario, facts_of(self.scenario)
+        scenario, facts = self.scenario, collect_facts(self.scenario)
         if scenario.case:
             raise BentpipeError(
                 f"no command runs only case {scenario.case} of a scenario\n"
@@ -524,7 +524,7 @@ class RunResult(Recorded, Result):
 
     @property
     def hosts(self) -> str:
-        return hosts_of([self.scenario.hosts, self.outside])
+        return name_hosts([self.scenario.hosts, self.outside])
 
     @property
     def seed(self) -> int:

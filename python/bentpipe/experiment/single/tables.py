@@ -148,7 +148,7 @@ def columns_frame(columns: Columns) -> pl.DataFrame:
     return pl.DataFrame([_column(name, values) for name, values in columns.items()])
 
 
-def columns_of(table: pl.DataFrame) -> Columns:
+def make_columns(table: pl.DataFrame) -> Columns:
     """Convert a data frame to the form of a table of the core."""
     import numpy as np
     import polars as pl
