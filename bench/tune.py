@@ -24,7 +24,7 @@ import numpy as np
 
 from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.store.store import Store
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import make_scenario
 from bentpipe.tuning.blocks import Executed
 from bentpipe.tuning.confirming import BETTER
 from bentpipe.tuning.guarding import held
@@ -84,7 +84,7 @@ def null(searches: int) -> None:
 def regret(name: str, searches: int, blocks: int, store: str, *, has_guards: bool) -> None:
     """Compare searches with the best of all settings."""
     base, sets = SPACES.get(name, (name, {}))
-    found = Work(scenario_of(base, sets))
+    found = Work(make_scenario(base, sets))
     if not has_guards:
         found.goal = replace(found.goal, guards=())
     points = found.space.whole()

@@ -103,7 +103,7 @@ def test_every_key_that_is_offered_has_an_effect():
     for name in ("geo", "leo", "web-on-geo"):
         scenario = bp.load(name)
         for begin in ("link.", "tcp."):
-            assert not any(scenario.acting(key[:-1]) for key in completed("run", name, "--set", begin))
+            assert not any(scenario.find_acting(key[:-1]) for key in completed("run", name, "--set", begin))
 
 
 def test_all_metrics_and_topics_are_offered():

@@ -290,9 +290,9 @@ def test_all_senders_are_compared_by_one_word(small):
 def test_settings_of_a_sender_are_settings_of_a_scenario(small):
     scenario = bp.load(small, {"tcp.cc": '{ kind = "cubic", beta = 0.8 }'})
     assert scenario.to_dict()["tcp"]["cc"]["beta"] == 0.8
-    assert bp.loads(scenario.resolved()) == scenario
+    assert bp.loads(scenario.resolve()) == scenario
     assert scenario.digest != bp.load(small, {"tcp.cc": "cubic"}).digest
-    assert "fast_convergence = true" in scenario.resolved()
+    assert "fast_convergence = true" in scenario.resolve()
     with pytest.raises(ScenarioError, match=r"tcp\.cc\.beta = 1\.5 is out of range"):
         bp.load(small, {"tcp.cc": '{ kind = "cubic", beta = 1.5 }'})
     with pytest.raises(ScenarioError, match="has no effect on cubic"):

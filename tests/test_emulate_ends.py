@@ -32,7 +32,7 @@ TRIES = int(os.environ.get("BENTPIPE_KILLS", "20" if os.environ.get("BENTPIPE_AL
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    (tmp_path / "path.toml").write_text(bp.Scenario(SCENARIO).resolved())
+    (tmp_path / "path.toml").write_text(bp.Scenario(SCENARIO).resolve())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -48,7 +48,7 @@ def test_the_network_has_nodes_links_and_flows_over_time(scenario):
 def test_an_edited_text_keeps_its_comments(scenario):
     text, form = scenario.written
     assert form == "toml"
-    other = scenario.edited("tcp.cc", "cubic")
+    other = scenario.edit_text("tcp.cc", "cubic")
     comments = [line for line in text.splitlines() if line.startswith("#")]
     assert comments
     assert [line for line in other.splitlines() if line.startswith("#")] == comments

@@ -255,7 +255,7 @@ def test_a_size_that_no_figure_has_is_refused_before_any_work(verb: str, size: s
         (lambda: one().estimate(3), "metric = 3"),
         (lambda: bp.Scenario(ONE, form="yaml"), "'yaml' is not a form"),
         (lambda: bp.Scenario(ONE, senders={"a": dict}), "'dict' is not"),  # type: ignore[dict-item]
-        (lambda: bp.load("one.toml").edited("node.a.middlebox.append", "snoop"), "is not a key of a file"),
+        (lambda: bp.load("one.toml").edit_text("node.a.middlebox.append", "snoop"), "is not a key of a file"),
         (lambda: bp.sky.path(3, "Paris", over="iridium"), "place 3"),  # type: ignore[arg-type]
         (lambda: bp.sky.path((1, 2, "x"), "Paris", over="iridium"), "= 'x'"),  # type: ignore[arg-type]
         (lambda: bp.sky.path("Berlin", "Paris", over=["iridium"]), "over = "),  # type: ignore[arg-type]

@@ -193,7 +193,7 @@ def test_a_scenario_without_a_sky_says_so():
     assert "such as ship" in str(error.value)
     # A resolved scenario has links in place of the sky.
     with pytest.raises(ScenarioError, match="has resolved links instead"):
-        bp.loads(bp.loads(SKY).resolved()).sky()
+        bp.loads(bp.loads(SKY).resolve()).sky()
 
 
 def test_unknown_names_and_windows_are_refused(sky):

@@ -240,35 +240,35 @@ def problems_of(text):
 def test_a_suggestion_of_a_key_repairs_the_text(right, wrong):
     text = SHORT.replace(right, wrong, 1)
     problem = next(each for each in problems_of(text) if each.suggestion)
-    assert editing.repaired(text, problem) == SHORT
+    assert editing.repair_text(text, problem) == SHORT
 
 
 def test_a_suggestion_of_a_value_keeps_its_quotes_and_letters_before_it():
     text = "# ü \U0001f6f0\n" + SHORT + "[tcp]\ncc = 'cubc' # ü\n"
     (problem,) = problems_of(text)
-    assert editing.repaired(text, problem) == text.replace("cubc", "cubic")
+    assert editing.repair_text(text, problem) == text.replace("cubc", "cubic")
     start, end = editing.offsets(text, problem)
     assert text[start:end] == "'cubc'"
 
 
 def test_a_problem_without_suggestion_or_place_is_not_repaired():
-    assert editing.repaired(SHORT, Problem("m")) is None
-    assert editing.repaired(SHORT, Problem("m", suggestion="x")) is None
-    assert editing.repaired("", Problem("m", suggestion="x", line=1, column=1, end_line=1, end_column=1)) is None
+    assert editing.repair_text(SHORT, Problem("m")) is None
+    assert editing.repair_text(SHORT, Problem("m", suggestion="x")) is None
+    assert editing.repair_text("", Problem("m", suggestion="x", line=1, column=1, end_line=1, end_column=1)) is None
     missing = next(each for each in problems_of(SHORT.replace('duration = "2 s"\n', "")))
-    assert editing.repaired(SHORT, missing) is None
+    assert editing.repair_text(SHORT, missing) is None
 
 
 def test_removed_takes_a_key_and_the_tables_that_are_empty_then():
     text = SHORT + "# why\n[tcp]\ncc = { kind = 'cubic', beta = 0.5 } # say\n"
-    without = editing.removed(text, "tcp.cc.beta")
+    without = editing.remove_key(text, "tcp.cc.beta")
     assert "beta" not in without
     assert "# say" in without
-    assert bp.loads(editing.removed(text, "tcp.cc")).digest == bp.loads(SHORT).digest
-    assert editing.removed(text, "tcp.ecn") == text
-    assert editing.removed(text, "node.x.kind") == text
-    assert "[flow.bulk]" in editing.removed(editing.removed(text, "flow.bulk.from"), "flow.bulk.to")
+    assert bp.loads(editing.remove_key(text, "tcp.cc")).digest == bp.loads(SHORT).digest
+    assert editing.remove_key(text, "tcp.ecn") == text
+    assert editing.remove_key(text, "node.x.kind") == text
+    assert "[flow.bulk]" in editing.remove_key(editing.remove_key(text, "flow.bulk.from"), "flow.bulk.to")
     with pytest.raises(ScenarioError):
-        editing.removed(text, "a..b")
+        editing.remove_key(text, "a..b")
     with pytest.raises(ScenarioError):
-        editing.removed("x = [", "x")
+        editing.remove_key("x = [", "x")

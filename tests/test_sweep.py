@@ -390,8 +390,8 @@ def test_conditions_on_the_command_line_are_those_of_python(small, tmp_path):
         ("--set", overrides.pairs, "duration"),
         ("--set", overrides.pairs, "=60 s"),
         ("--case rain:", overrides.cases, "rain: duration"),
-        ("--vary", overrides.varied, "tcp.cc"),
-        ("--vary", overrides.varied, "tcp.cc=a; duration"),
+        ("--vary", overrides.read_varied, "tcp.cc"),
+        ("--vary", overrides.read_varied, "tcp.cc=a; duration"),
         ("--until", lambda texts: overrides.until(texts[0]), "goodput"),
     ],
 )

@@ -342,7 +342,7 @@ def test_a_real_transfer_is_judged_saved_and_drawn(tmp_path):
         bp.emulate(scenario(), ["true"])
     except EmulationError as error:
         pytest.skip(str(error))
-    (tmp_path / "path.toml").write_text(scenario().resolved())
+    (tmp_path / "path.toml").write_text(scenario().resolve())
     command = [sys.executable, "-m", "bentpipe", "twin", "path.toml", "--cc", "cubic", "--replications", "3"]
     command += ["--emulations", "2", "--margin", "goodput=20%", "--json", "--save", "out", "--plot", "windows.svg"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

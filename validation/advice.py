@@ -21,7 +21,7 @@ import numpy as np
 
 import bentpipe as bp
 from bentpipe.experiment.why.remedies import HELPS, Judge, Remedy
-from bentpipe.experiment.why.spent import SERIES, entries_of
+from bentpipe.experiment.why.spent import SERIES, find_entries
 from bentpipe.scenario.editing import steps
 from bentpipe.trials.changes import named_change
 from validation import kept
@@ -94,7 +94,7 @@ class Bench:
     """Means over fresh seeds, by the overrides of a scenario."""
 
     def __init__(self, plain: Scenario, kind: str) -> None:
-        entries = entries_of(plain.to_dict()["flow"])
+        entries = find_entries(plain.to_dict()["flow"])
         names = [name for name, of in entries.items() if of == kind]
         self.plain, self.kind, self.judge = plain, kind, Judge(plain, {kind: names})
 

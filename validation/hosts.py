@@ -91,7 +91,7 @@ REASONS: dict[str, str] = {
 def rows(like: str) -> list[tuple[str, str, str]]:
     """Key, value and source of each value that a preset sets."""
     found, table = [], ""
-    for line in bp.loads(PATH.format(like=like)).resolved().splitlines():
+    for line in bp.loads(PATH.format(like=like)).resolve().splitlines():
         if line.startswith("["):
             table = line.strip("[]")
         elif table.split(".")[0] == "tcp" and (row := ROW.match(line)) and row["like"] == like:

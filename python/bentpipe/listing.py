@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import dictionary
 from bentpipe.metric import ENTITIES, METRICS, of_one, of_tables
-from bentpipe.scenario.scenario import shipped
+from bentpipe.scenario.scenario import list_bundled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,7 +70,7 @@ def series() -> pl.DataFrame:
 
 def scenario_rows() -> list[dict[str, Any]]:
     """Return the rows of `scenarios`."""
-    return [{"name": name, "meaning": title} for name, title in shipped().items()]
+    return [{"name": name, "meaning": title} for name, title in list_bundled().items()]
 
 
 def metric_rows() -> list[dict[str, Any]]:

@@ -83,11 +83,11 @@ def command(
     check_chart(chart, is_mix=False, is_drawn=plot is not None)
     if (ratio or chart == "ratio") and judgement.against is None:
         raise BentpipeError("--ratio needs a baseline\n  expected --against NAME")
-    from bentpipe.own.loading import named
+    from bentpipe.own.loading import name_senders
 
     if cc is not None:
         # Check first: loading the statistics takes longer than finding an error.
-        named(cc)
+        name_senders(cc)
     settings, enough = overrides.cases(cases), overrides.until(until)
     scenario = load(file, sets, seed, tables=["case"], is_quiet=quiet)
     refuse_unused(scenario, sets, settings, is_cc=cc is not None)

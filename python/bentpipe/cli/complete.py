@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 def scenarios(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes bundled scenarios and files."""
-    from bentpipe.scenario.scenario import shipped
+    from bentpipe.scenario.scenario import list_bundled
 
-    return _items(shipped(), incomplete) + files(incomplete, (".toml", ".json"))
+    return _items(list_bundled(), incomplete) + files(incomplete, (".toml", ".json"))
 
 
 def bundled(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes bundled scenarios."""
-    from bentpipe.scenario.scenario import shipped
+    from bentpipe.scenario.scenario import list_bundled
 
-    return _items(shipped(), incomplete)
+    return _items(list_bundled(), incomplete)
 
 
 def files(incomplete: str, suffixes: tuple[str, ...] = ()) -> list[CompletionItem]:
@@ -140,7 +140,7 @@ def settings(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem
     known = overrides.keys(schema(), {} if scenario is None else overrides.content(scenario), key)
     if not equals:
         unread = overrides.unread(_TABLES.get(ctx.info_name or "", ()))
-        acts = (name for name in known if not name.startswith(unread) and not (scenario and scenario.acting(name)))
+        acts = (name for name in known if not name.startswith(unread) and not (scenario and scenario.find_acting(name)))
         return [CompletionItem(f"{prefix}{name}=", help=known[name].meaning) for name in acts]
     if key not in known:
         return []

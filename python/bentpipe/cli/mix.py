@@ -79,13 +79,13 @@ def command(
     check_places(save, plot)
     check_options(metric="goodput", replications=replications)
     check_chart(chart, is_mix=True, is_drawn=plot is not None)
-    from bentpipe.scenario.scenario import names_of
+    from bentpipe.scenario.scenario import split_names
 
     settings, enough = overrides.cases(cases), overrides.until(until)
     scenario = load(file, sets, seed, tables=["case"], is_quiet=quiet)
     named = {**scenario.cases, **settings}
     members = cc or ",".join(named)
-    if not cc or not any(name in named for name in names_of(cc)):
+    if not cc or not any(name in named for name in split_names(cc)):
         refuse_unused(scenario, sets, settings, is_cc=cc is not None)
 
     def work(progress: Any) -> Any:

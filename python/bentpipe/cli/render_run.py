@@ -12,7 +12,7 @@ from bentpipe.cli.render import hosts
 from bentpipe.cli.tables import Shown, hidden, make_rows, make_table
 from bentpipe.heads import head
 from bentpipe.metric import jain
-from bentpipe.scenario.entries import entries_of
+from bentpipe.scenario.entries import find_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     yield hosts(result)
     flows = result.rows("flows")
     is_many = len(flows) > FLOWS_MAX and not show_all
-    entries = entries_of(result.scenario.to_dict()["flow"])
+    entries = find_entries(result.scenario.to_dict()["flow"])
     yield _spread(flows, entries) if is_many else _flows(flows)
     if is_many:
         yield Text(f"{len(flows)} flows; --all shows each", style="dim")

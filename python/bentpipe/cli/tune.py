@@ -102,7 +102,7 @@ def command(
     from bentpipe.tuning.planning import planned
     from bentpipe.tuning.tune import arguments, tune
 
-    vary, together = overrides.varied(over, "--over")
+    vary, together = overrides.read_varied(over, "--over")
     if together:
         raise BentpipeError(f"--over {over[0]}: keys go together\n  expected one key with its values")
     asked = arguments(vary, _goals(objective), list(guard), None, robust, margin, space)

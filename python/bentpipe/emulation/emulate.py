@@ -29,7 +29,7 @@ from bentpipe.experiment.common.provenance import describe_run
 from bentpipe.experiment.single.run_result import FORM as RUN
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.own import travel
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import make_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -320,7 +320,7 @@ def emulate(
     ScenarioError
         The scenario is not valid, or has no such flow.
     """
-    source = scenario_of(scenario)
+    source = make_scenario(scenario)
     options = {"serve": serve, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "cc": cc}
     options |= {"backend": None if backend == "auto" else backend, "offload": None if offload == "auto" else offload}
     asked = asked_of(source, {**options, "initial_window": initial_window}, command)
@@ -376,7 +376,7 @@ def carry_out(
         raise EmulationError(
             f"an initial window of {initial_window} segments\n  expected 1 to {INITIAL_WINDOW_MAX} segments"
         )
-    scenario = with_port(scenario_of(scenario), flow)
+    scenario = with_port(make_scenario(scenario), flow)
     if seed is not None:
         scenario = scenario.with_seed(seed)
     ends = next((each["from"], each["to"]) for each in scenario.to_dict()["flow"].values() if _is_port(each))

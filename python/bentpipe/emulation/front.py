@@ -237,7 +237,7 @@ def _classes(sent: list[tuple[str, str | None, bytes, tuple[int, int]]]) -> list
         return []
     from bentpipe.own import travel
 
-    return travel.received(sent)
+    return travel.receive_classes(sent)
 
 
 def _kernel(emulation: _core.Emulation) -> dict[str, str]:

@@ -27,7 +27,7 @@ from bentpipe.experiment.common.options import REPLICATIONS_MAX
 from bentpipe.experiment.common.provenance import describe_run
 from bentpipe.experiment.single.run import run
 from bentpipe.progress import Progress, watched
-from bentpipe.scenario.scenario import Scenario, scenario_of
+from bentpipe.scenario.scenario import Scenario, make_scenario
 from bentpipe.statistics.estimates import estimate
 from bentpipe.statistics.judgement import DEFAULT
 from bentpipe.version import __version__
@@ -142,7 +142,7 @@ class Twin(Result):
         """Write the runs and both windows as Parquet, the scenario, and all of `to_dict` into a folder."""
         tables = {"runs": self.runs, **{f"window-{side}": table for side, table in self.windows.items()}}
         facts = {**self._provenance(), "notes": self.notes, "asked": self.asked, **self._content()}
-        files.write(folder, FORM, tables=tables, scenario=self.scenario.resolved(), provenance=facts)
+        files.write(folder, FORM, tables=tables, scenario=self.scenario.resolve(), provenance=facts)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Twin:
@@ -306,7 +306,7 @@ def twin(
         Ctrl-C was pressed. There is no result: a verdict needs the runs of both sides.
     """
     margins = verdict.margins(margin)
-    scenario = scenario_of(scenario)
+    scenario = make_scenario(scenario)
     options = {"flow": flow, "cc": cc, "margin": margin, "seed": seed}
     asked = asked_of(scenario, {**options, "replications": replications, "emulations": emulations})
     if seed is not None:

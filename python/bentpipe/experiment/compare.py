@@ -14,7 +14,7 @@ from bentpipe.experiment.design.arms import Compared
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.metric import named
 from bentpipe.progress import watched
-from bentpipe.scenario.scenario import names_of, scenario_of
+from bentpipe.scenario.scenario import split_names, make_scenario
 from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ def compare(
     Interrupted
         Ctrl-C was pressed; `result` compares the replications that all cases had finished, or is None.
     """
-    scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
-    asked = names_of(metric)
+    scenario = make_scenario(scenario, () if seed is None else {"seed": seed})
+    asked = split_names(metric)
     options.check_options(metric=asked, replications=replications, jobs=jobs)
     judgement = Judgement(statistic, confidence, correction, against, sides, margin)
     judgement.check([*map(named, asked)])

@@ -13,7 +13,7 @@ from bentpipe.experiment.results.quantities import quantity
 from bentpipe.metric import Metric
 from bentpipe.own.loading import parts
 from bentpipe.progress import watched
-from bentpipe.scenario.scenario import names_of, scenario_of
+from bentpipe.scenario.scenario import split_names, make_scenario
 from bentpipe.statistics.judgement import MARGIN_USUAL, Judgement
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def mix(
     Interrupted
         Ctrl-C was pressed; `result` has the finished replications, or is None.
     """
-    scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
+    scenario = make_scenario(scenario, () if seed is None else {"seed": seed})
     options.check_options(metric="goodput", replications=replications, jobs=jobs)
     if margin is not None:
         arguments.margin("margin", margin)
@@ -110,7 +110,7 @@ def mix(
     options.checked_most(replications, replications_max, has_until=until is not None)
     arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
     plan = Plan.from_request(scenario.replace("record.series", []), parts(cc), cases or {})
-    asked = names_of(metric)
+    asked = split_names(metric)
     options.check_metrics([name for name in asked if isinstance(quantity(name), Metric)], scenario)
     design = Mixed(scenario, plan, replications, replications_max, until, judgement, asked)
     design.cases = cases or {}

@@ -10,7 +10,7 @@ from bentpipe.experiment.common import options
 from bentpipe.experiment.design.grid import Grid, arguments, with_axes
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.progress import Progress, watched
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import make_scenario
 from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def sweep(
         cases=cases,
     )
     own = [] if seed is None else [("seed", seed)]
-    whole = with_axes(lambda sets: scenario_of(scenario, [*sets, *own]), asked)
+    whole = with_axes(lambda sets: make_scenario(scenario, [*sets, *own]), asked)
     with watched(progress) as watch:
         state = Progress()
         grid = Grid(whole, partial(watch or (lambda _: None), state), judgement)

@@ -95,7 +95,7 @@ class Fit(Result):
         with simulating.placed(writing.files_of(self.trace)) as folder:
             written = Scenario(self.text(simulating.FOLDER), source="path.toml", folder=folder)
             # The temporary folder ends here, and later runs read the text again.
-            return Scenario(written.resolved(), source="path.toml")
+            return Scenario(written.resolve(), source="path.toml")
 
     @property
     def by_name(self) -> dict[str, Number]:

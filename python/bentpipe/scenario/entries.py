@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def entries_of(flows: Mapping[str, Any]) -> dict[str, str]:
+def find_entries(flows: Mapping[str, Any]) -> dict[str, str]:
     """Return the kind of each flow by name. Flows of one kind differ only in nodes and in the numbers in their names.
 
     >>> web, call = {"app": {"kind": "page"}}, {"app": {"kind": "cbr"}}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bentpipe import files
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.scenario.scenario import SIZE_MAX, shipped, shipped_text
+from bentpipe.scenario.scenario import SIZE_MAX, list_bundled, shipped_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -177,7 +177,7 @@ class Folder:
         """
         place = self.inside(name)
         with files.reading(name):
-            if name in shipped() and (place.is_dir() or not place.exists()):
+            if name in list_bundled() and (place.is_dir() or not place.exists()):
                 return Opened(name, shipped_text(name), "")
             if not place.is_file():
                 raise BentpipeError(f"there is no file {name}\n  expected a scenario in {self.path}, or a bundled one")

@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Interrupted
-from bentpipe.scenario.scenario import Scenario, shipped
+from bentpipe.scenario.scenario import Scenario, list_bundled
 from bentpipe.studio.drafts import DraftData
 from bentpipe.studio.thumbnail import of_bundled
 
@@ -193,11 +193,11 @@ def of_folder(studio: Studio) -> APIRouter:
     def library() -> Response:
         folder = studio.folder
         runs = [{"run": run, **_short(folder.about(run))} for run in folder.runs()]
-        return JSONResponse({"bundled": shipped(), "scenarios": folder.scenarios(), "runs": runs})
+        return JSONResponse({"bundled": list_bundled(), "scenarios": folder.scenarios(), "runs": runs})
 
     @router.get("/thumbnail/{name}")
     def thumbnail(name: str) -> Response:
-        if name not in shipped():
+        if name not in list_bundled():
             raise UnknownRunError(
                 f"{name[:NAMES_MAX]!r} is not a bundled scenario\n  expected a name of bentpipe list scenarios"
             )

@@ -53,11 +53,11 @@ class Studio:
     """By name, the valid scenarios that pages show and have not run."""
 
     def __post_init__(self) -> None:
-        classes = [loading.taken(each) for each in self.own]
+        classes = [loading.load_class(each) for each in self.own]
         for text, found in zip(self.own, classes, strict=True):
             if isinstance(found, str):
                 raise BentpipeError(f"{text!r} is not a custom class\n  expected FILE.py:CLASS, such as mine.py:MyCc")
-        self.senders: dict[str, Own] = {loading.name_of(each): each for each in classes}
+        self.senders: dict[str, Own] = {loading.find_name(each): each for each in classes}
 
     def scenario(self, text: str, name: str, sets: Sets = (), progress: Watch | None = None) -> Scenario:
         """Check the text of a scenario file of the folder.

@@ -130,14 +130,14 @@ def scenario_of(request: Mapping[str, Any], sets: Sequence[Any] = ()) -> Scenari
     from bentpipe.own import loading
     from bentpipe.scenario.scenario import Scenario
 
-    classes = [loading.taken(each) for each in request["own"]]
+    classes = [loading.load_class(each) for each in request["own"]]
     return Scenario(
         request["text"],
         form=request["form"],
         source=request["source"],
         sets=[*map(tuple, request["sets"]), *map(tuple, sets)],
         folder=request["folder"],
-        senders={loading.name_of(each): each for each in classes},
+        senders={loading.find_name(each): each for each in classes},
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core
 from bentpipe.formatting import choice, quantity
 from bentpipe.scenario.editing import steps
-from bentpipe.scenario.overrides import parsed
+from bentpipe.scenario.overrides import parse_text
 from bentpipe.scenario.writing import literals
 from bentpipe.trials.aims import DATAGRAMS
 from bentpipe.trials.amounts import size
@@ -90,7 +90,7 @@ class Changes:
         """Prepare them. `entries` has the kind of each flow by name."""
         self._paths = NetworkPaths(scenario)
         content = self._paths.content
-        written = parsed(*scenario.written).get("flow", {})
+        written = parse_text(*scenario.written).get("flow", {})
         # The first flow of a kind represents all. If the file has the entry, its settings go there.
         self._kinds = {kind: content["flow"][name] for name, kind in reversed([*entries.items()])}
         self._entries = {kind: entry for kind in self._kinds if (entry := _entry(kind, written))}

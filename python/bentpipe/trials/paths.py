@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.scenario.overrides import parsed
+from bentpipe.scenario.overrides import parse_text
 from bentpipe.trials.linux import kind_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class NetworkPaths:
     def __init__(self, scenario: Scenario) -> None:
         network = scenario.network()
         self.scenario, self.links = scenario, {link["link"]: link for link in network["links"]}
-        self.content, self.written = scenario.to_dict(), parsed(*scenario.written)
+        self.content, self.written = scenario.to_dict(), parse_text(*scenario.written)
         every = (each for flow in network["flows"] for each in _over_time(flow))
         self.flows = [flow for flow in every if flow["route"] and flow["reverse_route"]]
         """Flows with their routes, an entry for each pair of routes over time."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import files
 from bentpipe.errors import BentpipeError
-from bentpipe.scenario.editing import edited
+from bentpipe.scenario.editing import edit_text
 from bentpipe.tuning.script import DEVICES, script_of
 from bentpipe.tuning.sentences import settings, statements
 
@@ -74,10 +74,10 @@ def tuned(tuning: Tuning) -> str:
     scenario = tuning.scenario
     text, form = scenario.written
     if form != "toml":
-        return scenario.resolved()
+        return scenario.resolve()
     for key, literal in scenario.sets:
         if not key.startswith("tune."):
-            text = edited(text, key, literal)
+            text = edit_text(text, key, literal)
     return text
 
 

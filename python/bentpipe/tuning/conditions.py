@@ -11,7 +11,7 @@ import numpy as np
 
 from bentpipe import files
 from bentpipe.errors import BentpipeError
-from bentpipe.scenario.overrides import parsed
+from bentpipe.scenario.overrides import parse_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ def _draws(scenario: Scenario, condition: Mapping[str, Any]) -> tuple[Sets, ...]
             f"tune.condition.{condition['name']}: draws = {pattern!r}: {folder} has no such file\n"
             "  expected files that bentpipe fit wrote"
         )
-    traces = list(_traces(parsed(*scenario.written)))
+    traces = list(_traces(parse_text(*scenario.written)))
     return tuple(_placed(path, folder, traces, pattern) for path in found)
 
 

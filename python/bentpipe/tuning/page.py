@@ -53,7 +53,7 @@ class TuningReporter(Reporter):
                 version=f"bentpipe {engine['version']}, results {engine['results']}",
                 senders=", ".join(content["senders"]),
                 command=_command(tuning),
-                scenario=tuning.scenario.resolved(),
+                scenario=tuning.scenario.resolve(),
                 files={"tuned.toml": tuned(tuning)},
                 note="" if engine["results"] == _core.RESULTS else "made by another version of the simulator",
             )

@@ -21,8 +21,8 @@ from bentpipe.experiment.store.store import Store
 from bentpipe.formatting import choice
 from bentpipe.metric import resolution_of, span_of
 from bentpipe.scenario.editing import steps
-from bentpipe.scenario.overrides import parsed
-from bentpipe.scenario.scenario import Scenario, notes_of
+from bentpipe.scenario.overrides import parse_text
+from bentpipe.scenario.scenario import Scenario, list_notes
 from bentpipe.statistics.comparing import differences
 from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import Sample
@@ -121,7 +121,7 @@ class Tuning(Result):
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
         """Notes on the scenario."""
-        return notes_of([self.default])
+        return list_notes([self.default])
 
     @property
     def table(self) -> pl.DataFrame:
@@ -517,7 +517,7 @@ def _same(classes: Sequence[Sequence[Point]]) -> list[dict[str, Any]]:
 def default_of(scenario: Scenario, key: str) -> Any:
     """Return the value of a key in a scenario without changes, as written if it is; None if it has none."""
     path = steps(key)
-    written: Any = parsed(*scenario.written)
+    written: Any = parse_text(*scenario.written)
     for step in path:
         written = written.get(step) if isinstance(written, dict) else None
     if written is not None and not any(key.startswith(other) for other, _ in scenario.sets):

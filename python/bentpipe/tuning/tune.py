@@ -13,7 +13,7 @@ from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.store.memory import Memory
 from bentpipe.experiment.store.store import Store
 from bentpipe.progress import watched
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import make_scenario
 from bentpipe.tuning.blocks import Executed
 from bentpipe.tuning.work import Work, is_time, runs_of
 
@@ -87,7 +87,7 @@ def tune(
     """
     asked = arguments(vary, objective, guard, conditions, robust, margin, space)
     own = [] if seed is None else [("seed", seed)]
-    work = Work(scenario_of(scenario, [*asked, *own]), guard)
+    work = Work(make_scenario(scenario, [*asked, *own]), guard)
     work.asked_budget = budget
     work.space  # noqa: B018 - settings are checked before the store is made
     if budget is not None and not is_time(budget):

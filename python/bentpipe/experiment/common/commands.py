@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.catalog import cc_keys
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.own import loading
-from bentpipe.own.fingerprint import code_of
+from bentpipe.own.fingerprint import compute_code
 from bentpipe.scenario.overrides import cases as overridden
-from bentpipe.scenario.overrides import effective, varied
+from bentpipe.scenario.overrides import effective, read_varied
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if sys.version_info >= (3, 11):
@@ -189,7 +189,7 @@ def spelled_arguments(facts: Mapping[str, Any]) -> list[str]:
 
 def own(senders: Mapping[str, Own]) -> dict[str, dict[str, Any]]:
     """Describe custom classes by name: `class`, as `FILE.py:CLASS` or None, and a hash of the `code`."""
-    return {name: {"class": loading.where(cls), "code": code_of(cls)} for name, cls in senders.items()}
+    return {name: {"class": loading.where(cls), "code": compute_code(cls)} for name, cls in senders.items()}
 
 
 def has_file(facts: Mapping[str, Any]) -> bool:
@@ -222,7 +222,7 @@ def _spelled_sets(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _spell_value(key: str, value: Any, senders: Mapping[str, Mapping[str, Any]]) -> Any:
     if key == "sweep.together" and isinstance(value, list):
         return [{inner: _spell_value(inner, each, senders) for inner, each in group.items()} for group in value]
-    if loading.base_of(key) is None:
+    if loading.find_base(key) is None:
         return value
     if isinstance(value, list):
         return [_spell_value(key, each, senders) for each in value]
@@ -286,7 +286,7 @@ def _vary(groups: Sequence[Mapping[str, Any]]) -> list[str] | None:
             return None
         text = "; ".join(f"{key}={_values(values)}" for key, values in group.items())
         try:
-            vary, together = varied([text])
+            vary, together = read_varied([text])
         except ScenarioError:
             return None
         if {**vary, **(together[0] if together else {})} != group:
@@ -304,7 +304,7 @@ def _values(values: Any) -> str:
         text = ",".join(map(_token, values))
         # Texts with commas need brackets and quotes.
         return (
-            text if varied([f"key={text or '-'}"])[0].get("key") == values else f"[{', '.join(map(_literal, values))}]"
+            text if read_varied([f"key={text or '-'}"])[0].get("key") == values else f"[{', '.join(map(_literal, values))}]"
         )
     return str(values)
 

@@ -13,7 +13,7 @@ from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, ScenarioError, Word
 from bentpipe.metric import check_of, matching, named
-from bentpipe.scenario.scenario import names_of
+from bentpipe.scenario.scenario import split_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -53,7 +53,7 @@ def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def check_options(*, metric: str | Iterable[str], replications: int = 1, jobs: int | None = None) -> None:
     """Check that these options are valid."""
-    asked = names_of(metric)
+    asked = split_names(metric)
     if not asked:
         raise BentpipeError("no metric to compare\n  expected one or more of: bentpipe list metrics")
     for name in asked:

@@ -20,7 +20,7 @@ RESOLVED = "resolved.toml"
 def describe_run(scenario: Scenario, version: str) -> Provenance:
     """Make the provenance of a single run and its files."""
     facts = collect_facts(scenario)
-    text = scenario.resolved()
+    text = scenario.resolve()
     return Provenance(
         title=choose_title(scenario.title, scenario.source),
         source=scenario.source if has_file(facts) else "",

@@ -52,7 +52,7 @@ def name_senders(
     if cc is not None and cases:
         raise ScenarioError("congestion controls and cases cannot be compared together\n  expected one of the two")
     if cc is not None:
-        return {name: scenario.replace(cc_keys()[0], sender) for name, sender in loading.named(cc).items()}
+        return {name: scenario.replace(cc_keys()[0], sender) for name, sender in loading.name_senders(cc).items()}
     checked_names(cases or (), "a case")
     alternatives = {name: as_case(scenario, name, sets) for name, sets in cases.items()} if cases else scenario.cases
     if not alternatives:

@@ -35,7 +35,7 @@ class Compared(Arms["Comparison"]):
         named = [*case_sets(self.cases), (f"sweep.vary.{key}", list(self.arms))]
         return {
             "cases": json.loads(json.dumps(self.cases, default=str)),
-            "arms": {name: arm.resolved() for name, arm in self.arms.items()},
+            "arms": {name: arm.resolve() for name, arm in self.arms.items()},
             # A sweep with these values does the same runs.
             "sets": [
                 *self.scenario.sets,

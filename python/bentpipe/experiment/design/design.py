@@ -14,7 +14,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.days import on_day
 from bentpipe.experiment.common.until import UNTIL_MAX, Until, checked_until, enough
 from bentpipe.metric import METRICS, named
-from bentpipe.own.loading import united
+from bentpipe.own.loading import unite_classes
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class Arms(Design[R]):
         judgement: Judgement = DEFAULT,
     ) -> None:
         self.scenario, self.arms = scenario, dict(arms)
-        self.senders = united(*(arm.senders for arm in arms.values()))
+        self.senders = unite_classes(*(arm.senders for arm in arms.values()))
         self.keys, self.seed = [key], scenario.seed
         # Time series would only cost memory.
         self._cores = [arm.replace("record.series", [])._core for arm in arms.values()]

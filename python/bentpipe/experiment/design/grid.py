@@ -17,7 +17,7 @@ from bentpipe.experiment.common.until import Until
 from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point, with_tables
 from bentpipe.metric import named
 from bentpipe.scenario.overrides import case_sets, checked_names
-from bentpipe.scenario.scenario import names_of
+from bentpipe.scenario.scenario import split_names
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def arguments(
         "replications": replications,
         "replications_max": replications_max,
         "until": until,
-        "metrics": None if metric is None else names_of(metric),
+        "metrics": None if metric is None else split_names(metric),
         "tables": tables,
         "against": against,
     }

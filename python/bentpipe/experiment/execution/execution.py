@@ -283,7 +283,7 @@ class Execution(Generic[R]):
             "title": design.scenario.title,
             "source": design.scenario.source,
             "sets": design.scenario.sets,
-            "scenario": design.scenario.resolved(),
+            "scenario": design.scenario.resolve(),
             "written": design.scenario.written,
             "seed": design.seed,
             "keys": design.keys,

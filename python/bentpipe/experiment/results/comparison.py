@@ -26,7 +26,7 @@ from bentpipe.experiment.single.run import run
 from bentpipe.heads import head
 from bentpipe.metric import COLUMNS, METRICS, named
 from bentpipe.own import loading
-from bentpipe.scenario.scenario import Scenario, notes_of
+from bentpipe.scenario.scenario import Scenario, list_notes
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
 from bentpipe.statistics.judgement import DEFAULT, Judgement
@@ -254,7 +254,7 @@ class Comparison(Result):
         fairness = hints.hint_fairness([self.scenario], self.asked)
         fairness += self.judgement.notes([*map(named, self.asked)])
         if self.sweep is None:
-            return [*notes_of(self.scenarios.values()), *fairness]
+            return [*list_notes(self.scenarios.values()), *fairness]
         facts, tests = self.sweep.facts, self.tests
         # Medians have their own minimum of replications, and equal values have no spread.
         is_said = self.judgement.statistic == "median" or self._is_fixed()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.common.days import locate_errors
 from bentpipe.experiment.common.senders import as_case, name_senders
-from bentpipe.own.loading import united
+from bentpipe.own.loading import unite_classes
 from bentpipe.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Plan:
             {flow: {**base["flow"][flow], "tcp": found[place]} for flow, found in takers.items()}
             for place in range(len(members))
         ]
-        senders = united(*(member.senders for member in members.values()))
+        senders = unite_classes(*(member.senders for member in members.values()))
         return cls(tuple(members), base, flows, scenario.folder, senders, scenario, members)
 
     def mix_cases(self, kinds: list[int]) -> Scenario:

@@ -10,7 +10,7 @@ from bentpipe.experiment.common import options
 from bentpipe.experiment.common.senders import name_senders
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.single.simulate import simulate
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import make_scenario
 
 if TYPE_CHECKING:
     import os
@@ -77,7 +77,7 @@ def run(
         A bug in bentpipe.
     """
     forks.refuse()
-    scenario = scenario_of(scenario, sets)
+    scenario = make_scenario(scenario, sets)
     if cc is not None:
         scenario = with_sender(scenario, cc)
     if middlebox is not None:

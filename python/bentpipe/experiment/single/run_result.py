@@ -193,7 +193,7 @@ class RunResult(Recorded, Result):
         outside = {"outside": self.outside} if self.outside else {}
         return {
             "tables": dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
-            "scenario": self.scenario.resolved(),
+            "scenario": self.scenario.resolve(),
             "provenance": {**self._provenance(), "series": sorted(self.recorded), "notes": self.notes, **outside},
         }
 

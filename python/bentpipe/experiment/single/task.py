@@ -100,7 +100,7 @@ def execute_text(
 
 @lru_cache(64)
 def _scenario(text: str, senders: tuple[Plain, ...]) -> _core.Scenario:
-    return _core.Scenario.from_json(text, "scenario", [], None, travel.received(senders))
+    return _core.Scenario.from_json(text, "scenario", [], None, travel.receive_classes(senders))
 
 
 def unpack_record(record: bytes) -> dict[str, Any]:

@@ -188,11 +188,11 @@ def check(
     BentpipeError
         An unknown flow, a time outside the run, or a time without a flow.
     """
-    from bentpipe.scenario.entries import entries_of
+    from bentpipe.scenario.entries import find_entries
 
     times = {name: value for name, value in (("at", at), ("start", start), ("end", end)) if value is not None}
     # An entry with a count is several flows. Only the whole run takes all of them.
-    known = [*scenario.flow_names, *([] if times else entries_of(scenario.to_dict()["flow"]).values())]
+    known = [*scenario.flow_names, *([] if times else find_entries(scenario.to_dict()["flow"]).values())]
     if flow is not None and arguments.text("flow", flow) not in known:
         raise BentpipeError(unknown(flow, "a flow of this scenario", dict.fromkeys(known)))
     if not times:

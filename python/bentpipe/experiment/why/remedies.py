@@ -13,7 +13,7 @@ from bentpipe import formatting
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.experiment.common.commands import file_word, given_in_python, has_file, own, spelled_arguments
 from bentpipe.experiment.why.explanation import join_parts
-from bentpipe.scenario.entries import entries_of
+from bentpipe.scenario.entries import find_entries
 from bentpipe.statistics.quality import stalls
 from bentpipe.trials.aims import FILM_BUFFER_S, Aim, aim_of
 from bentpipe.trials.changes import Change, Changes, Slow
@@ -410,7 +410,7 @@ class _Bench:
 
 def _ideas(scenario: Scenario, flows: Sequence[FlowTime], bench: _Bench) -> Iterator[tuple[Change, str]]:
     """List changes against the large parts of each kind of flow, those of the largest parts first."""
-    changes = Changes(scenario, entries_of(scenario.to_dict()["flow"]))
+    changes = Changes(scenario, find_entries(scenario.to_dict()["flow"]))
     slow: list[tuple[float, Slow]] = []
     for flow in flows:
         for part in flow.parts:

@@ -13,7 +13,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.why.causes import CAUSES
 from bentpipe.experiment.why.explanation import check, join_parts, why, with_series
-from bentpipe.scenario.entries import entries_of
+from bentpipe.scenario.entries import find_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -267,7 +267,7 @@ def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progre
 
     scenario = result.scenario
     flows = scenario.to_dict()["flow"]
-    entries = entries_of(flows)
+    entries = find_entries(flows)
     chosen = list(dict.fromkeys(entries.values())) if only is None else [entries.get(only, only)]
     if not set(chosen) <= set(entries.values()):
         raise BentpipeError(unknown(chosen[0], "a flow of this scenario", [*dict.fromkeys(entries.values())]))

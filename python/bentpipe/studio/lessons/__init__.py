@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.scenario.editing import edited
+from bentpipe.scenario.editing import edit_text
 from bentpipe.scenario.scenario import shipped_text
 from bentpipe.scenario.writing import literals
 
@@ -87,7 +87,7 @@ class Lesson:
     def _edited(self, step: Step) -> str:
         text = shipped_text(self.scenario)
         for key, literal in literals(step.sets, {}):
-            text = edited(text, key, literal)
+            text = edit_text(text, key, literal)
         return text
 
 

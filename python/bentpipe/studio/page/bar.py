@@ -8,7 +8,7 @@ from nicegui import ui
 
 from bentpipe.errors import BentpipeError
 from bentpipe.progress import clock
-from bentpipe.scenario.scenario import shipped
+from bentpipe.scenario.scenario import list_bundled
 from bentpipe.studio.page.actions import Actions
 
 if TYPE_CHECKING:
@@ -106,4 +106,4 @@ def label_of(job: Job) -> str:
 def _names(session: Session) -> dict[str, str]:
     """Scenarios of the folder and bundled ones, by name."""
     own = {name: name for name in session.studio.folder.scenarios()}
-    return own | {name: f"{name}: {title}" for name, title in shipped().items() if name not in own}
+    return own | {name: f"{name}: {title}" for name, title in list_bundled().items() if name not in own}

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from nicegui import background_tasks, ui
 
 from bentpipe.errors import BentpipeError
-from bentpipe.scenario.scenario import shipped
+from bentpipe.scenario.scenario import list_bundled
 from bentpipe.studio.page.origin import described
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Library:
             self._own = ui.column().classes("page-list")
             ui.label("Bundled scenarios").classes("page-strong")
             with ui.element("div").classes("page-cards"):
-                for name, title in shipped().items():
+                for name, title in list_bundled().items():
                     self._card(name, title)
         session.on("run", self.refresh)
         session.on("saved", self.refresh)

@@ -227,7 +227,7 @@ class Session:
 
     def repair(self, problem: Problem) -> None:
         """Put the suggestion of a problem into the text."""
-        text = editing.repaired(self.text, problem)
+        text = editing.repair_text(self.text, problem)
         if text is not None:
             self.edit(text)
             self.tell("opened")
@@ -240,7 +240,7 @@ class Session:
         ScenarioError
             The text is not TOML, or the key cannot be set.
         """
-        text = editing.edited(self.text, key, literal) if literal else editing.removed(self.text, key)
+        text = editing.edit_text(self.text, key, literal) if literal else editing.remove_key(self.text, key)
         self.edit(text)
         self.tell("opened")
 

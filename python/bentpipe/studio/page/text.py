@@ -194,7 +194,7 @@ class ProblemList:
                 hint = "; ".join(filter(None, [problem.expected, _known(problem)]))
                 if hint:
                     ui.label(hint).classes("page-hint")
-            if editing.repaired(session.text, problem) is not None:
+            if editing.repair_text(session.text, problem) is not None:
                 ui.button(f"Use {problem.suggestion}", on_click=lambda: session.repair(problem)).props(
                     "dense no-caps outline"
                 ).mark("repair")
