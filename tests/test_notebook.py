@@ -154,7 +154,7 @@ def test_whoever_asks_for_a_bar_gets_one_at_once_from_every_verb(small, cell):
         lambda: bp.compare(small, cc="reno,sack", replications=2, progress=True),
         lambda: bp.mix(small, "reno,cubic", replications=2, progress=True),
         lambda: bp.sweep(small, {"tcp.cc": ["reno"]}, replications=2, progress=True),
-        lambda: scenes.worked("coverage", lambda reached: reached(0.5), True),
+        lambda: scenes.do_work("coverage", lambda reached: reached(0.5), True),
         lambda: bp.reproduce("hswa", only=["HSWA-01"], progress=True),
     )
     for verb in verbs:

@@ -182,9 +182,9 @@ def matrix(
     (delay). --chart draws the largest over the least delay (spread), the share of the time with a path (connected),
     changes, or the most hops (hops).
     """
-    from bentpipe.sky.matrix import checked
+    from bentpipe.sky.matrix import check_chart
 
-    checked(chart)
+    check_chart(chart)
     if given["series"] and save is None:
         raise BentpipeError("--series needs a folder\n  expected --save FOLDER")
 
@@ -285,9 +285,9 @@ def coverage(
     Print a table by latitude. With --plot, draw a map of the satellites in view on average (mean), at least (min),
     of the time with a satellite (covered), or of the one-way delay (delay).
     """
-    from bentpipe.sky.covering import checked
+    from bentpipe.sky.covering import check_chart
 
-    checked(chart)
+    check_chart(chart)
 
     def find(bar: Bar) -> Any:
         from bentpipe.sky import coverage

@@ -452,7 +452,7 @@ class Scenario:
                 "  expected a scenario with [sky], such as ship; a saved run has resolved links instead"
             )
         with watched(progress) as watch:
-            return ScenarioSky.of(self._core.sky(_make_listener(watch)))
+            return ScenarioSky.from_core(self._core.sky(_make_listener(watch)))
 
     @property
     def flow_kinds(self) -> list[str]:
