@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import SHELLS, app
-from bentpipe.metric import known
+from bentpipe.metric import list_metrics
 from bentpipe.scenario import overrides
 
 
@@ -107,7 +107,7 @@ def test_every_key_that_is_offered_has_an_effect():
 
 
 def test_all_metrics_and_topics_are_offered():
-    assert completed("compare", "geo", "--metric", "") == [*known()]
+    assert completed("compare", "geo", "--metric", "") == [*list_metrics()]
     assert "goodput,queue_p95:sat.forward" in completed("compare", "geo", "--metric", "goodput,queue_p95:")
     assert completed("compare", "geo", "--until", "goodput:") == ["goodput:transfer="]
     assert {"cc", "columns", "papers"} <= {*completed("list", "")}

@@ -10,7 +10,7 @@ import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.results import hints
-from bentpipe.statistics.power import least_shown, replications_for
+from bentpipe.statistics.power import least_shown, count_replications
 
 PLAIN = """
 title = "Plain"
@@ -109,7 +109,7 @@ def test_numbers_of_replications_are_those_of_the_paired_t_test():
     assert least_shown(2, 0.95) == pytest.approx(12.706 / 2**0.5, rel=1e-4)
     assert least_shown(10, 0.95) == pytest.approx(2.262 / 10**0.5, rel=1e-3)
     assert least_shown(10, 0.95, tests=3) > least_shown(10, 0.95)
-    wanted = replications_for(1.0, 0.95)
+    wanted = count_replications(1.0, 0.95)
     assert least_shown(wanted, 0.95) <= 1.0 < least_shown(wanted - 1, 0.95)
 
 

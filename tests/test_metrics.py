@@ -11,7 +11,7 @@ import bentpipe as bp
 from bentpipe.catalog import dictionary
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.metric import _DECLARED, METRICS, NOT_METRICS, known, matching, named, of_one
+from bentpipe.metric import _DECLARED, METRICS, NOT_METRICS, list_metrics, matching, find_metric, list_single_metrics
 from bentpipe.statistics.estimates import ratio_of_pairs
 from bentpipe.statistics.samples import AtLeast
 
@@ -45,7 +45,7 @@ def test_every_numeric_column_is_a_metric_or_says_by_what_name_it_is_one(table):
 
 
 def test_no_two_metrics_have_a_column_in_common():
-    columns = [metric.column for metric in known().values()]
+    columns = [metric.column for metric in list_metrics().values()]
     assert len(set(columns)) == len(columns)
 
 
@@ -342,11 +342,11 @@ def test_all_metrics_of_a_flow_or_link_have_a_value_where_there_is_one():
     from bentpipe.metric import ENTITIES
 
     without = {"completion", "completion_rx", "completion_acked"}
-    for name, metric in of_one().items():
+    for name, metric in list_single_metrics().items():
         if name in without:
             continue
         entity = "television" if metric.source.table == "datagrams" else of[ENTITIES[metric.source.table]]
         web.estimate(f"{name}:{entity}")
-    for name in known():
+    for name in list_metrics():
         web.estimate(name)
-    assert named("fct:pages").column == "fct_s:pages"
+    assert find_metric("fct:pages").column == "fct_s:pages"

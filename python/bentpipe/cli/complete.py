@@ -72,12 +72,12 @@ def until(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
 
 
 def _metrics(ctx: Context, begin: str) -> dict[str, str]:
-    from bentpipe.metric import ENTITIES, known, of_one
+    from bentpipe.metric import ENTITIES, list_metrics, list_single_metrics
 
     base, colon, _ = begin.partition(":")
     if not colon:
-        return {metric.name: metric.meaning for metric in known().values()}
-    metric = of_one().get(base)
+        return {metric.name: metric.meaning for metric in list_metrics().values()}
+    metric = list_single_metrics().get(base)
     scenario = _scenario(ctx)
     if metric is None or metric.source is None or scenario is None:
         return {}

@@ -11,7 +11,7 @@ from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
 from bentpipe.experiment.store import aside
 from bentpipe.heads import head
-from bentpipe.metric import TRANSFERS, VERDICTS, named
+from bentpipe.metric import TRANSFERS, VERDICTS, find_metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
     notes = (
         comparison.note_unfinished(name)
         for name in shown
-        if name == "fct" or not named(name).is_of_transfers or named(name).of
+        if name == "fct" or not find_metric(name).has_transfers or find_metric(name).of
     )
     for note in filter(None, notes):
         yield Text(note, style="yellow")
@@ -246,7 +246,7 @@ def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | I
         table.add_column(_head(name, unit), justify="right")
         # Transfers are many and have several columns: their counts are below the table.
         counts = [
-            None if named(name).is_of_transfers else comparison.sample(sender, name).counts
+            None if find_metric(name).has_transfers else comparison.sample(sender, name).counts
             for sender in comparison.names
         ]
         cells.append([_cell(each, divisor, of) for each, of in zip(found, counts, strict=True)])
@@ -270,25 +270,25 @@ def _sample(of: str, judgement: Judgement, tests: int = 1) -> Text:
 
 def _scale(name: str, shown: Mapping[str, Sequence[Estimate | Interval]]) -> tuple[float, str]:
     """Divisor and unit of a metric, equal for all shown metrics of its quantity (`fct`, `fct_p95`)."""
-    if named(name).base == "utilisation":
+    if find_metric(name).base == "utilisation":
         return 0.01, "%"
-    unit = named(name).unit
+    unit = find_metric(name).unit
     values = [
         each.value
         for other, found in shown.items()
-        if _quantity(other) == _quantity(name) and named(other).unit == unit
+        if _quantity(other) == _quantity(name) and find_metric(other).unit == unit
         for each in found
     ]
     return formatting.scale(values, unit)
 
 
 def _quantity(name: str) -> str:
-    return named(name).base.partition("_")[0]
+    return find_metric(name).base.partition("_")[0]
 
 
 def _is_of_transfers(name: str) -> bool:
     """Whether the column belongs to the table of flows with several transfers."""
-    return named(name).base in TRANSFERS or named(name).is_of_transfers
+    return find_metric(name).base in TRANSFERS or find_metric(name).has_transfers
 
 
 def _head(name: str, unit: str) -> str:

@@ -10,7 +10,7 @@ from bentpipe import arguments, files
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.formatting import interval, scale
-from bentpipe.metric import known, of_one
+from bentpipe.metric import list_metrics, list_single_metrics
 
 if TYPE_CHECKING:
     import os
@@ -111,7 +111,7 @@ class Result(ABC):
                 arguments.text(name, given)
         if size is not None and not hasattr(size, "__len__"):
             raise BentpipeError(f"size = {size!r}\n  expected two numbers: width and height in inches")
-        if metric is not None and metric in self.charts and metric not in known():
+        if metric is not None and metric in self.charts and metric not in list_metrics():
             raise BentpipeError(f"{metric} is a chart, no metric\n  expected plot({metric!r})")
         return dressed(self._figure(self._chart(chart), metric), size, title, labels)
 
@@ -188,7 +188,7 @@ class Result(ABC):
 
     def _with_unit(self, found: Estimate | Interval, metric: str) -> Estimate | Interval:
         """Add the unit of a metric, or of its row in `table`, to an estimate."""
-        metrics = {**known(), **of_one()}
+        metrics = {**list_metrics(), **list_single_metrics()}
         name = metric.partition(":")[0]
         if name in metrics:
             return found._replace(unit=metrics[name].unit)
@@ -207,7 +207,7 @@ class Result(ABC):
             return self.charts[0]
         if arguments.text("chart", chart) in self.charts:
             return chart
-        if chart.partition(":")[0] in {**known(), **of_one()}:
+        if chart.partition(":")[0] in {**list_metrics(), **list_single_metrics()}:
             raise BentpipeError(f"plot({chart!r}): {chart} is a metric\n  expected plot(metric={chart!r})")
         raise BentpipeError(unknown(chart, f"a chart of a {self._kind}", self.charts))
 

@@ -12,7 +12,7 @@ from bentpipe.experiment.common import options
 from bentpipe.experiment.common.senders import name_senders
 from bentpipe.experiment.design.arms import Compared
 from bentpipe.experiment.execution.execution import carry_out
-from bentpipe.metric import named
+from bentpipe.metric import find_metric
 from bentpipe.progress import watched
 from bentpipe.scenario.scenario import split_names, make_scenario
 from bentpipe.statistics.judgement import Judgement
@@ -124,7 +124,7 @@ def compare(
     asked = split_names(metric)
     options.check_options(metric=asked, replications=replications, jobs=jobs)
     judgement = Judgement(statistic, confidence, correction, against, sides, margin)
-    judgement.check([*map(named, asked)])
+    judgement.check([*map(find_metric, asked)])
     options.checked_most(replications, replications_max, has_until=until is not None)
     arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
     senders = name_senders(scenario, cc, cases)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe import formatting
-from bentpipe.metric import Metric, named
+from bentpipe.metric import Metric, find_metric
 from bentpipe.plot.runs import windows
 from bentpipe.plot.style import (
     COLOURS,
@@ -22,7 +22,7 @@ from bentpipe.plot.style import (
     plain,
     style,
 )
-from bentpipe.statistics.samples import AtLeast, is_of_transfers
+from bentpipe.statistics.samples import AtLeast, has_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def comparison_figure(comparison: Comparison, metric: str) -> Figure:
     BentpipeError
         Unknown metric, or no run has it.
     """
-    what = named(metric)
+    what = find_metric(metric)
     if not comparison.order_cases(what.name):
         raise nothing_of(what.name)
     with style():
@@ -85,7 +85,7 @@ def ratio_figure(comparison: Comparison, metric: str) -> Figure:
     BentpipeError
         There is no baseline, or no ratio to it.
     """
-    what, names = named(metric), [name for name in comparison.names if name != comparison.against]
+    what, names = find_metric(metric), [name for name in comparison.names if name != comparison.against]
     found = [comparison.ratio(name, metric=what.name) for name in names]
     with style():
         figure, (axes,) = blank(1, height=1.0 + 0.28 * len(names))
@@ -143,7 +143,7 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
 
     If not every run completed, the mean is larger than the drawn value: an open mark with an arrow.
     """
-    what = named(metric)
+    what = find_metric(metric)
     samples = [comparison.sample(name, what.name) for name in comparison.names]
     found = [comparison.estimate(name, what.name) for name in comparison.names]
     divisor, unit = formatting.scale(
@@ -178,4 +178,4 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
 
 
 def _ended(what: Metric) -> str:
-    return "finished" if is_of_transfers(what) else "completed"
+    return "finished" if has_transfers(what) else "completed"

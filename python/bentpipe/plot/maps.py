@@ -13,7 +13,7 @@ from bentpipe.catalog import compared_keys
 from bentpipe.metric import Metric, named_point
 from bentpipe.plot.axis import numbers
 from bentpipe.plot.style import WIDE, WIDTH, Drawing, label, nothing_of, plain, sheet, spread, style
-from bentpipe.statistics.samples import AtLeast, bound, is_of_transfers
+from bentpipe.statistics.samples import AtLeast, bound, has_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,7 +165,7 @@ class _Mapper:
             if len(across) <= COLUMNS_MAX:
                 box = {"facecolor": colour, "edgecolor": "none", "pad": 0.6} if is_bound else None
                 text = bound(formatting.mean_and_margin(each.value / self.divisor, None)[0], each)
-                text += "" if counts.is_whole or is_of_transfers(self.what) else f"\n{counts}"
+                text += "" if counts.is_whole or has_transfers(self.what) else f"\n{counts}"
                 axes.text(x, y, text, ha="center", va="center", fontsize=6, color=ink, bbox=box)
         axes.set_xlim(-0.5, len(across) - 0.5)
         axes.set_ylim(-0.5, len(ups) - 0.5)

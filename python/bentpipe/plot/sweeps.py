@@ -11,7 +11,7 @@ import numpy as np
 
 from bentpipe import formatting
 from bentpipe.catalog import compared_keys
-from bentpipe.metric import Metric, named
+from bentpipe.metric import Metric, find_metric
 from bentpipe.plot.axis import Axis
 from bentpipe.plot.cuts import EXPLAINED, mark_cuts
 from bentpipe.plot.style import COLOURS, WIDE, WIDTH, Drawing, at_least, label, nothing_of, plain, sheet, spread, style
@@ -106,7 +106,7 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
     BentpipeError
         Unknown metric, or no run has it.
     """
-    return draw_sweep(sweep, named(metric), sweep.estimates(metric)).figure
+    return draw_sweep(sweep, find_metric(metric), sweep.estimates(metric)).figure
 
 
 def draw_sweep(sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interval]) -> Drawing:

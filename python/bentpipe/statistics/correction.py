@@ -17,7 +17,7 @@ def __dir__() -> list[str]:
     return list(__all__)
 
 
-def adjusted(p: P, correction: str) -> list[float | None]:
+def adjust_p(p: P, correction: str) -> list[float | None]:
     """Adjust p values by the correction of this name, one of `judgement.CORRECTIONS`."""
     return _CORRECTIONS[correction](p)
 

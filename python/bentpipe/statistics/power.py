@@ -38,7 +38,7 @@ def least_shown(replications: int, confidence: float, tests: int = 1) -> float:
     return float(quantile) / sqrt(replications)
 
 
-def replications_for(difference: float, confidence: float, tests: int = 1) -> int:
+def count_replications(difference: float, confidence: float, tests: int = 1) -> int:
     """Return the least number of replications that can show a difference, given in standard deviations.
 
     Examples

@@ -244,9 +244,9 @@ JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {
 
 def compared(result: Any) -> dict[str, Any]:
     """The data of a comparison for its panel: for each name, the value of each replication and the interval."""
-    from bentpipe.metric import named
+    from bentpipe.metric import find_metric
 
-    metric = named(result.metric)
+    metric = find_metric(result.metric)
     rows = {row["of"]: row for row in result.table.to_dicts() if row["metric"] == metric.name}
     cases = [
         {"of": name, "values": _numbers(result.values(name, metric.name)), **_estimate(rows[name])}
@@ -263,7 +263,7 @@ def compared(result: Any) -> dict[str, Any]:
 
 def swept(result: Any) -> dict[str, Any]:
     """The data of a sweep for its panel: for each point, its keys and the interval of each metric."""
-    from bentpipe.metric import named
+    from bentpipe.metric import find_metric
 
     points = [
         {
@@ -281,7 +281,7 @@ def swept(result: Any) -> dict[str, Any]:
     ]
     return {
         "keys": list(result.keys),
-        "metrics": [_metric(named(name)) for name in result.metrics],
+        "metrics": [_metric(find_metric(name)) for name in result.metrics],
         "points": points,
         "missing": result.missing,
         "best": {name: _best(result, name) for name in result.metrics},

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.errors import BentpipeError
-from bentpipe.metric import Metric, check_of, matching, named
+from bentpipe.metric import Metric, check_entity, matching, find_metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,9 +78,9 @@ class Measure:
     def check(self, scenario: Scenario) -> None:
         """Check that the scenario has the flow or link."""
         if self.metric is not None:
-            check_of(self.metric, scenario.flow_names, scenario.link_names)
+            check_entity(self.metric, scenario.flow_names, scenario.link_names)
         elif not matching(self.of, scenario.link_names):
-            check_of(named(f"carried_bytes:{self.of}"), (), scenario.link_names)
+            check_entity(find_metric(f"carried_bytes:{self.of}"), (), scenario.link_names)
 
     def number(self, text: str) -> float | None:
         """Read a value with a unit of this metric."""
@@ -106,7 +106,7 @@ def measure(name: str) -> Measure:
             raise BentpipeError("bytes needs the name of a link\n  expected bytes:NAME")
         title = f"Bytes on {of} per delivered byte"
         return Measure(name, "1", False, title, ("links", "flows"), None)
-    metric = named(name)
+    metric = find_metric(name)
     tables = _LASTING if base in _QUANTILES else metric.tables
     title = f"Time of {of}" if base == "fct" and of else metric.title
     return Measure(name, metric.unit, metric.is_more_better, title, tables, metric)

@@ -19,7 +19,7 @@ from bentpipe.experiment.common.commands import own, tune_command
 from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.store.store import Store
 from bentpipe.formatting import choice
-from bentpipe.metric import resolution_of, span_of
+from bentpipe.metric import find_resolution, find_span
 from bentpipe.scenario.editing import steps
 from bentpipe.scenario.overrides import parse_text
 from bentpipe.scenario.scenario import Scenario, list_notes
@@ -162,7 +162,7 @@ class Tuning(Result):
         found = np.array(
             [[np.nan if row[at] is None else row[at] for row in blocks] for blocks in self.content["confirmed"][of]]
         )
-        return Sample.of(np.average(found, axis=0, weights=shares))
+        return Sample.from_values(np.average(found, axis=0, weights=shares))
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         if metric not in self.metrics:
@@ -316,12 +316,12 @@ class _Measured(NamedTuple):
     @property
     def span(self) -> tuple[float, float]:
         """Smallest and largest possible value."""
-        return span_of(self.name.partition(":")[0], self.unit)
+        return find_span(self.name.partition(":")[0], self.unit)
 
     @property
     def resolution(self) -> float:
         """Half of the width of a bin as a share of the value, for quantiles of histograms; otherwise 0."""
-        return resolution_of(self.name.partition(":")[0])
+        return find_resolution(self.name.partition(":")[0])
 
 
 def _points(content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

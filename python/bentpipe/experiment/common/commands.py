@@ -161,7 +161,7 @@ def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list
 def _spell_judgement(facts: Mapping[str, Any], but: Collection[str] = ()) -> list[str]:
     """Write the options of the judgement that differ from their defaults."""
     usual = DEFAULT.to_dict()
-    said = {name: value for name, value in Judgement.of(facts).to_dict().items() if value != usual.get(name)}
+    said = {name: value for name, value in Judgement.from_facts(facts).to_dict().items() if value != usual.get(name)}
     return [part for name, value in said.items() if name not in but for part in (f"--{name}", str(value))]
 
 

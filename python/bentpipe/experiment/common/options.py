@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, ScenarioError, Word
-from bentpipe.metric import check_of, matching, named
+from bentpipe.metric import check_entity, matching, find_metric
 from bentpipe.scenario.scenario import split_names
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def check_options(*, metric: str | Iterable[str], replications: int = 1, jobs: i
     if not asked:
         raise BentpipeError("no metric to compare\n  expected one or more of: bentpipe list metrics")
     for name in asked:
-        named(name)
+        find_metric(name)
     if not 1 <= arguments.whole("replications", replications, -sys.maxsize, 2**127) <= REPLICATIONS_MAX:
         raise BentpipeError(f"{replications} replications\n  expected 1 to {REPLICATIONS_MAX}")
     if jobs is not None and arguments.number("jobs", jobs) < 1:
@@ -86,14 +86,14 @@ def check_metrics(names: Iterable[str], scenario: Scenario, arms: Iterable[Scena
     BentpipeError
         None has one of them, or a completion time is requested of a flow without an end.
     """
-    wanted = [metric for metric in map(named, names) if metric.of]
+    wanted = [metric for metric in map(find_metric, names) if metric.of]
     if not wanted:
         return
     scenarios = [scenario, *scenario.cases.values(), *arms]
     flows = [*dict.fromkeys(name for each in scenarios for name in each.flow_names)]
     links = [*dict.fromkeys(name for each in scenarios for name in each.link_names)]
     for metric in wanted:
-        check_of(metric, flows, links)
+        check_entity(metric, flows, links)
         if metric.is_completion and not any(_has_end(each, metric.of) for each in scenarios):
             raise BentpipeError(
                 f"{metric.name}: the flow {metric.of} has no end\n"

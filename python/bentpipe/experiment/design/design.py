@@ -13,7 +13,7 @@ from bentpipe.catalog import OF_OBJECTS, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.days import on_day
 from bentpipe.experiment.common.until import UNTIL_MAX, Until, checked_until, enough
-from bentpipe.metric import METRICS, named
+from bentpipe.metric import METRICS, find_metric
 from bentpipe.own.loading import unite_classes
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 
@@ -228,4 +228,4 @@ def with_tables(tables: Sequence[str], metrics: Sequence[str]) -> list[str]:
     for name in tables:
         if name not in OF_OBJECTS:
             raise BentpipeError(unknown(name, "a table of a run to keep", OF_OBJECTS))
-    return list(dict.fromkeys([*tables, *(table for name in metrics for table in named(name).tables)]))
+    return list(dict.fromkeys([*tables, *(table for name in metrics for table in find_metric(name).tables)]))

@@ -15,7 +15,7 @@ from bentpipe.experiment.common import options
 from bentpipe.experiment.common.days import on_day
 from bentpipe.experiment.common.until import Until
 from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point, with_tables
-from bentpipe.metric import named
+from bentpipe.metric import find_metric
 from bentpipe.scenario.overrides import case_sets, checked_names
 from bentpipe.scenario.scenario import split_names
 from bentpipe.statistics.judgement import DEFAULT, Judgement
@@ -75,7 +75,7 @@ class Grid(Design["Sweep"]):
         options.check_metrics(judged, scenario)
         self.tables = with_tables(self.tables, judged)
         self.judgement = replace(judgement, against=self._against(written["against"]))
-        self.judgement.check([*map(named, self.metrics)])
+        self.judgement.check([*map(find_metric, self.metrics)])
         self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)
         self._on_day = lru_cache(KEPT_SCENARIOS)(lambda positions, day: on_day(self._cached(positions), day))
         self._tell = tell

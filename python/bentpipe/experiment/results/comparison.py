@@ -24,13 +24,13 @@ from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
 from bentpipe.heads import head
-from bentpipe.metric import COLUMNS, METRICS, named
+from bentpipe.metric import COLUMNS, METRICS, find_metric
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario, list_notes
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
 from bentpipe.statistics.judgement import DEFAULT, Judgement
-from bentpipe.statistics.samples import Sample, not_whole, ranked
+from bentpipe.statistics.samples import Sample, not_whole, rank_samples
 
 if TYPE_CHECKING:
     import os
@@ -137,7 +137,7 @@ class Comparison(Result):
         """Make a comparison from the replications that every case has finished."""
         (key,), facts = sweep.keys, sweep.facts
         place = pl.DataFrame({"of": list(scenarios), "place": range(len(scenarios))})
-        columns = [column for name in facts["metrics"] for column in named(name).columns]
+        columns = [column for name in facts["metrics"] for column in find_metric(name).columns]
         runs = (
             sweep.runs.filter(pl.col("replication").is_in(complete(sweep)))
             .rename({key: "of"})
@@ -190,7 +190,7 @@ class Comparison(Result):
             (
                 frames.table_row(name, metric, self.sample(name, metric.name), self.judgement)
                 for name in self.names
-                for metric in map(named, self.metrics)
+                for metric in map(find_metric, self.metrics)
             ),
             self.judgement,
         )
@@ -213,7 +213,7 @@ class Comparison(Result):
         """
         return frames.differences(
             (
-                frames.difference_row(named(name), *pair, found)
+                frames.difference_row(find_metric(name), *pair, found)
                 for name in self.metrics
                 for pair, found in self.judge_metric(name).items()
             ),
@@ -227,7 +227,7 @@ class Comparison(Result):
 
     def make_statements(self, name: str) -> list[str]:
         """Statements about any metric in plain words, corrected over the pairs of this metric."""
-        metric, judgement = named(name), self.judgement
+        metric, judgement = find_metric(name), self.judgement
         order = self.order_cases(name)
         why = "no flow has an end" if name == "completion" else "no run has a value"
         said = [f"{each} has no {name}: {why}" for each in self.names if each not in order]
@@ -252,7 +252,7 @@ class Comparison(Result):
     def notes(self) -> list[str]:  # type: ignore[override]
         """Notes on the scenarios, and hints on the coverage and power of the replications."""
         fairness = hints.hint_fairness([self.scenario], self.asked)
-        fairness += self.judgement.notes([*map(named, self.asked)])
+        fairness += self.judgement.notes([*map(find_metric, self.asked)])
         if self.sweep is None:
             return [*list_notes(self.scenarios.values()), *fairness]
         facts, tests = self.sweep.facts, self.tests
@@ -276,12 +276,12 @@ class Comparison(Result):
 
     def order_cases(self, metric: str | None = None) -> list[str]:
         """Order the cases that have the metric, best first: by completed share, then by value."""
-        what = named(metric or self.metric)
-        return ranked(self._samples(what.name), what, self.judgement)
+        what = find_metric(metric or self.metric)
+        return rank_samples(self._samples(what.name), what, self.judgement)
 
     def note_unfinished(self, metric: str) -> str | None:
         """Name the cases with incomplete work, as a note to a table or figure; None if all completed."""
-        what = named(metric)
+        what = find_metric(metric)
         counts = {name: sample.counts for name, sample in self._samples(metric).items() if sample.is_there}
         return not_whole(what, counts)
 
@@ -291,7 +291,7 @@ class Comparison(Result):
         return self.runs["seed"].unique(maintain_order=True).to_list()
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
-        return self.sample(of, metric).estimate(self.judgement, named(metric))
+        return self.sample(of, metric).estimate(self.judgement, find_metric(metric))
 
     def ratio(self, of: str, other: str | None = None, metric: str | None = None) -> Interval:
         """Divide a metric by that of another case: the geometric mean over pairs of equal seeds.
@@ -309,7 +309,7 @@ class Comparison(Result):
         BentpipeError
             There is no baseline, not everything was completed, or a value is not above 0.
         """
-        what, other = named(metric or self.metric), baseline(other or self.against)
+        what, other = find_metric(metric or self.metric), baseline(other or self.against)
         samples = {name: self.sample(name, what.name) for name in (of, other)}
         return ratio(what, samples, of, other, self.judgement.confidence)
 
@@ -325,15 +325,15 @@ class Comparison(Result):
             There is no `against`.
         """
         other, confidence = baseline(self.against), self.judgement.confidence
-        each = (ratio_rows(what, self._samples(what.name), other, confidence) for what in map(named, self.metrics))
+        each = (ratio_rows(what, self._samples(what.name), other, confidence) for what in map(find_metric, self.metrics))
         return pl.DataFrame(list(chain.from_iterable(each)), schema=RATIOS)
 
     def sample(self, of: str, metric: str) -> Sample:
         """Take a metric of one name in each replication, with its counts of completed work."""
-        what = named(metric)
+        what = find_metric(metric)
         rows = self._with(what).filter(pl.col("of") == self._named(of))
         columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
-        return Sample.named(what.name, columns)
+        return Sample.from_columns(what.name, columns)
 
     def _with(self, metric: Metric) -> pl.DataFrame:
         """Return the runs with the columns of a metric."""
@@ -418,7 +418,7 @@ class Comparison(Result):
     def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name, and a column per metric that has values."""
         columns = [[head(self.kind), *self.names]]
-        for what in map(named, self.metrics):
+        for what in map(find_metric, self.metrics):
             found = [self.estimate(name, what.name) for name in self.names]
             if any(each.value is not None for each in found):
                 columns.append(column_shown(what.name, what.unit, found))
@@ -456,7 +456,7 @@ class Comparison(Result):
             pairs = [(name, self.against) for name in self.names if name != self.against]
         else:
             pairs = list(combinations([*best, *(name for name in self.names if name not in best)], 2))
-        found = differences([(values[one], values[other]) for one, other in pairs], self.judgement, named(metric))
+        found = differences([(values[one], values[other]) for one, other in pairs], self.judgement, find_metric(metric))
         return dict(zip(pairs, found, strict=True))
 
 

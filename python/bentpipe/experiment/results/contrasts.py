@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import formatting
 from bentpipe.catalog import compared_keys
 from bentpipe.contract.frames import difference_row, estimate_row
-from bentpipe.metric import named, named_point
+from bentpipe.metric import find_metric, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, Judgement
-from bentpipe.statistics.samples import Sample, bound, joined, ranked
+from bentpipe.statistics.samples import Sample, bound, join_samples, rank_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class Contrast:
 
     def rows(self) -> list[dict[str, Any]]:
         """Make a row of `Result.differences` for each setting."""
-        metric = named(self.metric)
+        metric = find_metric(self.metric)
         return [
             {**difference_row(metric, self.sender, self.other, each), **self.settings[at]}
             for at, each in self.differences.items()
@@ -59,15 +59,15 @@ class Contrast:
         if not self.differences:
             return f"{self.sender} and {self.other} have no setting of the other keys in common"
         if list(self.differences) == [""]:
-            return statement(self.sender, self.other, self.differences[""], named(self.metric))
-        return sentence(self.sender, self.other, self.differences, named(self.metric))
+            return statement(self.sender, self.other, self.differences[""], find_metric(self.metric))
+        return sentence(self.sender, self.other, self.differences, find_metric(self.metric))
 
     def write_counts(self) -> str:
         """Write the conclusion as counts of settings.
 
         Such as `sack against reno in goodput, of 12 settings: better at 4, worse at 0, ...`.
         """
-        metric = named(self.metric)
+        metric = find_metric(self.metric)
         question = next((each.question for each in self.differences.values()), None)
         if question is not None:
             shown, count = sum(bool(each.is_shown) for each in self.differences.values()), len(self.differences)
@@ -138,7 +138,7 @@ def ranking(samples: Mapping[int, Sample], metric: Metric, judgement: Judgement 
     Hsu, "Constrained simultaneous confidence intervals for multiple comparisons with the best", Annals of Statistics
     12, 1984.
     """
-    order = ranked(samples, metric, judgement)
+    order = rank_samples(samples, metric, judgement)
     if not order:
         return []
     best, *rest = order
@@ -213,8 +213,8 @@ class Compared:
 
     def contrasts(self) -> list[Contrast]:
         """Compare the best case with each other case, or each other case with the baseline; corrected together."""
-        against, whole = self.judgement.against, {name: joined([*each.values()]) for name, each in self.samples.items()}
-        order = ranked(whole, self.metric, self.judgement)
+        against, whole = self.judgement.against, {name: join_samples([*each.values()]) for name, each in self.samples.items()}
+        order = rank_samples(whole, self.metric, self.judgement)
         if against is not None and against not in order:
             return []
         contrasted = [(other, against) for other in order if other != against] if against else []
@@ -236,7 +236,7 @@ class Compared:
     def choices(self) -> list[Choice]:
         """Find the best case at each setting and the cases that are not shown to be worse; corrected together."""
         there = {at: {name: each[at] for name, each in self.samples.items() if at in each} for at in self.settings}
-        orders = {at: ranked(samples, self.metric, self.judgement) for at, samples in there.items()}
+        orders = {at: rank_samples(samples, self.metric, self.judgement) for at, samples in there.items()}
         pairs = [(at, order[0], other) for at, order in orders.items() for other in order[1:]]
         found = differences(
             [pair_samples(self.samples[best][at], self.samples[other][at]) for at, best, other in pairs],

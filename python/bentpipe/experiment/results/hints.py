@@ -88,12 +88,12 @@ def hint_replications(
 def _too_few(replications: int, tests: int, confidence: float) -> list[str]:
     if tests < 1:
         return []
-    from bentpipe.statistics.power import LARGE, least_shown, replications_for
+    from bentpipe.statistics.power import LARGE, least_shown, count_replications
 
     least = least_shown(replications, confidence, tests)
     if least <= FAR:
         return []
-    wanted = replications_for(LARGE, confidence, tests)
+    wanted = count_replications(LARGE, confidence, tests)
     return [
         f"{replications} replications show only differences above {float(f'{least:.2g}'):g} standard deviations; "
         f"{wanted} show those above {LARGE:g}"

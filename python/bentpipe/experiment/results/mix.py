@@ -23,7 +23,7 @@ from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
 from bentpipe.heads import head
-from bentpipe.metric import Metric, jain, span_of
+from bentpipe.metric import Metric, jain, find_span
 from bentpipe.own.loading import absent
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.statistics.comparing import differences
@@ -272,7 +272,7 @@ class Mix(Result):
     def total(self, column: str) -> Estimate:
         """Estimate the mean of a column of `totals`, with Student's interval."""
         found = estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.judgement.confidence)
-        return found._replace(span=span_of(column, "bit/s" if column == "goodput_bps" else "1"))
+        return found._replace(span=find_span(column, "bit/s" if column == "goodput_bps" else "1"))
 
     def unit(self, metric: str) -> str:
         """Look up the unit of one of `QUANTITIES` or a metric of flows."""
@@ -287,9 +287,9 @@ class Mix(Result):
         what = quantity(metric)
         rows = self._with([what]).filter(pl.col("of") == self._named(of))
         if isinstance(what, Quantity):
-            return Sample.of(np.array(rows[what.column].to_list(), dtype=np.float64))
+            return Sample.from_values(np.array(rows[what.column].to_list(), dtype=np.float64))
         columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
-        return Sample.named(what, columns)
+        return Sample.from_columns(what, columns)
 
     @property
     def table(self) -> pl.DataFrame:

@@ -32,7 +32,7 @@ from bentpipe.experiment.single import task
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.store.frames import column
 from bentpipe.experiment.store.store import FAILURES, Store
-from bentpipe.metric import COLUMNS, named, named_point
+from bentpipe.metric import COLUMNS, find_metric, named_point
 from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import NAMED_MAX, Counts, Sample, not_whole
 
@@ -186,7 +186,7 @@ class Sweep(Result):
             for name, frame in frames.items()
             if name != "runs"
         }
-        runs = with_metrics(runs, tables, map(named, facts["metrics"]))
+        runs = with_metrics(runs, tables, map(find_metric, facts["metrics"]))
         failures = [
             {**failure, "replay": str(store.folder / FAILURES / f"{failure['id']}.json")}
             for failure in store.failures()
@@ -237,7 +237,7 @@ class Sweep(Result):
     @property
     def judgement(self) -> Judgement:
         """Decides which differences are shown."""
-        return Judgement.of(self.facts)
+        return Judgement.from_facts(self.facts)
 
     @property
     def against(self) -> str | None:
@@ -259,7 +259,7 @@ class Sweep(Result):
         """
         rows = (
             {
-                **frames.table_row(name, named(metric), self.samples(metric)[row["point"]], self.judgement),
+                **frames.table_row(name, find_metric(metric), self.samples(metric)[row["point"]], self.judgement),
                 **self._find_values(row),
             }
             for name, row in self._named_points()
@@ -273,7 +273,7 @@ class Sweep(Result):
         The estimate is a bound (`AtLeast`) if not every run completed.
         """
         samples = self.samples(metric)
-        return [samples[point].estimate(self.judgement, named(metric)) for point in self.points["point"]]
+        return [samples[point].estimate(self.judgement, find_metric(metric)) for point in self.points["point"]]
 
     def counts(self, metric: str) -> list[Counts]:
         """Count completed and due work at each point."""
@@ -284,14 +284,14 @@ class Sweep(Result):
         """Return a metric in each requested replication by point, with its counts of completed work."""
         if metric not in self._samples:
             wanted = self.points.select("point", "replications").iter_rows()
-            what = named(metric)
+            what = find_metric(metric)
             runs = with_metrics(self.runs, self.tables, [what])
             columns = ("replication", *what.columns)
             found = {point: {name: np.full(count, np.nan) for name in columns} for point, count in wanted}
             for point, replication, *values in runs.select("point", *columns).iter_rows():
                 for name, value in zip(columns, (replication, *values), strict=True):
                     found[point][name][replication] = np.nan if value is None else value
-            self._samples[metric] = {point: Sample.named(metric, each) for point, each in found.items()}
+            self._samples[metric] = {point: Sample.from_columns(metric, each) for point, each in found.items()}
         return self._samples[metric]
 
     def values(self, metric: str) -> dict[int, Values]:
@@ -305,7 +305,7 @@ class Sweep(Result):
         contrasts = self.contrasts(self.metrics[0]) if replications > 1 else []
         # Without congestion controls or cases, each point is compared with the best point.
         tests = sum(len(each.differences) for each in contrasts) or self.points.height - 1
-        margins = self.judgement.notes([*map(named, self.metrics)])
+        margins = self.judgement.notes([*map(find_metric, self.metrics)])
         wide = hints.hint_until(facts, lambda metric: self.values(metric).values(), "point")
         return [*facts.get("notes", []), *margins, *wide, *hints.hint_replications(facts, replications, tests)]
 
@@ -343,7 +343,7 @@ class Sweep(Result):
         each combination of the other keys. The comparisons use pairs of equal seeds and are corrected together. The
         last sentences name the best and the worst point of the grid.
         """
-        what = named(metric)
+        what = find_metric(metric)
         order = self.ranking(what.name)
         if not order:
             return [f"there is no {what.name} in any of the runs"]
@@ -359,14 +359,14 @@ class Sweep(Result):
         """Name the best point, the points not shown to be worse, the worst point, and the best cases by settings."""
         order = self.ranking(metric)
         choices = self.choices(metric)
-        said = list(name_best(order, self.points, self.keys, named(metric))) if order else []
+        said = list(name_best(order, self.points, self.keys, find_metric(metric))) if order else []
         is_known = max(self.points["replications"].to_list()) > 1
-        return said + ([count_preferred(choices, named(metric))] if len(choices) > 1 and is_known else [])
+        return said + ([count_preferred(choices, find_metric(metric))] if len(choices) > 1 and is_known else [])
 
     def ranking(self, metric: str) -> list[Ranked]:
         """Order all points that have the metric, best first: by completed share, then by mean."""
         if metric not in self._rankings:
-            self._rankings[metric] = ranking(self.samples(metric), named(metric), self.judgement)
+            self._rankings[metric] = ranking(self.samples(metric), find_metric(metric), self.judgement)
         return self._rankings[metric]
 
     def choices(self, metric: str) -> list[Choice]:
@@ -386,7 +386,7 @@ class Sweep(Result):
                     Counts(*map(sum, zip(*(each for _, each in held), strict=True))),
                 )
             ]
-        return not_whole(named(metric), dict(held))
+        return not_whole(find_metric(metric), dict(held))
 
     @property
     def ratios(self) -> pl.DataFrame:
@@ -401,7 +401,7 @@ class Sweep(Result):
             There is no `against`.
         """
         other, rows = baseline(self.against), []
-        for what in map(named, self.metrics):
+        for what in map(find_metric, self.metrics):
             compared = self._compare_metric(what.name)
             for at, settings in compared.settings.items():
                 samples = {name: found[at] for name, found in compared.samples.items() if at in found}
@@ -447,7 +447,7 @@ class Sweep(Result):
     def _figure(self, chart: str, metric: str | None) -> Figure:
         from bentpipe.plot import draw_map, sweep_figure
 
-        what = named(metric or self.metrics[0])
+        what = find_metric(metric or self.metrics[0])
         if chart == "lines":
             return sweep_figure(self, what.name)
         drawn = draw_map(self, what, self.estimates(what.name))
@@ -490,7 +490,7 @@ class Sweep(Result):
         columns = [
             [formatting.short_key(key, self.keys), *map(formatting.setting, self.points[key])] for key in self.keys
         ]
-        columns += [column_shown(name, named(name).unit, self.estimates(name)) for name in self.metrics]
+        columns += [column_shown(name, find_metric(name).unit, self.estimates(name)) for name in self.metrics]
         head, *rows = map(list, zip(*columns, strict=True))
         return head, rows[:SHOWN_MAX], len(self.keys)
 
@@ -508,7 +508,7 @@ class Sweep(Result):
         return self._contrasts[metric]
 
     def _compare_metric(self, metric: str) -> Compared:
-        return Compared(self.points, self.keys, self.samples(metric), named(metric), self.judgement)
+        return Compared(self.points, self.keys, self.samples(metric), find_metric(metric), self.judgement)
 
     def _ranking_rows(self, metric: str) -> list[dict[str, Any]]:
         rows = {row["point"]: {"of": name, **self._find_values(row)} for name, row in self._named_points()}

@@ -14,7 +14,7 @@ from bentpipe.experiment.results.provenance import describe_sweep
 from bentpipe.experiment.store import aside
 from bentpipe.experiment.store.frames import column as as_column
 from bentpipe.experiment.store.store import FAILURES
-from bentpipe.metric import named
+from bentpipe.metric import find_metric
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.style import Drawing, label
 from bentpipe.plot.sweeps import draw_sweep
@@ -86,7 +86,7 @@ class OfSweep(Reporter):
         # Means before differences, which compare them.
         ranked = [self._rank_points(name) for name in sweep.metrics if len(self.ranking(name)) > 1]
         sections += [Section("Ranking", ranked)] if ranked else []
-        compared = [self._differences(named(name)) for name in sweep.metrics if self.contrasts(name)]
+        compared = [self._differences(find_metric(name)) for name in sweep.metrics if self.contrasts(name)]
         sections += [Section("Differences", compared)] if compared else []
         # Ratios need a baseline.
         sections += [Section("Ratios", [self._ratios()])] if self.judgement.against is not None and compared else []
@@ -124,7 +124,7 @@ class OfSweep(Reporter):
         """Counts the settings at which each case is best, if there are several settings."""
         choices = self.sweep.choices(name)
         is_known = max(self.sweep.points["replications"].to_list()) > 1
-        return [count_preferred(choices, named(name))] if len(choices) > 1 and is_known else []
+        return [count_preferred(choices, find_metric(name))] if len(choices) > 1 and is_known else []
 
     @property
     def cases(self) -> list[str]:
@@ -135,7 +135,7 @@ class OfSweep(Reporter):
     # A metric.
 
     def _metric(self, name: str) -> Section:
-        metric = named(name)
+        metric = find_metric(name)
         blocks: list[Block] = []
         said = self.result.make_statements(name)
         self.said += said
@@ -172,7 +172,7 @@ class OfSweep(Reporter):
 
     def _rank_points(self, name: str) -> Tabled:
         """Make a table with every point in its place, against the best."""
-        metric, keys = named(name), self.sweep.keys
+        metric, keys = find_metric(name), self.sweep.keys
         order = self.ranking(name)
         settings = {row["point"]: [row[key] for key in keys] for row in self.sweep.points.iter_rows(named=True)}
         rows = [each.to_dict(self.judgement) for each in order]
@@ -214,7 +214,7 @@ class OfSweep(Reporter):
         head = ["metric", "of", "against", *(formatting.short_key(key, self.sweep.keys) for key in keys)]
         shown = [
             [
-                named(row["metric"]).title,
+                find_metric(row["metric"]).title,
                 row["of"],
                 row["other"],
                 *(formatting.setting(row[key]) for key in keys),
@@ -290,7 +290,7 @@ class OfSweep(Reporter):
         cells.append([str(count) for count in runs[:ROWS_MAX]])
         head.append("runs")
         for name, found in self.estimates.items():
-            metric = named(name)
+            metric = find_metric(name)
             divisor, unit = formatting.scale([each.value for each in found], metric.unit)
             head.append(label(name, unit))
             # Missing values change the meaning of a mean, so they are counted beside it.
@@ -363,14 +363,14 @@ class OfComparison(OfSweep):
         samples = {place: self.comparison.sample(sender, name) for place, sender in enumerate(names)}
         behind = [None, *(found[best, other] for other in rest)]
         places = [names.index(sender) for sender in order if sender]
-        return rank_points(places, samples, behind[: len(places)], named(name), self.judgement)
+        return rank_points(places, samples, behind[: len(places)], find_metric(name), self.judgement)
 
     def contrasts(self, name: str) -> list[Contrast]:
         found = self.comparison.judge_metric(name).items()
         return [Contrast(name, *pair, {"": {}}, {"": difference}) for pair, difference in found]
 
     def best(self, name: str) -> list[str]:
-        order, metric = self.comparison.order_cases(name), named(name)
+        order, metric = self.comparison.order_cases(name), find_metric(name)
         if not order or len(self.comparison.names) == 1:
             return []
         found = amount(self.comparison.estimate(order[0], name), metric)

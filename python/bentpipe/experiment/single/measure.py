@@ -120,9 +120,9 @@ def _join_tables(runs: pl.DataFrame, kept: Mapping[str, pl.DataFrame], metric: M
         # Missing if one of the flows did not complete: a mean over the others would favour failures.
         exprs[metric.column] = pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).mean())
         exprs[metric.bound] = had.mean()
-    elif metric.is_of_transfers and table == "completions":
-        exprs[metric.finished] = pl.col("transfers").sum()
-        exprs[metric.unfinished] = pl.col("failed").sum() + pl.col("unfinished").sum()
+    elif metric.has_transfers and table == "completions":
+        exprs[metric.finished_column] = pl.col("transfers").sum()
+        exprs[metric.unfinished_column] = pl.col("failed").sum() + pl.col("unfinished").sum()
     found = rows.group_by(*keys, maintain_order=True).agg(
         expr.cast(pl.Float64).fill_nan(None).alias(name) for name, expr in exprs.items() if name not in runs.columns
     )

@@ -22,7 +22,7 @@ from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, SHOWN_
 from bentpipe.experiment.single.recorded import Recorded
 from bentpipe.experiment.single.simulate import simulate
 from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, make_columns
-from bentpipe.metric import COLUMNS, METRICS, named
+from bentpipe.metric import COLUMNS, METRICS, find_metric
 from bentpipe.own import loading
 from bentpipe.own.hooks import Absent
 from bentpipe.scenario.scenario import Scenario
@@ -242,7 +242,7 @@ class RunResult(Recorded, Result):
         from bentpipe.experiment.single import measure
 
         options.check_metrics([metric], self.scenario)
-        what = named(metric)
+        what = find_metric(metric)
         replication = pl.lit(0, dtype=pl.Int64).alias("replication")
         kept = {name: self.tables[name].with_columns(replication) for name in what.tables}
         runs = measure.with_metrics(self.runs, kept, [what], ["replication"])
@@ -255,7 +255,7 @@ class RunResult(Recorded, Result):
         from bentpipe.statistics.samples import Sample
 
         columns = ("replication", *metric.columns)
-        return Sample.named(metric, {name: np.array(runs[name].to_list(), dtype=np.float64) for name in columns})
+        return Sample.from_columns(metric, {name: np.array(runs[name].to_list(), dtype=np.float64) for name in columns})
 
     @overload
     def why(self, flow: str | None = None, *, tries: bool = True, progress: Wish = None) -> Breakdown: ...

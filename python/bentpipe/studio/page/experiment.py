@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from bentpipe.errors import BentpipeError
-from bentpipe.metric import METRICS, of_tables
+from bentpipe.metric import METRICS, list_table_metrics
 from bentpipe.studio.page.bar import label_of
 
 if TYPE_CHECKING:
@@ -168,4 +168,4 @@ def _theme(*, is_dark: bool) -> dict[str, Any]:
 
 def metrics() -> dict[str, str]:
     """Metrics by name, with their meanings."""
-    return {name: metric.meaning and f"{name}: {metric.meaning}" for name, metric in (METRICS | of_tables()).items()}
+    return {name: metric.meaning and f"{name}: {metric.meaning}" for name, metric in (METRICS | list_table_metrics()).items()}
