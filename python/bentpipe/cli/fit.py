@@ -116,10 +116,10 @@ def command(
     """
     check_places(plot=plot)
     from bentpipe.fitting.fit import fit
-    from bentpipe.fitting.result import place_of
+    from bentpipe.fitting.result import check_place
 
     if save is not None:
-        place_of(save)
+        check_place(save)
     with Bar(is_quiet=quiet) as bar:
         found = fit(data, columns=_columns(columns), held_out=held_out == "half", progress=bar, **given)
         if save is not None:
