@@ -43,9 +43,9 @@ def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> 
     language and runs on a host like Linux 6; its shell and Python blocks are never executed. The exit status is 1 if a
     script does not hold, and 2 if a script cannot run.
     """
-    from bentpipe.emulation.drill import drilled, on_kernel, shipped
+    from bentpipe.emulation.drill import run_script, on_kernel, read_bundled
 
-    found = [drilled(script) for script in scripts or shipped()]
+    found = [run_script(script) for script in scripts or read_bundled()]
     if kernel:
         if sys.stderr.isatty() and not (json or quiet):
             cases = sum(each.cases for each in found)

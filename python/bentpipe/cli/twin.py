@@ -121,7 +121,7 @@ def _shown(found: Twin) -> Iterator[RenderableType]:
 
     title = f"Linux {found.kernel['release']} with {found.kernel['cc']}, and its simulation"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    (quantity, *heads, judged), rows, _ = found.shown()
+    (quantity, *heads, judged), rows, _ = found.make_notebook_table()
     table.add_column(quantity)
     for head in heads:
         table.add_column(head, justify="right")

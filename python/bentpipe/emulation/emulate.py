@@ -21,7 +21,7 @@ from bentpipe import _core, files, forks
 from bentpipe.catalog import unknown
 from bentpipe.contract.result import Result
 from bentpipe.emulation import connections
-from bentpipe.emulation.asked import asked_of, command_or_none, real_time_command
+from bentpipe.emulation.asked import collect_asked, command_or_none, real_time_command
 from bentpipe.emulation.trust import Trust
 from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
@@ -180,7 +180,7 @@ class Emulation(Result):
             )
         with files.reading(folder):
             return cls(
-                **{**facts, "trust": Trust.of(facts["trust"])}, result=result, samples=files.table(folder, SAMPLES)
+                **{**facts, "trust": Trust.from_dict(facts["trust"])}, result=result, samples=files.table(folder, SAMPLES)
             )
 
     def command(self) -> str:
@@ -323,11 +323,11 @@ def emulate(
     source = make_scenario(scenario)
     options = {"serve": serve, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "cc": cc}
     options |= {"backend": None if backend == "auto" else backend, "offload": None if offload == "auto" else offload}
-    asked = asked_of(source, {**options, "initial_window": initial_window}, command)
+    asked = collect_asked(source, {**options, "initial_window": initial_window}, command)
     if not command and serve == "bulk":
-        command = built_in("fetch")
+        command = find_program("fetch")
     if isinstance(serve, str):
-        serve = built_in(serve) if serve in BUILT_IN else _words(serve)
+        serve = find_program(serve) if serve in BUILT_IN else _words(serve)
     found = carry_out(
         source,
         command,
@@ -403,7 +403,7 @@ def carry_out(
         "classes": list(travel.sent(scenario.senders)),
         "is_quiet": quiet,
     }
-    content = reported(job)
+    content = make_report(job)
     outside = content["outside"]
     wakes = content["late_wakes"]
     trust = Trust(
@@ -466,7 +466,7 @@ def _words(serve: str) -> list[str]:
     return words
 
 
-def built_in(name: str) -> list[str]:
+def find_program(name: str) -> list[str]:
     """The command of a built-in program."""
     return [sys.executable, "-m", "bentpipe.emulation.programs", name]
 
@@ -503,7 +503,7 @@ def _hosts(scenario: Scenario) -> list[str]:
     return sorted({flow[end] for flow in flows for end in ("from", "to")})
 
 
-def reported(job: dict[str, Any]) -> dict[str, Any]:
+def make_report(job: dict[str, Any]) -> dict[str, Any]:
     """Report of the front on a job.
 
     Raises
