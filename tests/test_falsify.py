@@ -44,7 +44,7 @@ def attack(monkeypatch):
         entry = {"statement": "S.", "where": "W", "how": "H", "printed": 10, "measure": "measured"}
         entry |= {"passes": {"within": 1}, "readings": readings} | more
         lab = Lab(PAPER.folder)
-        return falsify.attacked(PAPER, verdicts.judge(PAPER, claims._claim("X-1", entry, []), lab), lab)
+        return falsify.attack_claim(PAPER, verdicts.judge(PAPER, claims._claim("X-1", entry, []), lab), lab)
 
     return attacked
 

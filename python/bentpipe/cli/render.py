@@ -200,7 +200,7 @@ def reproduction(result: Reproduction, place: Path | None) -> Iterator[Renderabl
         for title, width in (("what", 24), ("printed, or\nhas to hold", 14), ("ours,\n± 95 %", 16), ("verdict", 16)):
             table.add_column(title if "\n" in title else f"\n{title}", overflow="fold", max_width=width)
         for verdict in each.verdicts:
-            for cells in pages.compared(verdict):
+            for cells in pages.list_compared(verdict):
                 table.add_row(*map(Text, cells))
         yield table
         if place is None:

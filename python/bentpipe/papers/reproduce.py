@@ -24,8 +24,8 @@ from bentpipe.contract.tabled import OfTables
 from bentpipe.errors import PaperError
 from bentpipe.experiment.common.options import formerly
 from bentpipe.papers import claims, loading, pages, settings, verdicts, webpage
-from bentpipe.papers.entries import NAME, PAGE, document, entry, joined
-from bentpipe.papers.falsify import ERROR, attacked
+from bentpipe.papers.entries import NAME, PAGE, document, entry, join_entries
+from bentpipe.papers.falsify import ERROR, attack_claim
 from bentpipe.papers.lab import Lab
 from bentpipe.papers.summary import in_words
 from bentpipe.papers.worlds import best
@@ -228,7 +228,7 @@ class Reproduction(Result):
 
     @cached_property
     def _contents(self) -> Kept:
-        return self.kept or kept_of(self)
+        return self.kept or collect_kept(self)
 
     @cached_property
     def _drawn(self) -> dict[str, Drawn]:
@@ -304,7 +304,7 @@ COLUMNS = {
 """Columns of `Reproduction.table`."""
 
 
-def kept_of(found: Reproduction) -> Kept:
+def collect_kept(found: Reproduction) -> Kept:
     """Collect the content of the folder of a reproduction."""
     attacks = {each.is_attacked for each in found.papers}
     called = [each.paper.called for each in found.papers]
@@ -317,11 +317,11 @@ def kept_of(found: Reproduction) -> Kept:
         # The same types as after reading JSON.
         "document": json.loads(json.dumps(document(found.entries))),
     }
-    rows = [_measured(each, part) for each in found.papers for verdict in each.verdicts for part in verdict.judged]
+    rows = [_make_row(each, part) for each in found.papers for verdict in each.verdicts for part in verdict.judged]
     return Kept(pl.DataFrame(rows, schema=COLUMNS), facts, dict(_pictures(found)))
 
 
-def _measured(each: Reproduced, verdict: Verdict) -> dict[str, Any]:
+def _make_row(each: Reproduced, verdict: Verdict) -> dict[str, Any]:
     """A row of `Reproduction.table`."""
     claim, shown = verdict.claim, verdict.shown
     row = {"of": claim.id, "metric": claim.part or "value", "unit": claim.unit, "paper": each.paper.name}
@@ -421,11 +421,11 @@ def reproduce(
                 judged = []
                 for claim in paper.claims:
                     tell(claim.id)
-                    verdict = verdicts.settled(paper, claim, lab)
+                    verdict = verdicts.settle_claim(paper, claim, lab)
                     how_far.done += 1
                     if falsify:
                         tell(f"{claim.id} attacked")
-                        verdict = attacked(paper, verdict, lab)
+                        verdict = attack_claim(paper, verdict, lab)
                         how_far.done += 1
                     judged.append(verdict)
                 drawn, failed = {}, {}
@@ -469,7 +469,7 @@ def _chosen(papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], o
 def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
     command = pages.command([paper.called], lab.is_full)
     note = f"{paper.title}: {figure.title}. bentpipe {__version__}. Made again by: {command}"
-    drawn = Drawn.of(loading.drawn(paper, figure.name, figure.draw, lab), note)
+    drawn = Drawn.of(loading.draw_figure(paper, figure.name, figure.draw, lab), note)
     if place is not None:
         target = place / paper.name
         with files.writing(target):
@@ -479,7 +479,7 @@ def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
 
 
 def _write(result: Reproduction, place: Path) -> None:
-    found = joined(place, result.entries)
+    found = join_entries(place, result.entries)
     text = io.StringIO()
     table = csv.DictWriter(text, list(result.rows()[0]), restval="", extrasaction="ignore")
     table.writeheader()
