@@ -176,7 +176,7 @@ def test_a_saved_run_without_series_is_run_again(result, tmp_path):
         json.dumps({"text": "# as it was written", "command": "bentpipe run x"})
     )
     data = RunData(tmp_path / "plain")
-    assert data.at(5.0)["cwnd_bytes"] == result.find_values(5.0)["cwnd_bytes"]
+    assert data.find_values(5.0)["cwnd_bytes"] == result.find_values(5.0)["cwnd_bytes"]
     assert data.meta()["text"] == "# as it was written"
     assert data.meta()["command"] == "bentpipe run x"
     assert data.meta()["run"] == "plain"
@@ -298,7 +298,7 @@ def test_links_in_a_medium_show_grants_and_names_of_modcods(tmp_path):
     assert {"granted_bps", "requested_bps"} <= found.keys()
     assert found["modcod"]["names"] == {"up": {"7": "QPSK 5/6"}}
     assert data.rows("granted_bps", "user.reverse") > 0
-    assert data.at(4.0)["modcod"] == {"user.reverse": 7.0}
+    assert data.find_values(4.0)["modcod"] == {"user.reverse": 7.0}
 
 
 def test_a_network_without_a_medium_records_no_grants(result):

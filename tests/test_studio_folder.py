@@ -126,7 +126,7 @@ def test_a_name_that_is_too_long_is_an_error(folder, act):
 def test_an_error_has_names_as_in_the_folder(folder):
     with pytest.raises(BentpipeError) as found:
         folder.take("absent")
-    assert folder.shown(found.value).startswith(".studio/runs/")
+    assert folder.show_error(found.value).startswith(".studio/runs/")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -208,18 +208,18 @@ def test_stores_and_saved_runs_are_listed_and_a_run_is_taken_over(folder):
 def test_a_store_of_another_version_is_an_error_with_the_reason(folder):
     from types import SimpleNamespace
 
-    from bentpipe.studio.page.library import opened
+    from bentpipe.studio.page.library import open_result
 
     bp.sweep(bp.loads(SHORT), {"duration": ["1 s", "2 s"]}, replications=1).save(folder.path / "old")
     facts = json.loads((folder.path / "old" / "provenance.json").read_text())
     session = SimpleNamespace(studio=SimpleNamespace(folder=folder))
-    assert opened(session, "old")[0] == "sweep"
+    assert open_result(session, "old")[0] == "sweep"
     (folder.path / "old" / "provenance.json").write_text(json.dumps({"form": facts["form"], "version": "99"}))
     with pytest.raises(BentpipeError, match="old"):
-        opened(session, "old")
+        open_result(session, "old")
     shutil.rmtree(folder.path / "old")
     with pytest.raises(BentpipeError, match="does not exist"):
-        opened(session, "old")
+        open_result(session, "old")
 
 
 def problems_of(text):

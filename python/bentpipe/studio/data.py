@@ -74,7 +74,7 @@ class RunData:
                 self.own = json.loads((folder / OWN).read_text(encoding="utf-8"))
             run = RunResult.load(folder)
         # Not `in run.recorded`, which reads the whole series.
-        missing = [each for each in series.of_view(run.scenario) if each not in set(run.recorded)]
+        missing = [each for each in series.list_view_series(run.scenario) if each not in set(run.recorded)]
         self.result = run.rerun(series=missing) if missing else run
 
     @cached_property
@@ -113,7 +113,7 @@ class RunData:
                 {"name": f"{VALUES}:{name}", "of": "flow", "unit": "1", "meaning": name, "style": "level"}
                 for name in self.result.recorded[VALUES]["name"].unique(maintain_order=True)
             ]
-        found += profiles.described(self._network)
+        found += profiles.describe_series(self._network)
         causes = set(self.result.recorded["losses"]["cause"].unique())
         return found + [
             {"name": f"{LOSSES}{each['name']}", "of": "flow", "unit": "1", "meaning": each["meaning"], "style": "event"}
@@ -170,15 +170,15 @@ class RunData:
             raise BentpipeError(unknown(name, "a series of this run", [each["name"] for each in self.described]))
         times, values = self._array(name, of)
         if style == "event":
-            return thinning.packed(*thinning.counts(times, start, end, columns))
+            return thinning.pack_points(*thinning.counts(times, start, end, columns))
         thin = thinning.rates if style == "rate" else thinning.levels
-        return thinning.packed(*thin(times, values, start, end, columns))
+        return thinning.pack_points(*thin(times, values, start, end, columns))
 
     def rows(self, name: str, of: str) -> int:
         """Number of rows that a series of a flow or link has."""
         return len(self._array(name, of)[0])
 
-    def at(self, t: float) -> dict[str, dict[str, float]]:
+    def find_values(self, t: float) -> dict[str, dict[str, float]]:
         """The exact values at an instant: `RunResult.at`."""
         return self.result.find_values(t)
 
@@ -192,7 +192,7 @@ class RunData:
         """The sentences alone: `RunResult.sentences`."""
         return self._teller.sentences(flow, t)
 
-    def spent(self, flow: str, start: float | None = None, end: float | None = None) -> dict[str, Any]:
+    def find_time_spent(self, flow: str, start: float | None = None, end: float | None = None) -> dict[str, Any]:
         """The parts of the time of a flow: `RunResult.time_spent`."""
         return self.result.time_spent(start, end, flow).to_dict()
 

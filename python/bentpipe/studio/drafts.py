@@ -63,7 +63,7 @@ class DraftData:
         """Refuse: nothing was recorded."""
         raise self._refusal()
 
-    def at(self, t: float) -> dict[str, dict[str, float]]:
+    def find_values(self, t: float) -> dict[str, dict[str, float]]:
         """No values."""
         return {}
 
@@ -71,7 +71,7 @@ class DraftData:
         """The sentence that a run is needed."""
         return {"flow": flow, "t": t, "sentences": [TOLD], "happenings": []}
 
-    def spent(self, flow: str, start: float, end: float) -> dict[str, Any]:
+    def find_time_spent(self, flow: str, start: float, end: float) -> dict[str, Any]:
         """No parts."""
         return {"flow": flow, "start_s": start, "end_s": end, "parts": []}
 

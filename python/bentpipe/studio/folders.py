@@ -79,7 +79,7 @@ class Folder:
             raise BentpipeError(f"{name[:200]!r} is outside the folder of the studio\n  expected a name in {self.path}")
         return place
 
-    def shown(self, error: object) -> str:
+    def show_error(self, error: object) -> str:
         """The text of an error, with names as the folder has them."""
         return str(error).replace(f"{self.path}{os.sep}", "")
 

@@ -69,7 +69,7 @@ class Studio:
         """
         return Scenario(
             text,
-            form=form_of(name),
+            form=find_form(name),
             source=name,
             sets=sets,
             folder=self.folder.inside(name).parent,
@@ -113,7 +113,7 @@ class Studio:
         pairs = sets.items() if hasattr(sets, "items") else sets
         return {
             "text": text,
-            "form": form_of(name),
+            "form": find_form(name),
             "scenario": name,
             "source": name,
             "folder": str(self.folder.inside(name).parent),
@@ -123,6 +123,6 @@ class Studio:
         }
 
 
-def form_of(name: str) -> str:
+def find_form(name: str) -> str:
     """The form of the text in a scenario file, from its name."""
     return "json" if name.endswith(".json") else "toml"

@@ -125,7 +125,7 @@ class Reporter:
             self._next_partial_s = now + max(PARTIAL_EVERY_S, took_s / PARTIAL_SHARE)
 
 
-def scenario_of(request: Mapping[str, Any], sets: Sequence[Any] = ()) -> Scenario:
+def make_scenario(request: Mapping[str, Any], sets: Sequence[Any] = ()) -> Scenario:
     """The scenario of a request: its text, with the values that go over it and the classes of the command line."""
     from bentpipe.own import loading
     from bentpipe.scenario.scenario import Scenario
@@ -148,9 +148,9 @@ def run(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     from bentpipe.studio import series
     from bentpipe.studio.folders import write_about
 
-    scenario = scenario_of(request)
+    scenario = make_scenario(request)
     try:
-        result = run_(scenario, series=series.of_run(scenario), progress=Reporter(answer))
+        result = run_(scenario, series=series.list_run_series(scenario), progress=Reporter(answer))
     except Interrupted as interrupt:
         answer(is_saving=True)
         result = interrupt.result
@@ -167,7 +167,7 @@ def compare(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     """Compare congestion controls; without any, the cases of the scenario."""
     from bentpipe.experiment.compare import compare as compare_
 
-    return _experiment(request, answer, compare_, "cc", compared)
+    return _experiment(request, answer, compare_, "cc", describe_comparison)
 
 
 def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def _experiment(
     options = dict(request["options"])
     try:
         result, stop = (
-            verb(scenario_of(request), options.pop(subject, None), **options, progress=Reporter(answer, shown)),
+            verb(make_scenario(request), options.pop(subject, None), **options, progress=Reporter(answer, shown)),
             "",
         )
     except Interrupted as interrupt:
@@ -209,15 +209,15 @@ def tune(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     from bentpipe.tuning.tune import tune as tune_
 
     options, place = dict(request["options"]), request.get("place")
-    progress = Reporter(answer, searched)
+    progress = Reporter(answer, describe_search)
     try:
-        result, stop = tune_(scenario_of(request), **options, store=place, progress=progress), ""
+        result, stop = tune_(make_scenario(request), **options, store=place, progress=progress), ""
     except Interrupted as interrupt:
         if interrupt.result is None:
             raise
         result, stop = interrupt.result, "interrupted"
     return {
-        **searched(result),
+        **describe_search(result),
         "stop": stop,
         "statements": list(result.statements),
         "command": _search_command(request["source"], options) if request["is_on_disk"] else NOT_ON_DISK,
@@ -242,7 +242,7 @@ JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {
 }
 
 
-def compared(result: Any) -> dict[str, Any]:
+def describe_comparison(result: Any) -> dict[str, Any]:
     """The data of a comparison for its panel: for each name, the value of each replication and the interval."""
     from bentpipe.metric import find_metric
 
@@ -290,7 +290,7 @@ def swept(result: Any) -> dict[str, Any]:
     }
 
 
-def searched(result: Any) -> dict[str, Any]:
+def describe_search(result: Any) -> dict[str, Any]:
     """The data of a search for its panel: the settings of each rung, and the worth of each change."""
     from bentpipe.tuning.confirming import INTERRUPTED
     from bentpipe.tuning.sentences import named, objective, of_value, worth

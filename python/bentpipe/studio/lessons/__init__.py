@@ -82,9 +82,9 @@ class Lesson:
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The text of the scenario in each step, as a file has it."""
-        return tuple(self._edited(step) for step in self.steps)
+        return tuple(self._edit_text(step) for step in self.steps)
 
-    def _edited(self, step: Step) -> str:
+    def _edit_text(self, step: Step) -> str:
         text = shipped_text(self.scenario)
         for key, literal in literals(step.sets, {}):
             text = edit_text(text, key, literal)

@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
     view: str = ""
 
     @classmethod
-    def of(cls, parameters: Mapping[str, str]) -> Wanted:
+    def from_parameters(cls, parameters: Mapping[str, str]) -> Wanted:
         """Read the parameters of the address; scripts read the times."""
         return cls(*(parameters.get(name, "")[:200] for name in cls._fields))
 
@@ -199,7 +199,7 @@ class Session:
             if version != self._version:
                 raise _StaleError
 
-        def checked() -> tuple[Scenario | None, tuple[Problem, ...]]:
+        def check_text() -> tuple[Scenario | None, tuple[Problem, ...]]:
             try:
                 scenario = self.studio.scenario(text, name, progress=watch)
             except ScenarioError as error:
@@ -207,7 +207,7 @@ class Session:
             return scenario, scenario.warnings
 
         try:
-            found = await asyncio.to_thread(checked)
+            found = await asyncio.to_thread(check_text)
         except _StaleError:
             return
         except BentpipeError as error:
@@ -232,7 +232,7 @@ class Session:
             self.edit(text)
             self.tell("opened")
 
-    def put(self, key: str, literal: str) -> None:
+    def put_value(self, key: str, literal: str) -> None:
         """Write a value at a dotted key, or remove the key if the value is empty; comments stay.
 
         Raises

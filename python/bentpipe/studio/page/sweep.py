@@ -165,7 +165,7 @@ class Sweep(Experiment):
             ],
         }
 
-    def clicked(self, index: int) -> None:
+    def handle_click(self, index: int) -> None:
         """Run the point of a cell, and show it."""
         if self.found is None:
             return
