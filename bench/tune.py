@@ -77,7 +77,7 @@ def null(searches: int) -> None:
         def equal(changes, condition, seed, search=search):
             return float(np.exp(SPREAD * noise(search, changes, seed) + noise(search, seed)))
 
-        false += each.searched(Stub(each, equal)).verdict == BETTER
+        false += each.search(Stub(each, equal)).verdict == BETTER
     print(f"null: {false} of {searches} searches claim better ({100 * false / searches:.1f} %)")
 
 
@@ -105,7 +105,7 @@ def regret(name: str, searches: int, blocks: int, store: str, *, has_guards: boo
             draw = rng.integers(0, blocks, 1000) if phase == "confirm" else np.resize(rng.permutation(blocks), 1000)
             return [of[point.digest][:, draw[list(of_point)]] for point, of_point in wanted]
 
-        result = found.searched(drawn)
+        result = found.search(drawn)
         chosen = result.content["recommended"]["digest"]
         regrets.append(float(np.expm1(max(0.0, total[chosen] - best))))
         exact += total[chosen] <= best

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.experiment.why.remedies import Judge, select_remedies
-from bentpipe.trials.aims import aim_of
+from bentpipe.trials.aims import find_aim
 from bentpipe.trials.stock import stock_space
 
 SHIP = Path(__file__).resolve().parent.parent / "validation" / "advised" / "ship-vsat.toml"
@@ -148,7 +148,7 @@ def test_the_command_says_that_nothing_helps():
     ],
 )
 def test_each_kind_of_flow_has_its_aim(app_, metric):
-    assert aim_of("f", {"app": app_}).metric == metric
+    assert find_aim("f", {"app": app_}).metric == metric
 
 
 def test_a_film_is_judged_by_its_stalls():

@@ -293,7 +293,7 @@ def swept(result: Any) -> dict[str, Any]:
 def describe_search(result: Any) -> dict[str, Any]:
     """The data of a search for its panel: the settings of each rung, and the worth of each change."""
     from bentpipe.tuning.confirming import INTERRUPTED
-    from bentpipe.tuning.sentences import named, objective, of_value, worth
+    from bentpipe.tuning.sentences import name_setting, objective, convert_score, worth
 
     content = result.content
     best = content["best"] if content["verdict"] != INTERRUPTED else _leader(content)
@@ -304,8 +304,8 @@ def describe_search(result: Any) -> dict[str, Any]:
                 **{name: rung[name] for name in ("name", "blocks", "points", "kept", "runs")},
                 "settings": [
                     {
-                        "name": named(content, each["set"]),
-                        "change": of_value(content, {"value": each["change"], "low": None, "high": None})["value"],
+                        "name": name_setting(content, each["set"]),
+                        "change": convert_score(content, {"value": each["change"], "low": None, "high": None})["value"],
                         "kept": each["kept"],
                     }
                     for each in rung["settings"]
@@ -313,7 +313,7 @@ def describe_search(result: Any) -> dict[str, Any]:
             }
             for rung in content["rungs"]
         ],
-        "best": "" if best is None else named(content, best["set"]),
+        "best": "" if best is None else name_setting(content, best["set"]),
         "verdict": content["verdict"],
         "worth": worth(content),
         "statements": [] if content["verdict"] == INTERRUPTED else list(result.statements),

@@ -29,7 +29,7 @@ from bentpipe.statistics.samples import Sample
 from bentpipe.trials.linux import lack
 from bentpipe.trials.paths import NetworkPaths
 from bentpipe.tuning.confirming import BETTER, LOOKS
-from bentpipe.tuning.sentences import of_value, statements
+from bentpipe.tuning.sentences import convert_score, statements
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -292,9 +292,9 @@ class Tuning(Result):
 
         # Without a recommended change there is no worth to draw.
         draw = self.plot if self.content["effects"] else lambda: self.plot("map")
-        return notebook.page(f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], draw)
+        return notebook.page(f"hosts: {self.hosts}", [self.make_notebook_table()], [*self.statements, *self.notes], draw)
 
-    def shown(self) -> tuple[list[str], list[list[str]], int]:
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name, and a column per metric."""
         columns = [["setting", *self.names]]
         for each in self.content["measures"]:
@@ -329,14 +329,14 @@ def _points(content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> pl
     found = [
         {
             **{key: choice(row["set"][key]) if key in row["set"] else None for key in keys},
-            "change": of_value(content, {"value": row["change"], "low": None, "high": None})["value"],
+            "change": convert_score(content, {"value": row["change"], "low": None, "high": None})["value"],
         }
         for row in rows
     ]
     return pl.DataFrame(found, schema={**dict.fromkeys(keys, pl.String), "change": pl.Float64})
 
 
-def content_of(
+def collect_content(
     work: Work, found: Searched, confirmed: Confirmed, outcomes: Outcomes, shares: Shares | None
 ) -> dict[str, Any]:
     """Collect everything that a reader of the result needs, as plain data."""
@@ -360,7 +360,7 @@ def content_of(
         ],
         "front_of": [each.name for each, _ in work.goal.objective] if work.goal.is_front else [],
         "measures": [{"name": each.name, "unit": each.unit} for each in work.goal.measures],
-        "confirmed": _confirmed(confirmed),
+        "confirmed": _collect_confirmed(confirmed),
         "guard_asked": list(work.asked_guard),
         "budget": work.asked_budget,
         "robust": work.goal.robust,
@@ -449,7 +449,7 @@ def content_of(
     return dict(json.loads(json.dumps(written, default=lambda value: value.tolist())))
 
 
-def _confirmed(confirmed: Confirmed) -> dict[str, list[Any]]:
+def _collect_confirmed(confirmed: Confirmed) -> dict[str, list[Any]]:
     """Collect the metrics of the runs that confirm, by name: condition, block, metric."""
     if confirmed.values is None:
         return {DEFAULT_NAME: []}
@@ -461,10 +461,10 @@ def _confirmed(confirmed: Confirmed) -> dict[str, list[Any]]:
 
 
 def _row(point: Point, found: Searched) -> dict[str, Any]:
-    return _scored(point, found.totals[point.digest])
+    return _describe_score(point, found.totals[point.digest])
 
 
-def _scored(point: Point, score: float) -> dict[str, Any]:
+def _describe_score(point: Point, score: float) -> dict[str, Any]:
     return {"set": dict(point.changes), "digest": point.digest, "change": _number(float(np.expm1(score)))}
 
 
@@ -514,7 +514,7 @@ def _same(classes: Sequence[Sequence[Point]]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def default_of(scenario: Scenario, key: str) -> Any:
+def find_default(scenario: Scenario, key: str) -> Any:
     """Return the value of a key in a scenario without changes, as written if it is; None if it has none."""
     path = steps(key)
     written: Any = parse_text(*scenario.written)

@@ -15,7 +15,7 @@ from bentpipe.experiment.store.store import Store
 from bentpipe.progress import watched
 from bentpipe.scenario.scenario import make_scenario
 from bentpipe.tuning.blocks import Executed
-from bentpipe.tuning.work import Work, is_time, runs_of
+from bentpipe.tuning.work import Work, is_time, count_runs
 
 if TYPE_CHECKING:
     import os
@@ -91,7 +91,7 @@ def tune(
     work.asked_budget = budget
     work.space  # noqa: B018 - settings are checked before the store is made
     if budget is not None and not is_time(budget):
-        work.checked_budget(runs_of(budget, 1, 1))
+        work.checked_budget(count_runs(budget, 1, 1))
     forks.refuse()
     with (
         watched(progress) as watch,
@@ -102,7 +102,7 @@ def tune(
         runner = Executed(work.scenario, work.conditions, work.goal, opened, place, told)
         try:
             runs = work.budget(budget, place.count, opened)
-            found = work.searched(runner, runs, told.step)
+            found = work.search(runner, runs, told.step)
             opened.begin({**runner.facts, "tuning": found.content})
         finally:
             opened.write()

@@ -15,7 +15,7 @@ from bentpipe.experiment.common.commands import file_word, given_in_python, has_
 from bentpipe.experiment.why.explanation import join_parts
 from bentpipe.scenario.entries import find_entries
 from bentpipe.statistics.quality import stalls
-from bentpipe.trials.aims import FILM_BUFFER_S, Aim, aim_of
+from bentpipe.trials.aims import FILM_BUFFER_S, Aim, find_aim
 from bentpipe.trials.changes import Change, Changes, Slow
 from bentpipe.trials.measures import measure, times
 
@@ -165,7 +165,7 @@ class Judge:
         """Prepare it for kinds of flows with the names of their flows."""
         flows = scenario.to_dict()["flow"]
         self.names = names
-        self.aims = {kind: aim_of(kind, flows[of[0]]) for kind, of in names.items()}
+        self.aims = {kind: find_aim(kind, flows[of[0]]) for kind, of in names.items()}
 
     @property
     def series(self) -> list[str]:
