@@ -108,13 +108,13 @@ def command(
             **where,
         )
 
-    def shown(result: Any) -> Any:
+    def render_comparison(result: Any) -> Any:
         from bentpipe.cli import render
 
         ratios = render.ratios(result) if ratio else ()
         return (*render.comparison(result, show_all), *ratios, *render.notes(result))
 
-    def drawn(result: Any) -> Any:
+    def draw_chart(result: Any) -> Any:
         return result.plot(chart, **look)
 
-    carry_out(scenario, work, shown, drawn, save=save, plot=plot, json=json, quiet=quiet)
+    carry_out(scenario, work, render_comparison, draw_chart, save=save, plot=plot, json=json, quiet=quiet)

@@ -27,7 +27,7 @@ def scenarios(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem
     return _items(list_bundled(), incomplete) + files(incomplete, (".toml", ".json"))
 
 
-def bundled(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_bundled(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes bundled scenarios."""
     from bentpipe.scenario.scenario import list_bundled
 
@@ -51,19 +51,19 @@ def senders(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes congestion controls, several separated by commas."""
     from bentpipe.catalog import choices
 
-    return _listed({choice["name"]: choice["summary"] for choice in choices()["cc"]}, incomplete)
+    return _complete_list({choice["name"]: choice["summary"] for choice in choices()["cc"]}, incomplete)
 
 
 def series(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes time series, several separated by commas."""
     from bentpipe.listing import series_rows
 
-    return _listed({row["name"]: row["meaning"] for row in series_rows()}, incomplete)
+    return _complete_list({row["name"]: row["meaning"] for row in series_rows()}, incomplete)
 
 
 def metrics(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes metrics, several separated by commas; after `NAME:`, flows or links of the scenario."""
-    return _listed(_metrics(ctx, incomplete.rpartition(",")[2]), incomplete)
+    return _complete_list(_metrics(ctx, incomplete.rpartition(",")[2]), incomplete)
 
 
 def until(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
@@ -122,7 +122,7 @@ def selections(_: Context, __: Parameter, incomplete: str) -> list[CompletionIte
     return _items(SELECTIONS, incomplete)
 
 
-def one_of(names: Iterable[str]) -> Completer:
+def complete_names(names: Iterable[str]) -> Completer:
     """One of these names."""
     return lambda _, __, incomplete: _items(dict.fromkeys(names, ""), incomplete)
 
@@ -144,7 +144,7 @@ def settings(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem
         return [CompletionItem(f"{prefix}{name}=", help=known[name].meaning) for name in acts]
     if key not in known:
         return []
-    return [CompletionItem(f"{prefix}{key}={item.value}", help=item.help) for item in _listed(known[key].values, value)]
+    return [CompletionItem(f"{prefix}{key}={item.value}", help=item.help) for item in _complete_list(known[key].values, value)]
 
 
 _TABLES = {"compare": ["case"], "mix": ["case"], "sweep": ["case", "sweep"], "check": ["case", "sweep"]}
@@ -166,7 +166,7 @@ def _items(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name, help=text or None) for name, text in known.items() if name.startswith(incomplete)]
 
 
-def _listed(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
+def _complete_list(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
     """Completes the last of several names separated by commas, without repetition."""
     before, comma, last = incomplete.rpartition(",")
     left = {name: text for name, text in known.items() if name not in before.split(",")}

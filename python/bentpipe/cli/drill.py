@@ -51,12 +51,12 @@ def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> 
             cases = sum(each.cases for each in found)
             print(f"{cases} cases run on this machine's kernel, in real time ...", file=sys.stderr)
         found = on_kernel(found)
-    print_result(lambda: [each.to_dict() for each in found], lambda: _shown(found), json=json, quiet=quiet)
+    print_result(lambda: [each.to_dict() for each in found], lambda: _render_scripts(found), json=json, quiet=quiet)
     if not all(each.holds for each in found):
         raise click.exceptions.Exit(DIFFERS)
 
 
-def _shown(found: list[Drilled]) -> Iterator[RenderableType]:
+def _render_scripts(found: list[Drilled]) -> Iterator[RenderableType]:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)

@@ -106,7 +106,7 @@ def command(
             **where,
         )
 
-    def shown(result: Any) -> Any:
+    def render_mix(result: Any) -> Any:
         from bentpipe.cli import render
 
         return (*render.mix(result), *render.notes(result))
@@ -114,7 +114,7 @@ def command(
     carry_out(
         scenario,
         work,
-        shown,
+        render_mix,
         lambda result: result.plot(chart, **look),
         save=save,
         plot=plot,

@@ -56,7 +56,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
     }
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
     # Metrics of flows with several transfers go into a separate table, so that both tables fit the terminal.
-    of_transfers = {name: found for name, found in shown.items() if _is_of_transfers(name)}
+    of_transfers = {name: found for name, found in shown.items() if _is_transfer_column(name)}
     # Columns of losses only on request: with all, the table is wider than a terminal. Jain's index needs equal flows.
     is_mixed = len(set(comparison.scenario.flow_kinds)) > 1
     rest = [*(() if show_all else VERDICTS), *(("jain",) if is_mixed else ())]
@@ -162,7 +162,7 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
         found = result.estimates(name)
         divisor, unit = _scale(name, {name: found})
         table.add_column(_head(name, unit), justify="right")
-        counts = [None] * len(found) if _is_of_transfers(name) else result.counts(name)
+        counts = [None] * len(found) if _is_transfer_column(name) else result.counts(name)
         cells.append([_cell(each, divisor, of) for each, of in zip(found, counts, strict=True)])
     points = result.points.head(POINTS_MAX)
     for number, row in enumerate(points.iter_rows(named=True)):
@@ -286,7 +286,7 @@ def _quantity(name: str) -> str:
     return find_metric(name).base.partition("_")[0]
 
 
-def _is_of_transfers(name: str) -> bool:
+def _is_transfer_column(name: str) -> bool:
     """Whether the column belongs to the table of flows with several transfers."""
     return find_metric(name).base in TRANSFERS or find_metric(name).has_transfers
 

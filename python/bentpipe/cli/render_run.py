@@ -139,7 +139,7 @@ def _all(rows: Rows, name: str) -> list[Any]:
     return [row[name] for row in rows]
 
 
-def _by(rows: Rows, *names: str) -> dict[Any, Rows]:
+def _group_rows(rows: Rows, *names: str) -> dict[Any, Rows]:
     """Groups rows by a value, in the order of first occurrence."""
     groups: dict[Any, Rows] = {}
     for row in rows:
@@ -153,7 +153,7 @@ def _by_entry(flows: Rows, entries: Entries) -> dict[str, Rows]:
     Flows of one entry with several congestion controls, as in a mix, are a group each.
     """
     found = [{**row, "entry": entries[row["flow"]]} for row in flows]
-    groups = _by(found, "entry", "cc")
+    groups = _group_rows(found, "entry", "cc")
     several = [entry for entry, _ in groups]
     labels = {
         (entry, cc): f"{entry} x {len(group)}" + (f", {cc}" if several.count(entry) > 1 else "")
@@ -258,7 +258,7 @@ def _drops(drops: Rows, show_all: bool) -> Iterator[RenderableType]:
         return
     lost = [
         (sum(_all(rows, "packets")), where, cause, len(set(_all(rows, "flow"))))
-        for (where, cause), rows in _by(drops, "where", "cause").items()
+        for (where, cause), rows in _group_rows(drops, "where", "cause").items()
     ]
     lost.sort(key=lambda each: (-each[0], *each[1:3]))
     packets, places, causes, flows = zip(*(lost if show_all else lost[:DROPS_MAX]), strict=True)

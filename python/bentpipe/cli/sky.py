@@ -35,7 +35,7 @@ def command() -> None:
     """
 
 
-def _shown(
+def _show_look(
     find: Callable[[Bar], Any],
     shown: Callable[[Any], Iterable[RenderableType | str]],
     drawn: Callable[[Any], Any],
@@ -118,12 +118,12 @@ def path(
 
         return path(given.pop("from"), given.pop("to"), **given, progress=bar)
 
-    def shown(found: Any) -> Any:
+    def render_path(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.path(found, every=every)
 
-    _shown(find, shown, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(find, render_path, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
 
 
 @command.command(
@@ -194,12 +194,12 @@ def matrix(
 
         return paths([*places, *(listed(file) if file is not None else [])], **given, progress=bar)
 
-    def shown(found: Any) -> Any:
+    def render_matrix(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.matrix(found, every=every)
 
-    _shown(find, shown, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(find, render_matrix, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet)
 
 
 @command.command(
@@ -236,12 +236,12 @@ def passes(
 
         return passes(given.pop("place"), **given, progress=bar)
 
-    def shown(found: Any) -> Any:
+    def render_passes(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.passes(found, every=every)
 
-    _shown(find, shown, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(find, render_passes, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
 
 
 @command.command(
@@ -294,12 +294,12 @@ def coverage(
 
         return coverage(**given, progress=bar)
 
-    def shown(found: Any) -> Any:
+    def render_coverage(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.coverage(found)
 
-    _shown(find, shown, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(find, render_coverage, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet)
 
 
 def _drawn_anyway(function: Function) -> Function:
@@ -378,12 +378,12 @@ def map(
             )
         return map(ends=None if ends[0] is None else ends, **given)
 
-    def shown(found: Any) -> Any:
+    def render_map(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.moment(found)
 
-    _shown(find, shown, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(find, render_map, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
     if plot is not None and not (json or quiet):
         print_parts([f"The map is in {plot}."])
 
@@ -502,9 +502,9 @@ def budget(
         down = {name: value for name, value in asked.items() if value is not None}
         return budget(given.pop("place"), down=down or None, **given)
 
-    def shown(found: Any) -> Any:
+    def render_budget(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.budget(found)
 
-    _shown(find, shown, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(find, render_budget, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)

@@ -156,10 +156,10 @@ def _as_typed() -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        raise error.changed(_typed) from None
+        raise error.changed(_spell_problem) from None
 
 
-def _typed(problem: Problem) -> Problem:
+def _spell_problem(problem: Problem) -> Problem:
     return replace(
         problem,
         message=re.sub(r"^sweep\.together\[\d+\]: ", "", problem.message),

@@ -26,7 +26,7 @@ from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.common.options import REPLICATIONS_MAX
 from bentpipe.experiment.common.provenance import describe_run
 from bentpipe.experiment.single.run import run
-from bentpipe.progress import Progress, watched
+from bentpipe.progress import Progress, choose_watch
 from bentpipe.scenario.scenario import Scenario, make_scenario
 from bentpipe.statistics.estimates import estimate
 from bentpipe.statistics.judgement import DEFAULT
@@ -319,7 +319,7 @@ def twin(
     arguments.whole("emulations", emulations, 1, REPLICATIONS_MAX, error=EmulationError)
     replications = max(replications, emulations)
     how_far = Progress(total=emulations + replications)
-    with tempfile.TemporaryDirectory() as folder, watched(progress) as watch:
+    with tempfile.TemporaryDirectory() as folder, choose_watch(progress) as watch:
 
         def say(what: str) -> None:
             how_far.done += bool(how_far.doing)

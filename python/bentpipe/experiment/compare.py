@@ -13,7 +13,7 @@ from bentpipe.experiment.common.senders import name_senders
 from bentpipe.experiment.design.arms import Compared
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.metric import find_metric
-from bentpipe.progress import watched
+from bentpipe.progress import choose_watch
 from bentpipe.scenario.scenario import split_names, make_scenario
 from bentpipe.statistics.judgement import Judgement
 
@@ -148,5 +148,5 @@ def compare(
         expected = f"expected one more, or run for the results of {given}" if senders else "expected two names"
         raise ScenarioError(f"a comparison needs two {what} or more, got {given}\n  {expected}")
     design.cases = cases or {}
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)

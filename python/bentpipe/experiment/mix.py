@@ -12,7 +12,7 @@ from bentpipe.experiment.results.plan import Plan
 from bentpipe.experiment.results.quantities import quantity
 from bentpipe.metric import Metric
 from bentpipe.own.loading import parts
-from bentpipe.progress import watched
+from bentpipe.progress import choose_watch
 from bentpipe.scenario.scenario import split_names, make_scenario
 from bentpipe.statistics.judgement import MARGIN_USUAL, Judgement
 
@@ -114,5 +114,5 @@ def mix(
     options.check_metrics([name for name in asked if isinstance(quantity(name), Metric)], scenario)
     design = Mixed(scenario, plan, replications, replications_max, until, judgement, asked)
     design.cases = cases or {}
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)

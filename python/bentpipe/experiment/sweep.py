@@ -9,7 +9,7 @@ from bentpipe.errors import ScenarioError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.design.grid import Grid, arguments, with_axes
 from bentpipe.experiment.execution.execution import carry_out
-from bentpipe.progress import Progress, watched
+from bentpipe.progress import Progress, choose_watch
 from bentpipe.scenario.scenario import make_scenario
 from bentpipe.statistics.judgement import Judgement
 
@@ -126,7 +126,7 @@ def sweep(
     )
     own = [] if seed is None else [("seed", seed)]
     whole = with_axes(lambda sets: make_scenario(scenario, [*sets, *own]), asked)
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
         state = Progress()
         grid = Grid(whole, partial(watch or (lambda _: None), state), judgement)
         # Shown while the points are checked.

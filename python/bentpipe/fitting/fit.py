@@ -29,7 +29,7 @@ from bentpipe.fitting.faults import Faults, show_value
 from bentpipe.fitting.measured import PROBES_MIN, Measured, Probes
 from bentpipe.fitting.readers.opening import Asked
 from bentpipe.fitting.result import Fit
-from bentpipe.progress import Progress, watched
+from bentpipe.progress import Progress, choose_watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -119,7 +119,7 @@ def fit(
     if not paths:
         raise FitError("no measurement\n  expected one file or more")
     state = Progress(total=len(paths) + 4)
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
 
         def say(what: str) -> None:
             state.done += bool(state.doing)

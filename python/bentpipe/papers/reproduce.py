@@ -29,7 +29,7 @@ from bentpipe.papers.falsify import ERROR, attack_claim
 from bentpipe.papers.lab import Lab
 from bentpipe.papers.summary import in_words
 from bentpipe.papers.worlds import best
-from bentpipe.progress import Progress, watched
+from bentpipe.progress import Progress, choose_watch
 from bentpipe.reports.figures import Drawn
 from bentpipe.reports.provenance import Provenance
 from bentpipe.statistics.estimates import Interval
@@ -414,7 +414,7 @@ def reproduce(
         if watch is not None:
             watch(how_far)
 
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
         for paper in chosen:
             runs = None if place is None else place / "runs" / paper.name
             with Lab(paper.folder, store=runs, is_full=full, jobs=jobs, settings=paper.settings) as lab:

@@ -16,7 +16,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import ScenarioError
 from bentpipe.formatting import count, html_table, quantity
 from bentpipe.own import loading
-from bentpipe.progress import Progress, watched
+from bentpipe.progress import Progress, choose_watch
 from bentpipe.scenario.writing import literals, readable, to_json
 
 if sys.version_info >= (3, 11):
@@ -87,7 +87,7 @@ def load(path: ScenarioName | str | os.PathLike[str], sets: Sets = (), *, progre
     except OSError as error:
         raise ScenarioError(f"{_show_name(name)} cannot be read: {files.reason(error)}") from error
     form = "json" if name.endswith(".json") or (name == STDIN and text.lstrip().startswith("{")) else "toml"
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
         return Scenario(text, form=form, source=name, sets=sets, folder=folder, progress=watch)
 
 
@@ -451,7 +451,7 @@ class Scenario:
                 f"{self.title or 'the scenario'} has no sky\n"
                 "  expected a scenario with [sky], such as ship; a saved run has resolved links instead"
             )
-        with watched(progress) as watch:
+        with choose_watch(progress) as watch:
             return ScenarioSky.from_core(self._core.sky(_make_listener(watch)))
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, arguments, files, forks
 from bentpipe.catalog import unknown
 from bentpipe.errors import Interrupted, SkyError, Word
-from bentpipe.progress import Progress, watched
+from bentpipe.progress import Progress, choose_watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -546,7 +546,7 @@ def do_work(doing: str, work: Callable[[Callable[[float], None]], Any], progress
             watch(state)
 
     try:
-        with watched(progress) as watch:
+        with choose_watch(progress) as watch:
             return work(report_share)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted after {100 * state.under_way:.0f} %; there is no result") from None

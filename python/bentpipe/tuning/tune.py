@@ -12,7 +12,7 @@ from bentpipe import forks
 from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.store.memory import Memory
 from bentpipe.experiment.store.store import Store
-from bentpipe.progress import watched
+from bentpipe.progress import choose_watch
 from bentpipe.scenario.scenario import make_scenario
 from bentpipe.tuning.blocks import Executed
 from bentpipe.tuning.work import Work, is_time, count_runs
@@ -94,7 +94,7 @@ def tune(
         work.checked_budget(count_runs(budget, 1, 1))
     forks.refuse()
     with (
-        watched(progress) as watch,
+        choose_watch(progress) as watch,
         closing(workers(on, jobs)) as place,
         Memory() if store is None else Store(store) as opened,
     ):
