@@ -52,7 +52,7 @@ class Rungs(Traced):
 
     rungs = (2, 4, 8)
 
-    def grown(self, counts, so_far):
+    def grow_counts(self, counts, so_far):
         most = max(counts)
         following = next((rung for rung in self.rungs if rung > most), None)
         if following is None:

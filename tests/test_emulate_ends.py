@@ -202,8 +202,8 @@ def test_a_limit_of_namespaces_is_named(place):
 def test_captures_are_named_with_a_placeholder_in_braces_only(place):
     assert files.captures("HOSTILE.pcapng") == "HOSTILE-{host}.pcapng"
     (place / "HOSTING").mkdir()
-    assert files.capture_of("HOSTING/geo.pcap", "a/b").as_posix() == "HOSTING/geo-a_b.pcap"
-    assert files.capture_of("{host}-of-geo", "a").as_posix() == "a-of-geo.pcapng"
+    assert files.find_capture("HOSTING/geo.pcap", "a/b").as_posix() == "HOSTING/geo-a_b.pcap"
+    assert files.find_capture("{host}-of-geo", "a").as_posix() == "a-of-geo.pcapng"
     for wrong, words in (
         ("", "pcap='' is not a file name"),
         ("/", "pcap='/' is not a file name"),

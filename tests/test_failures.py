@@ -14,7 +14,7 @@ from bentpipe.experiment.report import report
 from bentpipe.experiment.results.comparison import Comparison
 from bentpipe.experiment.results.contrasts import find_winner, ranking
 from bentpipe.metric import COLUMNS, METRICS
-from bentpipe.plot.maps import axes_of
+from bentpipe.plot.maps import choose_axes
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.estimates import fisher
 from bentpipe.statistics.judgement import Judgement
@@ -385,7 +385,7 @@ def test_a_heat_map_has_values_bounds_and_a_panel_per_sender(store):
 
 def test_a_map_needs_two_axes(small):
     sweep = bp.sweep(small, {"tcp.cc": ["reno", "sack"], "link.down.error.rate": [0, 0.01]}, replications=1)
-    assert axes_of(sweep.points, sweep.keys) is None
+    assert choose_axes(sweep.points, sweep.keys) is None
     with pytest.raises(BentpipeError, match="two varied keys"):
         sweep.plot("map")
 

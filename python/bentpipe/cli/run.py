@@ -75,9 +75,9 @@ def command(
         scenario = with_sender(scenario, cc)
     wanted = split_names(series)
     if plot is not None:
-        from bentpipe.plot import panels_of
+        from bentpipe.plot import choose_panels
 
-        wanted += panels_of(scenario)
+        wanted += choose_panels(scenario)
     scenario = scenario.with_series(wanted)
 
     from bentpipe.experiment.single.run import run

@@ -156,7 +156,7 @@ def _as_typed() -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        raise error.changed(_spell_problem) from None
+        raise error.change_problems(_spell_problem) from None
 
 
 def _spell_problem(problem: Problem) -> Problem:

@@ -364,7 +364,7 @@ def _twin(
     runs = pl.DataFrame(rows)
     beside, flows = simulated[shown_beside], like.to_dict()["flow"]
     here, there = (
-        files.capture_of(each, flows[name]["from"]) for each in (capture, folder / f"emulated-{shown}.pcapng")
+        files.find_capture(each, flows[name]["from"]) for each in (capture, folder / f"emulated-{shown}.pcapng")
     )
     apart = packets.divergence(packets.sent(here, list(flows).index(name)), packets.sent(there))
     parts = verdict.divergence(beside.losses_s, emulated[shown].losses_s, beside.values["srtt_p50_s"])

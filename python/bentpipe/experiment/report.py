@@ -57,7 +57,7 @@ def report(
 
 def _open_result(source: str | os.PathLike[str], against: str | None) -> Result:
     """Open the result in a folder."""
-    if files.form_of(Path(source)) == RUN:
+    if files.find_form(Path(source)) == RUN:
         if against is not None:
             raise ScenarioError(
                 f"{source} is one run, which has no cases to compare with {against}\n  leave {{against}} out",

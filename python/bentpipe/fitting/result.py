@@ -238,7 +238,7 @@ class Fit(Result):
                 (inside / "draws" / f"draw-{number:03}.csv").write_text(text, encoding="utf-8")
 
         text = self.text(data.name) + writing.search(data.name, is_drawn=bool(drawn))
-        files.put(data, FORM, fill, provenance={**self._provenance(), "scenario_digest": _digest(text.encode())})
+        files.put_folder(data, FORM, fill, provenance={**self._provenance(), "scenario_digest": _digest(text.encode())})
         files.replace_text(place, text)
 
     def command(self) -> str:
@@ -303,7 +303,7 @@ def check_place(path: str | os.PathLike[str]) -> Path:
     files.refuse_unless_free(data)
     files.refuse_unless_writable(place)
     if place.exists():
-        if files.form_of(data) != FORM:
+        if files.find_form(data) != FORM:
             raise FitError(f"{place} exists and was not written by fit\n  choose another name")
         with files.reading(place):
             is_edited = _digest(place.read_bytes()) != files.provenance(data, FORM).get("scenario_digest")

@@ -195,7 +195,7 @@ class Reproduction(Result):
                 (place / name).write_bytes(content)
 
         about = {**found.facts, "is_full": self.is_full, "only": self.only, "pictures": list(found.pictures)}
-        files.put(folder, FORM, fill, provenance={"version": __version__, **about})
+        files.put_folder(folder, FORM, fill, provenance={"version": __version__, **about})
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Reproduction:
@@ -290,7 +290,7 @@ class Reproduction(Result):
         if self.kept is not None:
             from bentpipe.plot import notebook
 
-            return notebook.page("", [notebook.rows_of(self.table)], [*self.statements, *self.notes])
+            return notebook.page("", [notebook.take_rows(self.table)], [*self.statements, *self.notes])
         return "".join(map(_html, self.papers))
 
 
@@ -469,7 +469,7 @@ def _chosen(papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], o
 def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
     command = pages.command([paper.called], lab.is_full)
     note = f"{paper.title}: {figure.title}. bentpipe {__version__}. Made again by: {command}"
-    drawn = Drawn.of(loading.draw_figure(paper, figure.name, figure.draw, lab), note)
+    drawn = Drawn.from_figure(loading.draw_figure(paper, figure.name, figure.draw, lab), note)
     if place is not None:
         target = place / paper.name
         with files.writing(target):

@@ -15,10 +15,10 @@ from bentpipe.plot.style import (
     at_least,
     blank,
     draw_rate,
-    headed,
+    write_title,
     label,
     legend_above,
-    nothing_of,
+    make_empty_error,
     plain,
     style,
 )
@@ -60,7 +60,7 @@ def comparison_figure(comparison: Comparison, metric: str) -> Figure:
     """
     what = find_metric(metric)
     if not comparison.order_cases(what.name):
-        raise nothing_of(what.name)
+        raise make_empty_error(what.name)
     with style():
         return _comparison_figure(comparison, what)
 
@@ -73,7 +73,7 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     sample = f"{of}{count} replications, {comparison.judgement.level} intervals" if count > 1 else "one run"
     if any(isinstance(comparison.estimate(name, what.name), AtLeast) for name in comparison.names):
         sample += "; open: at least this"
-    figure.suptitle(headed(comparison.scenario.title, sample), x=0.02, ha="left")
+    figure.suptitle(write_title(comparison.scenario.title, sample), x=0.02, ha="left")
     return figure
 
 
@@ -104,7 +104,7 @@ def ratio_figure(comparison: Comparison, metric: str) -> Figure:
         axes.grid(axis="x")
         count = len(comparison.seeds)
         sample = f"{count} pairs, {comparison.judgement.level} intervals" if count > 1 else "one run"
-        figure.suptitle(headed(comparison.scenario.title, sample), x=0.02, ha="left")
+        figure.suptitle(write_title(comparison.scenario.title, sample), x=0.02, ha="left")
     return figure
 
 
@@ -134,7 +134,7 @@ def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> 
         panels[-1].set_xlim(0, max(result.simulated_s for result in results.values()) or None)
         many = any(len(result.scenario.flow_names) > 1 for result in results.values())
         of = "mean over the flows that are active, first replication" if many else "first replication"
-        figure.suptitle(headed(comparison.scenario.title, of), x=0.02, ha="left")
+        figure.suptitle(write_title(comparison.scenario.title, of), x=0.02, ha="left")
     return figure
 
 
@@ -158,7 +158,7 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
         axes.plot(sample.values / divisor, height, ".", **dots)
         held = np.where(np.isnan(sample.values), sample.bounds, np.nan) / divisor
         axes.plot(held, height, ">", **{**dots, "markersize": 3})
-        names.append(name if sample.counts.is_whole else f"{name}\n{sample.counts} {_ended(what)}")
+        names.append(name if sample.counts.is_whole else f"{name}\n{sample.counts} {_name_end(what)}")
         if isinstance(each, AtLeast) and each.value is not None:
             at_least(axes, each.value / divisor, place, colour, "x")
         elif each.value is not None:
@@ -177,5 +177,5 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
     axes.grid(axis="x")
 
 
-def _ended(what: Metric) -> str:
+def _name_end(what: Metric) -> str:
     return "finished" if has_transfers(what) else "completed"

@@ -117,7 +117,7 @@ class Budget(Look):
     def _make_tables(self) -> list[tuple[Any, Any, int]]:
         from bentpipe.plot import notebook
 
-        return [notebook.rows_of(self.bears)]
+        return [notebook.take_rows(self.bears)]
 
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), "place": vars(self.scene.places[0]), "radio": self.radio}

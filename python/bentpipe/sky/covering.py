@@ -136,7 +136,7 @@ class Coverage(Look):
     def _make_tables(self) -> list[tuple[Any, Any, int]]:
         from bentpipe.plot import notebook
 
-        return [notebook.rows_of(self.bands())]
+        return [notebook.take_rows(self.bands())]
 
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), **vars(self.span), "cell_deg": self.cell_deg, "to": self.to}

@@ -122,7 +122,7 @@ class Look(Result):
             for name, table in (tables | self._further()).items():
                 (place / f"{name}.parquet").write_bytes(files.parquet(table))
 
-        files.put(folder, self._form(), fill, provenance=facts)
+        files.put_folder(folder, self._form(), fill, provenance=facts)
 
     @classmethod
     def load(cls: type[L], folder: str | os.PathLike[str]) -> L:

@@ -161,7 +161,7 @@ class SkyPaths(Look):
     def _make_tables(self) -> list[tuple[Any, Any, int]]:
         from bentpipe.plot import notebook
 
-        return [notebook.rows_of(self.pairs)]
+        return [notebook.take_rows(self.pairs)]
 
     @classmethod
     def _ends(cls, look: Mapping[str, Any]) -> list[Any]:

@@ -81,7 +81,7 @@ class Map(Look):
     def _make_tables(self) -> list[tuple[Any, Any, int]]:
         from bentpipe.plot import notebook
 
-        return [notebook.rows_of(self.path)] if len(self.path) else []
+        return [notebook.take_rows(self.path)] if len(self.path) else []
 
     @classmethod
     def _ends(cls, look: Mapping[str, Any]) -> list[Any]:

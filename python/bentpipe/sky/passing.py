@@ -92,7 +92,7 @@ class Passes(Look):
     def _make_tables(self) -> list[tuple[Any, Any, int]]:
         from bentpipe.plot import notebook
 
-        return [notebook.rows_of(self.passes)]
+        return [notebook.take_rows(self.passes)]
 
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), "place": vars(self.scene.places[0]), **vars(self.span)}

@@ -191,7 +191,7 @@ class SkyPath(Look):
         from bentpipe.plot import notebook
 
         return [
-            notebook.rows_of(
+            notebook.take_rows(
                 self.changes.select("time_s", "duration_s", "delay_s", "hops", "from_satellite", "to_satellite")
             )
         ]

@@ -130,7 +130,7 @@ class Folder:
         place = self.inside(name)
         if (place / STORE).is_file():
             return "bentpipe sweep"
-        return files.form_of(place)
+        return files.find_form(place)
 
     def take(self, name: str) -> str:
         """Copy a saved run to the runs of the studio; returns its name."""

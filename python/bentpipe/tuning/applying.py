@@ -62,7 +62,7 @@ def apply(tuning: Tuning, folder: Path) -> Applied:
             if name.endswith(".sh"):
                 (place / name).chmod(0o755)
 
-    files.put(folder, FORM, fill, provenance={"scenario_digest": tuning.scenario.digest})
+    files.put_folder(folder, FORM, fill, provenance={"scenario_digest": tuning.scenario.digest})
     return Applied(folder, [folder / name for name in written])
 
 

@@ -81,7 +81,7 @@ class Space:
                         # The value is in [tune.vary] of the file, or in an option that adds to it.
                         place = f"tune.vary.{axis.key}"
                         where = f"at the value {axis.key}={choice(value)}"
-                        raise error.changed(lambda each: replace(each, place=place), where) from None  # noqa: B023
+                        raise error.change_problems(lambda each: replace(each, place=place), where) from None  # noqa: B023
                     self.dropped.setdefault(axis.key, error.problems[0].message)
                     continue
             lacking = lack(axis.key, value)

@@ -34,4 +34,4 @@ def locate_errors(day: int) -> Iterator[None]:
         yield
     except ScenarioError as error:
         where = f"on day {day} of the sky, which replication {day} has; sky.day = 0 gives all replications the same day"
-        raise error.changed(where=where) from None
+        raise error.change_problems(where=where) from None

@@ -30,7 +30,7 @@ def as_case(scenario: Scenario, name: str, sets: Mapping[str, Any]) -> Scenario:
     try:
         return scenario.with_sets(sets)
     except ScenarioError as error:
-        raise error.changed(partial(_place_problem, name)) from None
+        raise error.change_problems(partial(_place_problem, name)) from None
 
 
 def _place_problem(name: str, problem: Problem) -> Problem:

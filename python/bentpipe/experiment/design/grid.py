@@ -155,7 +155,7 @@ class Grid(Design["Sweep"]):
             return self._cached(positions)
         except ScenarioError as error:
             where = ", ".join(f"{key}={value}" for key, value in self._values(positions).items())
-            raise error.changed(where=f"at the point {where}") from None
+            raise error.change_problems(where=f"at the point {where}") from None
 
 
 def with_axes(make: Callable[[list[tuple[str, Any]]], Scenario], asked: list[tuple[str, Any]]) -> Scenario:

@@ -331,7 +331,7 @@ class Comparison(Result):
     def sample(self, of: str, metric: str) -> Sample:
         """Take a metric of one name in each replication, with its counts of completed work."""
         what = find_metric(metric)
-        rows = self._with(what).filter(pl.col("of") == self._named(of))
+        rows = self._with(what).filter(pl.col("of") == self._check_name(of))
         columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
         return Sample.from_columns(what.name, columns)
 

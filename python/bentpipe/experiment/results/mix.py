@@ -285,7 +285,7 @@ class Mix(Result):
     def sample(self, of: str, metric: str) -> Sample:
         """Take one of `QUANTITIES`, or a metric, of one name in each replication, with its counts of completed work."""
         what = quantity(metric)
-        rows = self._with([what]).filter(pl.col("of") == self._named(of))
+        rows = self._with([what]).filter(pl.col("of") == self._check_name(of))
         if isinstance(what, Quantity):
             return Sample.from_values(np.array(rows[what.column].to_list(), dtype=np.float64))
         columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import Reporter, answered
+from bentpipe.contract.reporter import Reporter, join_answer
 from bentpipe.experiment.common.provenance import choose_title
 from bentpipe.experiment.results.mix import FAIR, share_shown
 from bentpipe.experiment.results.provenance import describe_sweep
@@ -34,7 +34,7 @@ class OfMix(Reporter):
         )
         return Page(
             choose_title(mix.scenario.title, mix.scenario.source),
-            answered(self._shares() or self.said, mix.names),
+            join_answer(self._shares() or self.said, mix.names),
             [
                 Section("Shares", [Points([*self.said, *mix.notes]), shares]),
                 Section("Means", [self._means()]),

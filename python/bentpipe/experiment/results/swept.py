@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, answered, caption
+from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, join_answer, caption
 from bentpipe.experiment.common.provenance import choose_title
 from bentpipe.experiment.results.contrasts import Contrast, amount, rank_points, count_preferred, find_sender_key
 from bentpipe.experiment.results.provenance import describe_sweep
@@ -105,7 +105,7 @@ class OfSweep(Reporter):
         first = sections[0]
         return Page(
             choose_title(sweep.title, sweep.facts["source"]),
-            answered(self.first(), self.cases),
+            join_answer(self.first(), self.cases),
             [Section(first.title, [*warnings, *first.blocks]), *sections[1:]],
             about=f"{size}; varied: {', '.join(sweep.keys)}; hosts: {sweep.hosts}",
             method=f"{_middles(self.judgement)} with {_METHODS[self.judgement.statistic]} {self.judgement.level} "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import Reporter, answered, caption
+from bentpipe.contract.reporter import Reporter, join_answer, caption
 from bentpipe.experiment.common.provenance import describe_run, choose_title
 from bentpipe.experiment.single.readable import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
-from bentpipe.plot.runs import drawn
+from bentpipe.plot.runs import choose_series
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled
 from bentpipe.reports.tables import ROWS_MAX, Table
@@ -31,7 +31,7 @@ class OfRun(Reporter):
         run = self.run
         self.said = run.statements
         first: list[Block] = [Points(run.notes)] if run.notes else []
-        if drawn(run):
+        if choose_series(run):
             drawing = Drawing(run.plot(), [])
             first.append(self.picture("series", drawing, "Recorded series", run.scenario.title, ""))
         shown = {"flows": SHOWN_FLOWS, "links": SHOWN_LINKS, "terminals": SHOWN_TERMINALS, "drops": SHOWN_DROPS}
@@ -40,7 +40,7 @@ class OfRun(Reporter):
         sections = [Section(_RUN[name][0], [self._make_table(name, columns)]) for name, columns in shown.items()]
         return Page(
             choose_title(run.scenario.title, run.scenario.source),
-            answered([self._outcome(), *self.said]),
+            join_answer([self._outcome(), *self.said]),
             [
                 *([Section("Run", first)] if first else []),
                 Section(_RUN["metrics"][0], [self._metrics()]),

@@ -433,15 +433,15 @@ class RunResult(Recorded, Result):
         return figure
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
-        from bentpipe.plot import drawn, panels_of, run_figure
+        from bentpipe.plot import choose_series, choose_panels, run_figure
 
         if metric is not None:
             raise BentpipeError(
                 f"plot(metric={metric!r}): one run has no intervals to draw\n"
                 f"  expected plot() of its series, or a comparison"
             )
-        if not drawn(self) and self._is_repeatable:
-            names = panels_of(self.scenario)
+        if not choose_series(self) and self._is_repeatable:
+            names = choose_panels(self.scenario)
             logging.getLogger("bentpipe").warning(f"no series was recorded: running again with {', '.join(names)}")
             return run_figure(self.rerun(series=names))
         return run_figure(self)
@@ -564,7 +564,7 @@ class RunResult(Recorded, Result):
         )
 
     def _repr_html_(self) -> str:
-        from bentpipe.plot import drawn, notebook
+        from bentpipe.plot import choose_series, notebook
 
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
         ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
@@ -573,5 +573,5 @@ class RunResult(Recorded, Result):
         if not self.terminals.is_empty():
             tables.append(readable(self.terminals, "terminals", SHOWN_TERMINALS))
         # Drawing a table needs no further run.
-        draw = [self.plot] if drawn(self) else []
+        draw = [self.plot] if choose_series(self) else []
         return notebook.page(head, tables, self.statements, *draw)

@@ -122,7 +122,7 @@ class SavedTables(LazyTables):
         columns = dictionary().get(name) if name != "events" else None
         if columns and columns[0]["name"] not in table.columns:
             place = self._folder / f"{source}.parquet"
-            raise files.damaged(place, f"it has no column {columns[0]['name']}")
+            raise files.make_damaged_error(place, f"it has no column {columns[0]['name']}")
         return table
 
     def scan(self, name: str) -> pl.LazyFrame:
