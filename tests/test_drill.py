@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from bentpipe.cli.app import app
-from bentpipe.emulation.drill import run_script, on_kernel, read_bundled
+from bentpipe.emulation.drill import on_kernel, read_bundled, run_script
 from bentpipe.errors import EmulationError
 
 # They wait for other processes, or are many runs.

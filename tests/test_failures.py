@@ -102,7 +102,10 @@ def test_a_transfer_more_or_less_at_the_end_of_a_run_is_chance_and_many_are_not(
     whole = transfers([2.0] * 8, [100] * 8, [100] * 8)
     failing = transfers([0.5] * 8, [50] * 8, [100] * 8)
     assert rank_samples({"whole": whole, "almost": almost, "failing": failing}, FCT)[-1] == "failing"
-    assert rank_samples({"whole": whole, "almost": transfers([1.0] * 2, [99] * 2, [100, 100])}, FCT) == ["almost", "whole"]
+    assert rank_samples({"whole": whole, "almost": transfers([1.0] * 2, [99] * 2, [100, 100])}, FCT) == [
+        "almost",
+        "whole",
+    ]
 
 
 def test_shares_and_times_have_a_test_each_and_are_corrected_together():

@@ -10,7 +10,7 @@ import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.results import hints
-from bentpipe.statistics.power import least_shown, count_replications
+from bentpipe.statistics.power import count_replications, least_shown
 
 PLAIN = """
 title = "Plain"

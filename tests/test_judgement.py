@@ -147,7 +147,9 @@ def test_a_sweep_and_a_mix_are_judged_as_asked_and_their_commands_say_so(written
 
 
 def test_a_store_of_before_there_was_a_judgement_opens():
-    assert Judgement.from_facts({"confidence": 0.8, "correction": "bh", "verb": "compare"}) == Judgement("mean", 0.8, "bh")
+    assert Judgement.from_facts({"confidence": 0.8, "correction": "bh", "verb": "compare"}) == Judgement(
+        "mean", 0.8, "bh"
+    )
     assert Judgement.from_facts({"against": None}) == DEFAULT
 
 

@@ -11,7 +11,7 @@ import bentpipe as bp
 from bentpipe.catalog import dictionary
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.metric import _DECLARED, METRICS, NOT_METRICS, list_metrics, matching, find_metric, list_single_metrics
+from bentpipe.metric import _DECLARED, METRICS, NOT_METRICS, find_metric, list_metrics, list_single_metrics, matching
 from bentpipe.statistics.estimates import ratio_of_pairs
 from bentpipe.statistics.samples import AtLeast
 

@@ -55,7 +55,9 @@ def twin(path):
         notes=("they part at once",),
         windows={"simulated": window, "emulated": window},
         margins={"goodput_bps": 0.2},
-        asked=collect_asked(scenario, {"cc": "cubic", "margin": {"goodput": "20%"}, "replications": 30, "emulations": 4}),
+        asked=collect_asked(
+            scenario, {"cc": "cubic", "margin": {"goodput": "20%"}, "replications": 30, "emulations": 4}
+        ),
     )
 
 

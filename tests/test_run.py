@@ -305,7 +305,9 @@ def test_values_at_an_instant_are_those_of_the_series(result, tmp_path):
 def test_a_rate_at_an_instant_is_that_of_the_interval_around_it(small):
     result = bp.run(small, series="carried_bps")
     rows = result.series("carried_bps", link="up.forward")
-    assert result.find_values(1.05)["carried_bps"]["up.forward"] == rows.filter(pl.col("time_s") > 1.05)["carried_bps"][0]
+    assert (
+        result.find_values(1.05)["carried_bps"]["up.forward"] == rows.filter(pl.col("time_s") > 1.05)["carried_bps"][0]
+    )
 
 
 def test_a_saved_result_reads_a_table_when_it_is_asked_for(result, tmp_path, monkeypatch):

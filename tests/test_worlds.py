@@ -181,7 +181,9 @@ def test_what_is_declared_has_to_be_what_the_runs_had():
     # A claim that compares two values names the value that counts, or both.
     assert settings.find_values("X-1", {"errors": ("bit",)}, {"errors": {"bit", "byte"}}) == {"errors": ("bit",)}
     # A setting without an effect on what is measured binds nothing.
-    assert settings.find_values("X-1", {"errors": ("any",)}, {"errors": {"bit"}, "start": {"SYN"}}) == {"start": ("SYN",)}
+    assert settings.find_values("X-1", {"errors": ("any",)}, {"errors": {"bit"}, "start": {"SYN"}}) == {
+        "start": ("SYN",)
+    }
 
 
 def test_a_lab_collects_the_settings_of_all_runs_also_of_earlier_ones():

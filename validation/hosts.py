@@ -13,7 +13,7 @@ import re
 
 import bentpipe as bp
 from bentpipe import _core
-from bentpipe.emulation.drill import run_script, on_kernel, read_bundled
+from bentpipe.emulation.drill import on_kernel, read_bundled, run_script
 from validation import kept
 
 HOSTS = ("linux-6", "linux-6-paced", "windows-11", "freebsd-14", "ns-2")

@@ -13,7 +13,7 @@ import platform
 import sys
 from pathlib import Path
 
-from bentpipe.emulation.drill import PACKETDRILL, Drilled, run_script, on_kernel
+from bentpipe.emulation.drill import PACKETDRILL, Drilled, on_kernel, run_script
 from bentpipe.errors import BentpipeError
 from validation import kept
 

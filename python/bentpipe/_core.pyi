@@ -51,7 +51,6 @@ class Init:
 
     def __copy__(self) -> Init: ...
     def __deepcopy__(self, _memo: object) -> Init: ...
-
     @property
     def now_s(self) -> float:
         """Current simulated time, seconds."""
@@ -82,7 +81,6 @@ class AckSample:
 
     def __copy__(self) -> AckSample: ...
     def __deepcopy__(self, _memo: object) -> AckSample: ...
-
     @property
     def newly_acked(self) -> int:
         """Bytes that this ACK acknowledged for the first time."""
@@ -101,7 +99,6 @@ class PathState:
 
     def __copy__(self) -> PathState: ...
     def __deepcopy__(self, _memo: object) -> PathState: ...
-
     @property
     def now_s(self) -> float:
         """Current simulated time, seconds."""
@@ -160,7 +157,6 @@ class Congestion:
 
     def __copy__(self) -> Congestion: ...
     def __deepcopy__(self, _memo: object) -> Congestion: ...
-
     @property
     def is_ecn(self) -> bool:
         """Whether the receiver reported ECN marks. No data is missing."""
@@ -178,7 +174,6 @@ class Delivery:
 
     def __copy__(self) -> Delivery: ...
     def __deepcopy__(self, _memo: object) -> Delivery: ...
-
     @property
     def newly_delivered(self) -> int:
         """Bytes that this ACK first reported as arrived. Each byte counts once."""

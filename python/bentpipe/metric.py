@@ -348,7 +348,8 @@ def find_name(table: str, column: str) -> str:
 def list_table_metrics() -> dict[str, Metric]:
     """Return the metrics of a whole run, by name, that need a table because they are not kept of every run."""
     found = {
-        each.name: each for each in _list_row_metrics(("summary", "flows", "links", "terminals", "completions", "datagrams"))
+        each.name: each
+        for each in _list_row_metrics(("summary", "flows", "links", "terminals", "completions", "datagrams"))
     }
     # A run does not have this time if one of its flows has no end.
     return {name: each for name, each in found.items() if name not in METRICS and not each.is_completion}
@@ -357,7 +358,10 @@ def list_table_metrics() -> dict[str, Metric]:
 @cache
 def list_single_metrics() -> dict[str, Metric]:
     """Return the metrics that a flow or link can have, by name, as `NAME:FLOW` or `NAME:LINK`."""
-    return {each.name: each for each in _list_row_metrics(("flows", "links", "terminals", "completions", "datagrams", "drops"))}
+    return {
+        each.name: each
+        for each in _list_row_metrics(("flows", "links", "terminals", "completions", "datagrams", "drops"))
+    }
 
 
 def _list_row_metrics(tables: Sequence[str]) -> list[Metric]:

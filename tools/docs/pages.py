@@ -211,7 +211,8 @@ def metrics() -> str:
         " `queue_p95:sat.forward`. An entry with `count` stands for all its flows, a link without its direction"
         " for both. `mix` has those of flows for each sender, over its flows. A completion time of a flow that did not"
         " complete is a bound; times of transfers are of those that finished, with how many did not:"
-        " [Statistics](../concepts/statistics.md#incomplete-transfers).\n\n" + _table(heads, rows(list_single_metrics()))
+        " [Statistics](../concepts/statistics.md#incomplete-transfers).\n\n"
+        + _table(heads, rows(list_single_metrics()))
     )
 
 

@@ -144,7 +144,10 @@ def settings(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem
         return [CompletionItem(f"{prefix}{name}=", help=known[name].meaning) for name in acts]
     if key not in known:
         return []
-    return [CompletionItem(f"{prefix}{key}={item.value}", help=item.help) for item in _complete_list(known[key].values, value)]
+    return [
+        CompletionItem(f"{prefix}{key}={item.value}", help=item.help)
+        for item in _complete_list(known[key].values, value)
+    ]
 
 
 _TABLES = {"compare": ["case"], "mix": ["case"], "sweep": ["case", "sweep"], "check": ["case", "sweep"]}

@@ -43,7 +43,7 @@ def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> 
     language and runs on a host like Linux 6; its shell and Python blocks are never executed. The exit status is 1 if a
     script does not hold, and 2 if a script cannot run.
     """
-    from bentpipe.emulation.drill import run_script, on_kernel, read_bundled
+    from bentpipe.emulation.drill import on_kernel, read_bundled, run_script
 
     found = [run_script(script) for script in scripts or read_bundled()]
     if kernel:

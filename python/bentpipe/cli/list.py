@@ -129,10 +129,12 @@ def _list_definitions(table: str) -> list[Entry]:
 
 def _as_metric(table: str, entry: Entry) -> str:
     """Returns the metric of a column, if it has one."""
-    from bentpipe.metric import NOT_METRICS, list_metrics, find_name, list_single_metrics
+    from bentpipe.metric import NOT_METRICS, find_name, list_metrics, list_single_metrics
 
     name = find_name(table, entry.name)
-    is_metric = entry.unit and entry.name not in NOT_METRICS.get(table, ()) and name in list_metrics() | list_single_metrics()
+    is_metric = (
+        entry.unit and entry.name not in NOT_METRICS.get(table, ()) and name in list_metrics() | list_single_metrics()
+    )
     return f" Metric: `{name}`." if is_metric else ""
 
 

@@ -187,7 +187,9 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     if result.missing:
         yield Text(f"{formatting.count(result.missing, 'run')} missing; repeat the command to continue", style="yellow")
     for others in result.facts["aside"]:
-        yield Text(f"{aside.describe_runs(others)} are kept in {place / others['folder']}, and not used", style="yellow")
+        yield Text(
+            f"{aside.describe_runs(others)} are kept in {place / others['folder']}, and not used", style="yellow"
+        )
     yield f"\nAll runs are in {place}; tables and figures: bentpipe report {place}"
 
 

@@ -199,7 +199,9 @@ def matrix(
 
         return render_sky.matrix(found, every=every)
 
-    _show_look(find, render_matrix, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(
+        find, render_matrix, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet
+    )
 
 
 @command.command(
@@ -299,7 +301,9 @@ def coverage(
 
         return render_sky.coverage(found)
 
-    _show_look(find, render_coverage, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(
+        find, render_coverage, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet
+    )
 
 
 def _drawn_anyway(function: Function) -> Function:

@@ -83,7 +83,9 @@ def command(
         )
 
 
-def _open_studio(file: str | None, name: str | None, folder: Path | None, own: tuple[str, ...], jobs: int | None) -> Studio:
+def _open_studio(
+    file: str | None, name: str | None, folder: Path | None, own: tuple[str, ...], jobs: int | None
+) -> Studio:
     """Make the studio of a folder, with the scenario or lesson that its page shows first."""
     from bentpipe.studio import lessons
     from bentpipe.studio.folders import Folder

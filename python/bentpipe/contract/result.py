@@ -76,7 +76,9 @@ class Result(ABC):
             return self._with_unit(self._estimate(self._check_name(of), metric), metric)
         if len(self.names) == 1:
             return self._with_unit(self._estimate(self.names[0], of), of)
-        raise BentpipeError(f"estimate({of!r}) needs a name\n  expected estimate(OF, METRIC), of one of: {self._known_names}")
+        raise BentpipeError(
+            f"estimate({of!r}) needs a name\n  expected estimate(OF, METRIC), of one of: {self._known_names}"
+        )
 
     def plot(
         self,
@@ -162,7 +164,9 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         from bentpipe.plot import notebook
 
-        return notebook.page(f"hosts: {self.hosts}", [self.make_notebook_table()], [*self.statements, *self.notes], self.plot)
+        return notebook.page(
+            f"hosts: {self.hosts}", [self.make_notebook_table()], [*self.statements, *self.notes], self.plot
+        )
 
     # Each kind of result implements these.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, join_answer, caption
+from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, caption, join_answer
 from bentpipe.errors import BentpipeError
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Folded, Page, Points, Section, Tabled

@@ -180,7 +180,9 @@ class Emulation(Result):
             )
         with files.reading(folder):
             return cls(
-                **{**facts, "trust": Trust.from_dict(facts["trust"])}, result=result, samples=files.table(folder, SAMPLES)
+                **{**facts, "trust": Trust.from_dict(facts["trust"])},
+                result=result,
+                samples=files.table(folder, SAMPLES),
             )
 
     def command(self) -> str:

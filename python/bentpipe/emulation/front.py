@@ -265,7 +265,9 @@ def _counters(emulation: _core.Emulation) -> dict[str, dict[str, int]]:
     return found
 
 
-def _await_server(emulation: _core.Emulation, host: int, server: subprocess.Popen[bytes], command: Sequence[str]) -> None:
+def _await_server(
+    emulation: _core.Emulation, host: int, server: subprocess.Popen[bytes], command: Sequence[str]
+) -> None:
     """Return when a program listens at the host. A fixed pause would be too short on a busy machine."""
     emulation.enter(host)
     until = time.monotonic() + LISTENS_WITHIN_S

@@ -102,9 +102,7 @@ SHORT_NAMES = {each.short: each.name for each in QUANTITIES}
 """Columns of the quantities by their names for `margin`."""
 
 
-def count_kernel(
-    sender: Mapping[str, int], receiver: Mapping[str, int], kernel: Mapping[str, str]
-) -> dict[str, float]:
+def count_kernel(sender: Mapping[str, int], receiver: Mapping[str, int], kernel: Mapping[str, str]) -> dict[str, float]:
     """Counts of an emulated run, from the counters of both hosts.
 
     A receiver that sends no D-SACKs (`tcp_dsack`) counts no duplicates. The quantity is then missing.

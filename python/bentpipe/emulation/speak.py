@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.catalog import cc_keys
 from bentpipe.emulation.asked import collect_asked
-from bentpipe.emulation.emulate import Own, find_program, carry_out
+from bentpipe.emulation.emulate import Own, carry_out, find_program
 from bentpipe.emulation.programs import PORT
 from bentpipe.errors import EmulationError
 from bentpipe.scenario.scenario import make_scenario

@@ -18,8 +18,8 @@ from bentpipe.contract.tabled import OfTables
 from bentpipe.emulation import packets, verdict
 from bentpipe.emulation.asked import collect_asked, command_or_none, real_time_command
 from bentpipe.emulation.connections import select_flow
-from bentpipe.emulation.emulate import PRESET_SWITCHES, find_program, carry_out, whole
-from bentpipe.emulation.quantities import BY_NAME, QUANTITIES, Quantity, count_simulation, count_kernel
+from bentpipe.emulation.emulate import PRESET_SWITCHES, carry_out, find_program, whole
+from bentpipe.emulation.quantities import BY_NAME, QUANTITIES, Quantity, count_kernel, count_simulation
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError, Interrupted
 from bentpipe.experiment.common.hosts import name_hosts
@@ -349,7 +349,9 @@ def _twin(
     emulated = []
     for number in range(emulations):
         say(f"emulated run {number + 1} of {emulations}, {scenario.duration_s:g} s each")
-        emulated.append(_emulate_until_trusted(scenario, name, cc, scenario.seed + number, folder / f"emulated-{number}.pcapng"))
+        emulated.append(
+            _emulate_until_trusted(scenario, name, cc, scenario.seed + number, folder / f"emulated-{number}.pcapng")
+        )
     kernel = emulated[0].kernel
     like = _like(scenario, name, _simulated_cc(kernel["cc"]), kernel)
     simulated = []

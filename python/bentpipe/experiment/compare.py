@@ -14,7 +14,7 @@ from bentpipe.experiment.design.arms import Compared
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.metric import find_metric
 from bentpipe.progress import choose_watch
-from bentpipe.scenario.scenario import split_names, make_scenario
+from bentpipe.scenario.scenario import make_scenario, split_names
 from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from bentpipe.experiment.results.quantities import quantity
 from bentpipe.metric import Metric
 from bentpipe.own.loading import parts
 from bentpipe.progress import choose_watch
-from bentpipe.scenario.scenario import split_names, make_scenario
+from bentpipe.scenario.scenario import make_scenario, split_names
 from bentpipe.statistics.judgement import MARGIN_USUAL, Judgement
 
 if TYPE_CHECKING:

@@ -146,7 +146,10 @@ def fit(
             "period": period,
             "held-out": None if held_out else "none",
         }
-        facts = {"data": [os.fspath(path) for path in paths], "options": _list_options(options, check=check, partial=partial)}
+        facts = {
+            "data": [os.fspath(path) for path in paths],
+            "options": _list_options(options, check=check, partial=partial),
+        }
         return replace(found, asked=facts)
 
 

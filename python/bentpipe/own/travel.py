@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.own.loading import describe_classes, import_file, find_name
+from bentpipe.own.loading import describe_classes, find_name, import_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -206,7 +206,9 @@ def _find_shared(found: Sequence[Verdict], least: int = 2) -> list[str]:
 def figures_by_claim(paper: Paper) -> dict[Figure, Claim | None]:
     """The first claim that names what a figure shows, if one does."""
     return {
-        figure: next((claim for claim in paper.claims if set(_find_figures(claim.where)) & set(_find_figures(figure.name))), None)
+        figure: next(
+            (claim for claim in paper.claims if set(_find_figures(claim.where)) & set(_find_figures(figure.name))), None
+        )
         for figure in paper.figures
     }
 

@@ -15,12 +15,12 @@ from bentpipe.plot.style import (
     at_least,
     blank,
     draw_rate,
-    write_title,
     label,
     legend_above,
     make_empty_error,
     plain,
     style,
+    write_title,
 )
 from bentpipe.statistics.samples import AtLeast, has_transfers
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.errors import FitError
-from bentpipe.plot.style import COLOURS, WIDTH, write_title, sheet, style
+from bentpipe.plot.style import COLOURS, WIDTH, sheet, style, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -86,7 +86,9 @@ class _Mapper:
         self.sweep, self.what, self.estimates = sweep, what, estimates
         self.across, self.up, self.panels = across, up, panels
         self.divisor, self.unit = formatting.scale([each.value for each in estimates], what.unit)
-        self.values = {key: _order_values(sweep.points[key].unique(maintain_order=True).to_list()) for key in sweep.keys}
+        self.values = {
+            key: _order_values(sweep.points[key].unique(maintain_order=True).to_list()) for key in sweep.keys
+        }
         self.notes: list[str] = []
         self.width = WIDTH
 

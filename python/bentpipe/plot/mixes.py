@@ -9,7 +9,7 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.plot import traces
 from bentpipe.plot.cuts import CUT, EXPLAINED, mark_cuts
-from bentpipe.plot.style import COLOURS, DASHES, WIDTH, write_title, label, legend_above, plain, sheet, style
+from bentpipe.plot.style import COLOURS, DASHES, WIDTH, label, legend_above, plain, sheet, style, write_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable

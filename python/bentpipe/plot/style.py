@@ -101,7 +101,9 @@ def save(figure: Figure, path: str | os.PathLike[str], note: str = "", dpi: int 
         files.replace(path, content.getvalue())
 
 
-def dress_figure(figure: Figure, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
+def dress_figure(
+    figure: Figure, size: Size | None = None, title: str | None = None, labels: Labels | None = None
+) -> Figure:
     """Give a figure another size, title and labels.
 
     Parameters

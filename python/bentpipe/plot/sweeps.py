@@ -14,7 +14,19 @@ from bentpipe.catalog import compared_keys
 from bentpipe.metric import Metric, find_metric
 from bentpipe.plot.axis import Axis
 from bentpipe.plot.cuts import EXPLAINED, mark_cuts
-from bentpipe.plot.style import COLOURS, WIDE, WIDTH, Drawing, at_least, label, make_empty_error, plain, sheet, spread, style
+from bentpipe.plot.style import (
+    COLOURS,
+    WIDE,
+    WIDTH,
+    Drawing,
+    at_least,
+    label,
+    make_empty_error,
+    plain,
+    sheet,
+    spread,
+    style,
+)
 from bentpipe.statistics.samples import AtLeast
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.formatting import choice
-from bentpipe.plot.style import COLOURS, WIDTH, write_title, plain, sheet, style
+from bentpipe.plot.style import COLOURS, WIDTH, plain, sheet, style, write_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

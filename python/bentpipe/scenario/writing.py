@@ -48,7 +48,10 @@ def literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
     if wrong:
         raise ScenarioError(f"{wrong[0]!r} is not a key of a scenario\n  expected text, such as 'link.sat.rate'")
     return [
-        (readable(key), readable(_literal(key, _list_middleboxes(key, _with_classes(key, _shallow(key, value))), senders)))
+        (
+            readable(key),
+            readable(_literal(key, _list_middleboxes(key, _with_classes(key, _shallow(key, value))), senders)),
+        )
         for key, value in pairs
     ]
 

@@ -10,7 +10,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
 from bentpipe.formatting import quantity
 from bentpipe.sky.looks import Look, chosen, quantity_row, spread
-from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, do_work
+from bentpipe.sky.scenes import STRETCH, Scene, Span, array, do_work, frame
 
 if TYPE_CHECKING:
     import os

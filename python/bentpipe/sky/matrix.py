@@ -13,7 +13,7 @@ from bentpipe.errors import SkyError
 from bentpipe.formatting import count, quantity
 from bentpipe.sky.looks import Look, chosen, quantity_row
 from bentpipe.sky.paths import check_choice
-from bentpipe.sky.scenes import SEED_MAX, STRETCH, Place, Scene, Span, array, frame, ground_km, place, do_work
+from bentpipe.sky.scenes import SEED_MAX, STRETCH, Place, Scene, Span, array, do_work, frame, ground_km, place
 
 if TYPE_CHECKING:
     import os

@@ -13,7 +13,7 @@ from bentpipe.sky.covering import find_coverage
 from bentpipe.sky.moment import make_map
 from bentpipe.sky.passing import find_passes
 from bentpipe.sky.paths import ENDS, changes_frame, instants_frame
-from bentpipe.sky.scenes import Place, Scene, Span, array, seconds, do_work
+from bentpipe.sky.scenes import Place, Scene, Span, array, do_work, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

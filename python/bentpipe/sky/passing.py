@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import SkyError
 from bentpipe.formatting import quantity
 from bentpipe.sky.looks import Look, chosen, quantity_row, spread
-from bentpipe.sky.scenes import Scene, Span, array, frame, name_nodes, do_work
+from bentpipe.sky.scenes import Scene, Span, array, do_work, frame, name_nodes
 
 if TYPE_CHECKING:
     import os
@@ -173,4 +173,6 @@ def find_passes(scene: Scene, span: Span, place: int, progress: Wish, asked: Map
     others = (each for number, each in enumerate(scene.places) if number != place)
     scene = replace(scene, places=(scene.places[place], *others))
     columns = {name: array(values) for name, values in found.items()}
-    return Passes(scene, span, frame({**columns, "satellite": name_nodes(columns["satellite"], scene.satellites)}), asked)
+    return Passes(
+        scene, span, frame({**columns, "satellite": name_nodes(columns["satellite"], scene.satellites)}), asked
+    )

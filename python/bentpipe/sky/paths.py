@@ -18,10 +18,10 @@ from bentpipe.sky.scenes import (
     Scene,
     Span,
     array,
+    do_work,
     frame,
     ground_km,
     name_nodes,
-    do_work,
 )
 
 if TYPE_CHECKING:

@@ -251,7 +251,11 @@ def statement(sender: str, other: str, difference: Difference, metric: Metric) -
 def _answer(sender: str, other: str, difference: Difference, question: Question, metric: Metric) -> str:
     """Answer a one-sided question, such as `sack is at most 2 % worse than reno in goodput: ...`."""
     what = _what(metric, difference)
-    by = f": {_choose_words(metric, _where(difference))[1].rpartition(': ')[2]}" if difference.value else ": both are equal"
+    by = (
+        f": {_choose_words(metric, _where(difference))[1].rpartition(': ')[2]}"
+        if difference.value
+        else ": both are equal"
+    )
     by = by.format(amount=_amount(difference, metric)) if difference.value else by
     verb = "is" if difference.is_shown else "is not shown to be"
     return f"{sender} {verb} {question.claim} {other} in {what}{by}"
@@ -400,7 +404,9 @@ def _is_said(difference: Difference) -> bool:
 
 def _size(difference: Difference, metric: Metric) -> str:
     """Write a difference without its direction and its interval: `0.0058 %`."""
-    divisor, unit = (difference.base / 100, " %") if difference.base != 0 else _scale_difference(difference, metric.unit)
+    divisor, unit = (
+        (difference.base / 100, " %") if difference.base != 0 else _scale_difference(difference, metric.unit)
+    )
     return f"{formatting.mean_and_margin(abs(difference.value or 0) / divisor, None)[0]}{unit}"
 
 
@@ -452,7 +458,9 @@ def _amount(difference: Difference, metric: Metric) -> str:
         digits = 2 if factor < 10 else 1 if factor < 100 else 0
         more = ", ".join(_interval(difference, *_scale_difference(difference, metric.unit)))
         return f"{factor:.{digits}f} times (+{more})"
-    divisor, unit = (difference.base / 100, " %") if difference.base != 0 else _scale_difference(difference, metric.unit)
+    divisor, unit = (
+        (difference.base / 100, " %") if difference.base != 0 else _scale_difference(difference, metric.unit)
+    )
     value, interval = _interval(difference, divisor, unit, -1 if where == "less" else 1)
     return f"{value} ({interval})"
 

@@ -293,7 +293,7 @@ def swept(result: Any) -> dict[str, Any]:
 def describe_search(result: Any) -> dict[str, Any]:
     """The data of a search for its panel: the settings of each rung, and the worth of each change."""
     from bentpipe.tuning.confirming import INTERRUPTED
-    from bentpipe.tuning.sentences import name_setting, objective, convert_score, worth
+    from bentpipe.tuning.sentences import convert_score, name_setting, objective, worth
 
     content = result.content
     best = content["best"] if content["verdict"] != INTERRUPTED else _leader(content)

@@ -95,7 +95,8 @@ class Changes:
         self._kinds = {kind: content["flow"][name] for name, kind in reversed([*entries.items()])}
         self._entries = {kind: entry for kind in self._kinds if (entry := _entry(kind, written))}
         self._tcp = {
-            kind: f"flow.{_quote_name(self._entries[kind])}.tcp" if kind in self._entries else "tcp" for kind in self._kinds
+            kind: f"flow.{_quote_name(self._entries[kind])}.tcp" if kind in self._entries else "tcp"
+            for kind in self._kinds
         }
         self._routes: dict[str, set[str]] = {}
         for flow in self._paths.flows:

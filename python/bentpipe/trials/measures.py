@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.errors import BentpipeError
-from bentpipe.metric import Metric, check_entity, matching, find_metric
+from bentpipe.metric import Metric, check_entity, find_metric, matching
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -153,7 +153,9 @@ class Confirmation:
             if not others:
                 break
             self.told(f"simplifying: {len(point.changes)} changes")
-            default, mine, *values = self.outcomes.select_blocks("search", [self.default, point, *others.values()], blocks)
+            default, mine, *values = self.outcomes.select_blocks(
+                "search", [self.default, point, *others.values()], blocks
+            )
             costs = [
                 (self._upper(found, mine), place)
                 for place, found in enumerate(values)
@@ -303,7 +305,10 @@ class Confirmation:
         self.told(f"confirming a front of {len(others)} settings")
         default, *values = self.outcomes.select_blocks("confirm", [self.default, *others], LOOKS[0])
         count = len(self.goal.objective)
-        least = [min(self.p_value(each, default, self.goal.select_metric(at)) for at in range(count)) * count for each in values]
+        least = [
+            min(self.p_value(each, default, self.goal.select_metric(at)) for at in range(count)) * count
+            for each in values
+        ]
         for point, each, p in zip(others, values, holm([min(1.0, p) for p in least]), strict=True):
             found.front.append((point, self._effects(each, default)[0], p is not None and p <= ALPHA))
 

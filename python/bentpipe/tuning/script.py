@@ -14,7 +14,7 @@ from bentpipe.formatting import choice
 from bentpipe.metric import matching
 from bentpipe.scenario.editing import steps
 from bentpipe.scenario.writing import literals
-from bentpipe.trials.amounts import amount, buffer_limit, kilobits, compute_memory, milliseconds, segments, size
+from bentpipe.trials.amounts import amount, buffer_limit, compute_memory, kilobits, milliseconds, segments, size
 from bentpipe.trials.linux import CC, find_kind, find_transport_key
 from bentpipe.tuning.result import find_default
 

@@ -209,6 +209,8 @@ class Space:
     def _try(self, changes: tuple[tuple[str, Any], ...]) -> _core.Scenario:
         return self._condition.scenario(self._core, literals(list(changes), {}))
 
-    def _check_point(self, core: _core.Scenario, changes: tuple[tuple[str, Any], ...], positions: Positions = ()) -> Point:
+    def _check_point(
+        self, core: _core.Scenario, changes: tuple[tuple[str, Any], ...], positions: Positions = ()
+    ) -> Point:
         why = next((found.why for key, value in changes if (found := lack(key, value)) is not None), "")
         return Point(changes, core.digest, positions, why)

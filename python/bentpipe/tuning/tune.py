@@ -15,7 +15,7 @@ from bentpipe.experiment.store.store import Store
 from bentpipe.progress import choose_watch
 from bentpipe.scenario.scenario import make_scenario
 from bentpipe.tuning.blocks import Executed
-from bentpipe.tuning.work import Work, is_time, count_runs
+from bentpipe.tuning.work import Work, count_runs, is_time
 
 if TYPE_CHECKING:
     import os

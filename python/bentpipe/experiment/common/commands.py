@@ -304,7 +304,9 @@ def _values(values: Any) -> str:
         text = ",".join(map(_token, values))
         # Texts with commas need brackets and quotes.
         return (
-            text if read_varied([f"key={text or '-'}"])[0].get("key") == values else f"[{', '.join(map(_literal, values))}]"
+            text
+            if read_varied([f"key={text or '-'}"])[0].get("key") == values
+            else f"[{', '.join(map(_literal, values))}]"
         )
     return str(values)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, ScenarioError, Word
-from bentpipe.metric import check_entity, matching, find_metric
+from bentpipe.metric import check_entity, find_metric, matching
 from bentpipe.scenario.scenario import split_names
 
 if TYPE_CHECKING:

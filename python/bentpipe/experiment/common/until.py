@@ -63,7 +63,9 @@ def enough(values: NDArray[np.float64], until: Until, replications_max: int) -> 
     return max(len(values), min(math.ceil(len(values) * GROWTH), replications_max))
 
 
-def checked_until(until: Mapping[str, Any] | None, known: Callable[[str], object] = find_metric) -> dict[str, Any] | None:
+def checked_until(
+    until: Mapping[str, Any] | None, known: Callable[[str], object] = find_metric
+) -> dict[str, Any] | None:
     """Convert `{"metric": "goodput", "half_width": "2 %"}` to numbers.
 
     Raises

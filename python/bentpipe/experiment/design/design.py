@@ -202,7 +202,8 @@ class Arms(Design[R]):
         self._cores = [arm.replace("record.series", [])._core for arm in arms.values()]
         self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: on_day(self._cores[index], day))
         self.points = [
-            Point.from_core(index, {key: name}, core) for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))
+            Point.from_core(index, {key: name}, core)
+            for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))
         ]
         self.replications = replications
         self.replications_max = replications if replications_max is None else replications_max

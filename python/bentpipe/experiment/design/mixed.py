@@ -53,7 +53,9 @@ class Mixed(Design["Mix"]):
         own = [[kind] * count for kind in range(count)]
         self.kinds = [*orders, *own]
         self._plan_of = lru_cache(PLANS_KEPT)(plan.on_day)
-        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: self._plan_of(day).mix_cases(self.kinds[index])._core)
+        self._on_day = lru_cache(KEPT_SCENARIOS)(
+            lambda index, day: self._plan_of(day).mix_cases(self.kinds[index])._core
+        )
         names = [*(f"turn {turn}" for turn in range(count)), *plan.names]
         # A mix is made of the resolved scenario, which has links in place of a sky.
         (sky, *_) = members = [Point.from_core(0, {}, each._core) for each in plan.members.values()]

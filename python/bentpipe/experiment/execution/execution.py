@@ -18,7 +18,7 @@ from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single import task
-from bentpipe.experiment.single.threads import interruptible, ignore_interrupts
+from bentpipe.experiment.single.threads import ignore_interrupts, interruptible
 from bentpipe.experiment.store.memory import Memory
 from bentpipe.experiment.store.store import Store
 from bentpipe.progress import Progress

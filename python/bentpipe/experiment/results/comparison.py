@@ -130,7 +130,9 @@ class Comparison(Result):
                 for name, text in sweep.facts["arms"].items()
             }
             whole = sweep.facts["scenario"]
-            return cls.from_sweep(sweep, Scenario(whole, source=sweep.facts["source"], senders=loading.absent(whole)), arms)
+            return cls.from_sweep(
+                sweep, Scenario(whole, source=sweep.facts["source"], senders=loading.absent(whole)), arms
+            )
 
     @classmethod
     def from_sweep(cls, sweep: Sweep, scenario: Scenario, scenarios: Mapping[str, Scenario]) -> Comparison:
@@ -325,7 +327,9 @@ class Comparison(Result):
             There is no `against`.
         """
         other, confidence = baseline(self.against), self.judgement.confidence
-        each = (ratio_rows(what, self._samples(what.name), other, confidence) for what in map(find_metric, self.metrics))
+        each = (
+            ratio_rows(what, self._samples(what.name), other, confidence) for what in map(find_metric, self.metrics)
+        )
         return pl.DataFrame(list(chain.from_iterable(each)), schema=RATIOS)
 
     def sample(self, of: str, metric: str) -> Sample:

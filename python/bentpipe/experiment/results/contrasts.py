@@ -213,7 +213,10 @@ class Compared:
 
     def contrasts(self) -> list[Contrast]:
         """Compare the best case with each other case, or each other case with the baseline; corrected together."""
-        against, whole = self.judgement.against, {name: join_samples([*each.values()]) for name, each in self.samples.items()}
+        against, whole = (
+            self.judgement.against,
+            {name: join_samples([*each.values()]) for name, each in self.samples.items()},
+        )
         order = rank_samples(whole, self.metric, self.judgement)
         if against is not None and against not in order:
             return []

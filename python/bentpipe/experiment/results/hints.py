@@ -40,7 +40,9 @@ def list_notes(points: Sequence[Point], *, is_grid: bool) -> list[str]:
     return [*found[:NOTES_MAX], *rest]
 
 
-def hint_until(facts: Mapping[str, Any], values: Callable[[str], Iterable[NDArray[np.float64]]], kind: str) -> list[str]:
+def hint_until(
+    facts: Mapping[str, Any], values: Callable[[str], Iterable[NDArray[np.float64]]], kind: str
+) -> list[str]:
     """Count the intervals that are still wider than requested with `until`, from the values of each point in a metric.
 
     `kind` is the word for a point: `case`.
@@ -88,7 +90,7 @@ def hint_replications(
 def _too_few(replications: int, tests: int, confidence: float) -> list[str]:
     if tests < 1:
         return []
-    from bentpipe.statistics.power import LARGE, least_shown, count_replications
+    from bentpipe.statistics.power import LARGE, count_replications, least_shown
 
     least = least_shown(replications, confidence, tests)
     if least <= FAR:

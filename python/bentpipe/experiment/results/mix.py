@@ -23,7 +23,7 @@ from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
 from bentpipe.heads import head
-from bentpipe.metric import Metric, jain, find_span
+from bentpipe.metric import Metric, find_span, jain
 from bentpipe.own.loading import absent
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.statistics.comparing import differences
@@ -498,7 +498,10 @@ class Mix(Result):
 
         # Congestion windows would need another run.
         return notebook.page(
-            f"hosts: {self.hosts}", [self.make_notebook_table()], [*self.statements, *self.notes], lambda: self.plot("goodput")
+            f"hosts: {self.hosts}",
+            [self.make_notebook_table()],
+            [*self.statements, *self.notes],
+            lambda: self.plot("goodput"),
         )
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bentpipe.experiment.common.commands import WRITTEN, given_in_python, has_file, sweep_command
-from bentpipe.experiment.common.provenance import RESOLVED, describe_senders, choose_title
+from bentpipe.experiment.common.provenance import RESOLVED, choose_title, describe_senders
 from bentpipe.reports.provenance import Provenance
 
 if TYPE_CHECKING:

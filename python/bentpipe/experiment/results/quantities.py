@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.metric import find_metric, list_single_metrics, find_resolution, find_span
+from bentpipe.metric import find_metric, find_resolution, find_span, list_single_metrics
 
 if TYPE_CHECKING:
     from bentpipe.metric import Metric
@@ -63,7 +63,11 @@ def quantity(name: str) -> Quantity | Metric:
         return QUANTITIES[name]
     found = list_single_metrics().get(base)
     if found is None or found.source is None or found.source.table not in OF_SENDER:
-        known = [each.name for each in list_single_metrics().values() if each.source is not None and each.source.table in OF_SENDER]
+        known = [
+            each.name
+            for each in list_single_metrics().values()
+            if each.source is not None and each.source.table in OF_SENDER
+        ]
         raise BentpipeError(unknown(base, "a quantity of a case in a mix", dict.fromkeys([*QUANTITIES, *known])))
     if found.is_completion and not of:
         raise BentpipeError(f"{name} needs a flow: some flows of this scenario never end\n  expected {name}:FLOW")

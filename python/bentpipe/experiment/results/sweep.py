@@ -20,12 +20,12 @@ from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.contrasts import (
     Compared,
     Contrast,
-    name_best,
-    labels,
-    pair_samples,
     count_preferred,
-    ranking,
     find_sender_key,
+    labels,
+    name_best,
+    pair_samples,
+    ranking,
 )
 from bentpipe.experiment.results.ratios import baseline, ratio_row
 from bentpipe.experiment.single import task

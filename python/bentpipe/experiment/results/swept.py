@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, join_answer, caption
+from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, caption, join_answer
 from bentpipe.experiment.common.provenance import choose_title
-from bentpipe.experiment.results.contrasts import Contrast, amount, rank_points, count_preferred, find_sender_key
+from bentpipe.experiment.results.contrasts import Contrast, amount, count_preferred, find_sender_key, rank_points
 from bentpipe.experiment.results.provenance import describe_sweep
 from bentpipe.experiment.store import aside
 from bentpipe.experiment.store.frames import column as as_column
@@ -417,15 +417,15 @@ def _points(judgement: Judgement, is_whole: bool, is_bound: bool) -> str:
 def _ranking(judgement: Judgement) -> str:
     return (
         f"Best first, by completed runs, then by the {judgement.statistic}. Each point is tested against the best in "
-        f"pairs of equal seeds. The level is {100 * judgement.alpha:.3g} %, {_describe_correction(judgement)}. Not shown: the "
-        "point may be as good as the best."
+        f"pairs of equal seeds. The level is {100 * judgement.alpha:.3g} %, {_describe_correction(judgement)}. Not shown: "
+        "the point may be as good as the best."
     )
 
 
 def _differences(judgement: Judgement, metric: Metric) -> str:
     return (
-        f"in pairs of equal seeds: {judgement.statistic} difference {_margins(judgement)}, p {_describe_correction(judgement)}, "
-        f"effect size ({_EFFECTS[judgement.statistic]}), and whether the difference is shown at "
+        f"in pairs of equal seeds: {judgement.statistic} difference {_margins(judgement)}, "
+        f"p {_describe_correction(judgement)}, effect size ({_EFFECTS[judgement.statistic]}), and whether the difference is shown at "
         f"{100 * judgement.alpha:.3g} %.{_describe_test(judgement, metric)}"
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import Reporter, join_answer, caption
-from bentpipe.experiment.common.provenance import describe_run, choose_title
+from bentpipe.contract.reporter import Reporter, caption, join_answer
+from bentpipe.experiment.common.provenance import choose_title, describe_run
 from bentpipe.experiment.single.readable import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
 from bentpipe.plot.runs import choose_series
 from bentpipe.plot.style import Drawing

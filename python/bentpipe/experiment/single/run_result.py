@@ -433,7 +433,7 @@ class RunResult(Recorded, Result):
         return figure
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
-        from bentpipe.plot import choose_series, choose_panels, run_figure
+        from bentpipe.plot import choose_panels, choose_series, run_figure
 
         if metric is not None:
             raise BentpipeError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bentpipe import _core, forks
 from bentpipe.errors import Interrupted
-from bentpipe.progress import Progress, telling, choose_watch
+from bentpipe.progress import Progress, choose_watch, telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -213,7 +213,9 @@ def check(
             **{**_spell_times(times), other: None, "at": None},
         )
     if start is not None and end is not None and not start < end:
-        raise BentpipeError("{start = } is not before {end = }\n  expected an end after the start", **_spell_times(times))
+        raise BentpipeError(
+            "{start = } is not before {end = }\n  expected an end after the start", **_spell_times(times)
+        )
     if flow is None and len(scenario.flow_names) > 1:
         raise BentpipeError(
             f"the scenario has several flows\n  expected the name of one: {', '.join(scenario.flow_names[:8])}"

@@ -225,7 +225,9 @@ class Breakdown:
         lines = []
         for each in self.flows:
             lines.append(each.head)
-            lines += [f"{formatting.quantity(s, 's'):>10}  {formatting.percent(r):>5}  {w}" for s, r, w in each.shown_parts]
+            lines += [
+                f"{formatting.quantity(s, 's'):>10}  {formatting.percent(r):>5}  {w}" for s, r, w in each.shown_parts
+            ]
         return "\n".join([*lines, *map(str, self.remedies), *self.notes])
 
     def _repr_html_(self) -> str:
@@ -234,7 +236,9 @@ class Breakdown:
         heads = ["time", "share", "part"]
         text = ""
         for each in self.flows:
-            rows = [[formatting.quantity(s, "s"), formatting.percent(share), what] for s, share, what in each.shown_parts]
+            rows = [
+                [formatting.quantity(s, "s"), formatting.percent(share), what] for s, share, what in each.shown_parts
+            ]
             text += notebook.page(each.head, [(heads, rows, 0)])
         if self.remedies:
             rows = [[each.name, each.effect, each.command] for each in self.remedies]

@@ -75,7 +75,9 @@ def _row(place: str, trip: Any, faults: Faults) -> tuple[float, float, float, fl
         return send_s, np.nan, np.nan, np.nan, fate
     rtt = number(_find_value(trip, "delay", "rtt"))
     if not rtt > 0:
-        faults.wrong(place, f"delay.rtt is {show_value(_find_value(trip, 'delay', 'rtt'))}", "expected nanoseconds above 0")
+        faults.wrong(
+            place, f"delay.rtt is {show_value(_find_value(trip, 'delay', 'rtt'))}", "expected nanoseconds above 0"
+        )
     up, down = number(_find_value(trip, "delay", "send")), number(_find_value(trip, "delay", "receive"))
     return send_s, rtt / 1e9, up / 1e9, down / 1e9, ""
 

@@ -107,7 +107,9 @@ def _stamp(text: str | None, place: str, faults: Faults) -> float:
 def _rtt(text: str, unit: str, place: str, faults: Faults) -> float:
     """Return a round trip in seconds."""
     if unit not in UNITS:
-        faults.wrong(place, f"round trip {show_value(text)} {show_value(unit)}".rstrip(), "expected a unit: time=17.8 ms")
+        faults.wrong(
+            place, f"round trip {show_value(text)} {show_value(unit)}".rstrip(), "expected a unit: time=17.8 ms"
+        )
         return np.nan
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) or float(text) <= 0:
         faults.wrong(place, f"round trip {show_value(text)} {unit}", "expected a number above 0")

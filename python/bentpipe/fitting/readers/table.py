@@ -101,7 +101,9 @@ def meanings(
             left.append(name)
         elif meaning in found:
             other = names[found[meaning][0]]
-            faults.wrong(f"{source}:1", f"two columns of {meaning}: {show_value(other)}, {show_value(name)}", "expected one")
+            faults.wrong(
+                f"{source}:1", f"two columns of {meaning}: {show_value(other)}, {show_value(name)}", "expected one"
+            )
         elif factor is not None:
             found[meaning] = place, factor
     if left:
@@ -202,7 +204,9 @@ def _column(
     expected = "a number above 0, or -1 or an empty cell for a lost probe" if meaning == "rtt" else "a finite number"
     for at in np.flatnonzero(bad):
         line = rows[int(at)][0]
-        faults.wrong(f"{source}:{line}", f"{show_value(name)} is {show_value(cells[at]) or 'empty'}", f"expected {expected}")
+        faults.wrong(
+            f"{source}:{line}", f"{show_value(name)} is {show_value(cells[at]) or 'empty'}", f"expected {expected}"
+        )
     scaled: Array = values * factor
     return scaled
 

@@ -168,4 +168,7 @@ def _theme(*, is_dark: bool) -> dict[str, Any]:
 
 def metrics() -> dict[str, str]:
     """Metrics by name, with their meanings."""
-    return {name: metric.meaning and f"{name}: {metric.meaning}" for name, metric in (METRICS | list_table_metrics()).items()}
+    return {
+        name: metric.meaning and f"{name}: {metric.meaning}"
+        for name, metric in (METRICS | list_table_metrics()).items()
+    }

@@ -170,7 +170,9 @@ class Row:
         parent, _, name = self._key.rpartition(".")
         kind = next((field for field in self._parents(parent)), "")
         try:
-            text = editing.edit_text(self._session.text, parent, f'{{ kind = "{kind}" }}') if kind else self._session.text
+            text = (
+                editing.edit_text(self._session.text, parent, f'{{ kind = "{kind}" }}') if kind else self._session.text
+            )
             self._session.edit(editing.edit_text(text, f"{parent}.{name}", literal))
             self._session.tell("opened")
         except BentpipeError as error:

@@ -50,7 +50,8 @@ def lay_out(session: Session) -> None:
 
     def notify(text: str, kind: str) -> None:
         with client:
-            ui.notify(session.studio.folder.show_error(text), type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
+            shown = session.studio.folder.show_error(text)
+            ui.notify(shown, type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
 
     session.notify = notify
     # Text and form side by side need more room.

@@ -10,7 +10,7 @@ from bentpipe.papers import COLOURS, Finding, blank, intervals, label, legend_ab
 
 from .formulas import HEADER_BYTES, PAYLOADS_BYTES, RATES
 from .measures import transfers
-from .proposal import DURATION_S, WINDOW_PACKETS, select_flows, one_size, trace, sample_series, windows_packets, world
+from .proposal import DURATION_S, WINDOW_PACKETS, one_size, sample_series, select_flows, trace, windows_packets, world
 from .runs import ERROR, HOP_RTT_S, SATPEP, SCHEMES, column, gateways
 
 if TYPE_CHECKING:

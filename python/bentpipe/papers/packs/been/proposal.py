@@ -221,7 +221,9 @@ def _extreme_ratio(
     lab: Lab, others: list[str], payloads: list[int] | None, reading: dict[str, Any], *, is_largest: bool
 ) -> Finding:
     sets, payloads = world(**reading), payloads or list(PAYLOADS_BYTES)
-    if note := dead(np.array([column(select_flows(lab, "BEEN", payload, sets), "goodput_bps") for payload in payloads])):
+    if note := dead(
+        np.array([column(select_flows(lab, "BEEN", payload, sets), "goodput_bps") for payload in payloads])
+    ):
         return Finding(None, note=note)
     found = compare_schemes(lab, others, payloads, sets)
     each = [
@@ -257,7 +259,9 @@ def orders_that_hold(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
 
 def goodput_by_largest(lab: Lab, **reading: Any) -> Finding:
     """Goodput of BEEN with packets of 90 B at most over that with 140 B at most."""
-    small, large = (column(select_flows(lab, "BEEN", payload, world(**reading)), "goodput_bps") for payload in (50, 100))
+    small, large = (
+        column(select_flows(lab, "BEEN", payload, world(**reading)), "goodput_bps") for payload in (50, 100)
+    )
     least = one_packet("goodput_bps", 100)
     return Finding.mean(quotient(small, large, least), f"{small.mean():.0f} and {large.mean():.0f} bit/s")
 

@@ -338,8 +338,12 @@ def short_and_long_buffer(lab: Lab, **network: Any) -> Finding:
     """The smaller of two factors: goodput at one BDP over that at 32 kB, and mean RTT at four BDP over that at one."""
     long_kb = 4 * BUFFER_OF_BDP_KB
     runs = greedy(lab, Network(**network), [32, BUFFER_OF_BDP_KB, long_kb])
-    rate = _make_finding(_select_values(runs, BUFFER_OF_BDP_KB, "goodput_bps") / _select_values(runs, 32, "goodput_bps"))
-    delay = _make_finding(_select_values(runs, long_kb, "rtt_mean_s") / _select_values(runs, BUFFER_OF_BDP_KB, "rtt_mean_s"))
+    rate = _make_finding(
+        _select_values(runs, BUFFER_OF_BDP_KB, "goodput_bps") / _select_values(runs, 32, "goodput_bps")
+    )
+    delay = _make_finding(
+        _select_values(runs, long_kb, "rtt_mean_s") / _select_values(runs, BUFFER_OF_BDP_KB, "rtt_mean_s")
+    )
     note = f"rate at 675 kB over 32 kB: {rate.value:.2f}; round trip at 2700 kB over 675 kB: {delay.value:.2f}"
     return _least((rate, delay), note)
 
@@ -348,7 +352,9 @@ def saturation(lab: Lab, **network: Any) -> Finding:
     """Mean wait at the router (s) with a buffer of two BDP less that with one of 160 kB."""
     buffers = [160, BUFFER_OF_BDP_KB, 2 * BUFFER_OF_BDP_KB]
     runs = greedy(lab, Network(**network), buffers)
-    means = [(_select_values(runs, kb, "wait_s").mean(), _select_values(runs, kb, "goodput_bps").mean()) for kb in buffers]
+    means = [
+        (_select_values(runs, kb, "wait_s").mean(), _select_values(runs, kb, "goodput_bps").mean()) for kb in buffers
+    ]
     note = "; ".join(
         f"{kb} kB: {1e3 * wait:.0f} ms, {rate / 1e6:.2f} Mbit/s"
         for kb, (wait, rate) in zip(buffers, means, strict=True)

@@ -128,7 +128,9 @@ def _read_flow(found: RunResult, series: str, flow: str) -> tuple[NDArray[np.flo
     return rows["time_s"].to_numpy(), rows[series].to_numpy().astype(np.float64)
 
 
-def _sample_track(track: tuple[NDArray[np.float64], NDArray[np.float64]], instants: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sample_track(
+    track: tuple[NDArray[np.float64], NDArray[np.float64]], instants: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """The value at each instant; NaN before the first."""
     times, found = track
     place = np.searchsorted(times, instants, side="right") - 1
@@ -234,7 +236,8 @@ def held_window(lab: Lab, *, rate: float, **scheme: Any) -> Finding:
     for seed in lab.seeds(4, 20):
         found = _trace(lab, PLUS, {**SHORT, **scheme_sets(**scheme), RATE: rate}, seed)
         held = [
-            _sample_track(_read_flow(found, "cwnd_bytes", flow), grid) >= _sample_track(_read_flow(found, FEEDBACK, flow), grid) - SMSS
+            _sample_track(_read_flow(found, "cwnd_bytes", flow), grid)
+            >= _sample_track(_read_flow(found, FEEDBACK, flow), grid) - SMSS
             for flow in _flows(found)
         ]
         shares.append(float(np.mean(held)))
