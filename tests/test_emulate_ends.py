@@ -75,7 +75,7 @@ def test_a_program_that_the_duration_ends_has_its_own_status_and_a_line(place):
 
 @pytest.mark.parametrize("is_quiet", [True, False])
 def test_strict_gives_its_reason_also_if_nothing_else_is_printed(is_quiet, monkeypatch, capsys):
-    monkeypatch.setattr(real_time, "_shown", lambda _: ["Not trustworthy: a reason."])
+    monkeypatch.setattr(real_time, "_render_emulation", lambda _: ["Not trustworthy: a reason."])
     trust = SimpleNamespace(is_trustworthy=False, sentence="Not trustworthy: a reason.")
     found = SimpleNamespace(trust=trust, stopped="ended", status=0, to_dict=dict)
     with pytest.raises(click.exceptions.Exit) as ended:

@@ -133,7 +133,7 @@ def test_why_knows_before_the_run(
         raise AssertionError("it was run")
 
     monkeypatch.setattr("bentpipe.experiment.single.run.run", run)
-    monkeypatch.setattr(bp.RunResult, "again", run)
+    monkeypatch.setattr(bp.RunResult, "rerun", run)
     assert said in refused("why", "two.toml", *words)
     assert said in refused("why", "saved", *words)
 

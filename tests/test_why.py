@@ -175,7 +175,7 @@ def test_lines_fit_the_terminal():
 def test_a_saved_result_is_explained_without_being_run_again(tmp_path, monkeypatch):
     result = bp.run(path(**ERRORS), series=["losses", "decisions", "limited_by", "cwnd_bytes"])
     result.save(tmp_path / "kept")
-    monkeypatch.setattr(bp.RunResult, "again", None)
+    monkeypatch.setattr(bp.RunResult, "rerun", None)
     kept = bp.RunResult.load(tmp_path / "kept")
     assert kept.why("f", start=5, end=9) == result.why("f", start=5, end=9)
 

@@ -334,7 +334,7 @@ def captures(pcap: str | os.PathLike[str]) -> str:
 def find_capture(pcap: str | os.PathLike[str], host: str) -> Path:
     """Return the file of a host in a capture.
 
-    >>> capture_of("geo.pcapng", "ground/1").as_posix()
+    >>> find_capture("geo.pcapng", "ground/1").as_posix()
     'geo-ground_1.pcapng'
     """
     return Path(captures(pcap).replace(HOST, host.replace("/", "_").replace("\\", "_")))

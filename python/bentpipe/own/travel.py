@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bentpipe.own.loading import Own
 
     Given: TypeAlias = tuple[str, str, str | None, type]
-    """Name, code and class for the core: see `loading.given`."""
+    """Name, code and class for the core: see `loading.describe_classes`."""
     Plain: TypeAlias = tuple[str, str | None, bytes, tuple[int, int]]
     """A `Sent` as a plain tuple."""
 

@@ -193,7 +193,7 @@ def list_compared(verdict: Verdict) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def attacks(verdict: Verdict) -> Iterator[str]:
-    """The outcomes of attacks, one for each row of `compared`; empty without an attack."""
+    """The outcomes of attacks, one for each row of `list_compared`; empty without an attack."""
     for part in (verdict, *verdict.parts):
         attack = part.attack
         if attack is None or attack.kind == falsify.NOT_HELD:

@@ -216,7 +216,7 @@ def figures_by_claim(paper: Paper) -> dict[Figure, Claim | None]:
 def _find_figures(text: str) -> list[tuple[str, str]]:
     """Figures and tables that a text names, each alone: of several, the first.
 
-    >>> _named("Section IV, Fig. 3(a)"), _named("tables-4-to-6"), _named("Table VI, figure 2")
+    >>> _find_figures("Section IV, Fig. 3(a)"), _find_figures("tables-4-to-6"), _find_figures("Table VI, figure 2")
     ([('figure', '3a')], [('table', '4')], [('table', '6'), ('figure', '2')])
     """
     found = re.findall(r"\b(fig|table)[a-z]*\.?[ -](\d+|[IVX]+\b)(?:\(?([a-z])\b\)?)?", text, re.IGNORECASE)

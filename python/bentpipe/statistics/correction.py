@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     P = Sequence[float | None]
     """p values; None where there is no test."""
 
-__all__ = ["adjusted", "benjamini_hochberg", "holm"]
+__all__ = ["adjust_p", "benjamini_hochberg", "holm"]
 
 
 def __dir__() -> list[str]:

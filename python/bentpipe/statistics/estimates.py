@@ -204,7 +204,7 @@ def median(values: Values, confidence: float) -> Interval:
 
     References
     ----------
-    See `sign_test` and `_resampled`.
+    See `sign_test` and `_bootstrap_interval`.
     """
     values = values[~np.isnan(values)]
     count = len(values)

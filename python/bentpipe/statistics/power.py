@@ -7,7 +7,7 @@ from math import sqrt
 
 from scipy.special import stdtrit
 
-__all__ = ["LARGE", "least_shown", "replications_for"]
+__all__ = ["LARGE", "count_replications", "least_shown"]
 
 
 def __dir__() -> list[str]:
@@ -43,7 +43,7 @@ def count_replications(difference: float, confidence: float, tests: int = 1) -> 
 
     Examples
     --------
-    >>> replications_for(LARGE, 0.95)
+    >>> count_replications(LARGE, 0.95)
     7
     """
     return next(number for number in count(2) if least_shown(number, confidence, tests) <= difference)

@@ -37,10 +37,10 @@ __all__ = [
     "Counts",
     "Sample",
     "bound",
-    "is_of_transfers",
-    "joined",
+    "has_transfers",
+    "join_samples",
     "not_whole",
-    "ranked",
+    "rank_samples",
 ]
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["BATCH", "BATCHES_LAST", "BATCHES_MIN", "SHARE_LAST", "WarmUp", "fixed", "mser"]
+__all__ = ["BATCH", "BATCHES_LAST", "BATCHES_MIN", "SHARE_LAST", "WarmUp", "cut_early", "mser"]
 
 
 def __dir__() -> list[str]:

@@ -154,7 +154,7 @@ class RunData:
         }
 
     def series(self, name: str, of: str, start: float = 0.0, end: float | None = None, columns: int = 1000) -> bytes:
-        """A series of a flow or link, thinned to columns of a plot; see `thinning.packed`.
+        """A series of a flow or link, thinned to columns of a plot; see `thinning.pack_points`.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class RunData:
         return len(self._array(name, of)[0])
 
     def find_values(self, t: float) -> dict[str, dict[str, float]]:
-        """The exact values at an instant: `RunResult.at`."""
+        """The exact values at an instant: `RunResult.find_values`."""
         return self.result.find_values(t)
 
     def why(self, flow: str, t: float) -> dict[str, Any]:

@@ -41,9 +41,9 @@ class Aim:
 def find_aim(name: str, flow: Mapping[str, Any]) -> Aim:
     """Return the aim of a kind of flow, from its resolved keys.
 
-    >>> aim_of("web", {"app": {"kind": "page"}}).metric
+    >>> find_aim("web", {"app": {"kind": "page"}}).metric
     'fct:web'
-    >>> aim_of("talk", {"app": {"kind": "cbr", "rate": "64 kbit/s", "size": "160 B"}}).metric
+    >>> find_aim("talk", {"app": {"kind": "cbr", "rate": "64 kbit/s", "size": "160 B"}}).metric
     'mos:talk'
     """
     app = flow.get("app", "greedy")

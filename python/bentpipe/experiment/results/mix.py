@@ -146,7 +146,7 @@ class Mix(Result):
     Attributes
     ----------
     scenario : Scenario
-        The given scenario, without the copies of its flows; `scenario_of` has them.
+        The given scenario, without the copies of its flows; `make_scenario` has them.
     plan : Plan
     runs : polars.DataFrame
         A row per replication and name: `of`, `replication`, `seed`, `flows` (how many are of this name),

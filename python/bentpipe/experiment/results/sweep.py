@@ -83,7 +83,7 @@ class Sweep(Result):
         controls by name: `class`, as `FILE.py:CLASS`, and a hash of the `code`. `aside` has unused runs in the store
         from another version of the simulator: `results`, `runs`, `versions`, `folder`.
     tables : dict of polars.DataFrame
-        Kept tables of each run, see `kept`.
+        Kept tables of each run, see `read_table`.
     """
 
     title: str
@@ -152,7 +152,7 @@ class Sweep(Result):
 
     @classmethod
     def from_store(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
-        """Read a sweep from an open store, described by `facts` as in `Store.begun`: by default the last sweep."""
+        """Read a sweep from an open store, described by `facts` as in `Store.find_experiment`: by default the last sweep."""
         facts = facts or store.find_experiment()
         if facts is None:
             raise store.has_no_sweep()
@@ -318,7 +318,7 @@ class Sweep(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Table with a row for each pair of `statements_of`, each metric, and each setting of the other keys.
+        """Table with a row for each pair of `make_statements`, each metric, and each setting of the other keys.
 
         The columns are as in `Comparison.differences`, with one more per key that differs between settings. If neither
         congestion controls nor cases vary, there are no rows.

@@ -417,16 +417,16 @@ def _points(judgement: Judgement, is_whole: bool, is_bound: bool) -> str:
 def _ranking(judgement: Judgement) -> str:
     return (
         f"Best first, by completed runs, then by the {judgement.statistic}. Each point is tested against the best in "
-        f"pairs of equal seeds. The level is {100 * judgement.alpha:.3g} %, {_describe_correction(judgement)}. Not shown: "
-        "the point may be as good as the best."
+        f"pairs of equal seeds. The level is {100 * judgement.alpha:.3g} %, {_describe_correction(judgement)}. Not "
+        "shown: the point may be as good as the best."
     )
 
 
 def _differences(judgement: Judgement, metric: Metric) -> str:
     return (
         f"in pairs of equal seeds: {judgement.statistic} difference {_margins(judgement)}, "
-        f"p {_describe_correction(judgement)}, effect size ({_EFFECTS[judgement.statistic]}), and whether the difference is shown at "
-        f"{100 * judgement.alpha:.3g} %.{_describe_test(judgement, metric)}"
+        f"p {_describe_correction(judgement)}, effect size ({_EFFECTS[judgement.statistic]}), and whether the "
+        f"difference is shown at {100 * judgement.alpha:.3g} %.{_describe_test(judgement, metric)}"
     )
 
 

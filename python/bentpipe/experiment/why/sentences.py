@@ -125,7 +125,7 @@ class Teller:
         return f"Now, at {at_s:.2f} s: {state}."
 
     def value(self, name: str, of: str, at_s: float) -> float | None:
-        """The value of a level at an instant, as `RunResult.at` gives it; None before its first row."""
+        """The value of a level at an instant, as `RunResult.find_values` gives it; None before its first row."""
         if name not in self.result.recorded:
             return None
         if (name, of) not in self._arrays:
