@@ -8,7 +8,6 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
-from bentpipe.errors import BentpipeError
 from bentpipe.experiment.results import hints
 from bentpipe.statistics.power import count_replications, least_shown
 
@@ -136,22 +135,7 @@ def test_fairness_is_of_flows_of_one_kind(tmp_path):
     assert "fairness" in said("compare", "call.toml", "--cc", "reno,cubic", "-n", "2", "--metric", "goodput,jain")
 
 
-@pytest.mark.parametrize(
-    ("ask", "now"),
-    [
-        (lambda: bp.compare(bp.loads(PLAIN), ["reno"], metrics="rtt"), "metric"),
-        (lambda: bp.compare(bp.loads(PLAIN), senders=["reno"]), "cc"),
-        (lambda: bp.mix(bp.loads(PLAIN), senders=["reno", "cubic"]), "cc"),
-        (lambda: bp.sweep(bp.loads(PLAIN), {"tcp.cc": ["reno"]}, metrics=["rtt"]), "metric"),
-        (lambda: bp.run(bp.loads(PLAIN), senders="reno"), "cc"),
-    ],
-)
-def test_former_names_of_parameters_name_the_new_ones(ask, now):
-    with pytest.raises(BentpipeError, match=rf"has another name now\n  expected {now}=\.\.\."):
-        ask()
-
-
-def test_the_former_option_names_the_new_one(tmp_path):
+def test_a_plural_option_names_the_singular_one(tmp_path):
     (tmp_path / "plain.toml").write_text(PLAIN, encoding="utf-8")
     for verb in ("compare", "sweep", "mix"):
         done = CliRunner().invoke(app, [verb, str(tmp_path / "plain.toml"), "--cc", "reno,cubic", "--metrics", "rtt"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bentpipe.cli import complete, options, sky_options
-from bentpipe.cli.help import Group, argument
+from bentpipe.cli.help import Command, Group, argument
 from bentpipe.cli.printing import check_places, print_parts, print_result
 from bentpipe.cli.progress import Bar
 from bentpipe.errors import BentpipeError
@@ -60,7 +60,7 @@ def _show_look(
 
 @command.command(
     "path",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     examples=(
         'sky path London "New York" --over starlink-shell-1 --plot path.png',
         "sky path London Tokyo --over iridium --duration 24h --step 10s -o day",
@@ -128,7 +128,7 @@ def path(
 
 @command.command(
     "matrix",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     examples=(
         "sky matrix London 'New York' Singapore Nairobi --over starlink-shell-1",
         "sky matrix --places cities.csv --over kuiper-630-hypatia -p m.png",
@@ -206,7 +206,7 @@ def matrix(
 
 @command.command(
     "passes",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     examples=("sky passes Nairobi --over iridium", "sky passes '78.2N 15.6E' --over oneweb --json"),
 )
 @sky_options.place("place", "Place of the observer")
@@ -248,7 +248,7 @@ def passes(
 
 @command.command(
     "coverage",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     examples=(
         "sky coverage --over starlink-shell-1 --plot coverage.png",
         "sky coverage --over o3b --chart covered --plot covered.png",
@@ -322,7 +322,7 @@ def _drawn_anyway(function: Function) -> Function:
 
 @command.command(
     "map",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     examples=(
         "sky map --over iridium --from Berlin --to Tokyo",
         "sky map --over oneweb --at 20min --plot oneweb.png",
@@ -394,7 +394,7 @@ def map(
 
 @command.command(
     "budget",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     aliases={"down": "--down-frequency, --down-eirp and --down-gt"},
     examples=(
         "sky budget Singapore --over iridium --frequency 12 --eirp 36 --gt 9",

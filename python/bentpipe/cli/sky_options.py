@@ -7,39 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bentpipe.cli import complete, options
-from bentpipe.cli.help import Command, argument
-from bentpipe.errors import BentpipeError
+from bentpipe.cli.help import argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
     Function = TypeVar("Function", bound=Callable[..., Any])
-
-FORMER = {
-    "--from-epoch": "--start",
-    "--elevation": "--elevation-min",
-    "--select": "--selection",
-    "--by": "--metric",
-    "--keep": "--change broken",
-    "--without": "--failure",
-    "--fibre": "--stretch",
-    "--skip-bad": "--bad skip",
-}
-"""Options that have the names of the keys of `[sky]` now."""
-
-
-class SkyCommand(Command):
-    """A command of `bentpipe sky`. It accepts former names of options."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            now = FORMER.get(error.option_name)
-            if now is None or now.split()[0] not in {name for each in self.params for name in each.opts}:
-                raise
-            raise BentpipeError(f"option {error.option_name} has another name now\n  expected {now}") from None
 
 
 def stack_options(*chosen: Callable[[Function], Function]) -> Callable[[Function], Function]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bentpipe.statistics.judgement import Correction, Sides, Statistic
 
 
-@options.formerly(metrics="metric", senders="cc")
 def compare(
     scenario: AnyScenario,
     cc: Sender | Sequence[Sender] | None = None,

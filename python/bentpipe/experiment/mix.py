@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from bentpipe.statistics.judgement import Correction
 
 
-@options.formerly(senders="cc", metrics="metric")
 def mix(
     scenario: AnyScenario,
     cc: Sender | Iterable[Sender],

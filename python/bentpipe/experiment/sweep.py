@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import ScenarioError
-from bentpipe.experiment.common import options
 from bentpipe.experiment.design.grid import Grid, arguments, with_axes
 from bentpipe.experiment.execution.execution import carry_out
 from bentpipe.progress import Progress, choose_watch
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from bentpipe.statistics.judgement import Correction, Sides, Statistic
 
 
-@options.formerly(metrics="metric")
 def sweep(
     scenario: AnyScenario,
     vary: Mapping[str, Any] | None = None,

@@ -22,7 +22,6 @@ from bentpipe.contract import frames
 from bentpipe.contract.result import Result
 from bentpipe.contract.tabled import OfTables
 from bentpipe.errors import PaperError
-from bentpipe.experiment.common.options import formerly
 from bentpipe.papers import claims, loading, pages, settings, verdicts, webpage
 from bentpipe.papers.entries import NAME, PAGE, document, entry, join_entries
 from bentpipe.papers.falsify import ERROR, attack_claim
@@ -354,7 +353,6 @@ def _html(found: Reproduced) -> str:
     return notebook.page(found.paper.title, [table], [*in_words(found), *found.failed.values()], *figures)
 
 
-@formerly(is_full="full")
 def reproduce(
     papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     *,

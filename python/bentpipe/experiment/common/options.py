@@ -6,7 +6,6 @@ Needs no statistics, so mistakes are reported immediately and before any output.
 from __future__ import annotations
 
 import sys
-from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from bentpipe import arguments
@@ -16,7 +15,7 @@ from bentpipe.metric import check_entity, find_metric, matching
 from bentpipe.scenario.scenario import split_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from bentpipe.scenario.scenario import Scenario
 
@@ -30,25 +29,6 @@ SWEEP_CHARTS = ("lines", "map")
 MIX_CHARTS = ("all", "share", "goodput", "cwnd", "intervals")
 REPLICATIONS_MAX = 10_000
 """Most replications. More would not make intervals much narrower, and are probably a typing mistake."""
-
-
-def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse former names of parameters, with the new name of each."""
-
-    def renamed(function: Callable[P, R]) -> Callable[P, R]:
-        @wraps(function)
-        def called(*args: P.args, **kwargs: P.kwargs) -> R:
-            for former in sorted(now.keys() & kwargs.keys()):
-                name = function.__name__
-                expected = now[former] if "=" in now[former] else f"{now[former]}=..."
-                raise BentpipeError(
-                    f"{name}({former}=...): the parameter {former} has another name now\n  expected {expected}"
-                )
-            return function(*args, **kwargs)
-
-        return called
-
-    return renamed
 
 
 def check_options(*, metric: str | Iterable[str], replications: int = 1, jobs: int | None = None) -> None:

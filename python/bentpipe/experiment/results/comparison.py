@@ -12,10 +12,8 @@ import polars as pl
 from bentpipe import files
 from bentpipe.catalog import unknown
 from bentpipe.contract import frames
-from bentpipe.contract.former import Former
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.common import options
 from bentpipe.experiment.common.commands import spell_command
 from bentpipe.experiment.common.options import CHARTS
 from bentpipe.experiment.results import hints
@@ -85,7 +83,6 @@ class Comparison(Result):
     asked: tuple[str, ...] = ()
 
     charts = CHARTS
-    senders = Former("names")
 
     @property
     def against(self) -> str | None:
@@ -353,7 +350,6 @@ class Comparison(Result):
         """Return a metric of one case in each replication, shape (replications,); NaN where missing."""
         return self.sample(of, metric).values
 
-    @options.formerly(is_ratio='chart="ratio"')
     def plot(
         self,
         chart: ComparisonChart | str | None = None,

@@ -11,7 +11,6 @@ import polars as pl
 from bentpipe import files, formatting
 from bentpipe.catalog import names
 from bentpipe.contract import frames
-from bentpipe.contract.former import Former
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.commands import spell_command
@@ -172,7 +171,6 @@ class Mix(Result):
     """Metrics of the tables in addition to `QUANTITIES`."""
 
     charts = MIX_CHARTS
-    senders = Former("names")
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Mix:

@@ -152,7 +152,7 @@ class Sweep(Result):
 
     @classmethod
     def from_store(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
-        """Read a sweep from an open store, described by `facts` as in `Store.find_experiment`: by default the last sweep."""
+        """Read a sweep from an open store, described by `facts` of `Store.find_experiment`; default: the last sweep."""
         facts = facts or store.find_experiment()
         if facts is None:
             raise store.has_no_sweep()

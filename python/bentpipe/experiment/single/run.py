@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from bentpipe import arguments, files, forks
 from bentpipe.errors import ScenarioError
-from bentpipe.experiment.common import options
 from bentpipe.experiment.common.senders import name_senders
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.single.simulate import simulate
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from bentpipe.scenario.writing import Sets
 
 
-@options.formerly(senders="cc")
 def run(
     scenario: AnyScenario,
     sets: Sets = (),

@@ -388,7 +388,6 @@ class RunResult(Recorded, Result):
         """Return one of the tables as plain data: a dict for each row, None where a value is missing."""
         return self.tables.rows(table)
 
-    @options.formerly(start_s="start", end_s="end")
     def plot(
         self,
         chart: str | None = None,
