@@ -19,7 +19,7 @@ import bentpipe as bp
 from bentpipe import _core
 from bentpipe.experiment.execution.workers import cores
 from bentpipe.experiment.single.simulate import advance
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import make_scenario
 
 SCENARIO = {
     "title": "A short run",
@@ -80,7 +80,7 @@ def alone_s(scenario: bp.Scenario) -> float:
 
 def main(runs: int) -> None:
     """Measure and print."""
-    scenario = scenario_of(SCENARIO)
+    scenario = make_scenario(SCENARIO)
     for _ in range(3):
         factor = WANTED_S / alone_s(scenario)
         scenario = scenario.replace("duration", f"{scenario.duration_s * factor:.3g} s")

@@ -24,7 +24,7 @@ import numpy as np
 
 from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.store.store import Store
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import make_scenario
 from bentpipe.tuning.blocks import Executed
 from bentpipe.tuning.confirming import BETTER
 from bentpipe.tuning.guarding import held
@@ -77,14 +77,14 @@ def null(searches: int) -> None:
         def equal(changes, condition, seed, search=search):
             return float(np.exp(SPREAD * noise(search, changes, seed) + noise(search, seed)))
 
-        false += each.searched(Stub(each, equal)).verdict == BETTER
+        false += each.search(Stub(each, equal)).verdict == BETTER
     print(f"null: {false} of {searches} searches claim better ({100 * false / searches:.1f} %)")
 
 
 def regret(name: str, searches: int, blocks: int, store: str, *, has_guards: bool) -> None:
     """Compare searches with the best of all settings."""
     base, sets = SPACES.get(name, (name, {}))
-    found = Work(scenario_of(base, sets))
+    found = Work(make_scenario(base, sets))
     if not has_guards:
         found.goal = replace(found.goal, guards=())
     points = found.space.whole()
@@ -105,7 +105,7 @@ def regret(name: str, searches: int, blocks: int, store: str, *, has_guards: boo
             draw = rng.integers(0, blocks, 1000) if phase == "confirm" else np.resize(rng.permutation(blocks), 1000)
             return [of[point.digest][:, draw[list(of_point)]] for point, of_point in wanted]
 
-        result = found.searched(drawn)
+        result = found.search(drawn)
         chosen = result.content["recommended"]["digest"]
         regrets.append(float(np.expm1(max(0.0, total[chosen] - best))))
         exact += total[chosen] <= best

@@ -74,7 +74,9 @@ def begun(monkeypatch):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Reports whose figures are made but not drawn: that takes most of the time. For tests of all other parts."""
-    monkeypatch.setattr(Drawn, "of", classmethod(lambda cls, figure, note="": cls(figure, '<svg width="1"></svg>')))
+    monkeypatch.setattr(
+        Drawn, "from_figure", classmethod(lambda cls, figure, note="": cls(figure, '<svg width="1"></svg>'))
+    )
     monkeypatch.setattr(Drawn, "write", lambda drawn, folder, name, note="": None)
 
 

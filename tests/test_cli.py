@@ -17,7 +17,7 @@ from bentpipe.__main__ import main
 from bentpipe.catalog import dictionary
 from bentpipe.cli import progress
 from bentpipe.cli.app import app
-from bentpipe.cli.excerpt import described
+from bentpipe.cli.excerpt import describe_error
 from bentpipe.cli.printing import is_coloured
 
 BENTPIPE = [sys.executable, "-m", "bentpipe"]
@@ -298,7 +298,7 @@ def test_carets_stand_under_all_that_a_problem_is_about(tmp_path):
     def wrong(*end):
         place = {"file": str(path), "line": 1, "column": 5, "end_line": end[0], "end_column": end[1]}
         problem = bp.errors.Problem("a is wrong", expected="expected right", place=f"{path}:1:5", **place)
-        return described(bp.errors.ScenarioError(problem))
+        return describe_error(bp.errors.ScenarioError(problem))
 
     assert ":1:5\n  1 | a = wrong\n    |     ^^^^^\n  expected right" in wrong(1, 10)
     # Longer texts, and texts of several lines, are cut.
@@ -310,7 +310,7 @@ def test_carets_stand_under_all_that_a_problem_is_about(tmp_path):
 def test_a_place_that_cannot_be_shown_is_only_named(tmp_path, place):
     (tmp_path / "file.toml").write_text("a = 1\n")
     text = f"a   {place.replace('FILE', str(tmp_path / 'file.toml'))}"
-    assert described(bp.errors.ScenarioError(text)) == f"error: {text}"
+    assert describe_error(bp.errors.ScenarioError(text)) == f"error: {text}"
 
 
 # Colour, and saying nothing

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import SHELLS, app
-from bentpipe.metric import known
+from bentpipe.metric import list_metrics
 from bentpipe.scenario import overrides
 
 
@@ -103,11 +103,11 @@ def test_every_key_that_is_offered_has_an_effect():
     for name in ("geo", "leo", "web-on-geo"):
         scenario = bp.load(name)
         for begin in ("link.", "tcp."):
-            assert not any(scenario.acting(key[:-1]) for key in completed("run", name, "--set", begin))
+            assert not any(scenario.find_acting(key[:-1]) for key in completed("run", name, "--set", begin))
 
 
 def test_all_metrics_and_topics_are_offered():
-    assert completed("compare", "geo", "--metric", "") == [*known()]
+    assert completed("compare", "geo", "--metric", "") == [*list_metrics()]
     assert "goodput,queue_p95:sat.forward" in completed("compare", "geo", "--metric", "goodput,queue_p95:")
     assert completed("compare", "geo", "--until", "goodput:") == ["goodput:transfer="]
     assert {"cc", "columns", "papers"} <= {*completed("list", "")}

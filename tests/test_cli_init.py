@@ -8,7 +8,7 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe.cli import init
 from bentpipe.cli.app import app
-from bentpipe.scenario.scenario import SHIPPED, shipped
+from bentpipe.scenario.scenario import SHIPPED, list_bundled
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def test_what_is_commented_out_in_the_template_is_valid_too(tmp_path):
     bp.loads(text.replace("# error = {", "error = {").replace("# like =", "like ="))
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", list_bundled())
 def test_a_copy_of_a_bundled_scenario_is_equal_to_it(tmp_path, name):
     assert cli("init", "--from", name).exit_code == 0
     assert bp.load(tmp_path / f"{name}.toml") == bp.load(name)

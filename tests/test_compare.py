@@ -227,10 +227,10 @@ def test_until_that_means_nothing_is_refused(small):
 def test_comparisons_of_the_same_runs_can_be_joined(small):
     one, two = (bp.compare(small, cc, replications=2) for cc in (["reno", "vegas"], ["tahoe", "sack"]))
     whole = bp.compare(small, ["reno", "vegas", "tahoe", "sack"], replications=2)
-    assert one.joined(two).runs.equals(whole.runs)
-    assert one.joined(two).table.equals(whole.table)
+    assert one.join(two).runs.equals(whole.runs)
+    assert one.join(two).table.equals(whole.table)
     with pytest.raises(BentpipeError, match="cannot be joined"):
-        one.joined(one)
+        one.join(one)
 
 
 def test_the_comparison_can_be_kept_and_shown(comparison, tmp_path):
@@ -290,9 +290,9 @@ def test_all_senders_are_compared_by_one_word(small):
 def test_settings_of_a_sender_are_settings_of_a_scenario(small):
     scenario = bp.load(small, {"tcp.cc": '{ kind = "cubic", beta = 0.8 }'})
     assert scenario.to_dict()["tcp"]["cc"]["beta"] == 0.8
-    assert bp.loads(scenario.resolved()) == scenario
+    assert bp.loads(scenario.resolve()) == scenario
     assert scenario.digest != bp.load(small, {"tcp.cc": "cubic"}).digest
-    assert "fast_convergence = true" in scenario.resolved()
+    assert "fast_convergence = true" in scenario.resolve()
     with pytest.raises(ScenarioError, match=r"tcp\.cc\.beta = 1\.5 is out of range"):
         bp.load(small, {"tcp.cc": '{ kind = "cubic", beta = 1.5 }'})
     with pytest.raises(ScenarioError, match="has no effect on cubic"):

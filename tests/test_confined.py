@@ -161,7 +161,7 @@ def emulate(request, tmp_path):
         if status:
             pytest.skip("another user cannot read bentpipe here")
     scenario = tmp_path / "path.toml"
-    scenario.write_text(bp.Scenario(SCENARIO).resolved())
+    scenario.write_text(bp.Scenario(SCENARIO).resolve())
 
     def emulate(code, *arguments):
         line = [sys.executable, "-m", "bentpipe", "emulate", str(scenario), "-q", "--"]

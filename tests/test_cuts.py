@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bentpipe as bp
-from bentpipe.experiment.common.provenance import titled
+from bentpipe.experiment.common.provenance import choose_title
 from bentpipe.plot.cuts import CUT, EXPLAINED, mark_cuts
 
 LOSSY = """
@@ -73,9 +73,9 @@ def test_figures_of_sweeps_and_mixes_explain_the_triangles():
 
 
 def test_reports_without_a_title_have_the_name_of_the_file(tmp_path):
-    assert titled("Given", "a/b.toml") == "Given"
-    assert titled("", "a/lossy.toml") == "lossy"
-    assert titled("", "runs/first/scenario.toml") == "first"
+    assert choose_title("Given", "a/b.toml") == "Given"
+    assert choose_title("", "a/lossy.toml") == "lossy"
+    assert choose_title("", "runs/first/scenario.toml") == "first"
     (tmp_path / "lossy.toml").write_text(LOSSY, encoding="utf-8")
     report = bp.run(tmp_path / "lossy.toml").report(tmp_path / "out")
     assert "untitled" not in (text := report.page.read_text(encoding="utf-8"))

@@ -69,7 +69,7 @@ def test_stores_name_runs_by_their_day(tmp_path):
     assert told[-1] == 6
     assert again.runs.equals(first.runs)
     with Store(folder, is_read_only=True) as store:
-        (*_, digests), *_ = store.begun()["points"]
+        (*_, digests), *_ = store.find_experiment()["points"]
     assert digests == [scenario(**{"tcp.cc": "reno", "record.series": [], "sky.day": day}).digest for day in range(3)]
     assert len(set(digests)) == 3
     read = bp.Comparison.load(folder)
@@ -92,14 +92,14 @@ def test_sweeps_and_mixes_have_days_too(tmp_path):
     assert not axis.has_days
     assert axis.values("completion")[1][0] != times[0][0]
     mixed = bp.mix(scenario(), CC, replications=2)
-    digests = [mixed.scenario_of(k).digest for k in range(2)]
+    digests = [mixed.make_scenario(k).digest for k in range(2)]
     assert mixed.has_days
     assert digests[0] != digests[1]
     mixed.save(tmp_path / "mix")
     read = bp.Mix.load(tmp_path / "mix")
-    assert read.scenario_of(0).digest == digests[0]
+    assert read.make_scenario(0).digest == digests[0]
     with pytest.raises(BentpipeError, match="another day of the sky"):
-        read.scenario_of(1)
+        read.make_scenario(1)
 
 
 def test_a_day_without_a_path_is_refused_with_the_remedy(tmp_path):

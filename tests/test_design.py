@@ -52,7 +52,7 @@ class Rungs(Traced):
 
     rungs = (2, 4, 8)
 
-    def grown(self, counts, so_far):
+    def grow_counts(self, counts, so_far):
         most = max(counts)
         following = next((rung for rung in self.rungs if rung > most), None)
         if following is None:
@@ -91,7 +91,7 @@ def test_a_store_names_runs_by_the_scenario_of_their_replication_and_goes_on(tmp
     folder, design = tmp_path / "store", traced(replications=3)
     first = carry_out(design, store=folder)
     with Store(folder, is_read_only=True) as store:
-        written = store.begun()["points"]
+        written = store.find_experiment()["points"]
     for point, (*_, digests) in zip(design.points, written, strict=True):
         assert digests == [design.core(point, replication).digest for replication in range(3)]
         assert len(set(digests)) == 3
@@ -107,7 +107,7 @@ def test_a_store_names_runs_by_the_scenario_of_their_replication_and_goes_on(tmp
 def test_replications_that_share_a_scenario_have_one_digest(tmp_path):
     carry_out(traced(Plain), store=tmp_path / "store")
     with Store(tmp_path / "store", is_read_only=True) as store:
-        facts = store.begun()
+        facts = store.find_experiment()
     assert all(len(point) == 6 for point in facts["points"])
     assert facts["has_days"] is False
 
@@ -147,7 +147,7 @@ def test_rungs_in_a_store_go_on_with_what_is_there(tmp_path):
 
 
 def test_a_point_says_whether_its_replications_differ():
-    point = Point.of(0, {}, bp.Scenario(PATH)._core)
+    point = Point.from_core(0, {}, bp.Scenario(PATH)._core)
     assert not point.varies
     assert replace(point, has_own=True).varies
     with pytest.raises(AttributeError):

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from bentpipe.cli.app import app
-from bentpipe.emulation.drill import drilled, on_kernel, shipped
+from bentpipe.emulation.drill import on_kernel, read_bundled, run_script
 from bentpipe.errors import EmulationError
 
 # They wait for other processes, or are many runs.
@@ -34,7 +34,7 @@ def test_all_scripts_hold_in_core_and_codec():
     done = run("--json")
     found = json.loads(done.output)
     assert done.exit_code == 0
-    assert {each["script"] for each in found} == {*shipped()}
+    assert {each["script"] for each in found} == {*read_bundled()}
     assert all(each["holds"] and not each["core"] and not each["codec"] for each in found)
     assert sum(each["cases"] for each in found) >= 400
 
@@ -42,7 +42,7 @@ def test_all_scripts_hold_in_core_and_codec():
 def test_a_script_of_ones_own(tmp_path):
     place = tmp_path / "own.script"
     place.write_text(CASE, encoding="utf-8")
-    assert drilled(str(place)).holds
+    assert run_script(str(place)).holds
     done = run(place)
     assert done.exit_code == 0
     assert done.output.count("holds as written") == 2
@@ -51,7 +51,7 @@ def test_a_script_of_ones_own(tmp_path):
 def test_the_first_line_that_differs_is_said(tmp_path):
     place = tmp_path / "own.script"
     place.write_text(CASE.replace("cwnd 2000", "cwnd 3000"), encoding="utf-8")
-    found = drilled(str(place))
+    found = run_script(str(place))
     assert [(each.line, each.text) for each in found.core] == [(9, "+0    ? cwnd 3000")]
     done = run(place)
     assert done.exit_code == 1
@@ -73,7 +73,7 @@ def test_the_kernel_holds_differs_and_does_not_apply(tmp_path):
         CASE.replace("write", "smss 500\n+0 write"),
     ]
     place.write_text("\n".join(cases), encoding="utf-8")
-    (found,) = on_kernel([drilled(str(place))])
+    (found,) = on_kernel([run_script(str(place))])
     assert (found.kernel.holds, found.kernel.noted) == (1, 1)
     assert found.kernel.not_applicable == {"recovery": 1, "smss that changes": 1}
     many, few = found.kernel.differences
@@ -90,7 +90,7 @@ def test_the_kernel_sends_a_fin_with_data_that_waited_for_the_connection(tmp_pat
     place = tmp_path / "own.script"
     case = "= RFC 9293 §3.10.4  x\n+0 > syn noack\n+0 write 1000\n+0 close\n+0.1 < syn ack 0\n+0 > fin 0:1000\n"
     place.write_text(case, encoding="utf-8")
-    (found,) = on_kernel([drilled(str(place))])
+    (found,) = on_kernel([run_script(str(place))])
     assert found.kernel.holds == 1
 
 
@@ -105,7 +105,7 @@ def test_a_difference_names_the_way_of_linux(tmp_path):
         .replace("cwnd 2000", "cwnd 3000"),
         encoding="utf-8",
     )
-    (found,) = on_kernel([drilled(str(place))])
+    (found,) = on_kernel([run_script(str(place))])
     (difference,) = found.kernel.differences
     assert difference.way == 'byte_counting = "ubc-pure"'
     assert difference.way not in difference.what
@@ -140,8 +140,8 @@ def packetdrill(folder, text=PACKETDRILL):
 
 
 def test_a_script_of_packetdrill_runs_on_a_host_like_linux(tmp_path):
-    assert drilled(str(packetdrill(tmp_path))).holds
-    found = drilled(str(packetdrill(tmp_path, PACKETDRILL.replace("cwnd == 10", "cwnd == 4"))))
+    assert run_script(str(packetdrill(tmp_path))).holds
+    found = run_script(str(packetdrill(tmp_path, PACKETDRILL.replace("cwnd == 10", "cwnd == 4"))))
     assert (found.core[0].line, found.core[0].what) == (11, "tcpi_snd_cwnd is 10")
     shown = run(packetdrill(tmp_path, PACKETDRILL.replace("cwnd == 10", "cwnd == 4"))).output
     assert "core and codec: tcpi_snd_cwnd is 10" in shown
@@ -149,10 +149,10 @@ def test_a_script_of_packetdrill_runs_on_a_host_like_linux(tmp_path):
 
 @pytest.mark.usefixtures("namespaces")
 def test_the_kernel_runs_a_script_of_packetdrill(tmp_path):
-    (found,) = on_kernel([drilled(str(packetdrill(tmp_path)))])
+    (found,) = on_kernel([run_script(str(packetdrill(tmp_path)))])
     assert found.holds
     wrong = packetdrill(tmp_path, PACKETDRILL.replace("unacked == 10", "unacked > 10"))
-    (found,) = on_kernel([drilled(str(wrong))])
+    (found,) = on_kernel([run_script(str(wrong))])
     assert found.kernel.differences[0].what == "tcpi_unacked is 10"
 
 
@@ -167,7 +167,7 @@ def test_shell_blocks_are_never_executed(tmp_path):
 
 @pytest.mark.usefixtures("namespaces")
 def test_the_kernel_does_most_of_what_scripts_of_linux_say():
-    (found,) = on_kernel([drilled("linux")])
+    (found,) = on_kernel([run_script("linux")])
     kernel = found.kernel
     assert kernel.holds + kernel.noted + len(kernel.differences) + sum(kernel.not_applicable.values()) == found.cases
     # The notes are of one version, and a busy machine is late: most, not all.
@@ -193,7 +193,7 @@ def test_where_namespaces_are_not_allowed_one_sentence_says_so():
 def test_other_systems_have_no_kernel_to_ask(monkeypatch):
     monkeypatch.delattr("bentpipe._core.kernel_drill", raising=False)
     with pytest.raises(EmulationError, match="expected Linux for the drill"):
-        on_kernel([drilled("rfc3042")])
+        on_kernel([run_script("rfc3042")])
 
 
 def test_a_segment_without_room_in_a_packet_differs_in_the_codec_only(tmp_path):
@@ -203,7 +203,7 @@ def test_a_segment_without_room_in_a_packet_differs_in_the_codec_only(tmp_path):
     case += "+0.1 < ack 0 ts 1/0 sack 1000:2000,3000:4000,5000:6000,7000:8000\n"
     place = tmp_path / "own.script"
     place.write_text(case, encoding="utf-8")
-    found = drilled(str(place))
+    found = run_script(str(place))
     assert "no room in a packet" in found.codec[0].what
     assert not any("no room" in each.what for each in found.core)
 

@@ -252,7 +252,7 @@ def test_each_byte_arrives_and_captures_have_the_packets_that_were_simulated(tmp
 def test_without_a_tun_device_hosts_have_packet_sockets(tmp_path):
     if not Path("/dev/net/tun").exists() or shutil.which("unshare") is None or MISSING["packet"]:
         pytest.skip("nothing to take away, or nothing to do so")
-    (tmp_path / "path.toml").write_text(path().resolved())
+    (tmp_path / "path.toml").write_text(path().resolve())
     bentpipe = f"{sys.executable} -m bentpipe emulate path.toml --serve echo --json"
     hide = "mount --bind /dev/null /dev/net/tun && exec "
     hidden = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
@@ -625,7 +625,7 @@ signal.pause()
 
 def started(tmp_path, mark):
     """The shell that runs an emulation whose program does what programs should not."""
-    (tmp_path / "path.toml").write_text(path().resolved())
+    (tmp_path / "path.toml").write_text(path().resolve())
     (tmp_path / "bad.py").write_text(BAD)
     # The shell has something left to do, so that it stays.
     line = f"{sys.executable} -m bentpipe emulate path.toml --serve bulk -- {sys.executable} bad.py; exit"
@@ -696,7 +696,7 @@ def test_ctrl_c_at_any_instant_ends_all(tmp_path):
 @pytest.mark.parametrize("again", [False, True] if os.environ.get("BENTPIPE_ALL") else [True])
 def test_ctrl_c_that_only_the_command_hears_ends_all_and_again_waits_for_no_report(again, tmp_path):
     mark = f"bentpipe-{uuid.uuid4()}"
-    (tmp_path / "path.toml").write_text(path().resolved())
+    (tmp_path / "path.toml").write_text(path().resolve())
     (tmp_path / "bad.py").write_text(BAD)
     line = [sys.executable, "-m", "bentpipe", "emulate", "path.toml", "--serve", "bulk", "--json"]
     command = subprocess.Popen(

@@ -32,7 +32,7 @@ TRIES = int(os.environ.get("BENTPIPE_KILLS", "20" if os.environ.get("BENTPIPE_AL
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    (tmp_path / "path.toml").write_text(bp.Scenario(SCENARIO).resolved())
+    (tmp_path / "path.toml").write_text(bp.Scenario(SCENARIO).resolve())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -75,7 +75,7 @@ def test_a_program_that_the_duration_ends_has_its_own_status_and_a_line(place):
 
 @pytest.mark.parametrize("is_quiet", [True, False])
 def test_strict_gives_its_reason_also_if_nothing_else_is_printed(is_quiet, monkeypatch, capsys):
-    monkeypatch.setattr(real_time, "_shown", lambda _: ["Not trustworthy: a reason."])
+    monkeypatch.setattr(real_time, "_render_emulation", lambda _: ["Not trustworthy: a reason."])
     trust = SimpleNamespace(is_trustworthy=False, sentence="Not trustworthy: a reason.")
     found = SimpleNamespace(trust=trust, stopped="ended", status=0, to_dict=dict)
     with pytest.raises(click.exceptions.Exit) as ended:
@@ -202,8 +202,8 @@ def test_a_limit_of_namespaces_is_named(place):
 def test_captures_are_named_with_a_placeholder_in_braces_only(place):
     assert files.captures("HOSTILE.pcapng") == "HOSTILE-{host}.pcapng"
     (place / "HOSTING").mkdir()
-    assert files.capture_of("HOSTING/geo.pcap", "a/b").as_posix() == "HOSTING/geo-a_b.pcap"
-    assert files.capture_of("{host}-of-geo", "a").as_posix() == "a-of-geo.pcapng"
+    assert files.find_capture("HOSTING/geo.pcap", "a/b").as_posix() == "HOSTING/geo-a_b.pcap"
+    assert files.find_capture("{host}-of-geo", "a").as_posix() == "a-of-geo.pcapng"
     for wrong, words in (
         ("", "pcap='' is not a file name"),
         ("/", "pcap='/' is not a file name"),

@@ -12,13 +12,13 @@ from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.report import report
 from bentpipe.experiment.results.comparison import Comparison
-from bentpipe.experiment.results.contrasts import judged, ranking
+from bentpipe.experiment.results.contrasts import find_winner, ranking
 from bentpipe.metric import COLUMNS, METRICS
-from bentpipe.plot.maps import axes_of
+from bentpipe.plot.maps import choose_axes
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.estimates import fisher
 from bentpipe.statistics.judgement import Judgement
-from bentpipe.statistics.samples import AtLeast, Counts, Sample, joined, ranked
+from bentpipe.statistics.samples import AtLeast, Counts, Sample, join_samples, rank_samples
 
 COMPLETION = METRICS["completion"]
 FCT = METRICS["fct"]
@@ -91,18 +91,21 @@ def test_fisher_by_hand():
 
 def test_who_completes_less_never_comes_first():
     samples = {"lucky": completed(5, NAN, NAN), "slow": completed(19, 19, 19), "none": completed(NAN, NAN, NAN)}
-    assert ranked(samples, COMPLETION) == ["slow", "lucky", "none"]
+    assert rank_samples(samples, COMPLETION) == ["slow", "lucky", "none"]
     # With equal shares, the time decides. Incomplete runs count with their duration.
-    assert ranked({"a": completed(5, NAN), "b": completed(4, NAN)}, COMPLETION) == ["b", "a"]
-    assert ranked({"a": Sample.of(np.array([NAN])), "b": completed(NAN)}, COMPLETION) == ["b"]
+    assert rank_samples({"a": completed(5, NAN), "b": completed(4, NAN)}, COMPLETION) == ["b", "a"]
+    assert rank_samples({"a": Sample.from_values(np.array([NAN])), "b": completed(NAN)}, COMPLETION) == ["b"]
 
 
 def test_a_transfer_more_or_less_at_the_end_of_a_run_is_chance_and_many_are_not():
     almost = transfers([1.0] * 8, [99] * 8, [100, 100, 100, 100, 99, 99, 99, 99])
     whole = transfers([2.0] * 8, [100] * 8, [100] * 8)
     failing = transfers([0.5] * 8, [50] * 8, [100] * 8)
-    assert ranked({"whole": whole, "almost": almost, "failing": failing}, FCT)[-1] == "failing"
-    assert ranked({"whole": whole, "almost": transfers([1.0] * 2, [99] * 2, [100, 100])}, FCT) == ["almost", "whole"]
+    assert rank_samples({"whole": whole, "almost": almost, "failing": failing}, FCT)[-1] == "failing"
+    assert rank_samples({"whole": whole, "almost": transfers([1.0] * 2, [99] * 2, [100, 100])}, FCT) == [
+        "almost",
+        "whole",
+    ]
 
 
 def test_shares_and_times_have_a_test_each_and_are_corrected_together():
@@ -182,13 +185,13 @@ def test_the_best_in_truth_is_rarely_among_those_that_are_shown_to_be_worse():
     wrong = 0
     for _ in range(400):
         common = generator.normal(0, 1, 10)
-        values = {k: Sample.of(10 - 0.01 * (k == 0) + common + generator.normal(0, 0.3, 10)) for k in range(8)}
+        values = {k: Sample.from_values(10 - 0.01 * (k == 0) + common + generator.normal(0, 0.3, 10)) for k in range(8)}
         wrong += next(each.is_worse for each in ranking(values, COMPLETION) if each.point == 0)
     assert wrong / 400 <= 0.05
 
 
 def test_replications_of_several_conditions_are_one_sample():
-    assert joined([completed(1, NAN), completed(2)]).counts == Counts(2, 3)
+    assert join_samples([completed(1, NAN), completed(2)]).counts == Counts(2, 3)
 
 
 # In results
@@ -228,7 +231,7 @@ def test_tables_and_json_say_how_many_completed(comparison):
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     pair = next(each for each in told["differences"] if each["metric"] == "completion" and each["other"] == "bbr3")
     assert (pair["of_completed"], pair["other_completed"], pair["is_completed_shown"]) == (0, 6, True)
-    assert comparison.order() == ["bbr3", *(name for name in comparison.order() if name != "bbr3")]
+    assert comparison.order_cases() == ["bbr3", *(name for name in comparison.order_cases() if name != "bbr3")]
     assert comparison.statements[0].startswith("bbr3 completes more often than ")
     assert "completes more often" in repr(comparison)
 
@@ -389,7 +392,7 @@ def test_a_heat_map_has_values_bounds_and_a_panel_per_sender(store):
 
 def test_a_map_needs_two_axes(small):
     sweep = bp.sweep(small, {"tcp.cc": ["reno", "sack"], "link.down.error.rate": [0, 0.01]}, replications=1)
-    assert axes_of(sweep.points, sweep.keys) is None
+    assert choose_axes(sweep.points, sweep.keys) is None
     with pytest.raises(BentpipeError, match="two varied keys"):
         sweep.plot("map")
 
@@ -402,4 +405,4 @@ def test_the_line_figure_marks_bounds(store):
 def test_judged_by_what_was_completed_first():
     (found,) = differences([(completed(*[10.0] * 10), completed(*[NAN] * 8, 5, 6))])
     assert found.value > 0
-    assert judged(found, COMPLETION) == 1
+    assert find_winner(found, COMPLETION) == 1

@@ -44,7 +44,7 @@ def attack(monkeypatch):
         entry = {"statement": "S.", "where": "W", "how": "H", "printed": 10, "measure": "measured"}
         entry |= {"passes": {"within": 1}, "readings": readings} | more
         lab = Lab(PAPER.folder)
-        return falsify.attacked(PAPER, verdicts.judge(PAPER, claims._claim("X-1", entry, []), lab), lab)
+        return falsify.attack_claim(PAPER, verdicts.judge(PAPER, claims._claim("X-1", entry, []), lab), lab)
 
     return attacked
 
@@ -140,13 +140,13 @@ def test_keys_go_over_sets_cases_and_axes():
     with Lab(claims.PACKS / "timers", jobs=1) as lab:
         with lab.without({"tcp.rto.granularity": "7 ms", "tcp.cc": "tahoe"}):
             scenario = lab.load("grid", {"tcp.cc": "reno", "tcp.rto.granularity": "9 ms"}, case="s05")
-            resolved = json.loads(scenario.to_json()) if hasattr(scenario, "to_json") else scenario.resolved()
+            resolved = json.loads(scenario.to_json()) if hasattr(scenario, "to_json") else scenario.resolve()
         assert "7 ms" in str(resolved) or "0.007" in str(resolved)
         assert "tahoe" in str(resolved)
         assert "250 ms" not in re.findall(r"granularity = .*", str(resolved))
-        assert "tahoe" not in lab.load("grid", case="s05").resolved()
+        assert "tahoe" not in lab.load("grid", case="s05").resolve()
     with Lab(PAPER.folder, jobs=1) as lab, lab.without({"tcp.cc": "tahoe", "tcp.smss": "500 B"}):
-        resolved = lab.load("dumbbell", {"tcp.cc": {"kind": "cubic"}, "tcp.cc.beta": 0.5}).resolved()
+        resolved = lab.load("dumbbell", {"tcp.cc": {"kind": "cubic"}, "tcp.cc.beta": 0.5}).resolve()
         assert 'cc = "tahoe"' in resolved or 'kind = "tahoe"' in resolved
         assert "500" in re.search(r"smss = .*", resolved).group()
 

@@ -124,7 +124,7 @@ def slow_likelihood(chain, lost):
 def test_closed_powers_have_the_likelihood_of_the_recursion(numbers):
     chain = losses._Chain(*numbers)
     lost = np.random.default_rng(2).random(500) < 0.1
-    assert losses.likelihood(chain, *losses.runs_of(lost)) == pytest.approx(slow_likelihood(chain, lost), rel=1e-9)
+    assert losses.likelihood(chain, *losses.find_runs(lost)) == pytest.approx(slow_likelihood(chain, lost), rel=1e-9)
 
 
 def test_bursts_are_found_and_their_intervals_hold_the_truth():

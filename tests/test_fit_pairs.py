@@ -282,7 +282,7 @@ def test_datagrams_above_the_rate_give_the_rate(tmp_path, form):
 
 
 def test_headers_of_a_datagram_follow_its_version():
-    assert [sights.headers_of(bytes(2 * size + 4)) for size in (4, 16)] == [20 + 8, 40 + 8]
+    assert [sights.count_header_bytes(bytes(2 * size + 4)) for size in (4, 16)] == [20 + 8, 40 + 8]
 
 
 def test_datagrams_at_both_ends_give_the_queue_too(tmp_path):

@@ -48,7 +48,7 @@ def test_the_network_has_nodes_links_and_flows_over_time(scenario):
 def test_an_edited_text_keeps_its_comments(scenario):
     text, form = scenario.written
     assert form == "toml"
-    other = scenario.edited("tcp.cc", "cubic")
+    other = scenario.edit_text("tcp.cc", "cubic")
     comments = [line for line in text.splitlines() if line.startswith("#")]
     assert comments
     assert [line for line in other.splitlines() if line.startswith("#")] == comments
@@ -60,7 +60,7 @@ def test_an_edited_text_keeps_its_comments(scenario):
 def test_values_at_an_instant_are_those_of_the_series(result):
     flow = result.scenario.flow_names[0]
     for time_s in (0.0, 7.31, 20.0, 30.0):
-        found = result.at(time_s)
+        found = result.find_values(time_s)
         assert set(found) <= set(SERIES)
         rows = result.series("cwnd_bytes", flow).filter(pl.col("time_s") <= time_s)
         assert found["cwnd_bytes"].get(flow) == (rows["cwnd_bytes"][-1] if rows.height else None)
@@ -108,4 +108,4 @@ def test_a_large_saved_result_opens_at_once(tmp_path):
         times.append(time.perf_counter() - begun)
     # The machine may be busy with something else once, not each time.
     assert min(times) < 0.2
-    assert opened.at(2.0)["cwnd_bytes"] == {"transfer": ROWS - 1}
+    assert opened.find_values(2.0)["cwnd_bytes"] == {"transfer": ROWS - 1}

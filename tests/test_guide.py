@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 import bentpipe as bp
-from bentpipe.experiment.common.senders import senders_of
+from bentpipe.experiment.common.senders import name_senders
 from bentpipe.scenario import overrides
 from tools.docs.mitigations import command, page, shown
 from validation import kept, mitigations
@@ -14,7 +14,7 @@ from validation import kept, mitigations
 @pytest.mark.parametrize("mitigation", mitigations.MITIGATIONS, ids=lambda mitigation: mitigation.name)
 @pytest.mark.parametrize("path", ["geo", "leo"])
 def test_each_switch_is_accepted_on_both_paths(mitigation, path):
-    cases = senders_of(bp.load(path, mitigations.STANDARD | mitigation.sets), cases=mitigation.cases)
+    cases = name_senders(bp.load(path, mitigations.STANDARD | mitigation.sets), cases=mitigation.cases)
     assert len({case.digest for case in cases.values()}) == len(mitigation.cases)
 
 
@@ -22,8 +22,8 @@ def test_each_switch_is_accepted_on_both_paths(mitigation, path):
 def test_the_commands_say_what_was_measured(mitigation):
     words = shlex.split(command(mitigation, "geo").replace("\\\n", " "))
     given = {option: [words[i + 1] for i, word in enumerate(words) if word == option] for option in ("--set", "--case")}
-    typed = senders_of(bp.load("geo", overrides.pairs(given["--set"])), cases=overrides.cases(given["--case"]))
-    assert typed == senders_of(bp.load("geo", mitigations.STANDARD | mitigation.sets), cases=mitigation.cases)
+    typed = name_senders(bp.load("geo", overrides.pairs(given["--set"])), cases=overrides.cases(given["--case"]))
+    assert typed == name_senders(bp.load("geo", mitigations.STANDARD | mitigation.sets), cases=mitigation.cases)
 
 
 @pytest.mark.parametrize("name", [each.name for each in mitigations.MITIGATIONS if each.sets is mitigations.SHORT])

@@ -59,9 +59,9 @@ def test_a_comparison_and_a_mix_name_their_first_column_alike():
     few = {"replications": 2}
     scenario = bp.load("geo", {"duration": "5 s"})
     compared, mixed = bp.compare(scenario, ["cubic", "reno"], **few), bp.mix(scenario, ["cubic", "reno"], **few)
-    assert [each.shown()[0][0] for each in (compared, mixed)] == ["cc", "cc"]
+    assert [each.make_notebook_table()[0][0] for each in (compared, mixed)] == ["cc", "cc"]
     cases = bp.compare(scenario, cases={"a": {}, "b": {"link.sat.delay": "200 ms"}}, **few)
-    assert cases.shown()[0][0] == "case"
+    assert cases.make_notebook_table()[0][0] == "case"
     for verb in ("compare", "mix"):
         done = CliRunner().invoke(app, [verb, "geo", "--set", "duration=5 s", "--cc", "cubic,reno", "-n", "2"])
         assert re.search(r"^cc +", done.stdout, re.MULTILINE)

@@ -8,9 +8,8 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
-from bentpipe.errors import BentpipeError
 from bentpipe.experiment.results import hints
-from bentpipe.statistics.power import least_shown, replications_for
+from bentpipe.statistics.power import count_replications, least_shown
 
 PLAIN = """
 title = "Plain"
@@ -109,7 +108,7 @@ def test_numbers_of_replications_are_those_of_the_paired_t_test():
     assert least_shown(2, 0.95) == pytest.approx(12.706 / 2**0.5, rel=1e-4)
     assert least_shown(10, 0.95) == pytest.approx(2.262 / 10**0.5, rel=1e-3)
     assert least_shown(10, 0.95, tests=3) > least_shown(10, 0.95)
-    wanted = replications_for(1.0, 0.95)
+    wanted = count_replications(1.0, 0.95)
     assert least_shown(wanted, 0.95) <= 1.0 < least_shown(wanted - 1, 0.95)
 
 
@@ -136,22 +135,7 @@ def test_fairness_is_of_flows_of_one_kind(tmp_path):
     assert "fairness" in said("compare", "call.toml", "--cc", "reno,cubic", "-n", "2", "--metric", "goodput,jain")
 
 
-@pytest.mark.parametrize(
-    ("ask", "now"),
-    [
-        (lambda: bp.compare(bp.loads(PLAIN), ["reno"], metrics="rtt"), "metric"),
-        (lambda: bp.compare(bp.loads(PLAIN), senders=["reno"]), "cc"),
-        (lambda: bp.mix(bp.loads(PLAIN), senders=["reno", "cubic"]), "cc"),
-        (lambda: bp.sweep(bp.loads(PLAIN), {"tcp.cc": ["reno"]}, metrics=["rtt"]), "metric"),
-        (lambda: bp.run(bp.loads(PLAIN), senders="reno"), "cc"),
-    ],
-)
-def test_former_names_of_parameters_name_the_new_ones(ask, now):
-    with pytest.raises(BentpipeError, match=rf"has another name now\n  expected {now}=\.\.\."):
-        ask()
-
-
-def test_the_former_option_names_the_new_one(tmp_path):
+def test_a_plural_option_names_the_singular_one(tmp_path):
     (tmp_path / "plain.toml").write_text(PLAIN, encoding="utf-8")
     for verb in ("compare", "sweep", "mix"):
         done = CliRunner().invoke(app, [verb, str(tmp_path / "plain.toml"), "--cc", "reno,cubic", "--metrics", "rtt"])

@@ -63,7 +63,7 @@ def invented(ran, rng):
         runs=ran.sweep.runs.with_columns(goodput).filter(pl.lit(rng.random() < 0.7) | (pl.col("replication") < 5)),
         facts={**ran.sweep.facts, **judgement.to_dict()},
     )
-    return Comparison.of(sweep, ran.scenario, ran.scenarios)
+    return Comparison.from_sweep(sweep, ran.scenario, ran.scenarios)
 
 
 def test_a_report_says_what_its_comparison_says(ran):
@@ -82,7 +82,7 @@ def test_a_report_says_what_its_comparison_says(ran):
             assert table.data[column].to_list() == of_goodput[column].to_list(), column
         # The ranking shows only differences that the table shows.
         worse = {NAMES[each.point] for each in reporter.ranking("goodput") if each.is_worse}
-        best, *_ = comparison.order("goodput")
+        best, *_ = comparison.order_cases("goodput")
         pairs = {frozenset(row[:2]) for row in of_goodput.filter("is_shown").select("of", "other").iter_rows()}
         assert all(frozenset((best, other)) in pairs for other in worse)
         shown += len(pairs)
@@ -147,8 +147,10 @@ def test_a_sweep_and_a_mix_are_judged_as_asked_and_their_commands_say_so(written
 
 
 def test_a_store_of_before_there_was_a_judgement_opens():
-    assert Judgement.of({"confidence": 0.8, "correction": "bh", "verb": "compare"}) == Judgement("mean", 0.8, "bh")
-    assert Judgement.of({"against": None}) == DEFAULT
+    assert Judgement.from_facts({"confidence": 0.8, "correction": "bh", "verb": "compare"}) == Judgement(
+        "mean", 0.8, "bh"
+    )
+    assert Judgement.from_facts({"against": None}) == DEFAULT
 
 
 def test_a_confidence_may_be_a_percentage():

@@ -107,7 +107,7 @@ def test_a_bit_rate_is_not_a_symbol_rate(scenario, tmp_path):
 
 def test_figures_draw_grants_with_units(scenario):
     scenario = scenario.replace("record.interval", "100 ms")
-    result = bp.run(scenario, series=plot.panels_of(scenario))
+    result = bp.run(scenario, series=plot.choose_panels(scenario))
     labels = [axes.get_ylabel() for axes in result.plot().axes]
     assert labels[-2:] == ["Granted (kbit/s)", "Backlog (B)"], "no terminal asks for a rate"
     rates = bp.run(scenario.replace("link.user.reverse.access", {"rate_based": "1 Mbit/s"}))

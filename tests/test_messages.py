@@ -18,7 +18,7 @@ CAUSE = re.compile(
 NEED_NONE = {"RunError", "SenderError", "Interrupted", "KeyboardInterrupt", "EndError", "_EndError", "ClusterError"}
 NEED_NONE |= {"AttributeError", "KeyError", "TypeError", "ValueError"}
 # Helpers whose arguments are parts of a message; readers that add the line of a file.
-PARTS = {"_wrong", "_failure", "_no_effect", "_said", "error", "wrong", "positive"}
+PARTS = {"_wrong", "_failure", "_no_effect", "_make_error", "error", "wrong", "positive"}
 REMEDY = re.compile(r"\n\s*\S|expected |known: |did you mean|; (add|run|use) |\{EXPECTED\}")
 # `did you mean X?` offers a name; it is the only question.
 QUESTION = re.compile(r"\?(?! ?$)|\?$")

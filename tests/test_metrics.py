@@ -11,7 +11,7 @@ import bentpipe as bp
 from bentpipe.catalog import dictionary
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.metric import _DECLARED, METRICS, NOT_METRICS, known, matching, named, of_one
+from bentpipe.metric import _DECLARED, METRICS, NOT_METRICS, find_metric, list_metrics, list_single_metrics, matching
 from bentpipe.statistics.estimates import ratio_of_pairs
 from bentpipe.statistics.samples import AtLeast
 
@@ -45,7 +45,7 @@ def test_every_numeric_column_is_a_metric_or_says_by_what_name_it_is_one(table):
 
 
 def test_no_two_metrics_have_a_column_in_common():
-    columns = [metric.column for metric in known().values()]
+    columns = [metric.column for metric in list_metrics().values()]
     assert len(set(columns)) == len(columns)
 
 
@@ -154,7 +154,7 @@ def test_sweeps_stores_reports_and_until_take_metrics_of_one_flow(scenario, tmp_
 
 def test_a_mix_has_metrics_of_each_senders_flows(scenario):
     found = bp.mix(scenario, ["reno", "cubic"], replications=2, metric=["tcp_efficiency", "goodput:bulk"])
-    run, senders = found.run(0), found.senders_of(0)
+    run, senders = found.run(0), found.list_cases(0)
     mine = run.flows.filter(pl.col("flow").is_in([flow for flow, name in senders.items() if name == "reno"]))
     sent, again = mine["sent_bytes"].sum(), mine["retransmitted_bytes"].sum()
     assert found.values("reno", "tcp_efficiency")[0] == pytest.approx(100 * (sent - again) / sent)
@@ -187,7 +187,7 @@ def test_unfinished_transfers_of_a_flow_are_counted_as_censored():
     unfinished = sum(int(each["unfinished"].sum() + each["failed"].sum()) for each in held)
     assert unfinished > 0
     assert found.estimate("reno", f"fct:{name}").censored == unfinished
-    assert "transfers" in found.unfinished(f"fct:{name}")
+    assert "transfers" in found.note_unfinished(f"fct:{name}")
 
 
 # Ratios
@@ -325,7 +325,7 @@ def test_numbers_of_numpy_are_numbers_wherever_they_go(scenario):
     mixed = bp.mix(scenario, ["reno", "cubic"], replications=np.int64(2), confidence=np.float64(0.9))
     assert mixed.to_dict()["provenance"]["replications"] == 2
     recorded = bp.run(scenario, series="goodput_bps")
-    assert recorded.at(np.float64(3))
+    assert recorded.find_values(np.float64(3))
     assert recorded.plot(start=np.float64(1), end=np.float64(3), size=np.array([3, 2]))
     content = scenario.to_dict() | {"seed": np.int64(9)}
     assert bp.run(content).seed == 9
@@ -342,11 +342,11 @@ def test_all_metrics_of_a_flow_or_link_have_a_value_where_there_is_one():
     from bentpipe.metric import ENTITIES
 
     without = {"completion", "completion_rx", "completion_acked"}
-    for name, metric in of_one().items():
+    for name, metric in list_single_metrics().items():
         if name in without:
             continue
         entity = "television" if metric.source.table == "datagrams" else of[ENTITIES[metric.source.table]]
         web.estimate(f"{name}:{entity}")
-    for name in known():
+    for name in list_metrics():
         web.estimate(name)
-    assert named("fct:pages").column == "fct_s:pages"
+    assert find_metric("fct:pages").column == "fct_s:pages"

@@ -82,7 +82,7 @@ def test_a_link_to_a_figure_stays_a_link(tmp_path):
 
 def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
     files.replace(tmp_path / ("ü" * 120 + ".svg"), b"x")
-    files.put(tmp_path / ("ü" * 120), "bentpipe run", lambda place: None, provenance={})
+    files.put_folder(tmp_path / ("ü" * 120), "bentpipe run", lambda place: None, provenance={})
     assert len(list(tmp_path.iterdir())) == 2
 
 

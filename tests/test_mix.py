@@ -21,7 +21,7 @@ def cli(*args):
 
 
 def plan(*senders, scenario="geo", cases=None):
-    return Plan.of(bp.load(scenario), list(senders), cases or {})
+    return Plan.from_request(bp.load(scenario), list(senders), cases or {})
 
 
 def transports(scenario):
@@ -46,7 +46,7 @@ def by_hand(**goodput):
 
 
 def test_each_flow_is_there_once_for_each_sender_on_the_same_path():
-    mixed = plan("cubic", "vegas", scenario="s1").mixed([0, 1])
+    mixed = plan("cubic", "vegas", scenario="s1").mix_cases([0, 1])
     flows, tcp = mixed.to_dict()["flow"], transports(mixed)
     assert len(flows) == 20
     for n in range(1, 11):
@@ -57,23 +57,23 @@ def test_each_flow_is_there_once_for_each_sender_on_the_same_path():
 
 
 def test_each_sender_brings_its_own_recovery_unless_the_scenario_names_one():
-    own = transports(plan("tahoe", "cubic").mixed([0, 1]))
+    own = transports(plan("tahoe", "cubic").mix_cases([0, 1]))
     assert [own[name]["recovery"]["kind"] for name in sorted(own)] == ["fast-retransmit", "rack"]
     scenario = bp.load("geo", {"tcp.recovery": "sack"})
-    named = transports(Plan.of(scenario, ["tahoe", "cubic"], {}).mixed([0, 1]))
+    named = transports(Plan.from_request(scenario, ["tahoe", "cubic"], {}).mix_cases([0, 1]))
     assert [named[name]["recovery"]["kind"] for name in sorted(named)] == ["sack", "sack"]
 
 
 def test_what_a_flow_has_of_its_own_it_keeps():
     sets = {"flow.transfer.tcp.smss": "1000 B", "flow.transfer.tcp.rto.min": "300 ms", "tcp.rto.initial": "3 s"}
-    mixed = Plan.of(bp.load("geo", sets), ["hybla", "cubic"], {}).mixed([0, 1])
+    mixed = Plan.from_request(bp.load("geo", sets), ["hybla", "cubic"], {}).mix_cases([0, 1])
     for tcp in transports(mixed).values():
         assert (tcp["smss"], tcp["rto"]["min"], tcp["rto"]["initial"]) == ("1000 B", "300 ms", "3 s")
 
 
 def test_senders_change_places_from_replication_to_replication(small):
     mixed = mix(small, ["cubic", "vegas", "reno"], replications=4)
-    kinds = [[mixed.senders_of(k)[f"bulk.{slot}"] for slot in (1, 2, 3)] for k in range(4)]
+    kinds = [[mixed.list_cases(k)[f"bulk.{slot}"] for slot in (1, 2, 3)] for k in range(4)]
     assert kinds == [
         ["cubic", "vegas", "reno"],
         ["vegas", "reno", "cubic"],
@@ -83,7 +83,7 @@ def test_senders_change_places_from_replication_to_replication(small):
     for k in (0, 1):
         result = mixed.run(k)
         flows = {row["flow"]: row["cc"] for row in result.flows.iter_rows(named=True)}
-        assert flows == mixed.senders_of(k)
+        assert flows == mixed.list_cases(k)
         assert result.seed == mixed.seeds[k]
 
 
@@ -97,7 +97,7 @@ def test_the_tables_are_those_of_the_runs(small):
     jain = sum(goodput.values()) ** 2 / (2 * sum(value**2 for value in goodput.values()))
     assert mixed.totals["jain_senders"][1] == pytest.approx(jain)
     assert mixed.totals["goodput_bps"][1] == pytest.approx(sum(goodput.values()))
-    own = bp.run(mixed.plan.mixed([1, 1]), seed=mixed.seeds[1])
+    own = bp.run(mixed.plan.mix_cases([1, 1]), seed=mixed.seeds[1])
     assert set(own.flows["cc"]) == {"vegas"}
     assert mixed.values("vegas", "own")[1] == pytest.approx(own.flows["goodput_bps"].sum() / 2)
 
@@ -113,7 +113,7 @@ def test_senders_of_one_kind_share_evenly():
 def test_a_flow_with_its_own_sender_stays_and_does_not_count(small):
     scenario = bp.load(small, {"flow.file.tcp.cc": "tahoe"})
     mixed = mix(scenario, ["cubic", "vegas"], replications=1)
-    assert set(mixed.senders_of()) == {"bulk.1", "bulk.2"}
+    assert set(mixed.list_cases()) == {"bulk.1", "bulk.2"}
     flows = mixed.run().flows
     assert sorted(flows["flow"]) == ["bulk.1", "bulk.2", "file"]
     assert mixed.totals["goodput_bps"][0] == pytest.approx(flows.filter(pl.col("flow") != "file")["goodput_bps"].sum())
@@ -123,7 +123,7 @@ def test_names_of_copies_do_not_meet_other_flows(small, tmp_path):
     path = tmp_path / "names.toml"
     path.write_text(small.read_text().replace("[flow.file]", '[flow."bulk.1"]'))
     mixed = mix(path, ["cubic", "vegas"], replications=1)
-    assert sorted(mixed.senders_of()) == ["bulk.1'", "bulk.1.1", "bulk.1.2", "bulk.2"]
+    assert sorted(mixed.list_cases()) == ["bulk.1'", "bulk.1.1", "bulk.1.2", "bulk.2"]
 
 
 def test_who_starves_whom_is_said():
@@ -166,7 +166,7 @@ def test_shares_stay_in_their_range_in_table_text_and_figure():
 
 def test_ratios_to_the_own_kind_have_intervals_also_with_few_replications():
     one, own = np.array([50.0, 55, 60]), np.array([40.0, 41, 42])
-    found = by_hand(cubic=(one, own), reno=(one, own)).of_own("cubic")
+    found = by_hand(cubic=(one, own), reno=(one, own)).estimate_own_ratio("cubic")
     # Delta method: the relative differences have s = 0.0665, and t(2, 0.975) = 4.3027.
     apart = one / 55 - own / 41
     width = np.exp(4.302653 * np.std(apart, ddof=1) / 3**0.5)
@@ -218,7 +218,7 @@ def test_a_mix_can_be_kept_and_read_back(small, tmp_path, begun):
     for place in ("store", "saved"):
         read = bp.Mix.load(tmp_path / place)
         assert read.to_dict() == whole.to_dict()
-        assert read.scenario_of(1).digest == whole.scenario_of(1).digest
+        assert read.make_scenario(1).digest == whole.make_scenario(1).digest
     # Runs in the store are not repeated.
     more = mix(small, ["cubic", "vegas"], replications=4, store=tmp_path / "store")
     assert len(begun) == count + 3

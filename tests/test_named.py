@@ -21,7 +21,7 @@ ROWS = [
 def is_there(token: str) -> bool:
     """Whether the program has it: `--metric NAME`, `bentpipe COMMAND`, `KEY = "VALUE"` or `TABLE.KEY`."""
     if token.startswith("--metric "):
-        return bool(metric.named(token.removeprefix("--metric ")))
+        return bool(metric.find_metric(token.removeprefix("--metric ")))
     if token.startswith("bentpipe "):
         return (DOCS.parent / "python" / "bentpipe" / "cli" / f"{token.removeprefix('bentpipe ')}.py").exists()
     key, _, value = token.partition(" = ")

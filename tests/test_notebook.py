@@ -154,7 +154,7 @@ def test_whoever_asks_for_a_bar_gets_one_at_once_from_every_verb(small, cell):
         lambda: bp.compare(small, cc="reno,sack", replications=2, progress=True),
         lambda: bp.mix(small, "reno,cubic", replications=2, progress=True),
         lambda: bp.sweep(small, {"tcp.cc": ["reno"]}, replications=2, progress=True),
-        lambda: scenes.worked("coverage", lambda reached: reached(0.5), True),
+        lambda: scenes.do_work("coverage", lambda reached: reached(0.5), True),
         lambda: bp.reproduce("hswa", only=["HSWA-01"], progress=True),
     )
     for verb in verbs:
@@ -166,7 +166,7 @@ def test_whoever_asks_for_a_bar_gets_one_at_once_from_every_verb(small, cell):
 
 def test_a_bar_goes_when_the_work_fails(cell):
     def work():
-        with progress.watched(True) as bar:
+        with progress.choose_watch(True) as bar:
             bar(progress.Progress(total=2, done=1, doing="<b>"))
             raise ZeroDivisionError
 
@@ -177,9 +177,9 @@ def test_a_bar_goes_when_the_work_fails(cell):
 
 
 def test_outside_of_notebooks_there_is_no_bar_unless_asked_for():
-    with progress.watched(None) as watch:
+    with progress.choose_watch(None) as watch:
         assert watch is None
-    with progress.watched(True) as watch:
+    with progress.choose_watch(True) as watch:
         assert isinstance(watch, progress.TerminalBar)
     with pytest.raises(TypeError, match="progress is 'yes': expected True, False, or a callable"):
-        progress.watched("yes")
+        progress.choose_watch("yes")

@@ -23,7 +23,7 @@ from bentpipe import _core
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError, SenderError
 from bentpipe.own import loading, travel
-from bentpipe.own.fingerprint import code_of
+from bentpipe.own.fingerprint import compute_code
 from bentpipe.own.sender import HOOKS
 
 SCENARIO = """
@@ -511,7 +511,7 @@ def test_also_where_another_class_brings_it_or_it_comes_later(scenario):
 def test_what_is_no_class_is_called_what_it_is(tmp_path):
     (tmp_path / "func.py").write_text("def X():\n    pass\n")
     with pytest.raises(ScenarioError) as error:
-        loading.taken(f"{tmp_path}/func.py:X", bp.CongestionControl)
+        loading.load_class(f"{tmp_path}/func.py:X", bp.CongestionControl)
     assert str(error.value) == (
         f"X in {tmp_path}/func.py is not a class, but a function\n"
         "  expected a class that extends bentpipe.CongestionControl"
@@ -567,7 +567,7 @@ def test_a_scenario_file_cannot_name_code(idea):
 
 
 def test_a_class_stands_wherever_a_name_does(scenario, idea):
-    cls = loading.taken(idea)
+    cls = loading.load_class(idea)
     by_file, by_class = bp.run(scenario, cc=idea), bp.run(scenario.replace("tcp.cc", cls))
     assert flows(by_file) == flows(by_class)
     assert by_file.scenario == by_class.scenario
@@ -644,7 +644,7 @@ def test_the_code_of_a_class_is_what_it_does():
     def made(text, **around):
         namespace = {"bp": bp, **around}
         exec(textwrap.dedent(text), namespace)
-        return code_of(namespace["Mine"])
+        return compute_code(namespace["Mine"])
 
     text = """
     def helper(x):
@@ -669,18 +669,18 @@ def test_the_code_of_a_class_is_what_it_does():
             def on_congestion(self, why, path):
                 self.cwnd = path.share(part)
 
-        return code_of(Mine)
+        return compute_code(Mine)
 
     assert closed_over(0.5) == closed_over(0.5) != closed_over(0.6)
 
 
 def test_the_code_does_not_depend_on_how_a_file_was_found(tmp_path, idea, monkeypatch):
-    loaded = loading.taken(idea)
+    loaded = loading.load_class(idea)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "myidea", raising=False)
     imported = __import__("myidea").MyIdea
     assert imported is not loaded
-    assert code_of(imported) == code_of(loaded)
+    assert compute_code(imported) == compute_code(loaded)
     monkeypatch.chdir(tmp_path)
     assert loading.where(imported) == loading.where(loaded) == "myidea.py:MyIdea"
     assert loading.where(Inherits) == f"{Path(__file__)}:Inherits"
@@ -731,9 +731,9 @@ def test_what_cannot_be_pickled_is_said(scenario, cluster):
 def test_byte_code_of_another_python_is_refused():
     pytest.importorskip("cloudpickle")
     (sent,) = travel.sent({"Inherits": Inherits})
-    assert travel.received([sent])[0][:2] == ("Inherits", code_of(Inherits))
+    assert travel.receive_classes([sent])[0][:2] == ("Inherits", compute_code(Inherits))
     with pytest.raises(BentpipeError, match=r"Inherits was defined with Python 3\.9, and a worker has Python 3\."):
-        travel.received([(*sent[:3], (3, 9))])
+        travel.receive_classes([(*sent[:3], (3, 9))])
 
 
 def test_the_command_line_takes_a_class_of_a_file(tmp_path, idea):

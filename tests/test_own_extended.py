@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import ScenarioError, SenderError
-from bentpipe.own.fingerprint import code_of
+from bentpipe.own.fingerprint import compute_code
 
 REGISTRY = [choice["name"] for choice in bp.choices()["cc"]]
 
@@ -248,8 +248,8 @@ def test_wrong_classes_are_refused():
 
 def test_the_code_tells_what_is_extended():
     cubic, hybla = (type("Mine", (bp.CongestionControl,), {"extends": name}) for name in ("cubic", "hybla"))
-    assert code_of(cubic) != code_of(hybla)
-    assert code_of(bp.Cubic) != code_of(bp.Reno)
+    assert compute_code(cubic) != compute_code(hybla)
+    assert compute_code(bp.Cubic) != compute_code(bp.Reno)
 
 
 def test_the_bases_are_congestion_controls_themselves():

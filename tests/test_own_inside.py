@@ -62,7 +62,7 @@ def test_a_class_names_its_state_and_values():
     assert len(joined) > 100
     assert (joined["cc_values"] == 2 * joined["cwnd_bytes"]).all()
     assert result.series("cc_pacing_gain").is_empty(), "it has none"
-    assert result.at(5.0)["cc_values:is_odd"] == {"one": 1.0}
+    assert result.find_values(5.0)["cc_values:is_odd"] == {"one": 1.0}
 
 
 def test_a_class_that_extends_a_built_in_has_its_values_and_more():

@@ -195,7 +195,7 @@ def test_a_window_that_no_report_keeps_falls_where_something_arrives():
     with Lab(paper.folder, jobs=1) as lab:
         for reading, kind in zip(claim.readings, ("holds", "fails"), strict=True):
             alone = replace(claim, readings=(reading,))
-            attack = falsify.attacked(paper, verdicts.judge(paper, alone, lab), lab).attack
+            attack = falsify.attack_claim(paper, verdicts.judge(paper, alone, lab), lab).attack
             assert (attack.reading, attack.kind) == (reading.name, kind)
 
 
@@ -356,7 +356,7 @@ def test_the_terminal_says_what_is_claimed_and_in_which_unit():
         console.print(part)
     text = " ".join(console.file.getvalue().split())
     assert "Arithmetic: twice the distance at the speed of light" in text, "claims are shown at length"
-    rows = {cells[0]: cells[1:] for each in result.papers for v in each.verdicts for cells in pages.compared(v)}
+    rows = {cells[0]: cells[1:] for each in result.papers for v in each.verdicts for cells in pages.list_compared(v)}
     assert rows["HSWA-27"] == (
         "The round trip between an earth station and the geostationary …",
         "500 ms",
@@ -464,7 +464,7 @@ def deciding(paper, claim, asked, known):
 def measured(paper, claim, store, known):
     """The verdict on a claim, in the form of the record."""
     with Watched(paper.folder, store=store, settings=paper.settings) as lab:
-        verdict = falsify.attacked(paper, verdicts.judge(paper, claim, lab), lab)
+        verdict = falsify.attack_claim(paper, verdicts.judge(paper, claim, lab), lab)
     return {
         "digest": deciding(paper, claim, lab.asked, known),
         "verdict": verdict.text,

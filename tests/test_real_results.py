@@ -9,7 +9,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.contract import frames
 from bentpipe.contract.result import Result
-from bentpipe.emulation.asked import asked_of
+from bentpipe.emulation.asked import collect_asked
 from bentpipe.emulation.quantities import BY_NAME
 from bentpipe.errors import BentpipeError, EmulationError, PaperError
 from bentpipe.papers import scaffold
@@ -55,7 +55,9 @@ def twin(path):
         notes=("they part at once",),
         windows={"simulated": window, "emulated": window},
         margins={"goodput_bps": 0.2},
-        asked=asked_of(scenario, {"cc": "cubic", "margin": {"goodput": "20%"}, "replications": 30, "emulations": 4}),
+        asked=collect_asked(
+            scenario, {"cc": "cubic", "margin": {"goodput": "20%"}, "replications": 30, "emulations": 4}
+        ),
     )
 
 
@@ -145,7 +147,7 @@ def test_a_twin_has_a_row_per_side_and_says_what_differs(twin):
     assert twin.statements == [twin.verdict]
     assert twin.command().endswith("path.toml --cc cubic --margin goodput=20% --replications 30 --emulations 4")
     with pytest.raises(BentpipeError, match="given in Python"):
-        replace(twin, asked=asked_of(bp.loads(PATH), {})).command()
+        replace(twin, asked=collect_asked(bp.loads(PATH), {})).command()
 
 
 def test_an_emulation_is_also_opened_as_a_run(emulation, tmp_path):

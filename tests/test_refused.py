@@ -133,7 +133,7 @@ def test_why_knows_before_the_run(
         raise AssertionError("it was run")
 
     monkeypatch.setattr("bentpipe.experiment.single.run.run", run)
-    monkeypatch.setattr(bp.RunResult, "again", run)
+    monkeypatch.setattr(bp.RunResult, "rerun", run)
     assert said in refused("why", "two.toml", *words)
     assert said in refused("why", "saved", *words)
 
@@ -251,11 +251,11 @@ def test_a_size_that_no_figure_has_is_refused_before_any_work(verb: str, size: s
         (lambda: one().why(["f"]), "expected a text"),
         (lambda: one().why("f", at="0.5 s"), "at = '0.5 s'"),
         (lambda: one().why("f", start=0.1, end=math.nan), "end = nan"),
-        (lambda: one().at("now"), "time_s = 'now'"),
+        (lambda: one().find_values("now"), "time_s = 'now'"),
         (lambda: one().estimate(3), "metric = 3"),
         (lambda: bp.Scenario(ONE, form="yaml"), "'yaml' is not a form"),
         (lambda: bp.Scenario(ONE, senders={"a": dict}), "'dict' is not"),  # type: ignore[dict-item]
-        (lambda: bp.load("one.toml").edited("node.a.middlebox.append", "snoop"), "is not a key of a file"),
+        (lambda: bp.load("one.toml").edit_text("node.a.middlebox.append", "snoop"), "is not a key of a file"),
         (lambda: bp.sky.path(3, "Paris", over="iridium"), "place 3"),  # type: ignore[arg-type]
         (lambda: bp.sky.path((1, 2, "x"), "Paris", over="iridium"), "= 'x'"),  # type: ignore[arg-type]
         (lambda: bp.sky.path("Berlin", "Paris", over=["iridium"]), "over = "),  # type: ignore[arg-type]

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
-from bentpipe.experiment.why.remedies import Judge, shown
-from bentpipe.trials.aims import aim_of
+from bentpipe.experiment.why.remedies import Judge, select_remedies
+from bentpipe.trials.aims import find_aim
 from bentpipe.trials.stock import stock_space
 
 SHIP = Path(__file__).resolve().parent.parent / "validation" / "advised" / "ship-vsat.toml"
@@ -80,9 +80,9 @@ def test_an_unknown_part_above_five_per_cent_is_said_in_words():
 
 def test_a_handover_of_many_flows_is_one_sentence():
     result = bp.run(bp.loads(MOVED), progress=False)
-    (handover,) = result.why("download", start=9.9, end=10.1).of_kind("handover")
+    (handover,) = result.why("download", start=9.9, end=10.1).select_kinds("handover")
     assert "download gets another route, as 2 other flows" in handover.text
-    (from_call,) = result.why("call", start=9.9, end=10.1).of_kind("handover")
+    (from_call,) = result.why("call", start=9.9, end=10.1).select_kinds("handover")
     assert "call gets another route, as 2 other flows" in from_call.text
 
 
@@ -116,7 +116,7 @@ def test_access_and_priorities_are_tried(call):
 
 
 def test_what_makes_it_worse_is_called_worse(call):
-    helpful, lines = shown(call.remedies)
+    helpful, lines = select_remedies(call.remedies)
     assert all(each.helps for each in helpful)
     worse = next(line for line in lines if line.startswith("Makes it worse: "))
     assert "fq-codel on sat.reverse (mos:call-up: 2." in worse
@@ -148,7 +148,7 @@ def test_the_command_says_that_nothing_helps():
     ],
 )
 def test_each_kind_of_flow_has_its_aim(app_, metric):
-    assert aim_of("f", {"app": app_}).metric == metric
+    assert find_aim("f", {"app": app_}).metric == metric
 
 
 def test_a_film_is_judged_by_its_stalls():
@@ -161,7 +161,7 @@ def test_a_film_is_judged_by_its_stalls():
     judge = Judge(bp.Scenario(scenario), {"film": ["film"]})
     assert judge.series == ["goodput_bps"]
     slow, fast = (
-        judge.judged(bp.run(bp.Scenario(scenario, sets=sets), series=judge.series, progress=False))["film"]
+        judge.judge_result(bp.run(bp.Scenario(scenario, sets=sets), series=judge.series, progress=False))["film"]
         for sets in ({}, {"link.l.rate": "5 Mbit/s"})
     )
     share = 1 - 3 / 4 * 1316 / (1316 + 28)
@@ -185,7 +185,7 @@ def test_unfinished_transfers_count_as_in_a_search():
         "flow": {"f": {"from": "a", "to": "b", "app": {"kind": "bulk", "size": "100 kB", "pause": "100 ms"}}},
     }
     result = bp.run(scenario, progress=False)
-    found = Judge(bp.Scenario(scenario), {"f": ["f"]}).judged(result)["f"]
+    found = Judge(bp.Scenario(scenario), {"f": ["f"]}).judge_result(result)["f"]
     assert found.unfinished == result.completions["unfinished"][0] > 0
     assert found.value > 2 * result.estimate("fct:f").mean
 

@@ -248,7 +248,7 @@ def first_paragraph(result, folder):
 def test_the_first_paragraph_of_a_comparison_names_the_best_and_each_difference(tmp_path):
     comparison = bp.compare(SCENARIO, ["reno", "sack", "tahoe"], replications=3)
     text = first_paragraph(comparison, tmp_path / "r")
-    best = comparison.order("goodput")[0]
+    best = comparison.order_cases("goodput")[0]
     assert text.startswith(f"Best goodput: {best}, ")
     assert all(statement.casefold() in text.casefold() for statement in comparison.statements)
 
@@ -568,13 +568,13 @@ def test_quantities_are_numbers_of_one_unit():
 
 
 def test_an_axis_is_log_where_values_are_spaced_by_ratios():
-    assert Axis.of("k", [1e-5, 1e-4, 1e-3]).is_log
-    assert Axis.of("k", ["500 kbit/s", "1 Mbit/s", "4 Mbit/s", "16 Mbit/s"]).is_log
-    assert Axis.of("k", ["0.25 bdp", "0.5 bdp", "1 bdp", "2 bdp"]).is_log
-    assert not Axis.of("k", [1, 10, 20, 30, 40]).is_log
-    assert not Axis.of("k", [1, 2, 3, 4]).is_log
-    assert not Axis.of("k", [float(value) for value in range(1, 41)]).is_log
-    with_zero = Axis.of("k", [0.0, 1e-4, 1e-3, 1e-2])
+    assert Axis.from_values("k", [1e-5, 1e-4, 1e-3]).is_log
+    assert Axis.from_values("k", ["500 kbit/s", "1 Mbit/s", "4 Mbit/s", "16 Mbit/s"]).is_log
+    assert Axis.from_values("k", ["0.25 bdp", "0.5 bdp", "1 bdp", "2 bdp"]).is_log
+    assert not Axis.from_values("k", [1, 10, 20, 30, 40]).is_log
+    assert not Axis.from_values("k", [1, 2, 3, 4]).is_log
+    assert not Axis.from_values("k", [float(value) for value in range(1, 41)]).is_log
+    with_zero = Axis.from_values("k", [0.0, 1e-4, 1e-3, 1e-2])
     assert with_zero.is_log
     assert with_zero.places[0.0] == pytest.approx(1e-5)
 
@@ -584,7 +584,7 @@ def layout(**values):
 
     rows = list(product(*values.values()))
     points = pl.DataFrame(dict(zip(values, zip(*rows, strict=True), strict=True)))
-    return Layout.of(points, list(values), ("cc", "case"))
+    return Layout.from_points(points, list(values), ("cc", "case"))
 
 
 def test_the_numeric_key_with_most_values_is_the_axis_and_senders_have_the_colours():

@@ -220,16 +220,10 @@ def test_a_figure_of_another_type_is_refused(result):
             result.plot(**{name: wrong})
 
 
-def test_former_names_are_refused_with_the_new_ones(place):
+def test_a_chart_is_no_metric(place):
     compared = MADE["compare"](str(place / "file.toml"))
-    with pytest.raises(AttributeError, match=r"Comparison\.senders is now Comparison\.names"):
-        compared.senders  # noqa: B018
-    with pytest.raises(BentpipeError, match=r'is_ratio has another name now\n  expected chart="ratio"$'):
-        compared.plot(is_ratio=True)
     with pytest.raises(BentpipeError, match=r"cwnd is a chart, no metric\n  expected plot\('cwnd'\)"):
         compared.plot(metric="cwnd")
-    with pytest.raises(BentpipeError, match=r"start_s has another name now\n  expected start=\.\.\."):
-        bp.run(str(place / "file.toml")).plot(start_s=1)
 
 
 @pytest.mark.parametrize("verb", ["compare", "mix", "sweep"])

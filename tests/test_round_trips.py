@@ -76,7 +76,7 @@ OVERRIDES = st.dictionaries(
 @given(contents(), OVERRIDES)
 def test_a_resolved_scenario_is_the_scenario(content, sets):
     scenario = bp.Scenario(content).with_sets(sets)
-    again = bp.loads(scenario.resolved())
+    again = bp.loads(scenario.resolve())
     assert again.digest == scenario.digest
     assert again.to_dict() == scenario.to_dict()
     assert bp.Scenario(json.loads(json.dumps(scenario.to_dict()))).digest == scenario.digest
@@ -137,4 +137,4 @@ def same(again, result):
 def test_the_bundled_scenarios_are_what_they_resolve_to():
     for path in sorted((Path(bp.__file__).parent / "scenario" / "shipped").glob("*.toml")):
         scenario = bp.load(path)
-        assert bp.loads(scenario.resolved()).digest == scenario.digest, path.stem
+        assert bp.loads(scenario.resolve()).digest == scenario.digest, path.stem

@@ -11,7 +11,7 @@ import bentpipe as bp
 from bentpipe import catalog
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.scenario import overrides
-from bentpipe.scenario.scenario import SIZE_MAX, shipped
+from bentpipe.scenario.scenario import SIZE_MAX, list_bundled
 
 
 def test_a_scenario_tells_what_it_is(small):
@@ -27,7 +27,7 @@ def test_text_dict_and_file_give_the_same_scenario(small):
     from_file = bp.load(small)
     assert bp.loads(small.read_text()) == from_file
     assert bp.Scenario(from_file.to_dict()) == from_file
-    assert bp.loads(from_file.resolved()) == from_file
+    assert bp.loads(from_file.resolve()) == from_file
     assert bp.loads(bp.check(small)) == from_file
 
 
@@ -67,7 +67,7 @@ def test_traces_are_read_from_beside_the_scenario(small, tmp_path):
     assert bp.loads(path.read_text(), folder=tmp_path) == scenario
     assert pickle.loads(pickle.dumps(scenario)).with_seed(4).seed == 4
     # A resolved scenario does not need the file any more.
-    resolved = scenario.resolved()
+    resolved = scenario.resolve()
     (tmp_path / "traces" / "down.csv").write_text("time_s,rate_mbps\n0,fast\n")
     assert bp.loads(resolved) == scenario
     with pytest.raises(ScenarioError, match=r'traces/down.csv" is not such a trace: line 2: "fast" is not a bit rate'):
@@ -163,9 +163,9 @@ def test_dicts_that_are_no_data_are_refused():
 
 
 def test_shipped_scenarios_are_valid_and_found_by_name():
-    assert all(shipped().values()), "each has a title"
-    for name in shipped():
-        assert bp.load(name).title == shipped()[name]
+    assert all(list_bundled().values()), "each has a title"
+    for name in list_bundled():
+        assert bp.load(name).title == list_bundled()[name]
 
 
 def test_the_nearest_shipped_scenario_is_named(tmp_path, monkeypatch):
@@ -232,17 +232,17 @@ def test_numpy_values_go_wherever_numbers_go(small):
 
 def test_an_edited_text_differs_in_one_value_only(small):
     text = small.read_text()
-    edited = bp.load(small).edited("link.up.rate", "3 Mbit/s")
+    edited = bp.load(small).edit_text("link.up.rate", "3 Mbit/s")
     assert bp.loads(edited) == bp.load(small, {"link.up.rate": "3 Mbit/s"})
     changed = [(a, b) for a, b in zip(text.splitlines(), edited.splitlines(), strict=True) if a != b]
     assert len(changed) == 1
-    commented = bp.loads("# head\n" + text.replace("[link.up]", "[link.up] # the way up")).edited("tcp.cc", "cubic")
+    commented = bp.loads("# head\n" + text.replace("[link.up]", "[link.up] # the way up")).edit_text("tcp.cc", "cubic")
     assert "# head" in commented
     assert "[link.up] # the way up" in commented
     assert bp.loads(commented).to_dict()["tcp"]["cc"]["kind"] == "cubic"
     for key in ("title.x", "", "a..b"):
         with pytest.raises(ScenarioError) as caught:
-            bp.load(small).edited(key, 1)
+            bp.load(small).edit_text(key, 1)
         assert caught.value.problems[0].key == key
 
 
@@ -275,7 +275,7 @@ def test_a_notebook_shows_what_is_in_a_scenario(small):
         lambda: bp.compare("geo", ["reno"], until={"metric": "goodput"}),
         lambda: bp.compare("geo"),
         lambda: bp.mix("geo", ["reno"]),
-        lambda: overrides.varied(["tcp.cc"]),
+        lambda: overrides.read_varied(["tcp.cc"]),
     ],
 )
 def test_every_error_about_a_scenario_has_its_problems_as_data(wrong):

@@ -78,7 +78,7 @@ def test_paths_are_those_of_the_simulator(scenario, sky):
         at_s = row["time_s"] + 1e-3
         on_links = delays_of_links(scenario, "f", at_s) - 1e-3
         assert row["delay_s"] == pytest.approx(on_links, rel=2e-3), row
-        assert sky.at("f", at_s)["path"] == row["path"]
+        assert sky.find_path("f", at_s)["path"] == row["path"]
     begins, ends = sky.path("f")["time_s"].to_list(), sky.path("f")["end_s"].to_list()
     assert begins[0] == 0
     assert begins[1:] == ends[:-1]
@@ -100,8 +100,8 @@ def test_handovers_are_changes_of_the_satellite_of_a_place(sky):
     assert (table["time_s"] % 15 < 1e-6).all() or ((table["time_s"] - table["time_s"][0]) % 15 < 1e-6).all()
     row = table.row(0, named=True)
     end = "from" if row["place"] == sky.flows["f"][0] else "to"
-    assert sky.at("f", row["time_s"] + 1e-6)[f"{end}_satellite"] == row["satellite"]
-    assert sky.at("f", row["time_s"] - 1e-6)[f"{end}_satellite"] == row["before"]
+    assert sky.find_path("f", row["time_s"] + 1e-6)[f"{end}_satellite"] == row["satellite"]
+    assert sky.find_path("f", row["time_s"] - 1e-6)[f"{end}_satellite"] == row["before"]
 
 
 def test_keyframes_are_positions_in_the_frame_of_the_earth(sky):
@@ -193,7 +193,7 @@ def test_a_scenario_without_a_sky_says_so():
     assert "such as ship" in str(error.value)
     # A resolved scenario has links in place of the sky.
     with pytest.raises(ScenarioError, match="has resolved links instead"):
-        bp.loads(bp.loads(SKY).resolved()).sky()
+        bp.loads(bp.loads(SKY).resolve()).sky()
 
 
 def test_unknown_names_and_windows_are_refused(sky):
@@ -209,7 +209,7 @@ def test_unknown_names_and_windows_are_refused(sky):
     with pytest.raises(SkyError, match="a longer step_s"):
         shell.keyframes(0, 120, step_s=0.001)
     with pytest.raises(SkyError):
-        sky.at("f", 121)
+        sky.find_path("f", 121)
     with pytest.raises(SkyError):
         shell.keyframes(0, float("nan"))
 

@@ -10,11 +10,11 @@ from scipy import stats
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.report import report
-from bentpipe.metric import named
+from bentpipe.metric import find_metric
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, SIDES, STATISTICS, Judgement
 
-GOODPUT, RTT = named("goodput"), named("rtt")
+GOODPUT, RTT = find_metric("goodput"), find_metric("rtt")
 
 
 def judged(one, other, metric=GOODPUT, **judgement):
@@ -73,7 +73,7 @@ def test_a_margin_leaves_tests_for_any_difference_as_they_are():
             found, every = (differences(pairs, each, GOODPUT) for each in (asked, Judgement(statistic)))
             assert [each._replace(margin=0) for each in found] == [each._replace(margin=0) for each in every]
     assert set(DEFAULT.to_dict()) == {"statistic", "confidence", "correction", "against"}
-    assert Judgement.of({"statistic": "mean"}) == DEFAULT
+    assert Judgement.from_facts({"statistic": "mean"}) == DEFAULT
 
 
 def test_an_end_of_a_one_sided_interval_decides_as_the_test_does():

@@ -599,16 +599,6 @@ def test_times_are_seconds_or_quantities(given, expected):
     assert seconds("at", given) == pytest.approx(expected)
 
 
-FORMER = [
-    ("--from-epoch 2026-01-01", "--start"),
-    ("--elevation 25", "--elevation-min"),
-    ("--select highest", "--selection"),
-    ("--by hops", "--metric"),
-    ("--keep", "--change broken"),
-    ("--without 1-1", "--failure"),
-    ("--fibre 2", "--stretch"),
-    ("--skip-bad", "--bad skip"),
-]
 PATH = ["path", "London", "Paris", "--over", "iridium"]
 
 
@@ -666,10 +656,6 @@ PATH = ["path", "London", "Paris", "--over", "iridium"]
         (["path", "London", "Rome", "--over", "geo:9E", "--motion", "sgp4"], ["geo:9E has satellites with their own"]),
         (["path", "51N 0E 500 m", "Rome", "--over", "iridium"], ["heights are in km", "0.5 km in place of 500 m"]),
         (["path", "51N 0E 500", "Rome", "--over", "iridium"], ["500 km above the ellipsoid", "heights are in km"]),
-        *(
-            ([*PATH, *words.split()], [f"option {words.split()[0]} has another name", f"expected {now}"])
-            for words, now in FORMER
-        ),
         (["pth", "London"], ["'pth' is not a command of sky", "did you mean 'path'"]),
     ],
 )

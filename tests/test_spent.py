@@ -94,7 +94,7 @@ def test_the_parts_add_up_to_what_was_measured(office, found):
         assert found[name].time_s == pytest.approx(mean_s, rel=1e-9)
         assert sum(each.share for each in found[name].parts) == pytest.approx(1)
         assert [each.share for each in found[name].parts] == sorted((e.share for e in found[name].parts), reverse=True)
-    assert sum(s for s, _, _ in found["page"].shown) == pytest.approx(found["page"].time_s)
+    assert sum(s for s, _, _ in found["page"].shown_parts) == pytest.approx(found["page"].time_s)
     assert found["backup"].time_s == pytest.approx(38, abs=1)
 
 

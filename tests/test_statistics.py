@@ -7,16 +7,16 @@ import pytest
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.results.comparison import Comparison
-from bentpipe.metric import COLUMNS, METRICS, named
+from bentpipe.metric import COLUMNS, METRICS, find_metric
 from bentpipe.statistics import estimates
 from bentpipe.statistics.comparing import Difference, differences, sentence, statement
-from bentpipe.statistics.correction import adjusted, benjamini_hochberg
+from bentpipe.statistics.correction import adjust_p, benjamini_hochberg
 from bentpipe.statistics.effects import Effect, cliff, hedges, hedges_paired
 from bentpipe.statistics.estimates import Interval, estimate, least, median, ratio_of_means, ratio_of_medians, sign_test
 from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import Sample
 from bentpipe.statistics.steady import batch_means, levels, steady
-from bentpipe.statistics.warmup import fixed, mser
+from bentpipe.statistics.warmup import cut_early, mser
 
 GOODPUT = METRICS["goodput"]
 NAN = np.nan
@@ -200,9 +200,9 @@ def test_benjamini_hochberg_as_documented():
 
 def test_corrections_by_name():
     p = [0.01, 0.04, None, 0.03]
-    assert adjusted(p, "holm") == pytest.approx([0.03, 0.06, None, 0.06])
-    assert adjusted(p, "bh") == pytest.approx([0.03, 0.04, None, 0.04])
-    assert adjusted(p, "none") == p
+    assert adjust_p(p, "holm") == pytest.approx([0.03, 0.06, None, 0.06])
+    assert adjust_p(p, "bh") == pytest.approx([0.03, 0.04, None, 0.04])
+    assert adjust_p(p, "none") == p
 
 
 # Warm-up
@@ -295,8 +295,8 @@ def test_mser_of_a_constant_series_keeps_all():
 
 def test_a_fixed_warm_up():
     # Values have the times of their intervals' ends: the value at 2 s is about the time before.
-    assert fixed(numbers(1, 2, 3, 4), numbers(9, 9, 1, 2), 2) == (3, 1.5, 2, 2, "")
-    assert fixed(numbers(1, 2), numbers(1, 2), 2) == (None, None, 2, 0, "there is nothing after 2 s")
+    assert cut_early(numbers(1, 2, 3, 4), numbers(9, 9, 1, 2), 2) == (3, 1.5, 2, 2, "")
+    assert cut_early(numbers(1, 2), numbers(1, 2), 2) == (None, None, 2, 0, "there is nothing after 2 s")
 
 
 def test_batch_means_by_hand():
@@ -405,10 +405,10 @@ def test_quantiles_of_histograms_are_not_more_certain_than_half_a_bin():
     runs = pl.DataFrame({"replication": range(10), COLUMNS["rtt"]: [0.545] * 10})
     columns = {name: runs[name].to_numpy().astype(float) for name in runs.columns}
     rtt, goodput = METRICS["rtt"], METRICS["goodput"]
-    found = Sample.named(rtt, columns).estimate(of=rtt)
+    found = Sample.from_columns(rtt, columns).estimate(of=rtt)
     # Bins are 1/64 wide in relation to the beginning of their octave, or less.
     assert found.high - found.low == pytest.approx(2 * 0.545 / 128)
-    assert Sample.of(numbers(*[0.545] * 10)).estimate(of=goodput).half_width == 0
+    assert Sample.from_values(numbers(*[0.545] * 10)).estimate(of=goodput).half_width == 0
     # A difference below half a bin is not shown, also if it is equal in all replications.
     for apart, is_shown in ((0.004, False), (0.005, True)):
         one = numbers(*[0.545 + apart] * 10) + np.arange(10) * 1e-9
@@ -508,12 +508,12 @@ def test_conditions_with_equal_outcomes_are_named_together():
     ],
 )
 def test_times_are_faster_and_rates_are_more(metric, percent, words):
-    assert statement("a", "b", difference(percent, 4), named(metric)) == words
+    assert statement("a", "b", difference(percent, 4), find_metric(metric)) == words
 
 
 def test_directions_of_several_conditions_in_words():
     conditions = {"x": difference(-5, 1), "y": difference(31, 4), "z": difference(200, 10)}
-    assert sentence("a", "b", conditions, named("completion")) == (
+    assert sentence("a", "b", conditions, find_metric("completion")) == (
         "a is faster than b in completion: 5.0 % (±1.0 %) less time at x; slower: 31.0 % (±4.0 %) more time at y; "
         "slower: 3.00 times (+200 s, ±10 s) the time at z"
     )

@@ -100,8 +100,8 @@ def test_values_sentences_and_series_agree_at_100_moments(result, data):
     moments = random.Random(38)
     for _ in range(100):
         t = moments.uniform(0.5, result.simulated_s)
-        exact = data.at(t)
-        assert exact == result.at(t)
+        exact = data.find_values(t)
+        assert exact == result.find_values(t)
         state = data.why("first", t)["sentences"][-1]
         assert state == result.sentences("first", at=t)[-1]
         assert f"window {formatting.quantity(exact['cwnd_bytes']['first'], 'B')}" in state
@@ -135,7 +135,7 @@ def test_losses_by_cause_are_all_of_the_table(result, data):
 
 def test_packets_of_a_span_are_those_of_the_events(result, data):
     found = data.packets("first", 2.9, 3.6)
-    events = result.again(series="events").events.filter(
+    events = result.rerun(series="events").events.filter(
         pl.col("time_s").is_between(2.9, 3.6) & (pl.col("flow") == "first")
     )
     for kind, name in (("sent", "sent"), ("retransmitted", "retransmission"), ("acked", "acked")):
@@ -176,7 +176,7 @@ def test_a_saved_run_without_series_is_run_again(result, tmp_path):
         json.dumps({"text": "# as it was written", "command": "bentpipe run x"})
     )
     data = RunData(tmp_path / "plain")
-    assert data.at(5.0)["cwnd_bytes"] == result.at(5.0)["cwnd_bytes"]
+    assert data.find_values(5.0)["cwnd_bytes"] == result.find_values(5.0)["cwnd_bytes"]
     assert data.meta()["text"] == "# as it was written"
     assert data.meta()["command"] == "bentpipe run x"
     assert data.meta()["run"] == "plain"
@@ -190,7 +190,7 @@ def test_a_saved_run_without_series_is_run_again(result, tmp_path):
         (lambda data: data.series("cwnd_bytes", "first", 5, 5), "expected a window in 0 to 12 s"),
         (lambda data: data.series("cwnd_bytes", "first", columns=0), "expected 1 to"),
         (lambda data: data.packets("first", 0, 99), "expected a window in 0 to 12 s"),
-        (lambda data: data.at(99), "expected 0 to 12"),
+        (lambda data: data.find_values(99), "expected 0 to 12"),
         (lambda data: data.why("fist", 3), "did you mean 'first'"),
         (lambda data: data.why("first", -1), "expected a time from 0 to 12 s"),
     ],
@@ -298,7 +298,7 @@ def test_links_in_a_medium_show_grants_and_names_of_modcods(tmp_path):
     assert {"granted_bps", "requested_bps"} <= found.keys()
     assert found["modcod"]["names"] == {"up": {"7": "QPSK 5/6"}}
     assert data.rows("granted_bps", "user.reverse") > 0
-    assert data.at(4.0)["modcod"] == {"user.reverse": 7.0}
+    assert data.find_values(4.0)["modcod"] == {"user.reverse": 7.0}
 
 
 def test_a_network_without_a_medium_records_no_grants(result):

@@ -105,7 +105,7 @@ def test_values_agree_with_the_result_at_100_moments(view, result):
     for _ in range(100):
         t = moments.uniform(0.0, result.simulated_s)
         state = view.set(t=t)
-        exact = result.at(t)
+        exact = result.find_values(t)
         for panel in state["plots"]:
             for curve in panel["curves"]:
                 known = exact.get(curve["name"], {}).get(curve["of"])

@@ -126,7 +126,7 @@ def test_a_name_that_is_too_long_is_an_error(folder, act):
 def test_an_error_has_names_as_in_the_folder(folder):
     with pytest.raises(BentpipeError) as found:
         folder.take("absent")
-    assert folder.shown(found.value).startswith(".studio/runs/")
+    assert folder.show_error(found.value).startswith(".studio/runs/")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -208,18 +208,18 @@ def test_stores_and_saved_runs_are_listed_and_a_run_is_taken_over(folder):
 def test_a_store_of_another_version_is_an_error_with_the_reason(folder):
     from types import SimpleNamespace
 
-    from bentpipe.studio.page.library import opened
+    from bentpipe.studio.page.library import open_result
 
     bp.sweep(bp.loads(SHORT), {"duration": ["1 s", "2 s"]}, replications=1).save(folder.path / "old")
     facts = json.loads((folder.path / "old" / "provenance.json").read_text())
     session = SimpleNamespace(studio=SimpleNamespace(folder=folder))
-    assert opened(session, "old")[0] == "sweep"
+    assert open_result(session, "old")[0] == "sweep"
     (folder.path / "old" / "provenance.json").write_text(json.dumps({"form": facts["form"], "version": "99"}))
     with pytest.raises(BentpipeError, match="old"):
-        opened(session, "old")
+        open_result(session, "old")
     shutil.rmtree(folder.path / "old")
     with pytest.raises(BentpipeError, match="does not exist"):
-        opened(session, "old")
+        open_result(session, "old")
 
 
 def problems_of(text):
@@ -240,35 +240,35 @@ def problems_of(text):
 def test_a_suggestion_of_a_key_repairs_the_text(right, wrong):
     text = SHORT.replace(right, wrong, 1)
     problem = next(each for each in problems_of(text) if each.suggestion)
-    assert editing.repaired(text, problem) == SHORT
+    assert editing.repair_text(text, problem) == SHORT
 
 
 def test_a_suggestion_of_a_value_keeps_its_quotes_and_letters_before_it():
     text = "# ü \U0001f6f0\n" + SHORT + "[tcp]\ncc = 'cubc' # ü\n"
     (problem,) = problems_of(text)
-    assert editing.repaired(text, problem) == text.replace("cubc", "cubic")
+    assert editing.repair_text(text, problem) == text.replace("cubc", "cubic")
     start, end = editing.offsets(text, problem)
     assert text[start:end] == "'cubc'"
 
 
 def test_a_problem_without_suggestion_or_place_is_not_repaired():
-    assert editing.repaired(SHORT, Problem("m")) is None
-    assert editing.repaired(SHORT, Problem("m", suggestion="x")) is None
-    assert editing.repaired("", Problem("m", suggestion="x", line=1, column=1, end_line=1, end_column=1)) is None
+    assert editing.repair_text(SHORT, Problem("m")) is None
+    assert editing.repair_text(SHORT, Problem("m", suggestion="x")) is None
+    assert editing.repair_text("", Problem("m", suggestion="x", line=1, column=1, end_line=1, end_column=1)) is None
     missing = next(each for each in problems_of(SHORT.replace('duration = "2 s"\n', "")))
-    assert editing.repaired(SHORT, missing) is None
+    assert editing.repair_text(SHORT, missing) is None
 
 
 def test_removed_takes_a_key_and_the_tables_that_are_empty_then():
     text = SHORT + "# why\n[tcp]\ncc = { kind = 'cubic', beta = 0.5 } # say\n"
-    without = editing.removed(text, "tcp.cc.beta")
+    without = editing.remove_key(text, "tcp.cc.beta")
     assert "beta" not in without
     assert "# say" in without
-    assert bp.loads(editing.removed(text, "tcp.cc")).digest == bp.loads(SHORT).digest
-    assert editing.removed(text, "tcp.ecn") == text
-    assert editing.removed(text, "node.x.kind") == text
-    assert "[flow.bulk]" in editing.removed(editing.removed(text, "flow.bulk.from"), "flow.bulk.to")
+    assert bp.loads(editing.remove_key(text, "tcp.cc")).digest == bp.loads(SHORT).digest
+    assert editing.remove_key(text, "tcp.ecn") == text
+    assert editing.remove_key(text, "node.x.kind") == text
+    assert "[flow.bulk]" in editing.remove_key(editing.remove_key(text, "flow.bulk.from"), "flow.bulk.to")
     with pytest.raises(ScenarioError):
-        editing.removed(text, "a..b")
+        editing.remove_key(text, "a..b")
     with pytest.raises(ScenarioError):
-        editing.removed("x = [", "x")
+        editing.remove_key("x = [", "x")

@@ -18,7 +18,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.studio import worker
 from bentpipe.studio.folders import Folder
 from bentpipe.studio.jobs import WAITING_MAX, Jobs
-from bentpipe.studio.page.library import opened
+from bentpipe.studio.page.library import open_result
 from bentpipe.studio.page.session import Session
 from bentpipe.studio.state import Studio
 from tests.studio_pages import SHORT, server, until
@@ -295,7 +295,7 @@ def test_a_search_gives_its_rungs_while_it_runs(studio, tmp_path, monkeypatch):
     assert (found["verdict"], found["statements"]) == (expected.verdict, expected.statements)
     assert found["command"] == "bentpipe tune short.toml --budget 500"
     ((name, _),) = studio.folder.stores()
-    kind, again = opened(Session(studio, "page"), name)
+    kind, again = open_result(Session(studio, "page"), name)
     assert (kind, again["rungs"], again["worth"]) == ("tune", found["rungs"], found["worth"])
 
 

@@ -71,8 +71,8 @@ def test_there_is_a_lesson_for_each_notebook_of_the_lab():
 
 def scenario_of(lesson, number):
     text = lesson.texts[number]
-    classes = [loading.taken(lesson.own)] if lesson.own else []
-    return bp.scenario.scenario.Scenario(text, senders={loading.name_of(each): each for each in classes})
+    classes = [loading.load_class(lesson.own)] if lesson.own else []
+    return bp.scenario.scenario.Scenario(text, senders={loading.find_name(each): each for each in classes})
 
 
 @pytest.mark.parametrize("name", TOLD)

@@ -47,7 +47,7 @@ def test_a_page_opens_with_a_valid_text_and_runs_nothing(folder):
         await user.should_see("No problem: 1 flow, 2 s")
         assert user.session.text == SHORT
         assert user.session.draft in studio.drafts
-        assert studio.jobs.listed() == []
+        assert studio.jobs.list_jobs() == []
         assert not (folder / ".studio").exists()
 
     on_pages(folder, act)
@@ -148,7 +148,7 @@ def test_a_run_shows_its_progress_and_then_its_result(folder):
         await until(lambda: found(user, "valid"))
         user.find("run").click()
         await until(lambda: found(user, "job"))
-        (job,) = studio.jobs.listed()
+        (job,) = studio.jobs.list_jobs()
         await until(lambda: job.is_over)
         assert (job.state, job.error) == ("done", "")
         assert user.session.run == job.run
@@ -452,7 +452,7 @@ def test_replications_outside_their_range_are_refused(folder, entered, said):
         field.sanitize()
         user.find("start-compare").click()
         assert user.notify.messages[-1] == f"replications {said}\n  expected a whole number from 1 to 1000"
-        assert studio.jobs.listed() == []
+        assert studio.jobs.list_jobs() == []
 
     on_pages(folder, act)
 
@@ -464,8 +464,8 @@ def test_compare_shows_statements_and_says_how_many_runs_count(folder):
         await until(lambda: found(user, "senders"))
         found(user, "senders")[0].value = ["cubic", "reno"]
         user.find("start-compare").click()
-        await until(lambda: studio.jobs.listed() and studio.jobs.listed()[0].is_over)
-        (job,) = studio.jobs.listed()
+        await until(lambda: studio.jobs.list_jobs() and studio.jobs.list_jobs()[0].is_over)
+        (job,) = studio.jobs.list_jobs()
         assert (job.state, job.error) == ("done", "")
         await until(lambda: found(user, "statement"))
         assert [case["of"] for case in job.result["cases"]]
@@ -485,8 +485,8 @@ def test_sweep_fills_a_map_and_a_cell_becomes_a_run(folder):
         await user.should_see("Key 2 has no key")
         found(user, "key-2")[0].value = "link.sat.delay"
         user.find("start-sweep").click()
-        await until(lambda: studio.jobs.listed() and studio.jobs.listed()[0].is_over)
-        (job,) = studio.jobs.listed()
+        await until(lambda: studio.jobs.list_jobs() and studio.jobs.list_jobs()[0].is_over)
+        (job,) = studio.jobs.list_jobs()
         assert (job.state, job.error) == ("done", "")
         chart = found(user, "chart-sweep")[0]
         assert chart.options["yAxis"]["data"] == ["10 ms", "20 ms", "30 ms"]
@@ -507,8 +507,8 @@ def test_sweep_fills_a_map_and_a_cell_becomes_a_run(folder):
             assert others[0]["text"] == "2 ± < 0.001"
             assert ("decal" in first["itemStyle"], first["visualMap"], first["text"]) == (True, False, "0 of 5")
             assert not any("decal" in each["itemStyle"] for each in others)
-            panel.clicked(index)
-        await until(lambda: studio.jobs.listed()[0].kind == "run" and studio.jobs.listed()[0].is_over)
+            panel.handle_click(index)
+        await until(lambda: studio.jobs.list_jobs()[0].kind == "run" and studio.jobs.list_jobs()[0].is_over)
         about = studio.folder.about(user.session.run)
         assert dict(about["sets"]) == {"tcp.cc": "reno", "link.sat.delay": "20 ms"}
 
@@ -520,7 +520,7 @@ def test_a_start_that_is_refused_removes_what_an_earlier_one_left(folder):
         await opened_at(user, "Sweep")
         await until(lambda: found(user, "key-2"))
         user.find("start-sweep").click()
-        await until(lambda: studio.jobs.listed() and studio.jobs.listed()[0].is_over)
+        await until(lambda: studio.jobs.list_jobs() and studio.jobs.list_jobs()[0].is_over)
         await until(lambda: found(user, "chart-sweep") and found(user, "statement"))
         (state,) = found(user, "state-sweep")
         assert state.text == "done"
@@ -548,11 +548,11 @@ def test_tune_shows_its_rungs_and_the_worth_of_each_change(folder):
         found(user, "objective-of")[0].value = "bulk"
         user.find("start-tune").click()
         await user.should_see("the flow or link has no metric")
-        assert studio.jobs.listed() == []
+        assert studio.jobs.list_jobs() == []
         found(user, "objective")[0].value = "goodput"
         user.find("start-tune").click()
-        await until(lambda: studio.jobs.listed() and studio.jobs.listed()[0].is_over)
-        (job,) = studio.jobs.listed()
+        await until(lambda: studio.jobs.list_jobs() and studio.jobs.list_jobs()[0].is_over)
+        (job,) = studio.jobs.list_jobs()
         assert (job.state, job.error) == ("done", "")
         assert job.result["command"] == "bentpipe tune short.toml --for goodput:bulk"
         await until(lambda: found(user, "worth"))
@@ -609,7 +609,7 @@ def test_a_page_cannot_name_code(folder, tmp_path):
         found(user, "values-1")[0].value = "mine.py:Mine,reno"
         user.find("start-sweep").click()
         await user.should_see("is not a congestion control")
-        assert studio.jobs.listed() == []
+        assert studio.jobs.list_jobs() == []
         found(user, "editor")[0].value = SHORT + '[tcp]\ncc = "mine.py:Mine"\n'
         await until(lambda: user.session.errors)
 

@@ -14,7 +14,7 @@ from bentpipe.studio.sky import SkyData
 @pytest.fixture(scope="module", params=["london-singapore", "ship"])
 def both(request):
     scenario = bp.load(request.param)
-    return scenario.sky(), SkyData.of(scenario)
+    return scenario.sky(), SkyData.from_scenario(scenario)
 
 
 def positions(data, constellation, time_s):
@@ -84,7 +84,7 @@ def test_paths_and_handovers_are_those_of_the_library(both):
 
 def test_links_are_those_between_satellites():
     scenario = bp.load("london-singapore")
-    (each,) = SkyData.of(scenario).facts["constellations"]
+    (each,) = SkyData.from_scenario(scenario).facts["constellations"]
     known = {frozenset(row) for row in scenario.sky().constellations[0].map().links.rows()}
     assert {
         frozenset(each["names"][node] for node in pair) for pair in zip(*[iter(each["links"])] * 2, strict=True)
@@ -116,7 +116,7 @@ def test_delays_are_those_of_a_moment(both):
 
 
 def test_a_place_that_moves_has_its_way():
-    data = SkyData.of(bp.load("ship"))
+    data = SkyData.from_scenario(bp.load("ship"))
     ship = next(each for each in data.facts["places"] if each["place"] == "ship")
     assert ship["way"][:2] == pytest.approx([-10.0, 43.41], abs=0.02)  # Geocentric latitude.
     assert ship["way"][-2:] == pytest.approx([-9.987, 43.42], abs=0.02)
@@ -129,4 +129,4 @@ def test_all_of_it_is_plain_json(both):
 
 def test_without_a_sky_it_is_refused():
     with pytest.raises(ScenarioError, match="has no sky"):
-        SkyData.of(bp.load("geo"))
+        SkyData.from_scenario(bp.load("geo"))

@@ -50,7 +50,7 @@ def test_a_run_of_a_sweep_is_the_run_alone(small):
         alone = bp.run(bp.load(small, {"link.down.error.rate": row["link.down.error.rate"], "seed": row["seed"]}))
         assert row["goodput_bps"] == alone.summary["goodput_bps"][0]
         for name, table in (("flows", alone.flows), ("drops", alone.drops)):
-            kept = swept.kept(name).filter(run=row["run"])
+            kept = swept.read_table(name).filter(run=row["run"])
             assert kept.select(table.columns).equals(table)
 
 
@@ -66,7 +66,7 @@ def test_without_a_store_nothing_is_written(small, tmp_path, monkeypatch):
     stored = bp.sweep(small, RATES, replications=3, tables=["links"], store="store")
     kept = bp.sweep(small, RATES, replications=3, tables=["links"])
     assert kept.runs.equals(stored.runs)
-    assert kept.kept("links").equals(stored.kept("links"))
+    assert kept.read_table("links").equals(stored.read_table("links"))
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
@@ -318,7 +318,7 @@ def test_a_sweep_can_be_saved_and_read_back(small, tmp_path):
     whole.save(tmp_path / "saved")
     read = bp.Sweep.load(tmp_path / "saved")
     assert read.to_dict() == whole.to_dict()
-    assert read.kept("flows").equals(whole.kept("flows"))
+    assert read.read_table("flows").equals(whole.read_table("flows"))
     assert read.table.equals(whole.table)
     assert read.estimate(read.names[1], "goodput") == whole.estimates("goodput")[1]
 
@@ -390,8 +390,8 @@ def test_conditions_on_the_command_line_are_those_of_python(small, tmp_path):
         ("--set", overrides.pairs, "duration"),
         ("--set", overrides.pairs, "=60 s"),
         ("--case rain:", overrides.cases, "rain: duration"),
-        ("--vary", overrides.varied, "tcp.cc"),
-        ("--vary", overrides.varied, "tcp.cc=a; duration"),
+        ("--vary", overrides.read_varied, "tcp.cc"),
+        ("--vary", overrides.read_varied, "tcp.cc=a; duration"),
         ("--until", lambda texts: overrides.until(texts[0]), "goodput"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.why.explanation import LIMITS
-from bentpipe.experiment.why.time_spent import OF_DATAGRAMS, OF_LIMITS, PARTS, SERIES, divided
+from bentpipe.experiment.why.time_spent import OF_DATAGRAMS, OF_LIMITS, PARTS, SERIES, divide_window
 
 PATH = {
     "duration": "20 s",
@@ -35,7 +35,7 @@ def test_a_window_that_was_made_by_hand():
     # Slow start, the window, recovery, the timer, the receiver, the application.
     limits = [(0.5, 1), (2.0, 2), (5.0, 6), (6.0, 7), (8.0, 3), (9.0, 5)]
     # The link is in use for a quarter of the time until 3 s, then always.
-    found = divided(
+    found = divide_window(
         "f", 0.0, 10.0, [at for at, _ in limits], [limit for _, limit in limits], [1, 2, 3, 10], [0, 0.5, 0.25, 1]
     )
     assert times(found) == pytest.approx(
@@ -52,7 +52,7 @@ def test_a_window_that_was_made_by_hand():
     assert found["link-busy"].longest_s == (3.0, 5.0)
     assert sum(part.share for part in found.parts) == pytest.approx(1.0)
     # A part of a window.
-    assert times(divided("f", 5.5, 6.5, [5.0, 6.0], [6, 7], [10], [1.0])) == pytest.approx(
+    assert times(divide_window("f", 5.5, 6.5, [5.0, 6.0], [6, 7], [10], [1.0])) == pytest.approx(
         dict.fromkeys(PARTS, 0.0) | {"recovery": 0.5, "silence": 0.5}
     )
 
@@ -64,7 +64,7 @@ def test_parts_of_random_windows_add_up():
         rows = sorted(draw.uniform(0, 100) for _ in range(draw.randrange(40)))
         edges = sorted(draw.uniform(0, 100) for _ in range(draw.randrange(40)))
         limits, busy = [draw.randrange(8) for _ in rows], [draw.random() for _ in edges]
-        found = divided("f", begin, end, rows, limits, edges, busy)
+        found = divide_window("f", begin, end, rows, limits, edges, busy)
         assert math.fsum(times(found).values()) == pytest.approx(end - begin, abs=1e-9)
         assert all(part.time_s >= 0 for part in found.parts)
         for part in found.parts:

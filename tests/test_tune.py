@@ -9,7 +9,7 @@ import pytest
 
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.tuning.confirming import AS_GOOD, BETTER, GUARD, INTERRUPTED, UNSHOWN
-from bentpipe.tuning.planning import planned
+from bentpipe.tuning.planning import make_plan
 from bentpipe.tuning.tune import tune
 from tests.tuned import VARY, Stub, noise, work
 
@@ -30,7 +30,7 @@ def known(changes, condition, seed, spread=0.04, shared=0.12):
 
 
 def searched(of, outcome, **more):
-    return of.searched(Stub(of, outcome), **more)
+    return of.search(Stub(of, outcome), **more)
 
 
 WIDE = {**VARY, "tcp.timestamps": [True, False]}
@@ -82,7 +82,7 @@ def test_settings_without_effect_are_one_class_and_the_default_stays():
 def test_seeds_of_search_and_confirmation_are_disjoint():
     each = work()
     stub = Stub(each, known)
-    each.searched(stub)
+    each.search(stub)
     assert stub.seeds["search"] & stub.seeds["confirm"] == set()
     assert min(stub.seeds["confirm"]) - max(stub.seeds["search"]) > 2**31
     assert len(stub.asked) == len(set(stub.asked)), "a run is requested twice"
@@ -217,7 +217,7 @@ def test_a_large_space_is_sampled_and_its_best_is_found_by_neighbours():
     of = work(vary)
     assert of.space.is_large
     stub = Stub(of, lambda c, name, seed: known({k: v for k, v in c.items() if k in GAIN}, name, seed))
-    found = of.searched(stub)
+    found = of.search(stub)
     assert found.recommended["tcp.cc"] == "hybla"
     assert gain({k: v for k, v in found.recommended.items() if k in GAIN}) >= 0.3
     assert found.content["runs"]["search"] < 0.1 * of.space.size * 18
@@ -271,7 +271,7 @@ def test_a_value_that_the_tool_rounds_is_confirmed_as_the_tool_sets_it():
 
 
 def test_the_result_says_what_was_not_tried_and_why():
-    stock = work({}).searched(Stub(work({}), known_of_stock)).content
+    stock = work({}).search(Stub(work({}), known_of_stock)).content
     rows = {each["what"]: each["why"] for each in stock["not_tried"]}
     assert rows["tcp.ecn"] == "no queue of the path marks packets"
     assert 'space = "all"' in rows["tcp.cc = bbr3"]
@@ -299,7 +299,7 @@ def test_values_of_a_sample_are_equally_frequent():
 def test_a_budget_limits_the_runs_and_says_the_least():
     of = work()
     stub = Stub(of, known)
-    of.searched(stub, 300)
+    of.search(stub, 300)
     assert stub.count <= 300 + 200
     with pytest.raises(BentpipeError, match="expected at least"):
         of.budget(10, 2, None)
@@ -321,7 +321,7 @@ def test_a_search_that_is_interrupted_has_no_verdict_and_the_next_one_has_the_sa
             return super().__call__(phase, wanted)
 
     with pytest.raises(Interrupted) as caught:
-        of.searched(Stops(of, known))
+        of.search(Stops(of, known))
     part = caught.value.result
     assert part.verdict == INTERRUPTED
     # Runs of ended steps, and five of the interrupted step: one number everywhere.
@@ -330,7 +330,7 @@ def test_a_search_that_is_interrupted_has_no_verdict_and_the_next_one_has_the_sa
     assert str(caught.value) == f"interrupted after {count} runs, in Mine.on_ack"
     assert part.statements[0] == f"Interrupted after {count} runs: there is no verdict yet."
     again = work()
-    assert json.dumps(again.searched(Stub(again, known)).to_dict()) == json.dumps(whole)
+    assert json.dumps(again.search(Stub(again, known)).to_dict()) == json.dumps(whole)
 
 
 def test_only_settings_of_a_stock_system_are_recommended():
@@ -384,14 +384,14 @@ def test_a_request_that_makes_no_sense_is_refused(settings, message):
 def test_an_objective_that_no_run_has_is_refused_before_the_search():
     of = work()
     with pytest.raises(BentpipeError, match=r"the default has no goodput:f in 9 s"):
-        of.searched(Stub(of, lambda *_: np.nan))
+        of.search(Stub(of, lambda *_: np.nan))
 
 
 @pytest.mark.parametrize("budget", [0, 5, "5", -5, "1.2.3min", "5 parsec", 2.5])
 def test_a_plan_and_a_search_refuse_the_same_budgets_and_make_no_store(budget, tmp_path):
     scenario = work().scenario
     with pytest.raises(BentpipeError, match="budget"):
-        planned(scenario, budget=budget)
+        make_plan(scenario, budget=budget)
     with pytest.raises(BentpipeError, match="budget"):
         tune(scenario, budget=budget, store=tmp_path / "s")
     assert not (tmp_path / "s").exists()

@@ -7,11 +7,11 @@ import subprocess
 import pytest
 
 import bentpipe as bp
-from bentpipe.trials.amounts import rounded
+from bentpipe.trials.amounts import round_value
 from bentpipe.trials.linux import TRANSPORT, lack
 from bentpipe.trials.stock import stock_space
-from bentpipe.tuning.applying import _shell, tuned
-from bentpipe.tuning.script import script_of
+from bentpipe.tuning.applying import _shell, write_tuned
+from bentpipe.tuning.script import write_script
 from tests.test_tune_runs import SCENARIO
 
 NUMBER = r"\d+(\.\d+)?"
@@ -76,7 +76,7 @@ def names(changes):
 
 @pytest.mark.parametrize("changes", CHANGES, ids=names)
 def test_each_line_has_the_grammar_of_its_tool(changes):
-    script = script_of(bp.loads(SCENARIO), changes)
+    script = write_script(bp.loads(SCENARIO), changes)
     assert script.lines, script.notes
     for line in script.lines:
         for command in (line.do, line.undo):
@@ -138,7 +138,7 @@ def test_a_key_that_a_stock_kernel_has_needs_a_command():
     for name, each in values.items():
         for value in each:
             assert lack(f"tcp.{name}", value) is None
-            script = script_of(bp.loads(SCENARIO), {f"tcp.{name}": value})
+            script = write_script(bp.loads(SCENARIO), {f"tcp.{name}": value})
             assert len(script.lines) >= 2, (name, value)
             for line in script.lines:
                 assert any(re.fullmatch(form, line.do) for form in GRAMMAR), line.do
@@ -152,7 +152,7 @@ def test_a_split_proxy_has_the_transport_of_its_node_and_tcp_only():
     scenario = bp.loads(text)
     axes = {axis.key: axis for axis in stock_space(scenario, is_all=False).axes}
     assert axes["node.g.middlebox"].values == ([{"kind": "split"}],)
-    script = script_of(scenario, {"tcp.cc": "hybla", "node.g.middlebox": [{"kind": "split"}]})
+    script = write_script(scenario, {"tcp.cc": "hybla", "node.g.middlebox": [{"kind": "split"}]})
     assert {line.node for line in script.lines if "congestion_control" in line.do} == {"a", "b", "g"}
     proxy = [line for line in script.lines if "middlebox" in line.why]
     assert {line.node for line in proxy} == {"g"}
@@ -177,7 +177,7 @@ def test_stock_buffers_are_raised_if_twice_the_path_is_above_them():
     assert axes["tcp.auto_buffer.limit"][0] == "10420224 B"
     assert "tcp.buffers" in space("20 Mbit/s").absent
     assert "tcp.buffers" in space("100 Mbit/s", ("tcp.buffers", "raised")).absent
-    script = script_of(bp.loads(SCENARIO), {"tcp.buffers": "raised"})
+    script = write_script(bp.loads(SCENARIO), {"tcp.buffers": "raised"})
     assert {line.do for line in script.lines} == {
         "sysctl -w net.ipv4.tcp_rmem='4096 131072 67108864'",
         "sysctl -w net.ipv4.tcp_wmem='4096 16384 67108864'",
@@ -207,13 +207,13 @@ def test_stock_buffers_are_raised_if_twice_the_path_is_above_them():
     ],
 )
 def test_values_are_rounded_to_those_that_the_tool_sets(key, value, expected):
-    assert rounded(key, value) == expected
-    assert rounded(key, expected) == expected
+    assert round_value(key, value) == expected
+    assert round_value(key, expected) == expected
 
 
 def test_a_node_has_one_line_for_its_route_because_each_change_replaces_all():
     changes = {"tcp.initial_window": "20 segments", "tcp.rto.variance_min": "300 ms", "flow.film.tcp.cc": "bbr1"}
-    lines = [line for line in script_of(bp.loads(SCENARIO), changes).lines if line.node == "a" and line.is_route]
+    lines = [line for line in write_script(bp.loads(SCENARIO), changes).lines if line.node == "a" and line.is_route]
     (line,) = lines
     assert line.do.endswith("initcwnd 20 initrwnd 20 rto_min 300ms congctl bbr")
     assert line.undo.endswith("initcwnd 10 initrwnd 10 rto_min 200ms congctl cubic")
@@ -222,7 +222,7 @@ def test_a_node_has_one_line_for_its_route_because_each_change_replaces_all():
 def test_a_setting_without_a_command_is_a_note():
     text = SCENARIO.replace('kind = "packet", rate = 1e-2', 'kind = "bit", rate = 1e-6')
     changes = {"tcp.recovery": "sack", "link.l.forward.interleave": {"span": "20 ms"}}
-    script = script_of(bp.loads(text), {**changes, "link.l.forward.coding": "convolutional"})
+    script = write_script(bp.loads(text), {**changes, "link.l.forward.coding": "convolutional"})
     assert script.lines == []
     # 20 ms of 2 Mbit/s are 5 kB, and the packets wait for two blocks.
     assert [note for note in script.notes if "5000 B" in note and "40 ms of delay" in note]
@@ -268,7 +268,7 @@ DEFAULTS = r" (init[cr]wnd 10|rto_min( lock)? 200ms|congctl cubic)"
 )
 @pytest.mark.parametrize("changes", CHANGES, ids=names)
 def test_the_tools_accept_each_line_in_a_private_namespace_and_undo_restores_its_state(changes):
-    lines = script_of(bp.loads(SCENARIO), changes).lines
+    lines = write_script(bp.loads(SCENARIO), changes).lines
     for node in dict.fromkeys(line.node for line in lines):
         mine = [line for line in lines if line.node == node and line.do.startswith(TOOLS)]
         # A private namespace may not choose any congestion control.
@@ -297,7 +297,7 @@ def found():
 
 
 def test_the_tuned_scenario_is_the_recommended_one_with_its_comments(found, tmp_path):
-    text = tuned(found)
+    text = write_tuned(found)
     assert bp.loads(text).digest == found.content["recommended"]["digest"] == found.scenario.digest
     assert bp.loads(text).digest != bp.loads(SCENARIO).digest
     for comment in ("# A short path.", "# the hosts"):
@@ -344,7 +344,7 @@ def ran(script, node, folder, **variables):
 
 def scripts(text, changes, folder, found):
     """Write the scripts of these changes."""
-    script = script_of(bp.loads(text), changes)
+    script = write_script(bp.loads(text), changes)
     for which, name in (("do", "apply.sh"), ("undo", "undo.sh")):
         (folder / name).write_text(_shell(found, script, which))
 
@@ -388,7 +388,7 @@ def test_queues_of_two_links_of_a_node_have_two_devices(found, tmp_path):
 
 
 def test_pacing_and_a_queue_do_not_replace_each_other():
-    script = script_of(bp.loads(SCENARIO), {"link.l.forward.queue": "2 bdp", "tcp.pacing": "window"})
+    script = write_script(bp.loads(SCENARIO), {"link.l.forward.queue": "2 bdp", "tcp.pacing": "window"})
     assert [line.node for line in script.lines if line.do.endswith("root fq")] == ["b"]
     assert any("at a: no command" in note for note in script.notes)
 
@@ -404,11 +404,11 @@ def test_pacing_and_a_queue_do_not_replace_each_other():
 )
 def test_amounts_are_read_as_in_scenarios(key, value, command):
     assert bp.loads(SCENARIO, {key: value})
-    lines = script_of(bp.loads(SCENARIO), {key: value}).lines
+    lines = write_script(bp.loads(SCENARIO), {key: value}).lines
     assert [line.do.endswith(command) for line in lines] == [True, True]
 
 
 def test_slow_start_has_a_command_for_cubic_only():
-    script = script_of(bp.loads(SCENARIO), {"tcp.cc": "hybla", "tcp.slow_start": "standard"})
+    script = write_script(bp.loads(SCENARIO), {"tcp.cc": "hybla", "tcp.slow_start": "standard"})
     assert not any("hystart" in line.do for line in script.lines)
     assert any("tcp.slow_start" in note for note in script.notes)

@@ -19,7 +19,7 @@ from bentpipe.experiment.store.memory import Memory
 from bentpipe.experiment.sweep import sweep
 from bentpipe.tuning.blocks import Executed
 from bentpipe.tuning.goal import goal
-from bentpipe.tuning.planning import planned
+from bentpipe.tuning.planning import make_plan
 from bentpipe.tuning.work import Work
 
 SCENARIO = """
@@ -168,7 +168,7 @@ def test_bytes_of_a_link_count_retransmissions():
 
 
 def test_a_plan_runs_no_search(written):
-    plan = planned(bp.load("short.toml"), budget="1 min")
+    plan = make_plan(bp.load("short.toml"), budget="1 min")
     assert plan.points == 6
     assert [(name, points) for name, points, _ in plan.rungs] == [("search", each) for each in (6, 4, 4, 4)]
     # Two settings on 20 seeds under two conditions; at most two keys alone and taken back, too, and 60 seeds.
@@ -194,7 +194,7 @@ def test_a_plan_times_the_slow_settings_too_not_only_the_default(monkeypatch):
     monkeypatch.setattr("bentpipe.tuning.work.TIMED_S", 1e3)
     text = SCENARIO.partition("tcp.initial_window =")[0]
     scenario = bp.loads(text + 'tcp.cc = ["cubic", "bbr1", "hybla"]\ntcp.pacing = ["off", "window"]\n')
-    plan = planned(scenario, jobs=1)
+    plan = make_plan(scenario, jobs=1)
     # A third of the settings have BBR.
     assert plan.run_s == pytest.approx((4.0, 10.0), rel=0.3)
     first = plan.rungs[0][2]
@@ -235,7 +235,7 @@ def test_a_plan_of_a_large_space_has_its_neighbours_and_its_budget():
         "tcp.timestamps": [True, False],
     }
     scenario = bp.loads(SCENARIO, {f"tune.vary.{key}": values for key, values in vary.items()})
-    whole, some = planned(scenario), planned(scenario, budget=1000)
+    whole, some = make_plan(scenario), make_plan(scenario, budget=1000)
     assert whole.is_sampled
     assert list(dict.fromkeys(name for name, _, _ in whole.rungs)) == ["search", "neighbours 1", "neighbours 2"]
     assert some.runs < whole.runs

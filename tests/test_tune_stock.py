@@ -4,7 +4,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.trials.stock import stock_space
-from bentpipe.tuning.script import script_of
+from bentpipe.tuning.script import write_script
 from bentpipe.tuning.work import Work
 
 MEDIUM = """
@@ -65,7 +65,7 @@ def test_without_random_access_the_medium_may_get_it():
 
 def test_settings_of_a_group_change_all_of_its_links():
     space = space_of(MEDIUM.format(random=RANDOM))
-    point = space.of(
+    point = space.make_point(
         {f"{ACCESS}.constant": space.axes[[a.key for a in space.axes].index(f"{ACCESS}.constant")].values[0]}
     )
     changed = bp.loads(MEDIUM.format(random=RANDOM), dict(point.changes)).to_dict()["link"]
@@ -80,7 +80,7 @@ def test_the_search_finds_the_access_that_a_short_transfer_needs():
     found = bp.tune(bp.loads(text), budget=400, progress=False)
     assert found.verdict == "better"
     assert dict(found.recommended)[f"{ACCESS}.constant"] == "400 kbit/s"
-    notes = script_of(found.scenario, dict(found.recommended)).notes
+    notes = write_script(found.scenario, dict(found.recommended)).notes
     assert any("set it at the hub" in note for note in notes)
 
 
@@ -138,7 +138,7 @@ def test_a_code_has_no_place_without_errors_or_without_nodes():
 
 def test_both_parts_of_a_code_together_repair_the_losses():
     space = space_of(CODED, **{"tune.space": "all"})
-    both = space.of({"node.gateway.middlebox": [ENCODER], "node.station.middlebox": [DECODER]})
+    both = space.make_point({"node.gateway.middlebox": [ENCODER], "node.station.middlebox": [DECODER]})
     runs = [bp.run(bp.loads(CODED, sets), progress=False) for sets in ({}, dict(both.changes))]
     # The coded run sends several times as many packets in the same time: compare shares, not counts.
     without, coded = (run.flows["retransmissions"][0] / run.flows["sent_packets"][0] for run in runs)
@@ -246,6 +246,6 @@ def test_each_key_of_a_sky_has_its_own_value_and_can_be_set():
     axes = {axis.key: axis for axis in work.space.axes}
     assert axes["sky.constellation.two.user.forward.queue"].default == "2 bdp"
     assert axes["sky.constellation.one.user.forward.access.volume_based"].default is True
-    point = work.space.of({"sky.constellation.two.user.forward.queue": "0.5 bdp", "medium.return.free": "all"})
+    point = work.space.make_point({"sky.constellation.two.user.forward.queue": "0.5 bdp", "medium.return.free": "all"})
     assert len(point.changes) == 2
     assert point.digest != work.space.default.digest

@@ -53,7 +53,7 @@ def scenario(duration="3 s", **flow):
     ],
 )
 def test_a_quantity_agrees_only_if_a_difference_that_matters_is_excluded(quantity, simulated, emulated, word):
-    assert verdict.judged(quantity, simulated, emulated).verdict == word
+    assert verdict.judge_means(quantity, simulated, emulated).verdict == word
 
 
 @pytest.mark.parametrize(
@@ -77,18 +77,18 @@ def test_a_quantity_agrees_only_if_a_difference_that_matters_is_excluded(quantit
     ],
 )
 def test_counts_of_events_differ_only_if_chance_is_excluded(simulated, emulated, word):
-    found = verdict.judged("undos", simulated, emulated)
+    found = verdict.judge_means("undos", simulated, emulated)
     assert found.verdict == word
     assert found.more_runs is None or word == "cannot tell"
 
 
 def test_a_permutation_test_counts_the_shuffles():
     # No other of the 10 choices of 2 runs from 5 differs as much: 5 and 1.67.
-    assert verdict.Chance.of([1, 2, 2], [5, 5]).p == pytest.approx(1 / 10)
+    assert verdict.Chance.from_runs([1, 2, 2], [5, 5]).p == pytest.approx(1 / 10)
     # 5 and 2.67: three choices are equal, and 1.5 is further from 5.
-    assert verdict.Chance.of([1, 2, 5], [5, 5]).p == pytest.approx(4 / 10)
+    assert verdict.Chance.from_runs([1, 2, 5], [5, 5]).p == pytest.approx(4 / 10)
     # Large counts are added up in coarser units.
-    assert verdict.Chance.of([1e6, 2e6, 5e6], [5e6, 5e6]).p == pytest.approx(4 / 10)
+    assert verdict.Chance.from_runs([1e6, 2e6, 5e6], [5e6, 5e6]).p == pytest.approx(4 / 10)
 
 
 def test_a_permutation_test_is_that_of_scipy():
@@ -100,7 +100,7 @@ def test_a_permutation_test_is_that_of_scipy():
         expected = stats.permutation_test(
             (emulated, simulated), lambda one, other: abs(np.mean(one) - np.mean(other)), alternative="greater"
         )
-        assert verdict.Chance.of(simulated, emulated).p == pytest.approx(expected.pvalue)
+        assert verdict.Chance.from_runs(simulated, emulated).p == pytest.approx(expected.pvalue)
 
 
 @pytest.mark.parametrize("emulations", [2, 3])
@@ -125,7 +125,7 @@ def test_few_runs_of_equal_hosts_raise_no_false_alarm(emulations):
             {"side": side, "seed": seed, "is_trustworthy": True, **{name: float(columns[name][seed]) for name in kinds}}
             for seed, side in enumerate(sides)
         ]
-        alarms += any(each.verdict == "differs" for each in verdict.of_runs(rows, {}))
+        alarms += any(each.verdict == "differs" for each in verdict.judge_runs(rows, {}))
     # 5 % at most; 4 standard errors more are 22.
     assert alarms <= 22
 
@@ -133,10 +133,10 @@ def test_few_runs_of_equal_hosts_raise_no_false_alarm(emulations):
 def test_counters_of_both_hosts_are_summed():
     sender = {"TCPTimeouts": 4, "TCPLossUndo": 3, "TCPPartialUndo": 1, "TCPSACKReorder": 60, "TCPTSReorder": 2}
     receiver = {"TCPDSACKOldSent": 5, "TCPDSACKOfoSent": 1, "TCPTimeouts": 9}
-    found = quantities.of_the_kernel(sender, receiver, {"tcp_dsack": "1"})
+    found = quantities.count_kernel(sender, receiver, {"tcp_dsack": "1"})
     expected = {"timeouts": 4, "undos": 4, "timeout_undos": 3, "reorderings": 62, "spurious_retransmissions": 6}
     assert {name: count for name, count in found.items() if count} == expected
-    assert "spurious_retransmissions" not in quantities.of_the_kernel(sender, receiver, {"tcp_dsack": "0"})
+    assert "spurious_retransmissions" not in quantities.count_kernel(sender, receiver, {"tcp_dsack": "0"})
 
 
 def test_a_counter_that_one_run_lacks_is_not_judged():
@@ -144,11 +144,11 @@ def test_a_counter_that_one_run_lacks_is_not_judged():
         {"side": side, "seed": seed, "is_trustworthy": True, "goodput_bps": 1e6, "timeouts": 0.0, "undos": undos}
         for side, seed, undos in [("simulated", 1, 1.0), ("simulated", 2, 1.0), ("emulated", 1, None)]
     ]
-    assert [each.quantity for each in verdict.of_runs(rows, {})] == ["goodput_bps", "timeouts"]
+    assert [each.quantity for each in verdict.judge_runs(rows, {})] == ["goodput_bps", "timeouts"]
 
 
 def test_a_difference_of_a_counter_is_said_with_both_counts():
-    found = verdict.judged("undos", [50 + n for n in range(30)], [1, 2])
+    found = verdict.judge_means("undos", [50 + n for n in range(30)], [1, 2])
     assert verdict.whole([found]) == "Differs in spurious reductions (1.5 in the kernel, 64.5 simulated)."
 
 
@@ -170,7 +170,7 @@ def test_the_interval_of_the_difference_covers_both_sides():
     The variances are 100 and 4. The quantile of Student's t with 2 degrees of freedom is 4.303.
     """
     simulated = [100 - math.sqrt(200), 100, 100, 100, 100 + math.sqrt(200)]
-    found = verdict.judged("goodput_bps", simulated, [108, 110, 112])
+    found = verdict.judge_means("goodput_bps", simulated, [108, 110, 112])
     half = 4.303 * math.sqrt(100 / 5 + 4 / 3)
     assert (found.difference_low, found.difference_high) == pytest.approx((10 - half, 10 + half), rel=1e-3)
     assert (found.difference, found.margin) == pytest.approx((10, 10))
@@ -179,16 +179,16 @@ def test_the_interval_of_the_difference_covers_both_sides():
 def test_runs_of_the_same_seed_are_compared_in_pairs_where_that_tells_more():
     simulated = [50, 80, 120, 150, 100, 90] * 5
     emulated = [here + shift for here, shift in zip(simulated, [1, 2, 1, 2, 1, 2], strict=False)]
-    alone = verdict.judged("goodput_bps", simulated, emulated)
+    alone = verdict.judge_means("goodput_bps", simulated, emulated)
     assert (alone.verdict, alone.is_paired) == ("cannot tell", False)
-    paired = verdict.judged("goodput_bps", simulated, emulated, pairs=list(zip(simulated, emulated, strict=False)))
+    paired = verdict.judge_means("goodput_bps", simulated, emulated, pairs=list(zip(simulated, emulated, strict=False)))
     assert (paired.verdict, paired.is_paired) == ("agrees", True)
     assert paired.difference == pytest.approx(1.5)
     # Standard error of 1, 2, 1, 2, 1, 2; t with 5 degrees of freedom.
     assert paired.difference_high == pytest.approx(1.5 + 2.571 * math.sqrt(0.3 / 6), rel=1e-3)
     # Three runs do not show how they are correlated.
     few = list(zip(simulated, emulated[:3], strict=False))
-    assert not verdict.judged("goodput_bps", simulated, emulated[:3], pairs=few).is_paired
+    assert not verdict.judge_means("goodput_bps", simulated, emulated[:3], pairs=few).is_paired
 
 
 @pytest.mark.parametrize("shift", [0, 30])
@@ -196,7 +196,7 @@ def test_as_many_more_runs_as_are_named_decide(shift):
     """Runs that spread as the first ones did: with one less the verdict is still open."""
     simulated = [100] * 30
     first = [80 + shift, 120 + shift]
-    found = verdict.judged("goodput_bps", simulated, first)
+    found = verdict.judge_means("goodput_bps", simulated, first)
     assert found.verdict == "cannot tell"
     assert found.more_runs is not None
 
@@ -209,7 +209,7 @@ def test_as_many_more_runs_as_are_named_decide(shift):
             emulated[-1] = 100 + shift
             scale = math.sqrt(runs / (runs - 1))
             emulated = [100 + shift + (value - 100 - shift) * scale for value in emulated]
-        return verdict.judged("goodput_bps", simulated, emulated).verdict
+        return verdict.judge_means("goodput_bps", simulated, emulated).verdict
 
     assert more(found.more_runs) == ("differs" if shift else "agrees")
     assert more(found.more_runs - 1) == "cannot tell"
@@ -218,11 +218,11 @@ def test_as_many_more_runs_as_are_named_decide(shift):
 def test_a_difference_that_one_of_seven_quantities_has_by_chance_is_none():
     """Just beyond zero by its own interval: by that of all quantities together it is not."""
     simulated, emulated = [100.0] * 30, [100 + 15 * (1 + spread) for spread in (-0.5, 0, 0.5)]
-    found = verdict.judged("goodput_bps", simulated, emulated)
+    found = verdict.judge_means("goodput_bps", simulated, emulated)
     # 15 above, with a standard error of 4.33: beyond 95 % if t were 3.46; it is 4.30. Now with less spread.
     assert found.difference_low is not None
     assert found.difference_low < 0
-    closer = verdict.judged("goodput_bps", simulated, [100 + 15 * (1 + spread) for spread in (-0.3, 0, 0.3)])
+    closer = verdict.judge_means("goodput_bps", simulated, [100 + 15 * (1 + spread) for spread in (-0.3, 0, 0.3)])
     assert closer.difference_low is not None
     assert closer.difference_low > 0
     assert closer.verdict == "cannot tell"
@@ -230,8 +230,8 @@ def test_a_difference_that_one_of_seven_quantities_has_by_chance_is_none():
 
 def test_a_margin_of_ones_own_decides_otherwise():
     simulated, emulated = [100] * 30, [104, 105, 104, 105]
-    assert verdict.judged("goodput_bps", simulated, emulated).verdict == "agrees"
-    found = verdict.judged("goodput_bps", simulated, emulated, margin=0.02)
+    assert verdict.judge_means("goodput_bps", simulated, emulated).verdict == "agrees"
+    found = verdict.judge_means("goodput_bps", simulated, emulated, margin=0.02)
     assert (found.verdict, found.margin) == ("differs", 2)
     assert verdict.margins("5 %") == dict.fromkeys(quantities.BY_NAME, 0.05)
     assert verdict.margins({"lost": "20%", "goodput_bps": "10 %"}) == {"drops": 0.2, "goodput_bps": 0.1}
@@ -242,9 +242,9 @@ def test_a_margin_of_ones_own_decides_otherwise():
 
 
 def test_the_whole_names_what_differs_and_how_many_runs_would_tell():
-    agrees = verdict.judged("goodput_bps", [100] * 30, [100, 100])
-    unclear = verdict.judged("drops", [80, 100, 120] * 10, [80, 120, 110])
-    differs = verdict.judged("srtt_p95_s", [0.1] * 30, [0.15, 0.15, 0.15])
+    agrees = verdict.judge_means("goodput_bps", [100] * 30, [100, 100])
+    unclear = verdict.judge_means("drops", [80, 100, 120] * 10, [80, 120, 110])
+    differs = verdict.judge_means("srtt_p95_s", [0.1] * 30, [0.15, 0.15, 0.15])
     assert verdict.whole([agrees]) == "Agrees."
     assert verdict.more_runs([agrees]) == 0
     said = verdict.whole([agrees, unclear])
@@ -254,7 +254,7 @@ def test_the_whole_names_what_differs_and_how_many_runs_would_tell():
     assert verdict.whole([agrees, unclear, differs]).startswith(
         "Differs in 95 % round trip (+50%, 95 % interval +50% to +50%). Cannot tell lost data packets ("
     )
-    single = verdict.judged("goodput_bps", [100] * 30, [100])
+    single = verdict.judge_means("goodput_bps", [100] * 30, [100])
     assert verdict.whole([single]).endswith("At least 1 more emulated run: a single one has no spread.")
     # Means that differ by the margin itself: no number of runs shows on which side of it.
     assert verdict.whole([]) == "No verdict: no emulated run was trustworthy."
@@ -264,7 +264,7 @@ def test_means_and_quantiles_are_over_time():
     windows = pl.DataFrame({"time_s": [0.0, 1.0, 4.0], "cwnd_bytes": [10.0, 20.0, 5.0]})
     trips = pl.DataFrame({"time_s": [1.0, 2.0, 9.0], "srtt_s": [0.5, 0.1, 0.9]})
     losses = pl.DataFrame({"time_s": [3.6]})
-    found = verdict.measured(windows, trips, losses, start_s=1.0, end_s=10.0)
+    found = verdict.measure_run(windows, trips, losses, start_s=1.0, end_s=10.0)
     # 20 for 3 s and 5 for 6 s; 0.5 and 0.9 for 1 s each and 0.1 for 7 s, of 9 s.
     assert found["cwnd_mean_bytes"] == pytest.approx((20 * 3 + 5 * 6) / 9)
     assert (found["srtt_p50_s"], found["srtt_p95_s"]) == (0.1, 0.9)
@@ -342,7 +342,7 @@ def test_a_real_transfer_is_judged_saved_and_drawn(tmp_path):
         bp.emulate(scenario(), ["true"])
     except EmulationError as error:
         pytest.skip(str(error))
-    (tmp_path / "path.toml").write_text(scenario().resolved())
+    (tmp_path / "path.toml").write_text(scenario().resolve())
     command = [sys.executable, "-m", "bentpipe", "twin", "path.toml", "--cc", "cubic", "--replications", "3"]
     command += ["--emulations", "2", "--margin", "goodput=20%", "--json", "--save", "out", "--plot", "windows.svg"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

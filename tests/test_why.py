@@ -88,11 +88,11 @@ def test_a_story_of_an_outage_and_of_an_application_with_nothing_to_send():
     # The timer expires because the ACKs were lost when the outage began. Its retransmission is lost, too.
     first = next(at for at, each in enumerate(told.happenings) if each.kind == "timeout")
     assert "no packet of it was lost, but 9 packets without data, such as ACKs, since" in told.happenings[first].text
-    lost = told.of_kind("loss")
+    lost = told.select_kinds("loss")
     assert lost[0].text == "lost: 19 packets with data at sat.forward: it was down, until 5.0501 s"
     assert lost[0].numbers["packets"] == 19
     assert lost[0].numbers["until_s"] == pytest.approx(5.0501, abs=1e-4)
-    assert told.of_kind("outage")[0].numbers == {"duration_s": 3.0}
+    assert told.select_kinds("outage")[0].numbers == {"duration_s": 3.0}
     assert told.happenings[first].time_s == next(each.time_s for each in lost if each.time_s > 5.5)
     following = [(each.time_s, each.text) for each in told.happenings[first + 1 :]]
     assert (told.happenings[first].time_s, lost[-1].text) in following
@@ -105,7 +105,7 @@ def test_a_story_of_a_path_that_changes():
     steps = {"points": [["0 s", "50 ms"], ["4 s", "70 ms"]], "every": "8 s"}
     errors = {"kind": "profile", "points": [["0 s", 0.0], ["5 s", 0.1], ["5.2 s", 0.0]]}
     told = bp.run(path(delay=steps, forward={"error": errors})).why("f", start=3, end=9)
-    changes = told.of_kind("change")
+    changes = told.select_kinds("change")
     assert [each.numbers for each in changes[:2]] == [{"before": 0.05, "after": 0.07}, {"before": 0.0, "after": 0.1}]
     assert [(each.time_s, each.text) for each in changes] == [
         (4.0, "the delay of sat changes from 50 ms to 70 ms"),
@@ -125,9 +125,9 @@ def test_each_happening_has_a_kind_and_its_numbers():
     assert {each.kind for each in told.happenings} <= set(explanation.KINDS)
     for each in told.happenings:
         assert all(isinstance(number, (int, float)) for number in each.numbers.values()), each
-    reduced = told.of_kind("reduction")[0]
+    reduced = told.select_kinds("reduction")[0]
     assert reduced.numbers["cwnd_after_bytes"] < reduced.numbers["cwnd_before_bytes"]
-    begun = told.of_kind("recovery")[0]
+    begun = told.select_kinds("recovery")[0]
     assert f"the data at {begun.numbers['offset_bytes']} " in f"{begun.text} ".replace(",", " ,")
     assert begun.numbers["lost_s"] < begun.time_s
     written = json.loads(json.dumps(told.to_dict()))
@@ -135,7 +135,7 @@ def test_each_happening_has_a_kind_and_its_numbers():
     assert set(written["happenings"][0]) == {"time_s", "kind", "text", "numbers"}
     assert "<td>loss</td>" in told._repr_html_()
     with pytest.raises(BentpipeError, match="known: "):
-        told.of_kind("losses")
+        told.select_kinds("losses")
 
 
 def test_every_event_that_is_told_has_a_kind_that_is_listed():
@@ -144,8 +144,8 @@ def test_every_event_that_is_told_has_a_kind_that_is_listed():
 
 def test_retransmissions_stand_with_the_loss_that_they_are_for():
     told = bp.run(path(error={"kind": "arrivals", "list": [2000, 6000]}, queue="unlimited")).why("f", start=0, end=40)
-    begun = [each.time_s for each in told.of_kind("recovery")]
-    again = [each.time_s for each in told.of_kind("retransmission") if each.numbers["segments"] == 1]
+    begun = [each.time_s for each in told.select_kinds("recovery")]
+    again = [each.time_s for each in told.select_kinds("retransmission") if each.numbers["segments"] == 1]
     assert len(begun) == 2
     assert set(begun) <= set(again)
 
@@ -175,7 +175,7 @@ def test_lines_fit_the_terminal():
 def test_a_saved_result_is_explained_without_being_run_again(tmp_path, monkeypatch):
     result = bp.run(path(**ERRORS), series=["losses", "decisions", "limited_by", "cwnd_bytes"])
     result.save(tmp_path / "kept")
-    monkeypatch.setattr(bp.RunResult, "again", None)
+    monkeypatch.setattr(bp.RunResult, "rerun", None)
     kept = bp.RunResult.load(tmp_path / "kept")
     assert kept.why("f", start=5, end=9) == result.why("f", start=5, end=9)
 

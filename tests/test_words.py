@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from tools import functions
 from tools.words import words
 
 
@@ -39,6 +42,36 @@ def test_no_file_got_worse(capsys):
         for fault in words.faults_of(name, words.texts_of(words.ROOT / name), known)
     ]
     assert words.compare(found, is_blessed=False, may_grow=False) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("def shown(): ...", ["shown"]),
+        ("class A:\n    def _of(self): ...\n    async def values_of(self): ...", ["_of", "values_of"]),
+        ("def make():\n    def by_size(): ...", ["by_size"]),
+        ("class A:\n    @property\n    def seed(self): ...\n    @cached_property\n    def judged(self): ...", []),
+        ("def make_table(): ...\ndef from_dict(): ...\ndef with_seed(): ...\ndef need(): ...", []),
+        ("class A:\n    def __format__(self): ...\n    def is_needed(self): ...", []),
+    ],
+)
+def test_a_function_is_a_verb_and_its_object(text, refused, tmp_path):
+    (tmp_path / "module.py").write_text(text)
+    assert [name for _, name in functions.find_names(tmp_path / "module.py")] == refused
+
+
+def test_a_module_is_a_noun(tmp_path):
+    (tmp_path / "swept.py").touch()
+    assert list(functions.find_names(tmp_path / "swept.py")) == [(1, "swept")]
+
+
+def test_no_file_has_more_names_without_a_verb():
+    """Run `python -m tools.functions` for the list, and with `--bless` after renaming."""
+    found, most = functions.find_all([functions.PACKAGE]), functions.read_baseline()
+    worse = {file: names for file, names in found.items() if len(names) > most[file]}
+    assert not worse
+    stale = {file: count for file, count in most.items() if len(found.get(file, ())) < count}
+    assert not stale, "python -m tools.functions --bless"
 
 
 def test_a_subject_has_a_room_and_a_verb(capsys):

@@ -135,16 +135,16 @@ def test_readings_with_several_settings_have_to_agree_in_each():
 
 def test_a_scenario_shows_the_value_of_a_setting_where_it_has_an_effect():
     (errors, *_) = KNOWN
-    assert errors.shown({"link": {"up": {"error": {"kind": "byte", "rate": 1e-3}}}}) == "byte"
-    assert errors.shown({"link": {"up": {"error": {"kind": "byte", "rate": 0}}}}) is None
-    assert errors.shown({"link": {"up": {"error": {"kind": "arrivals", "list": [3]}}}}) is None
+    assert errors.find_value({"link": {"up": {"error": {"kind": "byte", "rate": 1e-3}}}}) == "byte"
+    assert errors.find_value({"link": {"up": {"error": {"kind": "byte", "rate": 0}}}}) is None
+    assert errors.find_value({"link": {"up": {"error": {"kind": "arrivals", "list": [3]}}}}) is None
     flags = Setting("x", {"yes": [True], "one": [1]}, ("node.*.box.on",), {"node.a.box.kind": ["k"]})
     node = {"a": {"box": [{"kind": "k"}, {"on": 1}]}}
-    assert flags.shown({"node": node}) == "one", "in a list, by any name, and true is not 1"
-    assert flags.shown({"node": {"b": node["a"]}}) is None
+    assert flags.find_value({"node": node}) == "one", "in a list, by any name, and true is not 1"
+    assert flags.find_value({"node": {"b": node["a"]}}) is None
     reverse = Setting("x", {"bit": ["bit"]}, ("link.up.reverse.error",))
-    assert reverse.shown({"link": {"up": {"error": "bit"}}}) == "bit", "both directions alike"
-    assert reverse.shown({"link": {"up": {"reverse": {"error": "byte"}}}}) is None
+    assert reverse.find_value({"link": {"up": {"error": "bit"}}}) == "bit", "both directions alike"
+    assert reverse.find_value({"link": {"up": {"reverse": {"error": "byte"}}}}) is None
 
 
 @pytest.mark.parametrize(
@@ -172,16 +172,18 @@ def test_a_world_has_known_settings_and_values():
 
 
 def test_what_is_declared_has_to_be_what_the_runs_had():
-    assert settings.values_of("X-1", {}, {"errors": {"byte"}}) == {"errors": ("byte",)}
-    assert settings.values_of("X-1", {"start": ("SYN",)}, {}) == {"start": ("SYN",)}
+    assert settings.find_values("X-1", {}, {"errors": {"byte"}}) == {"errors": ("byte",)}
+    assert settings.find_values("X-1", {"start": ("SYN",)}, {}) == {"start": ("SYN",)}
     with pytest.raises(ValueError, match="X-1: its world has errors = bit, but its runs have byte"):
-        settings.values_of("X-1", {"errors": ("bit",)}, {"errors": {"byte"}})
+        settings.find_values("X-1", {"errors": ("bit",)}, {"errors": {"byte"}})
     with pytest.raises(ValueError, match="X-1: its runs have several values of errors: bit and byte"):
-        settings.values_of("X-1", {}, {"errors": {"bit", "byte"}})
+        settings.find_values("X-1", {}, {"errors": {"bit", "byte"}})
     # A claim that compares two values names the value that counts, or both.
-    assert settings.values_of("X-1", {"errors": ("bit",)}, {"errors": {"bit", "byte"}}) == {"errors": ("bit",)}
+    assert settings.find_values("X-1", {"errors": ("bit",)}, {"errors": {"bit", "byte"}}) == {"errors": ("bit",)}
     # A setting without an effect on what is measured binds nothing.
-    assert settings.values_of("X-1", {"errors": ("any",)}, {"errors": {"bit"}, "start": {"SYN"}}) == {"start": ("SYN",)}
+    assert settings.find_values("X-1", {"errors": ("any",)}, {"errors": {"bit"}, "start": {"SYN"}}) == {
+        "start": ("SYN",)
+    }
 
 
 def test_a_lab_collects_the_settings_of_all_runs_also_of_earlier_ones():
@@ -264,7 +266,7 @@ def test_been_s_errors_are_those_of_the_runs():
             assert of(world, "errors"), f"{id_}: errors {kinds} in runs, and none in its worlds"
 
 
-@pytest.mark.parametrize("name", claims.shipped())
+@pytest.mark.parametrize("name", claims.list_bundled())
 def test_no_world_has_two_values_of_a_setting(name):
     """Each claim of the world holds in readings whose runs had its values, part by part."""
     paper = claims.paper(name)
@@ -300,7 +302,7 @@ def test_no_world_has_two_values_of_a_setting(name):
     print(name, len(world.claims), world.values, [v.claim.id for v in found if v.claim.id not in world.claims])
 
 
-@pytest.mark.parametrize("name", claims.shipped())
+@pytest.mark.parametrize("name", claims.list_bundled())
 def test_runs_show_each_value_of_a_setting(name):
     """A value that no run shows has a wrong scenario value, or belongs to no reading."""
     paper = claims.paper(name)
@@ -318,7 +320,7 @@ def test_runs_show_each_value_of_a_setting(name):
 
 def test_readings_of_the_papers_differ_in_settings_or_in_what_is_measured():
     """Shared readings are interpretations of the network: two of them may not have the same arguments."""
-    for paper in map(claims.paper, claims.shipped()):
+    for paper in map(claims.paper, claims.list_bundled()):
         assert paper.settings, paper.name
         loading.check(paper)
         for one in paper.readings:

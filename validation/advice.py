@@ -21,7 +21,7 @@ import numpy as np
 
 import bentpipe as bp
 from bentpipe.experiment.why.remedies import HELPS, Judge, Remedy
-from bentpipe.experiment.why.spent import SERIES, entries_of
+from bentpipe.experiment.why.spent import SERIES, find_entries
 from bentpipe.scenario.editing import steps
 from bentpipe.trials.changes import named_change
 from validation import kept
@@ -94,7 +94,7 @@ class Bench:
     """Means over fresh seeds, by the overrides of a scenario."""
 
     def __init__(self, plain: Scenario, kind: str) -> None:
-        entries = entries_of(plain.to_dict()["flow"])
+        entries = find_entries(plain.to_dict()["flow"])
         names = [name for name, of in entries.items() if of == kind]
         self.plain, self.kind, self.judge = plain, kind, Judge(plain, {kind: names})
 
@@ -104,7 +104,7 @@ class Bench:
 
         def value(seed: int) -> float:
             result = bp.run(told, seed=seed, series=self.judge.series, progress=False)
-            found = self.judge.judged(result)[self.kind].value
+            found = self.judge.judge_result(result)[self.kind].value
             return float("nan") if found is None else found
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import bentpipe as bp
 from bentpipe._core import build_info
-from bentpipe.emulation.emulate import built_in, whole
+from bentpipe.emulation.emulate import find_program, whole
 from validation import kept
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def plain_mbps() -> float:
 
 def bulk(scenario: bp.Scenario, **more: Any) -> tuple[float, Emulation]:
     """Throughput of one transfer, Mbit/s, and the program that measured it."""
-    command = [*built_in("fetch"), str(SECONDS)]
+    command = [*find_program("fetch"), str(SECONDS)]
     found = whole(bp.emulate(scenario, command, serve="bulk", cc=CC, quiet=True, **more))
     sender = found.connections.sort("acked_bytes").row(-1, named=True)
     return float(sender["acked_bytes"]) * 8e-6 / SECONDS, found

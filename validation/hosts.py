@@ -13,7 +13,7 @@ import re
 
 import bentpipe as bp
 from bentpipe import _core
-from bentpipe.emulation.drill import drilled, on_kernel, shipped
+from bentpipe.emulation.drill import on_kernel, read_bundled, run_script
 from validation import kept
 
 HOSTS = ("linux-6", "linux-6-paced", "windows-11", "freebsd-14", "ns-2")
@@ -91,7 +91,7 @@ REASONS: dict[str, str] = {
 def rows(like: str) -> list[tuple[str, str, str]]:
     """Key, value and source of each value that a preset sets."""
     found, table = [], ""
-    for line in bp.loads(PATH.format(like=like)).resolved().splitlines():
+    for line in bp.loads(PATH.format(like=like)).resolve().splitlines():
         if line.startswith("["):
             table = line.strip("[]")
         elif table.split(".")[0] == "tcp" and (row := ROW.match(line)) and row["like"] == like:
@@ -101,7 +101,7 @@ def rows(like: str) -> list[tuple[str, str, str]]:
 
 def cases() -> list[tuple[str, str]]:
     """Title and text of each case whose host is `linux-6`."""
-    parts = re.split(r"(?m)^(?== )", shipped()["linux"])
+    parts = re.split(r"(?m)^(?== )", read_bundled()["linux"])
     found = [(part.split("\n", 1)[0][2:].strip(), part) for part in parts if '\nlike = "linux-6"\n' in part]
     return [(title.split("  ", 1)[-1], text) for title, text in found]
 
@@ -128,7 +128,7 @@ def held(key: str, known: list[tuple[str, str]]) -> list[str]:
 def main() -> None:
     """Measure and keep the results."""
     known = cases()
-    kernel = on_kernel([drilled("linux")])[0].kernel
+    kernel = on_kernel([run_script("linux")])[0].kernel
     assert kernel is not None
     failed = {difference.title.split("  ", 1)[-1] for difference in kernel.differences}
     found = {

@@ -416,9 +416,9 @@ def facts(text: str) -> list[str]:
 
 def on_kernel(texts: Iterable[str]) -> list[tuple[str, int | None, str]]:
     """Verdicts of scripts of one case each on the kernel: a word, the line that differs, and how."""
-    from bentpipe.emulation.emulate import reported
+    from bentpipe.emulation.emulate import make_report
 
-    found = reported({"parent": os.getpid(), "scripts": [(text, None) for text in texts]})["drilled"]
+    found = make_report({"parent": os.getpid(), "scripts": [(text, None) for text in texts]})["drilled"]
     return [(verdict, line, what) for ((_, verdict, line, what, _),) in found]
 
 

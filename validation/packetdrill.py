@@ -13,7 +13,7 @@ import platform
 import sys
 from pathlib import Path
 
-from bentpipe.emulation.drill import PACKETDRILL, Drilled, drilled, on_kernel
+from bentpipe.emulation.drill import PACKETDRILL, Drilled, on_kernel, run_script
 from bentpipe.errors import BentpipeError
 from validation import kept
 
@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
     for path in sorted(folder.rglob(f"*{PACKETDRILL}")):
         name = path.relative_to(folder).as_posix()
         try:
-            found[name] = drilled(str(path))
+            found[name] = run_script(str(path))
         except BentpipeError as error:
             refused[name] = str(error).splitlines()[0].removeprefix(f"{path}:").split(": ", 1)[-1]
     rows: dict[str, list[str]] = {}

@@ -25,7 +25,7 @@ def main() -> None:
     """Reproduce papers and put pages and figures in place of the old ones."""
     # Papers of installed packages do not count.
     is_full = "--quick" not in sys.argv
-    names = [name for name in sys.argv[1:] if name != "--quick"] or list(claims.shipped())
+    names = [name for name in sys.argv[1:] if name != "--quick"] or list(claims.list_bundled())
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder)
         result = bp.reproduce(names, full=is_full, falsify=True, folder=made)
@@ -34,7 +34,7 @@ def main() -> None:
             (PAGES / name).mkdir(parents=True)
             for path in [made / f"{name}.md", *(made / name).glob("*.png")]:
                 shutil.copyfile(path, PAGES / path.relative_to(made))
-        if sorted(names) == sorted(claims.shipped()):
+        if sorted(names) == sorted(claims.list_bundled()):
             shutil.copyfile(made / "index.md", PAGES / "index.md")
     for each in result.papers:
         print(*summary.attacks(each), sep="\n")

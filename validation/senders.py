@@ -168,7 +168,7 @@ def measure(names: Iterable[str]) -> dict[str, Numbers]:
                 continue
             path = bp.load(scenario, hosts.sets | sets)
             mixed = bp.mix(path, [name, REFERENCES[0]], replications=SHARED_REPLICATIONS)
-            share, own = mixed.estimate(name, "share"), mixed.of_own(REFERENCES[0])
+            share, own = mixed.estimate(name, "share"), mixed.estimate_own_ratio(REFERENCES[0])
             found[name][hosts.key(f"shared {scenario}")] = {
                 "share": _rounded(share.mean, share.half_width),
                 "left": _rounded(own.value, None),

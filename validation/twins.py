@@ -131,7 +131,7 @@ def rounded(row: dict[str, Any]) -> dict[str, Any]:
 
 def judged(found: dict[str, Any]) -> dict[str, Any]:
     """A bulk transfer with its verdict."""
-    quantities = verdict.of_runs(found["runs"], {})
+    quantities = verdict.judge_runs(found["runs"], {})
     return {
         **found,
         "verdict": verdict.whole(quantities),
@@ -210,7 +210,7 @@ def judged_short(found: dict[str, Any]) -> dict[str, Any]:
         return {**found, "verdict": "Cannot tell."}
     # The simulated transfer has no randomness.
     spread = verdict.Spread(found["emulated_s"] - simulated, statistics.variance(times), 0.0, REPLICATIONS, None, 0.0)
-    each = verdict.decided(
+    each = verdict.judge_summaries(
         "completion_s", simulated, found["emulated_s"], SHORT_MARGIN * simulated, spread, len(times), 1
     )
     return {**found, "verdict": f"{each.verdict.capitalize()}."}

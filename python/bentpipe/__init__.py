@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # answer immediately, and tables and statistics take long to import. The list is also read on first use, for processes
 # that never need it, such as those of an emulation.
 @cache
-def _attached() -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def _attach_names() -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     import lazy_loader
 
     attached: tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
@@ -30,9 +30,9 @@ def _attached() -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str
 
 
 def __getattr__(name: str) -> Any:
-    get, _, names = _attached()
+    get, _, names = _attach_names()
     return names if name == "__all__" else get(name)
 
 
 def __dir__() -> list[str]:
-    return _attached()[1]()
+    return _attach_names()[1]()

@@ -13,7 +13,7 @@ def main() -> None:
         # All modules of bentpipe are loaded here, where Ctrl-C is handled.
         from bentpipe import terminal
 
-        codecs.register_error("bentpipe", _degraded)
+        codecs.register_error("bentpipe", _replace_letter)
         terminal.guard("bentpipe")
         from bentpipe.cli.app import app
 
@@ -60,7 +60,7 @@ def _end_interrupted() -> None:
 ASCII = {"±": "+-", "µ": "u", "…": "...", "–": "-", "×": "x"}
 
 
-def _degraded(error: UnicodeError) -> tuple[str | bytes, int]:
+def _replace_letter(error: UnicodeError) -> tuple[str | bytes, int]:
     """Replace a letter that the terminal cannot show: by another letter, or by its number as in JSON and TOML."""
     if not isinstance(error, UnicodeEncodeError):
         raise error

@@ -127,7 +127,7 @@ def _share(name: str, given: Any, expected: str, *, is_number_fit: bool, error: 
         amount = 100 * found if found < 1 else found
         meant = f"; did you mean {amount:g} %?" if 0 < amount < 100 and not percent else ""
         raise error(
-            f"{{{name}}}: {_shown(str(given))} is not a share between 0 and 100 %\n  expected {expected}{meant}",
+            f"{{{name}}}: {_show_value(str(given))} is not a share between 0 and 100 %\n  expected {expected}{meant}",
             **{name: None},
         )
     return found
@@ -175,10 +175,10 @@ def _within(least: float, most: float) -> str:
 
 
 def _wrong(name: str, given: Any, expected: str, error: type[BentpipeError] = BentpipeError) -> BentpipeError:
-    return error(f"{{{name} = }}\n  expected {expected}", **{name: Word(_shown(repr(given)))})
+    return error(f"{{{name} = }}\n  expected {expected}", **{name: Word(_show_value(repr(given)))})
 
 
-def _shown(value: str) -> str:
+def _show_value(value: str) -> str:
     return value if len(value) <= SHOWN_MAX else f"{value[:SHOWN_MAX]}..."
 
 

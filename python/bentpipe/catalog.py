@@ -104,14 +104,6 @@ def dictionary() -> dict[str, list[dict[str, Any]]]:
     return dict(json.loads(_core.dictionary()))
 
 
-RENAMED = {
-    "undone": "undos",
-    "mark_reductions": "ecn_reductions",
-    "mark_reduction": "ecn_reduction",
-}
-"""Former names of columns and events, with their new names."""
-
-
 def unit(table: str, column: str) -> str:
     """Return the unit of a column. For an unknown column, raise `KeyError` with the nearest name."""
     units = {entry["name"]: str(entry["unit"]) for entry in dictionary()[table]}
@@ -124,7 +116,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is nearest to a name; None if none is near."""
     # Other sources write names of congestion controls in many ways: CUBIC, BBRv3.
     by_letters = {each.lower(): each for each in known}
-    found = get_close_matches(RENAMED.get(str(name), str(name)).lower(), by_letters, n=1, cutoff=0.5)
+    found = get_close_matches(str(name).lower(), by_letters, n=1, cutoff=0.5)
     return by_letters[found[0]] if found else None
 
 

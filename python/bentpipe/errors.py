@@ -53,20 +53,20 @@ def argument(name: str, value: Any, sign: str = "=") -> str:
     return f"{name}{sign}{value if isinstance(value, Word) else repr(value)}"
 
 
-def spelled(text: str, asked: Mapping[str, Any], spelling: Spelling) -> str:
+def spell_text(text: str, asked: Mapping[str, Any], spelling: Spelling) -> str:
     """Replace `{name}` and `{name = }` in a text by the parameter.
 
     >>> spelled("{jobs} with {on}; {n = }", {"jobs": 2, "on": Word("WHERE"), "n": 3}, argument)
     'jobs=2 with on=WHERE; n = 3'
     """
 
-    def of(found: re.Match[str]) -> str:
+    def spell_match(found: re.Match[str]) -> str:
         name, sign = found.groups()
         return spelling(name, asked[name], sign or "=")
 
     names = "|".join(map(re.escape, asked))
     # In one pass: a value may contain braces, too.
-    return re.sub(rf"\{{({names})( = )?\}}", of, text) if asked else text
+    return re.sub(rf"\{{({names})( = )?\}}", spell_match, text) if asked else text
 
 
 def expected_names(name: str, known: Sequence[str], hint: str = "", command: str = "") -> str:
@@ -107,7 +107,7 @@ class BentpipeError(Exception):
 
     def text(self, begin: str = "", spelling: Spelling = argument) -> str:
         """Return the text after a beginning, with parameters in a spelling."""
-        return visible(begin + spelled(super().__str__(), self.asked, spelling))
+        return visible(begin + spell_text(super().__str__(), self.asked, spelling))
 
 
 TOPICS = ("app", "cc", "ecn", "error", "middlebox", "pacing", "queue", "recovery", "verdict")
@@ -225,13 +225,13 @@ class ScenarioError(BentpipeError, ValueError):
         return tuple(
             replace(
                 each,
-                message=spelled(each.message, self.asked, spelling),
-                expected=spelled(each.expected, self.asked, spelling),
+                message=spell_text(each.message, self.asked, spelling),
+                expected=spell_text(each.expected, self.asked, spelling),
             )
             for each in map(_problem, self.args)
         )
 
-    def changed(
+    def change_problems(
         self, change: Callable[[Problem], Problem] = lambda each: each, where: str | None = None
     ) -> ScenarioError:
         """Return the error with each problem changed, or with another last line. Its parameters stay."""

@@ -38,7 +38,7 @@ def writing(place: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BentpipeError(f"{_shown(place)} cannot be written: {reason(error)}") from error
+        raise BentpipeError(f"{_show_place(place)} cannot be written: {reason(error)}") from error
 
 
 @contextmanager
@@ -55,12 +55,12 @@ def reading(place: str | os.PathLike[str]) -> Iterator[None]:
     except BentpipeError:
         raise
     except OSError as error:
-        raise BentpipeError(f"{_shown(error.filename or place)} cannot be read: {reason(error)}") from error
+        raise BentpipeError(f"{_show_place(error.filename or place)} cannot be read: {reason(error)}") from error
     except MALFORMED as error:
-        raise damaged(place, error) from error
+        raise make_damaged_error(place, error) from error
 
 
-def _shown(place: object) -> str:
+def _show_place(place: object) -> str:
     name = str(place)
     return name if len(name) <= SHOWN_MAX else f"{name[:SHOWN_MAX]}..."
 
@@ -69,7 +69,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeE
 """Errors that content of another form causes."""
 
 
-def damaged(place: str | os.PathLike[str], error: BaseException | str) -> BentpipeError:
+def make_damaged_error(place: str | os.PathLike[str], error: BaseException | str) -> BentpipeError:
     """Return the error for a place whose content bentpipe never writes."""
     named = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     why = " ".join(named.split())[:200]
@@ -134,10 +134,10 @@ def write(
             (place / f"{name}.parquet").write_bytes(parquet(table))
         (place / "scenario.toml").write_text(scenario, encoding="utf-8")
 
-    put(folder, form, fill, provenance=provenance)
+    put_folder(folder, form, fill, provenance=provenance)
 
 
-def put(
+def put_folder(
     folder: str | os.PathLike[str], form: str, fill: Callable[[Path], object], *, provenance: Mapping[str, Any]
 ) -> None:
     """Fill a result folder under a temporary name beside it, then put it in place of an older result."""
@@ -181,7 +181,7 @@ def refuse_unless_free(folder: str | os.PathLike[str]) -> None:
     place = arguments.path("folder", folder)
     with writing(place):
         is_free = not _is_there(place) or (place.is_dir() and not any(place.iterdir()))
-        if not is_free and form_of(place) is None:
+        if not is_free and find_form(place) is None:
             raise BentpipeError(f"{place} exists and is not a bentpipe result\n  choose another folder to save in")
         _refuse_unless_makeable(place)
 
@@ -251,7 +251,7 @@ def _why_not(folder: Path) -> str:
 
 def provenance(folder: str | os.PathLike[str], form: str) -> dict[str, Any]:
     """Return the provenance of a result folder of this form."""
-    if form_of(Path(folder)) != form:
+    if find_form(Path(folder)) != form:
         raise BentpipeError(
             f"{Path(folder)} is not the result of a {form}\n  expected a folder with a saved result of {form}"
         )
@@ -275,10 +275,10 @@ def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
         with reading(place):
             return pl.read_parquet(place)
     except pl.exceptions.PolarsError as error:
-        raise damaged(place, "it is not a whole Parquet file") from error
+        raise make_damaged_error(place, "it is not a whole Parquet file") from error
 
 
-def form_of(place: Path) -> str | None:
+def find_form(place: Path) -> str | None:
     """Return the form of the result in a folder; None without a result."""
     try:
         content = json.loads((place / PROVENANCE).read_text(encoding="utf-8"))
@@ -331,10 +331,10 @@ def captures(pcap: str | os.PathLike[str]) -> str:
     return str(place.with_name(f"{stem}{place.suffix or '.pcapng'}"))
 
 
-def capture_of(pcap: str | os.PathLike[str], host: str) -> Path:
+def find_capture(pcap: str | os.PathLike[str], host: str) -> Path:
     """Return the file of a host in a capture.
 
-    >>> capture_of("geo.pcapng", "ground/1").as_posix()
+    >>> find_capture("geo.pcapng", "ground/1").as_posix()
     'geo-ground_1.pcapng'
     """
     return Path(captures(pcap).replace(HOST, host.replace("/", "_").replace("\\", "_")))

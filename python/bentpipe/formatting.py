@@ -55,12 +55,12 @@ def column(
     digits = 0 if is_count else _digits(max((abs(value) for value in scaled if value is not None), default=0))
     least = 10.0**-digits
 
-    def shown(value: float | None) -> str:
+    def show_value(value: float | None) -> str:
         if value is None:
             return MISSING
         return f"<{least:.{digits}f}" if 0 < value < least / 2 else f"{value:.{digits}f}"
 
-    return [shown(value) for value in scaled], text
+    return [show_value(value) for value in scaled], text
 
 
 def quantity(value: float | None, unit: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import dictionary
-from bentpipe.metric import ENTITIES, METRICS, of_one, of_tables
-from bentpipe.scenario.scenario import shipped
+from bentpipe.metric import ENTITIES, METRICS, list_single_metrics, list_table_metrics
+from bentpipe.scenario.scenario import list_bundled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,18 +70,18 @@ def series() -> pl.DataFrame:
 
 def scenario_rows() -> list[dict[str, Any]]:
     """Return the rows of `scenarios`."""
-    return [{"name": name, "meaning": title} for name, title in shipped().items()]
+    return [{"name": name, "meaning": title} for name, title in list_bundled().items()]
 
 
 def metric_rows() -> list[dict[str, Any]]:
     """Return the rows of `metrics`."""
-    whole = METRICS | of_tables()
-    only = {name: each for name, each in of_one().items() if name not in whole}
+    whole = METRICS | list_table_metrics()
+    only = {name: each for name, each in list_single_metrics().items() if name not in whole}
     return [_metric_row(each, is_of_one=each.name in only) for each in (*whole.values(), *only.values())]
 
 
 def _metric_row(metric: Metric, *, is_of_one: bool) -> dict[str, Any]:
-    single = of_one().get(metric.name)
+    single = list_single_metrics().get(metric.name)
     entity = "" if single is None or single.source is None else ENTITIES[single.source.table]
     better = ("less", "more")[metric.is_more_better] if metric.is_judged else ""
     table = "" if metric.source is None else metric.source.table

@@ -32,14 +32,14 @@ _HALF_BIN = 1 / 128
 """Histograms of times have 64 bins per octave, and quantiles are upper edges of bins."""
 
 
-def span_of(column: str, unit: str) -> tuple[float, float]:
+def find_span(column: str, unit: str) -> tuple[float, float]:
     """Return the smallest and largest possible value of a column with this unit."""
     if unit == "%":
         return 0.0, 100.0
     return 0.0, 1.0 if unit == "1" and _SHARE.search(column) else math.inf
 
 
-def resolution_of(column: str) -> float:
+def find_resolution(column: str) -> float:
     """Return the half width of a bin as a share of the value, for columns of quantiles; otherwise 0."""
     return _HALF_BIN if _QUANTILE.search(column) else 0.0
 
@@ -80,12 +80,12 @@ class Metric:
     @property
     def span(self) -> tuple[float, float]:
         """Smallest and largest possible value."""
-        return span_of(self.source.column if self.source else self.column, self.unit)
+        return find_span(self.source.column if self.source else self.column, self.unit)
 
     @property
     def resolution(self) -> float:
         """Half of the width of a bin as a share of the value, for quantiles of histograms; otherwise 0."""
-        return resolution_of(self.source.column if self.source else self.column)
+        return find_resolution(self.source.column if self.source else self.column)
 
     @property
     def slug(self) -> str:
@@ -103,14 +103,14 @@ class Metric:
         return self.base in ("completion", "completion_rx", "completion_acked")
 
     @property
-    def is_of_transfers(self) -> bool:
+    def has_transfers(self) -> bool:
         """Whether it is about the finished transfers among many in a run."""
         return self.base.partition("_")[0] in ("fct", "slowdown")
 
     @property
     def is_counted(self) -> bool:
         """Whether it counts completed work."""
-        return self.is_completion or self.is_of_transfers or self.base == "unfinished"
+        return self.is_completion or self.has_transfers or self.base == "unfinished"
 
     @property
     def bound(self) -> str:
@@ -118,12 +118,12 @@ class Metric:
         return _beside("completion_bound_s", self.of)
 
     @property
-    def finished(self) -> str:
+    def finished_column(self) -> str:
         """Column of the number of finished transfers."""
         return _beside("transfers_finished", self.of)
 
     @property
-    def unfinished(self) -> str:
+    def unfinished_column(self) -> str:
         """Column of the number of unfinished transfers."""
         return _beside("transfers_unfinished", self.of)
 
@@ -132,7 +132,7 @@ class Metric:
         """Columns that it needs in tables of runs."""
         if self.is_completion:
             return (self.column, self.bound)
-        return (self.column, self.finished, self.unfinished) if self.is_of_transfers else (self.column,)
+        return (self.column, self.finished_column, self.unfinished_column) if self.has_transfers else (self.column,)
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -338,36 +338,40 @@ ENTITIES = {
 _TAKEN = {"sum": "sum", "mean": "mean", "max": "largest", "min": "least"}
 
 
-def name_of(table: str, column: str) -> str:
+def find_name(table: str, column: str) -> str:
     """Return the name of the metric of a column."""
     plain = re.sub("_(s|bps|bytes|pct)$", "", column)
     return _NAMES.get((table, column), re.sub("^(duration|transfer)_", "fct_", plain))
 
 
 @cache
-def of_tables() -> dict[str, Metric]:
+def list_table_metrics() -> dict[str, Metric]:
     """Return the metrics of a whole run, by name, that need a table because they are not kept of every run."""
     found = {
-        each.name: each for each in _of_rows(("summary", "flows", "links", "terminals", "completions", "datagrams"))
+        each.name: each
+        for each in _list_row_metrics(("summary", "flows", "links", "terminals", "completions", "datagrams"))
     }
     # A run does not have this time if one of its flows has no end.
     return {name: each for name, each in found.items() if name not in METRICS and not each.is_completion}
 
 
 @cache
-def of_one() -> dict[str, Metric]:
+def list_single_metrics() -> dict[str, Metric]:
     """Return the metrics that a flow or link can have, by name, as `NAME:FLOW` or `NAME:LINK`."""
-    return {each.name: each for each in _of_rows(("flows", "links", "terminals", "completions", "datagrams", "drops"))}
+    return {
+        each.name: each
+        for each in _list_row_metrics(("flows", "links", "terminals", "completions", "datagrams", "drops"))
+    }
 
 
-def _of_rows(tables: Sequence[str]) -> list[Metric]:
+def _list_row_metrics(tables: Sequence[str]) -> list[Metric]:
     """Return the first metric of each name, in the order of the tables."""
     found: dict[str, Metric] = {}
     for table in tables:
         defined = {entry["name"]: entry for entry in dictionary()[table]}
         for where, how, (is_more_better, is_judged), columns in _DECLARED:
             for column in columns.split() if where == table else ():
-                name, entry = name_of(table, column), defined[column]
+                name, entry = find_name(table, column), defined[column]
                 what = re.split(r"[.;(]", str(entry["meaning"]), maxsplit=1)[0].strip()
                 what = _MEANINGS.get(name, what)
                 over = f"; {_TAKEN[how]} over {ENTITIES[table]}s" if table != "summary" else ""
@@ -398,16 +402,16 @@ def _column(name: str, unit: str) -> str:
     return name + {"s": "_s", "B": "_bytes", "bit/s": "_bps", "%": "_pct"}.get(unit, "")
 
 
-def known() -> dict[str, Metric]:
+def list_metrics() -> dict[str, Metric]:
     """Return every metric of a whole run."""
-    return METRICS | of_tables()
+    return METRICS | list_table_metrics()
 
 
 VERDICTS = ("needless", "missed")
 """Metrics of the loss differentiation of senders."""
 
 
-def named(name: str) -> Metric:
+def find_metric(name: str) -> Metric:
     """Return the metric of a name: `goodput` of the run, `goodput:web` of a flow, `queue_p95:sat.forward` of a link.
 
     Raises
@@ -419,21 +423,21 @@ def named(name: str) -> Metric:
     if not colon:
         if base in METRICS:
             return METRICS[base]
-        if base not in of_tables() and base in of_one():
+        if base not in list_table_metrics() and base in list_single_metrics():
             raise BentpipeError(f"{base} needs the name of a {_entity(base)}\n  expected {base}:NAME")
-        if base not in of_tables():
-            raise BentpipeError(unknown(base, "a metric", known()))
-        return of_tables()[base]
-    if base not in of_one():
-        raise BentpipeError(unknown(base, "a metric of a flow or link", of_one()))
+        if base not in list_table_metrics():
+            raise BentpipeError(unknown(base, "a metric", list_metrics()))
+        return list_table_metrics()[base]
+    if base not in list_single_metrics():
+        raise BentpipeError(unknown(base, "a metric of a flow or link", list_single_metrics()))
     if not of:
         raise BentpipeError(f"{name} names no {_entity(base)}\n  expected {base}:NAME")
-    metric = of_one()[base]
+    metric = list_single_metrics()[base]
     return replace(metric, name=name, column=f"{metric.column}:{of}", of=of)
 
 
 def _entity(base: str) -> str:
-    source = of_one()[base].source
+    source = list_single_metrics()[base].source
     assert source is not None, "a metric of one flow or link is from a table"
     return ENTITIES[source.table]
 
@@ -452,7 +456,7 @@ def matching(of: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if re.fullmatch(rf"{number}\d*(\.(forward|reverse))?", name)]
 
 
-def check_of(metric: Metric, flows: Sequence[str], links: Sequence[str]) -> None:
+def check_entity(metric: Metric, flows: Sequence[str], links: Sequence[str]) -> None:
     """Check that a scenario has the flow or link of a metric.
 
     Raises

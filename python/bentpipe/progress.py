@@ -117,7 +117,7 @@ Wish = Watch | bool | None
 """Values of the parameter `progress`."""
 
 
-def watched(wish: Wish) -> AbstractContextManager[Watch | None]:
+def choose_watch(wish: Wish) -> AbstractContextManager[Watch | None]:
     """Choose the callable that a verb calls with its progress: the given callable, a bar, or none.
 
     Parameters
@@ -241,13 +241,13 @@ class NotebookBar(Bar):
     """IPython's handle of the bar on the page."""
 
     def show(self, progress: Progress) -> None:
-        self._put(f'<progress value="{progress.share:.4f}"></progress> {escape(str(progress))}')
+        self._put_html(f'<progress value="{progress.share:.4f}"></progress> {escape(str(progress))}')
 
     def hide(self) -> None:
         if self._shown is not None:
-            self._put("")
+            self._put_html("")
 
-    def _put(self, html: str) -> None:
+    def _put_html(self, html: str) -> None:
         from IPython.display import HTML, display
 
         if self._shown is None:

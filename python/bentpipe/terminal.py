@@ -61,7 +61,7 @@ def as_it_is(stream: IO[str]) -> IO[str]:
     return _AsItIs(stream) if isinstance(stream, Terminal) else stream  # type: ignore[return-value]
 
 
-def marked(text: str) -> str:
+def mark_text(text: str) -> str:
     """Mark coloured text so that a `Terminal` lets the colours pass."""
     return text.replace(ESCAPE, Terminal.mark) if isinstance(sys.stdout, Terminal) else text
 
@@ -78,15 +78,15 @@ def guard(errors: str) -> None:
             # Otherwise the next file that is opened would receive the printed text. This file cannot be written.
             os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
     sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8", closefd=False)
-    sys.stdout = _guarded(sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False), errors)
+    sys.stdout = _guard_stream(sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False), errors)
     if isinstance(sys.stdout, Terminal):
         # Other libraries find the width of the terminal by this name.
         sys.__stdout__ = sys.stdout  # type: ignore[misc]
     # Printing an error never fails.
-    sys.stderr = _guarded(sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"), errors)
+    sys.stderr = _guard_stream(sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"), errors)
 
 
-def _guarded(stream: Any, errors: str) -> Any:
+def _guard_stream(stream: Any, errors: str) -> Any:
     if type(stream) is not io.TextIOWrapper:
         # The stream of another library, which will restore it.
         if isinstance(stream, io.TextIOWrapper):

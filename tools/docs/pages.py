@@ -29,7 +29,7 @@ from bentpipe.catalog import choices, dictionary
 from bentpipe.cli.app import app
 from bentpipe.contract import frames
 from bentpipe.contract.result import Result
-from bentpipe.metric import METRICS, Metric, of_one, of_tables
+from bentpipe.metric import METRICS, Metric, list_single_metrics, list_table_metrics
 from bentpipe.statistics.judgement import DEFAULT
 
 if TYPE_CHECKING:
@@ -206,12 +206,13 @@ def metrics() -> str:
         + _table(heads, rows(METRICS))
         + "\n## From the tables of a run\n\nThese need a table of each run, which is then kept. In a store without it"
         " the runs are done again.\n\n"
-        + _table(heads, rows(of_tables()))
+        + _table(heads, rows(list_table_metrics()))
         + "\n## Of one flow or link\n\n`NAME:FLOW` or `NAME:LINK`, such as `goodput:web`, `fct_p95:pages` and"
         " `queue_p95:sat.forward`. An entry with `count` stands for all its flows, a link without its direction"
         " for both. `mix` has those of flows for each sender, over its flows. A completion time of a flow that did not"
         " complete is a bound; times of transfers are of those that finished, with how many did not:"
-        " [Statistics](../concepts/statistics.md#incomplete-transfers).\n\n" + _table(heads, rows(of_one()))
+        " [Statistics](../concepts/statistics.md#incomplete-transfers).\n\n"
+        + _table(heads, rows(list_single_metrics()))
     )
 
 

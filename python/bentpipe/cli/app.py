@@ -45,13 +45,13 @@ class App(Group):
         try:
             return super().make_context(*args, **extra)
         except click.UsageError as error:
-            raise _refused(error) from None
+            raise _print_misuse(error) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
-            raise _refused(error) from None
+            raise _print_misuse(error) from None
         except BentpipeError as error:
             print_error(error)
             raise click.exceptions.Exit(2) from None
@@ -67,7 +67,7 @@ class App(Group):
             raise click.exceptions.Exit(2) from None
 
 
-def _refused(error: click.UsageError) -> Exception:
+def _print_misuse(error: click.UsageError) -> Exception:
     """Print an error of Click in the form of all others, and return the end of the process."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error

@@ -37,4 +37,4 @@ def command(file: str, sets: tuple[str, ...], json: bool, quiet: bool) -> None:
     elif not quiet:
         for note in scenario.notes:
             print(f"# note: {note}")
-        print(scenario.resolved(), end="")
+        print(scenario.resolve(), end="")

@@ -13,7 +13,7 @@ from bentpipe.cli.printing import check_places
 from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.common.options import CHARTS, charted, checked
+from bentpipe.experiment.common.options import CHARTS, check_chart, check_options
 from bentpipe.scenario import overrides
 
 if TYPE_CHECKING:
@@ -79,15 +79,15 @@ def command(
     and states which differences the data supports.
     """
     check_places(save, plot)
-    checked(metric=metric, replications=replications)
-    charted(chart, is_mix=False, is_drawn=plot is not None)
+    check_options(metric=metric, replications=replications)
+    check_chart(chart, is_mix=False, is_drawn=plot is not None)
     if (ratio or chart == "ratio") and judgement.against is None:
         raise BentpipeError("--ratio needs a baseline\n  expected --against NAME")
-    from bentpipe.own.loading import named
+    from bentpipe.own.loading import name_senders
 
     if cc is not None:
         # Check first: loading the statistics takes longer than finding an error.
-        named(cc)
+        name_senders(cc)
     settings, enough = overrides.cases(cases), overrides.until(until)
     scenario = load(file, sets, seed, tables=["case"], is_quiet=quiet)
     refuse_unused(scenario, sets, settings, is_cc=cc is not None)
@@ -108,13 +108,13 @@ def command(
             **where,
         )
 
-    def shown(result: Any) -> Any:
+    def render_comparison(result: Any) -> Any:
         from bentpipe.cli import render
 
         ratios = render.ratios(result) if ratio else ()
         return (*render.comparison(result, show_all), *ratios, *render.notes(result))
 
-    def drawn(result: Any) -> Any:
+    def draw_chart(result: Any) -> Any:
         return result.plot(chart, **look)
 
-    carry_out(scenario, work, shown, drawn, save=save, plot=plot, json=json, quiet=quiet)
+    carry_out(scenario, work, render_comparison, draw_chart, save=save, plot=plot, json=json, quiet=quiet)

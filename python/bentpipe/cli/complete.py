@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 def scenarios(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes bundled scenarios and files."""
-    from bentpipe.scenario.scenario import shipped
+    from bentpipe.scenario.scenario import list_bundled
 
-    return _items(shipped(), incomplete) + files(incomplete, (".toml", ".json"))
+    return _items(list_bundled(), incomplete) + files(incomplete, (".toml", ".json"))
 
 
-def bundled(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_bundled(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes bundled scenarios."""
-    from bentpipe.scenario.scenario import shipped
+    from bentpipe.scenario.scenario import list_bundled
 
-    return _items(shipped(), incomplete)
+    return _items(list_bundled(), incomplete)
 
 
 def files(incomplete: str, suffixes: tuple[str, ...] = ()) -> list[CompletionItem]:
@@ -51,19 +51,19 @@ def senders(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes congestion controls, several separated by commas."""
     from bentpipe.catalog import choices
 
-    return _listed({choice["name"]: choice["summary"] for choice in choices()["cc"]}, incomplete)
+    return _complete_list({choice["name"]: choice["summary"] for choice in choices()["cc"]}, incomplete)
 
 
 def series(_: Context, __: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes time series, several separated by commas."""
     from bentpipe.listing import series_rows
 
-    return _listed({row["name"]: row["meaning"] for row in series_rows()}, incomplete)
+    return _complete_list({row["name"]: row["meaning"] for row in series_rows()}, incomplete)
 
 
 def metrics(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
     """Completes metrics, several separated by commas; after `NAME:`, flows or links of the scenario."""
-    return _listed(_metrics(ctx, incomplete.rpartition(",")[2]), incomplete)
+    return _complete_list(_metrics(ctx, incomplete.rpartition(",")[2]), incomplete)
 
 
 def until(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
@@ -72,12 +72,12 @@ def until(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem]:
 
 
 def _metrics(ctx: Context, begin: str) -> dict[str, str]:
-    from bentpipe.metric import ENTITIES, known, of_one
+    from bentpipe.metric import ENTITIES, list_metrics, list_single_metrics
 
     base, colon, _ = begin.partition(":")
     if not colon:
-        return {metric.name: metric.meaning for metric in known().values()}
-    metric = of_one().get(base)
+        return {metric.name: metric.meaning for metric in list_metrics().values()}
+    metric = list_single_metrics().get(base)
     scenario = _scenario(ctx)
     if metric is None or metric.source is None or scenario is None:
         return {}
@@ -122,7 +122,7 @@ def selections(_: Context, __: Parameter, incomplete: str) -> list[CompletionIte
     return _items(SELECTIONS, incomplete)
 
 
-def one_of(names: Iterable[str]) -> Completer:
+def complete_names(names: Iterable[str]) -> Completer:
     """One of these names."""
     return lambda _, __, incomplete: _items(dict.fromkeys(names, ""), incomplete)
 
@@ -140,11 +140,14 @@ def settings(ctx: Context, _: Parameter, incomplete: str) -> list[CompletionItem
     known = overrides.keys(schema(), {} if scenario is None else overrides.content(scenario), key)
     if not equals:
         unread = overrides.unread(_TABLES.get(ctx.info_name or "", ()))
-        acts = (name for name in known if not name.startswith(unread) and not (scenario and scenario.acting(name)))
+        acts = (name for name in known if not name.startswith(unread) and not (scenario and scenario.find_acting(name)))
         return [CompletionItem(f"{prefix}{name}=", help=known[name].meaning) for name in acts]
     if key not in known:
         return []
-    return [CompletionItem(f"{prefix}{key}={item.value}", help=item.help) for item in _listed(known[key].values, value)]
+    return [
+        CompletionItem(f"{prefix}{key}={item.value}", help=item.help)
+        for item in _complete_list(known[key].values, value)
+    ]
 
 
 _TABLES = {"compare": ["case"], "mix": ["case"], "sweep": ["case", "sweep"], "check": ["case", "sweep"]}
@@ -166,7 +169,7 @@ def _items(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name, help=text or None) for name, text in known.items() if name.startswith(incomplete)]
 
 
-def _listed(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
+def _complete_list(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
     """Completes the last of several names separated by commas, without repetition."""
     before, comma, last = incomplete.rpartition(",")
     left = {name: text for name, text in known.items() if name not in before.split(",")}

@@ -43,20 +43,20 @@ def command(scripts: tuple[str, ...], kernel: bool, json: bool, quiet: bool) -> 
     language and runs on a host like Linux 6; its shell and Python blocks are never executed. The exit status is 1 if a
     script does not hold, and 2 if a script cannot run.
     """
-    from bentpipe.emulation.drill import drilled, on_kernel, shipped
+    from bentpipe.emulation.drill import on_kernel, read_bundled, run_script
 
-    found = [drilled(script) for script in scripts or shipped()]
+    found = [run_script(script) for script in scripts or read_bundled()]
     if kernel:
         if sys.stderr.isatty() and not (json or quiet):
             cases = sum(each.cases for each in found)
             print(f"{cases} cases run on this machine's kernel, in real time ...", file=sys.stderr)
         found = on_kernel(found)
-    print_result(lambda: [each.to_dict() for each in found], lambda: _shown(found), json=json, quiet=quiet)
+    print_result(lambda: [each.to_dict() for each in found], lambda: _render_scripts(found), json=json, quiet=quiet)
     if not all(each.holds for each in found):
         raise click.exceptions.Exit(DIFFERS)
 
 
-def _shown(found: list[Drilled]) -> Iterator[RenderableType]:
+def _render_scripts(found: list[Drilled]) -> Iterator[RenderableType]:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)

@@ -100,9 +100,9 @@ def command(
             given = [*given, ("duration", SHELL_DURATION)]
     scenario = load(file, given)
     if plot is not None:
-        from bentpipe.plot import panels_of
+        from bentpipe.plot import choose_panels
 
-        scenario = scenario.with_series(panels_of(scenario))
+        scenario = scenario.with_series(choose_panels(scenario))
     titled = Title(scenario, is_shown=not (json or quiet))
     titled.show()
     found = emulate(

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.cli.printing import styled
+from bentpipe.cli.printing import style_text
 from bentpipe.errors import BentpipeError, Word, argument
 from bentpipe.terminal import HIDDEN, visible
 
@@ -21,7 +21,7 @@ WIDTH = 72
 """Letters of a line that are shown, and of these, how many before the caret at most."""
 
 
-def described(error: BaseException, is_coloured: bool = False) -> str:
+def describe_error(error: BaseException, is_coloured: bool = False) -> str:
     """The text of an error, in which an excerpt of the scenario follows each place."""
     # Length of a problem in letters, by its place.
     lengths = {
@@ -33,7 +33,7 @@ def described(error: BaseException, is_coloured: bool = False) -> str:
     lines = []
     for line in _text(error).split("\n"):
         place = _PLACE.search(line)
-        lines.append(_coloured(line, place) if is_coloured else visible(line))
+        lines.append(_colour_line(line, place) if is_coloured else visible(line))
         if place is None:
             continue
         file, row, column = place["file"], int(place["line"]), int(place["column"])
@@ -53,10 +53,10 @@ def _option(options: Mapping[str, str], name: str, value: Any, sign: str) -> str
     """Spells a parameter as an option, or as in a call if the command has no such option."""
     if name not in options:
         return argument(name, value, sign)
-    return options[name] if value is None or value is True else f"{options[name]} {_typed(value)}"
+    return options[name] if value is None or value is True else f"{options[name]} {_spell_value(value)}"
 
 
-def _typed(value: Any) -> str:
+def _spell_value(value: Any) -> str:
     """Spells a value for the command line: `reno,sack`, `'prr: tcp.reduction=prr'`, `tcp.cc=reno,sack`."""
     if isinstance(value, Word):
         return value.strip("'\"")
@@ -68,13 +68,13 @@ def _typed(value: Any) -> str:
     return shlex.quote(",".join(value) if isinstance(value, list) else str(value))
 
 
-def _coloured(line: str, place: re.Match[str] | None) -> str:
+def _colour_line(line: str, place: re.Match[str] | None) -> str:
     """Colours an error: `error` red, the advice dim."""
     end = len(line) if place is None else place.start()
     text, rest = line[:end], line[end:]
     if text.startswith("error:"):
-        text = styled("error:", fg="red", bold=True) + styled(text.removeprefix("error:"), bold=True)
-    return text + (styled(rest, fg="cyan") if rest else "")
+        text = style_text("error:", fg="red", bold=True) + style_text(text.removeprefix("error:"), bold=True)
+    return text + (style_text(rest, fg="cyan") if rest else "")
 
 
 def _line(file: str, row: int, read: dict[str, list[str]]) -> str:
@@ -96,5 +96,5 @@ def _excerpt(text: str, row: int, column: int, length: int, is_coloured: bool) -
     shown = HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text[first : first + WIDTH].replace("\t", " "))
     gutter, carets = f"  {row} | ", "^" * max(1, min(length, len(shown) - (column - 1 - first)))
     if is_coloured:
-        gutter, carets = styled(gutter, fg="blue"), styled(carets, fg="red", bold=True)
+        gutter, carets = style_text(gutter, fg="blue"), style_text(carets, fg="red", bold=True)
     return [gutter + shown, " " * len(f"  {row} ") + "| " + " " * (column - 1 - first) + carets]

@@ -40,7 +40,7 @@ DIFFERS = 3
 @click.option(
     "--kind",
     metavar="|".join(KINDS),
-    shell_complete=complete.one_of(KINDS),
+    shell_complete=complete.complete_names(KINDS),
     help="Kind of all files. Default: by content.",
 )
 @click.option(
@@ -116,15 +116,15 @@ def command(
     """
     check_places(plot=plot)
     from bentpipe.fitting.fit import fit
-    from bentpipe.fitting.result import place_of
+    from bentpipe.fitting.result import check_place
 
     if save is not None:
-        place_of(save)
+        check_place(save)
     with Bar(is_quiet=quiet) as bar:
         found = fit(data, columns=_columns(columns), held_out=held_out == "half", progress=bar, **given)
         if save is not None:
             found.save(save, draws=draws)
-    print_result(found.to_dict, lambda: _shown(found, save), json=json, quiet=quiet)
+    print_result(found.to_dict, lambda: _render_fit(found, save), json=json, quiet=quiet)
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
@@ -140,7 +140,7 @@ def _columns(given: tuple[str, ...]) -> dict[str, str]:
     return {name: unit for name, _, unit in pairs}
 
 
-def _shown(found: Any, save: Path | None) -> Iterator[RenderableType | str]:
+def _render_fit(found: Any, save: Path | None) -> Iterator[RenderableType | str]:
     """Render the numbers with their methods, the check, and the notes."""
     from rich.text import Text
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bentpipe.catalog import unknown
-from bentpipe.cli.printing import is_coloured, styled
+from bentpipe.cli.printing import is_coloured, style_text
 from bentpipe.errors import BentpipeError, Interrupted
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ class Formatter(click.HelpFormatter):
         before, prefix = len(self.buffer), prefix or "Usage:"
         super().write_usage(prog, args, prefix + " ")
         # Styled afterwards: older versions of Click count invisible letters.
-        self.buffer[before:] = ["".join(self.buffer[before:]).replace(prefix, styled(prefix, bold=True), 1)]
+        self.buffer[before:] = ["".join(self.buffer[before:]).replace(prefix, style_text(prefix, bold=True), 1)]
 
     def write_heading(self, heading: str) -> None:
-        self.write(f"{'':>{self.current_indent}}{styled(heading + ':', bold=True)}\n")
+        self.write(f"{'':>{self.current_indent}}{style_text(heading + ':', bold=True)}\n")
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        super().write_dl([(styled(name, fg="cyan"), text) for name, text in rows], col_max, col_spacing)
+        super().write_dl([(style_text(name, fg="cyan"), text) for name, text in rows], col_max, col_spacing)
 
 
 class Context(click.Context):

@@ -76,7 +76,7 @@ queue = "1 bdp"
     "--from",
     "source",
     metavar="SCENARIO",
-    shell_complete=complete.bundled,
+    shell_complete=complete.complete_bundled,
     help="Copy a bundled scenario (see: list scenarios).",
 )
 def command(name: str | None, source: str | None) -> None:
@@ -92,7 +92,7 @@ def command(name: str | None, source: str | None) -> None:
     if place.exists():
         raise _is_there(place)
     files.refuse_unless_writable(place)
-    text = _asked(place) if source is None else _copied(source, place)
+    text = _fill_template(place) if source is None else _copy_bundled(source, place)
     try:
         with place.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -107,7 +107,7 @@ def _is_there(place: Path) -> BentpipeError:
     return BentpipeError(f"{place} exists\n  expected the name of a new file: bentpipe init NAME")
 
 
-def _copied(source: str, place: Path) -> str:
+def _copy_bundled(source: str, place: Path) -> str:
     """Copies a bundled scenario; its commands name the copy."""
     from bentpipe.scenario.scenario import shipped_text
 
@@ -115,7 +115,7 @@ def _copied(source: str, place: Path) -> str:
     return commands.sub(lambda found: found[1] + quote(str(place)), shipped_text(source))
 
 
-def _asked(place: Path) -> str:
+def _fill_template(place: Path) -> str:
     """Fills the template with the answers on a terminal, or with a bulk transfer over GEO."""
     orbit, traffic = "geo", "bulk"
     if is_answered():

@@ -65,7 +65,7 @@ def command(topic: str | None, json: bool) -> None:
     Congestion controls, queues, scenarios, papers, metrics, time series, columns of the tables and more.
     """
     known = topics()
-    topic = topic and _meant(topic, known)
+    topic = topic and _find_topic(topic, known)
     if topic is not None and topic not in known:
         raise BentpipeError(unknown(topic, "a topic", known))
     if topic is None:
@@ -76,14 +76,14 @@ def command(topic: str | None, json: bool) -> None:
         if json:
             print_json([{"name": each, "entries": entries} for each, entries in names.items()])
         else:
-            _print([Entry(each, _shortened(each, entries)) for each, entries in names.items()])
+            _print([Entry(each, _shorten_names(each, entries)) for each, entries in names.items()])
     elif json:
         print_json([{key: value for key, value in each._asdict().items() if value} for each in known[topic]()])
     else:
         _print(known[topic]())
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
+def _find_topic(word: str, known: Iterable[str]) -> str:
     """Returns the topic with this name, singular, plural or synonym; otherwise the word itself."""
     plain = word.lower().replace("_", "-").replace(" ", "-")
     near = (
@@ -116,23 +116,25 @@ def topics() -> dict[str, Callable[[], list[Entry]]]:
             each._replace(table=table, summary=each.summary + _as_metric(table, each))
             for table in dictionary()
             if table not in ("series", "causes", "states")
-            for each in _defined(table)
+            for each in _list_definitions(table)
         ],
-        "causes": lambda: _defined("causes"),
-        "states": lambda: _defined("states"),
+        "causes": lambda: _list_definitions("causes"),
+        "states": lambda: _list_definitions("states"),
     }
 
 
-def _defined(table: str) -> list[Entry]:
+def _list_definitions(table: str) -> list[Entry]:
     return [Entry(entry["name"], entry["meaning"], entry.get("unit", "")) for entry in dictionary()[table]]
 
 
 def _as_metric(table: str, entry: Entry) -> str:
     """Returns the metric of a column, if it has one."""
-    from bentpipe.metric import NOT_METRICS, known, name_of, of_one
+    from bentpipe.metric import NOT_METRICS, find_name, list_metrics, list_single_metrics
 
-    name = name_of(table, entry.name)
-    is_metric = entry.unit and entry.name not in NOT_METRICS.get(table, ()) and name in known() | of_one()
+    name = find_name(table, entry.name)
+    is_metric = (
+        entry.unit and entry.name not in NOT_METRICS.get(table, ()) and name in list_metrics() | list_single_metrics()
+    )
     return f" Metric: `{name}`." if is_metric else ""
 
 
@@ -196,7 +198,7 @@ def _print(entries: list[Entry]) -> None:
     click.echo(formatter.getvalue(), file=sys.stdout, nl=False, color=is_coloured(sys.stdout))
 
 
-def _shortened(topic: str, names: list[str]) -> str:
+def _shorten_names(topic: str, names: list[str]) -> str:
     """Cuts a long list of names; the list of the topic has all."""
     shown = ", ".join(names[:MOST])
     return shown if len(names) <= MOST else f"{shown}, and {len(names) - MOST} more: bentpipe list {topic}"

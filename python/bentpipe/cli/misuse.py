@@ -39,11 +39,11 @@ def misuse(error: click.UsageError) -> BentpipeError:
         what = error.param.make_metavar(error.ctx) if error.param is not None and error.ctx is not None else "a value"
         return BentpipeError(f"{what} is missing\n  expected {command} {what}; {help_line}")
     text = error.format_message().rstrip(".")
-    hint = _unquoted(error.ctx, text) if "extra argument" in text else ""
+    hint = _suggest_quotes(error.ctx, text) if "extra argument" in text else ""
     return BentpipeError(f"{text[:1].lower()}{text[1:]}\n  {hint}{help_line}")
 
 
-def _unquoted(ctx: click.Context | None, text: str) -> str:
+def _suggest_quotes(ctx: click.Context | None, text: str) -> str:
     """Suggest quotes if a value with a space, such as `--set rate=5 Mbit/s`, became two words."""
     rest = text.partition("(")[2].rstrip(")")
     for option in ctx.command.params if ctx is not None else ():

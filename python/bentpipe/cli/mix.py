@@ -11,7 +11,7 @@ from bentpipe.cli.help import Command
 from bentpipe.cli.printing import check_places
 from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
-from bentpipe.experiment.common.options import MIX_CHARTS, charted, checked
+from bentpipe.experiment.common.options import MIX_CHARTS, check_chart, check_options
 from bentpipe.scenario import overrides
 
 if TYPE_CHECKING:
@@ -77,15 +77,15 @@ def command(
     the cases that are starved, and the goodput of each case alone.
     """
     check_places(save, plot)
-    checked(metric="goodput", replications=replications)
-    charted(chart, is_mix=True, is_drawn=plot is not None)
-    from bentpipe.scenario.scenario import names_of
+    check_options(metric="goodput", replications=replications)
+    check_chart(chart, is_mix=True, is_drawn=plot is not None)
+    from bentpipe.scenario.scenario import split_names
 
     settings, enough = overrides.cases(cases), overrides.until(until)
     scenario = load(file, sets, seed, tables=["case"], is_quiet=quiet)
     named = {**scenario.cases, **settings}
     members = cc or ",".join(named)
-    if not cc or not any(name in named for name in names_of(cc)):
+    if not cc or not any(name in named for name in split_names(cc)):
         refuse_unused(scenario, sets, settings, is_cc=cc is not None)
 
     def work(progress: Any) -> Any:
@@ -106,7 +106,7 @@ def command(
             **where,
         )
 
-    def shown(result: Any) -> Any:
+    def render_mix(result: Any) -> Any:
         from bentpipe.cli import render
 
         return (*render.mix(result), *render.notes(result))
@@ -114,7 +114,7 @@ def command(
     carry_out(
         scenario,
         work,
-        shown,
+        render_mix,
         lambda result: result.plot(chart, **look),
         save=save,
         plot=plot,

@@ -103,7 +103,7 @@ statistic = click.option(
     default=Judgement.statistic,
     show_default=True,
     metavar="|".join(STATISTICS),
-    shell_complete=complete.one_of(STATISTICS),
+    shell_complete=complete.complete_names(STATISTICS),
     help="Statistic of replications and of paired differences.",
 )
 correction = click.option(
@@ -111,7 +111,7 @@ correction = click.option(
     default=Judgement.correction,
     show_default=True,
     metavar="|".join(CORRECTIONS),
-    shell_complete=complete.one_of(CORRECTIONS),
+    shell_complete=complete.complete_names(CORRECTIONS),
     help="Correction for multiple comparisons: Holm, Benjamini-Hochberg or none.",
 )
 
@@ -121,7 +121,7 @@ sides = click.option(
     default=Judgement.sides,
     show_default=True,
     metavar="|".join(SIDES),
-    shell_complete=complete.one_of(SIDES),
+    shell_complete=complete.complete_names(SIDES),
     help="Test for any difference, or whether each is better, worse or not worse than --against NAME.",
 )
 margin = click.option(
@@ -145,7 +145,7 @@ JUDGEMENT = {
 def judgement(*names: str) -> Callable[[Function], Function]:
     """The options that decide which differences are shown; the command gets a checked `Judgement`."""
 
-    def decorated(function: Function) -> Function:
+    def decorate(function: Function) -> Function:
         @wraps(function)
         def command(*args: Any, **kwargs: Any) -> Any:
             given = {name: kwargs.pop(name) for name in names}
@@ -155,7 +155,7 @@ def judgement(*names: str) -> Callable[[Function], Function]:
             command = JUDGEMENT[name](command)
         return command  # type: ignore[return-value]
 
-    return decorated
+    return decorate
 
 
 def execution(function: Function) -> Function:
@@ -174,11 +174,11 @@ def execution(function: Function) -> Function:
 def cc(help: str, metavar: str = "A,B") -> Callable[[Function], Function]:
     """`--cc`, which takes one or several names and may be repeated for more."""
     return click.option(
-        "-c", "--cc", metavar=metavar, multiple=True, callback=_joined, shell_complete=complete.senders, help=help
+        "-c", "--cc", metavar=metavar, multiple=True, callback=_join_values, shell_complete=complete.senders, help=help
     )
 
 
-def _joined(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> str | None:
+def _join_values(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> str | None:
     return ",".join(given) if given else None
 
 
@@ -205,7 +205,7 @@ def chart(*names: str, default: str | None = None) -> Callable[[Function], Funct
         default=default,
         show_default=default is not None,
         metavar="|".join(names),
-        shell_complete=complete.one_of(names),
+        shell_complete=complete.complete_names(names),
         help="Kind of figure for --plot.",
     )
 

@@ -85,14 +85,14 @@ def print_json(content: Any) -> None:
 
 def print_error(error: BaseException) -> None:
     """Print an error with the lines of its scenario, without a traceback."""
-    from bentpipe.cli.excerpt import described
+    from bentpipe.cli.excerpt import describe_error
 
-    print(described(error, is_coloured(sys.stderr)), file=sys.stderr)
+    print(describe_error(error, is_coloured(sys.stderr)), file=sys.stderr)
 
 
-def styled(text: str, **look: Any) -> str:
+def style_text(text: str, **look: Any) -> str:
     """Colour a text."""
-    return terminal.marked(click.style(terminal.visible(text), **look))
+    return terminal.mark_text(click.style(terminal.visible(text), **look))
 
 
 def is_coloured(stream: IO[str]) -> bool:

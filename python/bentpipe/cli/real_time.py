@@ -48,7 +48,7 @@ def give(
         from bentpipe.plot import save as save_figure
 
         save_figure(found.plot(), plot)
-    print_result(found.to_dict, lambda: _shown(found), json=json, quiet=quiet)
+    print_result(found.to_dict, lambda: _render_emulation(found), json=json, quiet=quiet)
     is_cut = has_program and found.stopped == "over"
     if is_cut:
         seconds = found.result.scenario.duration_s
@@ -67,7 +67,7 @@ def give(
     raise click.exceptions.Exit(128 - status if status < 0 else status)
 
 
-def _shown(found: Emulation) -> Iterator[RenderableType]:
+def _render_emulation(found: Emulation) -> Iterator[RenderableType]:
     from rich.table import Table
 
     from bentpipe.cli import render_run

@@ -11,7 +11,7 @@ from bentpipe import formatting
 from bentpipe.cli.tables import heading, hidden, make_table
 from bentpipe.experiment.store import aside
 from bentpipe.heads import head
-from bentpipe.metric import TRANSFERS, VERDICTS, named
+from bentpipe.metric import TRANSFERS, VERDICTS, find_metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
     }
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
     # Metrics of flows with several transfers go into a separate table, so that both tables fit the terminal.
-    of_transfers = {name: found for name, found in shown.items() if _is_of_transfers(name)}
+    of_transfers = {name: found for name, found in shown.items() if _is_transfer_column(name)}
     # Columns of losses only on request: with all, the table is wider than a terminal. Jain's index needs equal flows.
     is_mixed = len(set(comparison.scenario.flow_kinds)) > 1
     rest = [*(() if show_all else VERDICTS), *(("jain",) if is_mixed else ())]
@@ -71,9 +71,9 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
         yield _sample(f" of {replications} replications{_days(comparison)}", comparison.judgement, comparison.tests)
     # All times of transfers cover the same transfers.
     notes = (
-        comparison.unfinished(name)
+        comparison.note_unfinished(name)
         for name in shown
-        if name == "fct" or not named(name).is_of_transfers or named(name).of
+        if name == "fct" or not find_metric(name).has_transfers or find_metric(name).of
     )
     for note in filter(None, notes):
         yield Text(note, style="yellow")
@@ -162,7 +162,7 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
         found = result.estimates(name)
         divisor, unit = _scale(name, {name: found})
         table.add_column(_head(name, unit), justify="right")
-        counts = [None] * len(found) if _is_of_transfers(name) else result.counts(name)
+        counts = [None] * len(found) if _is_transfer_column(name) else result.counts(name)
         cells.append([_cell(each, divisor, of) for each, of in zip(found, counts, strict=True)])
     points = result.points.head(POINTS_MAX)
     for number, row in enumerate(points.iter_rows(named=True)):
@@ -172,11 +172,11 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     yield table
     yield from hidden(result.points.height - points.height, "more points; `bentpipe report` shows them", hint="")
     yield _sample(_days(result), result.judgement)
-    for note in filter(None, map(result.unfinished, result.metrics)):
+    for note in filter(None, map(result.note_unfinished, result.metrics)):
         yield Text(note, style="yellow")
     yield Text("")
     first, *others = result.metrics
-    for statement in (*result.statements_of(first), *(text for name in others for text in result.best(name)[:1])):
+    for statement in (*result.make_statements(first), *(text for name in others for text in result.best(name)[:1])):
         yield Text(statement)
     for failure in result.failures[:FAILURES_MAX]:
         yield Text(
@@ -187,7 +187,9 @@ def sweep(result: Sweep, place: Path) -> Iterator[RenderableType]:
     if result.missing:
         yield Text(f"{formatting.count(result.missing, 'run')} missing; repeat the command to continue", style="yellow")
     for others in result.facts["aside"]:
-        yield Text(f"{aside.said(others)} are kept in {place / others['folder']}, and not used", style="yellow")
+        yield Text(
+            f"{aside.describe_runs(others)} are kept in {place / others['folder']}, and not used", style="yellow"
+        )
     yield f"\nAll runs are in {place}; tables and figures: bentpipe report {place}"
 
 
@@ -200,7 +202,7 @@ def reproduction(result: Reproduction, place: Path | None) -> Iterator[Renderabl
         for title, width in (("what", 24), ("printed, or\nhas to hold", 14), ("ours,\n± 95 %", 16), ("verdict", 16)):
             table.add_column(title if "\n" in title else f"\n{title}", overflow="fold", max_width=width)
         for verdict in each.verdicts:
-            for cells in pages.compared(verdict):
+            for cells in pages.list_compared(verdict):
                 table.add_row(*map(Text, cells))
         yield table
         if place is None:
@@ -246,7 +248,7 @@ def _estimates(comparison: Comparison, shown: Mapping[str, Sequence[Estimate | I
         table.add_column(_head(name, unit), justify="right")
         # Transfers are many and have several columns: their counts are below the table.
         counts = [
-            None if named(name).is_of_transfers else comparison.sample(sender, name).counts
+            None if find_metric(name).has_transfers else comparison.sample(sender, name).counts
             for sender in comparison.names
         ]
         cells.append([_cell(each, divisor, of) for each, of in zip(found, counts, strict=True)])
@@ -270,25 +272,25 @@ def _sample(of: str, judgement: Judgement, tests: int = 1) -> Text:
 
 def _scale(name: str, shown: Mapping[str, Sequence[Estimate | Interval]]) -> tuple[float, str]:
     """Divisor and unit of a metric, equal for all shown metrics of its quantity (`fct`, `fct_p95`)."""
-    if named(name).base == "utilisation":
+    if find_metric(name).base == "utilisation":
         return 0.01, "%"
-    unit = named(name).unit
+    unit = find_metric(name).unit
     values = [
         each.value
         for other, found in shown.items()
-        if _quantity(other) == _quantity(name) and named(other).unit == unit
+        if _quantity(other) == _quantity(name) and find_metric(other).unit == unit
         for each in found
     ]
     return formatting.scale(values, unit)
 
 
 def _quantity(name: str) -> str:
-    return named(name).base.partition("_")[0]
+    return find_metric(name).base.partition("_")[0]
 
 
-def _is_of_transfers(name: str) -> bool:
+def _is_transfer_column(name: str) -> bool:
     """Whether the column belongs to the table of flows with several transfers."""
-    return named(name).base in TRANSFERS or named(name).is_of_transfers
+    return find_metric(name).base in TRANSFERS or find_metric(name).has_transfers
 
 
 def _head(name: str, unit: str) -> str:

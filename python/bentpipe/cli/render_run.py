@@ -12,7 +12,7 @@ from bentpipe.cli.render import hosts
 from bentpipe.cli.tables import Shown, hidden, make_rows, make_table
 from bentpipe.heads import head
 from bentpipe.metric import jain
-from bentpipe.scenario.entries import entries_of
+from bentpipe.scenario.entries import find_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     yield hosts(result)
     flows = result.rows("flows")
     is_many = len(flows) > FLOWS_MAX and not show_all
-    entries = entries_of(result.scenario.to_dict()["flow"])
+    entries = find_entries(result.scenario.to_dict()["flow"])
     yield _spread(flows, entries) if is_many else _flows(flows)
     if is_many:
         yield Text(f"{len(flows)} flows; --all shows each", style="dim")
@@ -139,7 +139,7 @@ def _all(rows: Rows, name: str) -> list[Any]:
     return [row[name] for row in rows]
 
 
-def _by(rows: Rows, *names: str) -> dict[Any, Rows]:
+def _group_rows(rows: Rows, *names: str) -> dict[Any, Rows]:
     """Groups rows by a value, in the order of first occurrence."""
     groups: dict[Any, Rows] = {}
     for row in rows:
@@ -153,7 +153,7 @@ def _by_entry(flows: Rows, entries: Entries) -> dict[str, Rows]:
     Flows of one entry with several congestion controls, as in a mix, are a group each.
     """
     found = [{**row, "entry": entries[row["flow"]]} for row in flows]
-    groups = _by(found, "entry", "cc")
+    groups = _group_rows(found, "entry", "cc")
     several = [entry for entry, _ in groups]
     labels = {
         (entry, cc): f"{entry} x {len(group)}" + (f", {cc}" if several.count(entry) > 1 else "")
@@ -258,7 +258,7 @@ def _drops(drops: Rows, show_all: bool) -> Iterator[RenderableType]:
         return
     lost = [
         (sum(_all(rows, "packets")), where, cause, len(set(_all(rows, "flow"))))
-        for (where, cause), rows in _by(drops, "where", "cause").items()
+        for (where, cause), rows in _group_rows(drops, "where", "cause").items()
     ]
     lost.sort(key=lambda each: (-each[0], *each[1:3]))
     packets, places, causes, flows = zip(*(lost if show_all else lost[:DROPS_MAX]), strict=True)

@@ -190,7 +190,7 @@ def budget(found: Budget) -> Iterator[RenderableType | str]:
         None,
         f"{radio['frequency_ghz']:g} GHz, {radio['symbols_per_s'] / 1e6:g} Mbaud, satellites at "
         f"{found.scene.core.altitude_km:,.0f} km, air and rain of {radio['climate']} ({radio['recommendation']}), "
-        f"{_polarised(radio['polarisation'])}{down}",
+        f"{_name_polarisation(radio['polarisation'])}{down}",
     )
     for share in found.bears["percent"].unique(maintain_order=True).to_list():
         at = found.bears.filter(found.bears["percent"].eq_missing(share))
@@ -250,7 +250,7 @@ def _lasting(seconds: float) -> str:
     return f"{seconds / unit:g} {name}"
 
 
-def _polarised(polarisation: str | float) -> str:
+def _name_polarisation(polarisation: str | float) -> str:
     """The polarisation in words."""
     try:
         return f"polarisation of {float(polarisation):g}°"

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from bentpipe.formatting import choice, count
 from bentpipe.tuning.confirming import BETTER
-from bentpipe.tuning.sentences import change, headline, is_unclear, seeds_of, statements, worth
+from bentpipe.tuning.sentences import change, headline, is_unclear, name_seeds, statements, worth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ def tuning(result: Tuning, written: Applied | None = None) -> Iterator[Renderabl
             yield "* The interval contains zero."
     yield from _front(content)
     yield from more
-    yield seeds_of(content)
+    yield name_seeds(content)
     if written is not None:
         yield f"files: {', '.join(str(path) for path in written.files)}"
 

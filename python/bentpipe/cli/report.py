@@ -42,14 +42,14 @@ def command(source: Path, out: Path | None, against: str | None, json: bool, qui
 
         raise is_no_result(source)
     from bentpipe.cli import render
-    from bentpipe.experiment.report import place_of, report
+    from bentpipe.experiment.report import find_place, report
     from bentpipe.experiment.results.sweep import Sweep
 
-    if against is None and Sweep.verb_of(source) == "tune":
+    if against is None and Sweep.find_verb(source) == "tune":
         from bentpipe.tuning.result import Tuning
 
         found = Tuning.load(source)
-        written = found._reporter().write(place_of(source, out))
+        written = found._reporter().write(find_place(source, out))
     else:
         written = report(source, out, against=against)
     print_result(written.to_dict, lambda: render.report(written), json=json, quiet=quiet)

@@ -64,7 +64,7 @@ def command(
     Prints tables of the flows, the links, the limits of each sender with their times, and the causes of lost packets.
     """
     check_places(save, plot, pcap)
-    from bentpipe.scenario.scenario import names_of
+    from bentpipe.scenario.scenario import split_names
 
     scenario = load(file, sets, seed, is_quiet=quiet)
     if cc is not None:
@@ -73,11 +73,11 @@ def command(
 
         overrides.refuse_replaced(overrides.pairs(sets), cc_keys(), "--cc")
         scenario = with_sender(scenario, cc)
-    wanted = names_of(series)
+    wanted = split_names(series)
     if plot is not None:
-        from bentpipe.plot import panels_of
+        from bentpipe.plot import choose_panels
 
-        wanted += panels_of(scenario)
+        wanted += choose_panels(scenario)
     scenario = scenario.with_series(wanted)
 
     from bentpipe.experiment.single.run import run

@@ -10,7 +10,10 @@ from bentpipe.cli.help import Command, argument
 
 @click.command("show", cls=Command, examples=("show geo", "show geo > mine.toml"))
 @argument(
-    "name", metavar="NAME", shell_complete=complete.bundled, help="Name of a bundled scenario (see: list scenarios)."
+    "name",
+    metavar="NAME",
+    shell_complete=complete.complete_bundled,
+    help="Name of a bundled scenario (see: list scenarios).",
 )
 def command(name: str) -> None:
     """Print the text of a bundled scenario."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bentpipe.cli import complete, options, sky_options
-from bentpipe.cli.help import Group, argument
+from bentpipe.cli.help import Command, Group, argument
 from bentpipe.cli.printing import check_places, print_parts, print_result
 from bentpipe.cli.progress import Bar
 from bentpipe.errors import BentpipeError
@@ -35,7 +35,7 @@ def command() -> None:
     """
 
 
-def _shown(
+def _show_look(
     find: Callable[[Bar], Any],
     shown: Callable[[Any], Iterable[RenderableType | str]],
     drawn: Callable[[Any], Any],
@@ -60,7 +60,7 @@ def _shown(
 
 @command.command(
     "path",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     examples=(
         'sky path London "New York" --over starlink-shell-1 --plot path.png',
         "sky path London Tokyo --over iridium --duration 24h --step 10s -o day",
@@ -118,17 +118,17 @@ def path(
 
         return path(given.pop("from"), given.pop("to"), **given, progress=bar)
 
-    def shown(found: Any) -> Any:
+    def render_path(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.path(found, every=every)
 
-    _shown(find, shown, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(find, render_path, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
 
 
 @command.command(
     "matrix",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     examples=(
         "sky matrix London 'New York' Singapore Nairobi --over starlink-shell-1",
         "sky matrix --places cities.csv --over kuiper-630-hypatia -p m.png",
@@ -182,9 +182,9 @@ def matrix(
     (delay). --chart draws the largest over the least delay (spread), the share of the time with a path (connected),
     changes, or the most hops (hops).
     """
-    from bentpipe.sky.matrix import checked
+    from bentpipe.sky.matrix import check_chart
 
-    checked(chart)
+    check_chart(chart)
     if given["series"] and save is None:
         raise BentpipeError("--series needs a folder\n  expected --save FOLDER")
 
@@ -194,17 +194,19 @@ def matrix(
 
         return paths([*places, *(listed(file) if file is not None else [])], **given, progress=bar)
 
-    def shown(found: Any) -> Any:
+    def render_matrix(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.matrix(found, every=every)
 
-    _shown(find, shown, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(
+        find, render_matrix, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet
+    )
 
 
 @command.command(
     "passes",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     examples=("sky passes Nairobi --over iridium", "sky passes '78.2N 15.6E' --over oneweb --json"),
 )
 @sky_options.place("place", "Place of the observer")
@@ -236,17 +238,17 @@ def passes(
 
         return passes(given.pop("place"), **given, progress=bar)
 
-    def shown(found: Any) -> Any:
+    def render_passes(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.passes(found, every=every)
 
-    _shown(find, shown, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(find, render_passes, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
 
 
 @command.command(
     "coverage",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     examples=(
         "sky coverage --over starlink-shell-1 --plot coverage.png",
         "sky coverage --over o3b --chart covered --plot covered.png",
@@ -285,21 +287,23 @@ def coverage(
     Print a table by latitude. With --plot, draw a map of the satellites in view on average (mean), at least (min),
     of the time with a satellite (covered), or of the one-way delay (delay).
     """
-    from bentpipe.sky.covering import checked
+    from bentpipe.sky.covering import check_chart
 
-    checked(chart)
+    check_chart(chart)
 
     def find(bar: Bar) -> Any:
         from bentpipe.sky import coverage
 
         return coverage(**given, progress=bar)
 
-    def shown(found: Any) -> Any:
+    def render_coverage(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.coverage(found)
 
-    _shown(find, shown, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(
+        find, render_coverage, lambda found: found.plot(chart, **look), save=save, plot=plot, json=json, quiet=quiet
+    )
 
 
 def _drawn_anyway(function: Function) -> Function:
@@ -318,7 +322,7 @@ def _drawn_anyway(function: Function) -> Function:
 
 @command.command(
     "map",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     examples=(
         "sky map --over iridium --from Berlin --to Tokyo",
         "sky map --over oneweb --at 20min --plot oneweb.png",
@@ -378,19 +382,19 @@ def map(
             )
         return map(ends=None if ends[0] is None else ends, **given)
 
-    def shown(found: Any) -> Any:
+    def render_map(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.moment(found)
 
-    _shown(find, shown, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(find, render_map, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
     if plot is not None and not (json or quiet):
         print_parts([f"The map is in {plot}."])
 
 
 @command.command(
     "budget",
-    cls=sky_options.SkyCommand,
+    cls=Command,
     aliases={"down": "--down-frequency, --down-eirp and --down-gt"},
     examples=(
         "sky budget Singapore --over iridium --frequency 12 --eirp 36 --gt 9",
@@ -502,9 +506,9 @@ def budget(
         down = {name: value for name, value in asked.items() if value is not None}
         return budget(given.pop("place"), down=down or None, **given)
 
-    def shown(found: Any) -> Any:
+    def render_budget(found: Any) -> Any:
         from bentpipe.cli import render_sky
 
         return render_sky.budget(found)
 
-    _shown(find, shown, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
+    _show_look(find, render_budget, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)

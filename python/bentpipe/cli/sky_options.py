@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bentpipe.cli import complete, options
-from bentpipe.cli.help import Command, argument
-from bentpipe.errors import BentpipeError
+from bentpipe.cli.help import argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,45 +15,20 @@ if TYPE_CHECKING:
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
-FORMER = {
-    "--from-epoch": "--start",
-    "--elevation": "--elevation-min",
-    "--select": "--selection",
-    "--by": "--metric",
-    "--keep": "--change broken",
-    "--without": "--failure",
-    "--fibre": "--stretch",
-    "--skip-bad": "--bad skip",
-}
-"""Options that have the names of the keys of `[sky]` now."""
 
-
-class SkyCommand(Command):
-    """A command of `bentpipe sky`. It accepts former names of options."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            now = FORMER.get(error.option_name)
-            if now is None or now.split()[0] not in {name for each in self.params for name in each.opts}:
-                raise
-            raise BentpipeError(f"option {error.option_name} has another name now\n  expected {now}") from None
-
-
-def stacked(*chosen: Callable[[Function], Function]) -> Callable[[Function], Function]:
+def stack_options(*chosen: Callable[[Function], Function]) -> Callable[[Function], Function]:
     """Several options as one decorator, in this order."""
 
-    def dressed(function: Function) -> Function:
+    def decorate(function: Function) -> Function:
         for each in reversed(chosen):
             function = each(function)
         return function
 
-    return dressed
+    return decorate
 
 
 def times(duration: str, step: str) -> Callable[[Function], Function]:
-    return stacked(
+    return stack_options(
         click.option("--duration", default=duration, show_default=True, metavar="TIME", help="Duration of the look."),
         click.option("--step", default=step, show_default=True, metavar="TIME", help="Time between two instants."),
     )
@@ -73,7 +47,7 @@ over = click.option(
     help="Constellation (see: list constellations), file of element sets (TLE or OMM), GEO slot (geo:19.2E), or"
     " Walker's numbers and height in km (delta:53:1584/72/39:550, star:...).",
 )
-moment = stacked(
+moment = stack_options(
     click.option(
         "--start",
         metavar="UTC",
@@ -86,17 +60,17 @@ elevation = click.option(
     metavar="DEGREES",
     help="Least elevation of a satellite in use. Default: that of the constellation, 25 for element sets, 5 for geo:.",
 )
-reach = stacked(
+reach = stack_options(
     elevation,
     click.option(
         "--range-max-km", type=float, metavar="KM", help="Use satellites up to this distance, at any elevation."
     ),
 )
-orbits = stacked(
+orbits = stack_options(
     click.option(
         "--motion",
         metavar="j2|kepler|sgp4",
-        shell_complete=complete.one_of(("j2", "kepler", "sgp4")),
+        shell_complete=complete.complete_names(("j2", "kepler", "sgp4")),
         help="Orbit model of shells. Default: that of the constellation, mostly j2.",
     ),
     click.option(
@@ -115,7 +89,7 @@ orbits = stacked(
 between = click.option(
     "--between-satellites",
     metavar="none|grid|grid-and-seam",
-    shell_complete=complete.one_of(("none", "grid", "grid-and-seam")),
+    shell_complete=complete.complete_names(("none", "grid", "grid-and-seam")),
     help="Links between satellites. Default: those of the constellation.",
 )
 bad = click.option(
@@ -123,7 +97,7 @@ bad = click.option(
     default="refuse",
     show_default=True,
     metavar="refuse|skip",
-    shell_complete=complete.one_of(("refuse", "skip")),
+    shell_complete=complete.complete_names(("refuse", "skip")),
     help="Reject a file with bad or too old records, or leave these records out.",
 )
 age_max = click.option(
@@ -131,7 +105,7 @@ age_max = click.option(
     metavar="TIME",
     help="Reject elements with an epoch farther than this from any instant: 200d. [default: 90 d]",
 )
-gateways = stacked(
+gateways = stack_options(
     click.option(
         "--gateway",
         multiple=True,
@@ -144,7 +118,7 @@ gateways = stacked(
         default="fibre",
         show_default=True,
         metavar="fibre|ground",
-        shell_complete=complete.one_of(("fibre", "ground")),
+        shell_complete=complete.complete_names(("fibre", "ground")),
         help="Path from gateway to gateway: by fibre, or up again to any satellite (a zigzag).",
     ),
     click.option(
@@ -156,7 +130,7 @@ gateways = stacked(
         help="Length of fibres between gateways, relative to the great circle.",
     ),
 )
-choice = stacked(
+choice = stack_options(
     click.option(
         "--selection",
         default="any",
@@ -171,7 +145,7 @@ choice = stacked(
         default="delay",
         show_default=True,
         metavar="delay|hops",
-        shell_complete=complete.one_of(("delay", "hops")),
+        shell_complete=complete.complete_names(("delay", "hops")),
         help="Quantity that the best path minimises.",
     ),
     click.option(
@@ -179,7 +153,7 @@ choice = stacked(
         default="better",
         show_default=True,
         metavar="better|broken",
-        shell_complete=complete.one_of(("better", "broken")),
+        shell_complete=complete.complete_names(("better", "broken")),
         help="Change to another path as soon as it is better, or when the path in use is broken.",
     ),
 )
@@ -194,4 +168,4 @@ all_rows = click.option("--all", "every", is_flag=True, help="Print every row of
 save = click.option(
     "-o", "--save", type=options.PLACE, metavar="FOLDER", help="Write tables and provenance to this folder."
 )
-output = stacked(save, options.plot, options.figure, options.json, options.quiet)
+output = stack_options(save, options.plot, options.figure, options.json, options.quiet)

@@ -81,9 +81,9 @@ def command(
 
     scenario = load(file, overrides.pairs(sets, seed))
     if plot is not None:
-        from bentpipe.plot import panels_of
+        from bentpipe.plot import choose_panels
 
-        scenario = scenario.with_series(panels_of(scenario))
+        scenario = scenario.with_series(choose_panels(scenario))
     Title(scenario, is_shown=not (json or quiet)).show()
     found = speak(
         scenario,

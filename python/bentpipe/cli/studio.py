@@ -74,7 +74,7 @@ def command(
     from bentpipe.studio.serve import bind, serve
 
     with bind(port, is_ipv6=ipv6) as listening:
-        studio = _opened(file, name, folder, own, jobs)
+        studio = _open_studio(file, name, folder, own, jobs)
         serve(
             studio,
             listening,
@@ -83,7 +83,9 @@ def command(
         )
 
 
-def _opened(file: str | None, name: str | None, folder: Path | None, own: tuple[str, ...], jobs: int | None) -> Studio:
+def _open_studio(
+    file: str | None, name: str | None, folder: Path | None, own: tuple[str, ...], jobs: int | None
+) -> Studio:
     """Make the studio of a folder, with the scenario or lesson that its page shows first."""
     from bentpipe.studio import lessons
     from bentpipe.studio.folders import Folder

@@ -99,10 +99,10 @@ def command(
     check_places(plot=plot)
     sweep_charted(chart)
     from bentpipe.experiment.design.grid import arguments, varied_keys, with_axes
-    from bentpipe.scenario.scenario import STDIN, names_of
+    from bentpipe.scenario.scenario import STDIN, split_names
 
     place = where["store"] or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
-    values, together = overrides.varied(vary)
+    values, together = overrides.read_varied(vary)
     # Check first: the other imports take longer than finding an error.
     asked = arguments(
         values,
@@ -112,7 +112,7 @@ def command(
         replications_max=replications_max,
         until=overrides.until(until),
         metric=metric,
-        tables=None if tables is None else names_of(tables),
+        tables=None if tables is None else split_names(tables),
         against=judgement.against,
     )
     tables_read = ["case", "sweep"]
@@ -156,10 +156,10 @@ def _as_typed() -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        raise error.changed(_typed) from None
+        raise error.change_problems(_spell_problem) from None
 
 
-def _typed(problem: Problem) -> Problem:
+def _spell_problem(problem: Problem) -> Problem:
     return replace(
         problem,
         message=re.sub(r"^sweep\.together\[\d+\]: ", "", problem.message),

@@ -63,19 +63,19 @@ class Blocks(Table):
     def _blocks(self, width: int) -> list[list[Column]]:
         """The columns of each block."""
         names, values = self.columns[: self.names], self.columns[self.names :]
-        room = width + GAP - sum(map(_needed, names))  # No space after the last.
+        room = width + GAP - sum(map(_find_width, names))  # No space after the last.
         blocks: list[list[Column]] = []
         left = 0
         for column in values:
-            if _needed(column) > left or not blocks:
+            if _find_width(column) > left or not blocks:
                 blocks.append([*names])
                 left = room
             blocks[-1].append(column)
-            left -= _needed(column)
+            left -= _find_width(column)
         return blocks or [names]
 
 
-def _needed(column: Column) -> int:
+def _find_width(column: Column) -> int:
     """Least width of a column in letters, with the space to the next; long texts are broken."""
     lines = [line for cell in (column.header, *column.cells) for line in str(cell).split("\n")]
     widest = max(map(cell_len, lines), default=0)
@@ -85,7 +85,7 @@ def _needed(column: Column) -> int:
 def _broken(columns: list[Column], width: int) -> list[Column]:
     """Breaks long names in the first column after one of `.~-`, so that no word is split."""
     first, *others = columns
-    room = width - sum(map(_needed, others))
+    room = width - sum(map(_find_width, others))
     cells = [
         Text(re.sub(r"\S+", lambda word: _lines(word[0], room), str(cell))) if cell_len(str(cell)) > room else cell
         for cell in first.cells

@@ -38,7 +38,7 @@ def carry_out(
     """
     title = Title(scenario, is_shown=not (json or quiet))
 
-    def finished(result: Any) -> None:
+    def finish(result: Any) -> None:
         if save is not None:
             result.save(save)
         title.show()
@@ -50,11 +50,11 @@ def carry_out(
     except Interrupted as interrupt:
         if interrupt.result is None:
             raise
-        finished(interrupt.result)
+        finish(interrupt.result)
         if save is not None:
             raise Interrupted(f"{interrupt}; the finished runs are saved in {save}") from None
         raise
-    finished(result)
+    finish(result)
     # Last: if there is nothing to draw, the results are already printed and saved.
     if plot is not None:
         from bentpipe.plot import save as save_figure

@@ -99,10 +99,10 @@ def command(
     if chart not in CHARTS:
         raise BentpipeError(f"--chart {chart}\n  expected one of {', '.join(CHARTS)}")
     from bentpipe.scenario.scenario import STDIN
-    from bentpipe.tuning.planning import planned
+    from bentpipe.tuning.planning import make_plan
     from bentpipe.tuning.tune import arguments, tune
 
-    vary, together = overrides.varied(over, "--over")
+    vary, together = overrides.read_varied(over, "--over")
     if together:
         raise BentpipeError(f"--over {over[0]}: keys go together\n  expected one key with its values")
     asked = arguments(vary, _goals(objective), list(guard), None, robust, margin, space)
@@ -112,7 +112,7 @@ def command(
     from bentpipe.cli import render_tune as render
 
     if plan:
-        found = planned(scenario, list(guard), budget, where["jobs"])
+        found = make_plan(scenario, list(guard), budget, where["jobs"])
         print_result(found.to_dict, lambda: render.plan(found), json=json, quiet=quiet)
         return
     place = where["store"] or Path(f"{'stdin' if file == STDIN else Path(file).stem}.tune")

@@ -97,7 +97,7 @@ def command(
         from bentpipe.plot import save as save_figure
 
         save_figure(found.plot(), plot)
-    print_result(found.to_dict, lambda: _shown(found), json=json, quiet=quiet)
+    print_result(found.to_dict, lambda: _render_twin(found), json=json, quiet=quiet)
 
 
 def _shares(written: tuple[str, ...]) -> str | dict[str, str] | None:
@@ -116,12 +116,12 @@ def _shares(written: tuple[str, ...]) -> str | dict[str, str] | None:
     return found or None
 
 
-def _shown(found: Twin) -> Iterator[RenderableType]:
+def _render_twin(found: Twin) -> Iterator[RenderableType]:
     from rich.table import Table
 
     title = f"Linux {found.kernel['release']} with {found.kernel['cc']}, and its simulation"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    (quantity, *heads, judged), rows, _ = found.shown()
+    (quantity, *heads, judged), rows, _ = found.make_notebook_table()
     table.add_column(quantity)
     for head in heads:
         table.add_column(head, justify="right")

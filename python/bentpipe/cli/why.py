@@ -165,7 +165,7 @@ def _parts(told: Explanation, spent: TimeSpent) -> Iterator[RenderableType]:
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(overflow="fold")
-    for time, share, what in spent.shown:
+    for time, share, what in spent.shown_parts:
         grid.add_row(time, share, Text(what))
     yield ""
     yield Text(f"The time of {spent.flow}:")
@@ -178,7 +178,7 @@ def _breakdown(found: Breakdown) -> Iterator[RenderableType]:
     from rich.text import Text
 
     from bentpipe import formatting
-    from bentpipe.experiment.why.remedies import shown
+    from bentpipe.experiment.why.remedies import select_remedies
 
     for each in found.flows:
         yield Text(each.head)
@@ -186,11 +186,11 @@ def _breakdown(found: Breakdown) -> Iterator[RenderableType]:
         table.add_column(justify="right", no_wrap=True)
         table.add_column(justify="right", no_wrap=True)
         table.add_column(overflow="fold")
-        for time_s, share, what in each.shown:
+        for time_s, share, what in each.shown_parts:
             table.add_row(formatting.quantity(time_s, "s"), formatting.percent(share), Text(what))
         yield table
         yield ""
-    helpful, others = shown(found.remedies)
+    helpful, others = select_remedies(found.remedies)
     if helpful:
         yield Text("Remedies, by their effect in one run with this seed:")
     elif found.remedies:

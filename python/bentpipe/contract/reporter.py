@@ -80,7 +80,7 @@ class Reporter(ABC):
                 (folder / "tables" / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")
                 (folder / "tables" / f"{table.name}.tex").write_text(table.latex(note), encoding="utf-8")
 
-        files.put(place, FORM, fill, provenance=self.provenance.to_dict())
+        files.put_folder(place, FORM, fill, provenance=self.provenance.to_dict())
         return Report(
             place,
             place / PAGE,
@@ -95,7 +95,7 @@ class Reporter(ABC):
 
     def picture(self, file: str, drawing: Drawing, meaning: str, of: str, what_is_drawn: str) -> Picture:
         """Adds a figure to the page and to the files."""
-        drawn = figures.Drawn.of(drawing.figure, str(self.provenance))
+        drawn = figures.Drawn.from_figure(drawing.figure, str(self.provenance))
         self.figures[file] = drawn
         caption = f"{meaning}: {what_is_drawn}." if what_is_drawn else f"{meaning}."
         caption += "".join(f" {note[:1].upper()}{note[1:]}." for note in drawing.notes)
@@ -103,7 +103,7 @@ class Reporter(ABC):
         return Picture(svg, caption)
 
 
-def answered(said: Iterable[str], names: Iterable[str] = ()) -> str:
+def join_answer(said: Iterable[str], names: Iterable[str] = ()) -> str:
     """Joins sentences to the first paragraph of a page. A sentence that begins with one of `names` keeps its spelling.
 
     >>> answered(["cubic is faster", "best in goodput: cubic"], ["cubic"])

@@ -10,7 +10,7 @@ from bentpipe import arguments, files
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.formatting import interval, scale
-from bentpipe.metric import known, of_one
+from bentpipe.metric import list_metrics, list_single_metrics
 
 if TYPE_CHECKING:
     import os
@@ -73,10 +73,12 @@ class Result(ABC):
             Unknown name, metric, flow or link.
         """
         if metric is not None:
-            return self._with_unit(self._estimate(self._named(of), metric), metric)
+            return self._with_unit(self._estimate(self._check_name(of), metric), metric)
         if len(self.names) == 1:
             return self._with_unit(self._estimate(self.names[0], of), of)
-        raise BentpipeError(f"estimate({of!r}) needs a name\n  expected estimate(OF, METRIC), of one of: {self._known}")
+        raise BentpipeError(
+            f"estimate({of!r}) needs a name\n  expected estimate(OF, METRIC), of one of: {self._known_names}"
+        )
 
     def plot(
         self,
@@ -104,16 +106,16 @@ class Result(ABC):
         BentpipeError
             Unknown chart or metric, or no data to draw.
         """
-        from bentpipe.plot.style import dressed
+        from bentpipe.plot.style import dress_figure
 
         for name, given in (("metric", metric), ("title", title)):
             if given is not None:
                 arguments.text(name, given)
         if size is not None and not hasattr(size, "__len__"):
             raise BentpipeError(f"size = {size!r}\n  expected two numbers: width and height in inches")
-        if metric is not None and metric in self.charts and metric not in known():
+        if metric is not None and metric in self.charts and metric not in list_metrics():
             raise BentpipeError(f"{metric} is a chart, no metric\n  expected plot({metric!r})")
-        return dressed(self._figure(self._chart(chart), metric), size, title, labels)
+        return dress_figure(self._figure(self._chart(chart), metric), size, title, labels)
 
     @abstractmethod
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -154,7 +156,7 @@ class Result(ABC):
             **self._content(),
         }
 
-    def shown(self) -> tuple[list[str], list[list[str]], int]:
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make the table of a notebook: heads, rows, and the number of columns of text."""
         table = self.table
         return table.columns, [[str(cell) for cell in row] for row in table.iter_rows()], 0
@@ -162,7 +164,9 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         from bentpipe.plot import notebook
 
-        return notebook.page(f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], self.plot)
+        return notebook.page(
+            f"hosts: {self.hosts}", [self.make_notebook_table()], [*self.statements, *self.notes], self.plot
+        )
 
     # Each kind of result implements these.
 
@@ -188,14 +192,14 @@ class Result(ABC):
 
     def _with_unit(self, found: Estimate | Interval, metric: str) -> Estimate | Interval:
         """Add the unit of a metric, or of its row in `table`, to an estimate."""
-        metrics = {**known(), **of_one()}
+        metrics = {**list_metrics(), **list_single_metrics()}
         name = metric.partition(":")[0]
         if name in metrics:
             return found._replace(unit=metrics[name].unit)
         units = self.table.filter(metric=metric)["unit"]
         return found._replace(unit=units[0]) if len(units) else found
 
-    def _named(self, of: str) -> str:
+    def _check_name(self, of: str) -> str:
         """Check that a name is one of `names`."""
         if arguments.text("of", of) not in self.names:
             raise BentpipeError(unknown(of, f"a name of this {self._kind}", self.names))
@@ -207,7 +211,7 @@ class Result(ABC):
             return self.charts[0]
         if arguments.text("chart", chart) in self.charts:
             return chart
-        if chart.partition(":")[0] in {**known(), **of_one()}:
+        if chart.partition(":")[0] in {**list_metrics(), **list_single_metrics()}:
             raise BentpipeError(f"plot({chart!r}): {chart} is a metric\n  expected plot(metric={chart!r})")
         raise BentpipeError(unknown(chart, f"a chart of a {self._kind}", self.charts))
 
@@ -216,7 +220,7 @@ class Result(ABC):
         return type(self).__name__.lower().removesuffix("result")
 
     @property
-    def _known(self) -> str:
+    def _known_names(self) -> str:
         return ", ".join(self.names)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, answered, caption
+from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, caption, join_answer
 from bentpipe.errors import BentpipeError
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Folded, Page, Points, Section, Tabled
@@ -49,16 +49,16 @@ class OfTables(Reporter):
                 # Nothing to draw; the sentences give the reason.
                 continue
             first.append(self.picture(chart, drawing, chart.capitalize(), self.provenance.title, ""))
-        sections = [Section(title, [self._tabled(name, data)]) for name, (title, data) in self.more.items()]
+        sections = [Section(title, [self._make_block(name, data)]) for name, (title, data) in self.more.items()]
         return Page(
             self.provenance.title,
-            answered(self.said[:SENTENCES_MAX], self.result.names),
+            join_answer(self.said[:SENTENCES_MAX], self.result.names),
             [*([Section("Result", first)] if first else []), *sections],
             about=self.result.hosts,
             provenance=self.provenance,
         )
 
-    def _tabled(self, name: str, data: pl.DataFrame) -> Block:
+    def _make_block(self, name: str, data: pl.DataFrame) -> Block:
         rows = [[formatting.setting(cell) for cell in row] for row in data.head(ROWS_MAX).iter_rows()]
         texts = next((at for at, kind in enumerate(data.dtypes) if kind != pl.String), data.width)
         table = Table(name, data, data.columns, rows, texts, data.height)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.commands import has_file, refuse_without_command, spelled_arguments
-from bentpipe.experiment.common.provenance import facts_of
+from bentpipe.experiment.common.provenance import collect_facts
 from bentpipe.own import loading
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
 
-def asked_of(scenario: Scenario, options: Mapping[str, Any], command: Sequence[str] = ()) -> dict[str, Any]:
+def collect_asked(scenario: Scenario, options: Mapping[str, Any], command: Sequence[str] = ()) -> dict[str, Any]:
     """Collect the parts of a command: origin of the scenario, options by argument, and the program."""
     given = {name: value for name, value in options.items() if value not in (None, False)}
     plain = {name: _plain(each) for name, each in given.items()}
-    return {"facts": facts_of(scenario), "options": plain, "command": list(command)}
+    return {"facts": collect_facts(scenario), "options": plain, "command": list(command)}
 
 
 def _plain(value: Any) -> Any:
@@ -45,7 +45,7 @@ def real_time_command(verb: str, asked: Mapping[str, Any]) -> str:
     words = [facts["source"], *spelled_arguments(facts)]
     for name, value in asked["options"].items():
         option = f"--{name.replace('_', '-')}"
-        words += [option] if value is True else [word for each in _spelled(value) for word in (option, each)]
+        words += [option] if value is True else [word for each in _spell_values(value) for word in (option, each)]
     program = ["--", *asked["command"]] if asked["command"] else []
     return shlex.join(["bentpipe", verb, *words, *program])
 
@@ -58,10 +58,10 @@ def command_or_none(result: Result) -> str:
         return ""
 
 
-def _spelled(value: Any) -> list[str]:
+def _spell_values(value: Any) -> list[str]:
     """Values of an option, spelled for a shell."""
     if isinstance(value, dict):
-        return [f"{name}={share}" for name, each in value.items() for share in _spelled(each)]
+        return [f"{name}={share}" for name, each in value.items() for share in _spell_values(each)]
     if isinstance(value, float):
         return [f"{100 * value:.10g}%"]
     return [shlex.join(value)] if isinstance(value, (list, tuple)) else [str(value)]

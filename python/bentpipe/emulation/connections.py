@@ -62,7 +62,7 @@ def own(scenario: Scenario, senders: Iterable[str]) -> tuple[str, list[str]]:
     return preset + OWN, list(dict.fromkeys(senders))
 
 
-def of_flow(found: pl.DataFrame, ends: tuple[str, str]) -> pl.DataFrame:
+def select_flow(found: pl.DataFrame, ends: tuple[str, str]) -> pl.DataFrame:
     """The samples of the connection between two hosts that sent most, at the end that sent."""
     between = found.filter(pl.col("host").is_in(ends), pl.col("peer").is_in(ends))
     if between.is_empty():
@@ -82,7 +82,7 @@ def with_series(
         app = about["app"]
         if (app["kind"] if isinstance(app, dict) else app) != "port":
             continue
-        rows = of_flow(found, (about["from"], about["to"]))
+        rows = select_flow(found, (about["from"], about["to"]))
         for name in SERIES:
             # A round trip of 0 was not measured yet.
             kept = rows.filter(pl.col(name).is_not_null() & (pl.col(name) > 0))

@@ -112,7 +112,7 @@ class Drilled:
         return {**asdict(self), "holds": self.holds}
 
 
-def shipped() -> dict[str, str]:
+def read_bundled() -> dict[str, str]:
     """Texts of the bundled scripts, by name without ending."""
     return {name.removesuffix(ENDING): text for name, text in _core.conformance_scripts()}
 
@@ -151,11 +151,11 @@ def drill(
     [('rfc3042', True), ('rfc5681', True)]
     """
     asked = [scripts] if isinstance(scripts, (str, os.PathLike)) else list(scripts)
-    found = [drilled(str(arguments.path("scripts", each))) for each in asked or shipped()]
+    found = [run_script(str(arguments.path("scripts", each))) for each in asked or read_bundled()]
     return on_kernel(found) if kernel else found
 
 
-def drilled(script: str) -> Drilled:
+def run_script(script: str) -> Drilled:
     """Run one script on bentpipe's TCP.
 
     Raises
@@ -195,18 +195,18 @@ def on_kernel(found: Iterable[Drilled]) -> list[Drilled]:
     """
     if not hasattr(_core, "kernel_drill"):
         raise EmulationError(f"this system is {sys.platform}\n  expected Linux for the drill on the kernel")
-    from bentpipe.emulation.emulate import reported
+    from bentpipe.emulation.emulate import make_report
 
     found = list(found)
     scripts = [_script(each.script) for each in found]
-    drilled = reported({"parent": os.getpid(), "scripts": scripts})["drilled"]
+    drilled = make_report({"parent": os.getpid(), "scripts": scripts})["drilled"]
     return [
-        replace(each, kernel=_of_kernel(text, cases))
+        replace(each, kernel=_read_kernel(text, cases))
         for each, (text, _), cases in zip(found, scripts, drilled, strict=True)
     ]
 
 
-def _of_kernel(text: str, cases: list[tuple[str, str, int | None, str, str | None]]) -> Kernel:
+def _read_kernel(text: str, cases: list[tuple[str, str, int | None, str, str | None]]) -> Kernel:
     lines = text.split("\n")
     count = Counter(verdict for _, verdict, *_ in cases)
     differences = (
@@ -235,7 +235,7 @@ def _shell_files(text: str, folder: Path, depth: int = 0) -> dict[str, str]:
 
 
 def _text(script: str) -> str:
-    known = shipped()
+    known = read_bundled()
     name = script.removesuffix(ENDING)
     if name in known and not Path(script).is_file():
         return known[name]

@@ -21,15 +21,15 @@ from bentpipe import _core, files, forks
 from bentpipe.catalog import unknown
 from bentpipe.contract.result import Result
 from bentpipe.emulation import connections
-from bentpipe.emulation.asked import asked_of, command_or_none, real_time_command
+from bentpipe.emulation.asked import collect_asked, command_or_none, real_time_command
 from bentpipe.emulation.trust import Trust
 from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
-from bentpipe.experiment.common.provenance import of_run
+from bentpipe.experiment.common.provenance import describe_run
 from bentpipe.experiment.single.run_result import FORM as RUN
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.own import travel
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import make_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -144,7 +144,7 @@ class Emulation(Result):
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the files of `RunResult.save`, which `RunResult.load` opens, with the samples and the verdict."""
-        content = self.result.written()
+        content = self.result.collect_content()
         about: dict[str, Any] = {
             "status": self.status,
             "stopped": self.stopped,
@@ -180,7 +180,9 @@ class Emulation(Result):
             )
         with files.reading(folder):
             return cls(
-                **{**facts, "trust": Trust.of(facts["trust"])}, result=result, samples=files.table(folder, SAMPLES)
+                **{**facts, "trust": Trust.from_dict(facts["trust"])},
+                result=result,
+                samples=files.table(folder, SAMPLES),
             )
 
     def command(self) -> str:
@@ -209,7 +211,7 @@ class Emulation(Result):
         from bentpipe.contract.tabled import OfTables
 
         scenario = self.result.scenario
-        made = replace(of_run(scenario, self.result.version), command=command_or_none(self))
+        made = replace(describe_run(scenario, self.result.version), command=command_or_none(self))
         trust = pl.DataFrame(self.trust.rows(), schema=["outside the scenario", "value"], orient="row")
         tables = {"flows": ("Flows", self.result.flows), "links": ("Links", self.result.links)}
         more = {"drops": ("Losses", self.result.drops), "connections": ("Connections", self.connections)}
@@ -320,14 +322,14 @@ def emulate(
     ScenarioError
         The scenario is not valid, or has no such flow.
     """
-    source = scenario_of(scenario)
+    source = make_scenario(scenario)
     options = {"serve": serve, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "cc": cc}
     options |= {"backend": None if backend == "auto" else backend, "offload": None if offload == "auto" else offload}
-    asked = asked_of(source, {**options, "initial_window": initial_window}, command)
+    asked = collect_asked(source, {**options, "initial_window": initial_window}, command)
     if not command and serve == "bulk":
-        command = built_in("fetch")
+        command = find_program("fetch")
     if isinstance(serve, str):
-        serve = built_in(serve) if serve in BUILT_IN else _words(serve)
+        serve = find_program(serve) if serve in BUILT_IN else _words(serve)
     found = carry_out(
         source,
         command,
@@ -376,7 +378,7 @@ def carry_out(
         raise EmulationError(
             f"an initial window of {initial_window} segments\n  expected 1 to {INITIAL_WINDOW_MAX} segments"
         )
-    scenario = with_port(scenario_of(scenario), flow)
+    scenario = with_port(make_scenario(scenario), flow)
     if seed is not None:
         scenario = scenario.with_seed(seed)
     ends = next((each["from"], each["to"]) for each in scenario.to_dict()["flow"].values() if _is_port(each))
@@ -403,7 +405,7 @@ def carry_out(
         "classes": list(travel.sent(scenario.senders)),
         "is_quiet": quiet,
     }
-    content = reported(job)
+    content = make_report(job)
     outside = content["outside"]
     wakes = content["late_wakes"]
     trust = Trust(
@@ -466,7 +468,7 @@ def _words(serve: str) -> list[str]:
     return words
 
 
-def built_in(name: str) -> list[str]:
+def find_program(name: str) -> list[str]:
     """The command of a built-in program."""
     return [sys.executable, "-m", "bentpipe.emulation.programs", name]
 
@@ -503,7 +505,7 @@ def _hosts(scenario: Scenario) -> list[str]:
     return sorted({flow[end] for flow in flows for end in ("from", "to")})
 
 
-def reported(job: dict[str, Any]) -> dict[str, Any]:
+def make_report(job: dict[str, Any]) -> dict[str, Any]:
     """Report of the front on a job.
 
     Raises

@@ -190,14 +190,14 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
         for host, command in job["serve"]:
             # In a separate session: Ctrl-C is for the program that the user sees.
             server = start(host, command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
-            _wait_for(emulation, hosts.index(host), server, command)
+            _await_server(emulation, hosts.index(host), server, command)
         if job["own"] and not job["own"]["connects"]:
             speak()
         wakes = Wakes.start()
         output = sys.stderr if job["is_quiet"] else None
         program = start(job["at"], job["command"], stdout=output)
         if job["own"] and job["own"]["connects"]:
-            _wait_for(emulation, hosts.index(job["at"]), program, job["command"])
+            _await_server(emulation, hosts.index(job["at"]), program, job["command"])
             speak()
         if job["classes"]:
             # Not in the middle of a class's own code, which would look like its failure.
@@ -237,7 +237,7 @@ def _classes(sent: list[tuple[str, str | None, bytes, tuple[int, int]]]) -> list
         return []
     from bentpipe.own import travel
 
-    return travel.received(sent)
+    return travel.receive_classes(sent)
 
 
 def _kernel(emulation: _core.Emulation) -> dict[str, str]:
@@ -265,7 +265,9 @@ def _counters(emulation: _core.Emulation) -> dict[str, dict[str, int]]:
     return found
 
 
-def _wait_for(emulation: _core.Emulation, host: int, server: subprocess.Popen[bytes], command: Sequence[str]) -> None:
+def _await_server(
+    emulation: _core.Emulation, host: int, server: subprocess.Popen[bytes], command: Sequence[str]
+) -> None:
     """Return when a program listens at the host. A fixed pause would be too short on a busy machine."""
     emulation.enter(host)
     until = time.monotonic() + LISTENS_WITHIN_S

@@ -16,7 +16,7 @@ class Margin:
     share: float
     least: float = 0.0
 
-    def of(self, simulated: float) -> float:
+    def convert(self, simulated: float) -> float:
         """In the unit of the quantity."""
         return max(self.share * abs(simulated), self.least)
 
@@ -102,9 +102,7 @@ SHORT_NAMES = {each.short: each.name for each in QUANTITIES}
 """Columns of the quantities by their names for `margin`."""
 
 
-def of_the_kernel(
-    sender: Mapping[str, int], receiver: Mapping[str, int], kernel: Mapping[str, str]
-) -> dict[str, float]:
+def count_kernel(sender: Mapping[str, int], receiver: Mapping[str, int], kernel: Mapping[str, str]) -> dict[str, float]:
     """Counts of an emulated run, from the counters of both hosts.
 
     A receiver that sends no D-SACKs (`tcp_dsack`) counts no duplicates. The quantity is then missing.
@@ -118,6 +116,6 @@ def of_the_kernel(
     }
 
 
-def of_a_simulation(flow: Mapping[str, Any]) -> dict[str, float]:
+def count_simulation(flow: Mapping[str, Any]) -> dict[str, float]:
     """Counts of a simulated run, from the row of its flow."""
     return {each.name: float(flow[each.name]) for each in QUANTITIES if each.counters}

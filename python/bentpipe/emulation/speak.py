@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bentpipe.catalog import cc_keys
-from bentpipe.emulation.asked import asked_of
-from bentpipe.emulation.emulate import Own, built_in, carry_out
+from bentpipe.emulation.asked import collect_asked
+from bentpipe.emulation.emulate import Own, carry_out, find_program
 from bentpipe.emulation.programs import PORT
 from bentpipe.errors import EmulationError
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import make_scenario
 
 if TYPE_CHECKING:
     import os
@@ -87,13 +87,13 @@ def speak(
         raise EmulationError(f"the folder of {take} does not exist\n  expected a file in an existing folder")
     if not isinstance(port, int) or not 0 < port < 1 << 16:
         raise EmulationError(f"port {port}\n  expected 1 to 65535")
-    scenario = scenario_of(scenario)
+    scenario = make_scenario(scenario)
     options = {"send": send, "take": take, "echo": echo, "connect": connect, "port": None if port == PORT else port}
-    asked = asked_of(scenario, {**options, "cc": cc, "at": at, "flow": flow, "seed": seed, "pcap": pcap}, command)
+    asked = collect_asked(scenario, {**options, "cc": cc, "at": at, "flow": flow, "seed": seed, "pcap": pcap}, command)
     if cc is not None:
         scenario = scenario.with_sets({cc_keys()[0]: cc})
     if not command and not services and not connect:
-        command = built_in("fetch")
+        command = find_program("fetch")
     file = send if send is not None else take
     own = Own(
         service=services[0] if services else "bulk",

@@ -251,7 +251,7 @@ class Trust:
         ]
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Trust:
+    def from_dict(cls, content: Mapping[str, Any]) -> Trust:
         """Read it from the content of `to_dict`."""
         return cls(**{each.name: content[each.name] for each in fields(cls)})
 

@@ -16,18 +16,18 @@ from bentpipe.contract import frames
 from bentpipe.contract.result import Result
 from bentpipe.contract.tabled import OfTables
 from bentpipe.emulation import packets, verdict
-from bentpipe.emulation.asked import asked_of, command_or_none, real_time_command
-from bentpipe.emulation.connections import of_flow
-from bentpipe.emulation.emulate import PRESET_SWITCHES, built_in, carry_out, whole
-from bentpipe.emulation.quantities import BY_NAME, QUANTITIES, Quantity, of_a_simulation, of_the_kernel
+from bentpipe.emulation.asked import collect_asked, command_or_none, real_time_command
+from bentpipe.emulation.connections import select_flow
+from bentpipe.emulation.emulate import PRESET_SWITCHES, carry_out, find_program, whole
+from bentpipe.emulation.quantities import BY_NAME, QUANTITIES, Quantity, count_kernel, count_simulation
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError, Interrupted
-from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.common.options import REPLICATIONS_MAX
-from bentpipe.experiment.common.provenance import of_run
+from bentpipe.experiment.common.provenance import describe_run
 from bentpipe.experiment.single.run import run
-from bentpipe.progress import Progress, watched
-from bentpipe.scenario.scenario import Scenario, scenario_of
+from bentpipe.progress import Progress, choose_watch
+from bentpipe.scenario.scenario import Scenario, make_scenario
 from bentpipe.statistics.estimates import estimate
 from bentpipe.statistics.judgement import DEFAULT
 from bentpipe.version import __version__
@@ -101,7 +101,7 @@ class Twin(Result):
 
     @property
     def hosts(self) -> str:
-        return hosts_of([self.scenario.hosts])
+        return name_hosts([self.scenario.hosts])
 
     @property
     def table(self) -> pl.DataFrame:
@@ -126,7 +126,7 @@ class Twin(Result):
     @cached_property
     def quantities(self) -> list[verdict.Judged]:
         """Each quantity on both sides, with its verdict; none if no emulated run was trustworthy."""
-        return verdict.of_runs(self.runs.to_dicts(), self.margins)
+        return verdict.judge_runs(self.runs.to_dicts(), self.margins)
 
     @property
     def verdict(self) -> str:
@@ -142,7 +142,7 @@ class Twin(Result):
         """Write the runs and both windows as Parquet, the scenario, and all of `to_dict` into a folder."""
         tables = {"runs": self.runs, **{f"window-{side}": table for side, table in self.windows.items()}}
         facts = {**self._provenance(), "notes": self.notes, "asked": self.asked, **self._content()}
-        files.write(folder, FORM, tables=tables, scenario=self.scenario.resolved(), provenance=facts)
+        files.write(folder, FORM, tables=tables, scenario=self.scenario.resolve(), provenance=facts)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Twin:
@@ -160,7 +160,7 @@ class Twin(Result):
                 scenario=Scenario(text, source=str(Path(folder) / "scenario.toml")),
                 runs=files.table(folder, "runs"),
                 kernel=facts["kernel"],
-                trust=tuple(Trust.of(each) for each in facts["trust"]),
+                trust=tuple(Trust.from_dict(each) for each in facts["trust"]),
                 notes=tuple(facts["notes"]),
                 windows={side: files.table(folder, f"window-{side}") for side in SIDES},
                 margins=facts["margins"],
@@ -213,14 +213,14 @@ class Twin(Result):
         }
 
     def _reporter(self) -> Reporter:
-        made = replace(of_run(self.scenario, __version__), command=command_or_none(self), replications="")
+        made = replace(describe_run(self.scenario, __version__), command=command_or_none(self), replications="")
         quantities = pl.DataFrame([each.to_dict() for each in self.quantities])
         return OfTables(self, made, {"quantities": ("Verdicts", quantities), "runs": ("Runs", self.runs)})
 
     def __repr__(self) -> str:
         return f"<Twin {self.scenario.title!r} with {self.kernel['cc']}: {self.verdict}>"
 
-    def shown(self) -> tuple[list[str], list[list[str]], int]:
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """A row per quantity, for people: heads, rows, and how many columns are text."""
         rows = []
         for each in self.quantities:
@@ -234,7 +234,7 @@ class Twin(Result):
         from bentpipe.plot import notebook
 
         head = f"Linux {self.kernel['release']} with {self.kernel['cc']}, and its simulation"
-        return notebook.page(head, [self.shown()], [self.verdict, *self.notes], self.plot)
+        return notebook.page(head, [self.make_notebook_table()], [self.verdict, *self.notes], self.plot)
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
         """Draw the window of one run of each side over time."""
@@ -306,9 +306,9 @@ def twin(
         Ctrl-C was pressed. There is no result: a verdict needs the runs of both sides.
     """
     margins = verdict.margins(margin)
-    scenario = scenario_of(scenario)
+    scenario = make_scenario(scenario)
     options = {"flow": flow, "cc": cc, "margin": margin, "seed": seed}
-    asked = asked_of(scenario, {**options, "replications": replications, "emulations": emulations})
+    asked = collect_asked(scenario, {**options, "replications": replications, "emulations": emulations})
     if seed is not None:
         scenario = scenario.with_seed(seed)
     content = scenario.to_dict()
@@ -319,7 +319,7 @@ def twin(
     arguments.whole("emulations", emulations, 1, REPLICATIONS_MAX, error=EmulationError)
     replications = max(replications, emulations)
     how_far = Progress(total=emulations + replications)
-    with tempfile.TemporaryDirectory() as folder, watched(progress) as watch:
+    with tempfile.TemporaryDirectory() as folder, choose_watch(progress) as watch:
 
         def say(what: str) -> None:
             how_far.done += bool(how_far.doing)
@@ -349,7 +349,9 @@ def _twin(
     emulated = []
     for number in range(emulations):
         say(f"emulated run {number + 1} of {emulations}, {scenario.duration_s:g} s each")
-        emulated.append(_trusted(scenario, name, cc, scenario.seed + number, folder / f"emulated-{number}.pcapng"))
+        emulated.append(
+            _emulate_until_trusted(scenario, name, cc, scenario.seed + number, folder / f"emulated-{number}.pcapng")
+        )
     kernel = emulated[0].kernel
     like = _like(scenario, name, _simulated_cc(kernel["cc"]), kernel)
     simulated = []
@@ -359,12 +361,12 @@ def _twin(
     for number in range(replications):
         say(f"simulated run {number + 1} of {replications}")
         pcap = capture if number == shown_beside else None
-        simulated.append(_simulated(run(like, seed=scenario.seed + number, pcap=pcap, progress=False), name))
+        simulated.append(_describe_simulation(run(like, seed=scenario.seed + number, pcap=pcap, progress=False), name))
     rows = [side.row() for side in (*simulated, *emulated)]
     runs = pl.DataFrame(rows)
     beside, flows = simulated[shown_beside], like.to_dict()["flow"]
     here, there = (
-        files.capture_of(each, flows[name]["from"]) for each in (capture, folder / f"emulated-{shown}.pcapng")
+        files.find_capture(each, flows[name]["from"]) for each in (capture, folder / f"emulated-{shown}.pcapng")
     )
     apart = packets.divergence(packets.sent(here, list(flows).index(name)), packets.sent(there))
     parts = verdict.divergence(beside.losses_s, emulated[shown].losses_s, beside.values["srtt_p50_s"])
@@ -411,27 +413,27 @@ def _bulk(flows: dict[str, Any]) -> str:
     return found
 
 
-def _trusted(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Path) -> _Side:
+def _emulate_until_trusted(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Path) -> _Side:
     """Repeat a run until it is trustworthy, a few times: a machine is seldom busy all the time."""
     for _ in range(TRIES):
-        found = _emulated(scenario, name, cc, seed, pcap)
+        found = _emulate_side(scenario, name, cc, seed, pcap)
         if found.is_trustworthy:
             break
     return found
 
 
-def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Path) -> _Side:
+def _emulate_side(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Path) -> _Side:
     content = scenario.to_dict()
     # The programs of the transfer end by themselves.
     content["duration"] = f"{scenario.duration_s + SPARE_S} s"
     content["record"] = {**content["record"], "series": ["losses"]}
     longer = scenario.with_content(content)
-    fetch = [*built_in("fetch"), str(scenario.duration_s)]
+    fetch = [*find_program("fetch"), str(scenario.duration_s)]
     # The line about speed is for people; only headers of packets are compared.
     more: dict[str, Any] = {"pcap": pcap, "pcap_bytes": HEADERS, "quiet": True}
-    found = whole(carry_out(longer, fetch, serve=built_in("bulk"), flow=name, seed=seed, cc=cc, **more))
+    found = whole(carry_out(longer, fetch, serve=find_program("bulk"), flow=name, seed=seed, cc=cc, **more))
     flow = found.result.scenario.to_dict()["flow"][name]
-    sender = of_flow(found.samples, (flow["from"], flow["to"])).filter(pl.col("srtt_s") > 0)
+    sender = select_flow(found.samples, (flow["from"], flow["to"])).filter(pl.col("srtt_s") > 0)
     if sender.is_empty():
         raise EmulationError(
             "the kernel reported no data of the transfer\n  expected a kernel with sock_diag (tcp_diag)"
@@ -447,9 +449,9 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
     losses = _losses(found.result, name).filter(pl.col("time_s") <= last["time_s"])
     values = {
         "goodput_bps": 8 * last["acked_bytes"] / (last["time_s"] - start_s),
-        **verdict.measured(sender, sender, losses, start_s=start_s, end_s=last["time_s"]),
+        **verdict.measure_run(sender, sender, losses, start_s=start_s, end_s=last["time_s"]),
         "retransmissions": float(last["retransmissions"]),
-        **of_the_kernel(found.counters[flow["from"]], found.counters[flow["to"]], found.kernel),
+        **count_kernel(found.counters[flow["from"]], found.counters[flow["to"]], found.kernel),
     }
     kernel = {**found.kernel, "cc": last["cc"]}
     return _Side(
@@ -464,7 +466,7 @@ def _emulated(scenario: Scenario, name: str, cc: str | None, seed: int, pcap: Pa
     )
 
 
-def _simulated(result: RunResult, name: str) -> _Side:
+def _describe_simulation(result: RunResult, name: str) -> _Side:
     windows, trips = (result.series(series, flow=name) for series in SERIES[:2])
     losses, end_s = _losses(result, name), result.simulated_s
     # The handshake gives the first round trip; then come data.
@@ -472,9 +474,9 @@ def _simulated(result: RunResult, name: str) -> _Side:
     row = result.flows.row(by_predicate=pl.col("flow") == name, named=True)
     values = {
         "goodput_bps": 8 * row["acked_bytes"] / (end_s - start_s),
-        **verdict.measured(windows, trips, losses, start_s=start_s, end_s=end_s),
+        **verdict.measure_run(windows, trips, losses, start_s=start_s, end_s=end_s),
         "retransmissions": float(row["retransmissions"]),
-        **of_a_simulation(row),
+        **count_simulation(row),
     }
     window = windows.select(pl.col("time_s") - start_s, "cwnd_bytes")
     notes = _limits(row, end_s - start_s, "the simulated sender")

@@ -116,10 +116,10 @@ class Chance:
     """Events of a run on average, on the side with more."""
 
     @classmethod
-    def of(cls, simulated: Sequence[float], emulated: Sequence[float]) -> Chance:
+    def from_runs(cls, simulated: Sequence[float], emulated: Sequence[float]) -> Chance:
         """Tests the runs of both sides."""
         rate = max(math.fsum(side) / len(side) for side in (simulated, emulated))
-        return cls(len(emulated), len(simulated), _permuted(simulated, emulated), rate)
+        return cls(len(emulated), len(simulated), _test_permutations(simulated, emulated), rate)
 
     def is_excluded(self, spread: Spread, runs: int, level: float) -> bool:
         """Whether `runs` emulated runs exclude chance at this level, if further ones are like these."""
@@ -169,7 +169,7 @@ class Spread:
         return max(quantile * math.sqrt(variance / runs), self.least / runs)
 
 
-def judged(
+def judge_means(
     quantity: str,
     simulated: Sequence[float],
     emulated: Sequence[float],
@@ -185,14 +185,14 @@ def judged(
     """
     mean, found = math.fsum(simulated) / len(simulated), math.fsum(emulated) / len(emulated)
     usual = BY_NAME[quantity].margin
-    matters = (usual if margin is None else replace(usual, share=margin)).of(mean)
+    matters = (usual if margin is None else replace(usual, share=margin)).convert(mean)
     if len(emulated) < 2:
         return Judged(quantity, mean, found, matters, found - mean, None, None, False, "cannot tell", 1)
     spread = _spread(quantity, simulated, emulated, pairs)
-    return decided(quantity, mean, found, matters, spread, len(emulated), together)
+    return judge_summaries(quantity, mean, found, matters, spread, len(emulated), together)
 
 
-def decided(
+def judge_summaries(
     quantity: str,
     simulated: float,
     emulated: float,
@@ -228,7 +228,7 @@ def _spread(
         freedom = runs + len(simulated) - 2
         pooled = ((runs - 1) * both[0] + (len(simulated) - 1) * both[1]) / freedom
         both = max(both[0], pooled), pooled
-        chance = Chance.of(simulated, emulated)
+        chance = Chance.from_runs(simulated, emulated)
         return Spread(found - mean, *both, len(simulated), None, RULE_OF_THREE, freedom, chance)
     if BY_NAME[quantity].is_of_packets:
         # Two equal counts show no spread. Assume that of a Poisson count, or of the simulated seeds if it is less.
@@ -242,7 +242,7 @@ def _spread(
     return Spread(found - mean, *both, len(simulated), None, least)
 
 
-def _permuted(simulated: Sequence[float], emulated: Sequence[float]) -> float:
+def _test_permutations(simulated: Sequence[float], emulated: Sequence[float]) -> float:
     """Permutation test: share of all choices of as many runs as are emulated whose mean differs as much or more."""
     import numpy as np
 
@@ -322,7 +322,7 @@ def _advice(open_ones: Sequence[Judged]) -> str:
     return f"{more} more emulated run{'s' if more > 1 else ''} would settle it, with this spread and difference."
 
 
-def of_runs(runs: Sequence[Mapping[str, Any]], margins: Mapping[str, float]) -> list[Judged]:
+def judge_runs(runs: Sequence[Mapping[str, Any]], margins: Mapping[str, float]) -> list[Judged]:
     """Each quantity of runs with `side`, `seed` and `is_trustworthy`; none if no emulated run was trustworthy."""
     simulated = [run for run in runs if run["side"] == "simulated"]
     emulated = [run for run in runs if run["side"] == "emulated" and run["is_trustworthy"]]
@@ -335,12 +335,12 @@ def of_runs(runs: Sequence[Mapping[str, Any]], margins: Mapping[str, float]) -> 
     # Counts that are the same in all runs cannot differ by chance, so they need no correction (Tarone 1990).
     together = sum(len({run[name] for run in judged_runs}) > 1 for name in names)
 
-    def of(name: str) -> Judged:
+    def judge_quantity(name: str) -> Judged:
         pairs = [(by_seed[run["seed"]][name], run[name]) for run in emulated if run["seed"] in by_seed]
         sides = ([run[name] for run in side] for side in (simulated, emulated))
-        return judged(name, *sides, pairs=pairs, margin=margins.get(name), together=max(together, 1))
+        return judge_means(name, *sides, pairs=pairs, margin=margins.get(name), together=max(together, 1))
 
-    return [of(name) for name in names]
+    return [judge_quantity(name) for name in names]
 
 
 def more_runs(quantities: Sequence[Judged]) -> int | None:
@@ -372,7 +372,7 @@ def margins(written: str | Mapping[str, str] | None) -> dict[str, float]:
     return found
 
 
-def measured(
+def measure_run(
     windows: pl.DataFrame, trips: pl.DataFrame, losses: pl.DataFrame, *, start_s: float, end_s: float
 ) -> dict[str, float]:
     """Means and quantiles over time of one run, and its largest window before the sender can know of the first loss."""

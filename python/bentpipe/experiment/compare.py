@@ -9,12 +9,12 @@ from bentpipe import arguments
 from bentpipe.catalog import cc_keys
 from bentpipe.errors import ScenarioError
 from bentpipe.experiment.common import options
-from bentpipe.experiment.common.senders import senders_of
+from bentpipe.experiment.common.senders import name_senders
 from bentpipe.experiment.design.arms import Compared
 from bentpipe.experiment.execution.execution import carry_out
-from bentpipe.metric import named
-from bentpipe.progress import watched
-from bentpipe.scenario.scenario import names_of, scenario_of
+from bentpipe.metric import find_metric
+from bentpipe.progress import choose_watch
+from bentpipe.scenario.scenario import make_scenario, split_names
 from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bentpipe.statistics.judgement import Correction, Sides, Statistic
 
 
-@options.formerly(metrics="metric", senders="cc")
 def compare(
     scenario: AnyScenario,
     cc: Sender | Sequence[Sender] | None = None,
@@ -120,16 +119,16 @@ def compare(
     Interrupted
         Ctrl-C was pressed; `result` compares the replications that all cases had finished, or is None.
     """
-    scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
-    asked = names_of(metric)
-    options.checked(metric=asked, replications=replications, jobs=jobs)
+    scenario = make_scenario(scenario, () if seed is None else {"seed": seed})
+    asked = split_names(metric)
+    options.check_options(metric=asked, replications=replications, jobs=jobs)
     judgement = Judgement(statistic, confidence, correction, against, sides, margin)
-    judgement.check([*map(named, asked)])
+    judgement.check([*map(find_metric, asked)])
     options.checked_most(replications, replications_max, has_until=until is not None)
     arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
-    senders = senders_of(scenario, cc, cases)
+    senders = name_senders(scenario, cc, cases)
     if against is not None:
-        judgement = replace(judgement, against=options.one_of(against, list(senders)))
+        judgement = replace(judgement, against=options.find_case(against, list(senders)))
     design = Compared(
         scenario,
         "case" if cc is None else cc_keys()[0],
@@ -141,12 +140,12 @@ def compare(
         tables=tables,
         judgement=judgement,
     )
-    options.checked_of([*asked, *([design.until.metric] if design.until else [])], scenario, senders.values())
+    options.check_metrics([*asked, *([design.until.metric] if design.until else [])], scenario, senders.values())
     if len(senders) < 2:
         what = "cases" if cc is None else "congestion controls"
         given = ", ".join(senders) or "none"
         expected = f"expected one more, or run for the results of {given}" if senders else "expected two names"
         raise ScenarioError(f"a comparison needs two {what} or more, got {given}\n  {expected}")
     design.cases = cases or {}
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)

@@ -12,8 +12,8 @@ from bentpipe.experiment.results.plan import Plan
 from bentpipe.experiment.results.quantities import quantity
 from bentpipe.metric import Metric
 from bentpipe.own.loading import parts
-from bentpipe.progress import watched
-from bentpipe.scenario.scenario import names_of, scenario_of
+from bentpipe.progress import choose_watch
+from bentpipe.scenario.scenario import make_scenario, split_names
 from bentpipe.statistics.judgement import MARGIN_USUAL, Judgement
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from bentpipe.statistics.judgement import Correction
 
 
-@options.formerly(senders="cc", metrics="metric")
 def mix(
     scenario: AnyScenario,
     cc: Sender | Iterable[Sender],
@@ -102,17 +101,17 @@ def mix(
     Interrupted
         Ctrl-C was pressed; `result` has the finished replications, or is None.
     """
-    scenario = scenario_of(scenario, () if seed is None else {"seed": seed})
-    options.checked(metric="goodput", replications=replications, jobs=jobs)
+    scenario = make_scenario(scenario, () if seed is None else {"seed": seed})
+    options.check_options(metric="goodput", replications=replications, jobs=jobs)
     if margin is not None:
         arguments.margin("margin", margin)
     judgement = Judgement(confidence=confidence, correction=correction, margin=margin)
     options.checked_most(replications, replications_max, has_until=until is not None)
     arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
-    plan = Plan.of(scenario.replace("record.series", []), parts(cc), cases or {})
-    asked = names_of(metric)
-    options.checked_of([name for name in asked if isinstance(quantity(name), Metric)], scenario)
+    plan = Plan.from_request(scenario.replace("record.series", []), parts(cc), cases or {})
+    asked = split_names(metric)
+    options.check_metrics([name for name in asked if isinstance(quantity(name), Metric)], scenario)
     design = Mixed(scenario, plan, replications, replications_max, until, judgement, asked)
     design.cases = cases or {}
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)

@@ -51,26 +51,26 @@ def report(
         `against` is not a congestion control or case of the sweep.
     """
     with files.reading(source):
-        place = place_of(arguments.path("source", source), folder)
-    return _opened(source, against)._reporter().write(place)
+        place = find_place(arguments.path("source", source), folder)
+    return _open_result(source, against)._reporter().write(place)
 
 
-def _opened(source: str | os.PathLike[str], against: str | None) -> Result:
+def _open_result(source: str | os.PathLike[str], against: str | None) -> Result:
     """Open the result in a folder."""
-    if files.form_of(Path(source)) == RUN:
+    if files.find_form(Path(source)) == RUN:
         if against is not None:
             raise ScenarioError(
                 f"{source} is one run, which has no cases to compare with {against}\n  leave {{against}} out",
                 against=None,
             )
         return RunResult.load(source)
-    verb = Sweep.verb_of(source)
+    verb = Sweep.find_verb(source)
     if against is None and verb == MIX:
         return Mix.load(source)
     return Comparison.load(source, against) if verb == COMPARE else Sweep.load(source, against)
 
 
-def place_of(source: Path, folder: str | os.PathLike[str] | None) -> Path:
+def find_place(source: Path, folder: str | os.PathLike[str] | None) -> Path:
     """Return the folder of the report, which can be written."""
     if folder is not None:
         files.refuse_unless_free(folder)

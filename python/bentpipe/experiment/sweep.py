@@ -6,11 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import ScenarioError
-from bentpipe.experiment.common import options
 from bentpipe.experiment.design.grid import Grid, arguments, with_axes
 from bentpipe.experiment.execution.execution import carry_out
-from bentpipe.progress import Progress, watched
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.progress import Progress, choose_watch
+from bentpipe.scenario.scenario import make_scenario
 from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from bentpipe.statistics.judgement import Correction, Sides, Statistic
 
 
-@options.formerly(metrics="metric")
 def sweep(
     scenario: AnyScenario,
     vary: Mapping[str, Any] | None = None,
@@ -125,8 +123,8 @@ def sweep(
         cases=cases,
     )
     own = [] if seed is None else [("seed", seed)]
-    whole = with_axes(lambda sets: scenario_of(scenario, [*sets, *own]), asked)
-    with watched(progress) as watch:
+    whole = with_axes(lambda sets: make_scenario(scenario, [*sets, *own]), asked)
+    with choose_watch(progress) as watch:
         state = Progress()
         grid = Grid(whole, partial(watch or (lambda _: None), state), judgement)
         # Shown while the points are checked.

@@ -92,7 +92,7 @@ class Capacity:
 def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     """Estimate the rate and the queue from one transfer. Without probes, its least round trip is the base."""
     if load.transport == "udp":
-        return _of_datagrams(load, slots)
+        return _find_datagram_rate(load, slots)
     overhead = _overhead(load)
     if load.srtt_s is None or load.cwnd_bytes is None:
         return _bound(load, overhead, None, NO_WINDOW, remedy=OF_SENDER)
@@ -109,10 +109,10 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     elasticity = _elasticity(load.cwnd_bytes[waiting], load.rate_bps[waiting])
     if elasticity is None:
         few = f"{int(waiting.sum())} intervals with a queue"
-        return _bound(load, overhead, None, f"{few}, or a constant window", _retransmitted(load))
+        return _bound(load, overhead, None, f"{few}, or a constant window", _find_retransmissions(load))
     if elasticity >= ELASTICITY:
         why = f"goodput grows with the window (elasticity {elasticity:.2f})"
-        return _bound(load, overhead, elasticity, why, _retransmitted(load))
+        return _bound(load, overhead, elasticity, why, _find_retransmissions(load))
     rates = overhead * load.rate_bps[waiting]
     low, middle, high = (float(each) for each in np.quantile(rates, (0.025, 0.5, 0.975)))
     width = 1.2533 * 1.96 * float(np.std(rates)) / np.sqrt(len(rates))
@@ -130,17 +130,17 @@ def _coarse(load: Load) -> Load:
     if width == 1 or count == 0:
         return load
 
-    def joined(values: Array | None, how: Callable[..., Any]) -> Any:
+    def join(values: Array | None, how: Callable[..., Any]) -> Any:
         return None if values is None else how(values[: count * width].reshape(count, width), axis=1)
 
     return replace(
         load,
         begin_s=load.begin_s[: count * width : width],
-        interval_s=joined(load.interval_s, np.sum),
-        bytes=joined(load.bytes, np.sum),
-        srtt_s=joined(load.srtt_s, np.mean),
-        cwnd_bytes=joined(load.cwnd_bytes, np.mean),
-        retransmits=joined(load.retransmits, np.sum),
+        interval_s=join(load.interval_s, np.sum),
+        bytes=join(load.bytes, np.sum),
+        srtt_s=join(load.srtt_s, np.mean),
+        cwnd_bytes=join(load.cwnd_bytes, np.mean),
+        retransmits=join(load.retransmits, np.sum),
     )
 
 
@@ -177,7 +177,7 @@ def _bound(
     return Capacity(Value(most, most, np.inf), True, elasticity, how, loss=loss)
 
 
-def _retransmitted(load: Load) -> Value | None:
+def _find_retransmissions(load: Load) -> Value | None:
     if load.retransmits is None:
         return None
     segments = int(load.bytes.sum() / (load.mss or MSS))
@@ -191,7 +191,7 @@ def _by_slot(load: Load, chosen: NDArray[np.bool_], overhead: float, slots: Slot
         return None
     middles = load.begin_s + load.interval_s / 2
     inside = (middles >= slots.edges_s[0]) & (middles <= slots.edges_s[-1])
-    places = slots.of(middles)
+    places = slots.find_slots(middles)
     rates = np.full(len(slots.edges_s) - 1, np.nan)
     for slot in range(len(rates)):
         here = chosen & inside & (places == slot)
@@ -208,7 +208,7 @@ def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple
     repeats = np.zeros(len(load.bytes)) if load.retransmits is None else np.nan_to_num(load.retransmits)
     is_silent = load.retransmits is not None and not repeats.any()
     if load.longest_s is not None:
-        return _waited((load.longest_s - base_s) * rate_bps / 8, segment, is_silent=is_silent)
+        return _find_queue_limit((load.longest_s - base_s) * rate_bps / 8, segment, is_silent=is_silent)
     windows = load.cwnd_bytes
     late = load.begin_s[:-1] - load.begin_s[0] >= OVERSHOOT_S
     falls = late & (windows[1:] < FALL * windows[:-1])
@@ -230,7 +230,7 @@ def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple
     return Value(best, min(*points, best), max(*points, best)), how
 
 
-def _waited(waits: Array, segment: float, *, is_silent: bool) -> tuple[Value | None, str]:
+def _find_queue_limit(waits: Array, segment: float, *, is_silent: bool) -> tuple[Value | None, str]:
     """Return the limit of the queue by the longest waits of single segments, of which each includes its own sending."""
     low, best, high = (float(each) for each in np.nanquantile(waits, (LESS_RARE, RARE, 1.0)))
     if best <= segment:
@@ -240,7 +240,7 @@ def _waited(waits: Array, segment: float, *, is_silent: bool) -> tuple[Value | N
     return Value(best - segment, max(low - 2 * segment, 0.0), high), "longest round trips of segments"
 
 
-def _of_datagrams(load: Load, slots: Slots | None) -> Capacity:
+def _find_datagram_rate(load: Load, slots: Slots | None) -> Capacity:
     """Return the rate at which datagrams arrived, if the path could not carry all."""
     assert load.packets is not None, "UDP has counts of packets"
     lost = np.zeros(len(load.packets)) if load.lost is None else np.nan_to_num(load.lost)
@@ -256,6 +256,6 @@ def _of_datagrams(load: Load, slots: Slots | None) -> Capacity:
     how = f"UDP above the rate: {100 * lost.sum() / load.packets.sum():.1f} % lost"
     queue, queue_how = None, ""
     if load.longest_s is not None:
-        queue, queue_how = _waited(load.longest_s * middle / 8, payload + load.headers, is_silent=False)
+        queue, queue_how = _find_queue_limit(load.longest_s * middle / 8, payload + load.headers, is_silent=False)
     by_slot = _by_slot(load, full, overhead, slots)
     return Capacity(Value(middle, middle - width, middle + width), False, None, how, by_slot, queue, queue_how)

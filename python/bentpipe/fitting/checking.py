@@ -124,14 +124,14 @@ def round_trips(measured_s: Array, simulated_s: Array) -> list[Checked]:
     found = []
     for share, margin in ((0.05, MIDDLE_MARGIN), (0.5, MIDDLE_MARGIN), (0.95, TAIL_MARGIN)):
         ours, theirs = float(np.quantile(measured_s, share)), float(np.quantile(simulated_s, share))
-        verdict = _apart(measured_s, simulated_s, partial(_of_quantile, share), margin * ours)
+        verdict = _apart(measured_s, simulated_s, partial(_compare_quantile, share), margin * ours)
         found.append(Checked(f"rtt p{100 * share:g}", "s", ours, theirs, verdict))
     middle = float(np.median(measured_s))
     verdict = _apart(measured_s, simulated_s, distance, DISTANCE_MARGIN * middle)
     return [*found, Checked("rtt W1", "s", 0.0, distance(measured_s, simulated_s), verdict)]
 
 
-def _of_quantile(share: float, one: Array, other: Array) -> float:
+def _compare_quantile(share: float, one: Array, other: Array) -> float:
     return float(abs(np.quantile(one, share) - np.quantile(other, share)))
 
 
@@ -194,14 +194,14 @@ def held_out(probes: Probes, slots: Slots, seed: int = 1) -> HeldOut | None:
         np.append(edges, first.send_s[-1]), slots.period_s, slots.phase_s, slots.statistic, slots.threshold, slots.how
     )
 
-    def of_draws(*, is_other: bool) -> Array:
+    def sample_draws(*, is_other: bool) -> Array:
         random = np.random.default_rng(seed)
         made = (draws.draw(first, halves, second.duration_s, random, is_other=is_other) for _ in range(DRAWN))
         return np.array([np.quantile(each.rtt_s, QUANTILES) for each in made])
 
     # The first half is a sample, too: with draws around it, the band of a path that does not change holds 80 %.
     ours, theirs = (np.quantile(each.rtt_s[~each.is_lost], QUANTILES) for each in (second, first))
-    low, high = np.quantile(of_draws(is_other=True), BAND, axis=0)
-    middles = np.median(of_draws(is_other=False), axis=0)
+    low, high = np.quantile(sample_draws(is_other=True), BAND, axis=0)
+    middles = np.median(sample_draws(is_other=False), axis=0)
     values = [tuple(map(float, each)) for each in (ours, middles, low, high, theirs)]
     return HeldOut(QUANTILES, *values, round(second.duration_s / length))  # type: ignore[call-arg, arg-type]

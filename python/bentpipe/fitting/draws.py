@@ -66,7 +66,7 @@ def replay(probes: Probes, slots: Slots, sending_s: Sending, rates_bps: Array | 
     kept = answered & (probes.send_s >= begin)
     times = probes.send_s[kept]
     forward_s, reverse_s = _ways(probes, sending_s)
-    rates = None if rates_bps is None else _filled(rates_bps)[slots.of(times)]
+    rates = None if rates_bps is None else _fill_rates(rates_bps)[slots.find_slots(times)]
     forward_s, reverse_s, times = forward_s[kept], reverse_s[kept], times - times[0]
     gaps = np.flatnonzero(np.diff(times) > OUTAGE_S) + 1
     # The median, as the last answer before an outage is often late.
@@ -112,7 +112,7 @@ def draw(
         whole, places, edges = [0], np.array([0, len(times)]), np.array([times[0], times[-1] + probes.spacing_s])
     if is_other:
         whole = [whole[at] for at in random.integers(len(whole), size=len(whole))]
-    known = None if rates_bps is None else _filled(rates_bps)
+    known = None if rates_bps is None else _fill_rates(rates_bps)
     parts: list[list[Array]] = []
     at_s = 0.0
     while at_s < duration_s:
@@ -120,7 +120,7 @@ def draw(
         inside = slice(places[slot], places[slot + 1])
         length = float(edges[slot + 1] - edges[slot])
         here = times[inside] - edges[slot] + at_s
-        rate = np.full(len(here), np.nan if known is None else known[slots.of(times[inside][:1])[0]])
+        rate = np.full(len(here), np.nan if known is None else known[slots.find_slots(times[inside][:1])[0]])
         parts.append([here, forward_s[inside], reverse_s[inside], rate])
         at_s += length
     joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
@@ -141,6 +141,6 @@ def _ways(probes: Probes, sending_s: Sending) -> tuple[Array, Array]:
     return forward_s, reverse_s
 
 
-def _filled(rates_bps: Array) -> Array:
+def _fill_rates(rates_bps: Array) -> Array:
     """Give slots without a rate the median of the others."""
     return np.where(np.isnan(rates_bps), np.nanmedian(rates_bps), rates_bps)

@@ -42,7 +42,7 @@ class Faults:
         raise FitError("\n".join([*self.found, *more, *total]))
 
 
-def shown(value: object) -> str:
+def show_value(value: object) -> str:
     """Write a wrong value in one line, shortened."""
     text = " ".join(str(value).split())
     return text if len(text) <= VALUE_MAX else f"{text[:VALUE_MAX]}..."

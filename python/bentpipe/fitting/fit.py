@@ -25,11 +25,11 @@ from bentpipe.fitting import (
     slots,
     writing,
 )
-from bentpipe.fitting.faults import Faults, shown
+from bentpipe.fitting.faults import Faults, show_value
 from bentpipe.fitting.measured import PROBES_MIN, Measured, Probes
 from bentpipe.fitting.readers.opening import Asked
 from bentpipe.fitting.result import Fit
-from bentpipe.progress import Progress, watched
+from bentpipe.progress import Progress, choose_watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -108,7 +108,7 @@ def fit(
         A file is not valid, or an argument. The text lists all problems of all files.
     """
     paths = _paths(data)
-    asked = _asked(columns, stamps, interval, direction, partial, is_paired=len(paths) > 1)
+    asked = _make_asked(columns, stamps, interval, direction, partial, is_paired=len(paths) > 1)
     if clocks not in CLOCKS:
         raise FitError(f"clocks = {clocks!r}\n  expected apart or same")
     if network is not None and network not in NETWORKS:
@@ -119,7 +119,7 @@ def fit(
     if not paths:
         raise FitError("no measurement\n  expected one file or more")
     state = Progress(total=len(paths) + 4)
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
 
         def say(what: str) -> None:
             state.done += bool(state.doing)
@@ -128,13 +128,13 @@ def fit(
                 watch(state)
 
         measured = _read(paths, kind, asked, clocks, say)
-        found = _fitted(measured, network, period_s, say)
+        found = _fit_numbers(measured, network, period_s, say)
         if held_out and found.probes is not None:
             say("the held-out half")
             found = replace(found, held_out=checking.held_out(found.probes, found.slots))
-        found = _inverted(found, say, is_asked=check)
+        found = _invert_goodput(found, say, is_asked=check)
         if check:
-            found = _checked(found, say)
+            found = _check_fit(found, say)
         options = {
             "kind": kind,
             "columns": [f"{name}={value}" for name, value in asked.columns.items()],
@@ -146,7 +146,10 @@ def fit(
             "period": period,
             "held-out": None if held_out else "none",
         }
-        facts = {"data": [os.fspath(path) for path in paths], "options": _listed(options, check=check, partial=partial)}
+        facts = {
+            "data": [os.fspath(path) for path in paths],
+            "options": _list_options(options, check=check, partial=partial),
+        }
         return replace(found, asked=facts)
 
 
@@ -161,7 +164,7 @@ def _paths(data: Any) -> list[Path]:
     return found
 
 
-def _asked(
+def _make_asked(
     columns: Mapping[str, str] | None,
     stamps: str,
     interval: str | float | None,
@@ -192,7 +195,7 @@ def _seconds(name: str, given: str | float | None) -> float | None:
     return arguments.number(name, given, 1e-6, 1e6, of="seconds")
 
 
-def _listed(options: Mapping[str, Any], *, check: bool, partial: bool) -> list[tuple[str, str]]:
+def _list_options(options: Mapping[str, Any], *, check: bool, partial: bool) -> list[tuple[str, str]]:
     """List the options of the command line that repeat the call; a flag has an empty value."""
     found = []
     for name, value in options.items():
@@ -209,8 +212,8 @@ def _read(paths: Sequence[Any], kind: str | None, asked: Asked, clocks: str, say
         measured.add(readers.read(path, kind, asked, faults))
     for name in asked.columns:
         if name not in asked.seen and (asked.seen or not faults.count):
-            known = shown(", ".join(sorted(asked.seen)))
-            faults.wrong("columns", f"no file has a column {shown(name)}", f"known: {known}")
+            known = show_value(", ".join(sorted(asked.seen)))
+            faults.wrong("columns", f"no file has a column {show_value(name)}", f"known: {known}")
     faults.refuse()
     joined = pairs.join(measured, clocks)
     for fault in measured.lacking:
@@ -224,27 +227,27 @@ def _read(paths: Sequence[Any], kind: str | None, asked: Asked, clocks: str, say
     return measured
 
 
-def _fitted(measured: Measured, network: str | None, period_s: float | None, say: Callable[[str], object]) -> Fit:
+def _fit_numbers(measured: Measured, network: str | None, period_s: float | None, say: Callable[[str], object]) -> Fit:
     """Estimate everything, without the check."""
     notes = list(measured.notes)
     say("slots and losses")
-    probes = _joined(measured.probes, notes)
+    probes = _join_probes(measured.probes, notes)
     sources = [each.source for each in measured.probes] + [each.source for each in measured.loads]
     found_losses, by_direction = None, dict[str, losses.Losses]()
     if probes is not None:
         probes = _without_load(probes, measured.loads, notes)
         cut = slots.find(probes, network, period_s)
         levels = slots.measure(probes, cut)
-        listed = numbers.of_delay(probes, cut, levels)
+        listed = numbers.list_delay(probes, cut, levels)
         base_s = levels.base_s
         if probes.has_losses:
             found_losses, by_direction = losses.fit(probes, cut), losses.by_direction(probes, cut)
-            listed += numbers.of_losses(found_losses, probes.source, is_total=bool(by_direction))
+            listed += numbers.list_losses(found_losses, probes.source, is_total=bool(by_direction))
             for way, each in by_direction.items():
-                listed += numbers.of_losses(each, probes.source, way)
+                listed += numbers.list_losses(each, probes.source, way)
     else:
         load = next(each for each in measured.loads if each.srtt_s is not None)
-        base_s, cut, listed = _of_load(load)
+        base_s, cut, listed = _fit_load(load)
     notes += [
         f"{load.source}: the least round trip is below half of the base; expected records of one path"
         for load in measured.loads
@@ -260,15 +263,15 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
             below = {way: each for way, each in below.items() if way != load.direction}
             below |= {load.direction: load} if estimate.is_below else {}
             listed = [each for each in listed if not each.name.endswith(f" {load.direction}")]
-            listed += numbers.of_capacity(load.direction, estimate, load.source)
-        listed += numbers.of_ends(load)
-    listed += _assumed(capacities)
+            listed += numbers.list_capacity(load.direction, estimate, load.source)
+        listed += numbers.list_ends(load)
+    listed += _assume_rates(capacities)
     forward = capacities.get("forward")
     rates = forward.slots if forward is not None else None
     rated = {each.name: each.value for each in listed}
     forward_s, reverse_s = (8 * draws.PROBE_BYTES / (rated[f"rate {way}"] or 1.0) for way in ("forward", "reverse"))
     if probes is None:
-        trace = draws.Trace(np.zeros(1), *(np.array([each]) for each in _ways_of(measured.loads, base_s)))
+        trace = draws.Trace(np.zeros(1), *(np.array([each]) for each in _find_ways(measured.loads, base_s)))
     else:
         trace = draws.replay(probes, cut, (forward_s, reverse_s), rates)
     return Fit(
@@ -290,7 +293,7 @@ def _fitted(measured: Measured, network: str | None, period_s: float | None, say
     )
 
 
-def _ways_of(loads: Sequence[Load], base_s: float) -> tuple[float, float]:
+def _find_ways(loads: Sequence[Load], base_s: float) -> tuple[float, float]:
     """Return both one-way delays without probes: those of captures of both ends, else half of the round trip."""
     for load in loads:
         if load.ways is not None:
@@ -306,18 +309,18 @@ def _is_better(one: Capacity, other: Capacity) -> bool:
     return one.is_bound and one.rate_bps.value > other.rate_bps.value
 
 
-def _assumed(capacities: Mapping[str, Capacity]) -> list[Number]:
+def _assume_rates(capacities: Mapping[str, Capacity]) -> list[Number]:
     found = []
     for direction, other in (("forward", "reverse"), ("reverse", "forward")):
         if direction in capacities:
             continue
         known = capacities.get(other)
         value = known.rate_bps.value if known else None
-        found.append(numbers.assumed(direction, value))
+        found.append(numbers.assume_rate(direction, value))
     return found
 
 
-def _of_load(load: Load) -> tuple[float, slots.Slots, list[Number]]:
+def _fit_load(load: Load) -> tuple[float, slots.Slots, list[Number]]:
     """Return base delay, slots and numbers of a transfer without probes."""
     base_s = load.least_s
     how = "no probes were measured"
@@ -335,7 +338,7 @@ def _of_load(load: Load) -> tuple[float, slots.Slots, list[Number]]:
     return base_s, slots.Slots(ends, None, None, 0.0, 0.0, how), listed
 
 
-def _joined(records: Sequence[Probes], notes: list[str]) -> Probes | None:
+def _join_probes(records: Sequence[Probes], notes: list[str]) -> Probes | None:
     """Join the records of probes, in the order of time."""
     if not records:
         return None
@@ -401,12 +404,12 @@ def _without_load(probes: Probes, loads: Sequence[Load], notes: list[str]) -> Pr
     return probes
 
 
-def _inverted(found: Fit, say: Callable[[str], object], *, is_asked: bool) -> Fit:
+def _invert_goodput(found: Fit, say: Callable[[str], object], *, is_asked: bool) -> Fit:
     """Add the loss ratio that gives each transfer below the rate its goodput.
 
     The scenario needs it if neither probes nor retransmissions show the losses. Otherwise it is beside them, if asked.
     """
-    content, parts = writing.files_of(found.trace), found.parts()
+    content, parts = writing.make_files(found.trace), found.parts()
     for load in found.below:
         is_needed = not parts.shows_losses(load.direction)
         if load.transport != "tcp" or not (is_needed or is_asked):
@@ -417,19 +420,19 @@ def _inverted(found: Fit, say: Callable[[str], object], *, is_asked: bool) -> Fi
         measured_bps = float(8 * load.bytes[within].sum() / load.interval_s[within].sum())
 
         def goodput(ratio: float, seed: int, load: Load = load, length: float = length) -> float:
-            flow, losing = simulating.transfer_of(load), parts.losing(load.direction, ratio)
-            text = writing.text_of(losing, simulating.FOLDER, [], flow, "Search", length)
+            flow, losing = simulating.make_transfer(load), parts.losing(load.direction, ratio)
+            text = writing.write_scenario(losing, simulating.FOLDER, [], flow, "Search", length)
             return simulating.goodput(text, content, seed)
 
         searched = inverse.loss(goodput, measured_bps)
-        number = numbers.of_search(load.direction, searched, load.source, is_used=is_needed)
+        number = numbers.make_loss_ratio(load.direction, searched, load.source, is_used=is_needed)
         found = replace(found, numbers=(*found.numbers, number))
     return found
 
 
-def _checked(found: Fit, say: Callable[[str], object]) -> Fit:
+def _check_fit(found: Fit, say: Callable[[str], object]) -> Fit:
     """Simulate the measurement, and compare."""
-    content = writing.files_of(found.trace)
+    content = writing.make_files(found.trace)
     compared: list[checking.Checked] = []
     simulated_s = np.zeros(0)
     parts = found.parts()
@@ -438,7 +441,7 @@ def _checked(found: Fit, say: Callable[[str], object]) -> Fit:
         times = simulating.instants(found.probes, _begin(found))
         flow, more = simulating.probing(times)
         length = float(times[-1]) + simulating.SPARE_S
-        text = writing.text_of(parts, simulating.FOLDER, [], flow, "Check", length)
+        text = writing.write_scenario(parts, simulating.FOLDER, [], flow, "Check", length)
         simulated_s, count = simulating.probes(text, {**content, **more})
         inside = found.probes.send_s >= _begin(found)
         compared += checking.round_trips(found.probes.rtt_s[inside & ~found.probes.is_lost], simulated_s)
@@ -451,7 +454,7 @@ def _checked(found: Fit, say: Callable[[str], object]) -> Fit:
         if load.transport == "tcp" and not is_used:
             say(f"the check of {load.source}")
             length = min(float(load.interval_s.sum()), simulating.TRANSFER_MAX_S)
-            flow = simulating.transfer_of(load)
+            flow = simulating.make_transfer(load)
             theirs = _goodputs(parts, flow, length, content)
             within = np.cumsum(load.interval_s) <= length + 1e-6
             ours = float(8 * load.bytes[within].sum() / load.interval_s[within].sum())
@@ -463,7 +466,7 @@ def _goodputs(parts: writing.Parts, flow: str, length: float, content: Mapping[s
     """Simulate a transfer with several seeds and loss ratios of the measured interval; once if nothing is random."""
     found: list[float] = []
     for seed, error in zip(simulating.SEEDS, simulating.ERRORS, strict=True):
-        text = writing.text_of(parts.within(error), simulating.FOLDER, [], flow, "Check", length)
+        text = writing.write_scenario(parts.within(error), simulating.FOLDER, [], flow, "Check", length)
         found.append(simulating.goodput(text, content, seed))
         if "error = " not in text:
             break

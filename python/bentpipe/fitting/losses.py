@@ -114,7 +114,7 @@ def fit(probes: Probes, slots: Slots, seed: int = 1) -> Losses:
         return plain
     penalty = math.log(count)
     alone = penalty - 2 * _likelihood_alone(total, count)
-    lengths, firsts = runs_of(lost)
+    lengths, firsts = find_runs(lost)
     chains = {"bursts": _markov(lost)}
     scores = {"independent": alone, "bursts": 2 * penalty - 2 * likelihood(chains["bursts"], lengths, firsts)}
     three, scored_three = _best(lengths, firsts, chains["bursts"], ratio, is_free=False)
@@ -165,7 +165,7 @@ def binomial(hits: int, count: int) -> Value:
     return Value(hits / count, low, high)
 
 
-def runs_of(lost: Outcomes) -> tuple[Array, Outcomes]:
+def find_runs(lost: Outcomes) -> tuple[Array, Outcomes]:
     """Return the length and the outcome of each run of equal outcomes."""
     edges = np.flatnonzero(np.diff(lost)) + 1
     starts = np.concatenate([[0], edges])
@@ -246,7 +246,7 @@ def _best(
     low, high = _logit(SMALLEST), _logit(1 - SMALLEST)
 
     def worst(point: Array) -> float:
-        found = likelihood(_of_point(np.clip(point, low, high)), lengths, outcomes)
+        found = likelihood(_make_chain(np.clip(point, low, high)), lengths, outcomes)
         return -found if math.isfinite(found) else 1e12
 
     best, scored = near, -math.inf
@@ -258,11 +258,11 @@ def _best(
         given = np.clip([_logit(each) for each in first], low, high)
         found = minimize(worst, given, method="BFGS", options=QUICK if starts == 1 else WELL)
         if -found.fun > scored:
-            best, scored = _of_point(np.clip(found.x, low, high)), float(-found.fun)
+            best, scored = _make_chain(np.clip(found.x, low, high)), float(-found.fun)
     return best, scored
 
 
-def _of_point(point: Array) -> _Chain:
+def _make_chain(point: Array) -> _Chain:
     worse, better, bad, *good = (1 / (1 + math.exp(-each)) for each in point)
     return _Chain(worse, better, good[0] if good else 0.0, bad)
 
@@ -306,7 +306,7 @@ def _intervals(
     chain: _Chain, kind: str, count: int, spacing_s: float, ratio: float, random: np.random.Generator
 ) -> tuple[dict[str, Value], Value]:
     """Return the parameters and the loss ratio, with intervals by a parametric bootstrap."""
-    drawn = [_again(chain, kind, _simulated(chain, count, random)) for _ in range(REPLICATIONS)]
+    drawn = [_again(chain, kind, _simulate_outcomes(chain, count, random)) for _ in range(REPLICATIONS)]
     found = _numbers(chain, spacing_s)
     replicas: list[dict[str, Any]] = [_numbers(each, spacing_s) for each, _ in drawn if each is not None]
     values = {name: _value(value, [each[name] for each in replicas]) for name, value in found.items()}
@@ -328,10 +328,10 @@ def _again(chain: _Chain, kind: str, lost: Outcomes) -> tuple[_Chain | None, flo
     if kind == "bursts":
         return _markov(lost), share
     refit = partial(_best, is_free=chain.rate_good > 0, starts=1)
-    return refit(*runs_of(lost), chain, share)[0], share
+    return refit(*find_runs(lost), chain, share)[0], share
 
 
-def _simulated(chain: _Chain, count: int, random: np.random.Generator) -> Outcomes:
+def _simulate_outcomes(chain: _Chain, count: int, random: np.random.Generator) -> Outcomes:
     """Draw outcomes: times in both states in turn, then losses at their rates."""
     is_bad = bool(random.random() < chain.share_bad)
     pairs = int(2 * count * chain.worse * chain.better / (chain.worse + chain.better)) + 16

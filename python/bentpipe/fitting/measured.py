@@ -212,7 +212,7 @@ def in_order(times: Array, source: str, faults: Faults, notes: list[str]) -> NDA
     return np.argsort(times, kind="stable")
 
 
-def probes_of(
+def make_probes(
     source: str, stamps_s: Array, rtt_s: Array, faults: Faults, *, are_arrivals: bool, notes: list[str], **more: Any
 ) -> list[Probes]:
     """Make probes from stamps. A stamp of an arrival is moved back by the round trip."""

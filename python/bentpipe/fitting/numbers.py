@@ -72,7 +72,7 @@ class Number:
         return f"{value} ({low} to {high})"
 
 
-def of_delay(probes: Probes, slots: Slots, levels: Levels) -> list[Number]:
+def list_delay(probes: Probes, slots: Slots, levels: Levels) -> list[Number]:
     """List the numbers of delay."""
     source = probes.source
     known = levels.bases_s[np.isfinite(levels.bases_s)]
@@ -92,7 +92,7 @@ def of_delay(probes: Probes, slots: Slots, levels: Levels) -> list[Number]:
     return found
 
 
-def of_losses(losses: Losses, source: str, direction: str = "", *, is_total: bool = False) -> list[Number]:
+def list_losses(losses: Losses, source: str, direction: str = "", *, is_total: bool = False) -> list[Number]:
     """List the numbers of losses: of the round trip, or of a direction. A total has its ratio only."""
     how = {
         "none": "no probe was lost",
@@ -117,7 +117,7 @@ def of_losses(losses: Losses, source: str, direction: str = "", *, is_total: boo
     return found
 
 
-def of_capacity(direction: str, capacity: Capacity, source: str) -> list[Number]:
+def list_capacity(direction: str, capacity: Capacity, source: str) -> list[Number]:
     """List the numbers of a transfer."""
     rate, kind = capacity.rate_bps, "lower bound" if capacity.is_bound else "fitted"
     high = rate.high if math.isfinite(rate.high) else None
@@ -135,7 +135,7 @@ def of_capacity(direction: str, capacity: Capacity, source: str) -> list[Number]
     return found
 
 
-def of_ends(load: Load) -> list[Number]:
+def list_ends(load: Load) -> list[Number]:
     """List the losses and delays of both directions, from captures of both ends."""
     if load.ways is None or load.packets is None or load.lost is None or load.dropped is None:
         return []
@@ -160,7 +160,7 @@ def of_ends(load: Load) -> list[Number]:
     return found
 
 
-def of_search(direction: str, found: Found, source: str, *, is_used: bool) -> Number:
+def make_loss_ratio(direction: str, found: Found, source: str, *, is_used: bool) -> Number:
     """Return the loss ratio with which a simulated transfer has the measured goodput."""
     name = SEARCHED.format(direction)
     if found.ratio is None:
@@ -171,7 +171,7 @@ def of_search(direction: str, found: Found, source: str, *, is_used: bool) -> Nu
     return Number(name, found.ratio.value, "1", found.ratio.low, found.ratio.high, how, source)
 
 
-def assumed(direction: str, of_other: float | None) -> Number:
+def assume_rate(direction: str, of_other: float | None) -> Number:
     """Return the rate of a direction whose load was not measured."""
     share = REVERSE if direction == "reverse" else 1 / REVERSE
     value = ASSUMED_BPS * (REVERSE if direction == "reverse" else 1) if of_other is None else of_other * share

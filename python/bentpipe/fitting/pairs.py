@@ -15,7 +15,7 @@ import numpy as np
 from bentpipe.errors import FitError
 from bentpipe.fitting.measured import INTERVALS_MIN, Load
 from bentpipe.fitting.readers.senders import STEP_S
-from bentpipe.fitting.readers.sights import headers_of
+from bentpipe.fitting.readers.sights import count_header_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -267,7 +267,7 @@ def _datagrams(measured: Measured, one: Sights, other: Sights, clocks: str) -> b
         "udp",
         lost=np.minimum(lost, sent),
         packets=sent,
-        headers=headers_of(names[0]),
+        headers=count_header_bytes(names[0]),
         longest_s=longest_s,
     )
     measured.loads = [*(each for each in measured.loads if each not in known_loads), whole]

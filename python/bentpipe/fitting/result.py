@@ -16,7 +16,7 @@ from bentpipe.catalog import unknown
 from bentpipe.contract.result import Result
 from bentpipe.contract.tabled import OfTables
 from bentpipe.errors import FitError
-from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.fitting import draws, simulating, writing
 from bentpipe.reports.provenance import Provenance
 from bentpipe.scenario.scenario import Scenario
@@ -93,10 +93,10 @@ class Fit(Result):
     @cached_property
     def scenario(self) -> Scenario:
         """The fitted scenario, as `save` writes it, but with its traces as points."""
-        with simulating.placed(writing.files_of(self.trace)) as folder:
+        with simulating.place_traces(writing.make_files(self.trace)) as folder:
             written = Scenario(self.text(simulating.FOLDER), source="path.toml", folder=folder)
             # The temporary folder ends here, and later runs read the text again.
-            return Scenario(written.resolved(), source="path.toml")
+            return Scenario(written.resolve(), source="path.toml")
 
     @property
     def by_name(self) -> dict[str, Number]:
@@ -115,7 +115,7 @@ class Fit(Result):
 
     @property
     def hosts(self) -> str:
-        return hosts_of([self.scenario.hosts])
+        return name_hosts([self.scenario.hosts])
 
     @property
     def runs(self) -> pl.DataFrame:  # type: ignore[override]
@@ -162,9 +162,9 @@ class Fit(Result):
         list of polars.DataFrame
             Columns `time_s`, `fwd_ms`, `rev_ms`, and `rate_mbps` if the rate changes from slot to slot.
         """
-        return [pl.read_csv(text.encode()) for text in self._drawn(count, duration, seed)]
+        return [pl.read_csv(text.encode()) for text in self._write_draws(count, duration, seed)]
 
-    def _drawn(self, count: int, duration: float | None, seed: int) -> list[str]:
+    def _write_draws(self, count: int, duration: float | None, seed: int) -> list[str]:
         arguments.number("count", count, 1, DRAWS_MAX)
         if self.probes is None:
             raise FitError(
@@ -195,16 +195,16 @@ class Fit(Result):
         """Return the scenario as TOML, with its traces in a folder."""
         loaded = self.loads[0] if self.loads else None
         # Without a measured transfer, the terminal downloads.
-        flows = simulating.transfer_of(loaded) if loaded else writing.transfer("forward")
+        flows = simulating.make_transfer(loaded) if loaded else writing.transfer("forward")
         checked = [f"Check: {self.verdict}.", *(f"{each}." for each in self.statements)]
-        head = writing.head_of([self._about(each) for each in self.sources], __version__, checked)
+        head = writing.make_head([self._about(each) for each in self.sources], __version__, checked)
         title = f"Path of {', '.join(self.sources)}"
         title = title if len(title) <= TITLE_MAX else f"{title[:TITLE_MAX]}..."
-        return writing.text_of(self.parts(), folder, head, flows, title, self.duration_s)
+        return writing.write_scenario(self.parts(), folder, head, flows, title, self.duration_s)
 
     def parts(self) -> writing.Parts:
         """Return what the text of the scenario needs."""
-        shares = writing.shares_of(self.probes, [each.direction for each in self.loads])
+        shares = writing.find_shares(self.probes, [each.direction for each in self.loads])
         return writing.Parts(self.by_name, self.losses, self.losses_by, shares, self.slots, self.trace)
 
     def _about(self, source: str) -> str:
@@ -224,11 +224,11 @@ class Fit(Result):
         draws : int
             Number of drawn traces in `path.data/draws`; 0 for none.
         """
-        place = place_of(folder)
+        place = check_place(folder)
         data = place.with_suffix(".data")
-        content = writing.files_of(self.trace)
+        content = writing.make_files(self.trace)
         # A scenario without traces has no place for a draw.
-        drawn = self._drawn(draws, None, 1) if draws and content else []
+        drawn = self._write_draws(draws, None, 1) if draws and content else []
 
         def fill(inside: Path) -> None:
             for name, text in content.items():
@@ -239,7 +239,7 @@ class Fit(Result):
                 (inside / "draws" / f"draw-{number:03}.csv").write_text(text, encoding="utf-8")
 
         text = self.text(data.name) + writing.search(data.name, is_drawn=bool(drawn))
-        files.put(data, FORM, fill, provenance={**self._provenance(), "scenario_digest": _digest(text.encode())})
+        files.put_folder(data, FORM, fill, provenance={**self._provenance(), "scenario_digest": _digest(text.encode())})
         files.replace_text(place, text)
 
     def command(self) -> str:
@@ -289,7 +289,7 @@ class Fit(Result):
         )
         return OfTables(self, made, {"check": ("Check", self.runs)})
 
-    def shown(self) -> tuple[list[str], list[list[str]], int]:
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """A row per number, for people: heads, rows, and how many columns are text."""
         rows = [[each.name, each.text if each.value is not None else "-", each.kind, each.how] for each in self.numbers]
         return ["", "value", "", "how"], rows, 4
@@ -298,7 +298,7 @@ class Fit(Result):
         return f"<Fit {self.scenario.title!r}: {self.verdict}>"
 
 
-def place_of(path: str | os.PathLike[str]) -> Path:
+def check_place(path: str | os.PathLike[str]) -> Path:
     """Return the place of a scenario, or refuse it: before any work. An edited scenario is not replaced."""
     place = arguments.path("folder", path, FitError)
     if place.suffix != ".toml":
@@ -307,7 +307,7 @@ def place_of(path: str | os.PathLike[str]) -> Path:
     files.refuse_unless_free(data)
     files.refuse_unless_writable(place)
     if place.exists():
-        if files.form_of(data) != FORM:
+        if files.find_form(data) != FORM:
             raise FitError(f"{place} exists and was not written by fit\n  choose another name")
         with files.reading(place):
             is_edited = _digest(place.read_bytes()) != files.provenance(data, FORM).get("scenario_digest")

@@ -36,7 +36,7 @@ CC = {"bbr": "bbr1", "westwood": "westwood-plus"}
 
 
 @contextmanager
-def placed(content: Mapping[str, str]) -> Iterator[Path]:
+def place_traces(content: Mapping[str, str]) -> Iterator[Path]:
     """Write the traces into a temporary folder, where the scenario reads them."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / FOLDER).mkdir()
@@ -66,7 +66,7 @@ def probing(times_s: Array) -> tuple[str, dict[str, str]]:
 
 def probes(text: str, content: Mapping[str, str]) -> tuple[Array, int]:
     """Run the scenario. Return the round trips of answered probes, and the number of probes that ended."""
-    with placed(content) as folder:
+    with place_traces(content) as folder:
         result = run(Scenario(text, source="path.toml", folder=folder), progress=False)
     table = result.tables["probes"]
     ended = table.filter(table["outcome"] != "under-way")
@@ -74,7 +74,7 @@ def probes(text: str, content: Mapping[str, str]) -> tuple[Array, int]:
     return answered, ended.height
 
 
-def cc_of(load: Load) -> str | None:
+def find_cc(load: Load) -> str | None:
     """Return the engine's name of the congestion control of a transfer; None if it has none."""
     if load.cc is None:
         return None
@@ -85,13 +85,13 @@ def cc_of(load: Load) -> str | None:
         return None
 
 
-def transfer_of(load: Load) -> str:
+def make_transfer(load: Load) -> str:
     """Return a flow like a measured transfer."""
-    return writing.transfer(load.direction, cc_of(load), load.streams)
+    return writing.transfer(load.direction, find_cc(load), load.streams)
 
 
 def goodput(text: str, content: Mapping[str, str], seed: int) -> float:
     """Run the scenario. Return the goodput of all its flows."""
-    with placed(content) as folder:
+    with place_traces(content) as folder:
         scenario = Scenario(text, source="path.toml", folder=folder)
         return float(run(scenario, seed=seed, progress=False).flows["goodput_bps"].sum())

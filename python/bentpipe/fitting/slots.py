@@ -65,7 +65,7 @@ class Slots:
     threshold: float
     how: str
 
-    def of(self, times: Array) -> NDArray[np.intp]:
+    def find_slots(self, times: Array) -> NDArray[np.intp]:
         """Return the slot of each time."""
         return np.clip(np.searchsorted(self.edges_s, times, side="right") - 1, 0, len(self.edges_s) - 2)
 
@@ -224,7 +224,7 @@ def measure(probes: Probes, slots: Slots) -> Levels:
     """Measure the base delay of each slot, steps and transients."""
     answered = ~probes.is_lost
     times, rtt_s = probes.send_s[answered], probes.rtt_s[answered]
-    places = slots.of(times)
+    places = slots.find_slots(times)
     bases, transients, pauses = [], [], []
     for slot, (begin, end) in enumerate(zip(slots.edges_s[:-1], slots.edges_s[1:], strict=True)):
         low, high = np.searchsorted(places, [slot, slot + 1])

@@ -68,7 +68,7 @@ def is_constant(values: Any) -> bool:
     return bool(np.ptp(values) < 1e-9)
 
 
-def files_of(trace: Trace) -> dict[str, str]:
+def make_files(trace: Trace) -> dict[str, str]:
     """Return the content of the traces by name: delays and rates, if they change."""
     ways = {"fwd_ms": trace.forward_s, "rev_ms": trace.reverse_s}
     delays = {name: 1e3 * way for name, way in ways.items() if not is_constant(way)}
@@ -91,7 +91,7 @@ def draw_file(trace: Trace) -> str:
     return trace.csv(columns)
 
 
-def text_of(parts: Parts, folder: str, head: Sequence[str], flows: str, title: str, duration_s: float) -> str:
+def write_scenario(parts: Parts, folder: str, head: Sequence[str], flows: str, title: str, duration_s: float) -> str:
     """Write the scenario. `folder` has the traces, `flows` is TOML text."""
     lines = [f"# {_plain(line)}" for line in head]
     lines += ["", f"title = {_text(_plain(title))}", f'duration = "{duration_s:g} s"', ""]
@@ -99,7 +99,7 @@ def text_of(parts: Parts, folder: str, head: Sequence[str], flows: str, title: s
     for direction in ("forward", "reverse"):
         lines += [f"[link.path.{direction}]"]
         for said, value in _direction(parts, direction, folder):
-            lines += [f"# {each}" for each in _wrapped(said)] + [value]
+            lines += [f"# {each}" for each in _wrap_text(said)] + [value]
         lines.append("")
     return "\n".join([*lines, flows])
 
@@ -138,7 +138,7 @@ def _error(parts: Parts, direction: str) -> tuple[str, str] | None:
     if direction in parts.losses_by:
         losses, share, ending = parts.losses_by[direction], 1.0, f" {direction}"
     if losses is None:
-        return _of_transfer(parts, direction)
+        return _find_transfer_losses(parts, direction)
     if losses.kind == "none" or losses.ratio.value < SMALLEST_LOSS or share == 0:
         return None
     found = parts.numbers[f"loss{ending}"]
@@ -164,7 +164,7 @@ def _error(parts: Parts, direction: str) -> tuple[str, str] | None:
     return said, f'error = {{ kind = "gilbert-elliott", {", ".join(values)} }}'
 
 
-def _of_transfer(parts: Parts, direction: str) -> tuple[str, str] | None:
+def _find_transfer_losses(parts: Parts, direction: str) -> tuple[str, str] | None:
     """Return the losses between both ends, those that TCP repaired, or those that give it its goodput."""
     found, more = parts.numbers.get(LOST.format(direction)), ""
     if found is None:
@@ -177,7 +177,7 @@ def _of_transfer(parts: Parts, direction: str) -> tuple[str, str] | None:
     return said, f'error = {{ kind = "packet", rate = {_number(found.value)} }}'
 
 
-def shares_of(probes: Probes | None, loaded: Sequence[str]) -> dict[str, float]:
+def find_shares(probes: Probes | None, loaded: Sequence[str]) -> dict[str, float]:
     """Return the share of the round trip's losses of each direction.
 
     Without stamps of both ends, all are in the loaded direction, or half in each if none or both were loaded.
@@ -209,17 +209,17 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrap_text(text: str) -> list[str]:
     import textwrap
 
     return textwrap.wrap(_plain(text), WIDTH)
 
 
-def head_of(sources: Sequence[str], version: str, said: Sequence[str]) -> list[str]:
+def make_head(sources: Sequence[str], version: str, said: Sequence[str]) -> list[str]:
     """Return the first comment: files, check, held-out half."""
     return [
-        *_wrapped(f"Fitted by bentpipe {version} from {' and '.join(sources)}."),
-        *(line for each in said for line in _wrapped(each)),
+        *_wrap_text(f"Fitted by bentpipe {version} from {' and '.join(sources)}."),
+        *(line for each in said for line in _wrap_text(each)),
     ]
 
 

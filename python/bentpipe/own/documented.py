@@ -33,7 +33,7 @@ def extending(base: type, hooks: Sequence[str]) -> Callable[[T], T]:
     """A decorator of the class that extends one of the core's: hooks have texts, and its own text lists the methods."""
     node = _stub()[base.__name__]
     document(base)
-    for name, function in _functions(base, [each for each in _functions_of(node) if each.name in hooks]).items():
+    for name, function in _functions(base, [each for each in _list_functions(node) if each.name in hooks]).items():
         setattr(base, name, function)
 
     def decorate(cls: T) -> T:
@@ -49,7 +49,7 @@ def _stub() -> dict[str, ast.ClassDef]:
     return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
-def _functions_of(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
+def _list_functions(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
     """Methods and properties."""
     for each in node.body:
         if isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
@@ -62,18 +62,18 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
         if isinstance(each, ast.AnnAssign):
             text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
             yield f"{ast.unparse(each.target)} : {ast.unparse(each.annotation)}", str(text)
-    for function in _functions_of(node):
+    for function in _list_functions(node):
         if function.decorator_list and function.returns is not None:
             yield f"{function.name} : {ast.unparse(function.returns)}", ast.get_docstring(function) or ""
 
 
 def _methods(node: ast.ClassDef, hooks: Sequence[str] = ()) -> str:
     """Section of the methods that are not hooks."""
-    found = [each for each in _functions_of(node) if not each.decorator_list and each.name not in hooks]
-    return _section("Methods", ((_called(each), ast.get_docstring(each) or "") for each in found))
+    found = [each for each in _list_functions(node) if not each.decorator_list and each.name not in hooks]
+    return _section("Methods", ((_write_call(each), ast.get_docstring(each) or "") for each in found))
 
 
-def _called(stub: ast.FunctionDef) -> str:
+def _write_call(stub: ast.FunctionDef) -> str:
     arguments = ast.unparse(stub.args).removeprefix("self").removeprefix(", ")
     return f"{stub.name}({arguments})" + (f" -> {ast.unparse(stub.returns)}" if stub.returns else "")
 

@@ -20,7 +20,7 @@ BASES = (CongestionControl, Cubic, Reno, Bbr, Middlebox)
 """The classes of bentpipe that others extend."""
 
 
-def code_of(cls: type) -> str:
+def compute_code(cls: type) -> str:
     """16 hexadecimal digits that differ wherever a class may act differently.
 
     It covers the files, or notebook cells, that define the class and its base classes. Without the source, it covers

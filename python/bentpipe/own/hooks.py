@@ -69,13 +69,13 @@ def _flat(name: str) -> str:
 def _is_near(one: str, other: str) -> bool:
     if abs(len(one) - len(other)) > 1:
         return False
-    start = _shared(one, other)
-    end = _shared(one[start:][::-1], other[start:][::-1])
+    start = _count_shared(one, other)
+    end = _count_shared(one[start:][::-1], other[start:][::-1])
     left, right = one[start : len(one) - end], other[start : len(other) - end]
     return max(len(left), len(right)) <= 1 or (len(left) == 2 and left == right[::-1])
 
 
-def _shared(one: str, other: str) -> int:
+def _count_shared(one: str, other: str) -> int:
     """Counts the letters of their common beginning."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 

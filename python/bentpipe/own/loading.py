@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from bentpipe.catalog import cc_keys, names, unknown
 from bentpipe.errors import ScenarioError
 from bentpipe.files import reason
-from bentpipe.own.fingerprint import BASES, code_of
+from bentpipe.own.fingerprint import BASES, compute_code
 from bentpipe.own.middlebox import RULES as MIDDLEBOX_RULES
 from bentpipe.own.middlebox import AbsentMiddlebox, Middlebox
 from bentpipe.own.sender import RULES as SENDER_RULES
@@ -54,7 +54,7 @@ _PLACE = re.compile(r"(^|\.)node\..+\.middlebox(\.(append|prepend|remove|replace
 _IN_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 
-def base_of(key: str) -> type | None:
+def find_base(key: str) -> type | None:
     """Returns the base of classes at a dotted key of a scenario or sweep; None if no class can be there."""
     if key.endswith(".cc") and any(f".{key}".endswith(f".{each}") for each in cc_keys()):
         return CongestionControl
@@ -76,17 +76,17 @@ def is_own(what: object) -> bool:
     return isinstance(what, type) or (isinstance(what, str) and _IN_FILE.fullmatch(what.strip()) is not None)
 
 
-def name_of(own: str | Own) -> str:
+def find_name(own: str | Own) -> str:
     """Name in tables."""
     return own if isinstance(own, str) else str(vars(own).get("name", own.__name__))
 
 
 def in_scenario(cls: Own) -> Any:
     """Value of its key in scenarios."""
-    return {"kind": "own", "name": name_of(cls)} if issubclass(cls, Middlebox) else name_of(cls)
+    return {"kind": "own", "name": find_name(cls)} if issubclass(cls, Middlebox) else find_name(cls)
 
 
-def taken(own: Any, base: type | None = None) -> Any:
+def load_class(own: Any, base: type | None = None) -> Any:
     """Load `FILE.py:CLASS`; return classes and other texts unchanged.
 
     Parameters
@@ -109,18 +109,18 @@ def taken(own: Any, base: type | None = None) -> Any:
         own = _in_file(Path(found["path"]), found["name"], tuple(bases))
     if not (isinstance(own, type) and issubclass(own, tuple(bases))):
         raise ScenarioError(
-            f"{getattr(own, '__name__', own)!r} is not {' or '.join(bases.values())}\n  {_expected(bases)}"
+            f"{getattr(own, '__name__', own)!r} is not {' or '.join(bases.values())}\n  {_name_expected(bases)}"
         )
     _check_class(own, next(what for each, what in bases.items() if issubclass(own, each)))
     return own
 
 
-def _expected(bases: Iterable[type]) -> str:
+def _name_expected(bases: Iterable[type]) -> str:
     return f"expected a class that extends {' or '.join(f'bentpipe.{each.__name__}' for each in bases)}"
 
 
 def _check_class(cls: Any, what: str) -> None:
-    name = name_of(cls)
+    name = find_name(cls)
     if not isinstance(vars(cls).get("name", ""), str) or not _NAME.fullmatch(name):
         raise ScenarioError(f"{what} cannot be called {name!r}\n  expected a name like MyIdea")
     # Again: attributes can be added to a class after its definition.
@@ -145,7 +145,7 @@ def _check_class(cls: Any, what: str) -> None:
     return None
 
 
-def united(*classes: Mapping[str, Own]) -> dict[str, Own]:
+def unite_classes(*classes: Mapping[str, Own]) -> dict[str, Own]:
     """Unite classes by name.
 
     Raises
@@ -155,7 +155,7 @@ def united(*classes: Mapping[str, Own]) -> dict[str, Own]:
     """
     found: dict[str, Own] = {}
     for name, cls in (item for each in classes for item in each.items()):
-        if name in found and found[name] is not cls and code_of(found[name]) != code_of(cls):
+        if name in found and found[name] is not cls and compute_code(found[name]) != compute_code(cls):
             raise ScenarioError(
                 f"two {'middleboxes' if issubclass(cls, Middlebox) else 'congestion controls'} are called {name}\n"
                 "  expected different names: give one of the classes an attribute name"
@@ -185,11 +185,11 @@ def parts(cc: Sender | Iterable[Sender]) -> list[Sender]:
 def _refuse_twice(sender: Sender, others: Iterable[Sender]) -> None:
     """Reject a name that occurs twice."""
     if sender in others:
-        name = sender if isinstance(sender, str) else name_of(sender)
+        name = sender if isinstance(sender, str) else find_name(sender)
         raise ScenarioError(f"{name} is given twice\n  expected each congestion control or case once")
 
 
-def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
+def name_senders(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     """Congestion controls by name, in the given order. A text may have several, separated by commas.
 
     `all` stands for all bundled congestion controls.
@@ -205,14 +205,14 @@ def named(cc: Sender | Iterable[Sender]) -> dict[str, Sender]:
     found: dict[str, Sender] = {}
     classes: dict[str, Own] = {}
     senders = (sender for each in asked for sender in (known if each == "all" else [each]))
-    for whole in (taken(sender, CongestionControl) for sender in senders):
+    for whole in (load_class(sender, CongestionControl) for sender in senders):
         if isinstance(whole, str):
             if whole not in known:
                 problems.append(_unknown(whole, known))
             found[whole] = whole
         else:
-            classes = united(classes, {name_of(whole): whole})
-            found[name_of(whole)] = whole
+            classes = unite_classes(classes, {find_name(whole): whole})
+            found[find_name(whole)] = whole
     if problems:
         raise ScenarioError("\n".join(f"{problem}" for problem in dict.fromkeys(problems)))
     if not found:
@@ -227,10 +227,10 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     return unknown(name, "a congestion control", known)
 
 
-def given(classes: Mapping[str, Own]) -> list[tuple[str, str, str | None, type]]:
+def describe_classes(classes: Mapping[str, Own]) -> list[tuple[str, str, str | None, type]]:
     """For the core: name, code, which of the registry a congestion control is like, and the class."""
     return [
-        (name, code_of(cls), None if issubclass(cls, Middlebox) else cls.extends or LIKE[cls.recovery], cls)
+        (name, compute_code(cls), None if issubclass(cls, Middlebox) else cls.extends or LIKE[cls.recovery], cls)
         for name, cls in classes.items()
     ]
 
@@ -254,10 +254,10 @@ def _in_file(path: Path, name: str, bases: tuple[type, ...]) -> type:
         source = path.read_bytes()
     except OSError as error:
         raise ScenarioError(f"{path} cannot be read: {reason(error)}\n  expected the file of {name}") from error
-    module = imported(str(path.absolute()), source)
+    module = import_file(str(path.absolute()), source)
     found = getattr(module, name, None)
     if found is not None and not isinstance(found, type):
-        raise ScenarioError(f"{name} in {path} is not a class, but a {type(found).__name__}\n  {_expected(bases)}")
+        raise ScenarioError(f"{name} in {path} is not a class, but a {type(found).__name__}\n  {_name_expected(bases)}")
     if found is None:
         classes = [key for key, value in vars(module).items() if _is_usable(value, bases)]
         raise ScenarioError(unknown(name, f"there: {path} has no class {name}", classes))
@@ -269,7 +269,7 @@ def _is_usable(value: object, bases: tuple[type, ...]) -> bool:
 
 
 @cache
-def imported(path: str, source: bytes) -> ModuleType:
+def import_file(path: str, source: bytes) -> ModuleType:
     """Import a file as a module; a changed file becomes a new module.
 
     Raises
@@ -315,11 +315,11 @@ def present(text: str, classes: Iterable[Sender | Function]) -> dict[str, Own]:
         A given class cannot be found, or the scenario names another.
     """
     found = absent(text)
-    for cls in map(taken, classes):
-        name = name_of(cls)
+    for cls in map(load_class, classes):
+        name = find_name(cls)
         if name not in found:
             raise ScenarioError(unknown(name, "a class that this result has", found))
-        if code_of(cls) != code_of(found[name]):
+        if compute_code(cls) != compute_code(found[name]):
             raise ScenarioError(
                 f"{name} is not the class of the result: its code has changed\n"
                 "  expected the former class, or a new run with this class"

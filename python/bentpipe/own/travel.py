@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.own.loading import given, imported, name_of
+from bentpipe.own.loading import describe_classes, find_name, import_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bentpipe.own.loading import Own
 
     Given: TypeAlias = tuple[str, str, str | None, type]
-    """Name, code and class for the core: see `loading.given`."""
+    """Name, code and class for the core: see `loading.describe_classes`."""
     Plain: TypeAlias = tuple[str, str | None, bytes, tuple[int, int]]
     """A `Sent` as a plain tuple."""
 
@@ -48,7 +48,7 @@ def sent(classes: Mapping[str, Own]) -> tuple[Plain, ...]:
     return tuple(_sent(name, cls) for name, cls in classes.items())
 
 
-def received(classes: Iterable[Plain]) -> list[Given]:
+def receive_classes(classes: Iterable[Plain]) -> list[Given]:
     """Unpack the classes of `sent`, for the core.
 
     Raises
@@ -56,7 +56,7 @@ def received(classes: Iterable[Plain]) -> list[Given]:
     BentpipeError
         A class was pickled by another version of Python.
     """
-    return [_received(Sent(*each)) for each in classes]
+    return [_receive_class(Sent(*each)) for each in classes]
 
 
 def _sent(name: str, cls: Own) -> Plain:
@@ -64,24 +64,24 @@ def _sent(name: str, cls: Own) -> Plain:
     source = getattr(module, "__source__", None)
     if module is not None and isinstance(source, bytes) and getattr(module, cls.__qualname__, None) is cls:
         return cls.__qualname__, str(module.__file__), source, sys.version_info[:2]
-    return name, None, _pickled(name, cls), sys.version_info[:2]
+    return name, None, _pickle_class(name, cls), sys.version_info[:2]
 
 
-def _received(each: Sent) -> Given:
+def _receive_class(each: Sent) -> Given:
     if each.path is not None:
-        cls = getattr(imported(each.path, each.content), each.name)
-        return given({name_of(cls): cls})[0]
+        cls = getattr(import_file(each.path, each.content), each.name)
+        return describe_classes({find_name(cls): cls})[0]
     if each.python != sys.version_info[:2]:
-        here = _dotted(sys.version_info[:2])
+        here = _write_version(sys.version_info[:2])
         raise BentpipeError(
-            f"{each.name} was defined with Python {_dotted(each.python)}, and a worker has Python {here}\n"
+            f"{each.name} was defined with Python {_write_version(each.python)}, and a worker has Python {here}\n"
             f"  expected the same version, or {IN_A_FILE}"
         )
     found: Given = import_module("cloudpickle").loads(each.content)
     return found
 
 
-def _pickled(name: str, cls: Own) -> bytes:
+def _pickle_class(name: str, cls: Own) -> bytes:
     try:
         cloudpickle: Any = import_module("cloudpickle")
     except ImportError:
@@ -96,7 +96,7 @@ def _pickled(name: str, cls: Own) -> bytes:
     for module in by_value:
         cloudpickle.register_pickle_by_value(module)
     try:
-        content: bytes = cloudpickle.dumps(given({name: cls})[0])
+        content: bytes = cloudpickle.dumps(describe_classes({name: cls})[0])
         return content
     except Exception as error:
         raise ScenarioError(f"{name} cannot be sent to other processes: {error}\n  expected {IN_A_FILE}") from error
@@ -113,5 +113,5 @@ def _modules(cls: type) -> Iterator[ModuleType]:
             yield sys.modules[name]
 
 
-def _dotted(version: tuple[int, int]) -> str:
+def _write_version(version: tuple[int, int]) -> str:
     return ".".join(map(str, version))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import PaperError
-from bentpipe.papers.settings import Setting, declared, settings
+from bentpipe.papers.settings import Setting, read_declared, settings
 from bentpipe.papers.verdicts import KINDS, REPRODUCED
 
 if TYPE_CHECKING:
@@ -172,11 +172,11 @@ class Paper:
 
 def names() -> list[str]:
     """Names of all known papers: bundled ones, and those of installed packages."""
-    return sorted({*shipped(), *_installed()})
+    return sorted({*list_bundled(), *_find_installed()})
 
 
 @cache
-def shipped() -> tuple[str, ...]:
+def list_bundled() -> tuple[str, ...]:
     """Names of the bundled papers."""
     return tuple(sorted(path.parent.name for path in PACKS.glob("*/paper.toml")))
 
@@ -199,9 +199,9 @@ def paper(which: str | os.PathLike[str]) -> Paper:
     PaperError
         The paper is unknown, or its folder has an error.
     """
-    if isinstance(which, str) and which in shipped():
-        return _shipped(which)
-    if isinstance(which, str) and which in _installed():
+    if isinstance(which, str) and which in list_bundled():
+        return _load_bundled(which)
+    if isinstance(which, str) and which in _find_installed():
         return _read(which, _folder(which), which)
     folder = Path(which)
     if not folder.exists() and isinstance(which, str) and re.fullmatch(r"\w[\w-]*", which):
@@ -229,15 +229,15 @@ def check_name(folder: Path) -> str:
     return name
 
 
-def _installed() -> dict[str, EntryPoint]:
+def _find_installed() -> dict[str, EntryPoint]:
     return {point.name: point for point in metadata.entry_points(group=GROUP)}
 
 
 def _folder(name: str) -> Path:
     """Folder of a known paper."""
-    if name in shipped():
+    if name in list_bundled():
         return PACKS / name
-    package = _installed()[name].value
+    package = _find_installed()[name].value
     try:
         spec = find_spec(package)
     except Exception as error:
@@ -249,7 +249,7 @@ def _folder(name: str) -> Path:
 
 
 @cache
-def _shipped(name: str) -> Paper:
+def _load_bundled(name: str) -> Paper:
     return _read(name, PACKS / name, name)
 
 
@@ -374,7 +374,7 @@ def _reading(entry: Any, known: Sequence[Setting]) -> Reading:
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         raise ValueError(f"{entry!r} is not a reading\n  expected a table with a name, and arguments of measures")
     arguments = {key: value for key, value in entry.items() if key not in ("name", "world")}
-    world = declared(f"the reading {entry['name']!r}", entry.get("world", {}), known)
+    world = read_declared(f"the reading {entry['name']!r}", entry.get("world", {}), known)
     return Reading(entry["name"], arguments, world)
 
 
@@ -407,7 +407,7 @@ def _claim(
     value = entry.get("value", printed if isinstance(printed, (int, float)) else None)
     arguments = entry.get("with", {})
     chosen = _readings(id_, entry, readings, known)
-    world = declared(id_, entry.get("world", {}), known)
+    world = read_declared(id_, entry.get("world", {}), known)
     claim = Claim(
         id=id_,
         statement=_line(entry["statement"]),

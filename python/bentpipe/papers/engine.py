@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     """Keys that vary together, and a row of their values for each place on the axis."""
 
 
-def opened(folder: Path | None) -> Store:
+def open_store(folder: Path | None) -> Store:
     """Open the store in a folder, or in memory without a folder."""
     return Memory() if folder is None else Store(folder)
 
@@ -75,10 +75,10 @@ def swept(
     if ran is not None:
         for point in grid.points:
             ran(json.loads(grid.core(point).to_json()))
-    frames = {name: found.kept(name) for name in tables}
+    frames = {name: found.read_table(name) for name in tables}
     if any(is_flat):
-        frames = {name: _copied(frame, axes, is_flat) for name, frame in frames.items()}
-    runs = _copied(found.runs, axes, is_flat) if any(is_flat) else found.runs
+        frames = {name: _copy_rows(frame, axes, is_flat) for name, frame in frames.items()}
+    runs = _copy_rows(found.runs, axes, is_flat) if any(is_flat) else found.runs
     return runs.drop("point"), frames
 
 
@@ -92,7 +92,7 @@ def _is_held(keys: list[str], held: Collection[str]) -> bool:
     return bool(covered)
 
 
-def _copied(frame: pl.DataFrame, axes: list[Axis], is_flat: list[bool]) -> pl.DataFrame:
+def _copy_rows(frame: pl.DataFrame, axes: list[Axis], is_flat: list[bool]) -> pl.DataFrame:
     """Copies the rows for each combination of values of the axes that do not vary, as points of the whole grid."""
     sizes = [len(values) for _, values in axes]
     strides = [math.prod(sizes[at + 1 :]) for at in range(len(axes))]

@@ -114,7 +114,7 @@ def document(found: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def joined(place: Path, found: Sequence[Entry]) -> list[Entry]:
+def join_entries(place: Path, found: Sequence[Entry]) -> list[Entry]:
     """These entries and the earlier ones of the folder, in the order of their first reproduction."""
     fresh = {each.name: each for each in found}
     before = _before(place)

@@ -76,15 +76,15 @@ class Attack:
         return "names neither mechanism nor condition" if self.kind == UNNAMED else "not attacked: it does not hold"
 
 
-def attacked(paper: Paper, verdict: Verdict, lab: Lab) -> Verdict:
+def attack_claim(paper: Paper, verdict: Verdict, lab: Lab) -> Verdict:
     """The verdict with the attack on the claim, or on each of its parts."""
     if not verdict.parts:
-        return replace(verdict, attack=_attack(paper, verdict, decided_in(verdict, verdict), lab))
-    parts = (replace(part, attack=_attack(paper, part, decided_in(verdict, part), lab)) for part in verdict.parts)
+        return replace(verdict, attack=_attack(paper, verdict, find_reading(verdict, verdict), lab))
+    parts = (replace(part, attack=_attack(paper, part, find_reading(verdict, part), lab)) for part in verdict.parts)
     return replace(verdict, parts=tuple(parts))
 
 
-def decided_in(whole: Verdict, part: Verdict) -> str:
+def find_reading(whole: Verdict, part: Verdict) -> str:
     """The reading that gave the verdict: one in which all parts hold, or else the first in which this part holds."""
     held = part.holds_in
     joint = [name for name in whole.joint if name in held] if whole.parts else []
@@ -102,7 +102,7 @@ def _attack(paper: Paper, verdict: Verdict, reading: str, lab: Lab) -> Attack:
     asked = next(each for each in claim.readings if each.name == reading)
     try:
         with lab.without(without.keys, without.case):
-            finding = loading.measured(paper, claim, reading, lab, {**asked.arguments, **without.arguments})
+            finding = loading.measure_claim(paper, claim, reading, lab, {**asked.arguments, **without.arguments})
     except PaperError as error:
         return Attack(ERROR, without.what, without.kind, reading, note=str(error))
     assert claim.criterion is not None, "it holds, so it has a band"

@@ -226,9 +226,9 @@ class Lab:
         for name, values in shown.items():
             self._shown[name] = self._shown.get(name, set()) | values
 
-    def _settings_of(self, scenario: Mapping[str, Any]) -> dict[str, set[str]]:
+    def _find_settings(self, scenario: Mapping[str, Any]) -> dict[str, set[str]]:
         """Values of the paper's settings in a resolved scenario."""
-        return {each.name: {value} for each in self.settings if (value := each.shown(scenario)) is not None}
+        return {each.name: {value} for each in self.settings if (value := each.find_value(scenario)) is not None}
 
     @contextmanager
     def _showing(self, key: str) -> Iterator[None]:
@@ -264,7 +264,7 @@ class Lab:
                 # An event that is absent in a part of a trace proves nothing.
                 raise BentpipeError(f"the trace of {name} is not complete: {'; '.join(result.notes)}")
             self._traces_bytes += _bytes(result)
-            self._shown_by[key] = self._settings_of(scenario.to_dict())
+            self._shown_by[key] = self._find_settings(scenario.to_dict())
         self._show(self._shown_by[key])
         self._traces[key] = result
         while self._traces_bytes > TRACES_BYTES_MAX and len(self._traces) > 1:
@@ -300,12 +300,12 @@ class Lab:
                 self._known[key] = Runs(
                     *engine.swept(
                         scenario,
-                        self._opened(name),
+                        self._open_store(name),
                         replications=replications,
                         tables=tables,
                         jobs=self.jobs,
                         held=self._over,
-                        ran=(lambda scenario: self._show(self._settings_of(scenario))) if self.settings else None,
+                        ran=(lambda scenario: self._show(self._find_settings(scenario))) if self.settings else None,
                     )
                 )
         return cast("Runs", self._known[key])
@@ -318,10 +318,10 @@ class Lab:
                 self._known[key] = make()
         return cast("T", self._known[key])
 
-    def _opened(self, name: str) -> Store:
+    def _open_store(self, name: str) -> Store:
         # One store for all sweeps of a scenario: opening a store takes longer than many sweeps.
         if name not in self._stores:
-            store = engine.opened(None if self.store is None else self.store / name)
+            store = engine.open_store(None if self.store is None else self.store / name)
             self._stores[name] = self._open.enter_context(store)
         return self._stores[name]
 

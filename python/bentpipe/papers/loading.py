@@ -86,7 +86,7 @@ def check(paper: Paper) -> None:
         _function(paper, FIGURES, figure.draw, f"the figure {figure.name}")
 
 
-def measured(paper: Paper, claim: Claim, reading: str, lab: Lab, arguments: Mapping[str, Any]) -> Finding:
+def measure_claim(paper: Paper, claim: Claim, reading: str, lab: Lab, arguments: Mapping[str, Any]) -> Finding:
     """The value of a claim in a reading.
 
     Raises
@@ -97,24 +97,24 @@ def measured(paper: Paper, claim: Claim, reading: str, lab: Lab, arguments: Mapp
     # Listing claims does not import the engine, which takes long.
     from bentpipe.papers.lab import Finding
 
-    return _called(paper, str(claim.measure), f"{claim.id} ({reading})", lab, arguments, Finding)
+    return _call_function(paper, str(claim.measure), f"{claim.id} ({reading})", lab, arguments, Finding)
 
 
 def possible(paper: Paper, claim: Claim, reading: str, lab: Lab, arguments: Mapping[str, Any]) -> Possible:
-    """Values that arithmetic allows for a claim in a reading. Errors are those of `measured`."""
+    """Values that arithmetic allows for a claim in a reading. Errors are those of `measure_claim`."""
     from bentpipe.papers.lab import Possible
 
-    return _called(paper, str(claim.possible), f"{claim.id} ({reading})", lab, arguments, Possible)
+    return _call_function(paper, str(claim.possible), f"{claim.id} ({reading})", lab, arguments, Possible)
 
 
-def drawn(paper: Paper, name: str, draw: str, lab: Lab) -> Any:
-    """A figure. Errors are those of `measured`."""
+def draw_figure(paper: Paper, name: str, draw: str, lab: Lab) -> Any:
+    """A figure. Errors are those of `measure_claim`."""
     from matplotlib.figure import Figure
 
-    return _called(paper, draw, f"the figure {name}", lab, {}, Figure, FIGURES)
+    return _call_function(paper, draw, f"the figure {name}", lab, {}, Figure, FIGURES)
 
 
-def _called(
+def _call_function(
     paper: Paper, name: str, what: str, lab: Lab, arguments: Mapping[str, Any], kind: type[T], file: str = MEASURES
 ) -> T:
     function = _function(paper, file, name, what)

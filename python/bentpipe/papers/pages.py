@@ -71,7 +71,7 @@ def index(found: Sequence[Entry]) -> str:
     sums = {kind: sum(each.counts.get(kind, 0) for each in found) for kind in kinds}
     lines = [
         "# Papers, claim by claim\n",
-        f"**{together(found)}Of {summary.counted(total, sums)}.**\n",
+        f"**{together(found)}Of {summary.write_counts(total, sums)}.**\n",
         "Each page has the verdicts, the proposal of the paper, the measurement of each claim, and the assumptions.\n",
         f"| paper | one world | some reading | {' | '.join(kinds)} | all |",
         f"|---|{'---|' * (len(kinds) + 3)}",
@@ -115,7 +115,7 @@ def command(papers: Sequence[str], is_full: bool, is_attacked: bool = False) -> 
     return " ".join(["bentpipe reproduce", *chosen, *options])
 
 
-def printed(verdict: Verdict) -> str:
+def write_printed(verdict: Verdict) -> str:
     """The value that the paper prints, with its unit."""
     claim = verdict.claim
     if claim.printed is None:
@@ -183,17 +183,17 @@ def short(statement: str) -> str:
     return text if len(text) <= SHORT_MAX else text[: SHORT_MAX - 1].rsplit(" ", 1)[0].rstrip(",;:") + " …"
 
 
-def compared(verdict: Verdict) -> Iterator[tuple[str, str, str, str, str]]:
+def list_compared(verdict: Verdict) -> Iterator[tuple[str, str, str, str, str]]:
     """Rows of the table of a claim and its parts: name, statement, printed value or condition, measured, verdict."""
     claim = verdict.claim
-    yield claim.id, short(claim.statement), _claimed(verdict), "" if verdict.parts else ours(verdict), verdict.text
+    yield claim.id, short(claim.statement), _write_claim(verdict), "" if verdict.parts else ours(verdict), verdict.text
     for part in verdict.parts:
-        claimed = band(part.claim) if part.claim.printed == claim.printed else _claimed(part)
+        claimed = band(part.claim) if part.claim.printed == claim.printed else _write_claim(part)
         yield "", part.claim.part, claimed, ours(part), part.text
 
 
 def attacks(verdict: Verdict) -> Iterator[str]:
-    """The outcomes of attacks, one for each row of `compared`; empty without an attack."""
+    """The outcomes of attacks, one for each row of `list_compared`; empty without an attack."""
     for part in (verdict, *verdict.parts):
         attack = part.attack
         if attack is None or attack.kind == falsify.NOT_HELD:
@@ -203,7 +203,7 @@ def attacks(verdict: Verdict) -> Iterator[str]:
             yield attack.note.partition(":")[0] if attack.kind == falsify.EXEMPT else f"{attack.kind}, {attack.of}"
 
 
-def _claimed(verdict: Verdict) -> str:
+def _write_claim(verdict: Verdict) -> str:
     claim = verdict.claim
     if isinstance(claim.printed, (int, float)):
         return _number(claim.printed, claim.unit)
@@ -242,7 +242,7 @@ def _lines(reproduced: Reproduced, is_full: bool) -> Iterator[str]:
         head.insert(-1, ATTACKED)
     yield f"| {' | '.join(head)} |\n|{'---|' * len(head)}"
     for verdict in reproduced.verdicts:
-        for (id_, *cells), attack in zip(compared(verdict), attacks(verdict), strict=True):
+        for (id_, *cells), attack in zip(list_compared(verdict), attacks(verdict), strict=True):
             link = f"[{id_}](#{id_.lower()})" if id_ else ""
             if reproduced.is_attacked:
                 cells.insert(-1, attack)
@@ -312,16 +312,16 @@ def claim(verdict: Verdict, before: Mapping[str, str] | None = None) -> Iterator
         own = "" if part.claim.statement == claim.statement else f" {part.claim.statement}"
         by = f", by {part.claim.by}" if part.claim.by not in (claims.RUNS, claim.by) else ""
         yield f"- {part.claim.part}: **{part.text}**{by}.{own}"
-        lines = [line for line in _judged(part, before or {}) if line not in said]
+        lines = [line for line in _list_judgements(part, before or {}) if line not in said]
         said.update(line for line in lines if line.startswith(("- Measured", "- No mechanism")))
         yield from (f"    {line}" for line in lines)
     if not verdict.parts:
-        yield from _judged(verdict, before or {})
+        yield from _list_judgements(verdict, before or {})
     elif verdict.detail and verdict.kind != verdicts.NEEDS:
         yield f"- Why: {verdict.detail}"
 
 
-def _judged(verdict: Verdict, before: Mapping[str, str]) -> Iterator[str]:
+def _list_judgements(verdict: Verdict, before: Mapping[str, str]) -> Iterator[str]:
     claim = verdict.claim
     how = claim.how
     if how in before and len(how.split()) >= REPEATED_WORDS:

@@ -22,14 +22,13 @@ from bentpipe.contract import frames
 from bentpipe.contract.result import Result
 from bentpipe.contract.tabled import OfTables
 from bentpipe.errors import PaperError
-from bentpipe.experiment.common.options import formerly
 from bentpipe.papers import claims, loading, pages, settings, verdicts, webpage
-from bentpipe.papers.entries import NAME, PAGE, document, entry, joined
-from bentpipe.papers.falsify import ERROR, attacked
+from bentpipe.papers.entries import NAME, PAGE, document, entry, join_entries
+from bentpipe.papers.falsify import ERROR, attack_claim
 from bentpipe.papers.lab import Lab
 from bentpipe.papers.summary import in_words
 from bentpipe.papers.worlds import best
-from bentpipe.progress import Progress, watched
+from bentpipe.progress import Progress, choose_watch
 from bentpipe.reports.figures import Drawn
 from bentpipe.reports.provenance import Provenance
 from bentpipe.statistics.estimates import Interval
@@ -195,7 +194,7 @@ class Reproduction(Result):
                 (place / name).write_bytes(content)
 
         about = {**found.facts, "is_full": self.is_full, "only": self.only, "pictures": list(found.pictures)}
-        files.put(folder, FORM, fill, provenance={"version": __version__, **about})
+        files.put_folder(folder, FORM, fill, provenance={"version": __version__, **about})
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Reproduction:
@@ -228,7 +227,7 @@ class Reproduction(Result):
 
     @cached_property
     def _contents(self) -> Kept:
-        return self.kept or kept_of(self)
+        return self.kept or collect_kept(self)
 
     @cached_property
     def _drawn(self) -> dict[str, Drawn]:
@@ -290,7 +289,7 @@ class Reproduction(Result):
         if self.kept is not None:
             from bentpipe.plot import notebook
 
-            return notebook.page("", [notebook.rows_of(self.table)], [*self.statements, *self.notes])
+            return notebook.page("", [notebook.take_rows(self.table)], [*self.statements, *self.notes])
         return "".join(map(_html, self.papers))
 
 
@@ -304,7 +303,7 @@ COLUMNS = {
 """Columns of `Reproduction.table`."""
 
 
-def kept_of(found: Reproduction) -> Kept:
+def collect_kept(found: Reproduction) -> Kept:
     """Collect the content of the folder of a reproduction."""
     attacks = {each.is_attacked for each in found.papers}
     called = [each.paper.called for each in found.papers]
@@ -317,11 +316,11 @@ def kept_of(found: Reproduction) -> Kept:
         # The same types as after reading JSON.
         "document": json.loads(json.dumps(document(found.entries))),
     }
-    rows = [_measured(each, part) for each in found.papers for verdict in each.verdicts for part in verdict.judged]
+    rows = [_make_row(each, part) for each in found.papers for verdict in each.verdicts for part in verdict.judged]
     return Kept(pl.DataFrame(rows, schema=COLUMNS), facts, dict(_pictures(found)))
 
 
-def _measured(each: Reproduced, verdict: Verdict) -> dict[str, Any]:
+def _make_row(each: Reproduced, verdict: Verdict) -> dict[str, Any]:
     """A row of `Reproduction.table`."""
     claim, shown = verdict.claim, verdict.shown
     row = {"of": claim.id, "metric": claim.part or "value", "unit": claim.unit, "paper": each.paper.name}
@@ -354,7 +353,6 @@ def _html(found: Reproduced) -> str:
     return notebook.page(found.paper.title, [table], [*in_words(found), *found.failed.values()], *figures)
 
 
-@formerly(is_full="full")
 def reproduce(
     papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     *,
@@ -414,18 +412,18 @@ def reproduce(
         if watch is not None:
             watch(how_far)
 
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
         for paper in chosen:
             runs = None if place is None else place / "runs" / paper.name
             with Lab(paper.folder, store=runs, is_full=full, jobs=jobs, settings=paper.settings) as lab:
                 judged = []
                 for claim in paper.claims:
                     tell(claim.id)
-                    verdict = verdicts.settled(paper, claim, lab)
+                    verdict = verdicts.settle_claim(paper, claim, lab)
                     how_far.done += 1
                     if falsify:
                         tell(f"{claim.id} attacked")
-                        verdict = attacked(paper, verdict, lab)
+                        verdict = attack_claim(paper, verdict, lab)
                         how_far.done += 1
                     judged.append(verdict)
                 drawn, failed = {}, {}
@@ -469,7 +467,7 @@ def _chosen(papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], o
 def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
     command = pages.command([paper.called], lab.is_full)
     note = f"{paper.title}: {figure.title}. bentpipe {__version__}. Made again by: {command}"
-    drawn = Drawn.of(loading.drawn(paper, figure.name, figure.draw, lab), note)
+    drawn = Drawn.from_figure(loading.draw_figure(paper, figure.name, figure.draw, lab), note)
     if place is not None:
         target = place / paper.name
         with files.writing(target):
@@ -479,7 +477,7 @@ def _draw(paper: Paper, figure: Figure, lab: Lab, place: Path | None) -> Drawn:
 
 
 def _write(result: Reproduction, place: Path) -> None:
-    found = joined(place, result.entries)
+    found = join_entries(place, result.entries)
     text = io.StringIO()
     table = csv.DictWriter(text, list(result.rows()[0]), restval="", extrasaction="ignore")
     table.writeheader()

@@ -48,7 +48,7 @@ class Setting:
     unless: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """The setting has no effect if one of these keys has one of these values."""
 
-    def shown(self, scenario: Mapping[str, Any]) -> str | None:
+    def find_value(self, scenario: Mapping[str, Any]) -> str | None:
         """The first value that a resolved scenario has; None if it has none, or if the setting has no effect there."""
         if not all(_meets(scenario, key, values) for key, values in self.when.items()):
             return None
@@ -59,7 +59,7 @@ class Setting:
 
 
 def _meets(scenario: Mapping[str, Any], key: str, values: Collection[Any]) -> bool:
-    return any(_equal(found, value) for found in _found(scenario, key.split(".")) for value in values)
+    return any(_equal(found, value) for found in _find_nodes(scenario, key.split(".")) for value in values)
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -67,18 +67,18 @@ def _equal(one: Any, other: Any) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
-def _found(tree: Any, path: Sequence[str]) -> Iterator[Any]:
+def _find_nodes(tree: Any, path: Sequence[str]) -> Iterator[Any]:
     if isinstance(tree, list):
         for each in tree:
-            yield from _found(each, path)
+            yield from _find_nodes(each, path)
     elif not path:
         yield tree
     elif isinstance(tree, dict):
         names = fnmatch.filter(tree, path[0])
         for name in names:
-            yield from _found(tree[name], path[1:])
+            yield from _find_nodes(tree[name], path[1:])
         if not names and path[0] in DIRECTIONS:
-            yield from _found(tree, path[1:])
+            yield from _find_nodes(tree, path[1:])
 
 
 def settings(entries: Mapping[str, Any]) -> tuple[Setting, ...]:
@@ -117,7 +117,7 @@ def _all(entry: Any) -> list[Any]:
     return entry if isinstance(entry, list) else [entry]
 
 
-def declared(what: str, entry: Any, known: Sequence[Setting]) -> Values:
+def read_declared(what: str, entry: Any, known: Sequence[Setting]) -> Values:
     """Read `world` of a claim or of a reading.
 
     Raises
@@ -147,7 +147,7 @@ def in_words(world: Mapping[str, Sequence[str]]) -> str:
     return ", ".join(f"{name}: {' or '.join(values)}" for name, values in world.items())
 
 
-def values_of(what: str, declared: Values, shown: Mapping[str, set[str]]) -> Values:
+def find_values(what: str, declared: Values, shown: Mapping[str, set[str]]) -> Values:
     """The values of a reading: those that its runs show, and declared ones.
 
     Raises

@@ -37,8 +37,8 @@ _ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII":
 def in_words(reproduced: Reproduced) -> Iterator[str]:
     """The summary: the world, numbers of claims by verdict and by basis, and figures that hold as a whole."""
     yield headline(reproduced)
-    readings = _of_readings(reproduced, verdicts.UNDER_READING)
-    yield f"Of {counted(len(reproduced.verdicts), reproduced.counts, readings)}."
+    readings = _name_readings(reproduced, verdicts.UNDER_READING)
+    yield f"Of {write_counts(len(reproduced.verdicts), reproduced.counts, readings)}."
     yield from world(reproduced)
     held = [verdict for verdict in reproduced.verdicts if verdict.kind in HOLD]
     others = Counter(verdict.claim.by for verdict in held if verdict.claim.by != claims.RUNS)
@@ -47,7 +47,7 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
         yield f"Of the {len(held)} claims that hold in some reading, {' and '.join(texts)}."
     places: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in reproduced.verdicts:
-        for place in _named(verdict.claim.where):
+        for place in _find_figures(verdict.claim.where):
             if any(part.found for part in verdict.judged):
                 places.setdefault(place, []).append(verdict)
     for (kind, number), found in sorted(places.items()):
@@ -55,7 +55,7 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
             yield f"{kind.capitalize()} {number}: {_together(found)}"
 
 
-def counted(total: int, counts: Mapping[str, int], readings: str = "") -> str:
+def write_counts(total: int, counts: Mapping[str, int], readings: str = "") -> str:
     """Numbers of claims by verdict, in words; `readings` follows the number of those that need a reading.
 
     >>> counted(3, {"reproduced": 2, "not reproduced": 1})
@@ -117,10 +117,10 @@ def _attacks(reproduced: Reproduced, of: str, found: Sequence[Attack]) -> Iterat
 
 def count(reproduced: Reproduced, kind: str) -> str:
     """Number of claims with this verdict, with the number of readings tried if they hold only under a reading."""
-    return f"{reproduced.counts.get(kind, 0)}{_of_readings(reproduced, kind)}"
+    return f"{reproduced.counts.get(kind, 0)}{_name_readings(reproduced, kind)}"
 
 
-def _of_readings(reproduced: Reproduced, kind: str) -> str:
+def _name_readings(reproduced: Reproduced, kind: str) -> str:
     held, tried = reproduced.readings
     return f" ({held} of {tried} readings)" if kind == verdicts.UNDER_READING and tried else ""
 
@@ -141,7 +141,7 @@ def number(id_: str) -> str:
 
 def _together(found: Sequence[Verdict]) -> str:
     """The claims about one figure that hold in the same reading, in words."""
-    names = _shared(found)
+    names = _find_shared(found)
     # A claim without such a reading is compatible with any of them.
     bound = {verdict.claim.id for verdict in found if not set(names).isdisjoint(_readings(verdict))}
     held = {
@@ -170,7 +170,7 @@ class ByReading(NamedTuple):
 
 def by_reading(reproduced: Reproduced) -> ByReading | None:
     """Readings that several claims share, with the claims that hold in each; None without such readings."""
-    names = _shared(reproduced.verdicts, ROWS_MIN)
+    names = _find_shared(reproduced.verdicts, ROWS_MIN)
     chosen = [verdict for verdict in reproduced.verdicts if not set(names).isdisjoint(_readings(verdict))]
     if not names:
         return None
@@ -197,7 +197,7 @@ def _readings(verdict: Verdict) -> list[str]:
     return list(dict.fromkeys(each.reading.name for part in verdict.judged for each in part.found))
 
 
-def _shared(found: Sequence[Verdict], least: int = 2) -> list[str]:
+def _find_shared(found: Sequence[Verdict], least: int = 2) -> list[str]:
     """Names of readings that at least `least` claims with several readings have, in their order."""
     counts = Counter(name for verdict in found if len(_readings(verdict)) > 1 for name in _readings(verdict))
     return [name for name, count in counts.items() if count >= least]
@@ -206,15 +206,17 @@ def _shared(found: Sequence[Verdict], least: int = 2) -> list[str]:
 def figures_by_claim(paper: Paper) -> dict[Figure, Claim | None]:
     """The first claim that names what a figure shows, if one does."""
     return {
-        figure: next((claim for claim in paper.claims if set(_named(claim.where)) & set(_named(figure.name))), None)
+        figure: next(
+            (claim for claim in paper.claims if set(_find_figures(claim.where)) & set(_find_figures(figure.name))), None
+        )
         for figure in paper.figures
     }
 
 
-def _named(text: str) -> list[tuple[str, str]]:
+def _find_figures(text: str) -> list[tuple[str, str]]:
     """Figures and tables that a text names, each alone: of several, the first.
 
-    >>> _named("Section IV, Fig. 3(a)"), _named("tables-4-to-6"), _named("Table VI, figure 2")
+    >>> _find_figures("Section IV, Fig. 3(a)"), _find_figures("tables-4-to-6"), _find_figures("Table VI, figure 2")
     ([('figure', '3a')], [('table', '4')], [('table', '6'), ('figure', '2')])
     """
     found = re.findall(r"\b(fig|table)[a-z]*\.?[ -](\d+|[IVX]+\b)(?:\(?([a-z])\b\)?)?", text, re.IGNORECASE)

@@ -131,7 +131,7 @@ class Verdict:
         return min(possible or known, key=lambda each: abs((each.finding.value or 0.0) - claimed), default=None)
 
 
-def settled(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
+def settle_claim(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
     """The verdict of `decide`, or an error: a measure that fails affects only its claim."""
     try:
         return decide(paper, claim, lab)
@@ -189,9 +189,9 @@ def _judge(paper: Paper, claim: Claim, lab: Lab) -> Verdict:
     found = []
     for reading, bound, contradiction in zip(claim.readings, bounds, contradictions, strict=True):
         with lab.watching() as shown:
-            finding = loading.measured(paper, claim, reading.name, lab, reading.arguments)
+            finding = loading.measure_claim(paper, claim, reading.name, lab, reading.arguments)
         try:
-            world = settings.values_of(f"{_name(claim)} ({reading.name})", reading.world, shown)
+            world = settings.find_values(f"{_name(claim)} ({reading.name})", reading.world, shown)
         except ValueError as error:
             raise PaperError(str(error)) from None
         if bound is not None and not bound.has(finding.value, slack=bound.slack):

@@ -67,7 +67,7 @@ def _section(each: Reproduced) -> Section:
     rows = [
         [*cells, attack] if each.is_attacked else list(cells)
         for verdict in each.verdicts
-        for cells, attack in zip(pages.compared(verdict), pages.attacks(verdict), strict=True)
+        for cells, attack in zip(pages.list_compared(verdict), pages.attacks(verdict), strict=True)
     ]
     head = ["claim", "statement", "printed value or condition", "measured, ± 95 %", "verdict"]
     head += [pages.ATTACKED] if each.is_attacked else []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bentpipe.plot.comparisons import comparison_figure, draw_comparison, ratio_figure, windows_figure
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.mixes import mix_figure
-from bentpipe.plot.runs import PANELS, drawn, panels_of, run_figure
-from bentpipe.plot.style import COLOURS, DASHES, ENDINGS, WIDTH, check_place, check_size, dressed, save
+from bentpipe.plot.runs import PANELS, choose_panels, choose_series, run_figure
+from bentpipe.plot.style import COLOURS, DASHES, ENDINGS, WIDTH, check_place, check_size, dress_figure, save
 from bentpipe.plot.sweeps import sweep_figure
 
 __all__ = [
@@ -17,13 +17,13 @@ __all__ = [
     "WIDTH",
     "check_place",
     "check_size",
+    "choose_panels",
+    "choose_series",
     "comparison_figure",
     "draw_comparison",
     "draw_map",
-    "drawn",
-    "dressed",
+    "dress_figure",
     "mix_figure",
-    "panels_of",
     "ratio_figure",
     "run_figure",
     "save",

@@ -58,7 +58,7 @@ class Axis:
     """The value that is zero on a log axis, separate from the others; None without one."""
 
     @classmethod
-    def of(cls, key: str, values: Sequence[Any]) -> Axis | None:
+    def from_values(cls, key: str, values: Sequence[Any]) -> Axis | None:
         """Make the axis for these values; None if they are not numbers."""
         found = numbers(values)
         if found is None:

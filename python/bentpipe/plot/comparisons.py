@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe import formatting
-from bentpipe.metric import Metric, named
+from bentpipe.metric import Metric, find_metric
 from bentpipe.plot.runs import windows
 from bentpipe.plot.style import (
     COLOURS,
     at_least,
     blank,
     draw_rate,
-    headed,
     label,
     legend_above,
-    nothing_of,
+    make_empty_error,
     plain,
     style,
+    write_title,
 )
-from bentpipe.statistics.samples import AtLeast, is_of_transfers
+from bentpipe.statistics.samples import AtLeast, has_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,9 +58,9 @@ def comparison_figure(comparison: Comparison, metric: str) -> Figure:
     BentpipeError
         Unknown metric, or no run has it.
     """
-    what = named(metric)
-    if not comparison.order(what.name):
-        raise nothing_of(what.name)
+    what = find_metric(metric)
+    if not comparison.order_cases(what.name):
+        raise make_empty_error(what.name)
     with style():
         return _comparison_figure(comparison, what)
 
@@ -73,7 +73,7 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     sample = f"{of}{count} replications, {comparison.judgement.level} intervals" if count > 1 else "one run"
     if any(isinstance(comparison.estimate(name, what.name), AtLeast) for name in comparison.names):
         sample += "; open: at least this"
-    figure.suptitle(headed(comparison.scenario.title, sample), x=0.02, ha="left")
+    figure.suptitle(write_title(comparison.scenario.title, sample), x=0.02, ha="left")
     return figure
 
 
@@ -85,7 +85,7 @@ def ratio_figure(comparison: Comparison, metric: str) -> Figure:
     BentpipeError
         There is no baseline, or no ratio to it.
     """
-    what, names = named(metric), [name for name in comparison.names if name != comparison.against]
+    what, names = find_metric(metric), [name for name in comparison.names if name != comparison.against]
     found = [comparison.ratio(name, metric=what.name) for name in names]
     with style():
         figure, (axes,) = blank(1, height=1.0 + 0.28 * len(names))
@@ -104,7 +104,7 @@ def ratio_figure(comparison: Comparison, metric: str) -> Figure:
         axes.grid(axis="x")
         count = len(comparison.seeds)
         sample = f"{count} pairs, {comparison.judgement.level} intervals" if count > 1 else "one run"
-        figure.suptitle(headed(comparison.scenario.title, sample), x=0.02, ha="left")
+        figure.suptitle(write_title(comparison.scenario.title, sample), x=0.02, ha="left")
     return figure
 
 
@@ -134,7 +134,7 @@ def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> 
         panels[-1].set_xlim(0, max(result.simulated_s for result in results.values()) or None)
         many = any(len(result.scenario.flow_names) > 1 for result in results.values())
         of = "mean over the flows that are active, first replication" if many else "first replication"
-        figure.suptitle(headed(comparison.scenario.title, of), x=0.02, ha="left")
+        figure.suptitle(write_title(comparison.scenario.title, of), x=0.02, ha="left")
     return figure
 
 
@@ -143,7 +143,7 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
 
     If not every run completed, the mean is larger than the drawn value: an open mark with an arrow.
     """
-    what = named(metric)
+    what = find_metric(metric)
     samples = [comparison.sample(name, what.name) for name in comparison.names]
     found = [comparison.estimate(name, what.name) for name in comparison.names]
     divisor, unit = formatting.scale(
@@ -158,7 +158,7 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
         axes.plot(sample.values / divisor, height, ".", **dots)
         held = np.where(np.isnan(sample.values), sample.bounds, np.nan) / divisor
         axes.plot(held, height, ">", **{**dots, "markersize": 3})
-        names.append(name if sample.counts.is_whole else f"{name}\n{sample.counts} {_ended(what)}")
+        names.append(name if sample.counts.is_whole else f"{name}\n{sample.counts} {_name_end(what)}")
         if isinstance(each, AtLeast) and each.value is not None:
             at_least(axes, each.value / divisor, place, colour, "x")
         elif each.value is not None:
@@ -177,5 +177,5 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
     axes.grid(axis="x")
 
 
-def _ended(what: Metric) -> str:
-    return "finished" if is_of_transfers(what) else "completed"
+def _name_end(what: Metric) -> str:
+    return "finished" if has_transfers(what) else "completed"

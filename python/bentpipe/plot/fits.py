@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.errors import FitError
-from bentpipe.plot.style import COLOURS, WIDTH, headed, sheet, style
+from bentpipe.plot.style import COLOURS, WIDTH, sheet, style, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def fit_figure(fit: Fit, chart: str = "all") -> Figure:
         grid = figure.subplots(len(drawn), 1, squeeze=False)
         for axes, name in zip(grid[:, 0], drawn, strict=True):
             _CHARTS[name](axes, fit)
-        figure.suptitle(headed(fit.scenario.title, f"{len(fit.probes.send_s):,} probes"), x=0.02, ha="left")
+        figure.suptitle(write_title(fit.scenario.title, f"{len(fit.probes.send_s):,} probes"), x=0.02, ha="left")
     return figure
 
 

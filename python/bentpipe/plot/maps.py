@@ -12,8 +12,8 @@ from bentpipe import formatting
 from bentpipe.catalog import compared_keys
 from bentpipe.metric import Metric, named_point
 from bentpipe.plot.axis import numbers
-from bentpipe.plot.style import WIDE, WIDTH, Drawing, label, nothing_of, plain, sheet, spread, style
-from bentpipe.statistics.samples import AtLeast, bound, is_of_transfers
+from bentpipe.plot.style import WIDE, WIDTH, Drawing, label, make_empty_error, plain, sheet, spread, style
+from bentpipe.statistics.samples import AtLeast, bound, has_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ RATIO = 30
 """Ratio of the largest to the smallest mean above which colours are logarithmic."""
 
 
-def axes_of(points: pl.DataFrame, keys: Sequence[str]) -> tuple[str, str, list[str]] | None:
+def choose_axes(points: pl.DataFrame, keys: Sequence[str]) -> tuple[str, str, list[str]] | None:
     """Choose the keys of the axes and of the panels; None if there are no two axes besides the cases."""
     values = {key: points[key].n_unique() for key in keys if points[key].n_unique() > 1}
     # A key that another key decides is not an axis.
@@ -65,8 +65,8 @@ def draw_map(sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interval
         No run has the metric.
     """
     if all(each.value is None for each in estimates):
-        raise nothing_of(what.name)
-    found = axes_of(sweep.points, sweep.keys)
+        raise make_empty_error(what.name)
+    found = choose_axes(sweep.points, sweep.keys)
     if found is None:
         return None
     with style():
@@ -86,7 +86,9 @@ class _Mapper:
         self.sweep, self.what, self.estimates = sweep, what, estimates
         self.across, self.up, self.panels = across, up, panels
         self.divisor, self.unit = formatting.scale([each.value for each in estimates], what.unit)
-        self.values = {key: _ordered(sweep.points[key].unique(maintain_order=True).to_list()) for key in sweep.keys}
+        self.values = {
+            key: _order_values(sweep.points[key].unique(maintain_order=True).to_list()) for key in sweep.keys
+        }
         self.notes: list[str] = []
         self.width = WIDTH
 
@@ -165,7 +167,7 @@ class _Mapper:
             if len(across) <= COLUMNS_MAX:
                 box = {"facecolor": colour, "edgecolor": "none", "pad": 0.6} if is_bound else None
                 text = bound(formatting.mean_and_margin(each.value / self.divisor, None)[0], each)
-                text += "" if counts.is_whole or is_of_transfers(self.what) else f"\n{counts}"
+                text += "" if counts.is_whole or has_transfers(self.what) else f"\n{counts}"
                 axes.text(x, y, text, ha="center", va="center", fontsize=6, color=ink, bbox=box)
         axes.set_xlim(-0.5, len(across) - 0.5)
         axes.set_ylim(-0.5, len(ups) - 0.5)
@@ -197,7 +199,7 @@ def _tick(value: Any) -> str:
     return plain(formatting.setting(float(f"{value:.3g}") if isinstance(value, float) else value))
 
 
-def _ordered(values: list[Any]) -> list[Any]:
+def _order_values(values: list[Any]) -> list[Any]:
     """Sort numbers by size, and keep the order of other values."""
     found = numbers(values)
     return values if found is None else [value for _, value in sorted(zip(found[0], values, strict=True))]

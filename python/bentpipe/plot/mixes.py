@@ -9,7 +9,7 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.plot import traces
 from bentpipe.plot.cuts import CUT, EXPLAINED, mark_cuts
-from bentpipe.plot.style import COLOURS, DASHES, WIDTH, headed, label, legend_above, plain, sheet, style
+from bentpipe.plot.style import COLOURS, DASHES, WIDTH, label, legend_above, plain, sheet, style, write_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +54,7 @@ def mix_figure(mix: Mix, chart: str = "all", metric: str = "goodput") -> Figure:
         sample = "first replication" if chart == "cwnd" else sample
         is_cut = any(line.get_label() == CUT for axes in figure.axes for line in axes.lines)
         sample += f"; {EXPLAINED}" if is_cut else ""
-        figure.suptitle(headed(mix.scenario.title, sample), x=0.02, ha="left")
+        figure.suptitle(write_title(mix.scenario.title, sample), x=0.02, ha="left")
     return figure
 
 
@@ -128,7 +128,7 @@ def _draw(axes: Axes, mix: Mix, metric: str, ring: str | None = None) -> str:
 
 def _cwnd(axes: Axes, mix: Mix) -> None:
     result = mix.run(series="cwnd_bytes")
-    table, senders = result.series("cwnd_bytes"), mix.senders_of()
+    table, senders = result.series("cwnd_bytes"), mix.list_cases()
     drawn = {flow: traces.line(table.filter(table["flow"] == flow), "cwnd_bytes") for flow in senders}
     divisor, unit = formatting.scale([float(values.max()) for _, values in drawn.values() if len(values)], "B")
     explained: set[str] = set()

@@ -46,7 +46,7 @@ def _picture(draw: Callable[[], Figure]) -> str:
     return f'<img src="data:image/png;base64,{data}" width="{size["width"]}" height="{size["height"]}" alt="figure">'
 
 
-def rows_of(frame: pl.DataFrame, most: int = ROWS_MAX) -> Rows:
+def take_rows(frame: pl.DataFrame, most: int = ROWS_MAX) -> Rows:
     """Return the first rows of a table."""
     texts = 0
     for kind in frame.dtypes:

@@ -62,14 +62,14 @@ def run_figure(result: RunResult) -> Figure:
     BentpipeError
         None of them was recorded.
     """
-    names = drawn(result)
+    names = choose_series(result)
     if not names:
         raise BentpipeError("the run has no time series to draw\n  expected at least one of " + ", ".join(PANELS))
     with style():
         return _run_figure(result, names)
 
 
-def drawn(result: RunResult) -> list[str]:
+def choose_series(result: RunResult) -> list[str]:
     """Return the recorded series that `run_figure` draws: of grants those above zero, and MODCODs that change."""
     found = [name for name in TITLES if name in result.recorded and result.recorded[name].height]
     if VALUES in found:
@@ -94,10 +94,10 @@ def _unit(name: str) -> str:
 
 
 def _says_something(result: RunResult, name: str) -> bool:
-    return bool(_shown(result, name)) if name == "modcod" else bool((_table(result, name)[name] != 0).any())
+    return bool(_list_shown(result, name)) if name == "modcod" else bool((_table(result, name)[name] != 0).any())
 
 
-def panels_of(scenario: Scenario) -> list[str]:
+def choose_panels(scenario: Scenario) -> list[str]:
     """Return the series that a figure of the scenario needs: those of grants only if it has a medium."""
     # The queue is the backlog, without the rest of a packet in service.
     return [*PANELS, *(("granted_bps", "requested_bps", "modcod") if scenario.has_media else ())]
@@ -109,7 +109,7 @@ def _run_figure(result: RunResult, names: list[str]) -> Figure:
     # A link has the same colour in every panel, as a flow has.
     colours: dict[str, int] = {}
     for axes, name in zip(panels, names, strict=True):
-        shown = _shown(result, name)
+        shown = _list_shown(result, name)
         # The same colours are explained once.
         _draw(axes, result, name, shown, colours, has_legend=shown not in explained)
         explained.append(shown)
@@ -131,7 +131,7 @@ def _cut(result: RunResult, names: list[str]) -> str:
     """Count the links that a panel has no room for, once for the same links."""
     found: dict[tuple[str, ...], str] = {}
     for name in names:
-        links = _wanted(result, name)
+        links = _list_wanted(result, name)
         if "link" in _table(result, name).columns and len(links) > LINKS_MAX:
             shown = f"{LINKS_MAX}" if name == "modcod" else f"the {LINKS_MAX} largest on average"
             count = _table(result, name)["link"].n_unique()
@@ -150,19 +150,19 @@ def _intervals(result: RunResult) -> int:
     return max(1, min(RATES, int(result.simulated_s / longest) if longest else RATES))
 
 
-def _shown(result: RunResult, name: str) -> list[str]:
+def _list_shown(result: RunResult, name: str) -> list[str]:
     """Return the flows, or the links, that a panel shows."""
-    found = _wanted(result, name)
+    found = _list_wanted(result, name)
     return found[:LINKS_MAX] if "link" in _table(result, name).columns else found
 
 
-def _wanted(result: RunResult, name: str) -> list[str]:
+def _list_wanted(result: RunResult, name: str) -> list[str]:
     """Return the flows, or the links that matter, the largest mean first."""
     import polars as pl
 
     table = _table(result, name)
     if name == "modcod":
-        return _adapted(result)
+        return _list_adapted(result)
     if name == "granted_bps" and "requested_bps" in result.recorded and _says_something(result, "requested_bps"):
         # Grants are seen beside the requests for them.
         name, table = "requested_bps", result.recorded["requested_bps"]
@@ -180,7 +180,7 @@ def _wanted(result: RunResult, name: str) -> list[str]:
     return [flow for flow in result.scenario.flow_names if flow in known]
 
 
-def _adapted(result: RunResult) -> list[str]:
+def _list_adapted(result: RunResult) -> list[str]:
     """Return links with several MODCODs, of one medium: numbers of two media have different names."""
     import polars as pl
 

@@ -70,7 +70,7 @@ def map_figure(found: Map) -> Figure:
             is_left = at_east > EDGE or (place is places[0] and len(places) > 1 and at_east > -EDGE)
             _name(axes, place.name, place.latitude_deg, at_east, is_left=is_left, color="#000000")
         figure.suptitle(
-            plain(f"{found.scene.over}, {found.scene.instant(found.at_s)}{_told(found)}"), x=0.02, ha="left"
+            plain(f"{found.scene.over}, {found.scene.instant(found.at_s)}{_describe_map(found)}"), x=0.02, ha="left"
         )
         return figure
 
@@ -89,7 +89,7 @@ def _name(axes: Axes, name: str, north: float, east: float, *, is_left: bool, co
     )
 
 
-def _told(found: Map) -> str:
+def _describe_map(found: Map) -> str:
     if found.delay_s is not None:
         delay = formatting.quantity(found.delay_s, "s")
         return f"\n{_ends(found.scene)}: {delay} one way, {formatting.count(len(found.path) - 1, 'hop')}"

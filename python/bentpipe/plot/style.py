@@ -101,7 +101,9 @@ def save(figure: Figure, path: str | os.PathLike[str], note: str = "", dpi: int 
         files.replace(path, content.getvalue())
 
 
-def dressed(figure: Figure, size: Size | None = None, title: str | None = None, labels: Labels | None = None) -> Figure:
+def dress_figure(
+    figure: Figure, size: Size | None = None, title: str | None = None, labels: Labels | None = None
+) -> Figure:
     """Give a figure another size, title and labels.
 
     Parameters
@@ -143,7 +145,7 @@ def _relabel(figure: Figure, which: str, text: str) -> None:
         getattr(axes, f"set_{which}label")(text)
 
 
-def headed(title: str, sample: str) -> str:
+def write_title(title: str, sample: str) -> str:
     """Write the title of a scenario, if it has one, above the sample of a figure."""
     return f"{plain(textwrap.fill(title, TITLE_LETTERS))}\n{sample}".lstrip("\n")
 
@@ -192,7 +194,7 @@ def blank(panels: int, height: float) -> tuple[Figure, list[Axes]]:
     return made, list(grid[:, 0])
 
 
-def nothing_of(metric: str) -> BentpipeError:
+def make_empty_error(metric: str) -> BentpipeError:
     """Return the error for a metric that no run has: empty axes would look like a result."""
     return BentpipeError(f"no run has a value of {metric}\n  expected a metric with values")
 

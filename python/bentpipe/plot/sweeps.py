@@ -11,10 +11,22 @@ import numpy as np
 
 from bentpipe import formatting
 from bentpipe.catalog import compared_keys
-from bentpipe.metric import Metric, named
+from bentpipe.metric import Metric, find_metric
 from bentpipe.plot.axis import Axis
 from bentpipe.plot.cuts import EXPLAINED, mark_cuts
-from bentpipe.plot.style import COLOURS, WIDE, WIDTH, Drawing, at_least, label, nothing_of, plain, sheet, spread, style
+from bentpipe.plot.style import (
+    COLOURS,
+    WIDE,
+    WIDTH,
+    Drawing,
+    at_least,
+    label,
+    make_empty_error,
+    plain,
+    sheet,
+    spread,
+    style,
+)
 from bentpipe.statistics.samples import AtLeast
 
 if TYPE_CHECKING:
@@ -56,10 +68,10 @@ class Layout:
     """Keys that are not shown because another key decides them."""
 
     @classmethod
-    def of(cls, points: pl.DataFrame, keys: Sequence[str], senders: Sequence[str]) -> Layout:
+    def from_points(cls, points: pl.DataFrame, keys: Sequence[str], senders: Sequence[str]) -> Layout:
         """Make the layout for the points of a grid."""
         values = {key: points[key].unique(maintain_order=True).to_list() for key in keys}
-        axes = {key: Axis.of(key, values[key]) for key in keys if len(values[key]) > 1}
+        axes = {key: Axis.from_values(key, values[key]) for key in keys if len(values[key]) > 1}
         numeric = [key for key in keys if axes.get(key) is not None and (key != "seed" or len(keys) == 1)]
         x = max(numeric, key=lambda key: len(values[key]), default=None)
         sender = next((key for key in senders if key in keys), None)
@@ -106,15 +118,15 @@ def sweep_figure(sweep: Sweep, metric: str) -> Figure:
     BentpipeError
         Unknown metric, or no run has it.
     """
-    return draw_sweep(sweep, named(metric), sweep.estimates(metric)).figure
+    return draw_sweep(sweep, find_metric(metric), sweep.estimates(metric)).figure
 
 
 def draw_sweep(sweep: Sweep, what: Metric, estimates: Sequence[Estimate | Interval]) -> Drawing:
     """Draw the figure of a sweep from the estimates of all points, with notes."""
     if all(each.value is None for each in estimates):
-        raise nothing_of(what.name)
+        raise make_empty_error(what.name)
     with style():
-        return _Drawer(sweep, what, estimates, Layout.of(sweep.points, sweep.keys, compared_keys())).draw()
+        return _Drawer(sweep, what, estimates, Layout.from_points(sweep.points, sweep.keys, compared_keys())).draw()
 
 
 class _Drawer:
@@ -165,7 +177,7 @@ class _Drawer:
         rows = -(-len(shown) // columns)
         figure = sheet(WIDTH if columns < 3 else WIDE, 0.75 + (2.0 if rows == 1 else 1.3) * rows)
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        found = self._found(x)
+        found = self._collect_points(x)
         for axes, panel in zip(grid.flat, shown, strict=False):
             self._panel(axes, x, panel, {key[1:]: line for key, line in found.items() if key[0] == panel})
             self._name(axes, panel, columns)
@@ -190,7 +202,7 @@ class _Drawer:
             figure.supylabel(what, fontsize=8)
         return figure
 
-    def _found(self, x: Axis) -> dict[tuple[Any, Any, Any], list[tuple[float, Estimate | Interval, Any]]]:
+    def _collect_points(self, x: Axis) -> dict[tuple[Any, Any, Any], list[tuple[float, Estimate | Interval, Any]]]:
         """Return the points of each line, by panel, colour and dash."""
         found: dict[tuple[Any, Any, Any], list[tuple[float, Estimate | Interval, Any]]] = {}
         columns = [self.sweep.points[key].to_list() for key in (x.key, *self.layout.panels)]
@@ -207,7 +219,7 @@ class _Drawer:
         return found
 
     def _panel(self, axes: Axes, x: Axis, panel: tuple[Any, ...], lines: dict[Any, Any]) -> None:
-        named_lines = self._named()
+        named_lines = self._choose_lines()
         for (colour, dash), line in lines.items():
             is_named = named_lines is None or colour in named_lines
             drawn: dict[str, Any] = {
@@ -254,7 +266,7 @@ class _Drawer:
                     )
         axes.grid()
 
-    def _named(self) -> set[Any] | None:
+    def _choose_lines(self) -> set[Any] | None:
         """Choose the highest and the lowest of too many lines; None if all lines are distinct."""
         key = self.layout.colour
         if key is None or len(self.layout.values[key]) <= NAMED_MAX or self._ramp() is not None:
@@ -271,7 +283,7 @@ class _Drawer:
         key = self.layout.colour
         if key is None or len(self.layout.values[key]) <= len(COLOURS):
             return None
-        return Axis.of(key, self.layout.values[key])
+        return Axis.from_values(key, self.layout.values[key])
 
     def _colour(self, value: Any) -> Any:
         if self.layout.colour is None:
@@ -279,7 +291,7 @@ class _Drawer:
         values, ramp = self.layout.values[self.layout.colour], self._ramp()
         if ramp is not None:
             return _colours()(_share(ramp, ramp.places[value]))
-        chosen = self._named()
+        chosen = self._choose_lines()
         if chosen is not None:
             values = [each for each in values if each in chosen]
         return COLOURS[values.index(value) % len(COLOURS)]
@@ -337,7 +349,7 @@ class _Drawer:
         if layout.colour is not None and ramp is not None:
             self._bar(figure, ramp)
         elif layout.colour is not None:
-            chosen = self._named()
+            chosen = self._choose_lines()
             values = layout.values[layout.colour]
             for value in values if chosen is None else [each for each in values if each in chosen]:
                 marker = self._marker(value)

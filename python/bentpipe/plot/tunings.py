@@ -9,7 +9,7 @@ import numpy as np
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.formatting import choice
-from bentpipe.plot.style import COLOURS, WIDTH, headed, plain, sheet, style
+from bentpipe.plot.style import COLOURS, WIDTH, plain, sheet, style, write_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,7 +45,7 @@ def tuning_figure(tuning: Tuning, chart: str) -> Figure:
             if content["blocks"] and chart != "map"
             else "seeds of the search"
         )
-        figure.suptitle(headed(tuning.title, sample), x=0.02, ha="left")
+        figure.suptitle(write_title(tuning.title, sample), x=0.02, ha="left")
     return figure
 
 
@@ -71,7 +71,7 @@ def _worth(axes: Axes, tuning: Tuning) -> None:
                 label=("alone" if filled else "taken back") if place == 0 else None,
             )
     axes.axvline(0, color="0.4", linewidth=0.9)
-    names = [_named(content, each["key"], each["value"]) for each in content["effects"]]
+    names = [_name_change(content, each["key"], each["value"]) for each in content["effects"]]
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel(f"Change of {plain(content['objective'][0]['title'].lower())} (%)")
@@ -135,7 +135,7 @@ def _value(content: Content, key: str, value: Any) -> str:
     return plain(axis["default"] if value is None else choice(value))[:LETTERS]
 
 
-def _named(content: Content, key: str, value: Any) -> str:
+def _name_change(content: Content, key: str, value: Any) -> str:
     axis = next(axis for axis in content["axes"] if axis["key"] == key)
     return f"{axis['what']}:\n{_value(content, key, value)}"
 

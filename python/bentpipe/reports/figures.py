@@ -24,7 +24,7 @@ class Drawn:
     svg: str
 
     @classmethod
-    def of(cls, figure: Figure, note: str = "") -> Drawn:
+    def from_figure(cls, figure: Figure, note: str = "") -> Drawn:
         """Draws a figure; the note becomes the description inside the SVG."""
         with style():
             # The layout takes longer than the drawing, and is the same for all kinds of files.
@@ -64,7 +64,7 @@ def inline(drawn: Drawn, name: str, about: str) -> str:
     text = re.sub(r"url\(#", f"url(#{name}-", text)
     text = text.replace("#000000", "currentColor").replace("fill: #ffffff", "fill: none")
     text = text.replace("#ffffff", "var(--ground)")
-    text = re.sub(r"(?<=: )#(\w{6})\b", _coloured, text)
+    text = re.sub(r"(?<=: )#(\w{6})\b", _replace_colour, text)
     text = re.sub(r"\n\s*", "\n", text).replace("\n\n", "\n").strip()
     kind = ("wide" if drawn.figure.get_figwidth() > 4 else "column") + (" mapped" if _has_map(drawn.figure) else "")
     head = (
@@ -83,7 +83,7 @@ def _has_map(figure: Figure) -> bool:
     return any(part.get_array() is not None for part in parts)
 
 
-def _coloured(found: re.Match[str]) -> str:
+def _replace_colour(found: re.Match[str]) -> str:
     """Replaces a grey or a colour of the house style by its variable."""
     colour = found[1].lower()
     is_grey = colour[:2] == colour[2:4] == colour[4:]

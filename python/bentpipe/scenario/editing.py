@@ -18,7 +18,7 @@ _OF_NAMES = ("case", "flow", "link", "node")
 _STEP = re.compile(r'"([^"]+)"|([^".]+)')
 
 
-def edited(text: str, key: str, literal: str) -> str:
+def edit_text(text: str, key: str, literal: str) -> str:
     """Return TOML text with another value at a dotted key.
 
     Parameters
@@ -35,7 +35,7 @@ def edited(text: str, key: str, literal: str) -> str:
     ScenarioError
         The text is not TOML, or the key is not a path or leads below a single value.
     """
-    document, path = _parsed(text, key)
+    document, path = _parse_text(text, key)
     node: Any = document
     for place, step in enumerate(path):
         is_last = place == len(path) - 1
@@ -55,7 +55,7 @@ def edited(text: str, key: str, literal: str) -> str:
     return tomlkit.dumps(document)
 
 
-def removed(text: str, key: str) -> str:
+def remove_key(text: str, key: str) -> str:
     """TOML text without a dotted key, and without the tables that are empty then; unchanged if the key is not there.
 
     Raises
@@ -63,7 +63,7 @@ def removed(text: str, key: str) -> str:
     ScenarioError
         The text is not TOML, or the key is no path.
     """
-    document, path = _parsed(text, key)
+    document, path = _parse_text(text, key)
     nodes: list[Any] = [document]
     for step in path[:-1]:
         node = nodes[-1]
@@ -84,7 +84,7 @@ def removed(text: str, key: str) -> str:
     return tomlkit.dumps(document)
 
 
-def repaired(text: str, problem: Problem) -> str | None:
+def repair_text(text: str, problem: Problem) -> str | None:
     """The text with the suggestion of a problem in its place; None if the problem has none, or no place in the text.
 
     A suggestion is a name: of a key, or of a value, which keeps its quotes.
@@ -113,7 +113,7 @@ def offsets(text: str, problem: Problem) -> tuple[int, int]:
     return index(problem.line, problem.column), index(problem.end_line, problem.end_column)
 
 
-def _parsed(text: str, key: str) -> tuple[tomlkit.TOMLDocument, list[str]]:
+def _parse_text(text: str, key: str) -> tuple[tomlkit.TOMLDocument, list[str]]:
     """The text as a document, and a dotted key as a path."""
     try:
         document = tomlkit.parse(text)

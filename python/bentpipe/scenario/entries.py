@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def entries_of(flows: Mapping[str, Any]) -> dict[str, str]:
+def find_entries(flows: Mapping[str, Any]) -> dict[str, str]:
     """Return the kind of each flow by name. Flows of one kind differ only in nodes and in the numbers in their names.
 
     >>> web, call = {"app": {"kind": "page"}}, {"app": {"kind": "cbr"}}
-    >>> entries_of({"call": call, "web1": web, "web2": web, "u1-x": web, "u2-x": web})
+    >>> find_entries({"call": call, "web1": web, "web2": web, "u1-x": web, "u2-x": web})
     {'call': 'call', 'web1': 'web', 'web2': 'web', 'u1-x': 'u{n}-x', 'u2-x': 'u{n}-x'}
     """
     kinds: dict[str, list[str]] = {}

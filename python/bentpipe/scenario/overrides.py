@@ -34,7 +34,7 @@ def until(text: str | None) -> dict[str, str] | None:
     """Convert `METRIC=SHARE` of `--until` to the form of the table `[sweep]`."""
     if text is None:
         return None
-    ((metric, share),) = _assigned([text], "--until", "a metric and a share of its mean, such as goodput=2%")
+    ((metric, share),) = _split_assignments([text], "--until", "a metric and a share of its mean, such as goodput=2%")
     arguments.share("until", share, error=ScenarioError)
     return {"metric": metric, "half_width": share}
 
@@ -49,7 +49,7 @@ def pairs(sets: Sequence[str], seed: int | None = None, tables: Collection[str] 
     ScenarioError
         A value would have no effect: another value replaces it, or the command does not read its table.
     """
-    found: list[tuple[str, Any]] = [*_assigned(sets, "--set", "KEY=VALUE, such as duration='60 s'")]
+    found: list[tuple[str, Any]] = [*_split_assignments(sets, "--set", "KEY=VALUE, such as duration='60 s'")]
     for place, (key, _) in enumerate(found):
         table = key.partition(".")[0]
         if table in _READERS and table not in tables:
@@ -90,7 +90,7 @@ def common_keys(cases: Iterable[Collection[str]]) -> set[str]:
     return set.intersection(*found) if found else set()
 
 
-def parsed(text: str, form: str) -> dict[str, Any]:
+def parse_text(text: str, form: str) -> dict[str, Any]:
     """Return the text of a scenario, `toml` or `json`, as plain data."""
     found: dict[str, Any] = json.loads(text) if form == "json" else tomllib.loads(text)
     return found
@@ -98,20 +98,20 @@ def parsed(text: str, form: str) -> dict[str, Any]:
 
 def case_keys(text: str, form: str) -> list[list[str]]:
     """Return the dotted keys that each case of a scenario file sets."""
-    return [[*_dotted(case)] for case in parsed(text, form).get("case", {}).values()]
+    return [[*_list_paths(case)] for case in parse_text(text, form).get("case", {}).values()]
 
 
-def _dotted(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
+def _list_paths(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
     for name, value in table.items():
-        key = f"{path}{_quoted(name)}"
+        key = f"{path}{_quote_name(name)}"
         # A table with a kind replaces another table.
         if isinstance(value, dict) and value and "kind" not in value:
-            yield from _dotted(value, f"{key}.")
+            yield from _list_paths(value, f"{key}.")
         else:
             yield key
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return f'"{name}"' if "." in name else name
 
 
@@ -128,7 +128,7 @@ def content(scenario: Scenario) -> dict[str, Any]:
     """Return the content of a scenario with the entries of its file, which may have a `count`."""
     found = scenario.to_dict()
     try:
-        read = parsed(*scenario.written)
+        read = parse_text(*scenario.written)
     except ValueError:
         return found
     for table in ("link", "flow"):
@@ -177,7 +177,7 @@ def cases(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
         if name in found:
             message = f"--case {text}: there is a case {name} before it"
             raise ScenarioError(Problem(message, value=text, expected="expected each name once"))
-        sets = _assigned(_split(rest, ";"), f"--case {name}:", expected)
+        sets = _split_assignments(_split(rest, ";"), f"--case {name}:", expected)
         if twice := [key for place, (key, _) in enumerate(sets) if key in dict(sets[:place])]:
             message = f"case {name} has {twice[0]} twice"
             raise ScenarioError(Problem(message, twice[0], text, expected="expected each key once, a list for several"))
@@ -203,12 +203,12 @@ def case_sets(cases: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Any]]:
     """
     found: list[tuple[str, Any]] = []
     for name, sets in cases.items():
-        case = f"case.{_quoted(name)}"
+        case = f"case.{_quote_name(name)}"
         found += [(case, {}), *((f"{case}.{key}", value) for key, value in sets.items())]
     return found
 
 
-def varied(texts: Sequence[str], option: str = "--vary") -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def read_varied(texts: Sequence[str], option: str = "--vary") -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Read `KEY=VALUES`, or `KEY=VALUES; KEY=VALUES` for keys that change together; return both kinds.
 
     VALUES is a list with commas (`newreno,sack`), a range with the number of its values (`1e-5..1e-1:9:log`,
@@ -222,7 +222,7 @@ def varied(texts: Sequence[str], option: str = "--vary") -> tuple[dict[str, Any]
     expected = "each key once, with its values: tcp.cc=newreno,sack, or link.up.error.rate=1e-5..1e-1:9:log"
     for text in texts:
         group: dict[str, Any] = {}
-        for key, values in _assigned(_split(text, ";") or [text], option, expected):
+        for key, values in _split_assignments(_split(text, ";") or [text], option, expected):
             if not values or key in group or key in vary:
                 raise _wrong(option, text, expected, key)
             group[key] = _values(key, values, option)
@@ -233,7 +233,7 @@ def varied(texts: Sequence[str], option: str = "--vary") -> tuple[dict[str, Any]
     return vary, together
 
 
-def _assigned(texts: Sequence[str], option: str, expected: str) -> list[tuple[str, str]]:
+def _split_assignments(texts: Sequence[str], option: str, expected: str) -> list[tuple[str, str]]:
     """Split each `KEY=VALUE` into the key and the value as text."""
     found = []
     for text in texts:

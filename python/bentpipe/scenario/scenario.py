@@ -16,7 +16,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import ScenarioError
 from bentpipe.formatting import count, html_table, quantity
 from bentpipe.own import loading
-from bentpipe.progress import Progress, watched
+from bentpipe.progress import Progress, choose_watch
 from bentpipe.scenario.writing import literals, readable, to_json
 
 if sys.version_info >= (3, 11):
@@ -85,18 +85,18 @@ def load(path: ScenarioName | str | os.PathLike[str], sets: Sets = (), *, progre
             found = _find(path)
             text, folder = _read(found), found.absolute().parent
     except OSError as error:
-        raise ScenarioError(f"{_shown(name)} cannot be read: {files.reason(error)}") from error
+        raise ScenarioError(f"{_show_name(name)} cannot be read: {files.reason(error)}") from error
     form = "json" if name.endswith(".json") or (name == STDIN and text.lstrip().startswith("{")) else "toml"
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
         return Scenario(text, form=form, source=name, sets=sets, folder=folder, progress=watch)
 
 
-def notes_of(scenarios: Iterable[Scenario]) -> list[str]:
+def list_notes(scenarios: Iterable[Scenario]) -> list[str]:
     """Return the notes of all scenarios, each once."""
     return list(dict.fromkeys(note for scenario in scenarios for note in scenario.notes))
 
 
-def scenario_of(what: AnyScenario, sets: Sets = ()) -> Scenario:
+def make_scenario(what: AnyScenario, sets: Sets = ()) -> Scenario:
     """Return a scenario, made from a dict, a file or the name of a bundled scenario if needed.
 
     `sets` are overrides by dotted key.
@@ -112,7 +112,7 @@ def scenario_of(what: AnyScenario, sets: Sets = ()) -> Scenario:
     return Scenario(what, sets=sets)
 
 
-def names_of(names: str | Iterable[str]) -> list[str]:
+def split_names(names: str | Iterable[str]) -> list[str]:
     """List names, each once. A text may have several, with commas between them."""
     names = names.split(",") if isinstance(names, str) else arguments.texts("names", names)
     return list(dict.fromkeys(filter(None, map(str.strip, names))))
@@ -128,10 +128,10 @@ def check(path: str | os.PathLike[str], sets: Sets = ()) -> str:
 
     Parameters and errors are as in `load`.
     """
-    return load(path, sets).resolved()
+    return load(path, sets).resolve()
 
 
-def shipped() -> dict[str, str]:
+def list_bundled() -> dict[str, str]:
     """Return name and title of each bundled scenario, sorted by name."""
     # Only the title of each: reading and checking the files takes too long for a list.
     titles = {}
@@ -157,7 +157,7 @@ def shipped_text(name: str) -> str:
     """
     names = [path.stem for path in _shipped_files()]
     if name not in names:
-        raise ScenarioError(unknown(_shown(name), "a bundled scenario", names))
+        raise ScenarioError(unknown(_show_name(name), "a bundled scenario", names))
     return (SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
 
 
@@ -223,7 +223,7 @@ class Scenario:
         if form not in ("toml", "json"):
             raise ScenarioError(unknown(form, "a form of a scenario's text", ("toml", "json")))
         for own in (senders or {}).values():
-            loading.taken(own)
+            loading.load_class(own)
         found: Senders = {}
         if isinstance(scenario, str):
             scenario = readable(scenario)
@@ -231,11 +231,11 @@ class Scenario:
             scenario, form = to_json(scenario, found), "json"
         self._text, self._form, self._source = scenario, form, readable(source)
         self._sets, self._case, self._over = literals(sets, found), case, literals(over, found)
-        self._senders = loading.united(senders or {}, found)
+        self._senders = loading.unite_classes(senders or {}, found)
         read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
         self._folder = None if folder is None else os.fspath(folder)
-        given = loading.given(self._senders)
-        self._core = read(self._text, self._source, self._sets, self._folder, given, _told(progress))
+        given = loading.describe_classes(self._senders)
+        self._core = read(self._text, self._source, self._sets, self._folder, given, _make_listener(progress))
         if case is not None:
             self._core = self._core.case(case, self._over)
 
@@ -264,7 +264,7 @@ class Scenario:
         """Make a scenario with this content, and with the source, folder and custom classes of this scenario."""
         return Scenario(content, source=self._source, folder=self._folder, senders=self._senders)
 
-    def edited(self, key: str, value: Any) -> str:
+    def edit_text(self, key: str, value: Any) -> str:
         """Return its text with another value at a dotted key; comments, order and the rest stay unchanged.
 
         The text is `written`, without overrides. It is not checked; `loads` checks it.
@@ -274,7 +274,7 @@ class Scenario:
         ScenarioError
             The key is impossible, a scenario cannot contain the value, or the text is JSON.
         """
-        from bentpipe.scenario.editing import edited
+        from bentpipe.scenario.editing import edit_text
 
         if self._form != "toml":
             raise ScenarioError("a scenario in JSON has no comments to keep\n  expected TOML, or replace()")
@@ -282,7 +282,7 @@ class Scenario:
             raise ScenarioError(
                 f"{key} is not a key of a file\n  expected the whole list, node.NAME.middlebox, or replace()"
             )
-        return edited(self._text, key, literals([(key, value)], {})[0][1])
+        return edit_text(self._text, key, literals([(key, value)], {})[0][1])
 
     def network(self) -> dict[str, Any]:
         """Return nodes, links and flows as plain data, for drawing.
@@ -358,7 +358,7 @@ class Scenario:
         """Overrides by dotted key, in order."""
         return [*self._sets, *self._over]
 
-    def acting(self, key: str) -> list[str]:
+    def find_acting(self, key: str) -> list[str]:
         """Return the keys that act in place of a dotted key without effect; empty if the key has an effect.
 
         A link's rate has no effect if both directions have their own rate. A key of `tcp` has no effect if each flow
@@ -373,10 +373,10 @@ class Scenario:
     def with_series(self, names: str | Iterable[str]) -> Scenario:
         """Return the scenario with further recorded time series (`bentpipe list series`)."""
         have = list(self.to_dict().get("record", {}).get("series", []))
-        more = [name for name in names_of(names) if name not in have]
+        more = [name for name in split_names(names) if name not in have]
         return self.replace("record.series", have + more) if more else self
 
-    def resolved(self) -> str:
+    def resolve(self) -> str:
         """TOML text with every default and its origin in a comment. Reading it gives an equal scenario."""
         return self._core.to_toml()
 
@@ -451,8 +451,8 @@ class Scenario:
                 f"{self.title or 'the scenario'} has no sky\n"
                 "  expected a scenario with [sky], such as ship; a saved run has resolved links instead"
             )
-        with watched(progress) as watch:
-            return ScenarioSky.of(self._core.sky(_told(watch)))
+        with choose_watch(progress) as watch:
+            return ScenarioSky.from_core(self._core.sky(_make_listener(watch)))
 
     @property
     def flow_kinds(self) -> list[str]:
@@ -511,16 +511,16 @@ class Scenario:
         )
 
 
-def _told(progress: Watch | None) -> Callable[[float], object] | None:
+def _make_listener(progress: Watch | None) -> Callable[[float], object] | None:
     if progress is None:
         return None
     state = Progress(total=1, doing="finding paths over the sky")
 
-    def reached(share: float) -> None:
+    def report_share(share: float) -> None:
         state.under_way = share
         progress(state)
 
-    return reached
+    return report_share
 
 
 def _find(path: str | os.PathLike[str]) -> Path:
@@ -533,7 +533,7 @@ def _find(path: str | os.PathLike[str]) -> Path:
     if is_bundled:
         return bundled
     names = [path.stem for path in _shipped_files()]
-    raise ScenarioError(unknown(_shown(name), "a file or a bundled scenario", names))
+    raise ScenarioError(unknown(_show_name(name), "a file or a bundled scenario", names))
 
 
 def _read(path: Path) -> str:
@@ -560,7 +560,7 @@ def _text(content: bytes, path: Path | str) -> str:
         raise ScenarioError(files.not_text(path, error)) from error
 
 
-def _shown(name: str) -> str:
+def _show_name(name: str) -> str:
     return name if len(name) <= SHOWN_MAX else f"{name[:SHOWN_MAX]}..."
 
 

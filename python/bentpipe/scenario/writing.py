@@ -33,7 +33,7 @@ def to_json(content: Mapping[str, Any], senders: Senders) -> str:
     """Convert the content of a scenario to JSON. Classes become their names, and are put into `senders`."""
     _check_depth(content, "this dict")
     try:
-        return json.dumps(content, allow_nan=False, default=lambda value: _noted(value, senders))
+        return json.dumps(content, allow_nan=False, default=lambda value: _convert_value(value, senders))
     except (TypeError, ValueError) as error:
         raise ScenarioError(f"this dict cannot be a scenario: {error}") from error
 
@@ -48,7 +48,10 @@ def literals(sets: Sets, senders: Senders) -> list[tuple[str, str]]:
     if wrong:
         raise ScenarioError(f"{wrong[0]!r} is not a key of a scenario\n  expected text, such as 'link.sat.rate'")
     return [
-        (readable(key), readable(_literal(key, _placed(key, _with_classes(key, _shallow(key, value))), senders)))
+        (
+            readable(key),
+            readable(_literal(key, _list_middleboxes(key, _with_classes(key, _shallow(key, value))), senders)),
+        )
         for key, value in pairs
     ]
 
@@ -114,17 +117,17 @@ def _with_classes(key: str, value: Any) -> Any:
     """Replace `FILE.py:CLASS` by the class, if the key takes one. Values of scenario files are never replaced."""
     if key == "sweep.together" and isinstance(value, (list, tuple)):
         return [{inner: _with_classes(inner, each) for inner, each in group.items()} for group in value]
-    base = loading.base_of(key)
+    base = loading.find_base(key)
     if base is None:
         return value
     if loading.is_place(key):
-        value = _listed(value)
+        value = _read_list(value)
     if isinstance(value, (list, tuple)):
         return [_with_classes(key, each) for each in value]
-    return loading.taken(value, base) if loading.is_own(value) else value
+    return loading.load_class(value, base) if loading.is_own(value) else value
 
 
-def _listed(value: Any) -> Any:
+def _read_list(value: Any) -> Any:
     """Read a list as typed after `--set`, if it contains a class."""
     if not isinstance(value, str) or not value.startswith("["):
         return value
@@ -135,27 +138,27 @@ def _listed(value: Any) -> Any:
     return found if any(map(loading.is_own, found)) else value
 
 
-def _placed(key: str, value: Any) -> Any:
+def _list_middleboxes(key: str, value: Any) -> Any:
     """Make the middleboxes of a node a list, even a single one."""
     return [value] if isinstance(value, type) and loading.is_place(key) else value
 
 
-def _noted(value: Any, senders: Senders) -> Any:
+def _convert_value(value: Any, senders: Senders) -> Any:
     """Convert values that JSON cannot hold: custom classes to their names, numbers and arrays of NumPy."""
     if (plain := _plain(value)) is not value:
         return plain
     if not isinstance(value, type):
         raise TypeError(f"{value!r} cannot be a value in a scenario")
-    cls = loading.taken(value)
+    cls = loading.load_class(value)
     assert not isinstance(cls, str), "it is a class"
-    senders.update(loading.united(senders, {loading.name_of(cls): cls}))
+    senders.update(loading.unite_classes(senders, {loading.find_name(cls): cls}))
     return loading.in_scenario(cls)
 
 
 def _literal(key: str, value: Any, senders: Senders) -> str:
     """Write a value as a user would type it after `--set key=`: text unchanged, other values as TOML."""
     if isinstance(value, type):
-        return str(_noted(value, senders))
+        return str(_convert_value(value, senders))
     return value if isinstance(value, str) else _toml(key, value, senders)
 
 
@@ -167,7 +170,7 @@ def _toml(key: str, value: Any, senders: Senders) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(key, item, senders) for item in value) + "]"
     if isinstance(value, type):
-        return _toml(key, _noted(value, senders), senders)
+        return _toml(key, _convert_value(value, senders), senders)
     if isinstance(value, (str, bool, int, float)):
         return json.dumps(value)
     expected = "expected text, a number, true or false, or a list or dict of these"

@@ -95,7 +95,7 @@ class Budget(Look):
             found[f"rate_min_bps_{name}"] = ends["rate"]
         return found
 
-    def _drawn(self, chart: str) -> Figure:
+    def _draw(self, chart: str) -> Figure:
         """Draw fade and Es/N0 by percentage of the year, with the thresholds of DVB-S2."""
         from bentpipe.plot.skies import budget_figure
 
@@ -114,10 +114,10 @@ class Budget(Look):
             yield quantity_row(of, f"es_n0_{name}", "dB", spread(rows["es_n0_db"]))
             yield quantity_row(of, f"rate_{name}", "bit/s", spread(rows["rate_bps"]))
 
-    def _shown(self) -> list[tuple[Any, Any, int]]:
+    def _make_tables(self) -> list[tuple[Any, Any, int]]:
         from bentpipe.plot import notebook
 
-        return [notebook.rows_of(self.bears)]
+        return [notebook.take_rows(self.bears)]
 
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), "place": vars(self.scene.places[0]), "radio": self.radio}
@@ -228,7 +228,7 @@ def budget(
     import polars as pl
 
     options = chosen(globals()["budget"], locals())
-    scene = Scene.of(
+    scene = Scene.from_places(
         over,
         (place,),
         start=start,

@@ -10,7 +10,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
 from bentpipe.formatting import quantity
 from bentpipe.sky.looks import Look, chosen, quantity_row, spread
-from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, worked
+from bentpipe.sky.scenes import STRETCH, Scene, Span, array, do_work, frame
 
 if TYPE_CHECKING:
     import os
@@ -32,7 +32,7 @@ CHARTS = {
 """Quantities of a map of coverage."""
 
 
-def checked(chart: str) -> str:
+def check_chart(chart: str) -> str:
     """Checks the quantity of a map."""
     if chart not in CHARTS:
         raise SkyError(unknown(chart, "a map of coverage", CHARTS))
@@ -99,7 +99,7 @@ class Coverage(Look):
             pl.col("delay_s").fill_nan(None),
         )
 
-    def _drawn(self, chart: str) -> Figure:
+    def _draw(self, chart: str) -> Figure:
         """Draw a map of `mean`, `min`, `covered` or `delay`."""
         from bentpipe.plot.skies import coverage_figure
 
@@ -133,10 +133,10 @@ class Coverage(Look):
         yield quantity_row(self.scene.over, "in_view", "1", spread(self.cells["mean"]))
         yield quantity_row(self.scene.over, "delay", "s", spread(self.cells["delay_s"]))
 
-    def _shown(self) -> list[tuple[Any, Any, int]]:
+    def _make_tables(self) -> list[tuple[Any, Any, int]]:
         from bentpipe.plot import notebook
 
-        return [notebook.rows_of(self.bands())]
+        return [notebook.take_rows(self.bands())]
 
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), **vars(self.span), "cell_deg": self.cell_deg, "to": self.to}
@@ -201,8 +201,8 @@ def coverage(
     has_end = to is not None
     arguments.only_with("between_satellites", between_satellites, None, "to", has_end, error=SkyError)
     arguments.only_with("gateway", gateway, (), "to", has_end or not gateway, error=SkyError)
-    span = Span.of(at, duration, step)
-    scene = Scene.of(
+    span = Span.from_times(at, duration, step)
+    scene = Scene.from_places(
         over,
         () if to is None else (to,),
         start=start,
@@ -219,10 +219,10 @@ def coverage(
         span=span,
         elements_age_max=elements_age_max,
     )
-    return coverage_in(scene, span, cell, progress, place=0 if has_end else None, asked=given)
+    return find_coverage(scene, span, cell, progress, place=0 if has_end else None, asked=given)
 
 
-def coverage_in(
+def find_coverage(
     scene: Scene,
     span: Span,
     cell: float,
@@ -234,6 +234,6 @@ def coverage_in(
     """Find the coverage by the satellites of a scene, with the delays to one of its places, by number."""
     doing = f"coverage by {scene.over}"
     core = scene.core
-    found, covered = worked(doing, lambda reached: core.coverage(cell, span.times, place, reached), progress)
+    found, covered = do_work(doing, lambda reached: core.coverage(cell, span.times, place, reached), progress)
     cells = frame({name: array(values) for name, values in found.items()})
     return Coverage(scene, span, cell, cells, covered, None if place is None else scene.places[place].name, asked)

@@ -116,13 +116,13 @@ class Look(Result):
         content = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}  # type: ignore[arg-type]
         tables = {name: value for name, value in content.items() if isinstance(value, pl.DataFrame)}
         plain = {name: _plain(value) for name, value in content.items() if name not in (*tables, "scene")}
-        facts = {**self._provenance(), "asked": dict(self._asked()), "fields": plain}
+        facts = {**self._provenance(), "asked": dict(self._collect_asked()), "fields": plain}
 
         def fill(place: Path) -> None:
             for name, table in (tables | self._further()).items():
                 (place / f"{name}.parquet").write_bytes(files.parquet(table))
 
-        files.put(folder, self._form(), fill, provenance=facts)
+        files.put_folder(folder, self._form(), fill, provenance=facts)
 
     @classmethod
     def load(cls: type[L], folder: str | os.PathLike[str]) -> L:
@@ -156,9 +156,9 @@ class Look(Result):
         BentpipeError
             The look is of a place with a name that was given in Python, or of a scenario.
         """
-        return shlex.join(["bentpipe", "sky", self.verb, *self._words(self._asked())])
+        return shlex.join(["bentpipe", "sky", self.verb, *self._words(self._collect_asked())])
 
-    def _asked(self) -> Mapping[str, Any]:
+    def _collect_asked(self) -> Mapping[str, Any]:
         """Arguments of the call."""
         if self.asked is None:
             raise SkyError(
@@ -177,13 +177,13 @@ class Look(Result):
     def _words(cls, look: Mapping[str, Any]) -> Iterator[str]:
         for name in cls.positional:
             given = look[name]
-            yield from map(_spelled, given if name == "places" else [given])
+            yield from map(_spell_value, given if name == "places" else [given])
         for name, value in look.items():
             option = SPELLED.get(name, f"--{name.replace('_', '-')}")
             if name in cls.positional:
                 continue
             if name == "ends":
-                yield from ("--from", _spelled(value[0]), "--to", _spelled(value[1]))
+                yield from ("--from", _spell_value(value[0]), "--to", _spell_value(value[1]))
             elif name == "down":
                 yield from cls._words({f"down_{key}": each for key, each in value.items()})
             elif isinstance(value, bool):
@@ -193,13 +193,13 @@ class Look(Result):
                 for each in value if several else [value]:
                     yield from (
                         option,
-                        f"{each:g} s" if name in TIMES and not isinstance(each, str) else _spelled(each),
+                        f"{each:g} s" if name in TIMES and not isinstance(each, str) else _spell_value(each),
                     )
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
         if metric is not None:
             raise SkyError("{metric} has no figure: a look at the sky draws charts\n  expected chart=", metric=metric)
-        return self._drawn(chart)
+        return self._draw(chart)
 
     def _estimate(self, of: str, metric: str) -> Interval:
         from bentpipe.catalog import unknown
@@ -235,7 +235,7 @@ class Look(Result):
     def _repr_html_(self) -> str:
         from bentpipe.plot import notebook
 
-        return notebook.page(self._head, self._shown(), [*self.statements, *self.notes], self.plot)
+        return notebook.page(self._head, self._make_tables(), [*self.statements, *self.notes], self.plot)
 
     @classmethod
     def _form(cls) -> str:
@@ -259,7 +259,7 @@ class Look(Result):
         """A title."""
 
     @abstractmethod
-    def _drawn(self, chart: str) -> Figure:
+    def _draw(self, chart: str) -> Figure:
         """Draw one of `charts`."""
 
     @abstractmethod
@@ -271,7 +271,7 @@ class Look(Result):
         """Rows of `table`."""
 
     @abstractmethod
-    def _shown(self) -> list[tuple[Any, Any, int]]:
+    def _make_tables(self) -> list[tuple[Any, Any, int]]:
         """Tables of a notebook."""
 
     def _further(self) -> dict[str, pl.DataFrame]:
@@ -299,8 +299,8 @@ def _scene(look: Mapping[str, Any], ends: list[Any], span: Span | None) -> Scene
     """The scene of a look, from its arguments."""
     given = {name: look[name] for name in SCENE if name in look}
     given = {"start": None, "elevation_min": None, "bad": "refuse", **given}
-    gateways = [_given(each) for each in given.pop("gateway", ())]
-    scene = Scene.of(look["over"], [_given(each) for each in ends], gateway=gateways, span=span, **given)
+    gateways = [_read_place(each) for each in given.pop("gateway", ())]
+    scene = Scene.from_places(look["over"], [_read_place(each) for each in ends], gateway=gateways, span=span, **given)
     return scene.failing(look.get("failure", ()))
 
 
@@ -317,7 +317,7 @@ def _plain(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def _given(value: Any) -> PlaceLike:
+def _read_place(value: Any) -> PlaceLike:
     """A place from plain data."""
     if isinstance(value, dict):
         return Place(**value)
@@ -325,7 +325,7 @@ def _given(value: Any) -> PlaceLike:
     return found
 
 
-def _spelled(value: Any) -> str:
+def _spell_value(value: Any) -> str:
     """A value as one types it."""
     if isinstance(value, dict):
         north, east, height = (value[name] for name in ("latitude_deg", "longitude_deg", "height_km"))
@@ -334,7 +334,7 @@ def _spelled(value: Any) -> str:
                 f"no command repeats this look: the place {value['name']} was given in Python\n"
                 "  expected a city, or degrees north and east"
             )
-        return _spelled([north, east, *([height] if height else [])])
+        return _spell_value([north, east, *([height] if height else [])])
     if isinstance(value, list):
         north, east, *heights = value
         side, way = "S" if north < 0 else "N", "W" if east < 0 else "E"

@@ -13,7 +13,7 @@ from bentpipe.errors import SkyError
 from bentpipe.formatting import count, quantity
 from bentpipe.sky.looks import Look, chosen, quantity_row
 from bentpipe.sky.paths import check_choice
-from bentpipe.sky.scenes import SEED_MAX, STRETCH, Place, Scene, Span, array, frame, ground_km, place, worked
+from bentpipe.sky.scenes import SEED_MAX, STRETCH, Place, Scene, Span, array, do_work, frame, ground_km, place
 
 if TYPE_CHECKING:
     import os
@@ -118,7 +118,7 @@ class SkyPaths(Look):
         delays = array(self.delays.delay_s(rows[0]))
         return frame({"time_s": self.span.begin_s + self.span.step_s * np.arange(len(delays)), "delay_s": delays})
 
-    def _drawn(self, chart: str) -> Figure:
+    def _draw(self, chart: str) -> Figure:
         """Draw a heat map of all pairs, places from west to east."""
         from bentpipe.plot.skies import matrix_figure
 
@@ -158,10 +158,10 @@ class SkyPaths(Look):
             for metric, name, unit in QUANTITIES:
                 yield quantity_row(of, metric, unit, row[name])
 
-    def _shown(self) -> list[tuple[Any, Any, int]]:
+    def _make_tables(self) -> list[tuple[Any, Any, int]]:
         from bentpipe.plot import notebook
 
-        return [notebook.rows_of(self.pairs)]
+        return [notebook.take_rows(self.pairs)]
 
     @classmethod
     def _ends(cls, look: Mapping[str, Any]) -> list[Any]:
@@ -225,7 +225,7 @@ class _Kept:
         return "float64", found.to_numpy().tobytes()
 
 
-def checked(chart: str) -> str:
+def check_chart(chart: str) -> str:
     """Check the name of a chart."""
     if chart not in CHARTS:
         raise SkyError(unknown(chart, "a chart", CHARTS))
@@ -294,8 +294,8 @@ def paths(
         raise SkyError(f"{count(len(ends), 'place')}: expected two or more")
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise SkyError(f"{twice[0]} is named twice\n  expected places with different names")
-    span = Span.of(at, duration, step)
-    scene = Scene.of(
+    span = Span.from_times(at, duration, step)
+    scene = Scene.from_places(
         over,
         ends,
         start=start,
@@ -315,7 +315,7 @@ def paths(
     pairs = list(combinations(range(len(ends)), 2))
     choice = (selection, seed, metric == "hops", change == "broken")
     doing = count(len(pairs), "pair")
-    found = worked(doing, lambda reached: scene.core.matrix(pairs, span.times, choice, series, reached), progress)
+    found = do_work(doing, lambda reached: scene.core.matrix(pairs, span.times, choice, series, reached), progress)
     table = _table(ends, pairs, {name: array(values) for name, values in found.columns().items()})
     more = (tuple(failure), found if series else None, given)
     return SkyPaths(scene, span, tuple(ends), selection, metric, change, table, *more)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import SkyError
 from bentpipe.formatting import count, quantity
 from bentpipe.sky.looks import Look, chosen, quantity_row
-from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, named
+from bentpipe.sky.scenes import STRETCH, Scene, Span, array, frame, name_nodes
 
 if TYPE_CHECKING:
     import os
@@ -56,7 +56,7 @@ class Map(Look):
     in_view: dict[str, int]
     asked: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
-    def _drawn(self, chart: str) -> Figure:
+    def _draw(self, chart: str) -> Figure:
         """Draw a map with satellites, links and the path."""
         from bentpipe.plot.skies import map_figure
 
@@ -78,10 +78,10 @@ class Map(Look):
             yield quantity_row(of, "delay", "s", self.delay_s)
         yield quantity_row(self.scene.over, "links", "1", len(self.links))
 
-    def _shown(self) -> list[tuple[Any, Any, int]]:
+    def _make_tables(self) -> list[tuple[Any, Any, int]]:
         from bentpipe.plot import notebook
 
-        return [notebook.rows_of(self.path)] if len(self.path) else []
+        return [notebook.take_rows(self.path)] if len(self.path) else []
 
     @classmethod
     def _ends(cls, look: Mapping[str, Any]) -> list[Any]:
@@ -89,7 +89,7 @@ class Map(Look):
 
     @classmethod
     def _span(cls, content: Mapping[str, Any]) -> Span:
-        return Span.of(content["at_s"], 1.0, 1.0)
+        return Span.from_times(content["at_s"], 1.0, 1.0)
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -156,8 +156,8 @@ def map(
     places = () if ends is None else tuple(ends)
     if len(places) not in (0, 2):
         raise SkyError(f"ends has {len(places)} places\n  expected two")
-    span = Span.of(at, 1.0, 1.0)
-    scene = Scene.of(
+    span = Span.from_times(at, 1.0, 1.0)
+    scene = Scene.from_places(
         over,
         places,
         start=start,
@@ -176,14 +176,14 @@ def map(
     )
     if places and scene.places[0] == scene.places[1]:
         raise SkyError(f"{scene.places[0].name} is both ends\n  expected two different places")
-    return map_of(scene, span.begin_s, has_path=bool(places), asked=given)
+    return make_map(scene, span.begin_s, has_path=bool(places), asked=given)
 
 
-def map_of(scene: Scene, at_s: float, *, has_path: bool, asked: Mapping[str, Any] | None = None) -> Map:
+def make_map(scene: Scene, at_s: float, *, has_path: bool, asked: Mapping[str, Any] | None = None) -> Map:
     """Map of a scene at an instant, with the path between its first two places if `has_path`."""
     found = scene.core.moment(at_s, has_path)
     position = {name: array(found[name]) for name in ("latitude_deg", "longitude_deg", "height_km")}
-    links = {end: named(array(found[f"link_{end}"]), scene.satellites) for end in ("from", "to")}
+    links = {end: name_nodes(array(found[f"link_{end}"]), scene.satellites) for end in ("from", "to")}
     return Map(
         scene=scene,
         at_s=at_s,

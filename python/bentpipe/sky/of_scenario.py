@@ -9,11 +9,11 @@ from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import SkyError
 from bentpipe.formatting import count
-from bentpipe.sky.covering import coverage_in
-from bentpipe.sky.moment import map_of
-from bentpipe.sky.passing import passes_in
+from bentpipe.sky.covering import find_coverage
+from bentpipe.sky.moment import make_map
+from bentpipe.sky.passing import find_passes
 from bentpipe.sky.paths import ENDS, changes_frame, instants_frame
-from bentpipe.sky.scenes import Place, Scene, Span, array, seconds, worked
+from bentpipe.sky.scenes import Place, Scene, Span, array, do_work, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,14 +106,14 @@ class SkyConstellation:
             )
         times = (begin_s, begin_s + (instants - 0.5) * span.step_s, span.step_s)
         doing = f"positions of {self.name}"
-        found = worked(doing, lambda reached: self.scene.core.positions(times, reached), progress)
+        found = do_work(doing, lambda reached: self.scene.core.positions(times, reached), progress)
         positions = array(found).reshape(instants, nodes, 3)
         time_s = begin_s + span.step_s * np.arange(instants, dtype=np.float64)
         return Keyframes(time_s, positions[:, : len(self.satellites)], positions[:, len(self.satellites) :])
 
     def map(self, at_s: Time = 0.0) -> Map:
         """Satellites and the links between them at an instant, and the number of satellites that each place sees."""
-        return map_of(self.scene, Span.of(at_s, 1.0, 1.0).begin_s, has_path=False)
+        return make_map(self.scene, Span.from_times(at_s, 1.0, 1.0).begin_s, has_path=False)
 
     def passes(
         self,
@@ -125,7 +125,7 @@ class SkyConstellation:
         progress: Wish = None,
     ) -> Passes:
         """The satellites that pass over one of the places."""
-        return passes_in(self.scene, self._span(start_s, end_s, step_s), self._place(place), progress)
+        return find_passes(self.scene, self._span(start_s, end_s, step_s), self._place(place), progress)
 
     def coverage(
         self,
@@ -142,7 +142,7 @@ class SkyConstellation:
         Delays are those of the shortest paths to one of the places, or those to the nearest satellite.
         """
         place = None if to is None else self._place(to)
-        return coverage_in(self.scene, self._span(start_s, end_s, step_s), cell, progress, place=place)
+        return find_coverage(self.scene, self._span(start_s, end_s, step_s), cell, progress, place=place)
 
     def _place(self, name: str) -> int:
         """The number of a place."""
@@ -154,12 +154,12 @@ class SkyConstellation:
     def _span(self, start_s: Time, end_s: Time | None, step_s: Time) -> Span:
         """Checks a window of the run, or beyond it. A step is at most as long as the window."""
         end_s = self.duration_s if end_s is None else end_s
-        whole = Span.of(start_s, 1.0, 1.0)
-        length_s = Span.of(end_s, 1.0, 1.0).begin_s - whole.begin_s
+        whole = Span.from_times(start_s, 1.0, 1.0)
+        length_s = Span.from_times(end_s, 1.0, 1.0).begin_s - whole.begin_s
         if not length_s > 0:
             raise SkyError(f"start_s = {start_s}, end_s = {end_s}: expected an end after the start")
         step = seconds("step_s", step_s)
-        return Span.of(whole.begin_s, length_s, min(step, length_s))
+        return Span.from_times(whole.begin_s, length_s, min(step, length_s))
 
     def __repr__(self) -> str:
         return f"<SkyConstellation {self.name}: {count(len(self.satellites), 'satellite')}>"
@@ -200,7 +200,7 @@ class ScenarioSky:
     delays: pl.DataFrame
 
     @classmethod
-    def of(cls, found: Mapping[str, Any]) -> ScenarioSky:
+    def from_core(cls, found: Mapping[str, Any]) -> ScenarioSky:
         """Make the sky of the core's answer."""
         import polars as pl
 
@@ -234,9 +234,9 @@ class ScenarioSky:
 
     def path(self, flow: str) -> pl.DataFrame:
         """The rows of `paths` of a flow."""
-        return self._of(flow, self.paths)
+        return self._select_flow(flow, self.paths)
 
-    def at(self, flow: str, time_s: float) -> dict[str, Any]:
+    def find_path(self, flow: str, time_s: float) -> dict[str, Any]:
         """The path of a flow at an instant of the run: a row of `paths` as a dict, and `nodes`, its nodes in order."""
         import polars as pl
 
@@ -259,7 +259,7 @@ class ScenarioSky:
         # Several pairs may have a place in common.
         return pl.concat(found).unique(maintain_order=True).sort("time_s", "place", maintain_order=True)
 
-    def _of(self, flow: str, table: pl.DataFrame) -> pl.DataFrame:
+    def _select_flow(self, flow: str, table: pl.DataFrame) -> pl.DataFrame:
         import polars as pl
 
         if flow not in self.flows:

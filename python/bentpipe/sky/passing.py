@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import SkyError
 from bentpipe.formatting import quantity
 from bentpipe.sky.looks import Look, chosen, quantity_row, spread
-from bentpipe.sky.scenes import Scene, Span, array, frame, named, worked
+from bentpipe.sky.scenes import Scene, Span, array, do_work, frame, name_nodes
 
 if TYPE_CHECKING:
     import os
@@ -61,7 +61,7 @@ class Passes(Look):
             "gap_max_s": max(gaps.to_list(), default=0.0),
         }
 
-    def _drawn(self, chart: str) -> Figure:
+    def _draw(self, chart: str) -> Figure:
         """Draw the elevation of each pass, and how many satellites are in view."""
         from bentpipe.plot.skies import passes_figure
 
@@ -89,10 +89,10 @@ class Passes(Look):
         yield quantity_row(of, "covered", "1", found["covered"])
         yield quantity_row(of, "gap_max", "s", found["gap_max_s"])
 
-    def _shown(self) -> list[tuple[Any, Any, int]]:
+    def _make_tables(self) -> list[tuple[Any, Any, int]]:
         from bentpipe.plot import notebook
 
-        return [notebook.rows_of(self.passes)]
+        return [notebook.take_rows(self.passes)]
 
     def _facts(self) -> dict[str, Any]:
         return {**self.scene.to_dict(), "place": vars(self.scene.places[0]), **vars(self.span)}
@@ -149,8 +149,8 @@ def passes(
     Passes
     """
     given = chosen(passes, locals())
-    span = Span.of(at, duration, step)
-    scene = Scene.of(
+    span = Span.from_times(at, duration, step)
+    scene = Scene.from_places(
         over,
         (place,),
         start=start,
@@ -163,14 +163,16 @@ def passes(
         span=span,
         elements_age_max=elements_age_max,
     )
-    return passes_in(scene, span, 0, progress, given)
+    return find_passes(scene, span, 0, progress, given)
 
 
-def passes_in(scene: Scene, span: Span, place: int, progress: Wish, asked: Mapping[str, Any] | None = None) -> Passes:
+def find_passes(scene: Scene, span: Span, place: int, progress: Wish, asked: Mapping[str, Any] | None = None) -> Passes:
     """The passes over a place of a scene, which is the first place of the result."""
     doing = f"passes over {scene.places[place].name}"
-    found = worked(doing, lambda reached: scene.core.passes(span.times, reached, place), progress)
+    found = do_work(doing, lambda reached: scene.core.passes(span.times, reached, place), progress)
     others = (each for number, each in enumerate(scene.places) if number != place)
     scene = replace(scene, places=(scene.places[place], *others))
     columns = {name: array(values) for name, values in found.items()}
-    return Passes(scene, span, frame({**columns, "satellite": named(columns["satellite"], scene.satellites)}), asked)
+    return Passes(
+        scene, span, frame({**columns, "satellite": name_nodes(columns["satellite"], scene.satellites)}), asked
+    )

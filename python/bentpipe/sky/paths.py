@@ -18,10 +18,10 @@ from bentpipe.sky.scenes import (
     Scene,
     Span,
     array,
+    do_work,
     frame,
     ground_km,
-    named,
-    worked,
+    name_nodes,
 )
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class SkyPath(Look):
                 {
                     "number": number,
                     "connected": rows["delay_s"].is_not_null().mean(),
-                    "changes": _changed(rows["path"]),
+                    "changes": _count_changes(rows["path"]),
                     **{f"delay_{name}_s": getattr(rows["delay_s"], name)() for name in ("min", "median", "max")},
                     **{f"hops_{name}": getattr(rows["hops"], name)() for name in ("min", "max")},
                 }
@@ -159,7 +159,7 @@ class SkyPath(Look):
             ]
         return found
 
-    def _drawn(self, chart: str) -> Figure:
+    def _draw(self, chart: str) -> Figure:
         """Draw delay, hops and elevation over time; ticks at handovers."""
         from bentpipe.plot.skies import path_figure
 
@@ -187,11 +187,11 @@ class SkyPath(Look):
         for metric, name, unit in QUANTITIES:
             yield quantity_row(of, metric, unit, found[name])
 
-    def _shown(self) -> list[tuple[Any, Any, int]]:
+    def _make_tables(self) -> list[tuple[Any, Any, int]]:
         from bentpipe.plot import notebook
 
         return [
-            notebook.rows_of(
+            notebook.take_rows(
                 self.changes.select("time_s", "duration_s", "delay_s", "hops", "from_satellite", "to_satellite")
             )
         ]
@@ -345,8 +345,8 @@ def path(
         raise SkyError(
             f"disjoint paths need several satellites at each end\n  expected selection = any, not {selection}"
         )
-    span = Span.of(at, duration, step)
-    scene = Scene.of(
+    span = Span.from_times(at, duration, step)
+    scene = Scene.from_places(
         over,
         (origin, destination),
         start=start,
@@ -369,13 +369,13 @@ def path(
         raise SkyError(f"{scene.places[0].name} is both ends\n  expected two different places")
     ends = " to ".join(place.name for place in scene.places[:2])
     by_hops, until_broken = metric == "hops", change == "broken"
-    found = worked(
+    found = do_work(
         ends, lambda reached: scene.core.path(span.times, (selection, seed, by_hops, until_broken), reached), progress
     )
     several = None
     if disjoint is not None:
         doing = f"{disjoint} disjoint paths"
-        paths = worked(
+        paths = do_work(
             doing,
             lambda reached: scene.core.disjoint(
                 span.times, (by_hops, until_broken), disjoint, apart == "links", reached
@@ -410,7 +410,7 @@ def _disjoint(scene: Scene, time_s: Any, found: list[dict[str, Any]]) -> pl.Data
 
     tables = []
     for number, each in enumerate(found, 1):
-        paths = pl.Series([_joined(scene, nodes) for nodes in each["nodes"]], dtype=pl.String)
+        paths = pl.Series([_join_names(scene, nodes) for nodes in each["nodes"]], dtype=pl.String)
         now = np.searchsorted(array(each["change_s"]), time_s, side="right") - 1
         table = frame({"time_s": time_s, "delay_s": array(each["delay_s"]), "hops": array(each["hops"])})
         numbers = pl.lit(number, dtype=pl.Int64).alias("number")
@@ -419,12 +419,12 @@ def _disjoint(scene: Scene, time_s: Any, found: list[dict[str, Any]]) -> pl.Data
     return pl.concat(tables)
 
 
-def _changed(column: pl.Series) -> int:
+def _count_changes(column: pl.Series) -> int:
     """Counts the changes of a value."""
     return int(column.ne_missing(column.shift(1))[1:].sum())
 
 
-def _joined(scene: Scene, nodes: Sequence[int]) -> str | None:
+def _join_names(scene: Scene, nodes: Sequence[int]) -> str | None:
     return " > ".join(map(scene.name, nodes)) if nodes else None
 
 
@@ -433,7 +433,7 @@ def instants_frame(scene: Scene, found: dict[str, Any]) -> pl.DataFrame:
     columns = {name: array(found[name]) for name in ("time_s", "delay_s", "hops")}
     for end in ("from", "to"):
         columns[f"{end}_elevation_deg"] = array(found[f"{end}_elevation_deg"])
-        columns[f"{end}_satellite"] = named(array(found[f"{end}_satellite"]), scene.satellites)
+        columns[f"{end}_satellite"] = name_nodes(array(found[f"{end}_satellite"]), scene.satellites)
     table = frame(columns)
     return table.with_columns(table["hops"].replace(0, None))
 
@@ -451,9 +451,9 @@ def changes_frame(scene: Scene, span: Span, found: dict[str, Any]) -> pl.DataFra
     }
     for end, place in (("from", 1), ("to", -2)):
         beside = np.array([each[place] if each and each[place] < count else -1 for each in nodes], dtype=np.int64)
-        columns[f"{end}_satellite"] = named(beside, scene.satellites)
+        columns[f"{end}_satellite"] = name_nodes(beside, scene.satellites)
         # A handover is from one satellite to another. The first satellite after a gap is not a handover.
         handed = (beside[1:] != beside[:-1]) & (beside[1:] >= 0) & (beside[:-1] >= 0)
         columns[f"{end}_handover"] = np.concatenate(([False], handed))
-    columns["path"] = [_joined(scene, each) for each in nodes]
+    columns["path"] = [_join_names(scene, each) for each in nodes]
     return frame(columns)

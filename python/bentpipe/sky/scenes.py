@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core, arguments, files, forks
 from bentpipe.catalog import unknown
 from bentpipe.errors import Interrupted, SkyError, Word
-from bentpipe.progress import Progress, watched
+from bentpipe.progress import Progress, choose_watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -114,7 +114,7 @@ class Scene:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_places(
         cls,
         over: str | os.PathLike[str],
         places: Sequence[PlaceLike],
@@ -278,7 +278,7 @@ class Span:
     step_s: float
 
     @classmethod
-    def of(cls, at: Time, duration: Time, step: Time) -> Span:
+    def from_times(cls, at: Time, duration: Time, step: Time) -> Span:
         """Check and convert times."""
         found = cls(seconds("at", at), seconds("duration", duration), seconds("step", step))
         for name, value in (("duration", found.duration_s), ("step", found.step_s)):
@@ -345,7 +345,7 @@ def place(given: PlaceLike) -> Place:
             raise SkyError(
                 f"place {given!r}: heights are in km\n  expected {float(height) / 1000:g} km in place of {height} m"
             )
-        numbers = (_signed(north, south, "S"), _signed(east, west, "W"), float(height or 0))
+        numbers = (_read_angle(north, south, "S"), _read_angle(east, west, "W"), float(height or 0))
     elif 2 <= len(given) <= 3:
         north_deg, east_deg, *rest = (
             arguments.number(f"place {given!r}: each of them", each, error=SkyError) for each in given
@@ -388,13 +388,13 @@ def places(file: str | os.PathLike[str]) -> list[Place]:
                     f"{file} has {'the columns ' + ', '.join(columns) if columns else 'no columns'}\n"
                     "  expected name, latitude and longitude (degrees), and height_km (in km) or none"
                 )
-            return [_listed(f"{file}, line {rows.line_num}", row) for row in rows]
+            return [_read_listed(f"{file}, line {rows.line_num}", row) for row in rows]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         why = files.reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SkyError(f"{file} cannot be read: {why}\n  expected a CSV file of places") from None
 
 
-def _listed(at: str, row: dict[str, str | None]) -> Place:
+def _read_listed(at: str, row: dict[str, str | None]) -> Place:
     name = (row["name"] or "").strip()
     try:
         north_deg, east_deg = float(row["latitude"] or ""), float(row["longitude"] or "")
@@ -442,7 +442,7 @@ def coordinates(north_deg: float, east_deg: float) -> str:
     return f"{abs(north_deg):.2f}{'S' if north_deg < 0 else 'N'} {abs(east_deg):.2f}{'W' if east_deg < 0 else 'E'}"
 
 
-def _signed(number: str, side: str, negative: str) -> float:
+def _read_angle(number: str, side: str, negative: str) -> float:
     return -float(number) if side.upper() == negative else float(number)
 
 
@@ -490,7 +490,7 @@ def _constellation(
         if over in names:
             return _core.Sky.preset(over, epoch, orbits)
         if slot is not None:
-            return _core.Sky.slot(_signed(slot[1], slot[2], "W"), epoch)
+            return _core.Sky.slot(_read_angle(slot[1], slot[2], "W"), epoch)
         if walker is not None:
             pattern, inclination, *numbers, altitude = walker.groups()
             total, planes, phasing = (int(each) for each in numbers)
@@ -522,10 +522,10 @@ def _constellation(
     try:
         return _core.Sky.elements(content, elements.bad == "skip", epoch, elements.span, elements.age_text)
     except SkyError as error:
-        raise SkyError(_explained(over, str(error), elements), bad="skip", elements_age_max="200 d") from None
+        raise SkyError(_explain_error(over, str(error), elements), bad="skip", elements_age_max="200 d") from None
 
 
-def _explained(over: str | os.PathLike[str], error: str, elements: Elements) -> str:
+def _explain_error(over: str | os.PathLike[str], error: str, elements: Elements) -> str:
     """The error of a file of elements with its name and the options that help."""
     is_record = error.startswith("line ")
     hints = [f"{over}{',' if is_record else ':'} {error}"]
@@ -536,18 +536,18 @@ def _explained(over: str | os.PathLike[str], error: str, elements: Elements) -> 
     return "\n  ".join(hints)
 
 
-def worked(doing: str, work: Callable[[Callable[[float], None]], Any], progress: Wish) -> Any:
+def do_work(doing: str, work: Callable[[Callable[[float], None]], Any], progress: Wish) -> Any:
     """Do work that reports the share that is done, and can be interrupted."""
     state = Progress(total=1, doing=doing)
 
-    def reached(share: float) -> None:
+    def report_share(share: float) -> None:
         state.under_way = share
         if watch is not None:
             watch(state)
 
     try:
-        with watched(progress) as watch:
-            return work(reached)
+        with choose_watch(progress) as watch:
+            return work(report_share)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted after {100 * state.under_way:.0f} %; there is no result") from None
 
@@ -566,7 +566,7 @@ def frame(columns: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(dict(columns)).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def named(nodes: Any, names: Sequence[str]) -> pl.Series:
+def name_nodes(nodes: Any, names: Sequence[str]) -> pl.Series:
     """Converts numbers of satellites to names; -1 to null."""
     import numpy as np
     import polars as pl

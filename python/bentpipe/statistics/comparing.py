@@ -11,9 +11,9 @@ from bentpipe import formatting
 from bentpipe.statistics import correction as corrections
 from bentpipe.statistics import sided
 from bentpipe.statistics.effects import Effect, cliff, hedges_paired
-from bentpipe.statistics.estimates import fisher, limited, sign_test
+from bentpipe.statistics.estimates import fisher, limit_interval, sign_test
 from bentpipe.statistics.judgement import DEFAULT, Judgement
-from bentpipe.statistics.samples import ESTIMATORS, Counts, Sample, is_of_transfers
+from bentpipe.statistics.samples import ESTIMATORS, Counts, Sample, has_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -155,7 +155,7 @@ def differences(
         The metric of the values. A judgement with sides needs it to know the better direction, and a margin with a
         unit applies to metrics of this unit.
     """
-    samples = [tuple(each if isinstance(each, Sample) else Sample.of(each) for each in pair) for pair in pairs]
+    samples = [tuple(each if isinstance(each, Sample) else Sample.from_values(each) for each in pair) for pair in pairs]
     statistic, found, question = judgement.statistic, [], judgement.question(metric)
     confidence = judgement.confidence if question is None else judgement.interval
     resolution = 0.0 if metric is None else metric.resolution
@@ -176,12 +176,12 @@ def differences(
         found.append((apart, each, base, effect, span))
     shares = [_shares(first, second) for first, second in samples]
     tests = [*(each.p for _, each, *_ in found), *(each.p for each in shares if each is not None)]
-    adjusted = iter(corrections.adjusted(tests, judgement.correction))
+    adjusted = iter(corrections.adjust_p(tests, judgement.correction))
 
     def limits(values: Values, base: float, span: tuple[float, float], confidence: float) -> Estimate | Interval:
         whole = ESTIMATORS[statistic](values, confidence)
         # Half a bin of the base, as a share of the difference.
-        return limited(whole, span, resolution * base / abs(whole.value) if whole.value else 0.0)
+        return limit_interval(whole, span, resolution * base / abs(whole.value) if whole.value else 0.0)
 
     whole = []
     for (apart, each, base, effect, span), p in zip(found, adjusted):  # noqa: B905 - the rest are those of the shares
@@ -206,7 +206,7 @@ def differences(
             )
         )
     return [
-        difference if share is None else difference._replace(shares=_corrected(share, next(adjusted), judgement))
+        difference if share is None else difference._replace(shares=_correct_shares(share, next(adjusted), judgement))
         for difference, share in zip(whole, shares, strict=True)
     ]
 
@@ -223,7 +223,7 @@ def _shares(one: Sample, other: Sample) -> Shares | None:
     return Shares(first, second, more, less, p, None, is_shown=False)
 
 
-def _corrected(shares: Shares, p: float | None, judgement: Judgement) -> Shares:
+def _correct_shares(shares: Shares, p: float | None, judgement: Judgement) -> Shares:
     return shares._replace(p_adjusted=p, is_shown=bool(judgement.is_shown(p)))
 
 
@@ -244,14 +244,18 @@ def statement(sender: str, other: str, difference: Difference, metric: Metric) -
         return f"no difference that matters ({_size(difference, metric)}) in {what} between {sender} and {other}"
     if not _is_said(difference):
         return f"no difference in {what} can be shown between {sender} and {other}"
-    first, _ = _worded(metric, _where(difference))
+    first, _ = _choose_words(metric, _where(difference))
     return first.format(sender=sender, other=other, what=what, amount=_amount(difference, metric))
 
 
 def _answer(sender: str, other: str, difference: Difference, question: Question, metric: Metric) -> str:
     """Answer a one-sided question, such as `sack is at most 2 % worse than reno in goodput: ...`."""
     what = _what(metric, difference)
-    by = f": {_worded(metric, _where(difference))[1].rpartition(': ')[2]}" if difference.value else ": both are equal"
+    by = (
+        f": {_choose_words(metric, _where(difference))[1].rpartition(': ')[2]}"
+        if difference.value
+        else ": both are equal"
+    )
     by = by.format(amount=_amount(difference, metric)) if difference.value else by
     verb = "is" if difference.is_shown else "is not shown to be"
     return f"{sender} {verb} {question.claim} {other} in {what}{by}"
@@ -277,7 +281,7 @@ def _answers(
 
 
 def _statement_of_shares(sender: str, other: str, difference: Difference, shares: Shares, metric: Metric) -> str:
-    does, many = _does(metric), is_of_transfers(metric)
+    does, many = _does(metric), has_transfers(metric)
     of = "transfers" if many else "replications"
     against = f"{'' if many else 'in '}{shares.one} {of} against {shares.other}"
     if shares.is_shown:
@@ -297,7 +301,7 @@ def _statement_of_shares(sender: str, other: str, difference: Difference, shares
 
 def _does(metric: Metric) -> str:
     """Name the quantity that a case does more or less of than another."""
-    if is_of_transfers(metric):
+    if has_transfers(metric):
         return "finishes {} of its transfers"
     return "completes {} often" if metric.is_completion else f"has a {metric.name} {{}} often"
 
@@ -344,10 +348,10 @@ def sentence(
             if _where(each) == where:
                 amounts.setdefault(_amount(each, metric), []).append(name)
         (amount, names), *more = amounts.items()
-        first, further = _worded(metric, where)
+        first, further = _choose_words(metric, where)
         subject = (further if times else first).format(sender=sender, other=other, what=what, amount=amount)
         rest = [f"{amount} {preposition} {_conditions(names, order)}" for amount, names in more]
-        times.append(_listed([f"{subject} {preposition} {_conditions(names, order)}", *rest]))
+        times.append(_join_parts([f"{subject} {preposition} {_conditions(names, order)}", *rest]))
     if small:
         between = "" if times else f" between {sender} and {other}"
         subject = "no difference that matters" if times else f"no difference that matters in {what}"
@@ -371,7 +375,7 @@ def _held(sender: str, other: str, held: Sequence[Shares], metric: Metric) -> It
             Counts(sum(each.done for each in counts), sum(each.due for each in counts))
             for counts in ([each.one for each in held], [each.other for each in held])
         )
-        of = "transfers finished" if is_of_transfers(metric) else "replications completed"
+        of = "transfers finished" if has_transfers(metric) else "replications completed"
         yield f"where not all {of}: {sender} {one}, {other} {every}"
 
 
@@ -400,7 +404,9 @@ def _is_said(difference: Difference) -> bool:
 
 def _size(difference: Difference, metric: Metric) -> str:
     """Write a difference without its direction and its interval: `0.0058 %`."""
-    divisor, unit = (difference.base / 100, " %") if difference.base != 0 else _scaled(difference, metric.unit)
+    divisor, unit = (
+        (difference.base / 100, " %") if difference.base != 0 else _scale_difference(difference, metric.unit)
+    )
     return f"{formatting.mean_and_margin(abs(difference.value or 0) / divisor, None)[0]}{unit}"
 
 
@@ -411,7 +417,7 @@ def _where(difference: Difference) -> str:
     return "times" if (difference.percent(difference.value) or 0) >= TIMES_FROM_PCT else "more"
 
 
-def _worded(metric: Metric, where: str) -> tuple[str, str]:
+def _choose_words(metric: Metric, where: str) -> tuple[str, str]:
     """Choose the words of a first difference, and of further differences after it.
 
     Times are faster or slower, with the share of the time. Without it, `50 % faster` may mean half or two thirds of the
@@ -450,14 +456,16 @@ def _amount(difference: Difference, metric: Metric) -> str:
         # The interval of the difference. An interval of the factor would leave out the uncertainty of the base.
         factor = 1 + (difference.value or 0) / difference.base
         digits = 2 if factor < 10 else 1 if factor < 100 else 0
-        more = ", ".join(_interval(difference, *_scaled(difference, metric.unit)))
+        more = ", ".join(_interval(difference, *_scale_difference(difference, metric.unit)))
         return f"{factor:.{digits}f} times (+{more})"
-    divisor, unit = (difference.base / 100, " %") if difference.base != 0 else _scaled(difference, metric.unit)
+    divisor, unit = (
+        (difference.base / 100, " %") if difference.base != 0 else _scale_difference(difference, metric.unit)
+    )
     value, interval = _interval(difference, divisor, unit, -1 if where == "less" else 1)
     return f"{value} ({interval})"
 
 
-def _scaled(difference: Difference, unit: str) -> tuple[float, str]:
+def _scale_difference(difference: Difference, unit: str) -> tuple[float, str]:
     divisor, text = formatting.scale([difference.value], unit)
     return divisor, f" {text}".rstrip()
 
@@ -490,8 +498,8 @@ def _conditions(names: Sequence[str], order: Sequence[str]) -> str:
     for run in runs:
         is_range = len(run) >= RANGE_MIN and all(name[:1].isdigit() for name in run)
         parts += [f"{run[0]} to {run[-1]}"] if is_range else run
-    return _listed(parts)
+    return _join_parts(parts)
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _join_parts(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))

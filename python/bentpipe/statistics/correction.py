@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     P = Sequence[float | None]
     """p values; None where there is no test."""
 
-__all__ = ["adjusted", "benjamini_hochberg", "holm"]
+__all__ = ["adjust_p", "benjamini_hochberg", "holm"]
 
 
 def __dir__() -> list[str]:
     return list(__all__)
 
 
-def adjusted(p: P, correction: str) -> list[float | None]:
+def adjust_p(p: P, correction: str) -> list[float | None]:
     """Adjust p values by the correction of this name, one of `judgement.CORRECTIONS`."""
     return _CORRECTIONS[correction](p)
 

@@ -161,7 +161,7 @@ def estimate(values: Values, confidence: float) -> Estimate:
     return Estimate(count, mean, half_width, float(2 * stdtr(count - 1, -abs(mean / error))))
 
 
-def limited(found: Estimate | Interval, span: tuple[float, float], resolution: float) -> Estimate | Interval:
+def limit_interval(found: Estimate | Interval, span: tuple[float, float], resolution: float) -> Estimate | Interval:
     """Limit an interval to the possible values, and widen it to the resolution of the values.
 
     The part of an interval outside of the possible values never contains the true value, so the confidence stays, and
@@ -204,7 +204,7 @@ def median(values: Values, confidence: float) -> Interval:
 
     References
     ----------
-    See `sign_test` and `_resampled`.
+    See `sign_test` and `_bootstrap_interval`.
     """
     values = values[~np.isnan(values)]
     count = len(values)
@@ -216,7 +216,7 @@ def median(values: Values, confidence: float) -> Interval:
     if np.all(values == values[0]):
         # As in `estimate`.
         return Interval(count, value, value, value, 1.0 if value == 0 else 0.0)
-    low, high = _resampled((values,), np.median, value, confidence)
+    low, high = _bootstrap_interval((values,), np.median, value, confidence)
     return Interval(count, value, low, high, sign_test(values))
 
 
@@ -348,11 +348,11 @@ def _ratio(one: Values, other: Values, middle: Callable[..., Values], confidence
         error = float(np.std(apart, ddof=1)) / count**0.5
         width = math.exp(float(stdtrit(count - 1, (1 + confidence) / 2)) * error)
         return Interval(count, value, value / width, value * width, None)
-    low, high = _resampled((one, other), quotient, value, confidence, is_paired)
+    low, high = _bootstrap_interval((one, other), quotient, value, confidence, is_paired)
     return Interval(count, value, low, high, None)
 
 
-def _resampled(
+def _bootstrap_interval(
     samples: tuple[Values, ...],
     statistic: Callable[..., Values],
     value: float,

@@ -142,7 +142,7 @@ class Judgement:
         if self._fits(metric):
             margin, unit = self._margin()
             is_share = unit == "%"
-            text = f"{100 * margin:g} %" if is_share else _written(margin, metric.unit)
+            text = f"{100 * margin:g} %" if is_share else _write_margin(margin, metric.unit)
         sides: Sides = "better" if self.sides == "not-worse" and not text else self.sides
         return Question(sides, metric.is_more_better, metric.is_judged, margin, is_share, text)
 
@@ -199,7 +199,7 @@ class Judgement:
         return self.confidence if self.sides == "two" else 2 * self.confidence - 1
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> Judgement:
+    def from_facts(cls, facts: Mapping[str, Any]) -> Judgement:
         """Read a judgement from the facts of a store. Facts that older stores lack have their defaults."""
         return cls(**{each.name: facts[each.name] for each in fields(cls) if each.name in facts})
 
@@ -225,7 +225,7 @@ class Judgement:
         return None if p is None else p < self.alpha
 
 
-def _written(margin: float, unit: str) -> str:
+def _write_margin(margin: float, unit: str) -> str:
     """Write a margin in words: `20 ms`."""
     divisor, text = scale([margin], unit)
     return f"{margin / divisor:g} {text}".rstrip()

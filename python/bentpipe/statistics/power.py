@@ -7,7 +7,7 @@ from math import sqrt
 
 from scipy.special import stdtrit
 
-__all__ = ["LARGE", "least_shown", "replications_for"]
+__all__ = ["LARGE", "count_replications", "least_shown"]
 
 
 def __dir__() -> list[str]:
@@ -38,12 +38,12 @@ def least_shown(replications: int, confidence: float, tests: int = 1) -> float:
     return float(quantile) / sqrt(replications)
 
 
-def replications_for(difference: float, confidence: float, tests: int = 1) -> int:
+def count_replications(difference: float, confidence: float, tests: int = 1) -> int:
     """Return the least number of replications that can show a difference, given in standard deviations.
 
     Examples
     --------
-    >>> replications_for(LARGE, 0.95)
+    >>> count_replications(LARGE, 0.95)
     7
     """
     return next(number for number in count(2) if least_shown(number, confidence, tests) <= difference)

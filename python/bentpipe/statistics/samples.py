@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from bentpipe.metric import named
-from bentpipe.statistics.estimates import Estimate, Interval, estimate, limited, median, sign_test
+from bentpipe.metric import find_metric
+from bentpipe.statistics.estimates import Estimate, Interval, estimate, limit_interval, median, sign_test
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ __all__ = [
     "Counts",
     "Sample",
     "bound",
-    "is_of_transfers",
-    "joined",
+    "has_transfers",
+    "join_samples",
     "not_whole",
-    "ranked",
+    "rank_samples",
 ]
 
 
@@ -104,13 +104,13 @@ class Sample(NamedTuple):
     """Number that should have completed."""
 
     @classmethod
-    def of(cls, values: Values) -> Sample:
+    def from_values(cls, values: Values) -> Sample:
         """Make a sample of complete values."""
         done = (~np.isnan(values)).astype(np.float64)
         return cls(values, np.full(len(values), np.nan), done, done)
 
     @classmethod
-    def named(cls, metric: str | Metric, columns: Mapping[str, Values]) -> Sample:
+    def from_columns(cls, metric: str | Metric, columns: Mapping[str, Values]) -> Sample:
         """Make the sample of a metric from columns of runs.
 
         Parameters
@@ -120,7 +120,7 @@ class Sample(NamedTuple):
             Values by the name of the column: the columns of `Metric.columns`, and `replication`, which is NaN where a
             run is missing.
         """
-        what = named(metric) if isinstance(metric, str) else metric
+        what = find_metric(metric) if isinstance(metric, str) else metric
         values = columns[what.column]
         bounds = np.full(len(values), np.nan)
         done = (~np.isnan(values)).astype(np.float64)
@@ -129,9 +129,9 @@ class Sample(NamedTuple):
             bounds = columns[what.bound]
             # Without a flow that ends, nothing can complete.
             due = np.maximum(done, ~np.isnan(bounds))
-        elif what.is_of_transfers:
-            done = np.nan_to_num(columns[what.finished])
-            due = done + np.nan_to_num(columns[what.unfinished])
+        elif what.has_transfers:
+            done = np.nan_to_num(columns[what.finished_column])
+            due = done + np.nan_to_num(columns[what.unfinished_column])
         elif what.base == "unfinished":
             due = done
         return cls(values, bounds, done, due)
@@ -165,17 +165,17 @@ class Sample(NamedTuple):
         estimator = ESTIMATORS[judgement.statistic]
         if not held.any():
             whole = estimator(self.values, judgement.confidence)._replace(censored=censored)
-            return whole if of is None else limited(whole, of.span, of.resolution)
+            return whole if of is None else limit_interval(whole, of.span, of.resolution)
         found = estimator(np.where(held, self.bounds, self.values), judgement.confidence)
         return AtLeast(found.replications, found.value, None, None, censored)
 
 
-def joined(samples: list[Sample]) -> Sample:
+def join_samples(samples: list[Sample]) -> Sample:
     """Join the replications of several conditions into one sample."""
     return Sample(*(np.concatenate(arrays) for arrays in zip(*samples, strict=True)))
 
 
-def ranked(samples: Mapping[K, Sample], metric: Metric, judgement: Judgement = DEFAULT) -> list[K]:
+def rank_samples(samples: Mapping[K, Sample], metric: Metric, judgement: Judgement = DEFAULT) -> list[K]:
     """Order the cases or points that have data, best first. Every table, sentence and figure uses this order.
 
     The completed share counts first, then the value; a censored value counts as its bound. So a case that fails most
@@ -186,7 +186,7 @@ def ranked(samples: Mapping[K, Sample], metric: Metric, judgement: Judgement = D
     whole = {
         name: each.done / each.due if each.due else 1.0 for name, each in ((n, s.counts) for n, s in there.items())
     }
-    if is_of_transfers(metric) and there:
+    if has_transfers(metric) and there:
         most = there[max(whole, key=lambda name: whole[name])]
         top = max(whole.values())
         whole = {name: whole[name] if _is_behind(sample, most, judgement) else top for name, sample in there.items()}
@@ -201,9 +201,9 @@ def _is_behind(sample: Sample, most: Sample, judgement: Judgement) -> bool:
     return bool(np.nansum(apart) < 0 and judgement.is_shown(sign_test(apart)))
 
 
-def is_of_transfers(metric: Metric) -> bool:
+def has_transfers(metric: Metric) -> bool:
     """Whether a metric is about the finished transfers among many in a run."""
-    return metric.is_of_transfers
+    return metric.has_transfers
 
 
 def bound(text: str, found: Estimate | Interval) -> str:
@@ -219,7 +219,7 @@ def not_whole(metric: Metric, by_sender: Mapping[str, Counts]) -> str | None:
     (does, of), excluded = _HAS, "replications without a value"
     if metric.is_completion:
         does, of = _COMPLETED
-    elif metric.is_of_transfers:
+    elif metric.has_transfers:
         does, of, excluded = "finished", "transfers", "unfinished transfers"
     listed = [f"{name} {counts}" for name, counts in held.items()]
     (name, first), *_ = held.items()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bentpipe.statistics.estimates import estimate
-from bentpipe.statistics.warmup import fixed, mser
+from bentpipe.statistics.warmup import cut_early, mser
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ def steady(times: Values, values: Values, *, after: float | None = None, confide
     Law, "Simulation Modeling and Analysis", §9.5.3.
     """
     end = float(times[-1]) if len(times) else 0.0
-    cut = mser(times, values) if after is None else fixed(times, values, after)
+    cut = mser(times, values) if after is None else cut_early(times, values, after)
     if cut.refusal:
         return Steady(None, None, None, None, end, cut.removed, cut.kept, None, cut.refusal)
     found, correlation, note = batch_means(values[cut.removed :], confidence)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["BATCH", "BATCHES_LAST", "BATCHES_MIN", "SHARE_LAST", "WarmUp", "fixed", "mser"]
+__all__ = ["BATCH", "BATCHES_LAST", "BATCHES_MIN", "SHARE_LAST", "WarmUp", "cut_early", "mser"]
 
 
 def __dir__() -> list[str]:
@@ -86,7 +86,7 @@ def mser(times: Values, values: Values, batch: int = BATCH) -> WarmUp:
     return _cut(times, values, cut * batch)
 
 
-def fixed(times: Values, values: Values, after_s: float) -> WarmUp:
+def cut_early(times: Values, values: Values, after_s: float) -> WarmUp:
     """Cut at a time: later values count. Refuse a cut without later values."""
     removed = int(np.searchsorted(times, after_s, side="right"))
     if removed == len(values):

@@ -74,8 +74,8 @@ class RunData:
                 self.own = json.loads((folder / OWN).read_text(encoding="utf-8"))
             run = RunResult.load(folder)
         # Not `in run.recorded`, which reads the whole series.
-        missing = [each for each in series.of_view(run.scenario) if each not in set(run.recorded)]
-        self.result = run.again(series=missing) if missing else run
+        missing = [each for each in series.list_view_series(run.scenario) if each not in set(run.recorded)]
+        self.result = run.rerun(series=missing) if missing else run
 
     @cached_property
     def _teller(self) -> Teller:
@@ -113,7 +113,7 @@ class RunData:
                 {"name": f"{VALUES}:{name}", "of": "flow", "unit": "1", "meaning": name, "style": "level"}
                 for name in self.result.recorded[VALUES]["name"].unique(maintain_order=True)
             ]
-        found += profiles.described(self._network)
+        found += profiles.describe_series(self._network)
         causes = set(self.result.recorded["losses"]["cause"].unique())
         return found + [
             {"name": f"{LOSSES}{each['name']}", "of": "flow", "unit": "1", "meaning": each["meaning"], "style": "event"}
@@ -154,7 +154,7 @@ class RunData:
         }
 
     def series(self, name: str, of: str, start: float = 0.0, end: float | None = None, columns: int = 1000) -> bytes:
-        """A series of a flow or link, thinned to columns of a plot; see `thinning.packed`.
+        """A series of a flow or link, thinned to columns of a plot; see `thinning.pack_points`.
 
         Raises
         ------
@@ -170,17 +170,17 @@ class RunData:
             raise BentpipeError(unknown(name, "a series of this run", [each["name"] for each in self.described]))
         times, values = self._array(name, of)
         if style == "event":
-            return thinning.packed(*thinning.counts(times, start, end, columns))
+            return thinning.pack_points(*thinning.counts(times, start, end, columns))
         thin = thinning.rates if style == "rate" else thinning.levels
-        return thinning.packed(*thin(times, values, start, end, columns))
+        return thinning.pack_points(*thin(times, values, start, end, columns))
 
     def rows(self, name: str, of: str) -> int:
         """Number of rows that a series of a flow or link has."""
         return len(self._array(name, of)[0])
 
-    def at(self, t: float) -> dict[str, dict[str, float]]:
-        """The exact values at an instant: `RunResult.at`."""
-        return self.result.at(t)
+    def find_values(self, t: float) -> dict[str, dict[str, float]]:
+        """The exact values at an instant: `RunResult.find_values`."""
+        return self.result.find_values(t)
 
     def why(self, flow: str, t: float) -> dict[str, Any]:
         """Sentences about an instant, and the last happenings of the flow before it."""
@@ -192,7 +192,7 @@ class RunData:
         """The sentences alone: `RunResult.sentences`."""
         return self._teller.sentences(flow, t)
 
-    def spent(self, flow: str, start: float | None = None, end: float | None = None) -> dict[str, Any]:
+    def find_time_spent(self, flow: str, start: float | None = None, end: float | None = None) -> dict[str, Any]:
         """The parts of the time of a flow: `RunResult.time_spent`."""
         return self.result.time_spent(start, end, flow).to_dict()
 
@@ -263,7 +263,7 @@ class RunData:
             return None
 
     def _marks(self, flow: str) -> list[dict[str, Any]]:
-        found = self._teller.explanation(flow).of_kind(*MARKS)
+        found = self._teller.explanation(flow).select_kinds(*MARKS)
         return [{**each.to_dict(), "flow": flow} for each in found]
 
     def _happenings(self) -> tuple[list[dict[str, Any]], list[str]]:

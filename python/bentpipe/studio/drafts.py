@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class DraftData:
             "text": scenario.written[0],
             "duration_s": scenario.duration_s,
             "stop": "",
-            "hosts": hosts_of([scenario.hosts]),
+            "hosts": name_hosts([scenario.hosts]),
             "flows": scenario.flow_names,
             "links": scenario.link_names,
             "rtt_s": {},
@@ -63,7 +63,7 @@ class DraftData:
         """Refuse: nothing was recorded."""
         raise self._refusal()
 
-    def at(self, t: float) -> dict[str, dict[str, float]]:
+    def find_values(self, t: float) -> dict[str, dict[str, float]]:
         """No values."""
         return {}
 
@@ -71,7 +71,7 @@ class DraftData:
         """The sentence that a run is needed."""
         return {"flow": flow, "t": t, "sentences": [TOLD], "happenings": []}
 
-    def spent(self, flow: str, start: float, end: float) -> dict[str, Any]:
+    def find_time_spent(self, flow: str, start: float, end: float) -> dict[str, Any]:
         """No parts."""
         return {"flow": flow, "start_s": start, "end_s": end, "parts": []}
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bentpipe import files
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.scenario.scenario import SIZE_MAX, shipped, shipped_text
+from bentpipe.scenario.scenario import SIZE_MAX, list_bundled, shipped_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -79,7 +79,7 @@ class Folder:
             raise BentpipeError(f"{name[:200]!r} is outside the folder of the studio\n  expected a name in {self.path}")
         return place
 
-    def shown(self, error: object) -> str:
+    def show_error(self, error: object) -> str:
         """The text of an error, with names as the folder has them."""
         return str(error).replace(f"{self.path}{os.sep}", "")
 
@@ -130,7 +130,7 @@ class Folder:
         place = self.inside(name)
         if (place / STORE).is_file():
             return "bentpipe sweep"
-        return files.form_of(place)
+        return files.find_form(place)
 
     def take(self, name: str) -> str:
         """Copy a saved run to the runs of the studio; returns its name."""
@@ -177,7 +177,7 @@ class Folder:
         """
         place = self.inside(name)
         with files.reading(name):
-            if name in shipped() and (place.is_dir() or not place.exists()):
+            if name in list_bundled() and (place.is_dir() or not place.exists()):
                 return Opened(name, shipped_text(name), "")
             if not place.is_file():
                 raise BentpipeError(f"there is no file {name}\n  expected a scenario in {self.path}, or a bundled one")

@@ -77,7 +77,7 @@ class Door:
             await self._answer(send, 307, b"", [(b"location", f"/{self._token}/".encode())])
         else:
             scope["root_path"] = f"/{self._token}"
-            await self._inside(scope, receive, self._dressed(send))
+            await self._inside(scope, receive, self._add_headers(send))
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Status and reason of a request that is not admitted; None if it is."""
@@ -129,10 +129,10 @@ class Door:
         await send({"type": "http.response.start", "status": status, "headers": [*self._headers, length, *headers]})
         await send({"type": "http.response.body", "body": body})
 
-    def _dressed(self, send: Send) -> Send:
+    def _add_headers(self, send: Send) -> Send:
         """Wrap a function that sends, so that each answer has the headers of the door."""
 
-        async def dressed(message: Message) -> None:
+        async def send_dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 ours = {name for name, _ in self._headers}
                 # A further policy only forbids more.
@@ -142,7 +142,7 @@ class Door:
                 message = {**message, "headers": [*others, *self._headers]}
             await send(message)
 
-        return dressed
+        return send_dressed
 
 
 def _is_devious(scope: Scope) -> bool:

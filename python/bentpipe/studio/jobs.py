@@ -120,7 +120,7 @@ class Jobs:
         self._tell(job)
         return job
 
-    def listed(self) -> list[Job]:
+    def list_jobs(self) -> list[Job]:
         """All jobs, the newest first."""
         return list(reversed(self._jobs))
 
@@ -208,7 +208,7 @@ class Jobs:
                 state = self._hear(job, json.loads(line)) or state
             code, said = await process.wait(), await errors
         finally:
-            await _ended(process, process.stdout, errors)
+            await _end_worker(process, process.stdout, errors)
         if state:
             return state
         if job.is_told_to_stop:
@@ -256,7 +256,7 @@ class Jobs:
             self._jobs.remove(job)
 
 
-async def _ended(process: Process, answers: asyncio.StreamReader, errors: asyncio.Future[str]) -> None:
+async def _end_worker(process: Process, answers: asyncio.StreamReader, errors: asyncio.Future[str]) -> None:
     """End a worker by force if it still runs, and read its pipes to their ends: they stay open otherwise."""
     with contextlib.suppress(ProcessLookupError):
         process.kill()

@@ -41,11 +41,11 @@ class Packets:
         events = self.result.events
         if not events.height:
             alone = {"record.series": [], "record.rows_max": EVENTS_MOST}
-            events = self.result.again(self.result.scenario.with_sets(alone), series="events").events
+            events = self.result.rerun(self.result.scenario.with_sets(alone), series="events").events
         # Texts of millions of rows take several times the memory of their numbers.
         return events.filter(pl.col("event").is_in(KINDS)).cast({"flow": pl.Categorical, "event": pl.Categorical})
 
-    def _sacked(self, flow: str, start: float, end: float, near: float, until: float) -> list[list[float]]:
+    def _find_sacks(self, flow: str, start: float, end: float, near: float, until: float) -> list[list[float]]:
         """SACK blocks in a span. The capture goes up to `until`, so that later spans need no other one."""
         if end > self._sacked_until:
             self._sacks, self._sacked_until = sacks(self.result.scenario, max(end, until)), max(end, until)
@@ -81,7 +81,7 @@ class Packets:
             "end": end,
             "sent": _segments(events, "sent"),
             "retransmitted": _segments(events, "retransmission"),
-            "sacked": self._sacked(flow, start, end, acked["value"][0], until) if 1 in acked["again"] else [],
+            "sacked": self._find_sacks(flow, start, end, acked["value"][0], until) if 1 in acked["again"] else [],
             "acked": [list(row) for row in acked.select("time_s", "value", "again").iter_rows()],
             "lost": [
                 [time_s, offset, offset + data, cause]

@@ -29,7 +29,7 @@ BETWEEN = 8
 """Points between two of a profile that changes evenly."""
 
 
-def described(network: dict[str, Any]) -> list[dict[str, Any]]:
+def describe_series(network: dict[str, Any]) -> list[dict[str, Any]]:
     """Describe the series that change for any link, as `RunData.described` does."""
     return [
         {"name": name, "of": "link", "unit": unit, "meaning": meaning, "style": "level"}

@@ -20,9 +20,9 @@ from starlette.staticfiles import StaticFiles
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Interrupted
-from bentpipe.scenario.scenario import Scenario, shipped
+from bentpipe.scenario.scenario import Scenario, list_bundled
 from bentpipe.studio.drafts import DraftData
-from bentpipe.studio.thumbnail import of_bundled
+from bentpipe.studio.thumbnail import draw_bundled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,23 +55,23 @@ class UnknownRunError(BentpipeError):
 
 def install(app: FastAPI, studio: Studio) -> None:
     """Add all routes to an application."""
-    app.add_exception_handler(BentpipeError, _refused)
-    app.include_router(of_runs(studio), prefix="/api/run/{run}")
-    app.include_router(of_folder(studio), prefix="/api")
+    app.add_exception_handler(BentpipeError, _refuse_request)
+    app.include_router(make_run_routes(studio), prefix="/api/run/{run}")
+    app.include_router(make_folder_routes(studio), prefix="/api")
     for name in ("static", "vendor"):
         app.mount(f"/{name}", StaticFiles(directory=HERE / name))
 
 
-def _refused(request: Request, error: Exception) -> Response:
+def _refuse_request(request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error}\n", status_code=404 if isinstance(error, UnknownRunError) else 400)
 
 
-def of_runs(studio: Studio) -> APIRouter:
+def make_run_routes(studio: Studio) -> APIRouter:
     """The routes of one run."""
     router = APIRouter()
 
     @once
-    def opened(place: Path) -> RunData:
+    def open_run(place: Path) -> RunData:
         # Loaded when needed: tables take half a second, and the page is to be there before.
         from bentpipe.studio.data import RunData
 
@@ -81,10 +81,10 @@ def of_runs(studio: Studio) -> APIRouter:
     def sky(run: str) -> SkyData:
         from bentpipe.studio.sky import SkyData
 
-        return SkyData.of(scenario(run))
+        return SkyData.from_scenario(scenario(run))
 
     def result(run: str) -> RunData:
-        return opened(known(lambda: studio.folder.run(run)))
+        return open_run(find_run(lambda: studio.folder.run(run)))
 
     def data(run: str) -> RunData | DraftData:
         draft = studio.drafts.get(run)
@@ -92,7 +92,7 @@ def of_runs(studio: Studio) -> APIRouter:
 
     def scenario(run: str) -> Scenario:
         draft = studio.drafts.get(run)
-        return known(lambda: studio.scenario_of_run(run)) if draft is None else draft
+        return find_run(lambda: studio.scenario_of_run(run)) if draft is None else draft
 
     @router.get("/meta")
     def meta(run: str) -> Response:
@@ -100,53 +100,53 @@ def of_runs(studio: Studio) -> APIRouter:
 
     @router.get("/series")
     def series(run: str, name: str, of: str, start: Start, end: End, columns: int) -> Response:
-        _checked(names=(name, of), times=(start, end))
+        _check_query(names=(name, of), times=(start, end))
         if not 1 <= columns <= COLUMNS_MAX:
             raise BentpipeError(f"columns = {columns}\n  expected 1 to {COLUMNS_MAX}")
         content = data(run).series(name, of, start, end, columns)
         return Response(content, media_type="application/octet-stream")
 
     @router.get("/at")
-    def at(run: str, t: float) -> Response:
-        _checked(times=(t,))
-        return JSONResponse(data(run).at(t))
+    def find_values(run: str, t: float) -> Response:
+        _check_query(times=(t,))
+        return JSONResponse(data(run).find_values(t))
 
     @router.get("/why")
     def why(run: str, flow: str, t: float) -> Response:
-        _checked(names=(flow,), times=(t,))
+        _check_query(names=(flow,), times=(t,))
         return JSONResponse(data(run).why(flow, t))
 
     @router.get("/spent")
-    def spent(run: str, flow: str, start: Start, end: End) -> Response:
-        _checked(names=(flow,), times=(start, end))
-        return JSONResponse(data(run).spent(flow, start, end))
+    def find_time_spent(run: str, flow: str, start: Start, end: End) -> Response:
+        _check_query(names=(flow,), times=(start, end))
+        return JSONResponse(data(run).find_time_spent(flow, start, end))
 
     @router.get("/packets")
     def packets(run: str, flow: str, start: Start, end: End) -> Response:
-        _checked(names=(flow,), times=(start, end))
+        _check_query(names=(flow,), times=(start, end))
         return JSONResponse(data(run).packets(flow, start, end))
 
     @router.get("/figure")
     def figure(run: str, form: str, start: Start, end: End) -> Response:
-        _checked(times=(start, end))
+        _check_query(times=(start, end))
         if form not in FORMS:
             raise BentpipeError(unknown(form, "a form of a figure", FORMS))
-        content = drawn(result(run).result, form, start, end)
-        return Response(content, media_type=FORMS[form], headers=_attached(f"{run}.{form}"))
+        content = draw_file(result(run).result, form, start, end)
+        return Response(content, media_type=FORMS[form], headers=_make_headers(f"{run}.{form}"))
 
     @router.get("/share")
     def share(run: str, pin: str = "") -> Response:
         from bentpipe.studio.share import single
 
         page = single(result(run), result(pin) if pin else None, sky(run) if scenario(run).has_sky else None)
-        return Response(page, media_type="text/html; charset=utf-8", headers=_attached(f"{run}.html"))
+        return Response(page, media_type="text/html; charset=utf-8", headers=_make_headers(f"{run}.html"))
 
     @router.get("/network")
     def network(run: str) -> Response:
         return JSONResponse(scenario(run).network())
 
     @router.get("/sky")
-    def of_sky(run: str) -> Response:
+    def find_sky(run: str) -> Response:
         return JSONResponse(dict(sky(run).facts))
 
     @router.get("/keyframes")
@@ -155,12 +155,12 @@ def of_runs(studio: Studio) -> APIRouter:
 
     @router.get("/coverage")
     def coverage(run: str, constellation: str, t: float) -> Response:
-        _checked(names=(constellation,), times=(t,))
+        _check_query(names=(constellation,), times=(t,))
         return JSONResponse(sky(run).coverage(constellation, t))
 
     @router.get("/delays")
     def delays(run: str, constellation: str, t: float, to: str | None = None) -> Response:
-        _checked(names=(constellation, to or ""), times=(t,))
+        _check_query(names=(constellation, to or ""), times=(t,))
         return JSONResponse(sky(run).delays(constellation, t, to))
 
     return router
@@ -170,22 +170,22 @@ def once(make: Callable[[K], V]) -> Callable[[K], V]:
     """Keep the last values. A page asks for several things at once, and each thread would make its own value."""
 
     @lru_cache(OPEN_MAX)
-    def kept(key: K) -> tuple[Callable[[], V], Lock]:
+    def find_kept(key: K) -> tuple[Callable[[], V], Lock]:
         return lru_cache(1)(lambda: make(key)), Lock()
 
     choosing = Lock()
 
-    def asked(key: K) -> V:
+    def ask(key: K) -> V:
         with choosing:
-            value, making = kept(key)
+            value, making = find_kept(key)
         # Other values do not wait: to load a run may be to do it again.
         with making:
             return value()
 
-    return asked
+    return ask
 
 
-def of_folder(studio: Studio) -> APIRouter:
+def make_folder_routes(studio: Studio) -> APIRouter:
     """The routes of the folder and of the jobs."""
     router = APIRouter()
 
@@ -193,15 +193,15 @@ def of_folder(studio: Studio) -> APIRouter:
     def library() -> Response:
         folder = studio.folder
         runs = [{"run": run, **_short(folder.about(run))} for run in folder.runs()]
-        return JSONResponse({"bundled": shipped(), "scenarios": folder.scenarios(), "runs": runs})
+        return JSONResponse({"bundled": list_bundled(), "scenarios": folder.scenarios(), "runs": runs})
 
     @router.get("/thumbnail/{name}")
     def thumbnail(name: str) -> Response:
-        if name not in shipped():
+        if name not in list_bundled():
             raise UnknownRunError(
                 f"{name[:NAMES_MAX]!r} is not a bundled scenario\n  expected a name of bentpipe list scenarios"
             )
-        return Response(of_bundled(name), media_type="image/svg+xml")
+        return Response(draw_bundled(name), media_type="image/svg+xml")
 
     @router.get("/stores")
     def stores() -> Response:
@@ -211,19 +211,19 @@ def of_folder(studio: Studio) -> APIRouter:
 
     @router.get("/report")
     def report(name: str) -> Response:
-        _checked(names=(name,))
-        page = known(lambda: studio.folder.report(name))
+        _check_query(names=(name,))
+        page = find_run(lambda: studio.folder.report(name))
         return FileResponse(page, media_type="text/html", headers={"content-security-policy": OF_REPORTS})
 
     @router.get("/jobs")
     async def jobs() -> Response:
         # In the event loop, as all that changes jobs.
-        return JSONResponse([job.to_dict() for job in studio.jobs.listed()])
+        return JSONResponse([job.to_dict() for job in studio.jobs.list_jobs()])
 
     return router
 
 
-def drawn(result: RunResult, form: str, start: float, end: float) -> bytes:
+def draw_file(result: RunResult, form: str, start: float, end: float) -> bytes:
     """The figure of a part of a run as a file, with the command that makes the run in its description."""
     from bentpipe.plot import save
 
@@ -240,11 +240,11 @@ def drawn(result: RunResult, form: str, start: float, end: float) -> bytes:
         return file.read_bytes()
 
 
-def _attached(name: str) -> dict[str, str]:
+def _make_headers(name: str) -> dict[str, str]:
     return {"content-disposition": f'attachment; filename="{name}"'}
 
 
-def known(find: Callable[[], Any]) -> Any:
+def find_run(find: Callable[[], Any]) -> Any:
     """The result of a search for a run; its error has status 404."""
     try:
         return find()
@@ -258,7 +258,7 @@ def _short(about: dict[str, Any]) -> dict[str, Any]:
     return {name: about.get(name) for name in ("title", "scenario", "stop", "is_pinned", "created_s")}
 
 
-def _checked(names: tuple[str, ...] = (), times: tuple[float, ...] = ()) -> None:
+def _check_query(names: tuple[str, ...] = (), times: tuple[float, ...] = ()) -> None:
     if any(len(name) > NAMES_MAX for name in names):
         raise BentpipeError(f"a name has more than {NAMES_MAX} letters\n  expected a flow, link or series of the run")
     if not all(math.isfinite(each) and each >= 0 for each in times):

@@ -18,11 +18,11 @@ TIMES = ("rto_s", "flight_size_bytes")
 """Series that *why* and the division of time need besides."""
 
 
-def of_view(scenario: Scenario) -> tuple[str, ...]:
+def list_view_series(scenario: Scenario) -> tuple[str, ...]:
     """Return the series that the view of a run needs."""
     return (*VIEW, *GRANTS) if scenario.has_media else VIEW
 
 
-def of_run(scenario: Scenario) -> tuple[str, ...]:
+def list_run_series(scenario: Scenario) -> tuple[str, ...]:
     """Return the series that a run in the studio records."""
-    return (*of_view(scenario), *TIMES)
+    return (*list_view_series(scenario), *TIMES)

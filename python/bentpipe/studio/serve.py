@@ -49,7 +49,7 @@ def bind(port: int = 0, *, is_ipv6: bool = False) -> socket.socket:
         ) from error
 
 
-def names_of(listening: socket.socket) -> tuple[str, ...]:
+def list_names(listening: socket.socket) -> tuple[str, ...]:
     """The names of the server in addresses, with the port; the printed address has the first."""
     host, port = listening.getsockname()[:2]
     return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}", f"localhost:{port}")
@@ -89,7 +89,7 @@ def serve(studio: Studio, listening: socket.socket, told: Callable[[str], object
     """
     import uvicorn
 
-    token, hosts = new_token(), names_of(listening)
+    token, hosts = new_token(), list_names(listening)
     app = application(studio)
     url = f"http://{hosts[0]}/{token}/"
     config: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "wsproto"}

@@ -78,9 +78,9 @@ class Explored:
         )
 
 
-def explored(result: RunResult, height: int = 720) -> Explored:
+def explore_result(result: RunResult, height: int = 720) -> Explored:
     """The view over a result; see `RunResult.explore`."""
-    sky = SkyData.of(result.scenario) if result.scenario.has_sky else None
+    sky = SkyData.from_scenario(result.scenario) if result.scenario.has_sky else None
     return Explored(single(RunData(result), sky=sky), height)
 
 
@@ -93,9 +93,9 @@ def single(data: RunData, pinned: RunData | None = None, sky: SkyData | None = N
         blobs |= {f"pin/{name}": text for name, text in _curves(pinned, pinned.meta(), BYTES_MOST // 2)}
     if sky is not None:
         blobs |= {
-            "run/sky": _zipped(dict(sky.facts)),
-            "run/keyframes": _zipped(sky.frames),
-            "land": _zipped(assets.text(assets.LAND)),
+            "run/sky": _zip_content(dict(sky.facts)),
+            "run/keyframes": _zip_content(sky.frames),
+            "land": _zip_content(assets.text(assets.LAND)),
         }
     content = {"run": "run", "pin": None if pinned is None else "pin", "blobs": blobs}
     style = "\n".join(map(assets.text, assets.STYLES))
@@ -129,7 +129,7 @@ def _inside(content: Any) -> str:
     return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _zipped(content: bytes | str | dict[str, Any] | list[Any]) -> str:
+def _zip_content(content: bytes | str | dict[str, Any] | list[Any]) -> str:
     if isinstance(content, (dict, list)):
         content = json.dumps(content, separators=(",", ":"))
     if isinstance(content, str):
@@ -144,33 +144,33 @@ def _curves(data: RunData, meta: dict[str, Any], bytes_most: int) -> Iterator[tu
     curves = [(each["name"], of, each["style"]) for each in meta["series"] for of in shown[each["of"]]]
     columns = COLUMNS
     while True:
-        series = {f"series/{name}/{of}": _zipped(data.series(name, of, columns=columns)) for name, of, _ in curves}
+        series = {f"series/{name}/{of}": _zip_content(data.series(name, of, columns=columns)) for name, of, _ in curves}
         if columns <= COLUMNS_LEAST or sum(map(len, series.values())) <= bytes_most:
             break
         columns //= 2
     thinned = [f"{name}/{of}" for name, of, style in curves if style != "event" and data.rows(name, of) > columns]
-    yield "meta", _zipped(meta | {"flows": shown["flow"], "links": shown["link"], "thinned": thinned})
+    yield "meta", _zip_content(meta | {"flows": shown["flow"], "links": shown["link"], "thinned": thinned})
     yield from series.items()
 
 
 def _reasons(data: RunData, meta: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Sentences, parts of the time, the network, and the packets of some spans, by name."""
-    yield "network", _zipped(data.result.scenario.network())
+    yield "network", _zip_content(data.result.scenario.network())
     room = PACKETS_MOST
     found: dict[str, list[list[float]]] = {}
     wanted = {flow: _spans(data, meta, flow) for flow in meta["flows"][:CURVES_MOST]}
     until = max((end for spans in wanted.values() for _, end in spans), default=0.0)
     for flow in wanted:
-        yield f"why/{flow}", _zipped(_sentences(data, flow))
-        yield f"spent/{flow}", _zipped(data.spent(flow))
+        yield f"why/{flow}", _zip_content(_sentences(data, flow))
+        yield f"spent/{flow}", _zip_content(data.find_time_spent(flow))
         for start, end in wanted[flow]:
-            content = _zipped(data.packets(flow, start, end, until))
+            content = _zip_content(data.packets(flow, start, end, until))
             if len(content) <= room:
                 room -= len(content)
                 known = found.setdefault(flow, [])
                 yield f"packets/{flow}/{len(known)}", content
                 known.append([start, end])
-    yield "spans", _zipped(found)
+    yield "spans", _zip_content(found)
 
 
 def _sentences(data: RunData, flow: str) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class SkyData:
     _sky: ScenarioSky
 
     @classmethod
-    def of(cls, scenario: Scenario) -> SkyData:
+    def from_scenario(cls, scenario: Scenario) -> SkyData:
         """Look at the sky of a scenario.
 
         Raises
@@ -121,7 +121,7 @@ def _keyframes(of: SkyConstellation) -> tuple[float, Values]:
     """Choose the longest step with small errors between keyframes, and return it with the positions at keyframes."""
     for step_s in STEPS_S:
         found = of.keyframes(end_s=max(of.duration_s, step_s), step_s=step_s / 2)
-        positions = _fixed(found)
+        positions = _fix_positions(found)
         # Both ends of the run lie between keyframes, so that the number of halves is even.
         whole = positions[: len(positions) - 1 + len(positions) % 2]
         if _error_km(whole) <= ERROR_MAX_KM:
@@ -129,7 +129,7 @@ def _keyframes(of: SkyConstellation) -> tuple[float, Values]:
     return step_s, whole[::2]
 
 
-def _fixed(found: Keyframes) -> Values:
+def _fix_positions(found: Keyframes) -> Values:
     """Positions in the frame that does not turn."""
     import numpy as np
 

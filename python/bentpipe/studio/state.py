@@ -53,11 +53,11 @@ class Studio:
     """By name, the valid scenarios that pages show and have not run."""
 
     def __post_init__(self) -> None:
-        classes = [loading.taken(each) for each in self.own]
+        classes = [loading.load_class(each) for each in self.own]
         for text, found in zip(self.own, classes, strict=True):
             if isinstance(found, str):
                 raise BentpipeError(f"{text!r} is not a custom class\n  expected FILE.py:CLASS, such as mine.py:MyCc")
-        self.senders: dict[str, Own] = {loading.name_of(each): each for each in classes}
+        self.senders: dict[str, Own] = {loading.find_name(each): each for each in classes}
 
     def scenario(self, text: str, name: str, sets: Sets = (), progress: Watch | None = None) -> Scenario:
         """Check the text of a scenario file of the folder.
@@ -69,7 +69,7 @@ class Studio:
         """
         return Scenario(
             text,
-            form=form_of(name),
+            form=find_form(name),
             source=name,
             sets=sets,
             folder=self.folder.inside(name).parent,
@@ -113,7 +113,7 @@ class Studio:
         pairs = sets.items() if hasattr(sets, "items") else sets
         return {
             "text": text,
-            "form": form_of(name),
+            "form": find_form(name),
             "scenario": name,
             "source": name,
             "folder": str(self.folder.inside(name).parent),
@@ -123,6 +123,6 @@ class Studio:
         }
 
 
-def form_of(name: str) -> str:
+def find_form(name: str) -> str:
     """The form of the text in a scenario file, from its name."""
     return "json" if name.endswith(".json") else "toml"

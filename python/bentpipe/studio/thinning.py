@@ -72,7 +72,7 @@ def counts(times: Values, start: float, end: float, columns: int) -> tuple[Value
     return start + (column + 0.5) * width, count.astype(np.float64)
 
 
-def packed(times: Values, values: Values) -> bytes:
+def pack_points(times: Values, values: Values) -> bytes:
     """Two little-endian counters (the number of points, and 0), then times as float64 and values as float32."""
     head = struct.pack("<II", len(times), 0)
     return head + times.astype("<f8").tobytes() + values.astype("<f4").tobytes()

@@ -17,13 +17,13 @@ SKY = "#0b2545"
 
 
 @lru_cache(64)
-def of_bundled(name: str) -> str:
+def draw_bundled(name: str) -> str:
     """The drawing of a bundled scenario as SVG."""
     scenario = load(name)
-    return drawn(scenario.network(), has_sky=scenario.has_sky)
+    return draw_network(scenario.network(), has_sky=scenario.has_sky)
 
 
-def drawn(network: Mapping[str, Any], *, has_sky: bool) -> str:
+def draw_network(network: Mapping[str, Any], *, has_sky: bool) -> str:
     """The drawing of a network as SVG."""
     places = _places(network)
     ink, paper, accent = ("#9cc9e6", SKY, "#e69f00") if has_sky else ("#52606d", "#eef1f4", "#0072b2")

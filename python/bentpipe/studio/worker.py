@@ -125,19 +125,19 @@ class Reporter:
             self._next_partial_s = now + max(PARTIAL_EVERY_S, took_s / PARTIAL_SHARE)
 
 
-def scenario_of(request: Mapping[str, Any], sets: Sequence[Any] = ()) -> Scenario:
+def make_scenario(request: Mapping[str, Any], sets: Sequence[Any] = ()) -> Scenario:
     """The scenario of a request: its text, with the values that go over it and the classes of the command line."""
     from bentpipe.own import loading
     from bentpipe.scenario.scenario import Scenario
 
-    classes = [loading.taken(each) for each in request["own"]]
+    classes = [loading.load_class(each) for each in request["own"]]
     return Scenario(
         request["text"],
         form=request["form"],
         source=request["source"],
         sets=[*map(tuple, request["sets"]), *map(tuple, sets)],
         folder=request["folder"],
-        senders={loading.name_of(each): each for each in classes},
+        senders={loading.find_name(each): each for each in classes},
     )
 
 
@@ -148,9 +148,9 @@ def run(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     from bentpipe.studio import series
     from bentpipe.studio.folders import write_about
 
-    scenario = scenario_of(request)
+    scenario = make_scenario(request)
     try:
-        result = run_(scenario, series=series.of_run(scenario), progress=Reporter(answer))
+        result = run_(scenario, series=series.list_run_series(scenario), progress=Reporter(answer))
     except Interrupted as interrupt:
         answer(is_saving=True)
         result = interrupt.result
@@ -167,7 +167,7 @@ def compare(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     """Compare congestion controls; without any, the cases of the scenario."""
     from bentpipe.experiment.compare import compare as compare_
 
-    return _experiment(request, answer, compare_, "cc", compared)
+    return _experiment(request, answer, compare_, "cc", describe_comparison)
 
 
 def sweep(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def _experiment(
     options = dict(request["options"])
     try:
         result, stop = (
-            verb(scenario_of(request), options.pop(subject, None), **options, progress=Reporter(answer, shown)),
+            verb(make_scenario(request), options.pop(subject, None), **options, progress=Reporter(answer, shown)),
             "",
         )
     except Interrupted as interrupt:
@@ -209,15 +209,15 @@ def tune(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
     from bentpipe.tuning.tune import tune as tune_
 
     options, place = dict(request["options"]), request.get("place")
-    progress = Reporter(answer, searched)
+    progress = Reporter(answer, describe_search)
     try:
-        result, stop = tune_(scenario_of(request), **options, store=place, progress=progress), ""
+        result, stop = tune_(make_scenario(request), **options, store=place, progress=progress), ""
     except Interrupted as interrupt:
         if interrupt.result is None:
             raise
         result, stop = interrupt.result, "interrupted"
     return {
-        **searched(result),
+        **describe_search(result),
         "stop": stop,
         "statements": list(result.statements),
         "command": _search_command(request["source"], options) if request["is_on_disk"] else NOT_ON_DISK,
@@ -242,15 +242,15 @@ JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {
 }
 
 
-def compared(result: Any) -> dict[str, Any]:
+def describe_comparison(result: Any) -> dict[str, Any]:
     """The data of a comparison for its panel: for each name, the value of each replication and the interval."""
-    from bentpipe.metric import named
+    from bentpipe.metric import find_metric
 
-    metric = named(result.metric)
+    metric = find_metric(result.metric)
     rows = {row["of"]: row for row in result.table.to_dicts() if row["metric"] == metric.name}
     cases = [
         {"of": name, "values": _numbers(result.values(name, metric.name)), **_estimate(rows[name])}
-        for name in result.order(metric.name)
+        for name in result.order_cases(metric.name)
     ]
     return {
         "metric": _metric(metric),
@@ -263,7 +263,7 @@ def compared(result: Any) -> dict[str, Any]:
 
 def swept(result: Any) -> dict[str, Any]:
     """The data of a sweep for its panel: for each point, its keys and the interval of each metric."""
-    from bentpipe.metric import named
+    from bentpipe.metric import find_metric
 
     points = [
         {
@@ -281,7 +281,7 @@ def swept(result: Any) -> dict[str, Any]:
     ]
     return {
         "keys": list(result.keys),
-        "metrics": [_metric(named(name)) for name in result.metrics],
+        "metrics": [_metric(find_metric(name)) for name in result.metrics],
         "points": points,
         "missing": result.missing,
         "best": {name: _best(result, name) for name in result.metrics},
@@ -290,10 +290,10 @@ def swept(result: Any) -> dict[str, Any]:
     }
 
 
-def searched(result: Any) -> dict[str, Any]:
+def describe_search(result: Any) -> dict[str, Any]:
     """The data of a search for its panel: the settings of each rung, and the worth of each change."""
     from bentpipe.tuning.confirming import INTERRUPTED
-    from bentpipe.tuning.sentences import named, objective, of_value, worth
+    from bentpipe.tuning.sentences import convert_score, name_setting, objective, worth
 
     content = result.content
     best = content["best"] if content["verdict"] != INTERRUPTED else _leader(content)
@@ -304,8 +304,8 @@ def searched(result: Any) -> dict[str, Any]:
                 **{name: rung[name] for name in ("name", "blocks", "points", "kept", "runs")},
                 "settings": [
                     {
-                        "name": named(content, each["set"]),
-                        "change": of_value(content, {"value": each["change"], "low": None, "high": None})["value"],
+                        "name": name_setting(content, each["set"]),
+                        "change": convert_score(content, {"value": each["change"], "low": None, "high": None})["value"],
                         "kept": each["kept"],
                     }
                     for each in rung["settings"]
@@ -313,7 +313,7 @@ def searched(result: Any) -> dict[str, Any]:
             }
             for rung in content["rungs"]
         ],
-        "best": "" if best is None else named(content, best["set"]),
+        "best": "" if best is None else name_setting(content, best["set"]),
         "verdict": content["verdict"],
         "worth": worth(content),
         "statements": [] if content["verdict"] == INTERRUPTED else list(result.statements),

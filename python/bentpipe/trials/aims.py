@@ -38,19 +38,19 @@ class Aim:
     """Rate of a film."""
 
 
-def aim_of(name: str, flow: Mapping[str, Any]) -> Aim:
+def find_aim(name: str, flow: Mapping[str, Any]) -> Aim:
     """Return the aim of a kind of flow, from its resolved keys.
 
-    >>> aim_of("web", {"app": {"kind": "page"}}).metric
+    >>> find_aim("web", {"app": {"kind": "page"}}).metric
     'fct:web'
-    >>> aim_of("talk", {"app": {"kind": "cbr", "rate": "64 kbit/s", "size": "160 B"}}).metric
+    >>> find_aim("talk", {"app": {"kind": "cbr", "rate": "64 kbit/s", "size": "160 B"}}).metric
     'mos:talk'
     """
     app = flow.get("app", "greedy")
     keys = app if isinstance(app, dict) else {"kind": app}
     kind = str(keys["kind"])
     if kind in DATAGRAMS:
-        return _of_datagrams(name, kind, keys)
+        return _find_datagram_aim(name, kind, keys)
     if kind == "greedy":
         # From the first packet on, as `why` prints it.
         return Aim("stream", f"goodput_active:{name}", "bit/s", True)
@@ -59,7 +59,7 @@ def aim_of(name: str, flow: Mapping[str, Any]) -> Aim:
     return Aim("page" if kind == "page" else "transfer", f"fct:{name}", "s", False)
 
 
-def _of_datagrams(name: str, kind: str, keys: Mapping[str, Any]) -> Aim:
+def _find_datagram_aim(name: str, kind: str, keys: Mapping[str, Any]) -> Aim:
     rate_bps, size = _number(keys.get("peak", keys.get("rate"))), _number(keys.get("size"))
     if kind in ("cbr", "on-off") and rate_bps > CALL_BPS:
         return Aim("film", f"packet_delivery:{name}", "1", True, rate_bps)

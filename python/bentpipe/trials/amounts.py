@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.trials.linux import transport_of
+from bentpipe.trials.linux import find_transport_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def kilobits(value: Any) -> int:
     return max(1, round(float(number) * _RATES[unit.strip()] / 1000))
 
 
-def memory_of(window: int) -> int:
+def compute_memory(window: int) -> int:
     """Return the receive buffer of the kernel for a window. The kernel counts its overhead per segment, too."""
     return math.ceil(window / SHARE)
 
@@ -68,16 +68,16 @@ def buffer_limit(memory: int) -> int:
     return KIB64 * math.ceil(memory / KIB64)
 
 
-def rounded(key: str, value: Any) -> Any:
+def round_value(key: str, value: Any) -> Any:
     """Return the value that the tool sets for a transport's key, if that differs by more than `ROUNDED`."""
-    what, bytes_ = transport_of(key), size(value)
+    what, bytes_ = find_transport_key(key), size(value)
     if what == "initial_window" and bytes_:
         whole = segments(value)
         return value if abs(whole * SEGMENT / bytes_ - 1) <= ROUNDED else f"{whole} segments"
     if what in ("receive_buffer", "send_buffer", "auto_buffer.limit", "auto_send_buffer.limit") and bytes_:
         # A fixed receive buffer is a window. The others count memory.
         is_window = what == "receive_buffer"
-        set_ = int(buffer_limit(memory_of(bytes_)) * SHARE) if is_window else buffer_limit(bytes_)
+        set_ = int(buffer_limit(compute_memory(bytes_)) * SHARE) if is_window else buffer_limit(bytes_)
         return value if set_ / bytes_ - 1 <= ROUNDED else f"{set_} B"
     if what == "rto.variance_min" and amount(value)[1]:
         # A route takes whole milliseconds.

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core
 from bentpipe.formatting import choice, quantity
 from bentpipe.scenario.editing import steps
-from bentpipe.scenario.overrides import parsed
+from bentpipe.scenario.overrides import parse_text
 from bentpipe.scenario.writing import literals
 from bentpipe.trials.aims import DATAGRAMS
 from bentpipe.trials.amounts import size
-from bentpipe.trials.linux import kind_of
+from bentpipe.trials.linux import find_kind
 from bentpipe.trials.paths import WAYS, NetworkPaths
 from bentpipe.trials.stock import Axis, queue_axis, stock_space
 
@@ -90,37 +90,38 @@ class Changes:
         """Prepare them. `entries` has the kind of each flow by name."""
         self._paths = NetworkPaths(scenario)
         content = self._paths.content
-        written = parsed(*scenario.written).get("flow", {})
+        written = parse_text(*scenario.written).get("flow", {})
         # The first flow of a kind represents all. If the file has the entry, its settings go there.
         self._kinds = {kind: content["flow"][name] for name, kind in reversed([*entries.items()])}
         self._entries = {kind: entry for kind in self._kinds if (entry := _entry(kind, written))}
         self._tcp = {
-            kind: f"flow.{_quoted(self._entries[kind])}.tcp" if kind in self._entries else "tcp" for kind in self._kinds
+            kind: f"flow.{_quote_name(self._entries[kind])}.tcp" if kind in self._entries else "tcp"
+            for kind in self._kinds
         }
         self._routes: dict[str, set[str]] = {}
         for flow in self._paths.flows:
             links = self._routes.setdefault(entries.get(flow["flow"], ""), set())
             # Datagrams have no answers.
-            one_way = kind_of(content["flow"][flow["flow"]].get("app", "greedy")) in ("cbr", "poisson", "on-off")
+            one_way = find_kind(content["flow"][flow["flow"]].get("app", "greedy")) in ("cbr", "poisson", "on-off")
             links.update(*(flow[way] for way in (WAYS[:1] if one_way else WAYS)))
         self._axes = stock_space(scenario, is_all=False).axes
 
     def against(self, slow: Slow) -> Iterator[Change]:
         """List changes that may make a part smaller."""
         own = _OWN.get(slow.part, ()) if self._has_transport(slow.kind) else ()
-        yield from self._of_hosts(slow.kind, own)
+        yield from self._change_hosts(slow.kind, own)
         if slow.part == "queue" and slow.filler and slow.filler != slow.kind and self._has_transport(slow.filler):
-            yield from self._of_hosts(slow.filler, _FILLER)
+            yield from self._change_hosts(slow.filler, _FILLER)
         elif slow.part == "queue" and self._has_transport(slow.kind):
-            yield from self._of_hosts(slow.kind, _FILLER)
-        for axis in self._of_links(slow):
+            yield from self._change_hosts(slow.kind, _FILLER)
+        for axis in self._vary_links(slow):
             yield from _each(axis, axis.key)
         if slow.part in ("queue", "lost") and slow.where in self._paths.links:
             yield from self._priority(slow)
 
     def _has_transport(self, kind: str) -> bool:
         app = self._kinds[kind].get("app", "greedy") if kind in self._kinds else "port"
-        return kind_of(app) not in DATAGRAMS
+        return find_kind(app) not in DATAGRAMS
 
     def _transport(self, kind: str, key: str) -> Any:
         of: Any = self._kinds[kind].get("tcp") or self._paths.content.get("tcp", {})
@@ -133,7 +134,7 @@ class Changes:
         """Whether a buffer has no fixed limit."""
         return self._transport(kind, buffer) in ("auto", None, "unlimited")
 
-    def _of_hosts(self, kind: str, keys: Sequence[str]) -> Iterator[Change]:
+    def _change_hosts(self, kind: str, keys: Sequence[str]) -> Iterator[Change]:
         tcp = self._tcp[kind]
         stock = {axis.key.removeprefix("tcp."): axis for axis in self._axes if axis.key.startswith("tcp.")}
         more = {"fast_open": ("on",), "ack.every": (1,)}
@@ -142,14 +143,14 @@ class Changes:
             values = stock[key].values if key in stock else more.get(key, ())
             if key == "auto_buffer.limit" and self._transport(kind, "receive_buffer") != "auto":
                 continue
-            shown = [value for value in values if str(value) != kind_of(self._transport(kind, key))]
+            shown = [value for value in values if str(value) != find_kind(self._transport(kind, key))]
             yield from _each(Axis(f"{tcp}.{key}", tuple(shown)), f"{tcp}.{key}", kind)
         if "receive_buffer" in keys and "receive_buffer" not in stock and not self._is_free(kind, "receive_buffer"):
             yield from _each(Axis(f"{tcp}.receive_buffer", ("unlimited",)), f"{tcp}.receive_buffer", kind)
         if "buffers" in keys and not self._is_free(kind, "send_buffer"):
             yield from _each(Axis(f"{tcp}.send_buffer", ("unlimited",)), f"{tcp}.send_buffer", kind)
 
-    def _of_links(self, slow: Slow) -> Iterator[Axis]:
+    def _vary_links(self, slow: Slow) -> Iterator[Axis]:
         wanted = _LINKS.get(slow.part, ())
         here = f"{self._paths.key(slow.where)}.queue" if slow.where in self._paths.links else ""
         queue_keys = set()
@@ -170,12 +171,12 @@ class Changes:
         key = self._paths.key(slow.where)
         over = [kind for kind in self._kinds if slow.where in self._routes.get(kind, ())]
         others = [kind for kind in over if kind != slow.kind]
-        is_greedy = kind_of(self._kinds[slow.kind].get("app", "greedy")) == "greedy"
+        is_greedy = find_kind(self._kinds[slow.kind].get("app", "greedy")) == "greedy"
         if is_greedy or not others or not set(over) <= set(self._entries):
             return
         classes = [{"limit": f"{FIRST_PACKETS} packets"}, {"limit": "1 bdp"}]
         changes: list[tuple[str, Any]] = [(f"{key}.queue", {"kind": "priority", "class": classes})]
-        changes += [(f"flow.{_quoted(self._entries[kind])}.class", int(kind != slow.kind)) for kind in over]
+        changes += [(f"flow.{_quote_name(self._entries[kind])}.class", int(kind != slow.kind)) for kind in over]
         name = f"priority for {slow.kind} on {_place(f'{key}.queue')}"
         yield Change(name, f"{key}.queue", _text(changes), "discipline")
 
@@ -213,15 +214,15 @@ def named_change(key: str, value: Any, kind: str) -> str:
     """Name a change in words."""
     path, what, place = steps(key), _what(key), _place(key)
     if not what:
-        return _of_transport(".".join(path[path.index("tcp") + 1 :]), value, kind)
+        return _name_transport(".".join(path[path.index("tcp") + 1 :]), value, kind)
     if what == "queue":
-        named = _NAMES.get(kind_of(value))
+        named = _NAMES.get(find_kind(value))
         return f"{named or f'a queue of {value}'} on {place}"
     if what == "middlebox":
         kinds = [str(box.get("kind")) for box in value]
         return f"{'a proxy' if kinds[-1] == 'split' else ' and '.join(kinds)} at {place}"
     if what == "access":
-        return f"{_of_access(path[-1], value)} on {place}"
+        return f"{_name_access(path[-1], value)} on {place}"
     if path[0] == "medium" and path[-1] == "free":
         return f"free slots of {place} for {value}" if value != "none" else f"no free slots of {place}"
     if path[0] == "medium" and path[-1] == "random":
@@ -229,7 +230,7 @@ def named_change(key: str, value: Any, kind: str) -> str:
     return f"{' '.join(path[2:] if path[0] == 'medium' else path[-1:]).replace('_', ' ')} of {place} {choice(value)}"
 
 
-def _of_access(key: str, value: Any) -> str:
+def _name_access(key: str, value: Any) -> str:
     if key == "random":
         return "no random access" if value == "none" else f"random access for {value}"
     if key == "volume_based":
@@ -241,7 +242,7 @@ def _of_access(key: str, value: Any) -> str:
     return f"requests by rate up to {quantity(rate, 'bit/s')}" if rate else "no requests by rate"
 
 
-def _of_transport(key: str, value: Any, kind: str) -> str:
+def _name_transport(key: str, value: Any, kind: str) -> str:
     words = {
         "cc": f"{value} for {kind}",
         "initial_window": f"a window of {value} at first for {kind}",
@@ -265,5 +266,5 @@ def _entry(kind: str, written: Mapping[str, Any]) -> str:
     return kind if kind in written else group if "count" in written.get(group, {}) else ""
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return f'"{name}"' if "." in name else name

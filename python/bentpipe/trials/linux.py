@@ -59,12 +59,12 @@ class Lack(NamedTuple):
     """The nearest setting that it has."""
 
 
-def kind_of(value: Any) -> str:
+def find_kind(value: Any) -> str:
     """Return the name of a choice that is written as a name or as a table."""
     return str(value.get("kind", "")) if isinstance(value, dict) else str(value)
 
 
-def transport_of(key: str) -> str:
+def find_transport_key(key: str) -> str:
     """Return the key within a transport, such as `rto.min` of `flow.f.tcp.rto.min`; empty for other keys."""
     path = steps(key)
     if path[0] == "flow" and "tcp" in path[2:]:
@@ -79,22 +79,22 @@ def lack(key: str, value: Any) -> Lack | None:
 
 
 def _lacks(key: str, value: Any) -> Iterator[Lack]:
-    path, transport = steps(key), transport_of(key)
+    path, transport = steps(key), find_transport_key(key)
     if transport and transport not in TRANSPORT:
         yield Lack(f"a stock kernel has no setting for {transport}", _INSTEAD.get(transport, "another key"))
     elif transport:
-        yield from _of_choice("kernel", transport, value, TRANSPORT[transport])
-    elif path[0] == "link" and path[-1] == "queue" and kind_of(value) in names("queue"):
-        if kind_of(value) not in QUEUES:
-            yield Lack(f"a stock gateway has no queue {kind_of(value)}", "fq-codel")
+        yield from _check_choice("kernel", transport, value, TRANSPORT[transport])
+    elif path[0] == "link" and path[-1] == "queue" and find_kind(value) in names("queue"):
+        if find_kind(value) not in QUEUES:
+            yield Lack(f"a stock gateway has no queue {find_kind(value)}", "fq-codel")
     elif path[0] == "node" and path[-1] == "middlebox":
         for each in value if isinstance(value, (list, tuple)) else [value]:
-            yield from _of_choice("gateway", kind_of(each), each, MIDDLEBOXES)
+            yield from _check_choice("gateway", find_kind(each), each, MIDDLEBOXES)
 
 
-def _of_choice(where: str, of: str, value: Any, known: Collection[str]) -> Iterator[Lack]:
+def _check_choice(where: str, of: str, value: Any, known: Collection[str]) -> Iterator[Lack]:
     """Check the name of a choice and the settings within it."""
-    kind = kind_of(value)
+    kind = find_kind(value)
     if known and kind not in known:
         nearest = _RELATIVES.get(kind, "cubic") if of == "cc" else " or ".join(known)
         yield Lack(f"a stock {where} has no {kind if of in ('cc', kind) else f'{of} {kind}'}", nearest)

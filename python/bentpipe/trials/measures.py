@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.errors import BentpipeError
-from bentpipe.metric import Metric, check_of, matching, named
+from bentpipe.metric import Metric, check_entity, find_metric, matching
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,9 +78,9 @@ class Measure:
     def check(self, scenario: Scenario) -> None:
         """Check that the scenario has the flow or link."""
         if self.metric is not None:
-            check_of(self.metric, scenario.flow_names, scenario.link_names)
+            check_entity(self.metric, scenario.flow_names, scenario.link_names)
         elif not matching(self.of, scenario.link_names):
-            check_of(named(f"carried_bytes:{self.of}"), (), scenario.link_names)
+            check_entity(find_metric(f"carried_bytes:{self.of}"), (), scenario.link_names)
 
     def number(self, text: str) -> float | None:
         """Read a value with a unit of this metric."""
@@ -106,13 +106,13 @@ def measure(name: str) -> Measure:
             raise BentpipeError("bytes needs the name of a link\n  expected bytes:NAME")
         title = f"Bytes on {of} per delivered byte"
         return Measure(name, "1", False, title, ("links", "flows"), None)
-    metric = named(name)
+    metric = find_metric(name)
     tables = _LASTING if base in _QUANTILES else metric.tables
     title = f"Time of {of}" if base == "fct" and of else metric.title
     return Measure(name, metric.unit, metric.is_more_better, title, tables, metric)
 
 
-def of_comparisons(measures: Sequence[Measure]) -> list[str]:
+def list_compared(measures: Sequence[Measure]) -> list[str]:
     """List the metrics that the tables of comparisons have."""
     return [each.name for each in measures if each.metric is not None and not each.is_lasting]
 
@@ -124,16 +124,16 @@ def values(sweep: Sweep, measures: Sequence[Measure]) -> NDArray[np.float64]:
 
 def _value(sweep: Sweep, each: Measure) -> NDArray[np.float64]:
     if each.is_lasting:
-        return _of_runs(sweep, times(sweep.tables, each))
+        return _measure_runs(sweep, times(sweep.tables, each))
     if each.metric is None:
-        return _of_runs(sweep, _bytes(sweep, each))
+        return _measure_runs(sweep, _bytes(sweep, each))
     metric = each.metric
     # A flow that did not complete has its time so far.
     column = metric.bound if metric.is_completion else metric.column
     return np.asarray(sweep.runs[column].cast(float).to_numpy(), dtype=float)
 
 
-def _of_runs(sweep: Sweep, found: pl.DataFrame) -> NDArray[np.float64]:
+def _measure_runs(sweep: Sweep, found: pl.DataFrame) -> NDArray[np.float64]:
     joined = sweep.runs.select("run").join(found, on="run", how="left", maintain_order="left")
     return np.asarray(joined["value"].cast(float).to_numpy(), dtype=float)
 
@@ -165,13 +165,13 @@ def times(tables: Mapping[str, pl.DataFrame], each: Measure) -> pl.DataFrame:
         raise BentpipeError(
             f"{each.name}: not every transfer was kept\n  expected a larger record.transfers_max in the scenario"
         )
-    all_times = pl.concat([ended.select("run", "duration_s"), _unfinished(tables, whole, ended)])
+    all_times = pl.concat([ended.select("run", "duration_s"), _find_unfinished(tables, whole, ended)])
     quantile = _QUANTILES[each.base]
     value = pl.col("duration_s").mean() if quantile is None else pl.col("duration_s").quantile(quantile, "linear")
     return all_times.group_by("run").agg(value=value)
 
 
-def _unfinished(tables: Mapping[str, pl.DataFrame], whole: pl.DataFrame, ended: pl.DataFrame) -> pl.DataFrame:
+def _find_unfinished(tables: Mapping[str, pl.DataFrame], whole: pl.DataFrame, ended: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     end = pl.col("start_s") + pl.col("duration_s")

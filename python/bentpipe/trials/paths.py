@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.scenario.overrides import parsed
-from bentpipe.trials.linux import kind_of
+from bentpipe.scenario.overrides import parse_text
+from bentpipe.trials.linux import find_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ class NetworkPaths:
     def __init__(self, scenario: Scenario) -> None:
         network = scenario.network()
         self.scenario, self.links = scenario, {link["link"]: link for link in network["links"]}
-        self.content, self.written = scenario.to_dict(), parsed(*scenario.written)
+        self.content, self.written = scenario.to_dict(), parse_text(*scenario.written)
         every = (each for flow in network["flows"] for each in _over_time(flow))
         self.flows = [flow for flow in every if flow["route"] and flow["reverse_route"]]
         """Flows with their routes, an entry for each pair of routes over time."""
@@ -62,7 +62,7 @@ class NetworkPaths:
         if link not in written and (hop := self._hop(link)):
             return f"{hop}.{direction}"
         is_grouped = link not in written and isinstance(written.get(group), dict)
-        return f"link.{_quoted(f'{group}.{direction}' if is_grouped and 'count' in written[group] else name)}"
+        return f"link.{_quote_link(f'{group}.{direction}' if is_grouped and 'count' in written[group] else name)}"
 
     def _hop(self, link: str) -> str:
         """Return the key of a link of a sky: the hop of its constellation. Empty for other links."""
@@ -78,14 +78,14 @@ class NetworkPaths:
         if len(satellites) == 2:
             return f"{table}.inter_satellite"
         # The first end of a link is on the ground.
-        return f"{table}.{'feeder' if ends[0] in _listed(sky.get('gateway')) else 'user'}"
+        return f"{table}.{'feeder' if ends[0] in _list_names(sky.get('gateway')) else 'user'}"
 
     def is_satellite(self, node: str) -> bool:
         """Whether a node is a satellite of the sky."""
         if not isinstance(self.written.get("sky"), dict):
             return False
         sky, ground = self.written["sky"], {"from", "to"}
-        places = {*sky.get("place", {}), *_listed(sky.get("gateway"))}
+        places = {*sky.get("place", {}), *_list_names(sky.get("gateway"))}
         ends = (
             link.get(end, "").replace("{n}", "") for link in self.written.get("link", {}).values() for end in ground
         )
@@ -129,7 +129,7 @@ class NetworkPaths:
 
     def has_errors(self, name: str) -> bool:
         """Whether a direction of a link has an error model."""
-        return kind_of(self.direction(name).get("error", "none")) != "none"
+        return find_kind(self.direction(name).get("error", "none")) != "none"
 
     def direction(self, name: str) -> dict[str, Any]:
         """Return the resolved keys of a direction of a link: `sat.forward`."""
@@ -152,11 +152,11 @@ def _over_time(flow: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield from ({**flow, **routes} for routes in found)
 
 
-def _listed(names: Any) -> list[str]:
+def _list_names(names: Any) -> list[str]:
     return [names] if isinstance(names, str) else list(names or ())
 
 
-def _quoted(link: str) -> str:
+def _quote_link(link: str) -> str:
     """Return the part of a key for a link or one of its directions; the name of a link may have points."""
     name, point, direction = link.rpartition(".")
     name, rest = (name, f".{direction}") if direction in ("forward", "reverse") and point else (link, "")

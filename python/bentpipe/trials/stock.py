@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe.scenario.editing import steps
-from bentpipe.trials.amounts import KIB64, ROUNDED, SHARE, buffer_limit, memory_of, size
+from bentpipe.trials.amounts import KIB64, ROUNDED, SHARE, buffer_limit, compute_memory, size
 from bentpipe.trials.paths import WAYS, NetworkPaths, quoted_name
 
 if TYPE_CHECKING:
@@ -72,18 +72,18 @@ def stock_space(scenario: Scenario, *, is_all: bool) -> Stock:
     """
     path = NetworkPaths(scenario)
     found = [
-        *_of_hosts(path, is_all=is_all),
-        *_of_queues(path),
-        *_of_gateways(path, is_all=is_all),
-        *_of_errors(path),
-        *_of_media(path),
+        *_vary_hosts(path, is_all=is_all),
+        *_vary_queues(path),
+        *_vary_gateways(path, is_all=is_all),
+        *_vary_errors(path),
+        *_vary_media(path),
     ]
     found = [*{each.key: each for each in reversed(found)}.values()][::-1]
     absent = {each.key: each.reason for each in found if not each.values}
     return Stock([replace(each, is_stock=True) for each in found if each.values], absent)
 
 
-def _of_hosts(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
+def _vary_hosts(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
     if not path.scenario.hosts:
         return
     is_periodic = any(link["delay_s"]["period_s"] is not None for link in path.links.values())
@@ -102,7 +102,7 @@ def _of_hosts(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
     )
     yield Axis("tcp.slow_start", ("standard", "hystart"), "an early end of slow start costs many long round trips")
     yield Axis("tcp.pacing", ("off", "window"), "bursts overflow short queues")
-    marks = any(isinstance(queue, dict) and queue.get("ecn") for queue in _queues_of(path))
+    marks = any(isinstance(queue, dict) and queue.get("ecn") for queue in _list_queues(path))
     yield (
         Axis("tcp.ecn", ("off", "classic"), "a queue of the path marks packets")
         if marks
@@ -112,7 +112,7 @@ def _of_hosts(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
     yield _timeout(path)
 
 
-def _queues_of(path: NetworkPaths) -> Iterator[Any]:
+def _list_queues(path: NetworkPaths) -> Iterator[Any]:
     for link in path.content["link"].values():
         yield from (each.get("queue") for each in (link, link.get("forward", {}), link.get("reverse", {})))
 
@@ -133,7 +133,7 @@ def _buffers(path: NetworkPaths) -> Iterator[Axis]:
         return
     # Sizes that the kernel's limit can have exactly. A little more than the present one is not another setting.
     now = size(tcp["auto_buffer"]["limit"]) or 0
-    sizes = (buffer_limit(memory_of(round(max(count * bdp, KIB64)))) for count in BUFFERS)
+    sizes = (buffer_limit(compute_memory(round(max(count * bdp, KIB64)))) for count in BUFFERS)
     tried = dict.fromkeys(f"{each} B" for each in sizes if abs(each / max(now, 1) - 1) > ROUNDED)
     yield Axis(key, tuple(tried), why)
     sent = size(tcp["auto_send_buffer"]["limit"]) if tcp.get("send_buffer") == "auto" else None
@@ -153,7 +153,7 @@ def _timeout(path: NetworkPaths) -> Axis:
     return Axis(key, (*small, "400 ms", "1 s"), "a delay that jumps by more than this causes a needless timeout")
 
 
-def _of_queues(path: NetworkPaths) -> Iterator[Axis]:
+def _vary_queues(path: NetworkPaths) -> Iterator[Axis]:
     forward = {name for flow in path.flows for name in flow["route"]}
     for way in WAYS:
         for name in path.keys(sorted({path.tightest(flow[way]) for flow in path.flows})).values():
@@ -179,7 +179,7 @@ def _queues(rtt: float) -> tuple[Any, ...]:
     )
 
 
-def _of_gateways(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
+def _vary_gateways(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
     """Middleboxes at nodes between the hosts. With two nodes, the search also tries both together."""
     beside = {
         node for flow in path.flows for way in WAYS for node in path.around(flow[way], path.tightest(flow[way])) if node
@@ -220,7 +220,7 @@ def _coders(path: NetworkPaths) -> dict[str, dict[str, str]]:
     return found
 
 
-def _of_errors(path: NetworkPaths) -> Iterator[Axis]:
+def _vary_errors(path: NetworkPaths) -> Iterator[Axis]:
     """Interleaver and code of the links with errors. The scenario refuses those that do not fit its error model."""
     wrong = path.keys(name for name in path.names if path.has_errors(name))
     if not wrong:
@@ -235,7 +235,7 @@ def _of_errors(path: NetworkPaths) -> Iterator[Axis]:
             yield Axis(f"{key}.coding", ("convolutional",), "it corrects errors, for half of the rate")
 
 
-def _of_media(path: NetworkPaths) -> Iterator[Axis]:
+def _vary_media(path: NetworkPaths) -> Iterator[Axis]:
     """Settings of the media that flows use, by kind."""
     for name, medium in path.content.get("medium", {}).items():
         links = path.keys(each for each in path.names if path.direction(each).get("medium") == name)
@@ -247,7 +247,7 @@ def _of_media(path: NetworkPaths) -> Iterator[Axis]:
             yield Axis(path.medium_key(name), (), why)
 
 
-def _of_slots(path: NetworkPaths, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
+def _vary_slots(path: NetworkPaths, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
     """Access categories of the terminals, owners of free slots, and random access: settings of the hub."""
     random = medium.get("random") or {}
     terminals = sum(
@@ -287,7 +287,7 @@ def _of_slots(path: NetworkPaths, name: str, medium: dict[str, Any], links: dict
         yield Axis(f"{key}.random", ({"carriers": 1},) if spare else (), why)
 
 
-def _of_frames(path: NetworkPaths, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
+def _vary_frames(path: NetworkPaths, name: str, medium: dict[str, Any], links: dict[str, str]) -> Iterator[Axis]:
     """Adaptation of a forward carrier, and turns of its terminals: settings of the hub."""
     key = path.medium_key(name)
     is_constant = medium.get("modcod") is not None
@@ -299,7 +299,7 @@ def _of_frames(path: NetworkPaths, name: str, medium: dict[str, Any], links: dic
 
 
 _MEDIA: dict[str, Callable[[NetworkPaths, str, dict[str, Any], dict[str, str]], Iterator[Axis]]] = {
-    "mf-tdma": _of_slots,
-    "tdm": _of_frames,
+    "mf-tdma": _vary_slots,
+    "tdm": _vary_frames,
 }
 """Entries of each kind of medium: from the path, the name and the keys of the medium, and its links by key."""

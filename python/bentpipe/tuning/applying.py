@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import files
 from bentpipe.errors import BentpipeError
-from bentpipe.scenario.editing import edited
-from bentpipe.tuning.script import DEVICES, script_of
+from bentpipe.scenario.editing import edit_text
+from bentpipe.tuning.script import DEVICES, write_script
 from bentpipe.tuning.sentences import settings, statements
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def apply(tuning: Tuning, folder: Path) -> Applied:
             f"the verdict is {tuning.verdict}: no setting is recommended\n  leave the settings as they are"
         )
     files.refuse_unless_free(folder)
-    script = script_of(tuning.default, tuning.recommended)
+    script = write_script(tuning.default, tuning.recommended)
     written = {
-        "tuned.toml": tuned(tuning),
+        "tuned.toml": write_tuned(tuning),
         "apply.sh": _shell(tuning, script, "do"),
         "undo.sh": _shell(tuning, script, "undo"),
         "NOTES.md": _notes(tuning, script),
@@ -62,11 +62,11 @@ def apply(tuning: Tuning, folder: Path) -> Applied:
             if name.endswith(".sh"):
                 (place / name).chmod(0o755)
 
-    files.put(folder, FORM, fill, provenance={"scenario_digest": tuning.scenario.digest})
+    files.put_folder(folder, FORM, fill, provenance={"scenario_digest": tuning.scenario.digest})
     return Applied(folder, [folder / name for name in written])
 
 
-def tuned(tuning: Tuning) -> str:
+def write_tuned(tuning: Tuning) -> str:
     """Return the scenario with the settings, with the comments of the file.
 
     Overrides of the command line that are part of the result are in it, too.
@@ -74,10 +74,10 @@ def tuned(tuning: Tuning) -> str:
     scenario = tuning.scenario
     text, form = scenario.written
     if form != "toml":
-        return scenario.resolved()
+        return scenario.resolve()
     for key, literal in scenario.sets:
         if not key.startswith("tune."):
-            text = edited(text, key, literal)
+            text = edit_text(text, key, literal)
     return text
 
 
@@ -95,7 +95,7 @@ def _shell(tuning: Tuning, script: Script, which: str) -> str:
     ]
     body = []
     for node in dict.fromkeys(line.node for line in script.lines):
-        body.append(f"{_quoted(node)})")
+        body.append(f"{_quote_text(node)})")
         lines = [line for line in script.lines if line.node == node]
         # A missing variable ends the script before its first command.
         links = {script.device(node, link): link for link in script.links.get(node, [])}
@@ -117,7 +117,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 

@@ -52,7 +52,7 @@ class Outcomes:
         self.runs = {"search": 0, "confirm": 0}
         """Finished runs, also of a step that was interrupted."""
 
-    def of(self, phase: Phase, points: Sequence[Point], blocks: int) -> list[Values]:
+    def select_blocks(self, phase: Phase, points: Sequence[Point], blocks: int) -> list[Values]:
         """Return the first blocks of each point."""
         wanted = [(point, range(self.have(phase, point), blocks)) for point in points]
         wanted = [(point, missing) for point, missing in wanted if missing]
@@ -91,7 +91,7 @@ class Blocks(Design["Sweep"]):
         self.conditions = conditions
         self._core = scenario.replace("record.series", [])._core
         self.seed = (scenario.seed + (CONFIRM if phase == "confirm" else 0)) % 2**64
-        self.metrics = measures.of_comparisons(goal.measures)
+        self.metrics = measures.list_compared(goal.measures)
         needed = (table for each in goal.measures for table in each.tables)
         self.tables = list(dict.fromkeys(needed))
         self.judgement, self.until = DEFAULT, None
@@ -114,7 +114,7 @@ class Blocks(Design["Sweep"]):
     def digest(self, point: RunPoint, replication: int) -> str:
         return self.core(point, replication).digest if point.varies else point.digest
 
-    def replications_of(self, point: RunPoint) -> tuple[int, int]:
+    def find_replications(self, point: RunPoint) -> tuple[int, int]:
         return self._parts[point.index][2].start, 1
 
     def result(self, sweep: Sweep) -> Sweep:
@@ -123,7 +123,7 @@ class Blocks(Design["Sweep"]):
     def _point(self, index: int) -> RunPoint:
         point, condition, blocks = self._parts[index]
         values = {**dict.fromkeys(self.keys), **dict(point.changes), "condition": condition.name}
-        made = RunPoint.of(index, values, self._made(index, self._draw(index, blocks.start)))
+        made = RunPoint.from_core(index, values, self._made(index, self._draw(index, blocks.start)))
         return replace(made, has_own=bool(condition.draws), notes=())
 
     def _draw(self, index: int, block: int) -> int:

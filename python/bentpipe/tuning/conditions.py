@@ -11,7 +11,7 @@ import numpy as np
 
 from bentpipe import files
 from bentpipe.errors import BentpipeError
-from bentpipe.scenario.overrides import parsed
+from bentpipe.scenario.overrides import parse_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,8 +84,8 @@ def _draws(scenario: Scenario, condition: Mapping[str, Any]) -> tuple[Sets, ...]
             f"tune.condition.{condition['name']}: draws = {pattern!r}: {folder} has no such file\n"
             "  expected files that bentpipe fit wrote"
         )
-    traces = list(_traces(parsed(*scenario.written)))
-    return tuple(_placed(path, folder, traces, pattern) for path in found)
+    traces = list(_traces(parse_text(*scenario.written)))
+    return tuple(_replace_traces(path, folder, traces, pattern) for path in found)
 
 
 def _inside(folder: Path, pattern: str) -> list[Path]:
@@ -113,7 +113,7 @@ def _traces(content: Any, path: str = "") -> Iterator[tuple[str, str]]:
             yield from _traces(value, key)
 
 
-def _placed(path: Path, folder: str, traces: Sequence[tuple[str, str]], pattern: str) -> Sets:
+def _replace_traces(path: Path, folder: str, traces: Sequence[tuple[str, str]], pattern: str) -> Sets:
     """Return the overrides that replace each trace by the column of its name in a draw."""
     name = str(path.relative_to(folder))
     try:

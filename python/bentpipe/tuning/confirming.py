@@ -118,7 +118,7 @@ class Confirmation:
         self.space, self.goal, self.shares, self.outcomes, self.told = space, goal, shares, outcomes, told
         self.default = space.default
 
-    def confirmed(self, ranking: Sequence[Point], broken: Sequence[Point], blocks: int) -> Confirmed:
+    def confirm_best(self, ranking: Sequence[Point], broken: Sequence[Point], blocks: int) -> Confirmed:
         """Confirm the best points in turn until one keeps all guards.
 
         If no point is left but `broken` ones, the best of them shows which guard breaks.
@@ -130,17 +130,17 @@ class Confirmation:
             return Confirmed(UNSHOWN, self.default)
         tried: dict[str, Confirmed] = {}
         for best in able:
-            point = self.space.rounded(self.simplified(best, blocks))
+            point = self.space.round_point(self.simplify_point(best, blocks))
             if point.digest in tried:
                 continue
-            found = tried[point.digest] = self._judged(point, alpha)
+            found = tried[point.digest] = self._judge_point(point, alpha)
             if found.verdict != GUARD or len(tried) == CANDIDATES:
                 break
         first = next(iter(tried.values()))
         last = list(tried.values())[-1]
         return first if last.verdict == GUARD else last
 
-    def simplified(self, best: Point, blocks: int) -> Point:
+    def simplify_point(self, best: Point, blocks: int) -> Point:
         """Take back changes that are not worth the margin, the cheapest first. One change always stays."""
         point = best
         while len(point.changes) > 1:
@@ -153,7 +153,9 @@ class Confirmation:
             if not others:
                 break
             self.told(f"simplifying: {len(point.changes)} changes")
-            default, mine, *values = self.outcomes.of("search", [self.default, point, *others.values()], blocks)
+            default, mine, *values = self.outcomes.select_blocks(
+                "search", [self.default, point, *others.values()], blocks
+            )
             costs = [
                 (self._upper(found, mine), place)
                 for place, found in enumerate(values)
@@ -167,7 +169,7 @@ class Confirmation:
 
     def _without(self, point: Point, key: str) -> Point | None:
         """Return the point with the default of a key."""
-        return self.space.of({name: value for name, value in point.changes if name != key})
+        return self.space.make_point({name: value for name, value in point.changes if name != key})
 
     def _upper(self, values: Values, of: Values) -> float:
         """Return the upper limit of the cost of a setting compared with another."""
@@ -194,24 +196,24 @@ class Confirmation:
         needed = int((np.cumsum(self.shares[order]) >= QUANTILE - 1e-12).argmax())
         return float(min(1.0, found[order][needed] * (len(found) - needed)))
 
-    def _judged(self, point: Point, alpha: float) -> Confirmed:
+    def _judge_point(self, point: Point, alpha: float) -> Confirmed:
         each = alpha / len(LOOKS)
-        found = self._looked_at(point, each, LOOKS[0])
+        found = self._examine_point(point, each, LOOKS[0])
         for blocks in LOOKS[1:]:
             is_broken = found.verdict == GUARD and self._breaks(point, LOOKS[0])
             if found.verdict in (BETTER, AS_GOOD) or is_broken or not found.is_random:
                 break
-            found = self._looked_at(point, each, blocks)
+            found = self._examine_point(point, each, blocks)
         return found
 
     def _breaks(self, point: Point, blocks: int) -> bool:
         """Whether a guard is broken for certain."""
-        default, mine = self.outcomes.of("confirm", [self.default, point], blocks)
+        default, mine = self.outcomes.select_blocks("confirm", [self.default, point], blocks)
         return breaks(self.goal, mine, default)
 
-    def _looked_at(self, point: Point, alpha: float, blocks: int) -> Confirmed:
+    def _examine_point(self, point: Point, alpha: float, blocks: int) -> Confirmed:
         self.told(f"confirming on {blocks} seeds that the search did not use")
-        default, mine = self.outcomes.of("confirm", [self.default, point], blocks)
+        default, mine = self.outcomes.select_blocks("confirm", [self.default, point], blocks)
         guards = held(self.goal, mine, default)
         score = self._score(mine, default)
         delta = np.log1p(self.goal.margin)
@@ -235,7 +237,7 @@ class Confirmation:
 
     def _score(self, mine: Values, default: Values) -> Effect:
         scores = self.goal.scores(mine, default)
-        value = self.goal.joined(scores.mean(axis=1), self.shares)
+        value = self.goal.join_means(scores.mean(axis=1), self.shares)
         low, high = _joined_ends(self.goal, scores, self.shares)
         return Effect(float(np.expm1(value)), float(np.expm1(low)), float(np.expm1(high)), self.p_value(mine, default))
 
@@ -250,16 +252,16 @@ class Confirmation:
             by_condition[each.name] = [float(np.expm1(row.mean())) for row in rows]
         return effects, by_condition
 
-    def valued(self, found: Confirmed) -> None:
+    def value_changes(self, found: Confirmed) -> None:
         """Add the worth of each change: alone, and taken back. The p values of changes taken back are Holm's."""
         point, blocks = found.point, LOOKS[0]
         if not point.changes:
             return
         self.told("worth of each change")
-        alone = [self.space.of({key: value}) or self.default for key, value in point.changes]
+        alone = [self.space.make_point({key: value}) or self.default for key, value in point.changes]
         back = [self._without(point, key) or self.default for key, _ in point.changes]
         unique = {each.digest: each for each in (self.default, point, *alone, *back)}
-        values = dict(zip(unique, self.outcomes.of("confirm", list(unique.values()), blocks), strict=True))
+        values = dict(zip(unique, self.outcomes.select_blocks("confirm", list(unique.values()), blocks), strict=True))
         default, mine = values[self.default.digest], values[point.digest]
         p = holm([self._two_sided(values[each.digest], mine) for each in back])
         for place, (key, value) in enumerate(point.changes):
@@ -272,15 +274,15 @@ class Confirmation:
                 Worth(key, value, self._effects(values[alone[place].digest], default)[0], effects, is_for_guard)
             )
 
-    def walked(self, found: Confirmed) -> None:
+    def walk_path(self, found: Confirmed) -> None:
         """Add the greedy path from the default: in each step, the change that gains most."""
         left, have = dict(found.point.changes), dict[str, Any]()
         if not 1 < len(left) <= PATH_MAX:
             return
         self.told("order of the changes")
         while left:
-            points = {key: self.space.of({**have, key: value}) or self.default for key, value in left.items()}
-            default, *values = self.outcomes.of("confirm", [self.default, *points.values()], LOOKS[0])
+            points = {key: self.space.make_point({**have, key: value}) or self.default for key, value in left.items()}
+            default, *values = self.outcomes.select_blocks("confirm", [self.default, *points.values()], LOOKS[0])
             totals = [self.goal.total(each, default, self.shares) for each in values]
             place = int(np.argmin(totals))
             key = list(points)[place]
@@ -295,24 +297,27 @@ class Confirmation:
         )
         return min(1.0, 2 * min(_p_below(row), _p_below(-row)))
 
-    def fronted(self, found: Confirmed, front: Sequence[Point]) -> None:
+    def judge_front(self, found: Confirmed, front: Sequence[Point]) -> None:
         """Add each point of a front with its effects, and whether it is shown to be better, by Holm over the front."""
         others = [point for point in front if point is not self.default]
         if not others:
             return
         self.told(f"confirming a front of {len(others)} settings")
-        default, *values = self.outcomes.of("confirm", [self.default, *others], LOOKS[0])
+        default, *values = self.outcomes.select_blocks("confirm", [self.default, *others], LOOKS[0])
         count = len(self.goal.objective)
-        least = [min(self.p_value(each, default, self.goal.of(at)) for at in range(count)) * count for each in values]
+        least = [
+            min(self.p_value(each, default, self.goal.select_metric(at)) for at in range(count)) * count
+            for each in values
+        ]
         for point, each, p in zip(others, values, holm([min(1.0, p) for p in least]), strict=True):
             found.front.append((point, self._effects(each, default)[0], p is not None and p <= ALPHA))
 
-    def researched(self, found: Confirmed, ranking: Sequence[Point]) -> None:
+    def add_research(self, found: Confirmed, ranking: Sequence[Point]) -> None:
         """Add the best setting that a stock system lacks, compared with the recommended one."""
         best = next((point for point in ranking if point.lacking), None)
         if best is None:
             return
-        mine, other = self.outcomes.of("confirm", [found.point, best], LOOKS[0])
+        mine, other = self.outcomes.select_blocks("confirm", [found.point, best], LOOKS[0])
         found.research = best, self._score(other, mine)
 
 
@@ -360,4 +365,4 @@ def _joined_ends(goal: Goal, scores: NDArray[np.float64], shares: NDArray[np.flo
     if goal.robust == "mean":
         return _interval(np.asarray((scores * shares[:, None]).sum(axis=0)), 1 - ALPHA)
     ends = np.array([_interval(row, 1 - ALPHA) for row in scores])
-    return goal.joined(ends[:, 0], shares), goal.joined(ends[:, 1], shares)
+    return goal.join_means(ends[:, 0], shares), goal.join_means(ends[:, 1], shares)

@@ -102,7 +102,7 @@ class Goal:
         ratios = self.ratios(values, default)
         return np.asarray((ratios * weights).sum(axis=-1)) if np.all(weights) else ratios[..., 0]
 
-    def joined(self, by_condition: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
+    def join_means(self, by_condition: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
         """Join the means of all conditions, by their shares of time."""
         if self.robust == "worst":
             return float(by_condition.max())
@@ -114,19 +114,19 @@ class Goal:
 
     def total(self, values: Values, default: Values, shares: NDArray[np.float64]) -> float:
         """Return the score of a setting."""
-        return self.joined(self.scores(values, default).mean(axis=1), shares)
+        return self.join_means(self.scores(values, default).mean(axis=1), shares)
 
     def totals(self, values: Values, default: Values, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the score of a setting in each metric of the objective, for a front."""
         means = self.ratios(values, default).mean(axis=1)
-        return np.array([self.joined(means[:, at], shares) for at in range(means.shape[1])])
+        return np.array([self.join_means(means[:, at], shares) for at in range(means.shape[1])])
 
     def slacks(self, values: Values, default: Values) -> list[NDArray[np.float64]]:
         """Return the distance to the bound of each guard: condition, block."""
         places = [self.measures.index(guard.measure) for guard in self.guards]
         return [guard.slack(values[..., at], default[..., at]) for guard, at in zip(self.guards, places, strict=True)]
 
-    def of(self, at: int) -> Goal:
+    def select_metric(self, at: int) -> Goal:
         """Return the goal with one metric of the objective only."""
         return replace(self, objective=((self.objective[at][0], 1.0),), is_front=False)
 

@@ -14,8 +14,8 @@ from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Code, Page, Points, Section, Tabled, Text
 from bentpipe.reports.provenance import Provenance
 from bentpipe.reports.tables import ROWS_MAX, Table
-from bentpipe.tuning.applying import tuned
-from bentpipe.tuning.sentences import change, headline, seeds_of, settings, statements
+from bentpipe.tuning.applying import write_tuned
+from bentpipe.tuning.sentences import change, headline, name_seeds, settings, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,13 +48,13 @@ class TuningReporter(Reporter):
             Provenance(
                 title=tuning.title,
                 source=content["source"],
-                seeds=seeds_of(content),
+                seeds=name_seeds(content),
                 replications=f"{content['runs']['all']:,} runs",
                 version=f"bentpipe {engine['version']}, results {engine['results']}",
                 senders=", ".join(content["senders"]),
                 command=_command(tuning),
-                scenario=tuning.scenario.resolved(),
-                files={"tuned.toml": tuned(tuning)},
+                scenario=tuning.scenario.resolve(),
+                files={"tuned.toml": write_tuned(tuning)},
                 note="" if engine["results"] == _core.RESULTS else "made by another version of the simulator",
             )
         )

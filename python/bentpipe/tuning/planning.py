@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.experiment.execution.workers import cores
 from bentpipe.tuning.confirming import LOOKS
-from bentpipe.tuning.racing import BEST, LEAST, ROUNDS, SAMPLED, kept_of
-from bentpipe.tuning.work import Work, runs_of
+from bentpipe.tuning.racing import BEST, LEAST, ROUNDS, SAMPLED, count_kept
+from bentpipe.tuning.work import Work, count_runs
 
 if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
@@ -71,13 +71,13 @@ class Plan:
         }
 
 
-def planned(scenario: Scenario, guard: Any = None, budget: int | str | None = None, jobs: int | None = None) -> Plan:
+def make_plan(scenario: Scenario, guard: Any = None, budget: int | str | None = None, jobs: int | None = None) -> Plan:
     """Plan the search of a scenario with its `[tune]`. A few settings are timed; no other run happens."""
     work = Work(scenario, guard)
     count = jobs or cores()
-    runs_of(budget, 1, count)
+    count_runs(budget, 1, count)
     timed = work.timed
-    runs = work.checked_budget(runs_of(budget, float(timed.mean()), count))
+    runs = work.checked_budget(count_runs(budget, float(timed.mean()), count))
     is_sampled = work.space.is_large or (runs is not None and work.cost(work.space.size) > runs)
     rungs = _climb(work, "search", _first(work, runs, is_sampled=is_sampled))
     if is_sampled:
@@ -113,7 +113,7 @@ def _climb(work: Work, name: str, points: int) -> list[tuple[str, int, int]]:
     rungs, have = [], 0
     for blocks in work.rungs:
         rungs.append((name, points, points * (blocks - have) * len(work.conditions)))
-        have, points = blocks, kept_of(points)
+        have, points = blocks, count_kept(points)
     return rungs
 
 

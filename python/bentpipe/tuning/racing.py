@@ -109,22 +109,22 @@ class Race:
         if self.space.is_large or self._cost(self.space.size) > (self.budget or np.inf):
             while count > 2 * LEAST and self._cost(count) > (self.budget or np.inf):
                 count //= 2
-            alive = self._tried(self.space.sample(count, seed))
+            alive = self._try_points(self.space.sample(count, seed))
             for at in range(ROUNDS):
                 near = self._near(alive, has_between=at == ROUNDS - 1)
-                alive = self._climbed(near, self.rungs, f"neighbours {at + 1}")
+                alive = self._climb_rungs(near, self.rungs, f"neighbours {at + 1}")
         else:
-            alive = self._tried(self.space.whole())
+            alive = self._try_points(self.space.whole())
         self.found.ranking = alive
         totals = self.found.totals
         self.found.broken = sorted(self._broken.values(), key=lambda each: (totals[each.digest], each.positions))
         self.found.front = self._front(alive) if self.goal.is_front else []
         return self.found
 
-    def _tried(self, points: Sequence[Point]) -> list[Point]:
+    def _try_points(self, points: Sequence[Point]) -> list[Point]:
         """Climb the rungs, and again without the points that failed if all the best ones failed."""
         for attempt in range(ATTEMPTS):
-            alive = self._climbed(points, self.rungs, f"attempt {attempt + 1}" if attempt else "")
+            alive = self._climb_rungs(points, self.rungs, f"attempt {attempt + 1}" if attempt else "")
             left = [point for point in points if point.digest not in self._failed]
             is_done = any(point is not self.default and point.digest not in self._failed for point in alive)
             if is_done or len(left) in (1, len(points)):
@@ -144,7 +144,7 @@ class Race:
     def _cost(self, points: int) -> int:
         return cost(points, self.rungs, len(self.shares))
 
-    def _climbed(self, points: Sequence[Point], rungs: Sequence[int], name: str = "") -> list[Point]:
+    def _climb_rungs(self, points: Sequence[Point], rungs: Sequence[int], name: str = "") -> list[Point]:
         """Climb the rungs; return the kept points, the best first."""
         alive = list(points)
         for place, blocks in enumerate(rungs):
@@ -152,12 +152,12 @@ class Race:
             if place and self.budget is not None and before >= self.budget:
                 break
             self.told(f"{name or 'search'}, rung {place + 1} of {len(rungs)}: {len(alive)} settings")
-            everything = self.outcomes.of("search", alive, blocks)
+            everything = self.outcomes.select_blocks("search", alive, blocks)
             values = dict(zip((point.digest for point in alive), everything, strict=True))
-            ranked = self._ranked(alive, values)
+            ranked = self._rank_points(alive, values)
             if place == 0 and not name:
                 self.found.first = [(point, self.found.totals[point.digest]) for point in alive]
-            kept = ranked if place == len(rungs) - 1 else self._kept(ranked, values)
+            kept = ranked if place == len(rungs) - 1 else self._keep_points(ranked, values)
             runs = self.outcomes.runs["search"] - before
             names = {point.digest for point in kept}
             settings = [(point, self.found.totals[point.digest], point.digest in names) for point in alive]
@@ -165,7 +165,7 @@ class Race:
             self.found.blocks, alive = blocks, kept
         return alive
 
-    def _ranked(self, alive: Sequence[Point], values: dict[str, Values]) -> list[Point]:
+    def _rank_points(self, alive: Sequence[Point], values: dict[str, Values]) -> list[Point]:
         """Return one point of each class, the best first. Points that break a guard for certain are left out."""
         default = values[self.default.digest]
         of_classes: dict[bytes, list[Point]] = {}
@@ -194,7 +194,7 @@ class Race:
             possible, key=lambda point: (self.found.totals[point.digest], len(point.changes), point.positions)
         )
 
-    def _kept(self, ranked: Sequence[Point], values: dict[str, Values]) -> list[Point]:
+    def _keep_points(self, ranked: Sequence[Point], values: dict[str, Values]) -> list[Point]:
         """Keep the best third of points of each lane, the best that hold the guards in the mean, and the default."""
         default = values[self.default.digest]
         least = LEAST_FRONT if self.goal.is_front else LEAST
@@ -221,7 +221,7 @@ class Race:
     def _front(self, alive: Sequence[Point]) -> list[Point]:
         """Return the points of the last rung that no other is better than in every metric, and that hold the guards."""
         blocks = min(self.outcomes.have("search", point) for point in alive)
-        values = dict(zip((p.digest for p in alive), self.outcomes.of("search", alive, blocks), strict=True))
+        values = dict(zip((p.digest for p in alive), self.outcomes.select_blocks("search", alive, blocks), strict=True))
         default = values[self.default.digest]
         totals = {point.digest: self.goal.totals(values[point.digest], default, self.shares) for point in alive}
         able = [
@@ -235,11 +235,11 @@ def cost(points: int, rungs: Sequence[int], conditions: int) -> int:
     total, have = 0, 0
     for blocks in rungs:
         total += points * (blocks - have) * conditions
-        have, points = blocks, kept_of(points)
+        have, points = blocks, count_kept(points)
     return total
 
 
-def kept_of(points: int) -> int:
+def count_kept(points: int) -> int:
     """Count the points that a rung keeps: the best third, at least three, and the default."""
     return max(-(-points // KEPT), min(points, LEAST + 1))
 

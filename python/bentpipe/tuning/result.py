@@ -16,20 +16,20 @@ from bentpipe.contract import frames
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.commands import own, tune_command
-from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.store.store import Store
 from bentpipe.formatting import choice
-from bentpipe.metric import resolution_of, span_of
+from bentpipe.metric import find_resolution, find_span
 from bentpipe.scenario.editing import steps
-from bentpipe.scenario.overrides import parsed
-from bentpipe.scenario.scenario import Scenario, notes_of
+from bentpipe.scenario.overrides import parse_text
+from bentpipe.scenario.scenario import Scenario, list_notes
 from bentpipe.statistics.comparing import differences
 from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import Sample
 from bentpipe.trials.linux import lack
 from bentpipe.trials.paths import NetworkPaths
 from bentpipe.tuning.confirming import BETTER, LOOKS
-from bentpipe.tuning.sentences import of_value, statements
+from bentpipe.tuning.sentences import convert_score, statements
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Tuning(Result):
             The folder is not a store, or its last experiment is another one.
         """
         with files.reading(folder), Store(folder, is_read_only=True) as store:
-            facts = store.begun() or {}
+            facts = store.find_experiment() or {}
         if "tuning" not in facts:
             raise BentpipeError(
                 f"{folder} has no finished search\n  expected the store of bentpipe tune; the same command continues it"
@@ -116,12 +116,12 @@ class Tuning(Result):
 
     @property
     def hosts(self) -> str:
-        return hosts_of([self.default.hosts])
+        return name_hosts([self.default.hosts])
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
         """Notes on the scenario."""
-        return notes_of([self.default])
+        return list_notes([self.default])
 
     @property
     def table(self) -> pl.DataFrame:
@@ -162,7 +162,7 @@ class Tuning(Result):
         found = np.array(
             [[np.nan if row[at] is None else row[at] for row in blocks] for blocks in self.content["confirmed"][of]]
         )
-        return Sample.of(np.average(found, axis=0, weights=shares))
+        return Sample.from_values(np.average(found, axis=0, weights=shares))
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         if metric not in self.metrics:
@@ -292,9 +292,11 @@ class Tuning(Result):
 
         # Without a recommended change there is no worth to draw.
         draw = self.plot if self.content["effects"] else lambda: self.plot("map")
-        return notebook.page(f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], draw)
+        return notebook.page(
+            f"hosts: {self.hosts}", [self.make_notebook_table()], [*self.statements, *self.notes], draw
+        )
 
-    def shown(self) -> tuple[list[str], list[list[str]], int]:
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name, and a column per metric."""
         columns = [["setting", *self.names]]
         for each in self.content["measures"]:
@@ -316,12 +318,12 @@ class _Measured(NamedTuple):
     @property
     def span(self) -> tuple[float, float]:
         """Smallest and largest possible value."""
-        return span_of(self.name.partition(":")[0], self.unit)
+        return find_span(self.name.partition(":")[0], self.unit)
 
     @property
     def resolution(self) -> float:
         """Half of the width of a bin as a share of the value, for quantiles of histograms; otherwise 0."""
-        return resolution_of(self.name.partition(":")[0])
+        return find_resolution(self.name.partition(":")[0])
 
 
 def _points(content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -329,14 +331,14 @@ def _points(content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> pl
     found = [
         {
             **{key: choice(row["set"][key]) if key in row["set"] else None for key in keys},
-            "change": of_value(content, {"value": row["change"], "low": None, "high": None})["value"],
+            "change": convert_score(content, {"value": row["change"], "low": None, "high": None})["value"],
         }
         for row in rows
     ]
     return pl.DataFrame(found, schema={**dict.fromkeys(keys, pl.String), "change": pl.Float64})
 
 
-def content_of(
+def collect_content(
     work: Work, found: Searched, confirmed: Confirmed, outcomes: Outcomes, shares: Shares | None
 ) -> dict[str, Any]:
     """Collect everything that a reader of the result needs, as plain data."""
@@ -360,7 +362,7 @@ def content_of(
         ],
         "front_of": [each.name for each, _ in work.goal.objective] if work.goal.is_front else [],
         "measures": [{"name": each.name, "unit": each.unit} for each in work.goal.measures],
-        "confirmed": _confirmed(confirmed),
+        "confirmed": _collect_confirmed(confirmed),
         "guard_asked": list(work.asked_guard),
         "budget": work.asked_budget,
         "robust": work.goal.robust,
@@ -449,7 +451,7 @@ def content_of(
     return dict(json.loads(json.dumps(written, default=lambda value: value.tolist())))
 
 
-def _confirmed(confirmed: Confirmed) -> dict[str, list[Any]]:
+def _collect_confirmed(confirmed: Confirmed) -> dict[str, list[Any]]:
     """Collect the metrics of the runs that confirm, by name: condition, block, metric."""
     if confirmed.values is None:
         return {DEFAULT_NAME: []}
@@ -461,10 +463,10 @@ def _confirmed(confirmed: Confirmed) -> dict[str, list[Any]]:
 
 
 def _row(point: Point, found: Searched) -> dict[str, Any]:
-    return _scored(point, found.totals[point.digest])
+    return _describe_score(point, found.totals[point.digest])
 
 
-def _scored(point: Point, score: float) -> dict[str, Any]:
+def _describe_score(point: Point, score: float) -> dict[str, Any]:
     return {"set": dict(point.changes), "digest": point.digest, "change": _number(float(np.expm1(score)))}
 
 
@@ -514,10 +516,10 @@ def _same(classes: Sequence[Sequence[Point]]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def default_of(scenario: Scenario, key: str) -> Any:
+def find_default(scenario: Scenario, key: str) -> Any:
     """Return the value of a key in a scenario without changes, as written if it is; None if it has none."""
     path = steps(key)
-    written: Any = parsed(*scenario.written)
+    written: Any = parse_text(*scenario.written)
     for step in path:
         written = written.get(step) if isinstance(written, dict) else None
     if written is not None and not any(key.startswith(other) for other, _ in scenario.sets):

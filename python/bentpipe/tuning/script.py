@@ -14,9 +14,9 @@ from bentpipe.formatting import choice
 from bentpipe.metric import matching
 from bentpipe.scenario.editing import steps
 from bentpipe.scenario.writing import literals
-from bentpipe.trials.amounts import amount, buffer_limit, kilobits, memory_of, milliseconds, segments, size
-from bentpipe.trials.linux import CC, kind_of, transport_of
-from bentpipe.tuning.result import default_of
+from bentpipe.trials.amounts import amount, buffer_limit, compute_memory, kilobits, milliseconds, segments, size
+from bentpipe.trials.linux import CC, find_kind, find_transport_key
+from bentpipe.tuning.result import find_default
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ class Script:
         return "DEV" if link == links[0] else f"DEV{1 + links.index(link)}"
 
 
-def script_of(scenario: Scenario, changes: Mapping[str, Any]) -> Script:
+def write_script(scenario: Scenario, changes: Mapping[str, Any]) -> Script:
     """Write the lines of each change."""
     script = Script()
     for key, value in changes.items():
@@ -97,7 +97,7 @@ def script_of(scenario: Scenario, changes: Mapping[str, Any]) -> Script:
             _proxy(script, scenario, key, value)
         elif path[0] == "medium" or "access" in path:
             script.notes.append(f"`{key} = {choice(value)}`: set it at the hub, in the profile of the terminals.")
-        elif transport_of(key):
+        elif find_transport_key(key):
             _transport(script, scenario, key, value, changes)
         if known == len(script.lines) + len(script.notes):
             script.notes.append(
@@ -151,14 +151,14 @@ def _hosts(scenario: Scenario, key: str, changes: Mapping[str, Any]) -> list[str
 
 
 def _splits(boxes: Sequence[Any]) -> bool:
-    return any(kind_of(box) == "split" for box in boxes)
+    return any(find_kind(box) == "split" for box in boxes)
 
 
 def _transport(script: Script, scenario: Scenario, key: str, value: Any, changes: Mapping[str, Any]) -> None:
-    what, before = transport_of(key), default_of(scenario, key)
+    what, before = find_transport_key(key), find_default(scenario, key)
     of_cc = f"{key.removesuffix(what)}cc"
     # Linux has HyStart in CUBIC only.
-    cc = kind_of(changes.get(of_cc, changes.get("tcp.cc", default_of(scenario, of_cc))))
+    cc = find_kind(changes.get(of_cc, changes.get("tcp.cc", find_default(scenario, of_cc))))
     if what in _BUFFERS and amount(value)[1] == "bdp":
         value = _resolved_size(scenario, key, value)
     for host in _hosts(scenario, key, changes):
@@ -167,14 +167,14 @@ def _transport(script: Script, scenario: Scenario, key: str, value: Any, changes
         note = f"`{key} = {choice(value)}`: this kernel has no command for it."
         if not lines and note not in script.notes:
             script.notes.append(note)
-    if what == "fast_open" and kind_of(value) == "on":
+    if what == "fast_open" and find_kind(value) == "on":
         script.notes.append("Fast Open: the programs at both ends have to ask for it.")
 
 
 def _resolved_size(scenario: Scenario, key: str, value: Any) -> str:
     """Return a buffer in bytes: the largest of the flows that have it."""
     content = scenario.with_sets(literals([(key, value)], {})).to_dict()
-    name = transport_of(key)
+    name = find_transport_key(key)
     common = content.get("tcp", {}).get(name)
     found = [content["flow"][flow["flow"]].get("tcp", {}).get(name, common) for flow in _flows(scenario, key)]
     return f"{max((size(each) or 0 for each in found), default=0)} B"
@@ -183,7 +183,7 @@ def _resolved_size(scenario: Scenario, key: str, value: Any) -> str:
 def _lines(host: str, key: str, what: str, value: Any, before: Any, cc: str) -> Iterator[Line]:
     why = f"{key} = {choice(value)}"
     if what == "cc":
-        name, old = CC[kind_of(value)], CC.get(kind_of(before), "cubic")
+        name, old = CC[find_kind(value)], CC.get(find_kind(before), "cubic")
         if name not in ("reno", "cubic"):
             yield Line(host, f"{why}: the module", f"modprobe tcp_{name}", "true")
         if key.startswith("flow."):
@@ -194,32 +194,32 @@ def _lines(host: str, key: str, what: str, value: Any, before: Any, cc: str) -> 
     elif what == "initial_window":
         new, former = segments(value), segments(before)
         yield _route(host, why, f"initcwnd {new} initrwnd {new}", f"initcwnd {former} initrwnd {former}")
-    elif what == "slow_start" and kind_of(value) in ("standard", "hystart") and cc == "cubic":
+    elif what == "slow_start" and find_kind(value) in ("standard", "hystart") and cc == "cubic":
         place = "/sys/module/tcp_cubic/parameters/hystart"
-        on = int(kind_of(value) == "hystart")
+        on = int(find_kind(value) == "hystart")
         yield Line(host, why, f"echo {on} > {place}", f"echo {1 - on} > {place}")
     elif what == "pacing":
-        rate = f" maxrate {kilobits(value['rate'])}kbit" if kind_of(value) == "rate" else ""
-        if kind_of(value) == "off":
+        rate = f" maxrate {kilobits(value['rate'])}kbit" if find_kind(value) == "rate" else ""
+        if find_kind(value) == "off":
             yield Line(host, why, 'tc qdisc replace dev "$DEV" root fq_codel', PACER)
         else:
             yield Line(host, why, f"{PACER}{rate}", 'tc qdisc del dev "$DEV" root')
     elif what == "ecn":
-        yield _sysctl(host, why, "tcp_ecn", int(kind_of(value) != "off"), 2)
+        yield _sysctl(host, why, "tcp_ecn", int(find_kind(value) != "off"), 2)
     elif what in _SWITCHES:
         on = int(bool(value))
         yield _sysctl(host, why, _SWITCHES[what], on, 1 - on)
-    elif what == "recovery" and kind_of(value) in ("newreno", "rack"):
-        on = int(kind_of(value) == "rack")
+    elif what == "recovery" and find_kind(value) in ("newreno", "rack"):
+        on = int(find_kind(value) == "rack")
         yield _sysctl(host, why, "tcp_sack", on, 1 - on)
     elif what == "fast_open":
         # 1 is for clients only, which is the default; 3 is for both ends.
-        yield _sysctl(host, why, "tcp_fastopen", 3 if kind_of(value) == "on" else 0, 1)
+        yield _sysctl(host, why, "tcp_fastopen", 3 if find_kind(value) == "on" else 0, 1)
     elif what == "rto.variance_min":
         yield _route(host, why, *(f"rto_min {max(1, round(milliseconds(each)))}ms" for each in (value, before)))
     elif what in _BUFFERS and size(value) is not None:
         bytes_ = size(value) or 0
-        yield _limit(host, why, what, buffer_limit(memory_of(bytes_) if what == "receive_buffer" else bytes_))
+        yield _limit(host, why, what, buffer_limit(compute_memory(bytes_) if what == "receive_buffer" else bytes_))
     elif what == "buffers":
         for each in ("auto_buffer.limit", "auto_send_buffer.limit"):
             yield _limit(host, why, each, _RAISED if value == "raised" else _BUFFERS[each][2])
@@ -283,7 +283,7 @@ def _queue(script: Script, scenario: Scenario, key: str, value: Any) -> None:
         link, _, direction = name.rpartition(".")
         # No command of Linux follows the grants in a medium.
         if not content.get(link, {}).get(direction, {}).get("medium"):
-            _queue_of(script, scenario, key, value, links[name])
+            _write_queue(script, scenario, key, value, links[name])
 
 
 def _directions(key: str, links: Mapping[str, Any]) -> list[str]:
@@ -294,9 +294,9 @@ def _directions(key: str, links: Mapping[str, Any]) -> list[str]:
     return found or [name for name in links if group.fullmatch(name)]
 
 
-def _queue_of(script: Script, scenario: Scenario, key: str, value: Any, link: dict[str, Any]) -> None:
+def _write_queue(script: Script, scenario: Scenario, key: str, value: Any, link: dict[str, Any]) -> None:
     rate = round(SHAPED * min(link["rate_bps"]["values"]) / 1000)
-    kind, name, node, why = kind_of(value), link["link"], link["from"], f"{key} = {choice(value)}"
+    kind, name, node, why = find_kind(value), link["link"], link["from"], f"{key} = {choice(value)}"
     dev = f'"${script.device(node, name)}"'
     begin = [
         f"tc qdisc replace dev {dev} {_SHAPER}",

@@ -34,12 +34,12 @@ def shares(space: Space, first: Sequence[tuple[Point, float]]) -> Shares | None:
     scores = np.array([score for _, score in known])
     if len(known) < LEAST_POINTS or float(scores.var()) <= 0:
         return None
-    positions = np.array([space.placed(point) for point, _ in known])
-    fitted = {at: _fitted(positions[:, [at]], scores) for at in range(positions.shape[1])}
+    positions = np.array([space.find_positions(point) for point, _ in known])
+    fitted = {at: _fit_scores(positions[:, [at]], scores) for at in range(positions.shape[1])}
     variance = float(scores.var())
     main = {axis.key: float(fitted[at].var()) / variance for at, axis in enumerate(space.axes)}
     pairs = {
-        (one, two): float(_fitted(positions[:, [one, two]], scores).var() - fitted[one].var() - fitted[two].var())
+        (one, two): float(_fit_scores(positions[:, [one, two]], scores).var() - fitted[one].var() - fitted[two].var())
         for one in range(len(space.axes))
         for two in range(one + 1, len(space.axes))
     }
@@ -48,7 +48,7 @@ def shares(space: Space, first: Sequence[tuple[Point, float]]) -> Shares | None:
     return Shares(main, max(0.0, 1 - sum(main.values())), strongest)
 
 
-def _fitted(columns: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def _fit_scores(columns: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return the score that the levels of some keys predict: a ridge fit of indicators, in a full grid the averages."""
     _, levels = np.unique(columns, axis=0, return_inverse=True)
     table = np.eye(int(levels.max()) + 1)[np.ravel(levels)]

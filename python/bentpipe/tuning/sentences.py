@@ -35,7 +35,7 @@ def is_unclear(effect: Mapping[str, Any]) -> bool:
     return effect["low"] is None or effect["high"] is None or effect["low"] <= 0 <= effect["high"]
 
 
-def of_value(content: Mapping[str, Any], score: Any) -> Any:
+def convert_score(content: Mapping[str, Any], score: Any) -> Any:
     """Convert a score, which is better below zero, to the change of the only metric of the objective."""
     if score is None or len(content["objective"]) > 1 or not content["objective"][0]["more_is_better"]:
         return score
@@ -48,7 +48,7 @@ def objective(content: Mapping[str, Any]) -> str:
     return " and ".join(each["title"][:1].lower() + each["title"][1:] for each in content["objective"])
 
 
-def named(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
+def name_setting(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
     """Name a setting by its changes: `cc bbr1, initial window 40 segments`."""
     axes = {axis["key"]: axis for axis in content["axes"]}
     return ", ".join(f"{axes[key]['what']} {choice(value)}" for key, value in changes.items()) or "default"
@@ -91,7 +91,7 @@ def verdict(content: Mapping[str, Any]) -> str:
     """Write the verdict in one sentence."""
     what = objective(content)
     tried = "; ".join(settings(content, "tried"))
-    score = of_value(content, content["score"])
+    score = convert_score(content, content["score"])
     if content["verdict"] == BETTER:
         if content["robust"] != "mean":
             how = "the worst condition" if content["robust"] == "worst" else "90 % of the conditions"
@@ -140,7 +140,7 @@ def statements(content: Mapping[str, Any]) -> list[str]:
     research = content["research"]
     if research is not None and not is_unclear(research["effect"]) and research["effect"]["value"] < 0:
         names = ", ".join(choice(value) for value in research["set"].values())
-        more = change(of_value(content, research["effect"]))
+        more = change(convert_score(content, research["effect"]))
         said.append(f"Research could add {more}: {names} ({research['lacking']}). It is not recommended.")
     return said
 
@@ -151,7 +151,7 @@ def order(content: Mapping[str, Any]) -> list[str]:
         return []
     axes = {axis["key"]: axis for axis in content["axes"]}
     steps_ = [
-        f"{axes[each['key']]['what']} ({change(of_value(content, each['score']), has_ends=False)})"
+        f"{axes[each['key']]['what']} ({change(convert_score(content, each['score']), has_ends=False)})"
         for each in content["path"]
     ]
     return [f"The largest gain first, each with all before it: {', '.join(steps_)}."]
@@ -174,7 +174,7 @@ def without_effect(content: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def seeds_of(content: Mapping[str, Any]) -> str:
+def name_seeds(content: Mapping[str, Any]) -> str:
     """Name the seeds of search and confirmation."""
     blocks = max((rung["blocks"] for rung in content["rungs"]), default=0)
     first, confirm = content["seeds"]["search"], content["seeds"]["confirm"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.formatting import choice
 from bentpipe.scenario.writing import literals
-from bentpipe.trials.amounts import amount, between, rounded
+from bentpipe.trials.amounts import amount, between, round_value
 from bentpipe.trials.linux import lack
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Space:
         """Keys that were dropped from some points, with the reason."""
         self._known: dict[Positions, Point | None] = {}
         self._by_digest: dict[str, Point] = {}
-        self.default = self._checked(self._try(()), ())
+        self.default = self._check_point(self._try(()), ())
         self._by_digest[self.default.digest] = self.default
         self.axes = [each for axis in axes if (each := self._without_default(axis, axes, is_all=is_all)).values]
         if not self.axes:
@@ -81,7 +81,7 @@ class Space:
                         # The value is in [tune.vary] of the file, or in an option that adds to it.
                         place = f"tune.vary.{axis.key}"
                         where = f"at the value {axis.key}={choice(value)}"
-                        raise error.changed(lambda each: replace(each, place=place), where) from None  # noqa: B023
+                        raise error.change_problems(lambda each: replace(each, place=place), where) from None  # noqa: B023
                     self.dropped.setdefault(axis.key, error.problems[0].message)
                     continue
             lacking = lack(axis.key, value)
@@ -114,18 +114,18 @@ class Space:
 
     def points(self, many: Iterable[Positions]) -> list[Point]:
         """Return the different points at these positions, each once."""
-        found = {point.digest: point for each in many if (point := self.at(each)) is not None}
+        found = {point.digest: point for each in many if (point := self.find_point(each)) is not None}
         return list(found.values())
 
-    def at(self, positions: Positions) -> Point | None:
+    def find_point(self, positions: Positions) -> Point | None:
         """Return the point at these positions; None if the scenario refuses its values."""
         if positions not in self._known:
-            self._known[positions] = self._made(positions)
+            self._known[positions] = self._make_point(positions)
         return self._known[positions]
 
-    def of(self, changes: Mapping[str, Any]) -> Point | None:
+    def make_point(self, changes: Mapping[str, Any]) -> Point | None:
         """Return the point with these changes; None if the scenario refuses them."""
-        return self.at(tuple(self._position(at, changes) for at in range(len(self.axes))))
+        return self.find_point(tuple(self._position(at, changes) for at in range(len(self.axes))))
 
     def _position(self, at: int, changes: Mapping[str, Any]) -> int:
         """Return the position of a change on its axis, which gets the value if it is a new one."""
@@ -137,9 +137,9 @@ class Space:
             self.axes[at] = axis = replace(axis, values=(*axis.values, value))
         return 1 + axis.values.index(value)
 
-    def rounded(self, point: Point) -> Point:
+    def round_point(self, point: Point) -> Point:
         """Return the point with the values that the tools set, where rounding changes them noticeably."""
-        return self.of({key: rounded(key, value) for key, value in point.changes}) or point
+        return self.make_point({key: round_value(key, value) for key, value in point.changes}) or point
 
     def between(self, point: Point) -> list[Point]:
         """Return the points that have the geometric middle between a size or time and its neighbours on an axis."""
@@ -153,10 +153,10 @@ class Space:
             for other in filter(None, (below, above)):
                 middle = between(now, other[1])
                 if middle is not None:
-                    found.append(self.of({**changes, axis.key: middle}))
+                    found.append(self.make_point({**changes, axis.key: middle}))
         return list({each.digest: each for each in found if each is not None}.values())
 
-    def placed(self, point: Point) -> Positions:
+    def find_positions(self, point: Point) -> Positions:
         """Return the positions of a point, without keys that were dropped."""
         changes = dict(point.changes)
         return tuple(1 + axis.values.index(changes[axis.key]) if axis.key in changes else 0 for axis in self.axes)
@@ -174,7 +174,7 @@ class Space:
 
     def neighbours(self, point: Point) -> list[Point]:
         """Return the points that differ in one key."""
-        placed = self.placed(point)
+        placed = self.find_positions(point)
         steps = (
             (*placed[:at], value, *placed[at + 1 :])
             for at, axis in enumerate(self.axes)
@@ -183,7 +183,7 @@ class Space:
         )
         return self.points(steps)
 
-    def _made(self, positions: Positions) -> Point | None:
+    def _make_point(self, positions: Positions) -> Point | None:
         changes = tuple((axis.key, axis.values[at - 1]) for axis, at in zip(self.axes, positions, strict=True) if at)
         for kept in self._fewer(changes):
             try:
@@ -191,7 +191,7 @@ class Space:
             except ScenarioError as error:
                 self._note(kept, error)
                 continue
-            return self._by_digest.setdefault(core.digest, self._checked(core, kept, positions))
+            return self._by_digest.setdefault(core.digest, self._check_point(core, kept, positions))
         return None
 
     def _fewer(self, changes: tuple[tuple[str, Any], ...]) -> Iterator[tuple[tuple[str, Any], ...]]:
@@ -209,6 +209,8 @@ class Space:
     def _try(self, changes: tuple[tuple[str, Any], ...]) -> _core.Scenario:
         return self._condition.scenario(self._core, literals(list(changes), {}))
 
-    def _checked(self, core: _core.Scenario, changes: tuple[tuple[str, Any], ...], positions: Positions = ()) -> Point:
+    def _check_point(
+        self, core: _core.Scenario, changes: tuple[tuple[str, Any], ...], positions: Positions = ()
+    ) -> Point:
         why = next((found.why for key, value in changes if (found := lack(key, value)) is not None), "")
         return Point(changes, core.digest, positions, why)

@@ -12,10 +12,10 @@ from bentpipe import forks
 from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.store.memory import Memory
 from bentpipe.experiment.store.store import Store
-from bentpipe.progress import watched
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.progress import choose_watch
+from bentpipe.scenario.scenario import make_scenario
 from bentpipe.tuning.blocks import Executed
-from bentpipe.tuning.work import Work, is_time, runs_of
+from bentpipe.tuning.work import Work, count_runs, is_time
 
 if TYPE_CHECKING:
     import os
@@ -87,14 +87,14 @@ def tune(
     """
     asked = arguments(vary, objective, guard, conditions, robust, margin, space)
     own = [] if seed is None else [("seed", seed)]
-    work = Work(scenario_of(scenario, [*asked, *own]), guard)
+    work = Work(make_scenario(scenario, [*asked, *own]), guard)
     work.asked_budget = budget
     work.space  # noqa: B018 - settings are checked before the store is made
     if budget is not None and not is_time(budget):
-        work.checked_budget(runs_of(budget, 1, 1))
+        work.checked_budget(count_runs(budget, 1, 1))
     forks.refuse()
     with (
-        watched(progress) as watch,
+        choose_watch(progress) as watch,
         closing(workers(on, jobs)) as place,
         Memory() if store is None else Store(store) as opened,
     ):
@@ -102,7 +102,7 @@ def tune(
         runner = Executed(work.scenario, work.conditions, work.goal, opened, place, told)
         try:
             runs = work.budget(budget, place.count, opened)
-            found = work.searched(runner, runs, told.step)
+            found = work.search(runner, runs, told.step)
             opened.begin({**runner.facts, "tuning": found.content})
         finally:
             opened.write()

@@ -22,7 +22,7 @@ from bentpipe.tuning.conditions import conditions
 from bentpipe.tuning.confirming import INTERRUPTED, LOOKS, Confirmation, Confirmed
 from bentpipe.tuning.goal import goal
 from bentpipe.tuning.racing import LAST_RUNG, LEAST, RUNGS, Race, cost
-from bentpipe.tuning.result import Tuning, content_of, default_of
+from bentpipe.tuning.result import Tuning, collect_content, find_default
 from bentpipe.tuning.space import Space
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Work:
                 raise ScenarioError(f"{axis.key} cannot vary: it is not a setting\n  expected keys of the scenario")
         if not axes:
             axes, self.absent = stock_space(self.scenario, is_all=self.is_all)
-        axes = [replace(axis, default=default_of(self.scenario, axis.key)) for axis in axes]
+        axes = [replace(axis, default=find_default(self.scenario, axis.key)) for axis in axes]
         return Space(self._core, self.conditions[0], axes, is_all=self.is_all)
 
     @cached_property
@@ -128,9 +128,9 @@ class Work:
     def budget(self, asked: int | str | None, jobs: int, store: Store) -> int | None:
         """Return the number of runs of a budget. A store keeps the number, so a continued search has the same."""
         if asked is None or not is_time(asked):
-            return self.checked_budget(runs_of(asked, 1, jobs))
-        known = store.noted(f"budget {asked}")
-        runs = known if known is not None else runs_of(asked, float(self.timed.mean()), jobs)
+            return self.checked_budget(count_runs(asked, 1, jobs))
+        known = store.find_note(f"budget {asked}")
+        runs = known if known is not None else count_runs(asked, float(self.timed.mean()), jobs)
         store.note(f"budget {asked}", runs)
         return self.checked_budget(runs)
 
@@ -141,7 +141,7 @@ class Work:
             raise BentpipeError(f"a budget of {runs} runs\n  expected at least {least}: rungs and a confirmation")
         return runs
 
-    def searched(
+    def search(
         self, runner: Runner, budget: int | None = None, told: Callable[[str], object] = lambda _: None
     ) -> Tuning:
         """Search, simplify and confirm."""
@@ -156,24 +156,24 @@ class Work:
             self._refuse_without_objective(outcomes)
             found = race.search(self.scenario.seed)
             ranking = sorted(found.ranking, key=lambda point: (found.totals[point.digest], point.positions))
-            confirmed = confirmation.confirmed(ranking, found.broken, found.blocks)
-            confirmation.valued(confirmed)
-            confirmation.walked(confirmed)
-            confirmation.fronted(confirmed, found.front)
+            confirmed = confirmation.confirm_best(ranking, found.broken, found.blocks)
+            confirmation.value_changes(confirmed)
+            confirmation.walk_path(confirmed)
+            confirmation.judge_front(confirmed, found.front)
             if self.is_all:
-                confirmation.researched(confirmed, ranking)
+                confirmation.add_research(confirmed, ranking)
         except KeyboardInterrupt as interrupt:
             message = f"interrupted after {counted(sum(outcomes.runs.values()), 'run')}"
             # An interrupt between two steps has no place.
             raise Interrupted(message, self.part, where=getattr(interrupt, "where", "")) from None
         shares = sensitivity.shares(self.space, found.first)
-        return Tuning(content_of(self, found, confirmed, outcomes, shares))
+        return Tuning(collect_content(self, found, confirmed, outcomes, shares))
 
     def part(self) -> Tuning | None:
         """Return the result of a search that goes on, with its rungs so far; None before it begins."""
         if self._state is None:
             return None
-        return Tuning(content_of(self, *self._state, None))
+        return Tuning(collect_content(self, *self._state, None))
 
     @property
     def confirming(self) -> int:
@@ -181,7 +181,7 @@ class Work:
         return (len(self.space.axes) * 2 + 2) * LOOKS[0] * len(self.conditions)
 
     def _refuse_without_objective(self, outcomes: Outcomes) -> None:
-        (values,) = outcomes.of("search", [self.space.default], 1)
+        (values,) = outcomes.select_blocks("search", [self.space.default], 1)
         for each, _ in self.goal.objective:
             if np.all(np.isnan(values[..., self.goal.measures.index(each)])):
                 raise BentpipeError(
@@ -210,7 +210,7 @@ def _run_s(scenario: _core.Scenario, seed: int) -> float:
     return (time.process_time() - begin) / reached
 
 
-def runs_of(budget: int | str | None, run_s: float, jobs: int) -> int | None:
+def count_runs(budget: int | str | None, run_s: float, jobs: int) -> int | None:
     """Convert a budget to a number of runs."""
     if budget is None:
         return None

@@ -19,7 +19,7 @@ SILENT = re.compile(
     r"(^|\.)(execute\w*|TypeVar|getLogger|compile|sub|search|findall|fullmatch|loads|encode|annotate|legend"
     r"|startswith|endswith|command)$"
 )
-HELPERS = {"unknown", "_wrong", "_failure", "_no_effect", "_said", "BadParameter", "error"}
+HELPERS = {"unknown", "_wrong", "_failure", "_no_effect", "_make_error", "BadParameter", "error"}
 """Functions that make errors of their arguments, beside the classes."""
 HELP_CALLS = re.compile(r"(^|\.)(option|argument|version_option|place|cc|one_cc|case|replications)$")
 CODE = re.compile(r"</?\w|^\W*(from|import|select|insert|create) \w|json_each|^ ?\w+=\"|^\(\?|\\b|\w\[\w+[],]")

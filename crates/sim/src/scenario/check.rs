@@ -317,7 +317,7 @@ impl Walk<'_> {
                 ("is a text".into(), format!("expected {}", describe(&all, text)).into(), String::new())
             }
             None => {
-                let hint = words::renamed(text, &known);
+                let hint = words::value(text, &known);
                 let hint = hint.unwrap_or_else(|| self.findings.guess(text, known.iter().copied()));
                 (format!("is not {}", noun(shape, path)), Expected::one_of(known), hint)
             }

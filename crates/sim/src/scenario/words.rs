@@ -27,18 +27,15 @@ const KEYS: &[(&[&str], &[&str])] = &[
         &["height_km = ... (in km, not m)", "altitude_km = ... (in km, not m)"],
     ),
     (&["range", "range_max", "range_max_m", "reach"], &["range_max_km = ... (in km, not m)"]),
-    // Earlier names of keys.
-    (&["patience"], &["theta"]),
-    (&["uneasy_gain"], &["fluctuation_gain"]),
 ];
 
-/// Earlier names of values, and those of other tools.
-const RENAMED: &[(&str, &str)] = &[("told", "announced"), ("found", "detected"), ("ber", "bit"), ("per", "packet")];
+/// Other names of values.
+const VALUES: &[(&str, &str)] = &[("ber", "bit"), ("per", "packet")];
 
-/// Returns the present name of a value if it is among the known ones: `announced`.
-pub(super) fn renamed(given: &str, known: &[&str]) -> Option<String> {
-    let (_, now) = RENAMED.iter().find(|(before, now)| *before == given && known.contains(now))?;
-    Some((*now).to_owned())
+/// Returns the name of a value here, if it is among the known ones: `bit` for `ber`.
+pub(super) fn value(given: &str, known: &[&str]) -> Option<String> {
+    let (_, here) = VALUES.iter().find(|(there, here)| *there == given && known.contains(here))?;
+    Some((*here).to_owned())
 }
 
 /// Returns the key that was probably meant, such as `rate`, or nothing.
@@ -134,10 +131,6 @@ mod tests {
             ("duration=1 minute", "\"1 min\""),
             ("simtime=5 s", "\"duration\""),
             ("link.l.error=ber", "\"bit\""),
-            ("tcp.cc={ kind = \"illinois\", patience = 4 }", "\"theta\""),
-            ("tcp.cc={ kind = \"leocc\", uneasy_gain = 1.1 }", "\"fluctuation_gain\""),
-            ("tcp.cc={ kind = \"satcp\", reallocation = \"told\" }", "\"announced\""),
-            ("tcp.cc={ kind = \"leocc\", reallocation = \"found\" }", "\"detected\""),
         ] {
             assert_eq!(suggestion(set), meant.trim_matches('"'), "{set}");
         }

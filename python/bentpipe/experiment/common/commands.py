@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.catalog import cc_keys
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.own import loading
-from bentpipe.own.fingerprint import code_of
+from bentpipe.own.fingerprint import compute_code
 from bentpipe.scenario.overrides import cases as overridden
-from bentpipe.scenario.overrides import effective, varied
+from bentpipe.scenario.overrides import effective, read_varied
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if sys.version_info >= (3, 11):
@@ -64,7 +64,7 @@ def sweep_command(facts: Mapping[str, Any], *, has_report: bool = True) -> str:
     if facts["verb"] != "sweep" and (dict(sets).get(vary_key()) or "cases" in facts):
         options = _together(facts, sets)
         return "" if options is None else shlex.join(["bentpipe", facts["verb"], file_word(source), *options])
-    sweep = ["bentpipe", "sweep", file_word(source), *_arguments(sets), *_judged(facts, but=("against",))]
+    sweep = ["bentpipe", "sweep", file_word(source), *_arguments(sets), *_spell_judgement(facts, but=("against",))]
     if not has_report:
         return shlex.join(sweep)
     against = facts.get("report_against")
@@ -77,7 +77,7 @@ def sweep_command(facts: Mapping[str, Any], *, has_report: bool = True) -> str:
     return f"{shlex.join(sweep)} && {shlex.join(report)}"
 
 
-def made_by(facts: Mapping[str, Any]) -> str:
+def spell_command(facts: Mapping[str, Any]) -> str:
     """Write the command that repeats a result, without its report.
 
     Raises
@@ -144,7 +144,7 @@ def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list
     # `--cc` sets these keys, and is refused beside them.
     options = _arguments(given, cc_keys() if senders else ())
     for name, values in cases.items():
-        spelled = {key: _token(_spelled(key, value, facts["senders"])) for key, value in values.items()}
+        spelled = {key: _token(_spell_value(key, value, facts["senders"])) for key, value in values.items()}
         text = f"{name}: {'; '.join(f'{key}={value}' for key, value in spelled.items())}".strip()
         try:
             if overridden([text]) != {name: spelled}:
@@ -155,13 +155,13 @@ def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list
     options += ["--cc", ",".join(_toml(senders))] if senders else []
     metrics = facts["metrics"] if facts["verb"] == "compare" else facts["asked"]
     options += ["--metric", ",".join(metrics)] if metrics else []
-    return [*options, *_judged(facts)]
+    return [*options, *_spell_judgement(facts)]
 
 
-def _judged(facts: Mapping[str, Any], but: Collection[str] = ()) -> list[str]:
+def _spell_judgement(facts: Mapping[str, Any], but: Collection[str] = ()) -> list[str]:
     """Write the options of the judgement that differ from their defaults."""
     usual = DEFAULT.to_dict()
-    said = {name: value for name, value in Judgement.of(facts).to_dict().items() if value != usual.get(name)}
+    said = {name: value for name, value in Judgement.from_facts(facts).to_dict().items() if value != usual.get(name)}
     return [part for name, value in said.items() if name not in but for part in (f"--{name}", str(value))]
 
 
@@ -176,7 +176,7 @@ def run_command(facts: Mapping[str, Any], values: Mapping[str, Any], seed: int) 
     if given_in_python(facts) or not has_file(facts) or "case" in values:
         return ""
     sets = [(key, text) for key, text in _spelled_sets(facts) if not key.startswith(("sweep.", "case."))]
-    sets += [(key, _token(_spelled(key, value, facts["senders"]))) for key, value in values.items()]
+    sets += [(key, _token(_spell_value(key, value, facts["senders"]))) for key, value in values.items()]
     of_run = [(key, text) for key, text in effective(sets) if key != "seed"]
     options = [part for key, text in of_run for part in ("--set", f"{key}={text}")]
     return shlex.join(["bentpipe", "run", file_word(facts["source"]), *options, "--seed", str(seed)])
@@ -189,7 +189,7 @@ def spelled_arguments(facts: Mapping[str, Any]) -> list[str]:
 
 def own(senders: Mapping[str, Own]) -> dict[str, dict[str, Any]]:
     """Describe custom classes by name: `class`, as `FILE.py:CLASS` or None, and a hash of the `code`."""
-    return {name: {"class": loading.where(cls), "code": code_of(cls)} for name, cls in senders.items()}
+    return {name: {"class": loading.where(cls), "code": compute_code(cls)} for name, cls in senders.items()}
 
 
 def has_file(facts: Mapping[str, Any]) -> bool:
@@ -206,7 +206,7 @@ def given_in_python(facts: Mapping[str, Any]) -> list[str]:
 
 def _names(key: str, value: Any, sender: str) -> bool:
     """Whether an override names a custom class."""
-    return bool(_spelled(key, value, {sender: {"class": ""}}) != value)
+    return bool(_spell_value(key, value, {sender: {"class": ""}}) != value)
 
 
 def _spelled_sets(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -214,18 +214,18 @@ def _spelled_sets(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = []
     for key, text in facts["sets"]:
         value = _toml(text)
-        spelled = _spelled(key, value, facts["senders"])
+        spelled = _spell_value(key, value, facts["senders"])
         found.append((key, text if spelled == value else _token(spelled)))
     return found
 
 
-def _spelled(key: str, value: Any, senders: Mapping[str, Mapping[str, Any]]) -> Any:
+def _spell_value(key: str, value: Any, senders: Mapping[str, Mapping[str, Any]]) -> Any:
     if key == "sweep.together" and isinstance(value, list):
-        return [{inner: _spelled(inner, each, senders) for inner, each in group.items()} for group in value]
-    if loading.base_of(key) is None:
+        return [{inner: _spell_value(inner, each, senders) for inner, each in group.items()} for group in value]
+    if loading.find_base(key) is None:
         return value
     if isinstance(value, list):
-        return [_spelled(key, each, senders) for each in value]
+        return [_spell_value(key, each, senders) for each in value]
     name = value.get("name") if isinstance(value, dict) and value.get("kind") == "own" else value
     return senders[name]["class"] if isinstance(name, str) and name in senders else value
 
@@ -251,12 +251,12 @@ def _arguments(sets: Iterable[Sequence[str]], varied_too: Iterable[str] = ()) ->
         else:
             # The last value counts, as in the scenario.
             options[key] = found
-        vary += _varied_by(key, text)
+        vary += _find_varied(key, text)
     shown = [part for key, text in effective(plain, vary) for part in ("--set", f"{key}={text}")]
     return [*shown, *(part for option in options.values() for part in option)]
 
 
-def _varied_by(key: str, text: str) -> list[str]:
+def _find_varied(key: str, text: str) -> list[str]:
     """Return the keys of the scenario that this value varies."""
     if key.startswith("sweep.vary."):
         return [key.removeprefix("sweep.vary.")]
@@ -286,7 +286,7 @@ def _vary(groups: Sequence[Mapping[str, Any]]) -> list[str] | None:
             return None
         text = "; ".join(f"{key}={_values(values)}" for key, values in group.items())
         try:
-            vary, together = varied([text])
+            vary, together = read_varied([text])
         except ScenarioError:
             return None
         if {**vary, **(together[0] if together else {})} != group:
@@ -304,7 +304,9 @@ def _values(values: Any) -> str:
         text = ",".join(map(_token, values))
         # Texts with commas need brackets and quotes.
         return (
-            text if varied([f"key={text or '-'}"])[0].get("key") == values else f"[{', '.join(map(_literal, values))}]"
+            text
+            if read_varied([f"key={text or '-'}"])[0].get("key") == values
+            else f"[{', '.join(map(_literal, values))}]"
         )
     return str(values)
 

@@ -23,15 +23,15 @@ def on_day(core: _core.Scenario, day: int) -> _core.Scenario:
     """
     if day == 0:
         return core
-    with located(day):
+    with locate_errors(day):
         return core.on_day(day)
 
 
 @contextmanager
-def located(day: int) -> Iterator[None]:
+def locate_errors(day: int) -> Iterator[None]:
     """Add the day of the sky to errors of a scenario, with the way to avoid it."""
     try:
         yield
     except ScenarioError as error:
         where = f"on day {day} of the sky, which replication {day} has; sky.day = 0 gives all replications the same day"
-        raise error.changed(where=where) from None
+        raise error.change_problems(where=where) from None

@@ -14,13 +14,13 @@ SENDERS_MAX = 6
 """Maximum number of congestion controls of a host that are named."""
 
 
-def hosts_of(found: Iterable[Sequence[tuple[str, Sequence[str]]]]) -> str:
+def name_hosts(found: Iterable[Sequence[tuple[str, Sequence[str]]]]) -> str:
     """Name the hosts of scenarios, each given as `Scenario.hosts`: `Linux 6, cubic, bbr3; RFC defaults, newreno`."""
     senders: dict[str, dict[str, None]] = {}
     for host, names in chain.from_iterable(found):
         senders.setdefault(host, {}).update(dict.fromkeys(names))
-    return "; ".join(", ".join([host, *_listed(list(names))]) for host, names in senders.items())
+    return "; ".join(", ".join([host, *_order_names(list(names))]) for host, names in senders.items())
 
 
-def _listed(names: Sequence[str]) -> Sequence[str]:
+def _order_names(names: Sequence[str]) -> Sequence[str]:
     return names if len(names) <= SENDERS_MAX else [count(len(names), "congestion control")]

@@ -6,17 +6,16 @@ Needs no statistics, so mistakes are reported immediately and before any output.
 from __future__ import annotations
 
 import sys
-from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from bentpipe import arguments
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, ScenarioError, Word
-from bentpipe.metric import check_of, matching, named
-from bentpipe.scenario.scenario import names_of
+from bentpipe.metric import check_entity, find_metric, matching
+from bentpipe.scenario.scenario import split_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from bentpipe.scenario.scenario import Scenario
 
@@ -32,32 +31,13 @@ REPLICATIONS_MAX = 10_000
 """Most replications. More would not make intervals much narrower, and are probably a typing mistake."""
 
 
-def formerly(**now: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse former names of parameters, with the new name of each."""
-
-    def renamed(function: Callable[P, R]) -> Callable[P, R]:
-        @wraps(function)
-        def called(*args: P.args, **kwargs: P.kwargs) -> R:
-            for former in sorted(now.keys() & kwargs.keys()):
-                name = function.__name__
-                expected = now[former] if "=" in now[former] else f"{now[former]}=..."
-                raise BentpipeError(
-                    f"{name}({former}=...): the parameter {former} has another name now\n  expected {expected}"
-                )
-            return function(*args, **kwargs)
-
-        return called
-
-    return renamed
-
-
-def checked(*, metric: str | Iterable[str], replications: int = 1, jobs: int | None = None) -> None:
+def check_options(*, metric: str | Iterable[str], replications: int = 1, jobs: int | None = None) -> None:
     """Check that these options are valid."""
-    asked = names_of(metric)
+    asked = split_names(metric)
     if not asked:
         raise BentpipeError("no metric to compare\n  expected one or more of: bentpipe list metrics")
     for name in asked:
-        named(name)
+        find_metric(name)
     if not 1 <= arguments.whole("replications", replications, -sys.maxsize, 2**127) <= REPLICATIONS_MAX:
         raise BentpipeError(f"{replications} replications\n  expected 1 to {REPLICATIONS_MAX}")
     if jobs is not None and arguments.number("jobs", jobs) < 1:
@@ -78,7 +58,7 @@ def checked_most(replications: int, replications_max: int | None, *, has_until: 
     arguments.whole("replications_max", replications_max, replications, REPLICATIONS_MAX)
 
 
-def checked_of(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario] = ()) -> None:
+def check_metrics(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario] = ()) -> None:
     """Check that the scenario, one of its cases or one of the arms has the flows and links of the metrics.
 
     Raises
@@ -86,14 +66,14 @@ def checked_of(names: Iterable[str], scenario: Scenario, arms: Iterable[Scenario
     BentpipeError
         None has one of them, or a completion time is requested of a flow without an end.
     """
-    wanted = [metric for metric in map(named, names) if metric.of]
+    wanted = [metric for metric in map(find_metric, names) if metric.of]
     if not wanted:
         return
     scenarios = [scenario, *scenario.cases.values(), *arms]
     flows = [*dict.fromkeys(name for each in scenarios for name in each.flow_names)]
     links = [*dict.fromkeys(name for each in scenarios for name in each.link_names)]
     for metric in wanted:
-        check_of(metric, flows, links)
+        check_entity(metric, flows, links)
         if metric.is_completion and not any(_has_end(each, metric.of) for each in scenarios):
             raise BentpipeError(
                 f"{metric.name}: the flow {metric.of} has no end\n"
@@ -108,7 +88,7 @@ def _has_end(scenario: Scenario, of: str) -> bool:
     return any(app["kind"] == "file" or app.get("count") is not None for app in apps)
 
 
-def one_of(against: str, names: Sequence[str]) -> str:
+def find_case(against: str, names: Sequence[str]) -> str:
     """Return the compared case that `against` names, as it is written.
 
     Raises
@@ -124,7 +104,7 @@ def one_of(against: str, names: Sequence[str]) -> str:
     return name
 
 
-def charted(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
+def check_chart(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
     """Check that the chart exists and has a place to be written."""
     known = MIX_CHARTS if is_mix else CHARTS
     if chart is not None and chart not in known:

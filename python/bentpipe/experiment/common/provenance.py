@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 RESOLVED = "resolved.toml"
 
 
-def of_run(scenario: Scenario, version: str) -> Provenance:
+def describe_run(scenario: Scenario, version: str) -> Provenance:
     """Make the provenance of a single run and its files."""
-    facts = facts_of(scenario)
-    text = scenario.resolved()
+    facts = collect_facts(scenario)
+    text = scenario.resolve()
     return Provenance(
-        title=titled(scenario.title, scenario.source),
+        title=choose_title(scenario.title, scenario.source),
         source=scenario.source if has_file(facts) else "",
         seeds=f"seed {scenario.seed}",
         replications="one run",
         version=f"bentpipe {version}, results {_core.RESULTS}",
-        senders=described(facts["senders"]),
+        senders=describe_senders(facts["senders"]),
         # The command line cannot name a case of a scenario.
         command="" if scenario.case else run_command(facts, {}, scenario.seed),
         scenario=text,
@@ -36,17 +36,17 @@ def of_run(scenario: Scenario, version: str) -> Provenance:
     )
 
 
-def facts_of(scenario: Scenario) -> dict[str, Any]:
+def collect_facts(scenario: Scenario) -> dict[str, Any]:
     """Collect the facts of a scenario for `run_command`."""
     return {"source": scenario.source, "sets": scenario.sets, "senders": own(scenario.senders)}
 
 
-def titled(title: str, source: str) -> str:
+def choose_title(title: str, source: str) -> str:
     """Choose the title of a report: the scenario's title, or the name of its file, or of the folder with its result."""
     path = Path(source)
     return title or (path.parent.name if path.name == f"{WRITTEN}.toml" else path.stem) or UNNAMED
 
 
-def described(senders: Mapping[str, Mapping[str, Any]]) -> str:
+def describe_senders(senders: Mapping[str, Mapping[str, Any]]) -> str:
     """Describe custom congestion controls, each with its class and code."""
     return "; ".join(f"{name}: {each['class'] or 'a class'}, code {each['code']}" for name, each in senders.items())

@@ -30,14 +30,14 @@ def as_case(scenario: Scenario, name: str, sets: Mapping[str, Any]) -> Scenario:
     try:
         return scenario.with_sets(sets)
     except ScenarioError as error:
-        raise error.changed(partial(_placed, name)) from None
+        raise error.change_problems(partial(_place_problem, name)) from None
 
 
-def _placed(name: str, problem: Problem) -> Problem:
+def _place_problem(name: str, problem: Problem) -> Problem:
     return replace(problem, place=problem.place.replace("--set", f"case {name}:", 1))
 
 
-def senders_of(
+def name_senders(
     scenario: Scenario,
     cc: Sender | Iterable[Sender] | None = None,
     cases: Mapping[str, Mapping[str, Any]] | None = None,
@@ -52,7 +52,7 @@ def senders_of(
     if cc is not None and cases:
         raise ScenarioError("congestion controls and cases cannot be compared together\n  expected one of the two")
     if cc is not None:
-        return {name: scenario.replace(cc_keys()[0], sender) for name, sender in loading.named(cc).items()}
+        return {name: scenario.replace(cc_keys()[0], sender) for name, sender in loading.name_senders(cc).items()}
     checked_names(cases or (), "a case")
     alternatives = {name: as_case(scenario, name, sets) for name, sets in cases.items()} if cases else scenario.cases
     if not alternatives:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.arguments import share
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.metric import named
+from bentpipe.metric import find_metric
 from bentpipe.statistics.estimates import estimate
 from bentpipe.statistics.judgement import Judgement
 
@@ -35,7 +35,7 @@ class Until:
     """Largest half width of the mean's 95 % interval, as a share of the mean. The judgement does not change it."""
 
     @classmethod
-    def of(cls, written: Mapping[str, Any] | None) -> Until | None:
+    def from_dict(cls, written: Mapping[str, Any] | None) -> Until | None:
         """Read the rule from a scenario or a call, after `checked_until`."""
         if written is None:
             return None
@@ -63,7 +63,9 @@ def enough(values: NDArray[np.float64], until: Until, replications_max: int) -> 
     return max(len(values), min(math.ceil(len(values) * GROWTH), replications_max))
 
 
-def checked_until(until: Mapping[str, Any] | None, known: Callable[[str], object] = named) -> dict[str, Any] | None:
+def checked_until(
+    until: Mapping[str, Any] | None, known: Callable[[str], object] = find_metric
+) -> dict[str, Any] | None:
     """Convert `{"metric": "goodput", "half_width": "2 %"}` to numbers.
 
     Raises

@@ -24,18 +24,18 @@ class Compared(Arms["Comparison"]):
 
     def result(self, sweep: Sweep) -> Comparison | None:
         # There is no comparison before every case has finished a replication.
-        return Comparison.of(sweep, self.scenario, self.arms) if complete(sweep) else None
+        return Comparison.from_sweep(sweep, self.scenario, self.arms) if complete(sweep) else None
 
-    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
+    def grow_counts(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
         # Differences are paired, so all cases have equally many runs.
-        return [max(super().grown(counts, so_far))] * len(counts)
+        return [max(super().grow_counts(counts, so_far))] * len(counts)
 
     def facts(self) -> dict[str, Any]:
         (key,) = self.keys
         named = [*case_sets(self.cases), (f"sweep.vary.{key}", list(self.arms))]
         return {
             "cases": json.loads(json.dumps(self.cases, default=str)),
-            "arms": {name: arm.resolved() for name, arm in self.arms.items()},
+            "arms": {name: arm.resolve() for name, arm in self.arms.items()},
             # A sweep with these values does the same runs.
             "sets": [
                 *self.scenario.sets,

@@ -13,8 +13,8 @@ from bentpipe.catalog import OF_OBJECTS, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.days import on_day
 from bentpipe.experiment.common.until import UNTIL_MAX, Until, checked_until, enough
-from bentpipe.metric import METRICS, named
-from bentpipe.own.loading import united
+from bentpipe.metric import METRICS, find_metric
+from bentpipe.own.loading import unite_classes
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Point:
         return self.has_days or self.has_own
 
     @classmethod
-    def of(cls, index: int, values: dict[str, Any], core: _core.Scenario) -> Point:
+    def from_core(cls, index: int, values: dict[str, Any], core: _core.Scenario) -> Point:
         """Make the point with this scenario."""
         shares_day = core.has_sky and not core.has_days
         return cls(index, values, core.digest, core.has_days, shares_day, core.is_random, tuple(core.notes), core.hosts)
@@ -119,13 +119,13 @@ class Design(ABC, Generic[R]):
         """Count the first runs of each point."""
         return [self.replications] * len(self.points)
 
-    def replications_of(self, point: Point) -> tuple[int, int]:
+    def find_replications(self, point: Point) -> tuple[int, int]:
         """Return the first replication of the experiment with a run of this point, and the distance to its next."""
         return 0, 1
 
     def replication(self, point: Point, number: int) -> int:
         """Return the replication of the experiment that a run of a point belongs to."""
-        first, step = self.replications_of(point)
+        first, step = self.find_replications(point)
         return first + number * step
 
     def day(self, point: Point, replication: int) -> int:
@@ -156,7 +156,7 @@ class Design(ABC, Generic[R]):
         first = self.first_seed(point)
         return [(first + self.replication(point, number)) % 2**64 for number in numbers]
 
-    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
+    def grow_counts(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
         """Count the runs that each point needs, from the results so far. Equal counts mean that no more are needed.
 
         The decision waits until all runs so far have ended and uses only these. So it does not depend on timing.
@@ -196,19 +196,20 @@ class Arms(Design[R]):
         judgement: Judgement = DEFAULT,
     ) -> None:
         self.scenario, self.arms = scenario, dict(arms)
-        self.senders = united(*(arm.senders for arm in arms.values()))
+        self.senders = unite_classes(*(arm.senders for arm in arms.values()))
         self.keys, self.seed = [key], scenario.seed
         # Time series would only cost memory.
         self._cores = [arm.replace("record.series", [])._core for arm in arms.values()]
         self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: on_day(self._cores[index], day))
         self.points = [
-            Point.of(index, {key: name}, core) for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))
+            Point.from_core(index, {key: name}, core)
+            for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))
         ]
         self.replications = replications
         self.replications_max = replications if replications_max is None else replications_max
         if until is not None and replications_max is None:
             self.replications_max = max(replications, UNTIL_MAX)
-        self.until = Until.of(checked_until(until))
+        self.until = Until.from_dict(checked_until(until))
         self.metrics, self.judgement = list(metrics), judgement
         self.tables = with_tables(tables, [*metrics, *([self.until.metric] if self.until else [])])
 
@@ -228,4 +229,4 @@ def with_tables(tables: Sequence[str], metrics: Sequence[str]) -> list[str]:
     for name in tables:
         if name not in OF_OBJECTS:
             raise BentpipeError(unknown(name, "a table of a run to keep", OF_OBJECTS))
-    return list(dict.fromkeys([*tables, *(table for name in metrics for table in named(name).tables)]))
+    return list(dict.fromkeys([*tables, *(table for name in metrics for table in find_metric(name).tables)]))

@@ -15,9 +15,9 @@ from bentpipe.experiment.common import options
 from bentpipe.experiment.common.days import on_day
 from bentpipe.experiment.common.until import Until
 from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point, with_tables
-from bentpipe.metric import named
+from bentpipe.metric import find_metric
 from bentpipe.scenario.overrides import case_sets, checked_names
-from bentpipe.scenario.scenario import names_of
+from bentpipe.scenario.scenario import split_names
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Grid(Design["Sweep"]):
         self.senders = scenario.senders
         self.replications: int = written["replications"]
         self.replications_max: int = written["replications_max"]
-        self.until = Until.of(written["until"])
+        self.until = Until.from_dict(written["until"])
         if any(key == "sweep.replications_max" for key, _ in scenario.sets):
             options.checked_most(self.replications, self.replications_max, has_until=self.until is not None)
         self.metrics: list[str] = written["metrics"]
@@ -71,11 +71,11 @@ class Grid(Design["Sweep"]):
                 )
         judged = [*self.metrics, *([self.until.metric] if self.until else [])]
         for metric in judged:
-            options.checked(metric=metric)
-        options.checked_of(judged, scenario)
+            options.check_options(metric=metric)
+        options.check_metrics(judged, scenario)
         self.tables = with_tables(self.tables, judged)
         self.judgement = replace(judgement, against=self._against(written["against"]))
-        self.judgement.check([*map(named, self.metrics)])
+        self.judgement.check([*map(find_metric, self.metrics)])
         self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)
         self._on_day = lru_cache(KEPT_SCENARIOS)(lambda positions, day: on_day(self._cached(positions), day))
         self._tell = tell
@@ -91,7 +91,7 @@ class Grid(Design["Sweep"]):
                 "  expected {vary}, or cases",
                 vary={"tcp.cc": ["reno", "sack"]},
             )
-        return options.one_of(asked, list(map(str, varied[key])))
+        return options.find_case(asked, list(map(str, varied[key])))
 
     def __len__(self) -> int:
         """Number of points."""
@@ -115,7 +115,7 @@ class Grid(Design["Sweep"]):
             if index % 256 == 0:
                 self._tell()
             self._positions.append(positions)
-            found.append(Point.of(index, self._values(positions), self._point(positions)))
+            found.append(Point.from_core(index, self._values(positions), self._point(positions)))
         if "seed" in self.keys:
             self._refuse_common_runs(found)
         return found
@@ -155,7 +155,7 @@ class Grid(Design["Sweep"]):
             return self._cached(positions)
         except ScenarioError as error:
             where = ", ".join(f"{key}={value}" for key, value in self._values(positions).items())
-            raise error.changed(where=f"at the point {where}") from None
+            raise error.change_problems(where=f"at the point {where}") from None
 
 
 def with_axes(make: Callable[[list[tuple[str, Any]]], Scenario], asked: list[tuple[str, Any]]) -> Scenario:
@@ -241,7 +241,7 @@ def arguments(
         "replications": replications,
         "replications_max": replications_max,
         "until": until,
-        "metrics": None if metric is None else names_of(metric),
+        "metrics": None if metric is None else split_names(metric),
         "tables": tables,
         "against": against,
     }

@@ -47,20 +47,22 @@ class Mixed(Design["Mix"]):
         self.judgement = judgement
         self.replications = replications
         self.replications_max = replications_max or (replications if until is None else max(replications, UNTIL_MAX))
-        self.until = Until.of(checked_until(until, quantity))
+        self.until = Until.from_dict(checked_until(until, quantity))
         count = len(plan.names)
         orders = [[(slot + turn) % count for slot in range(count)] for turn in range(count)]
         own = [[kind] * count for kind in range(count)]
         self.kinds = [*orders, *own]
         self._plan_of = lru_cache(PLANS_KEPT)(plan.on_day)
-        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: self._plan_of(day).mixed(self.kinds[index])._core)
+        self._on_day = lru_cache(KEPT_SCENARIOS)(
+            lambda index, day: self._plan_of(day).mix_cases(self.kinds[index])._core
+        )
         names = [*(f"turn {turn}" for turn in range(count)), *plan.names]
         # A mix is made of the resolved scenario, which has links in place of a sky.
-        (sky, *_) = members = [Point.of(0, {}, each._core) for each in plan.members.values()]
+        (sky, *_) = members = [Point.from_core(0, {}, each._core) for each in plan.members.values()]
         notes = tuple(dict.fromkeys(note for each in members for note in each.notes))
         days = {"has_days": sky.has_days, "shares_day": sky.shares_day, "notes": notes}
         self.points = [
-            replace(Point.of(index, {"senders": name}, self._on_day(index, 0)), **days)  # type: ignore[arg-type]
+            replace(Point.from_core(index, {"senders": name}, self._on_day(index, 0)), **days)  # type: ignore[arg-type]
             for index, name in enumerate(names)
         ]
         self.keys, self.seed = ["senders"], scenario.seed
@@ -73,9 +75,9 @@ class Mixed(Design["Mix"]):
         return self._on_day(point.index, self.day(point, replication))
 
     def result(self, sweep: Sweep) -> Mix | None:
-        return Mix.of(sweep, self.scenario, self.plan) if complete(sweep, self.plan) else None
+        return Mix.from_sweep(sweep, self.scenario, self.plan) if complete(sweep, self.plan) else None
 
-    def replications_of(self, point: Point) -> tuple[int, int]:
+    def find_replications(self, point: Point) -> tuple[int, int]:
         turns = len(self.plan.names)
         return (point.index, turns) if point.index < turns else (0, 1)
 
@@ -84,12 +86,12 @@ class Mixed(Design["Mix"]):
 
     def _counts(self, replications: int) -> list[int]:
         """Count the runs of each point in a mix with these replications."""
-        return [len(range(first, replications, step)) for first, step in map(self.replications_of, self.points)]
+        return [len(range(first, replications, step)) for first, step in map(self.find_replications, self.points)]
 
-    def grown(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
+    def grow_counts(self, counts: Sequence[int], so_far: Callable[[], Sweep]) -> list[int]:
         if self.until is None:
             return list(counts)
-        mixed = Mix.of(so_far(), self.scenario, self.plan)
+        mixed = Mix.from_sweep(so_far(), self.scenario, self.plan)
         values = [mixed.values(name, self.until.metric) for name in self.plan.names]
         return self._counts(max(enough(each, self.until, self.replications_max) for each in values))
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from bentpipe import _core, forks
 from bentpipe.errors import BentpipeError, ClusterError, Interrupted, SenderError, Word
 from bentpipe.experiment.common.commands import own, run_command, sweep_command
-from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single import task
-from bentpipe.experiment.single.threads import interruptible, uninterrupted
+from bentpipe.experiment.single.threads import ignore_interrupts, interruptible
 from bentpipe.experiment.store.memory import Memory
 from bentpipe.experiment.store.store import Store
 from bentpipe.progress import Progress
@@ -124,16 +124,16 @@ class Execution(Generic[R]):
             with suppress(KeyboardInterrupt):
                 self.place.close()
             # One more Ctrl-C would lose the report of the finished runs.
-            with uninterrupted():
-                self._keep(self.place.finished(0))
+            with ignore_interrupts():
+                self._keep(self.place.collect_finished(0))
                 done, total = self.progress.reused + self.progress.done, self.progress.total
                 result = self.design.result(self._so_far())
                 self.progress.make_result = lambda: result
             message = f"interrupted after {done:,} of {total:,} runs" + (", which are kept" if self.store.lasts else "")
-            where = " and ".join(dict.fromkeys(self.place.interrupted))
+            where = " and ".join(dict.fromkeys(self.place.stuck_places))
             raise Interrupted(message, lambda: result, where=where) from None
         except ClusterError as error:
-            self._keep(self.place.finished(0))
+            self._keep(self.place.collect_finished(0))
             raise self._goes_on(error) from None
         sweep = self._so_far()
         # The store will be closed.
@@ -144,7 +144,7 @@ class Execution(Generic[R]):
         while self.fresh:
             self.store.begin(self._facts())
             self._do(self.fresh)
-            have, self.counts = self.counts, self.design.grown(self.counts, self._so_far)
+            have, self.counts = self.counts, self.design.grow_counts(self.counts, self._so_far)
             self.fresh = self._runs(
                 [(point, range(*counts)) for point, *counts in zip(self.points, have, self.counts, strict=True)]
             )
@@ -181,7 +181,7 @@ class Execution(Generic[R]):
         return len(distinct) > len({index for index, _ in distinct}) or any(point.is_random for point in self.points)
 
     def _so_far(self) -> Sweep:
-        return Sweep.of(self.store, self._facts())
+        return Sweep.from_store(self.store, self._facts())
 
     def _do(self, wanted: Sequence[str]) -> None:
         missing = self.store.missing({id_: self.runs[id_].point.values for id_ in wanted}, self.design.tables)
@@ -201,7 +201,7 @@ class Execution(Generic[R]):
                 mine = self._claim(left, room) if left and room >= running else []
             for done, outcome in finished:
                 if isinstance(outcome, SenderError):
-                    raise self._located(outcome, done.id) from outcome.__cause__
+                    raise self._locate_error(outcome, done.id) from outcome.__cause__
                 if isinstance(outcome, BaseException):
                     raise outcome
             for id_ in mine:
@@ -215,7 +215,7 @@ class Execution(Generic[R]):
             if not left and not running:
                 return
             self.check()
-            finished = self.place.finished(running)
+            finished = self.place.collect_finished(running)
 
     def _goes_on(self, error: ClusterError) -> ClusterError:
         """Add the number of runs in the store, and the command that continues, to an error."""
@@ -236,7 +236,7 @@ class Execution(Generic[R]):
             on=None,
         )
 
-    def _located(self, error: SenderError, id_: str) -> SenderError:
+    def _locate_error(self, error: SenderError, id_: str) -> SenderError:
         """Add the run, and the way to reproduce it, to an error."""
         point, replication, seed = self.runs[id_]
         where = ", ".join(f"{key}={value}" for key, value in point.values.items())
@@ -283,7 +283,7 @@ class Execution(Generic[R]):
             "title": design.scenario.title,
             "source": design.scenario.source,
             "sets": design.scenario.sets,
-            "scenario": design.scenario.resolved(),
+            "scenario": design.scenario.resolve(),
             "written": design.scenario.written,
             "seed": design.seed,
             "keys": design.keys,
@@ -293,10 +293,10 @@ class Execution(Generic[R]):
             "until": None if design.until is None else asdict(design.until),
             "version": __version__,
             "results": _core.RESULTS,
-            "hosts": hosts_of(point.hosts for point in self.points),
+            "hosts": name_hosts(point.hosts for point in self.points),
             "senders": own(design.senders),
             "aside": self.store.aside(),
-            "notes": hints.of_points(self.points, is_grid=design.verb == "sweep"),
+            "notes": hints.list_notes(self.points, is_grid=design.verb == "sweep"),
             "is_random": self._is_random(),
             "shares_day": any(point.shares_day for point in self.points),
             "has_days": any(point.has_days for point in self.points),
@@ -307,7 +307,7 @@ class Execution(Generic[R]):
                     point.digest,
                     design.first_seed(point),
                     count,
-                    *design.replications_of(point),
+                    *design.find_replications(point),
                     # If each run has its own scenario, it has its own digest.
                     *([[self.digests[point.index, number] for number in range(count)]] if point.varies else []),
                 ]

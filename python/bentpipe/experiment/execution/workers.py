@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from bentpipe.errors import BentpipeError, ClusterError
 from bentpipe.experiment.single.task import Failure, build, execute, execute_text
-from bentpipe.experiment.single.threads import Pool, uninterrupted
+from bentpipe.experiment.single.threads import Pool, ignore_interrupts
 from bentpipe.own import travel
 from bentpipe.version import __version__
 
@@ -53,7 +53,7 @@ class Workers(Protocol):
     def submit(self, task: Task, scenario: Callable[[], _core.Scenario]) -> None:
         """Hand out a run."""
 
-    def finished(self, running: int) -> list[Finished]:
+    def collect_finished(self, running: int) -> list[Finished]:
         """Return runs that ended since the last call, after a short wait for one of `running` runs."""
 
     def under_way(self) -> float:
@@ -63,7 +63,7 @@ class Workers(Protocol):
         """Stop all runs and wait for them."""
 
     @property
-    def interrupted(self) -> list[str]:
+    def stuck_places(self) -> list[str]:
         """Places of Python classes that did not stop by themselves."""
 
 
@@ -123,7 +123,7 @@ class _Queue:
         except BaseException as error:  # Raised again where the caller waits for the run.
             return error
 
-    def finished(self, running: int) -> list[Finished]:
+    def collect_finished(self, running: int) -> list[Finished]:
         found: list[tuple[Task, Done]] = []
         end_s = time.monotonic() + POLL_S
         while True:
@@ -162,7 +162,7 @@ class Threads(_Queue):
         self._pool.close()
 
     @property
-    def interrupted(self) -> list[str]:
+    def stuck_places(self) -> list[str]:
         return self._pool.interrupted
 
     def under_way(self) -> float:
@@ -195,7 +195,7 @@ class Cluster(_Queue):
         self._cluster: Any = None
         try:
             if address is None:
-                with uninterrupted():
+                with ignore_interrupts():
                     self._cluster = self._dask.LocalCluster(
                         n_workers=count,
                         threads_per_worker=1,
@@ -263,7 +263,7 @@ class Cluster(_Queue):
             self._cluster.close()
 
     @property
-    def interrupted(self) -> list[str]:
+    def stuck_places(self) -> list[str]:
         # Processes are ended in any state.
         return []
 

@@ -12,11 +12,9 @@ import polars as pl
 from bentpipe import files
 from bentpipe.catalog import unknown
 from bentpipe.contract import frames
-from bentpipe.contract.former import Former
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.common import options
-from bentpipe.experiment.common.commands import made_by
+from bentpipe.experiment.common.commands import spell_command
 from bentpipe.experiment.common.options import CHARTS
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.ratios import RATIOS, baseline, ratio, ratio_rows
@@ -24,13 +22,13 @@ from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
 from bentpipe.heads import head
-from bentpipe.metric import COLUMNS, METRICS, named
+from bentpipe.metric import COLUMNS, METRICS, find_metric
 from bentpipe.own import loading
-from bentpipe.scenario.scenario import Scenario, notes_of
+from bentpipe.scenario.scenario import Scenario, list_notes
 from bentpipe.statistics.comparing import differences, statement
 from bentpipe.statistics.estimates import least
 from bentpipe.statistics.judgement import DEFAULT, Judgement
-from bentpipe.statistics.samples import Sample, not_whole, ranked
+from bentpipe.statistics.samples import Sample, not_whole, rank_samples
 
 if TYPE_CHECKING:
     import os
@@ -85,7 +83,6 @@ class Comparison(Result):
     asked: tuple[str, ...] = ()
 
     charts = CHARTS
-    senders = Former("names")
 
     @property
     def against(self) -> str | None:
@@ -130,14 +127,16 @@ class Comparison(Result):
                 for name, text in sweep.facts["arms"].items()
             }
             whole = sweep.facts["scenario"]
-            return cls.of(sweep, Scenario(whole, source=sweep.facts["source"], senders=loading.absent(whole)), arms)
+            return cls.from_sweep(
+                sweep, Scenario(whole, source=sweep.facts["source"], senders=loading.absent(whole)), arms
+            )
 
     @classmethod
-    def of(cls, sweep: Sweep, scenario: Scenario, scenarios: Mapping[str, Scenario]) -> Comparison:
+    def from_sweep(cls, sweep: Sweep, scenario: Scenario, scenarios: Mapping[str, Scenario]) -> Comparison:
         """Make a comparison from the replications that every case has finished."""
         (key,), facts = sweep.keys, sweep.facts
         place = pl.DataFrame({"of": list(scenarios), "place": range(len(scenarios))})
-        columns = [column for name in facts["metrics"] for column in named(name).columns]
+        columns = [column for name in facts["metrics"] for column in find_metric(name).columns]
         runs = (
             sweep.runs.filter(pl.col("replication").is_in(complete(sweep)))
             .rename({key: "of"})
@@ -157,7 +156,7 @@ class Comparison(Result):
             tuple(facts["metrics"]),
         )
 
-    def joined(self, other: Comparison) -> Comparison:
+    def join(self, other: Comparison) -> Comparison:
         """Join another comparison of other cases over the same replications of the same scenario.
 
         Raises
@@ -190,7 +189,7 @@ class Comparison(Result):
             (
                 frames.table_row(name, metric, self.sample(name, metric.name), self.judgement)
                 for name in self.names
-                for metric in map(named, self.metrics)
+                for metric in map(find_metric, self.metrics)
             ),
             self.judgement,
         )
@@ -213,9 +212,9 @@ class Comparison(Result):
         """
         return frames.differences(
             (
-                frames.difference_row(named(name), *pair, found)
+                frames.difference_row(find_metric(name), *pair, found)
                 for name in self.metrics
-                for pair, found in self.judged(name).items()
+                for pair, found in self.judge_metric(name).items()
             ),
             self.judgement,
         )
@@ -223,12 +222,12 @@ class Comparison(Result):
     @property
     def statements(self) -> list[str]:
         """Statements about the metric in plain words: the best case, or `against`, with each other case."""
-        return self.statements_of(self.metric)
+        return self.make_statements(self.metric)
 
-    def statements_of(self, name: str) -> list[str]:
+    def make_statements(self, name: str) -> list[str]:
         """Statements about any metric in plain words, corrected over the pairs of this metric."""
-        metric, judgement = named(name), self.judgement
-        order = self.order(name)
+        metric, judgement = find_metric(name), self.judgement
+        order = self.order_cases(name)
         why = "no flow has an end" if name == "completion" else "no run has a value"
         said = [f"{each} has no {name}: {why}" for each in self.names if each not in order]
         if len(self.seeds) == 1:
@@ -241,7 +240,7 @@ class Comparison(Result):
             and len(self.seeds) < (wanted := least(judgement.confidence))
         ):
             said.append(f"too few replications: medians need at least {wanted} for intervals of {judgement.level}")
-        found = self.judged(name, best=order[:1])
+        found = self.judge_metric(name, best=order[:1])
         if self.against is not None:
             pairs = [(each, self.against) for each in order if each != self.against and self.against in order]
         else:
@@ -251,16 +250,16 @@ class Comparison(Result):
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
         """Notes on the scenarios, and hints on the coverage and power of the replications."""
-        fairness = hints.of_fairness([self.scenario], self.asked)
-        fairness += self.judgement.notes([*map(named, self.asked)])
+        fairness = hints.hint_fairness([self.scenario], self.asked)
+        fairness += self.judgement.notes([*map(find_metric, self.asked)])
         if self.sweep is None:
-            return [*notes_of(self.scenarios.values()), *fairness]
+            return [*list_notes(self.scenarios.values()), *fairness]
         facts, tests = self.sweep.facts, self.tests
         # Medians have their own minimum of replications, and equal values have no spread.
         is_said = self.judgement.statistic == "median" or self._is_fixed()
-        found = [] if is_said else hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence)
+        found = [] if is_said else hints.hint_replications(facts, len(self.seeds), tests, self.judgement.confidence)
         values = self.sweep.values
-        wide = hints.of_until(facts, lambda metric: values(metric).values(), self.kind)
+        wide = hints.hint_until(facts, lambda metric: values(metric).values(), self.kind)
         return [*facts.get("notes", []), *fairness, *wide, *found]
 
     @property
@@ -274,14 +273,14 @@ class Comparison(Result):
         """Whether each replication has another day of the sky."""
         return self.sweep is not None and self.sweep.has_days
 
-    def order(self, metric: str | None = None) -> list[str]:
+    def order_cases(self, metric: str | None = None) -> list[str]:
         """Order the cases that have the metric, best first: by completed share, then by value."""
-        what = named(metric or self.metric)
-        return ranked(self._samples(what.name), what, self.judgement)
+        what = find_metric(metric or self.metric)
+        return rank_samples(self._samples(what.name), what, self.judgement)
 
-    def unfinished(self, metric: str) -> str | None:
+    def note_unfinished(self, metric: str) -> str | None:
         """Name the cases with incomplete work, as a note to a table or figure; None if all completed."""
-        what = named(metric)
+        what = find_metric(metric)
         counts = {name: sample.counts for name, sample in self._samples(metric).items() if sample.is_there}
         return not_whole(what, counts)
 
@@ -291,7 +290,7 @@ class Comparison(Result):
         return self.runs["seed"].unique(maintain_order=True).to_list()
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
-        return self.sample(of, metric).estimate(self.judgement, named(metric))
+        return self.sample(of, metric).estimate(self.judgement, find_metric(metric))
 
     def ratio(self, of: str, other: str | None = None, metric: str | None = None) -> Interval:
         """Divide a metric by that of another case: the geometric mean over pairs of equal seeds.
@@ -309,7 +308,7 @@ class Comparison(Result):
         BentpipeError
             There is no baseline, not everything was completed, or a value is not above 0.
         """
-        what, other = named(metric or self.metric), baseline(other or self.against)
+        what, other = find_metric(metric or self.metric), baseline(other or self.against)
         samples = {name: self.sample(name, what.name) for name in (of, other)}
         return ratio(what, samples, of, other, self.judgement.confidence)
 
@@ -325,15 +324,17 @@ class Comparison(Result):
             There is no `against`.
         """
         other, confidence = baseline(self.against), self.judgement.confidence
-        each = (ratio_rows(what, self._samples(what.name), other, confidence) for what in map(named, self.metrics))
+        each = (
+            ratio_rows(what, self._samples(what.name), other, confidence) for what in map(find_metric, self.metrics)
+        )
         return pl.DataFrame(list(chain.from_iterable(each)), schema=RATIOS)
 
     def sample(self, of: str, metric: str) -> Sample:
         """Take a metric of one name in each replication, with its counts of completed work."""
-        what = named(metric)
-        rows = self._with(what).filter(pl.col("of") == self._named(of))
+        what = find_metric(metric)
+        rows = self._with(what).filter(pl.col("of") == self._check_name(of))
         columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
-        return Sample.named(what.name, columns)
+        return Sample.from_columns(what.name, columns)
 
     def _with(self, metric: Metric) -> pl.DataFrame:
         """Return the runs with the columns of a metric."""
@@ -343,13 +344,12 @@ class Comparison(Result):
             raise BentpipeError(unknown(metric.name, "a metric of these comparisons", self.metrics))
         asked = {**self.sweep.facts, "metrics": [metric.name]}
         runs = with_metrics(self.sweep.runs, self.sweep.tables, [metric])
-        return Comparison.of(replace(self.sweep, runs=runs, facts=asked), self.scenario, self.scenarios).runs
+        return Comparison.from_sweep(replace(self.sweep, runs=runs, facts=asked), self.scenario, self.scenarios).runs
 
     def values(self, of: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """Return a metric of one case in each replication, shape (replications,); NaN where missing."""
         return self.sample(of, metric).values
 
-    @options.formerly(is_ratio='chart="ratio"')
     def plot(
         self,
         chart: ComparisonChart | str | None = None,
@@ -410,15 +410,15 @@ class Comparison(Result):
     def command(self) -> str:
         if self.sweep is None:
             raise BentpipeError("joined comparisons have no command\n  repeat each comparison")
-        return made_by(self.sweep.facts)
+        return spell_command(self.sweep.facts)
 
     def _content(self) -> dict[str, Any]:
         return {**({} if self.against is None else {"ratios": self.ratios.to_dicts()}), "runs": self.runs.to_dicts()}
 
-    def shown(self) -> tuple[list[str], list[list[str]], int]:
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name, and a column per metric that has values."""
         columns = [[head(self.kind), *self.names]]
-        for what in map(named, self.metrics):
+        for what in map(find_metric, self.metrics):
             found = [self.estimate(name, what.name) for name in self.names]
             if any(each.value is not None for each in found):
                 columns.append(column_shown(what.name, what.unit, found))
@@ -449,14 +449,14 @@ class Comparison(Result):
     def _samples(self, metric: str) -> dict[str, Sample]:
         return {name: self.sample(name, metric) for name in self.names}
 
-    def judged(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
+    def judge_metric(self, metric: str, best: Sequence[str] = ()) -> dict[tuple[str, str], Difference]:
         """Judge one metric by `of` and `other`. `best` comes first in its pairs; the correction is over all pairs."""
         values = self._samples(metric)
         if self.against is not None:
             pairs = [(name, self.against) for name in self.names if name != self.against]
         else:
             pairs = list(combinations([*best, *(name for name in self.names if name not in best)], 2))
-        found = differences([(values[one], values[other]) for one, other in pairs], self.judgement, named(metric))
+        found = differences([(values[one], values[other]) for one, other in pairs], self.judgement, find_metric(metric))
         return dict(zip(pairs, found, strict=True))
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import formatting
 from bentpipe.catalog import compared_keys
 from bentpipe.contract.frames import difference_row, estimate_row
-from bentpipe.metric import named, named_point
+from bentpipe.metric import find_metric, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, Judgement
-from bentpipe.statistics.samples import Sample, bound, joined, ranked
+from bentpipe.statistics.samples import Sample, bound, join_samples, rank_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,11 +44,11 @@ class Contrast:
     def __str__(self) -> str:
         """Write the conclusion setting by setting, or as counts if the settings are many."""
         text = self.in_full()
-        return text if len(text) <= LETTERS_MAX or len(self.differences) < 2 else self.counted()
+        return text if len(text) <= LETTERS_MAX or len(self.differences) < 2 else self.write_counts()
 
     def rows(self) -> list[dict[str, Any]]:
         """Make a row of `Result.differences` for each setting."""
-        metric = named(self.metric)
+        metric = find_metric(self.metric)
         return [
             {**difference_row(metric, self.sender, self.other, each), **self.settings[at]}
             for at, each in self.differences.items()
@@ -59,15 +59,15 @@ class Contrast:
         if not self.differences:
             return f"{self.sender} and {self.other} have no setting of the other keys in common"
         if list(self.differences) == [""]:
-            return statement(self.sender, self.other, self.differences[""], named(self.metric))
-        return sentence(self.sender, self.other, self.differences, named(self.metric))
+            return statement(self.sender, self.other, self.differences[""], find_metric(self.metric))
+        return sentence(self.sender, self.other, self.differences, find_metric(self.metric))
 
-    def counted(self) -> str:
+    def write_counts(self) -> str:
         """Write the conclusion as counts of settings.
 
         Such as `sack against reno in goodput, of 12 settings: better at 4, worse at 0, ...`.
         """
-        metric = named(self.metric)
+        metric = find_metric(self.metric)
         question = next((each.question for each in self.differences.values()), None)
         if question is not None:
             shown, count = sum(bool(each.is_shown) for each in self.differences.values()), len(self.differences)
@@ -75,7 +75,7 @@ class Contrast:
                 f"{self.sender} against {self.other} in {self.metric}, of {count} settings: "
                 f"{question.claim} it at {shown}, not shown at {count - shown}"
             )
-        found = [judged(each, metric) for each in self.differences.values()]
+        found = [find_winner(each, metric) for each in self.differences.values()]
         more, less = ("better", "worse") if metric.is_judged else ("above", "below")
         often = sum(1 for each in self.differences.values() if each.shares is not None and each.shares.is_shown)
         by = f" ({often} of these by completion)" if often else ""
@@ -88,7 +88,7 @@ class Contrast:
         )
 
 
-def judged(difference: Difference, metric: Metric) -> int:
+def find_winner(difference: Difference, metric: Metric) -> int:
     """Return 1 if the first is shown to be better than the other, -1 if worse: by completed share, else by value.
 
     0: no difference is shown, or none that matters.
@@ -143,15 +143,15 @@ def ranking(samples: Mapping[int, Sample], metric: Metric, judgement: Judgement 
     Hsu, "Constrained simultaneous confidence intervals for multiple comparisons with the best", Annals of Statistics
     12, 1984.
     """
-    order = ranked(samples, metric, judgement)
+    order = rank_samples(samples, metric, judgement)
     if not order:
         return []
     best, *rest = order
-    found = differences([paired(samples[best], samples[point]) for point in rest], judgement.usual, metric)
-    return placed(order, samples, [None, *found], metric, judgement)
+    found = differences([pair_samples(samples[best], samples[point]) for point in rest], judgement.usual, metric)
+    return rank_points(order, samples, [None, *found], metric, judgement)
 
 
-def placed(
+def rank_points(
     order: Sequence[int],
     samples: Mapping[int, Sample],
     behind: Sequence[Difference | None],
@@ -165,7 +165,7 @@ def placed(
             samples[point].estimate(judgement, metric),
             samples[point].counts,
             each,
-            each is not None and judged(each, metric) > 0,
+            each is not None and find_winner(each, metric) > 0,
         )
         for point, each in zip(order, behind, strict=True)
     ]
@@ -206,27 +206,30 @@ class Compared:
         judgement: Judgement,
     ) -> None:
         self.metric, self.judgement = metric, judgement
-        self.sender = sender_of(points, keys)
+        self.sender = find_sender_key(points, keys)
         self.settings: dict[str, dict[str, Any]] = {}
         self.samples: dict[str, dict[str, Sample]] = {}
         if self.sender is None:
             return
-        others = conditions_of(points, keys, self.sender)
+        others = find_conditions(points, keys, self.sender)
         for row, condition in zip(points.iter_rows(named=True), conditions(points, others), strict=True):
             self.settings[condition] = {key: row[key] for key in others}
             self.samples.setdefault(row[self.sender], {})[condition] = samples[row["point"]]
 
     def contrasts(self) -> list[Contrast]:
         """Compare the best case with each other case, or each other case with the baseline; corrected together."""
-        against, whole = self.judgement.against, {name: joined([*each.values()]) for name, each in self.samples.items()}
-        order = ranked(whole, self.metric, self.judgement)
+        against, whole = (
+            self.judgement.against,
+            {name: join_samples([*each.values()]) for name, each in self.samples.items()},
+        )
+        order = rank_samples(whole, self.metric, self.judgement)
         if against is not None and against not in order:
             return []
         contrasted = [(other, against) for other in order if other != against] if against else []
         contrasted = contrasted or [(order[0], other) for other in order[1:]]
         pairs = [(one, other, at) for one, other in contrasted for at in self.samples[one] if at in self.samples[other]]
         found = differences(
-            [paired(self.samples[one][at], self.samples[other][at]) for one, other, at in pairs],
+            [pair_samples(self.samples[one][at], self.samples[other][at]) for one, other, at in pairs],
             self.judgement,
             self.metric,
         )
@@ -241,21 +244,21 @@ class Compared:
     def choices(self) -> list[Choice]:
         """Find the best case at each setting and the cases that are not shown to be worse; corrected together."""
         there = {at: {name: each[at] for name, each in self.samples.items() if at in each} for at in self.settings}
-        orders = {at: ranked(samples, self.metric, self.judgement) for at, samples in there.items()}
+        orders = {at: rank_samples(samples, self.metric, self.judgement) for at, samples in there.items()}
         pairs = [(at, order[0], other) for at, order in orders.items() for other in order[1:]]
         found = differences(
-            [paired(self.samples[best][at], self.samples[other][at]) for at, best, other in pairs],
+            [pair_samples(self.samples[best][at], self.samples[other][at]) for at, best, other in pairs],
             self.judgement.usual,
             self.metric,
         )
         equals: dict[str, list[str]] = {}
         for (at, _, other), difference in zip(pairs, found, strict=True):
-            if judged(difference, self.metric) <= 0:
+            if find_winner(difference, self.metric) <= 0:
                 equals.setdefault(at, []).append(other)
         return [Choice(at, self.settings[at], order[0], equals.get(at, [])) for at, order in orders.items() if order]
 
 
-def preferred(choices: Sequence[Choice], metric: Metric) -> str:
+def count_preferred(choices: Sequence[Choice], metric: Metric) -> str:
     """Count the settings where each case is best or not shown to be worse, most frequent first."""
     names = [name for choice in choices for name in (choice.best, *choice.equals)]
     order = sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
@@ -264,21 +267,21 @@ def preferred(choices: Sequence[Choice], metric: Metric) -> str:
     return f"{metric.ends[0]} or tied in {metric.name}: {said}"
 
 
-def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], metric: Metric) -> Iterator[str]:
+def name_best(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], metric: Metric) -> Iterator[str]:
     """Name the best point, the points not shown to be worse, and the worst point."""
     rows = {row["point"]: row for row in points.iter_rows(named=True)}
     best, *rest = order
     first, last = metric.ends
     behind = "worse" if metric.is_judged else "smaller"
 
-    def said(each: Ranked) -> str:
+    def name_point(each: Ranked) -> str:
         of = "" if each.counts.is_whole else f" ({each.counts})"
         return f"{named_point(rows[each.point], keys)}: {amount(each.found, metric)}{of}"
 
     if not rest:
-        yield f"{metric.name} at {said(best)}"
+        yield f"{metric.name} at {name_point(best)}"
         return
-    text = f"{first} in {metric.name} at {said(best)}"
+    text = f"{first} in {metric.name} at {name_point(best)}"
     equals = [each for each in rest if not each.is_worse]
     if best.found.replications == 1:
         yield f"{text}; one run cannot show that the others are {behind}"
@@ -295,7 +298,7 @@ def best_of(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], 
             of = f"{len(which)} of the other {len(rest)} ({names}{more})" if len(rest) > 1 else names
             text += f"; {verdict}: {of}"
         yield text
-    yield f"{last} in {metric.name} at {said(rest[-1])}"
+    yield f"{last} in {metric.name} at {name_point(rest[-1])}"
 
 
 def amount(found: Estimate | Interval, metric: Metric) -> str:
@@ -306,12 +309,12 @@ def amount(found: Estimate | Interval, metric: Metric) -> str:
     return bound(f"{mean} {unit}" if margin is None else f"{mean} ± {margin} {unit}", found).rstrip()
 
 
-def sender_of(points: pl.DataFrame, keys: Sequence[str]) -> str | None:
+def find_sender_key(points: pl.DataFrame, keys: Sequence[str]) -> str | None:
     """Return the key whose values are compared with each other."""
     return next((key for key in compared_keys() if key in keys and points[key].n_unique() > 1), None)
 
 
-def conditions_of(points: pl.DataFrame, keys: Sequence[str], sender: str) -> list[str]:
+def find_conditions(points: pl.DataFrame, keys: Sequence[str], sender: str) -> list[str]:
     """Return the keys of the conditions where cases are compared. Keys that vary with the case are a part of it."""
     count = points[sender].n_unique()
     return [key for key in keys if key != sender and points.select(sender, key).n_unique() > count]
@@ -346,7 +349,7 @@ def conditions(points: pl.DataFrame, keys: Sequence[str]) -> list[str]:
     return names
 
 
-def paired(one: Sample, other: Sample) -> tuple[Sample, Sample]:
+def pair_samples(one: Sample, other: Sample) -> tuple[Sample, Sample]:
     """Return the replications that both samples have."""
     count = min(len(one.values), len(other.values))
     return one.first(count), other.first(count)

@@ -28,7 +28,7 @@ NOTES_MAX = 8
 """Maximum number of listed notes on the points of a grid."""
 
 
-def of_points(points: Sequence[Point], *, is_grid: bool) -> list[str]:
+def list_notes(points: Sequence[Point], *, is_grid: bool) -> list[str]:
     """List the notes on the scenarios, each once. A note of a grid has the number of points, if not all have it."""
     counts = Counter(note for point in points for note in point.notes)
     found = [
@@ -40,7 +40,9 @@ def of_points(points: Sequence[Point], *, is_grid: bool) -> list[str]:
     return [*found[:NOTES_MAX], *rest]
 
 
-def of_until(facts: Mapping[str, Any], values: Callable[[str], Iterable[NDArray[np.float64]]], kind: str) -> list[str]:
+def hint_until(
+    facts: Mapping[str, Any], values: Callable[[str], Iterable[NDArray[np.float64]]], kind: str
+) -> list[str]:
     """Count the intervals that are still wider than requested with `until`, from the values of each point in a metric.
 
     `kind` is the word for a point: `case`.
@@ -60,7 +62,7 @@ def of_until(facts: Mapping[str, Any], values: Callable[[str], Iterable[NDArray[
     ]
 
 
-def of_replications(
+def hint_replications(
     facts: Mapping[str, Any], replications: int, tests: int, confidence: float = Judgement.confidence
 ) -> list[str]:
     """Describe the coverage and the power of the replications of an experiment.
@@ -88,26 +90,26 @@ def of_replications(
 def _too_few(replications: int, tests: int, confidence: float) -> list[str]:
     if tests < 1:
         return []
-    from bentpipe.statistics.power import LARGE, least_shown, replications_for
+    from bentpipe.statistics.power import LARGE, count_replications, least_shown
 
     least = least_shown(replications, confidence, tests)
     if least <= FAR:
         return []
-    wanted = replications_for(LARGE, confidence, tests)
+    wanted = count_replications(LARGE, confidence, tests)
     return [
         f"{replications} replications show only differences above {float(f'{least:.2g}'):g} standard deviations; "
         f"{wanted} show those above {LARGE:g}"
     ]
 
 
-def of_files(scenario: Scenario) -> list[str]:
+def hint_files(scenario: Scenario) -> list[str]:
     """Give a hint if all flows of a mix are files: their goodputs over the run follow from the sizes."""
     if {*scenario.flow_kinds} != {"file"}:
         return []
     return ["all flows are files: shares follow their sizes if all complete; compare --metric completion:NAME instead"]
 
 
-def of_fairness(scenarios: Iterable[Scenario], metrics: Sequence[str]) -> list[str]:
+def hint_fairness(scenarios: Iterable[Scenario], metrics: Sequence[str]) -> list[str]:
     """Give a hint if the metrics include Jain's index, and flows are of different kinds."""
     kinds = sorted({kind for scenario in scenarios for kind in scenario.flow_kinds})
     if "jain" not in metrics or len(kinds) < 2:

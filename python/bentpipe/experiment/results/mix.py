@@ -11,10 +11,9 @@ import polars as pl
 from bentpipe import files, formatting
 from bentpipe.catalog import names
 from bentpipe.contract import frames
-from bentpipe.contract.former import Former
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
-from bentpipe.experiment.common.commands import made_by
+from bentpipe.experiment.common.commands import spell_command
 from bentpipe.experiment.common.options import MIX_CHARTS
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.plan import Plan
@@ -23,7 +22,7 @@ from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.single.run import run
 from bentpipe.heads import head
-from bentpipe.metric import Metric, jain, span_of
+from bentpipe.metric import Metric, find_span, jain
 from bentpipe.own.loading import absent
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.statistics.comparing import differences
@@ -67,7 +66,7 @@ class Flows:
     utilisation: float
 
     @classmethod
-    def of(cls, flows: pl.DataFrame, links: pl.DataFrame) -> Flows:
+    def from_tables(cls, flows: pl.DataFrame, links: pl.DataFrame) -> Flows:
         """Make it from the tables of the run."""
         columns = ("goodput_bps", "sent_bytes", "retransmitted_bytes", "timeouts", "rtt_p50_s")
         values = {name: np.array(flows[name].to_list(), dtype=np.float64) for name in columns}
@@ -89,7 +88,7 @@ def share_shown(share: float, low: float | None, high: float | None) -> str:
     return f"{value} % ({interval.strip('()')} %)"
 
 
-def _limited(ends: list[float | None]) -> list[float | None]:
+def _limit_ends(ends: list[float | None]) -> list[float | None]:
     return [None if end is None else min(max(end, 0.0), 1.0) for end in ends]
 
 
@@ -146,7 +145,7 @@ class Mix(Result):
     Attributes
     ----------
     scenario : Scenario
-        The given scenario, without the copies of its flows; `scenario_of` has them.
+        The given scenario, without the copies of its flows; `make_scenario` has them.
     plan : Plan
     runs : polars.DataFrame
         A row per replication and name: `of`, `replication`, `seed`, `flows` (how many are of this name),
@@ -172,7 +171,6 @@ class Mix(Result):
     """Metrics of the tables in addition to `QUANTITIES`."""
 
     charts = MIX_CHARTS
-    senders = Former("names")
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Mix:
@@ -197,18 +195,18 @@ class Mix(Result):
             plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
             if not complete(sweep, plan):
                 raise BentpipeError(f"no replication of {folder} is finished\n  run the same command again to continue")
-            return cls.of(sweep, scenario, plan)
+            return cls.from_sweep(sweep, scenario, plan)
 
     @classmethod
-    def of(cls, sweep: Sweep, scenario: Scenario, plan: Plan) -> Mix:
+    def from_sweep(cls, sweep: Sweep, scenario: Scenario, plan: Plan) -> Mix:
         """Make a mix from the replications whose runs have all ended."""
-        flows, links = (sweep.kept(name).partition_by("run", as_dict=True) for name in ("flows", "links"))
+        flows, links = (sweep.read_table(name).partition_by("run", as_dict=True) for name in ("flows", "links"))
         runs: dict[int, list[Flows]] = {k: [] for k in complete(sweep, plan)}
         seeds: dict[int, int] = {}
         # The mix of a replication comes before the runs of one kind.
         for row in sweep.runs.sort("replication", "point").iter_rows(named=True):
             if (k := row["replication"]) in runs:
-                runs[k].append(Flows.of(flows[row["run"],], links[row["run"],]))
+                runs[k].append(Flows.from_tables(flows[row["run"],], links[row["run"],]))
                 seeds[k] = row["seed"]
         tables = _tables(plan, seeds, runs)
         facts = sweep.facts
@@ -265,14 +263,14 @@ class Mix(Result):
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         return self.sample(of, metric).estimate(self.judgement, quantity(metric))
 
-    def of_own(self, of: str) -> Interval:
+    def estimate_own_ratio(self, of: str) -> Interval:
         """Divide the goodput by that among its own kind: ratio of means, with an interval above 0."""
         return ratio_of_means(self.values(of, "goodput"), self.values(of, "own"), self.judgement.confidence)
 
     def total(self, column: str) -> Estimate:
         """Estimate the mean of a column of `totals`, with Student's interval."""
         found = estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.judgement.confidence)
-        return found._replace(span=span_of(column, "bit/s" if column == "goodput_bps" else "1"))
+        return found._replace(span=find_span(column, "bit/s" if column == "goodput_bps" else "1"))
 
     def unit(self, metric: str) -> str:
         """Look up the unit of one of `QUANTITIES` or a metric of flows."""
@@ -285,11 +283,11 @@ class Mix(Result):
     def sample(self, of: str, metric: str) -> Sample:
         """Take one of `QUANTITIES`, or a metric, of one name in each replication, with its counts of completed work."""
         what = quantity(metric)
-        rows = self._with([what]).filter(pl.col("of") == self._named(of))
+        rows = self._with([what]).filter(pl.col("of") == self._check_name(of))
         if isinstance(what, Quantity):
-            return Sample.of(np.array(rows[what.column].to_list(), dtype=np.float64))
+            return Sample.from_values(np.array(rows[what.column].to_list(), dtype=np.float64))
         columns = {name: np.array(rows[name].to_list(), dtype=np.float64) for name in ("replication", *what.columns)}
-        return Sample.named(what, columns)
+        return Sample.from_columns(what, columns)
 
     @property
     def table(self) -> pl.DataFrame:
@@ -305,7 +303,7 @@ class Mix(Result):
             for what in self.quantities.values()
         ]
         for name in self.names:
-            ratio = self.of_own(name)
+            ratio = self.estimate_own_ratio(name)
             found = frames.estimate_row(ratio, Counts(ratio.replications, ratio.replications), self.judgement)
             rows.append({"of": name, "metric": "of_own", "unit": "1", **found})
         return frames.table(rows, self.judgement)
@@ -316,7 +314,7 @@ class Mix(Result):
 
         The columns are those of `Comparison.differences`; `other` is `a fair share` or `its own kind`.
         """
-        judged = self._judged()
+        judged = self._judge_names()
         rows = (
             frames.difference_row(QUANTITIES[metric], name, other, judged[name, test])
             for name in self.names
@@ -334,19 +332,19 @@ class Mix(Result):
         order = sorted(self.names, key=lambda name: -(shares[name].mean or 0))
         if any(shares[name].mean is None for name in order):
             return [*said, "nothing was delivered in any run"]
-        judged, tests = self._judged(), self._tests()
+        judged, tests = self._judge_names(), self._tests()
         winners = [name for name in order if tests[name]["fair"] and (shares[name].mean or 0) > self.fair]
         for name in order:
             # The corrected interval, which agrees with the sentence: that of the difference from a fair share.
             ends = [None if end is None else self.fair + end for end in judged[name, "fair"].corrected]
-            amount = f"{share_shown(shares[name].mean or 0, *_limited(ends))} of the goodput"
+            amount = f"{share_shown(shares[name].mean or 0, *_limit_ends(ends))} of the goodput"
             said.append(self._sentence(name, amount, tests[name], winners))
         return said
 
     def _sentence(self, name: str, amount: str, tests: dict[str, bool], winners: list[str]) -> str:
         fair = f"{100 * self.fair:.3g} %"
         among = self.estimate(name, "own").mean
-        found = self.of_own(name) if among else None
+        found = self.estimate_own_ratio(name) if among else None
         ratio, often = (found and found.value), ""
         if found is not None and ratio is not None:
             ends = "" if found.low is None else f" ({found.low:.3g} to {found.high:.3g})"
@@ -371,12 +369,12 @@ class Mix(Result):
     def _tests(self) -> dict[str, dict[str, bool]]:
         """Test whether the share of each name is fair or starved, and its goodput below that among its kind."""
         tests: dict[str, dict[str, bool]] = {name: {} for name in self.names}
-        for (name, what), found in self._judged().items():
+        for (name, what), found in self._judge_names().items():
             is_seen = bool(found.is_shown) and not found.is_negligible
             tests[name][what] = is_seen and (what == "fair" or (found.value or 0) < 0)
         return tests
 
-    def _judged(self) -> dict[tuple[str, str], Difference]:
+    def _judge_names(self) -> dict[tuple[str, str], Difference]:
         """Test all names, corrected together: against a fair share, half of a fair share, and its own kind."""
         pairs: dict[tuple[str, str], tuple[Values, Values]] = {}
         for name in self.names:
@@ -393,9 +391,9 @@ class Mix(Result):
         tests = TESTS * len(self.names)
         return [
             *facts.get("notes", []),
-            *hints.of_files(self.scenario),
-            *hints.of_until(facts, lambda metric: (self.values(name, metric) for name in self.names), "case"),
-            *hints.of_replications(facts, len(self.seeds), tests, self.judgement.confidence),
+            *hints.hint_files(self.scenario),
+            *hints.hint_until(facts, lambda metric: (self.values(name, metric) for name in self.names), "case"),
+            *hints.hint_replications(facts, len(self.seeds), tests, self.judgement.confidence),
         ]
 
     @property
@@ -408,21 +406,21 @@ class Mix(Result):
         """Whether each replication has another day of the sky."""
         return self.sweep is not None and self.sweep.has_days
 
-    def scenario_of(self, replication: int = 0) -> Scenario:
+    def make_scenario(self, replication: int = 0) -> Scenario:
         """Make the scenario of a replication: copies of the flows, each with its case, and the seed."""
         count = len(self.names)
         kinds = [(slot + replication) % count for slot in range(count)]
         # A loaded mix does not know this. All replications have its first day unless the runs have others.
         day = replication if self.has_days else 0
-        return self.plan.on_day(day).mixed(kinds).with_seed((self.scenario.seed + replication) % 2**64)
+        return self.plan.on_day(day).mix_cases(kinds).with_seed((self.scenario.seed + replication) % 2**64)
 
-    def senders_of(self, replication: int = 0) -> dict[str, str]:
+    def list_cases(self, replication: int = 0) -> dict[str, str]:
         """Return the case of each flow in a replication, by name. Flows that do not take part are missing."""
         return self.plan.senders(replication)
 
     def run(self, replication: int = 0, series: str | Iterable[str] = ()) -> RunResult:
         """Repeat a replication, with all its tables and with time series."""
-        return run(self.scenario_of(replication), series=series)
+        return run(self.make_scenario(replication), series=series)
 
     def plot(
         self,
@@ -480,12 +478,12 @@ class Mix(Result):
 
     def command(self) -> str:
         assert self.sweep is not None, "a mix is made of runs"
-        return made_by(self.sweep.facts)
+        return spell_command(self.sweep.facts)
 
     def _content(self) -> dict[str, Any]:
         return {"totals": self.totals.to_dicts(), "runs": self.runs.to_dicts()}
 
-    def shown(self) -> tuple[list[str], list[list[str]], int]:
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name and a column per quantity."""
         columns = [[head("case" if self.has_cases else "cc"), *self.names]]
         for name, what in self.quantities.items():
@@ -498,7 +496,10 @@ class Mix(Result):
 
         # Congestion windows would need another run.
         return notebook.page(
-            f"hosts: {self.hosts}", [self.shown()], [*self.statements, *self.notes], lambda: self.plot("goodput")
+            f"hosts: {self.hosts}",
+            [self.make_notebook_table()],
+            [*self.statements, *self.notes],
+            lambda: self.plot("goodput"),
         )
 
     def __repr__(self) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import Reporter, answered
-from bentpipe.experiment.common.provenance import titled
+from bentpipe.contract.reporter import Reporter, join_answer
+from bentpipe.experiment.common.provenance import choose_title
 from bentpipe.experiment.results.mix import FAIR, share_shown
-from bentpipe.experiment.results.provenance import of_sweep
+from bentpipe.experiment.results.provenance import describe_sweep
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled
 from bentpipe.reports.tables import ROWS_MAX, Table
@@ -22,7 +22,7 @@ ENDS = ("mean", "low", "high")
 class OfMix(Reporter):
     def __init__(self, mix: Mix) -> None:
         assert mix.sweep is not None, "a mix is made of runs"
-        super().__init__(of_sweep(mix.sweep))
+        super().__init__(describe_sweep(mix.sweep))
         self.mix = mix
 
     def page(self) -> Page:
@@ -33,8 +33,8 @@ class OfMix(Reporter):
             "shares", drawing, "Shares, goodput and windows", mix.scenario.title, "means and intervals"
         )
         return Page(
-            titled(mix.scenario.title, mix.scenario.source),
-            answered(self._shares() or self.said, mix.names),
+            choose_title(mix.scenario.title, mix.scenario.source),
+            join_answer(self._shares() or self.said, mix.names),
             [
                 Section("Shares", [Points([*self.said, *mix.notes]), shares]),
                 Section("Means", [self._means()]),

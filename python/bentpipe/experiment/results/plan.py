@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError, ScenarioError
-from bentpipe.experiment.common.days import located
-from bentpipe.experiment.common.senders import as_case, senders_of
-from bentpipe.own.loading import united
+from bentpipe.experiment.common.days import locate_errors
+from bentpipe.experiment.common.senders import as_case, name_senders
+from bentpipe.own.loading import unite_classes
 from bentpipe.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -39,19 +39,19 @@ class Plan:
     """Scenarios with only one congestion control or case, by its name."""
 
     @classmethod
-    def of(cls, scenario: Scenario, names: list[Sender], cases: Mapping[str, Mapping[str, Any]]) -> Plan:
+    def from_request(cls, scenario: Scenario, names: list[Sender], cases: Mapping[str, Mapping[str, Any]]) -> Plan:
         """Check the request and make its plan."""
         known = scenario.cases | {name: as_case(scenario, name, sets) for name, sets in cases.items()}
         members: dict[str, Scenario] = {}
         for name in names:
             is_case = isinstance(name, str) and name in known
-            members |= {str(name): known[str(name)]} if is_case else senders_of(scenario, [name])
+            members |= {str(name): known[str(name)]} if is_case else name_senders(scenario, [name])
         if len(members) < 2:
             given = ", ".join(members) or "none"
             raise ScenarioError(
                 f"a mix needs two congestion controls or more, got {given}\n  expected names such as reno,cubic"
             )
-        return cls._made(scenario, members)
+        return cls._from_members(scenario, members)
 
     def on_day(self, day: int) -> Plan:
         """Make the same plan on a day of the sky.
@@ -70,16 +70,16 @@ class Plan:
                 f"replication {day} has another day of the sky, which a saved mix does not have\n"
                 f"  expected replication 0, or the scenario itself with sky.day = {day}"
             )
-        with located(day):
+        with locate_errors(day):
             members = {name: member.on_day(day) for name, member in self.members.items()}
-            return self._made(self.scenario.on_day(day), members)
+            return self._from_members(self.scenario.on_day(day), members)
 
     @classmethod
-    def _made(cls, scenario: Scenario, members: Mapping[str, Scenario]) -> Plan:
+    def _from_members(cls, scenario: Scenario, members: Mapping[str, Scenario]) -> Plan:
         base = scenario.to_dict()
         resolved = {name: member.to_dict() for name, member in members.items()}
         for name, content in resolved.items():
-            if changed := [key for key in base if _shared(base, key) != _shared(content, key)]:
+            if changed := [key for key in base if _find_shared(base, key) != _find_shared(content, key)]:
                 raise ScenarioError(
                     f"case {name} changes [{changed[0]}], which all cases share\n"
                     "  expected changes of tcp only, such as tcp.pacing=window"
@@ -99,10 +99,10 @@ class Plan:
             {flow: {**base["flow"][flow], "tcp": found[place]} for flow, found in takers.items()}
             for place in range(len(members))
         ]
-        senders = united(*(member.senders for member in members.values()))
+        senders = unite_classes(*(member.senders for member in members.values()))
         return cls(tuple(members), base, flows, scenario.folder, senders, scenario, members)
 
-    def mixed(self, kinds: list[int]) -> Scenario:
+    def mix_cases(self, kinds: list[int]) -> Scenario:
         """Make the scenario in which the copies of each flow have these cases, in order."""
         flows = {name: flow for name, flow in self.base["flow"].items() if name not in self.flows[0]}
         for name in self.flows[0]:
@@ -138,7 +138,7 @@ def _transport(content: dict[str, Any], flow: str) -> dict[str, Any]:
     return {**common, **own, **deep}
 
 
-def _shared(content: dict[str, Any], key: str) -> Any:
+def _find_shared(content: dict[str, Any], key: str) -> Any:
     """Return the part of a scenario that a case may not change."""
     if key == "flow":
         return {name: {k: v for k, v in flow.items() if k != "tcp"} for name, flow in content["flow"].items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bentpipe.experiment.common.commands import WRITTEN, given_in_python, has_file, sweep_command
-from bentpipe.experiment.common.provenance import RESOLVED, described, titled
+from bentpipe.experiment.common.provenance import RESOLVED, choose_title, describe_senders
 from bentpipe.reports.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.sweep import Sweep
 
 
-def of_sweep(sweep: Sweep) -> Provenance:
+def describe_sweep(sweep: Sweep) -> Provenance:
     """Make the provenance of a sweep and its files."""
     facts = sweep.facts
     text, form = facts["written"]
@@ -27,12 +27,12 @@ def of_sweep(sweep: Sweep) -> Provenance:
         f"no command makes it again: {', '.join(no_command)} was given in Python" if no_command else "",
     ]
     return Provenance(
-        title=titled(sweep.title, facts["source"]),
+        title=choose_title(sweep.title, facts["source"]),
         source=facts["source"] if has_file(facts) else "",
         seeds=_seeds(sweep),
         replications=_replications(sweep.points["replications"].to_list()),
         version=f"bentpipe {', '.join(versions)}, results {facts['results']}",
-        senders=described(facts["senders"]),
+        senders=describe_senders(facts["senders"]),
         command=sweep_command(facts),
         scenario=facts["scenario"],
         files={file: text, RESOLVED: facts["scenario"]},

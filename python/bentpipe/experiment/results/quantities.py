@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.metric import named, of_one, resolution_of, span_of
+from bentpipe.metric import find_metric, find_resolution, find_span, list_single_metrics
 
 if TYPE_CHECKING:
     from bentpipe.metric import Metric
@@ -25,12 +25,12 @@ class Quantity:
     @property
     def span(self) -> tuple[float, float]:
         """Smallest and largest possible value."""
-        return span_of(self.column, self.unit)
+        return find_span(self.column, self.unit)
 
     @property
     def resolution(self) -> float:
         """Half of the width of a bin as a share of the value, for quantiles of histograms; otherwise 0."""
-        return resolution_of(self.column)
+        return find_resolution(self.column)
 
 
 QUANTITIES = {
@@ -61,10 +61,14 @@ def quantity(name: str) -> Quantity | Metric:
     base, _, of = name.partition(":")
     if name in QUANTITIES:
         return QUANTITIES[name]
-    found = of_one().get(base)
+    found = list_single_metrics().get(base)
     if found is None or found.source is None or found.source.table not in OF_SENDER:
-        known = [each.name for each in of_one().values() if each.source is not None and each.source.table in OF_SENDER]
+        known = [
+            each.name
+            for each in list_single_metrics().values()
+            if each.source is not None and each.source.table in OF_SENDER
+        ]
         raise BentpipeError(unknown(base, "a quantity of a case in a mix", dict.fromkeys([*QUANTITIES, *known])))
     if found.is_completion and not of:
         raise BentpipeError(f"{name} needs a flow: some flows of this scenario never end\n  expected {name}:FLOW")
-    return named(name) if of else found
+    return find_metric(name) if of else found

@@ -14,25 +14,25 @@ from bentpipe.contract import frames
 from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
-from bentpipe.experiment.common.commands import made_by
+from bentpipe.experiment.common.commands import spell_command
 from bentpipe.experiment.common.options import SWEEP_CHARTS
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.contrasts import (
     Compared,
     Contrast,
-    best_of,
+    count_preferred,
+    find_sender_key,
     labels,
-    paired,
-    preferred,
+    name_best,
+    pair_samples,
     ranking,
-    sender_of,
 )
 from bentpipe.experiment.results.ratios import baseline, ratio_row
 from bentpipe.experiment.single import task
 from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.store.frames import column
 from bentpipe.experiment.store.store import FAILURES, Store
-from bentpipe.metric import COLUMNS, named, named_point
+from bentpipe.metric import COLUMNS, find_metric, named_point
 from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import NAMED_MAX, Counts, Sample, not_whole
 
@@ -83,7 +83,7 @@ class Sweep(Result):
         controls by name: `class`, as `FILE.py:CLASS`, and a hash of the `code`. `aside` has unused runs in the store
         from another version of the simulator: `results`, `runs`, `versions`, `folder`.
     tables : dict of polars.DataFrame
-        Kept tables of each run, see `kept`.
+        Kept tables of each run, see `read_table`.
     """
 
     title: str
@@ -122,38 +122,38 @@ class Sweep(Result):
         """
         with files.reading(folder):
             if (Path(folder) / files.PROVENANCE).is_file():
-                found = cls._loaded(folder)
+                found = cls._load_folder(folder)
             else:
                 with Store(folder, is_read_only=True) as store:
-                    found = cls.of(store)
+                    found = cls.from_store(store)
         known = ("sweep", "compare") if verb is None else (verb,)
         if found.facts["verb"] not in known:
             raise BentpipeError(
                 f"{folder} has the runs of a {found.facts['verb']}\n  expected the runs of a {' or '.join(known)}"
             )
         if against is not None:
-            sender = sender_of(found.points, found.keys)
+            sender = find_sender_key(found.points, found.keys)
             names = [] if sender is None else found.points[sender].unique(maintain_order=True).to_list()
-            found.facts["against"] = found.facts["report_against"] = options.one_of(against, names)
+            found.facts["against"] = found.facts["report_against"] = options.find_case(against, names)
         return found
 
     @staticmethod
-    def verb_of(folder: str | os.PathLike[str]) -> str | None:
+    def find_verb(folder: str | os.PathLike[str]) -> str | None:
         """Return the function that made the runs in a folder; None if the folder has no runs."""
         try:
             if (Path(folder) / files.PROVENANCE).is_file():
                 facts: dict[str, Any] | None = files.provenance(folder, FORM)
             else:
                 with Store(folder, is_read_only=True) as store:
-                    facts = store.begun()
+                    facts = store.find_experiment()
         except (BentpipeError, OSError):
             return None
         return None if facts is None or "verb" not in facts else str(facts["verb"])
 
     @classmethod
-    def of(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
-        """Read a sweep from an open store, described by `facts` as in `Store.begun`: by default the last sweep."""
-        facts = facts or store.begun()
+    def from_store(cls, store: Store, facts: Mapping[str, Any] | None = None) -> Sweep:
+        """Read a sweep from an open store, described by `facts` of `Store.find_experiment`; default: the last sweep."""
+        facts = facts or store.find_experiment()
         if facts is None:
             raise store.has_no_sweep()
         keys, written = facts["keys"], facts["points"]
@@ -186,7 +186,7 @@ class Sweep(Result):
             for name, frame in frames.items()
             if name != "runs"
         }
-        runs = with_metrics(runs, tables, map(named, facts["metrics"]))
+        runs = with_metrics(runs, tables, map(find_metric, facts["metrics"]))
         failures = [
             {**failure, "replay": str(store.folder / FAILURES / f"{failure['id']}.json")}
             for failure in store.failures()
@@ -198,7 +198,7 @@ class Sweep(Result):
         return cls(facts["title"], keys, facts["metrics"], points, runs, failures, own, tables)
 
     @classmethod
-    def _loaded(cls, folder: str | os.PathLike[str]) -> Sweep:
+    def _load_folder(cls, folder: str | os.PathLike[str]) -> Sweep:
         """Load a saved sweep."""
         facts = files.provenance(folder, FORM)
         tables = {name: files.table(folder, name) for name in facts["tables"]}
@@ -219,7 +219,7 @@ class Sweep(Result):
             provenance={**self.facts, "failures": self.failures},
         )
 
-    def kept(self, name: str) -> pl.DataFrame:
+    def read_table(self, name: str) -> pl.DataFrame:
         """Return a kept table of all runs (`flows`, `links`, ...): the columns of the point, then those of the table.
 
         Raises
@@ -237,7 +237,7 @@ class Sweep(Result):
     @property
     def judgement(self) -> Judgement:
         """Decides which differences are shown."""
-        return Judgement.of(self.facts)
+        return Judgement.from_facts(self.facts)
 
     @property
     def against(self) -> str | None:
@@ -259,8 +259,8 @@ class Sweep(Result):
         """
         rows = (
             {
-                **frames.table_row(name, named(metric), self.samples(metric)[row["point"]], self.judgement),
-                **self._at(row),
+                **frames.table_row(name, find_metric(metric), self.samples(metric)[row["point"]], self.judgement),
+                **self._find_values(row),
             }
             for name, row in self._named_points()
             for metric in self.metrics
@@ -272,7 +272,7 @@ class Sweep(Result):
 
         The estimate is a bound (`AtLeast`) if not every run completed.
         """
-        samples, what = self.samples(metric), named(metric)
+        samples, what = self.samples(metric), find_metric(metric)
         return [
             self._with_unit(samples[point].estimate(self.judgement, what), metric) for point in self.points["point"]
         ]
@@ -286,14 +286,14 @@ class Sweep(Result):
         """Return a metric in each requested replication by point, with its counts of completed work."""
         if metric not in self._samples:
             wanted = self.points.select("point", "replications").iter_rows()
-            what = named(metric)
+            what = find_metric(metric)
             runs = with_metrics(self.runs, self.tables, [what])
             columns = ("replication", *what.columns)
             found = {point: {name: np.full(count, np.nan) for name in columns} for point, count in wanted}
             for point, replication, *values in runs.select("point", *columns).iter_rows():
                 for name, value in zip(columns, (replication, *values), strict=True):
                     found[point][name][replication] = np.nan if value is None else value
-            self._samples[metric] = {point: Sample.named(metric, each) for point, each in found.items()}
+            self._samples[metric] = {point: Sample.from_columns(metric, each) for point, each in found.items()}
         return self._samples[metric]
 
     def values(self, metric: str) -> dict[int, Values]:
@@ -307,9 +307,9 @@ class Sweep(Result):
         contrasts = self.contrasts(self.metrics[0]) if replications > 1 else []
         # Without congestion controls or cases, each point is compared with the best point.
         tests = sum(len(each.differences) for each in contrasts) or self.points.height - 1
-        margins = self.judgement.notes([*map(named, self.metrics)])
-        wide = hints.of_until(facts, lambda metric: self.values(metric).values(), "point")
-        return [*facts.get("notes", []), *margins, *wide, *hints.of_replications(facts, replications, tests)]
+        margins = self.judgement.notes([*map(find_metric, self.metrics)])
+        wide = hints.hint_until(facts, lambda metric: self.values(metric).values(), "point")
+        return [*facts.get("notes", []), *margins, *wide, *hints.hint_replications(facts, replications, tests)]
 
     @property
     def has_days(self) -> bool:
@@ -320,7 +320,7 @@ class Sweep(Result):
 
     @property
     def differences(self) -> pl.DataFrame:
-        """Table with a row for each pair of `statements_of`, each metric, and each setting of the other keys.
+        """Table with a row for each pair of `make_statements`, each metric, and each setting of the other keys.
 
         The columns are as in `Comparison.differences`, with one more per key that differs between settings. If neither
         congestion controls nor cases vary, there are no rows.
@@ -333,50 +333,50 @@ class Sweep(Result):
     @property
     def statements(self) -> list[str]:
         """Conclusions about the first reported metric that hold with confidence, in plain words."""
-        return self.statements_of(self.metrics[0])
+        return self.make_statements(self.metrics[0])
 
     def _estimate(self, of: str, metric: str) -> Estimate | Interval:
         return self.estimates(metric)[self.names.index(of)]
 
-    def statements_of(self, metric: str) -> list[str]:
+    def make_statements(self, metric: str) -> list[str]:
         """Conclusions about a metric that hold with confidence, in plain words.
 
         If congestion controls (`tcp.cc`) or cases vary, the best, or `against`, is compared with each other case at
         each combination of the other keys. The comparisons use pairs of equal seeds and are corrected together. The
         last sentences name the best and the worst point of the grid.
         """
-        what = named(metric)
+        what = find_metric(metric)
         order = self.ranking(what.name)
         if not order:
             return [f"there is no {what.name} in any of the runs"]
         count = max(self.points["replications"].to_list())
         said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
-        if sender_of(self.points, self.keys) is not None:
-            said += self._contrasted(what.name)
+        if find_sender_key(self.points, self.keys) is not None:
+            said += self._contrast_metric(what.name)
         # With one setting, the comparisons with the best already give this.
-        is_said = self.against is None and len(self._compared(what.name).settings) == 1
+        is_said = self.against is None and len(self._compare_metric(what.name).settings) == 1
         return said + ([] if is_said else self.best(what.name))
 
     def best(self, metric: str) -> list[str]:
         """Name the best point, the points not shown to be worse, the worst point, and the best cases by settings."""
         order = self.ranking(metric)
         choices = self.choices(metric)
-        said = list(best_of(order, self.points, self.keys, named(metric))) if order else []
+        said = list(name_best(order, self.points, self.keys, find_metric(metric))) if order else []
         is_known = max(self.points["replications"].to_list()) > 1
-        return said + ([preferred(choices, named(metric))] if len(choices) > 1 and is_known else [])
+        return said + ([count_preferred(choices, find_metric(metric))] if len(choices) > 1 and is_known else [])
 
     def ranking(self, metric: str) -> list[Ranked]:
         """Order all points that have the metric, best first: by completed share, then by mean."""
         if metric not in self._rankings:
-            self._rankings[metric] = ranking(self.samples(metric), named(metric), self.judgement)
+            self._rankings[metric] = ranking(self.samples(metric), find_metric(metric), self.judgement)
         return self._rankings[metric]
 
     def choices(self, metric: str) -> list[Choice]:
         """Find the best case at each setting of the other keys, and the cases that are not shown to be worse."""
-        compared = self._compared(metric)
+        compared = self._compare_metric(metric)
         return compared.choices() if compared.sender is not None else []
 
-    def unfinished(self, metric: str) -> str | None:
+    def note_unfinished(self, metric: str) -> str | None:
         """Name the points with incomplete work, as a note; None if all completed."""
         names = {row["point"]: named_point(row, self.keys) for row in self.points.iter_rows(named=True)}
         there = [(names[point], sample.counts) for point, sample in self.samples(metric).items() if sample.is_there]
@@ -388,7 +388,7 @@ class Sweep(Result):
                     Counts(*map(sum, zip(*(each for _, each in held), strict=True))),
                 )
             ]
-        return not_whole(named(metric), dict(held))
+        return not_whole(find_metric(metric), dict(held))
 
     @property
     def ratios(self) -> pl.DataFrame:
@@ -403,13 +403,13 @@ class Sweep(Result):
             There is no `against`.
         """
         other, rows = baseline(self.against), []
-        for what in map(named, self.metrics):
-            compared = self._compared(what.name)
+        for what in map(find_metric, self.metrics):
+            compared = self._compare_metric(what.name)
             for at, settings in compared.settings.items():
                 samples = {name: found[at] for name, found in compared.samples.items() if at in found}
                 for sender in samples if other in samples else ():
                     if sender != other:
-                        pair = dict(zip((sender, other), paired(samples[sender], samples[other]), strict=True))
+                        pair = dict(zip((sender, other), pair_samples(samples[sender], samples[other]), strict=True))
                         rows.append({**ratio_row(what, pair, sender, other, self.judgement.confidence), **settings})
         frame = pl.DataFrame(rows, infer_schema_length=None)
         first = ["metric", "of", "other"]
@@ -449,7 +449,7 @@ class Sweep(Result):
     def _figure(self, chart: str, metric: str | None) -> Figure:
         from bentpipe.plot import draw_map, sweep_figure
 
-        what = named(metric or self.metrics[0])
+        what = find_metric(metric or self.metrics[0])
         if chart == "lines":
             return sweep_figure(self, what.name)
         drawn = draw_map(self, what, self.estimates(what.name))
@@ -470,7 +470,7 @@ class Sweep(Result):
         return str(self.facts["hosts"])
 
     def command(self) -> str:
-        return made_by(self.facts)
+        return spell_command(self.facts)
 
     def _provenance(self) -> dict[str, Any]:
         facts = ("source", "sets", "seed", "version", "results", "hosts", "senders", "aside")
@@ -487,12 +487,12 @@ class Sweep(Result):
             "failures": self.failures,
         }
 
-    def shown(self) -> tuple[list[str], list[list[str]], int]:
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per point, up to a limit, and a column per key and per reported metric."""
         columns = [
             [formatting.short_key(key, self.keys), *map(formatting.setting, self.points[key])] for key in self.keys
         ]
-        columns += [column_shown(name, named(name).unit, self.estimates(name)) for name in self.metrics]
+        columns += [column_shown(name, find_metric(name).unit, self.estimates(name)) for name in self.metrics]
         head, *rows = map(list, zip(*columns, strict=True))
         return head, rows[:SHOWN_MAX], len(self.keys)
 
@@ -505,33 +505,33 @@ class Sweep(Result):
         Empty if no cases vary, or only one case has the metric. All differences are corrected together.
         """
         if metric not in self._contrasts:
-            compared = self._compared(metric)
+            compared = self._compare_metric(metric)
             self._contrasts[metric] = compared.contrasts() if compared.sender is not None else []
         return self._contrasts[metric]
 
-    def _compared(self, metric: str) -> Compared:
-        return Compared(self.points, self.keys, self.samples(metric), named(metric), self.judgement)
+    def _compare_metric(self, metric: str) -> Compared:
+        return Compared(self.points, self.keys, self.samples(metric), find_metric(metric), self.judgement)
 
     def _ranking_rows(self, metric: str) -> list[dict[str, Any]]:
-        rows = {row["point"]: {"of": name, **self._at(row)} for name, row in self._named_points()}
+        rows = {row["point"]: {"of": name, **self._find_values(row)} for name, row in self._named_points()}
         order = self.ranking(metric)
         return [{"rank": at, **rows[each.point], **each.to_dict(self.judgement)} for at, each in enumerate(order, 1)]
 
     def _named_points(self) -> Iterator[tuple[str, dict[str, Any]]]:
         return zip(self.names, self.points.iter_rows(named=True), strict=True)
 
-    def _at(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _find_values(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of the keys at a point."""
         return {key: row[key] for key in self.keys}
 
     def _key_types(self, keys: Iterable[str]) -> dict[str, Any]:
         return {key: self.points.schema[key] for key in keys}
 
-    def _contrasted(self, metric: str) -> list[str]:
+    def _contrast_metric(self, metric: str) -> list[str]:
         contrasts = self.contrasts(metric)
         if contrasts:
             return [str(contrast) for contrast in contrasts]
-        samples = self._compared(metric).samples
+        samples = self._compare_metric(metric).samples
         names = [name for name, found in samples.items() if any(each.is_there for each in found.values())]
         if self.against is not None and self.against not in names:
             return [f"{self.against} has no {metric}: it cannot be a baseline"]

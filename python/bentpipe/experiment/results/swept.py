@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, answered, caption
-from bentpipe.experiment.common.provenance import titled
-from bentpipe.experiment.results.contrasts import Contrast, amount, placed, preferred, sender_of
-from bentpipe.experiment.results.provenance import of_sweep
+from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, caption, join_answer
+from bentpipe.experiment.common.provenance import choose_title
+from bentpipe.experiment.results.contrasts import Contrast, amount, count_preferred, find_sender_key, rank_points
+from bentpipe.experiment.results.provenance import describe_sweep
 from bentpipe.experiment.store import aside
 from bentpipe.experiment.store.frames import column as as_column
 from bentpipe.experiment.store.store import FAILURES
-from bentpipe.metric import named
+from bentpipe.metric import find_metric
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.style import Drawing, label
 from bentpipe.plot.sweeps import draw_sweep
@@ -47,12 +47,12 @@ class OfSweep(Reporter):
     result: Sweep | Comparison
 
     def __init__(self, sweep: Sweep) -> None:
-        super().__init__(of_sweep(sweep))
+        super().__init__(describe_sweep(sweep))
         self.result = self.sweep = sweep
         self.judgement = sweep.judgement
-        self.estimates = {name: self.estimated(name) for name in sweep.metrics}
+        self.estimates = {name: self.estimate_values(name) for name in sweep.metrics}
 
-    def estimated(self, name: str) -> list[Estimate | Interval]:
+    def estimate_values(self, name: str) -> list[Estimate | Interval]:
         """Estimate a metric at each point."""
         return self.sweep.estimates(name)
 
@@ -84,9 +84,9 @@ class OfSweep(Reporter):
         sections = [self._metric(name) for name in sweep.metrics]
         sections.append(Section("Means at all points", [self._points()]))
         # Means before differences, which compare them.
-        ranked = [self._ranked(name) for name in sweep.metrics if len(self.ranking(name)) > 1]
+        ranked = [self._rank_points(name) for name in sweep.metrics if len(self.ranking(name)) > 1]
         sections += [Section("Ranking", ranked)] if ranked else []
-        compared = [self._differences(named(name)) for name in sweep.metrics if self.contrasts(name)]
+        compared = [self._differences(find_metric(name)) for name in sweep.metrics if self.contrasts(name)]
         sections += [Section("Differences", compared)] if compared else []
         # Ratios need a baseline.
         sections += [Section("Ratios", [self._ratios()])] if self.judgement.against is not None and compared else []
@@ -98,18 +98,18 @@ class OfSweep(Reporter):
             text = f"{formatting.count(sweep.missing, 'run')} of {wanted:,} missing: not done yet, or failed."
             warnings.append(Text(text, is_warning=True))
         warnings += [
-            Text(f"{aside.said(others)} are in the store as well, and not used here.", is_warning=True)
+            Text(f"{aside.describe_runs(others)} are in the store as well, and not used here.", is_warning=True)
             for others in sweep.facts["aside"]
         ]
         warnings += [Text(f"Note: {note}.", is_warning=True) for note in self.result.notes]
         first = sections[0]
         return Page(
-            titled(sweep.title, sweep.facts["source"]),
-            answered(self.first(), self.cases),
+            choose_title(sweep.title, sweep.facts["source"]),
+            join_answer(self.first(), self.cases),
             [Section(first.title, [*warnings, *first.blocks]), *sections[1:]],
             about=f"{size}; varied: {', '.join(sweep.keys)}; hosts: {sweep.hosts}",
             method=f"{_middles(self.judgement)} with {_METHODS[self.judgement.statistic]} {self.judgement.level} "
-            f"intervals; differences in pairs of equal seeds, {_corrected(self.judgement)}.",
+            f"intervals; differences in pairs of equal seeds, {_describe_correction(self.judgement)}.",
             provenance=self.provenance,
         )
 
@@ -117,33 +117,33 @@ class OfSweep(Reporter):
         """Selects the sentences of the first paragraph: about the first metric, the best case before the others."""
         name = self.sweep.metrics[0]
         best = self.best(name)
-        others = [text for text in self.result.statements_of(name) if text not in best]
+        others = [text for text in self.result.make_statements(name) if text not in best]
         return [*best, *others][:SENTENCES_MAX]
 
     def best(self, name: str) -> list[str]:
         """Counts the settings at which each case is best, if there are several settings."""
         choices = self.sweep.choices(name)
         is_known = max(self.sweep.points["replications"].to_list()) > 1
-        return [preferred(choices, named(name))] if len(choices) > 1 and is_known else []
+        return [count_preferred(choices, find_metric(name))] if len(choices) > 1 and is_known else []
 
     @property
     def cases(self) -> list[str]:
         """Congestion controls or cases, which sentences may begin with."""
-        sender = sender_of(self.sweep.points, self.sweep.keys)
+        sender = find_sender_key(self.sweep.points, self.sweep.keys)
         return [] if sender is None else [str(name) for name in self.sweep.points[sender].unique()]
 
     # A metric.
 
     def _metric(self, name: str) -> Section:
-        metric = named(name)
+        metric = find_metric(name)
         blocks: list[Block] = []
-        said = self.result.statements_of(name)
+        said = self.result.make_statements(name)
         self.said += said
         # The first paragraph has some of the first metric.
         above = self.first() if name == self.sweep.metrics[0] else []
         left = [text for text in said if text not in above]
         blocks += [Points(left)] if left else []
-        note = self.result.unfinished(name)
+        note = self.result.note_unfinished(name)
         blocks += [Text(f"{note[:1].upper()}{note[1:]}.", is_warning=True)] if note else []
         full = [text for text in self.in_full(name) if text not in said]
         if sum(map(len, full)) > FOLDED_MAX:
@@ -170,9 +170,9 @@ class OfSweep(Reporter):
     def _picture(self, file: str, metric: Metric, drawing: Drawing, what_is_drawn: str) -> Picture:
         return self.picture(file, drawing, metric.meaning, self.sweep.title, what_is_drawn)
 
-    def _ranked(self, name: str) -> Tabled:
+    def _rank_points(self, name: str) -> Tabled:
         """Make a table with every point in its place, against the best."""
-        metric, keys = named(name), self.sweep.keys
+        metric, keys = find_metric(name), self.sweep.keys
         order = self.ranking(name)
         settings = {row["point"]: [row[key] for key in keys] for row in self.sweep.points.iter_rows(named=True)}
         rows = [each.to_dict(self.judgement) for each in order]
@@ -214,7 +214,7 @@ class OfSweep(Reporter):
         head = ["metric", "of", "against", *(formatting.short_key(key, self.sweep.keys) for key in keys)]
         shown = [
             [
-                named(row["metric"]).title,
+                find_metric(row["metric"]).title,
                 row["of"],
                 row["other"],
                 *(formatting.setting(row[key]) for key in keys),
@@ -261,7 +261,7 @@ class OfSweep(Reporter):
                 contrast.sender,
                 contrast.other,
                 *(formatting.setting(settings[key]) for key in keys),
-                *(_completed(each) if is_held else []),
+                *(_write_completed(each) if is_held else []),
                 str(each.replications),
                 _margin(each.value, each.low, each.high, divisor),
                 _margin(each.percent(each.value), each.percent(each.low), each.percent(each.high), 1),
@@ -290,7 +290,7 @@ class OfSweep(Reporter):
         cells.append([str(count) for count in runs[:ROWS_MAX]])
         head.append("runs")
         for name, found in self.estimates.items():
-            metric = named(name)
+            metric = find_metric(name)
             divisor, unit = formatting.scale([each.value for each in found], metric.unit)
             head.append(label(name, unit))
             # Missing values change the meaning of a mean, so they are counted beside it.
@@ -347,7 +347,7 @@ class OfComparison(OfSweep):
         super().__init__(comparison.sweep)
         self.result = comparison
 
-    def estimated(self, name: str) -> list[Estimate | Interval]:
+    def estimate_values(self, name: str) -> list[Estimate | Interval]:
         return [self.comparison.estimate(sender, name) for sender in self.comparison.names]
 
     def counts(self, name: str) -> list[Counts]:
@@ -358,19 +358,19 @@ class OfComparison(OfSweep):
         if self.judgement.against is not None:
             return []
         names = self.comparison.names
-        best, *rest = order = self.comparison.order(name) or [""]
-        found = self.comparison.judged(name, order[:1]) if rest else {}
+        best, *rest = order = self.comparison.order_cases(name) or [""]
+        found = self.comparison.judge_metric(name, order[:1]) if rest else {}
         samples = {place: self.comparison.sample(sender, name) for place, sender in enumerate(names)}
         behind = [None, *(found[best, other] for other in rest)]
         places = [names.index(sender) for sender in order if sender]
-        return placed(places, samples, behind[: len(places)], named(name), self.judgement)
+        return rank_points(places, samples, behind[: len(places)], find_metric(name), self.judgement)
 
     def contrasts(self, name: str) -> list[Contrast]:
-        found = self.comparison.judged(name).items()
+        found = self.comparison.judge_metric(name).items()
         return [Contrast(name, *pair, {"": {}}, {"": difference}) for pair, difference in found]
 
     def best(self, name: str) -> list[str]:
-        order, metric = self.comparison.order(name), named(name)
+        order, metric = self.comparison.order_cases(name), find_metric(name)
         if not order or len(self.comparison.names) == 1:
             return []
         found = amount(self.comparison.estimate(order[0], name), metric)
@@ -397,7 +397,7 @@ def _middles(judgement: Judgement) -> str:
     return f"{judgement.statistic}s".capitalize()
 
 
-def _corrected(judgement: Judgement) -> str:
+def _describe_correction(judgement: Judgement) -> str:
     return _CORRECTIONS[judgement.correction]
 
 
@@ -417,20 +417,20 @@ def _points(judgement: Judgement, is_whole: bool, is_bound: bool) -> str:
 def _ranking(judgement: Judgement) -> str:
     return (
         f"Best first, by completed runs, then by the {judgement.statistic}. Each point is tested against the best in "
-        f"pairs of equal seeds. The level is {100 * judgement.alpha:.3g} %, {_corrected(judgement)}. Not shown: the "
-        "point may be as good as the best."
+        f"pairs of equal seeds. The level is {100 * judgement.alpha:.3g} %, {_describe_correction(judgement)}. Not "
+        "shown: the point may be as good as the best."
     )
 
 
 def _differences(judgement: Judgement, metric: Metric) -> str:
     return (
-        f"in pairs of equal seeds: {judgement.statistic} difference {_margins(judgement)}, p {_corrected(judgement)}, "
-        f"effect size ({_EFFECTS[judgement.statistic]}), and whether the difference is shown at "
-        f"{100 * judgement.alpha:.3g} %.{_tested(judgement, metric)}"
+        f"in pairs of equal seeds: {judgement.statistic} difference {_margins(judgement)}, "
+        f"p {_describe_correction(judgement)}, effect size ({_EFFECTS[judgement.statistic]}), and whether the "
+        f"difference is shown at {100 * judgement.alpha:.3g} %.{_describe_test(judgement, metric)}"
     )
 
 
-def _tested(judgement: Judgement, metric: Metric) -> str:
+def _describe_test(judgement: Judgement, metric: Metric) -> str:
     """Return the question of the tests, if it is not the usual question."""
     question = judgement.question(metric)
     if question is None:
@@ -464,7 +464,7 @@ def _probability(p: float | None) -> str:
     return formatting.MISSING if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _completed(difference: Difference) -> list[str]:
+def _write_completed(difference: Difference) -> list[str]:
     """Write the counts of both, and the p of the test."""
     shares = difference.shares
     if shares is None:

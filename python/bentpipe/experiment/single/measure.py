@@ -91,11 +91,11 @@ def with_metrics(
                 "  expected it among the metrics of the call: {metric}",
                 metric=metric.name,
             )
-        runs = _joined(runs, kept, metric, list(keys))
+        runs = _join_tables(runs, kept, metric, list(keys))
     return runs
 
 
-def _joined(runs: pl.DataFrame, kept: Mapping[str, pl.DataFrame], metric: Metric, keys: list[str]) -> pl.DataFrame:
+def _join_tables(runs: pl.DataFrame, kept: Mapping[str, pl.DataFrame], metric: Metric, keys: list[str]) -> pl.DataFrame:
     import polars as pl
 
     assert metric.source is not None, "asked only of those that have one"
@@ -114,15 +114,15 @@ def _joined(runs: pl.DataFrame, kept: Mapping[str, pl.DataFrame], metric: Metric
         shared = [key for key in keys if key in kept["summary"].columns]
         ends = kept["summary"].select(*shared, "simulated_s")
         rows = rows.join(ends, on=shared, maintain_order="left")
-    exprs = {metric.column: worked_out()[column] if how == "ratio" else _taken(how, column, table)}
+    exprs = {metric.column: worked_out()[column] if how == "ratio" else _make_expression(how, column, table)}
     if metric.is_completion:
         had = pl.col(column).fill_null(pl.col("simulated_s") - pl.col("start_s").fill_null(pl.col("simulated_s")))
         # Missing if one of the flows did not complete: a mean over the others would favour failures.
         exprs[metric.column] = pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).mean())
         exprs[metric.bound] = had.mean()
-    elif metric.is_of_transfers and table == "completions":
-        exprs[metric.finished] = pl.col("transfers").sum()
-        exprs[metric.unfinished] = pl.col("failed").sum() + pl.col("unfinished").sum()
+    elif metric.has_transfers and table == "completions":
+        exprs[metric.finished_column] = pl.col("transfers").sum()
+        exprs[metric.unfinished_column] = pl.col("failed").sum() + pl.col("unfinished").sum()
     found = rows.group_by(*keys, maintain_order=True).agg(
         expr.cast(pl.Float64).fill_nan(None).alias(name) for name, expr in exprs.items() if name not in runs.columns
     )
@@ -131,7 +131,7 @@ def _joined(runs: pl.DataFrame, kept: Mapping[str, pl.DataFrame], metric: Metric
     return runs.with_columns(pl.col(metric.column).fill_null(0)) if table == "drops" else runs
 
 
-def _taken(how: str, column: str, table: str) -> pl.Expr:
+def _make_expression(how: str, column: str, table: str) -> pl.Expr:
     import polars as pl
 
     value = pl.col(column)
@@ -169,8 +169,8 @@ def worked_out() -> dict[str, pl.Expr]:
         "errors_per_bit": total("corrupted_packets") / (8 * total("carried_bytes")),
         "unused": 100 * (pl.col("unused_share") * pl.col("granted_bps")).sum() / total("granted_bps"),
         "loss": 100 * total("lost_packets") / total("sent_packets"),
-        "r_factor": _of_calls(r_factor),
-        "mos": _of_calls(lambda delay_s, loss_pct: mos(r_factor(delay_s, loss_pct))),
+        "r_factor": _average_calls(r_factor),
+        "mos": _average_calls(lambda delay_s, loss_pct: mos(r_factor(delay_s, loss_pct))),
         "needless": total("spurious_reductions") + total("error_reductions"),
         "missed": total("congestion_taken_for_errors"),
         "lost": total("packets"),
@@ -178,7 +178,7 @@ def worked_out() -> dict[str, pl.Expr]:
     }
 
 
-def _of_calls(rating: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]) -> pl.Expr:
+def _average_calls(rating: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]) -> pl.Expr:
     """Average over calls, each played late enough for 99 of 100 packets to be in time."""
     import polars as pl
 

@@ -12,7 +12,7 @@ from bentpipe.errors import NetworkError, ScenarioError
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.single.simulate import EVENTS_AT_ONCE
 from bentpipe.formatting import count
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import make_scenario
 
 if TYPE_CHECKING:
     from bentpipe.scenario.scenario import AnyScenario
@@ -123,7 +123,7 @@ class Network:
         *,
         seed: int | None = None,
     ) -> None:
-        scenario = scenario_of(scenario)
+        scenario = make_scenario(scenario)
         self.scenario = scenario if seed is None else scenario.with_seed(seed)
         self._core: _core.Network | None = _core.Network(self.scenario._core)
         flows = self._core.flows

@@ -48,5 +48,5 @@ def pcap(of: RunResult | AnyScenario, path: str | os.PathLike[str]) -> list[Path
     found = run(scenario, seed=seed, pcap=path)
     flows = found.scenario.to_dict()["flow"].values()
     hosts = sorted({flow[end] for flow in flows for end in ("from", "to")})
-    places = [files.capture_of(path, host) for host in hosts]
+    places = [files.find_capture(path, host) for host in hosts]
     return [place for place in places if place.is_file()]

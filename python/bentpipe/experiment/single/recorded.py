@@ -80,7 +80,7 @@ class Recorded(ABC):
         table = self.series("goodput_bps", flow=flow)
         return stalls(table["time_s"].to_list(), table["goodput_bps"].to_list(), rate_bps, buffer_s)
 
-    def at(self, time_s: float) -> dict[str, dict[str, float]]:
+    def find_values(self, time_s: float) -> dict[str, dict[str, float]]:
         """Return the values of all recorded series at an instant.
 
         Parameters

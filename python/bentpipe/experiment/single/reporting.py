@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
-from bentpipe.contract.reporter import Reporter, answered, caption
-from bentpipe.experiment.common.provenance import of_run, titled
+from bentpipe.contract.reporter import Reporter, caption, join_answer
+from bentpipe.experiment.common.provenance import choose_title, describe_run
 from bentpipe.experiment.single.readable import SHOWN_DROPS, SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
-from bentpipe.plot.runs import drawn
+from bentpipe.plot.runs import choose_series
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled
 from bentpipe.reports.tables import ROWS_MAX, Table
@@ -24,23 +24,23 @@ class OfRun(Reporter):
     """Report of a single run."""
 
     def __init__(self, run: RunResult) -> None:
-        super().__init__(of_run(run.scenario, run.version))
+        super().__init__(describe_run(run.scenario, run.version))
         self.run = run
 
     def page(self) -> Page:
         run = self.run
         self.said = run.statements
         first: list[Block] = [Points(run.notes)] if run.notes else []
-        if drawn(run):
+        if choose_series(run):
             drawing = Drawing(run.plot(), [])
             first.append(self.picture("series", drawing, "Recorded series", run.scenario.title, ""))
         shown = {"flows": SHOWN_FLOWS, "links": SHOWN_LINKS, "terminals": SHOWN_TERMINALS, "drops": SHOWN_DROPS}
         if run.terminals.is_empty():
             del shown["terminals"]
-        sections = [Section(_RUN[name][0], [self._tabled(name, columns)]) for name, columns in shown.items()]
+        sections = [Section(_RUN[name][0], [self._make_table(name, columns)]) for name, columns in shown.items()]
         return Page(
-            titled(run.scenario.title, run.scenario.source),
-            answered([self._outcome(), *self.said]),
+            choose_title(run.scenario.title, run.scenario.source),
+            join_answer([self._outcome(), *self.said]),
             [
                 *([Section("Run", first)] if first else []),
                 Section(_RUN["metrics"][0], [self._metrics()]),
@@ -53,7 +53,7 @@ class OfRun(Reporter):
     def _outcome(self) -> str:
         """The metrics of `ANSWER` in one sentence, and the most frequent cause of loss."""
         rows = {row["metric"]: row for row in self.run.table.iter_rows(named=True) if row["mean"] is not None}
-        said = [f"{words} {_valued(rows[name])}" for name, words in ANSWER.items() if name in rows]
+        said = [f"{words} {_write_mean(rows[name])}" for name, words in ANSWER.items() if name in rows]
         lost = self.run.tables["drops"].sort("packets", descending=True)
         if not lost.is_empty():
             count, most = int(lost["packets"].sum()), lost.row(0, named=True)
@@ -63,11 +63,11 @@ class OfRun(Reporter):
 
     def _metrics(self) -> Tabled:
         data = self.run.table
-        rows = [[row["metric"], _valued(row)] for row in data.iter_rows(named=True)]
+        rows = [[row["metric"], _write_mean(row)] for row in data.iter_rows(named=True)]
         self.tables.append(Table("metrics", data, ["metric", "value"], rows, 1, len(rows)))
         return Tabled(self.tables[-1], _RUN["metrics"][1])
 
-    def _tabled(self, name: str, columns: Sequence[str]) -> Tabled:
+    def _make_table(self, name: str, columns: Sequence[str]) -> Tabled:
         data = self.run.tables[name]
         table = Table(name, data, *readable(data.head(ROWS_MAX), name, columns), data.height)
         self.tables.append(table)
@@ -90,7 +90,7 @@ _RUN = {
 }
 
 
-def _valued(row: Mapping[str, Any]) -> str:
+def _write_mean(row: Mapping[str, Any]) -> str:
     """Write the mean of a row of `table`, which may be a bound."""
     text = formatting.quantity(row["mean"], row["unit"])
     return f"> {text}" if row["is_bound"] else text

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from bentpipe import arguments, files, forks
 from bentpipe.errors import ScenarioError
-from bentpipe.experiment.common import options
-from bentpipe.experiment.common.senders import senders_of
+from bentpipe.experiment.common.senders import name_senders
 from bentpipe.experiment.single.run_result import RunResult
 from bentpipe.experiment.single.simulate import simulate
-from bentpipe.scenario.scenario import scenario_of
+from bentpipe.scenario.scenario import make_scenario
 
 if TYPE_CHECKING:
     import os
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from bentpipe.scenario.writing import Sets
 
 
-@options.formerly(senders="cc")
 def run(
     scenario: AnyScenario,
     sets: Sets = (),
@@ -77,7 +75,7 @@ def run(
         A bug in bentpipe.
     """
     forks.refuse()
-    scenario = scenario_of(scenario, sets)
+    scenario = make_scenario(scenario, sets)
     if cc is not None:
         scenario = with_sender(scenario, cc)
     if middlebox is not None:
@@ -97,7 +95,7 @@ def with_sender(scenario: Scenario, cc: Sender) -> Scenario:
     ScenarioError
         The congestion control is unknown, there are several, or no flow could use it.
     """
-    found = list(senders_of(scenario, cc).values())
+    found = list(name_senders(scenario, cc).values())
     if len(found) != 1:
         raise ScenarioError(f"{len(found)} congestion controls for one run\n  expected one; compare takes several")
     return found[0]

@@ -15,14 +15,14 @@ from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.common.commands import has_file, refuse_without_command, run_command
-from bentpipe.experiment.common.hosts import hosts_of
+from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.common.options import RUN_CHARTS
-from bentpipe.experiment.common.provenance import facts_of
+from bentpipe.experiment.common.provenance import collect_facts
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
 from bentpipe.experiment.single.recorded import Recorded
 from bentpipe.experiment.single.simulate import simulate
-from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, columns_of
-from bentpipe.metric import COLUMNS, METRICS, named
+from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, make_columns
+from bentpipe.metric import COLUMNS, METRICS, find_metric
 from bentpipe.own import loading
 from bentpipe.own.hooks import Absent
 from bentpipe.scenario.scenario import Scenario
@@ -186,14 +186,14 @@ class RunResult(Recorded, Result):
         BentpipeError
             The folder contains other files.
         """
-        files.write(folder, FORM, **self.written())
+        files.write(folder, FORM, **self.collect_content())
 
-    def written(self) -> dict[str, Any]:
+    def collect_content(self) -> dict[str, Any]:
         """Return the content of the folder that `save` writes: `tables`, `scenario` and `provenance`."""
         outside = {"outside": self.outside} if self.outside else {}
         return {
             "tables": dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
-            "scenario": self.scenario.resolved(),
+            "scenario": self.scenario.resolve(),
             "provenance": {**self._provenance(), "series": sorted(self.recorded), "notes": self.notes, **outside},
         }
 
@@ -204,7 +204,7 @@ class RunResult(Recorded, Result):
 
         from bentpipe.experiment.single import measure
 
-        content: Any = {name: columns_of(self.tables[name]) for name in TABLES if name != "events"}
+        content: Any = {name: make_columns(self.tables[name]) for name in TABLES if name != "events"}
         found = measure.outcome(content)
         values = {COLUMNS[name]: pl.Series([value], dtype=pl.Float64).fill_nan(None) for name, value in found.items()}
         place = {"replication": [0], "seed": pl.Series([self.seed], dtype=pl.UInt64)}
@@ -241,8 +241,8 @@ class RunResult(Recorded, Result):
 
         from bentpipe.experiment.single import measure
 
-        options.checked_of([metric], self.scenario)
-        what = named(metric)
+        options.check_metrics([metric], self.scenario)
+        what = find_metric(metric)
         replication = pl.lit(0, dtype=pl.Int64).alias("replication")
         kept = {name: self.tables[name].with_columns(replication) for name in what.tables}
         runs = measure.with_metrics(self.runs, kept, [what], ["replication"])
@@ -255,7 +255,7 @@ class RunResult(Recorded, Result):
         from bentpipe.statistics.samples import Sample
 
         columns = ("replication", *metric.columns)
-        return Sample.named(metric, {name: np.array(runs[name].to_list(), dtype=np.float64) for name in columns})
+        return Sample.from_columns(metric, {name: np.array(runs[name].to_list(), dtype=np.float64) for name in columns})
 
     @overload
     def why(self, flow: str | None = None, *, tries: bool = True, progress: Wish = None) -> Breakdown: ...
@@ -364,7 +364,7 @@ class RunResult(Recorded, Result):
         explored: Explored = import_module("bentpipe.studio.share").explored(self, height)
         return explored
 
-    def again(
+    def rerun(
         self, scenario: Scenario | None = None, *, series: str | Iterable[str] = (), progress: Wish = None
     ) -> RunResult:
         """Run the scenario again, or another scenario, without captures.
@@ -388,7 +388,6 @@ class RunResult(Recorded, Result):
         """Return one of the tables as plain data: a dict for each row, None where a value is missing."""
         return self.tables.rows(table)
 
-    @options.formerly(start_s="start", end_s="end")
     def plot(
         self,
         chart: str | None = None,
@@ -433,17 +432,17 @@ class RunResult(Recorded, Result):
         return figure
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
-        from bentpipe.plot import drawn, panels_of, run_figure
+        from bentpipe.plot import choose_panels, choose_series, run_figure
 
         if metric is not None:
             raise BentpipeError(
                 f"plot(metric={metric!r}): one run has no intervals to draw\n"
                 f"  expected plot() of its series, or a comparison"
             )
-        if not drawn(self) and self._is_repeatable:
-            names = panels_of(self.scenario)
+        if not choose_series(self) and self._is_repeatable:
+            names = choose_panels(self.scenario)
             logging.getLogger("bentpipe").warning(f"no series was recorded: running again with {', '.join(names)}")
-            return run_figure(self.again(series=names))
+            return run_figure(self.rerun(series=names))
         return run_figure(self)
 
     @property
@@ -488,12 +487,12 @@ class RunResult(Recorded, Result):
             As in `series`. Also raised for several flows or links without a name, and for an invalid `after` or
             `confidence`.
         """
-        from bentpipe.experiment.single.settled import settled
+        from bentpipe.experiment.single.settled import average_series
 
-        return settled(self, name, flow, link, after, confidence)
+        return average_series(self, name, flow, link, after, confidence)
 
     def command(self) -> str:
-        scenario, facts = self.scenario, facts_of(self.scenario)
+        scenario, facts = self.scenario, collect_facts(self.scenario)
         if scenario.case:
             raise BentpipeError(
                 f"no command runs only case {scenario.case} of a scenario\n"
@@ -524,7 +523,7 @@ class RunResult(Recorded, Result):
 
     @property
     def hosts(self) -> str:
-        return hosts_of([self.scenario.hosts, self.outside])
+        return name_hosts([self.scenario.hosts, self.outside])
 
     @property
     def seed(self) -> int:
@@ -564,7 +563,7 @@ class RunResult(Recorded, Result):
         )
 
     def _repr_html_(self) -> str:
-        from bentpipe.plot import drawn, notebook
+        from bentpipe.plot import choose_series, notebook
 
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
         ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
@@ -573,5 +572,5 @@ class RunResult(Recorded, Result):
         if not self.terminals.is_empty():
             tables.append(readable(self.terminals, "terminals", SHOWN_TERMINALS))
         # Drawing a table needs no further run.
-        draw = [self.plot] if drawn(self) else []
+        draw = [self.plot] if choose_series(self) else []
         return notebook.page(head, tables, self.statements, *draw)

@@ -50,7 +50,7 @@ def sacks(scenario: Scenario, until_s: float) -> dict[str, list[Sack]]:
         run.interrupt()
         run.finish()
         for host in dict.fromkeys(flows[name]["from"] for name in found):
-            for port, time_s, first, end in _blocks(files.capture_of(out, host)):
+            for port, time_s, first, end in _blocks(files.find_capture(out, host)):
                 name = ports.get(port)
                 if name is not None and flows[name]["from"] == host and time_s <= until_s:
                     found[name].append((time_s, first, end))

@@ -21,7 +21,7 @@ LEVELS_MAX = 1_000_000
 """Intervals over which `steady` averages a series that has a row per change."""
 
 
-def settled(
+def average_series(
     result: RunResult, name: str, flow: str | None, link: str | None, after: str | float, confidence: float
 ) -> steady.Steady:
     """Average a series; see `RunResult.steady`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bentpipe import _core, forks
 from bentpipe.errors import Interrupted
-from bentpipe.progress import Progress, telling, watched
+from bentpipe.progress import Progress, choose_watch, telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def simulate(
         Ctrl-C was pressed; `result` has the run until then.
     """
     forks.refuse()
-    with watched(progress) as watch:
+    with choose_watch(progress) as watch:
         with telling(watch, "building the network"):
             simulation = _core.Run(scenario._core, pcap=captures)
         state = Progress(total=1, make_result=lambda: as_result(scenario, simulation.so_far()))

@@ -122,7 +122,7 @@ class SavedTables(LazyTables):
         columns = dictionary().get(name) if name != "events" else None
         if columns and columns[0]["name"] not in table.columns:
             place = self._folder / f"{source}.parquet"
-            raise files.damaged(place, f"it has no column {columns[0]['name']}")
+            raise files.make_damaged_error(place, f"it has no column {columns[0]['name']}")
         return table
 
     def scan(self, name: str) -> pl.LazyFrame:
@@ -148,7 +148,7 @@ def columns_frame(columns: Columns) -> pl.DataFrame:
     return pl.DataFrame([_column(name, values) for name, values in columns.items()])
 
 
-def columns_of(table: pl.DataFrame) -> Columns:
+def make_columns(table: pl.DataFrame) -> Columns:
     """Convert a data frame to the form of a table of the core."""
     import numpy as np
     import polars as pl

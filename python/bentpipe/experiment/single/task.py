@@ -64,7 +64,7 @@ def execute(
     except (BentpipeError, MemoryError) as error:
         return Failure(str(error) or "not enough memory")
     values = measure.outcome(found)
-    kept = {table: _packed(found[table]) for table in tables}  # type: ignore[literal-required]
+    kept = {table: _pack_columns(found[table]) for table in tables}  # type: ignore[literal-required]
     record = {
         "seed": seed,
         "version": __version__,
@@ -100,10 +100,10 @@ def execute_text(
 
 @lru_cache(64)
 def _scenario(text: str, senders: tuple[Plain, ...]) -> _core.Scenario:
-    return _core.Scenario.from_json(text, "scenario", [], None, travel.received(senders))
+    return _core.Scenario.from_json(text, "scenario", [], None, travel.receive_classes(senders))
 
 
-def unpacked(record: bytes) -> dict[str, Any]:
+def unpack_record(record: bytes) -> dict[str, Any]:
     """Unpack a record of `execute`. Tables are columns of lists or (dtype, bytes)."""
     content: dict[str, Any] = json.loads(record)
     for columns in content["tables"].values():
@@ -113,7 +113,7 @@ def unpacked(record: bytes) -> dict[str, Any]:
     return content
 
 
-def united(older: bytes | None, newer: bytes) -> bytes:
+def unite_records(older: bytes | None, newer: bytes) -> bytes:
     """Add the tables of an older record of the same run to a record."""
     if older is None:
         return newer
@@ -122,7 +122,7 @@ def united(older: bytes | None, newer: bytes) -> bytes:
     return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _packed(columns: Columns) -> dict[str, Any]:
+def _pack_columns(columns: Columns) -> dict[str, Any]:
     return {
         column: values
         if isinstance(values, list)

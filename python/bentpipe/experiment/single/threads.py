@@ -135,7 +135,7 @@ def interruptible() -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def ignore_interrupts() -> Iterator[None]:
     """Ignore Ctrl-C within, and let processes that start within ignore it. No effect outside of the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield

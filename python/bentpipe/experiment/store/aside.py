@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FACTS = "aside.json"
 
 
-def of_others(form: int | None, versions: Mapping[str, str]) -> dict[str, Any] | None:
+def describe_others(form: int | None, versions: Mapping[str, str]) -> dict[str, Any] | None:
     """Describe the runs of a store from another version of the simulator: `results`, `runs`, `versions`.
 
     Parameters
@@ -26,20 +26,20 @@ def of_others(form: int | None, versions: Mapping[str, str]) -> dict[str, Any] |
     versions : mapping
         Version of bentpipe by the name of the run.
     """
-    numbers = {_results_of(id_) for id_ in versions} if form is None else {form}
+    numbers = {_read_results(id_) for id_ in versions} if form is None else {form}
     others = numbers - {_core.RESULTS}
     if not others:
         return None
     return {"results": min(others), "runs": len(versions), "versions": sorted(set(versions.values()))}
 
 
-def _results_of(name: str) -> int:
+def _read_results(name: str) -> int:
     """Return the number of results in the name of a run, as in `tasks.name`; 0 without one."""
     found = re.match(r"r(\d+)-", name)
     return int(found[1]) if found else 0
 
 
-def put(folder: Path, others: Mapping[str, Any], paths: Iterable[Path]) -> None:
+def put_aside(folder: Path, others: Mapping[str, Any], paths: Iterable[Path]) -> None:
     """Move these files into a separate folder: a store that the bentpipe of these runs can continue."""
     left = [path for path in paths if path.exists()]
     place, k = folder / f"results-{others['results']}", 2
@@ -53,13 +53,13 @@ def put(folder: Path, others: Mapping[str, Any], paths: Iterable[Path]) -> None:
         path.replace(place / path.name)
 
 
-def listed(folder: Path) -> list[dict[str, Any]]:
+def list_aside(folder: Path) -> list[dict[str, Any]]:
     """List the runs put aside: `results`, `runs`, `versions`, `folder` (its name in the store)."""
     places = sorted(folder.glob(f"results-*/{_FACTS}"))
     return [{**json.loads(place.read_text(encoding="utf-8")), "folder": place.parent.name} for place in places]
 
 
-def said(others: Mapping[str, Any]) -> str:
+def describe_runs(others: Mapping[str, Any]) -> str:
     """Describe them: `1,200 runs of results 1 (bentpipe 0.1.0)`."""
     count = f"{others['runs']:,} run{'' if others['runs'] == 1 else 's'}"
     return f"{count} of results {others['results']} (bentpipe {', '.join(others['versions']) or 'unknown'})"
@@ -68,6 +68,6 @@ def said(others: Mapping[str, Any]) -> str:
 def refusal(folder: Path, others: Mapping[str, Any]) -> BentpipeError:
     """Return the error for uses that would read these runs as runs of this version."""
     return BentpipeError(
-        f"{folder} has {said(others)}, and this bentpipe gives results {_core.RESULTS}\n"
+        f"{folder} has {describe_runs(others)}, and this bentpipe gives results {_core.RESULTS}\n"
         "  repeat the sweep to run it with this bentpipe and keep the old runs beside, or use the old version"
     )

@@ -25,7 +25,7 @@ def _run_schema() -> dict[str, type[pl.DataType]]:
     return {"run": pl.String, "seed": pl.UInt64, **numbers, "version": pl.String}
 
 
-def merged(
+def merge_tables(
     parameters: Mapping[str, Mapping[str, Any]], records: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, pl.DataFrame]:
     """Make the tables to be written.
@@ -48,7 +48,7 @@ def merged(
     place = runs.select("run").with_row_index("place")
     for table in sorted({table for each in records.values() for table in each["tables"]}):
         own = {id_: each["tables"][table] for id_, each in records.items() if table in each["tables"]}
-        whole = _stacked(own).join(place, on="run", how="inner", maintain_order="left")
+        whole = _stack_columns(own).join(place, on="run", how="inner", maintain_order="left")
         found[table] = whole.sort("place", maintain_order=True).drop("place")
     return found
 
@@ -67,7 +67,7 @@ def column(key: str, values: list[Any]) -> pl.Series:
     return pl.Series(key, texts, dtype=pl.String)
 
 
-def _stacked(tables: Mapping[str, Columns]) -> pl.DataFrame:
+def _stack_columns(tables: Mapping[str, Columns]) -> pl.DataFrame:
     """Join the same table of many runs. Columns are joined first, because making a data frame is slow."""
     whole: dict[str, Any] = {}
     heights = []

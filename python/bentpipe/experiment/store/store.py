@@ -29,7 +29,7 @@ from bentpipe import _core, arguments, files
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.single import task
 from bentpipe.experiment.store import aside
-from bentpipe.experiment.store.frames import RUNS, merged
+from bentpipe.experiment.store.frames import RUNS, merge_tables
 from bentpipe.files import is_no_result, refuse_unless_writable_folder
 
 if TYPE_CHECKING:
@@ -110,14 +110,14 @@ class Store:
     def _open_to_read(self) -> None:
         if not (self.folder / INDEX).is_file():
             raise self._has_tables_only() if self._parquet_files() else is_no_result(self.folder)
-        with self._guarded():
+        with self._guard_disk():
             try:
                 self._connect(self.folder / INDEX, "ro")
             except sqlite3.OperationalError:
                 # If the folder is read-only, an index with a journal cannot be opened.
                 self._index.close()
                 self._connect_to_copy()
-            others = self._of_others()
+            others = self._describe_others()
             if others is not None:
                 raise aside.refusal(self.folder, others)
 
@@ -125,14 +125,14 @@ class Store:
         refuse_unless_writable_folder(self.folder)
         # A process that was killed early may have left only this.
         is_new = not self.folder.exists() or {path.name for path in self.folder.iterdir()} <= {OWNERS}
-        if not is_new and not (self.folder / INDEX).exists() and not aside.listed(self.folder):
+        if not is_new and not (self.folder / INDEX).exists() and not aside.list_aside(self.folder):
             raise self._has_tables_only() if self._path(RUNS).is_file() else self._is_foreign()
-        with self._guarded():
+        with self._guard_disk():
             (self.folder / OWNERS).mkdir(parents=True, exist_ok=True)
             with self._alone():
                 self._begin_to_live()
                 self._connect(self.folder / INDEX, "rwc")
-                others = self._of_others()
+                others = self._describe_others()
                 if others is not None:
                     self._put_aside(others)
                     self._connect(self.folder / INDEX, "rwc")
@@ -151,7 +151,7 @@ class Store:
         """Release the claims. The store can be opened again."""
         try:
             if not self._is_read_only:
-                with self._guarded(), self._transaction():
+                with self._guard_disk(), self._transaction():
                     self._index.execute("delete from claims where owner = ?", (self._owner,))
         finally:
             self._leave()
@@ -175,7 +175,7 @@ class Store:
         Existing runs of another sweep get these parameters, too. Failed runs are to be tried again.
         """
         need = set(tables)
-        with self._guarded(), self._transaction():
+        with self._guard_disk(), self._transaction():
             known = {
                 id_: (text, need <= set(json.loads(kept)))
                 for id_, text, kept in self._index.execute("select id, parameters, tables from runs")
@@ -195,7 +195,7 @@ class Store:
         need = set(tables)
         claimed = Claimed([], [], [])
         rest = iter(ids)
-        with self._guarded(), self.together():
+        with self._guard_disk(), self.together():
             self._free_the_dead()
             taken = {id_ for (id_,) in self._index.execute("select id from claims")}
             failed = {id_ for (id_,) in self._index.execute("select id from failures")}
@@ -224,7 +224,7 @@ class Store:
         """
         if not done and not failed:
             return
-        with self._guarded(), self.together():
+        with self._guard_disk(), self.together():
             query = "select id, tables, record from runs where id in (select value from json_each(?))"
             ids_done = json.dumps([id_ for id_, *_ in done])
             older = {id_: (json.loads(kept), record) for id_, kept, record in self._index.execute(query, (ids_done,))}
@@ -232,7 +232,7 @@ class Store:
             for id_, parameters, own, record in done:
                 others, before = older.get(id_, ((), None))
                 kept = json.dumps(sorted({*own, *others}))
-                whole = task.united(before, record)
+                whole = task.unite_records(before, record)
                 rows.append((id_, _text(parameters), kept, whole, crc32(whole)))
             self._index.executemany(
                 "insert into runs values (?, ?, ?, ?, ?) on conflict (id) do update set tables = excluded.tables,"
@@ -250,20 +250,20 @@ class Store:
     def keep_replay(self, id_: str, text: str) -> None:
         """Write a scenario that repeats a failure."""
         place = self.folder / FAILURES / f"{id_}.json"
-        with self._guarded():
+        with self._guard_disk():
             place.parent.mkdir(exist_ok=True)
             place.write_text(text, encoding="utf-8")
 
     def failures(self) -> list[dict[str, str]]:
         """List the failed runs: `id`, `parameters`, `message`."""
-        with self._guarded():
+        with self._guard_disk():
             rows = self._index.execute("select id, parameters, message from failures order by id").fetchall()
         return [dict(zip(("id", "parameters", "message"), row, strict=True)) for row in rows]
 
     def write(self) -> None:
         """Export the tables as Parquet. Each table is complete at every moment."""
-        with self._guarded(), self._alone():
-            stale = self._noted("stale")
+        with self._guard_disk(), self._alone():
+            stale = self._find_note("stale")
             if stale is None and all(self._path(name).exists() for name in (RUNS, *self._kept_tables())):
                 return
             # Other processes continue meanwhile. Their later runs do not count as exported.
@@ -288,36 +288,36 @@ class Store:
 
     def frames(self, tables: Sequence[str], ids: Iterable[str]) -> dict[str, pl.DataFrame]:
         """Make the table of runs, and other tables, of these runs."""
-        with self._guarded():
+        with self._guard_disk():
             return self._frames(tables, ids)
 
     def begin(self, sweep: Mapping[str, Any]) -> None:
         """Remember the last experiment."""
-        with self._guarded(), self._transaction():
+        with self._guard_disk(), self._transaction():
             self._index.execute("insert or replace into facts values ('begun', ?)", (json.dumps(sweep),))
 
-    def begun(self) -> dict[str, Any] | None:
+    def find_experiment(self) -> dict[str, Any] | None:
         """Return the last experiment of the store, or None."""
-        with self._guarded():
-            found = self._noted("begun")
+        with self._guard_disk():
+            found = self._find_note("begun")
         return None if found is None else dict(found)
 
     def note(self, name: str, value: Any) -> None:
         """Keep a fact of an experiment."""
-        with self._guarded(), self._transaction():
+        with self._guard_disk(), self._transaction():
             self._index.execute("insert or replace into facts values (?, ?)", (f"of {name}", json.dumps(value)))
 
-    def noted(self, name: str) -> Any:
+    def find_note(self, name: str) -> Any:
         """Return a fact that `note` kept, or None."""
-        with self._guarded():
-            return self._noted(f"of {name}")
+        with self._guard_disk():
+            return self._find_note(f"of {name}")
 
     def aside(self) -> list[dict[str, Any]]:
         """List the runs of another version that are kept beside: `results`, `runs`, `versions`, `folder`."""
-        with self._guarded():
-            return aside.listed(self.folder)
+        with self._guard_disk():
+            return aside.list_aside(self.folder)
 
-    def _noted(self, name: str) -> Any:
+    def _find_note(self, name: str) -> Any:
         """Return a fact, or None."""
         row = self._index.execute("select value from facts where name = ?", (name,)).fetchone()
         return None if row is None else json.loads(row[0])
@@ -349,7 +349,7 @@ class Store:
         if tables and "facts" not in tables:
             raise self._is_foreign()
         (layout,) = self._index.execute("pragma user_version").fetchone()
-        if tables and layout != LAYOUT and self._noted("form") == _core.RESULTS:
+        if tables and layout != LAYOUT and self._find_note("form") == _core.RESULTS:
             raise BentpipeError(
                 f"{self.folder} has layout {layout} of another bentpipe, and this one writes layout {LAYOUT}\n"
                 "  choose another folder, or use that version"
@@ -417,7 +417,7 @@ class Store:
         return f"process{'' if len(numbers) == 1 else 'es'} {', '.join(numbers)}"
 
     @contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _guard_disk(self) -> Iterator[None]:
         """Report failures of the disk and damaged content in one form."""
         with self._on_disk():
             try:
@@ -425,7 +425,7 @@ class Store:
             except BentpipeError:
                 raise
             except files.MALFORMED as error:
-                raise self._said(f"malformed content, {type(error).__name__}: {error}") from error
+                raise self._make_error(f"malformed content, {type(error).__name__}: {error}") from error
 
     @contextmanager
     def _on_disk(self) -> Iterator[None]:
@@ -433,14 +433,14 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            raise self._said(str(error)) from error
+            raise self._make_error(str(error)) from error
         except OSError as error:
-            raise self._said(error.strerror or str(error)) from error
+            raise self._make_error(error.strerror or str(error)) from error
 
     def _is_foreign(self) -> BentpipeError:
         return BentpipeError(f"{self.folder} is not empty and not the store of a sweep\n  choose another folder")
 
-    def _said(self, why: str) -> BentpipeError:
+    def _make_error(self, why: str) -> BentpipeError:
         if "no such table" in why:
             return self.has_no_sweep()
         if "malformed" in why or "not a database" in why:
@@ -463,21 +463,21 @@ class Store:
     def _tables(self) -> set[str]:
         return {name for (name,) in self._index.execute("select name from sqlite_master")}
 
-    def _of_others(self) -> dict[str, Any] | None:
+    def _describe_others(self) -> dict[str, Any] | None:
         """Describe the runs here, if they are from another version of the simulator."""
         if not self._tables():
             return None
-        form = self._noted("form")
+        form = self._find_note("form")
         if form == _core.RESULTS:
             return None
         rows = self._index.execute("select id, record from runs where record is not null")
         versions = {id_: json.loads(record)["version"] for id_, record in rows}
-        return aside.of_others(form, versions)
+        return aside.describe_others(form, versions)
 
     def _put_aside(self, others: Mapping[str, Any]) -> None:
         if any(path.name not in (_WRITING, self._owner) for path in (self.folder / OWNERS).iterdir()):
             raise BentpipeError(
-                f"{self.folder} has {aside.said(others)}, and another process adds runs\n"
+                f"{self.folder} has {aside.describe_runs(others)}, and another process adds runs\n"
                 "  wait until it ends, or choose another folder"
             )
         # The journal's content goes into the index. A new journal is empty.
@@ -487,7 +487,7 @@ class Store:
         if is_empty:
             (self.folder / INDEX).unlink()
         # The index last: until it has moved, a process after a crash continues with it.
-        aside.put(self.folder, others, [*self._parquet_files(), self.folder / FAILURES, self.folder / INDEX])
+        aside.put_aside(self.folder, others, [*self._parquet_files(), self.folder / FAILURES, self.folder / INDEX])
 
     def _begin_to_live(self) -> None:
         """Hold a lock that ends with the process in any case, and clear up after processes that died."""
@@ -531,15 +531,15 @@ class Store:
         records: dict[str, dict[str, Any]] = {}
         for id_, text, record, checksum in self._index.execute(query, (chosen,) if chosen else ()):
             if crc32(record) != checksum:
-                raise self._said(f"malformed record of the run {id_}")
-            parameters[id_], records[id_] = json.loads(text), task.unpacked(record)
+                raise self._make_error(f"malformed record of the run {id_}")
+            parameters[id_], records[id_] = json.loads(text), task.unpack_record(record)
             if tables is not None:
                 known = records[id_]["tables"]
                 records[id_]["tables"] = {name: known[name] for name in tables if name in known}
         try:
-            return merged(parameters, records)
+            return merge_tables(parameters, records)
         except pl.exceptions.PolarsError as error:
-            raise self._said(f"malformed record of a run, {error}") from error
+            raise self._make_error(f"malformed record of a run, {error}") from error
 
 
 def _text(parameters: Mapping[str, Any]) -> str:

@@ -118,7 +118,7 @@ class Explanation:
     happenings: tuple[Happening, ...]
     summary: str
 
-    def of_kind(self, *kinds: str) -> list[Happening]:
+    def select_kinds(self, *kinds: str) -> list[Happening]:
         """Return the happenings of some kinds.
 
         Raises
@@ -162,7 +162,7 @@ def why(
     """Explain a time of a flow; see `RunResult.why`. More sudden changes of a key than `changes_most` are one."""
     check(result.scenario, flow, at=at, start=start, end=end)
     start_s, end_s = _window(result, flow, at, start, end)
-    return _Story(with_series(result, *SERIES), flow, start_s, end_s, changes_most).told()
+    return _Story(with_series(result, *SERIES), flow, start_s, end_s, changes_most).tell()
 
 
 def with_series(result: RunResult, *series: str, progress: Wish = None) -> RunResult:
@@ -170,7 +170,7 @@ def with_series(result: RunResult, *series: str, progress: Wish = None) -> RunRe
     if all(name in result.recorded for name in series):
         return result
     refuse_absent(result.scenario, *series)
-    return result.again(series=series, progress=progress)
+    return result.rerun(series=series, progress=progress)
 
 
 def check(
@@ -188,11 +188,11 @@ def check(
     BentpipeError
         An unknown flow, a time outside the run, or a time without a flow.
     """
-    from bentpipe.scenario.entries import entries_of
+    from bentpipe.scenario.entries import find_entries
 
     times = {name: value for name, value in (("at", at), ("start", start), ("end", end)) if value is not None}
     # An entry with a count is several flows. Only the whole run takes all of them.
-    known = [*scenario.flow_names, *([] if times else entries_of(scenario.to_dict()["flow"]).values())]
+    known = [*scenario.flow_names, *([] if times else find_entries(scenario.to_dict()["flow"]).values())]
     if flow is not None and arguments.text("flow", flow) not in known:
         raise BentpipeError(unknown(flow, "a flow of this scenario", dict.fromkeys(known)))
     if not times:
@@ -201,26 +201,28 @@ def check(
     for name, value in times.items():
         if not 0 <= arguments.number(name, value) <= latest:
             raise BentpipeError(
-                f"{{{name} = }} is outside of the run\n  expected a time from 0 to {latest:g} s", **_spelled(times)
+                f"{{{name} = }} is outside of the run\n  expected a time from 0 to {latest:g} s", **_spell_times(times)
             )
     given = " and ".join(f"{{{name} = }}" for name in times)
     if "at" in times and len(times) > 1:
-        raise BentpipeError(f"{given} exclude each other\n  expected one instant, or two ends", **_spelled(times))
+        raise BentpipeError(f"{given} exclude each other\n  expected one instant, or two ends", **_spell_times(times))
     if len(times) == 1 and "at" not in times:
         other = "end" if "start" in times else "start"
         raise BentpipeError(
             f"{given} is only one end of a window\n  expected {{{other}}}, too, or {{at}} alone",
-            **{**_spelled(times), other: None, "at": None},
+            **{**_spell_times(times), other: None, "at": None},
         )
     if start is not None and end is not None and not start < end:
-        raise BentpipeError("{start = } is not before {end = }\n  expected an end after the start", **_spelled(times))
+        raise BentpipeError(
+            "{start = } is not before {end = }\n  expected an end after the start", **_spell_times(times)
+        )
     if flow is None and len(scenario.flow_names) > 1:
         raise BentpipeError(
             f"the scenario has several flows\n  expected the name of one: {', '.join(scenario.flow_names[:8])}"
         )
 
 
-def _spelled(times: Mapping[str, float]) -> dict[str, Word]:
+def _spell_times(times: Mapping[str, float]) -> dict[str, Word]:
     return {name: Word(f"{value:g} s") for name, value in times.items()}
 
 
@@ -230,7 +232,7 @@ def refuse_absent(scenario: Scenario, *series: str) -> None:
     if not absent:
         return
     raise BentpipeError(
-        f"the saved run lacks series, and cannot be run again without {listed([*absent])}\n"
+        f"the saved run lacks series, and cannot be run again without {join_parts([*absent])}\n"
         "  expected a run saved with {series}, or loaded with {classes}",
         series=list(series),
         classes=[f"FILE.py:{name}" for name in absent],
@@ -266,7 +268,7 @@ class _Story:
         self.decisions = result.series("decisions", flow)
         self.rtt_s = result.flows.row(by_predicate=pl.col("flow") == flow, named=True)["rtt_p50_s"] or 0.0
 
-    def told(self) -> Explanation:
+    def tell(self) -> Explanation:
         # At one instant, possible causes come first. A sender learns of a loss later.
         parts = (
             self._changes(),
@@ -321,11 +323,11 @@ class _Story:
             period_s = _seconds(outage["every"]) if "every" in outage else 0.0
             for first, last in outage["spans"]:
                 length_s = _seconds(last) - _seconds(first)
-                for begin_s in self._repeated(_seconds(first), period_s, length_s):
+                for begin_s in self._list_starts(_seconds(first), period_s, length_s):
                     text = f"{name} is down for {formatting.quantity(length_s, 's')}"
                     yield Happening(begin_s, "outage", text, {"duration_s": length_s})
 
-    def _repeated(self, first_s: float, period_s: float, length_s: float = 0.0) -> Iterator[float]:
+    def _list_starts(self, first_s: float, period_s: float, length_s: float = 0.0) -> Iterator[float]:
         """List the starts of events of this length that overlap the window, repeated with a period."""
         begin_s = first_s
         if period_s and begin_s + length_s < self.start_s:
@@ -352,7 +354,7 @@ class _Story:
         steps = [
             (at_s, old, new)
             for (first_s, new), (_, old) in zip(points, before, strict=True)
-            for at_s in self._repeated(first_s, period_s)
+            for at_s in self._list_starts(first_s, period_s)
             if old != new and at_s > 0
         ]
         steps.sort(key=lambda step: step[0])
@@ -438,7 +440,7 @@ class _Story:
                     numbers["lost_s"] = lost[1]
                 text += f" for the data at {value}{lost[0] if lost else self._nothing_lost(time_s)}"
             elif event in ("reduction", "no_reduction"):
-                said, numbers = self._window_at(time_s)
+                said, numbers = self._describe_window(time_s)
                 text += f"; {said}"
             elif event == "transfer":
                 numbers["size_bytes"] = value
@@ -458,7 +460,7 @@ class _Story:
             text = f"{formatting.count(len(times), 'segment')} retransmitted{until}"
             yield Happening(times[0], "retransmission", text, {"segments": len(times), "until_s": times[-1]})
 
-    def _window_at(self, time_s: float) -> tuple[str, dict[str, float]]:
+    def _describe_window(self, time_s: float) -> tuple[str, dict[str, float]]:
         """Describe the change of the congestion window at a time, in words and numbers."""
         table = self.result.series("cwnd_bytes", self.flow)
         before = table.filter(pl.col("time_s") < time_s)["cwnd_bytes"]
@@ -529,9 +531,9 @@ class _Story:
         for event, what in (("reduction", "reduced its window"), ("timeout", "waited for its retransmission timer")):
             if event in events:
                 said.append(f"{what} {formatting.count(events.count(event), 'time')}")
-        text = f"From {self.start_s:g} s to {self.end_s:g} s {self.flow} {listed(said)}."
+        text = f"From {self.start_s:g} s to {self.end_s:g} s {self.flow} {join_parts(said)}."
         if proxies := self._on_the_way():
-            text += f" {listed(proxies)} repairs the losses behind it."
+            text += f" {join_parts(proxies)} repairs the losses behind it."
         shares: dict[int, float] = {}
         for begin_s, end_s, limit in self._spans():
             shares[limit] = shares.get(limit, 0.0) + end_s - begin_s
@@ -540,7 +542,7 @@ class _Story:
         if self.flow in self.result.datagrams["flow"]:
             text += " It sends datagrams, which wait for no window and are not repeated."
         if told:
-            limits = listed([f"{LIMITS[each]} ({100 * shares[each] / whole:.0f} % of the time)" for each in told])
+            limits = join_parts([f"{LIMITS[each]} ({100 * shares[each] / whole:.0f} % of the time)" for each in told])
             text += f" It was limited by {limits}."
         return text
 
@@ -573,7 +575,7 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(names[:CHANGES_MOST]) + (f" and {formatting.count(others, 'other')}" if others > 0 else "")
 
 
-def listed(parts: list[str]) -> str:
+def join_parts(parts: list[str]) -> str:
     """Join with commas, and with *and* before the last part."""
     *others, last = parts
     return f"{', '.join(others)} and {last}" if others else last

@@ -12,10 +12,10 @@ import polars as pl
 from bentpipe import formatting
 from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.experiment.common.commands import file_word, given_in_python, has_file, own, spelled_arguments
-from bentpipe.experiment.why.explanation import listed
-from bentpipe.scenario.entries import entries_of
+from bentpipe.experiment.why.explanation import join_parts
+from bentpipe.scenario.entries import find_entries
 from bentpipe.statistics.quality import stalls
-from bentpipe.trials.aims import FILM_BUFFER_S, Aim, aim_of
+from bentpipe.trials.aims import FILM_BUFFER_S, Aim, find_aim
 from bentpipe.trials.changes import Change, Changes, Slow
 from bentpipe.trials.measures import measure, times
 
@@ -92,8 +92,8 @@ class Remedy:
     @property
     def effect(self) -> str:
         """Describe its effects in one run, on all kinds of flows."""
-        also = f"; also {listed(list(self.also))}" if self.also else ""
-        harms = f"; at the expense of {listed(list(self.harms))}" if self.harms else ""
+        also = f"; also {join_parts(list(self.also))}" if self.also else ""
+        harms = f"; at the expense of {join_parts(list(self.harms))}" if self.harms else ""
         return f"{self.own_effect}{also}{harms}"
 
     @property
@@ -127,7 +127,7 @@ class Remedy:
         return f"{verdict}: {self.name}, {self.effect}\n  {self.command}"
 
 
-def shown(remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[str]]:
+def select_remedies(remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[str]]:
     """Return the remedies to show, and lines about the others.
 
     Of several values for the same keys and flow, the best is shown.
@@ -165,18 +165,18 @@ class Judge:
         """Prepare it for kinds of flows with the names of their flows."""
         flows = scenario.to_dict()["flow"]
         self.names = names
-        self.aims = {kind: aim_of(kind, flows[of[0]]) for kind, of in names.items()}
+        self.aims = {kind: find_aim(kind, flows[of[0]]) for kind, of in names.items()}
 
     @property
     def series(self) -> list[str]:
         """Series that the judgement needs."""
         return ["goodput_bps"] if any(aim.what == "film" for aim in self.aims.values()) else []
 
-    def judged(self, result: RunResult) -> dict[str, Judged]:
+    def judge_result(self, result: RunResult) -> dict[str, Judged]:
         """Return the judgement of each kind of flow."""
-        return {kind: self._of(result, kind, aim) for kind, aim in self.aims.items()}
+        return {kind: self._judge_kind(result, kind, aim) for kind, aim in self.aims.items()}
 
-    def _of(self, result: RunResult, kind: str, aim: Aim) -> Judged:
+    def _judge_kind(self, result: RunResult, kind: str, aim: Aim) -> Judged:
         names = self.names[kind]
         drops = result.drops.filter(pl.col("flow").is_in(names))
         lost = int(drops["packets"].sum()) if drops.height else 0
@@ -185,7 +185,7 @@ class Judge:
             sent = int(rows["sent_packets"].sum())
             share = int(rows["lost_packets"].sum()) / sent if sent else 0.0
             delay = rows["delay_mean_s"].mean()
-            value = self._stalled(result, names, aim) if aim.what == "film" else _estimate(result, aim.metric)
+            value = self._find_stall(result, names, aim) if aim.what == "film" else _estimate(result, aim.metric)
             return Judged(value, lost, share, delay)  # type: ignore[arg-type]
         unfinished = 0
         if aim.metric.startswith("fct:"):
@@ -198,7 +198,7 @@ class Judge:
             value = _estimate(result, aim.metric)
         return Judged(value, lost, None, None, unfinished)
 
-    def _stalled(self, result: RunResult, names: Sequence[str], aim: Aim) -> float | None:
+    def _find_stall(self, result: RunResult, names: Sequence[str], aim: Aim) -> float | None:
         """Return the seconds in which a film did not play, from its first data on: mean of the flows."""
         found = []
         for name in names:
@@ -268,7 +268,7 @@ class _Trial:
     gains: Mapping[str, float]
 
 
-def tried(
+def try_remedies(
     result: RunResult, flows: Sequence[FlowTime], every: Sequence[FlowTime], progress: Wish = None
 ) -> list[Remedy]:
     """Try changes with the seed of the result, then pairs of the best, and sort them by their effect.
@@ -350,8 +350,8 @@ class _Bench:
     def __init__(self, result: RunResult, plain: Scenario, judge: Judge, progress: Wish) -> None:
         self.result, self.plain, self.judge, self.progress = result, plain, judge, progress
         has_all = all(name in result.recorded for name in judge.series)
-        whole = result if has_all else result.again(plain, series=judge.series, progress=progress)
-        self.before = judge.judged(whole)
+        whole = result if has_all else result.rerun(plain, series=judge.series, progress=progress)
+        self.before = judge.judge_result(whole)
         self._digest = plain._core.digest
 
     def trial(self, changes: tuple[Change, ...]) -> _Trial | None:
@@ -361,12 +361,12 @@ class _Bench:
             scenario = self.plain.with_sets(sets)
             if scenario._core.digest == self._digest:
                 return None
-            result = self.result.again(scenario, series=self.judge.series, progress=self.progress)
+            result = self.result.rerun(scenario, series=self.judge.series, progress=self.progress)
         except Interrupted:
             raise
         except BentpipeError:
             return None
-        judged = self.judge.judged(result)
+        judged = self.judge.judge_result(result)
         simulated_s = self.result.simulated_s
         gains = {kind: self.judge.gain(kind, self.before[kind], judged[kind], simulated_s) for kind in judged}
         return _Trial(changes, judged, gains)
@@ -391,11 +391,11 @@ class _Bench:
             _command(self.result.scenario, name, sets, self.judge.aims[kind].metric),
             unit,
             before.beside(after, self.judge.aims[kind]),
-            self._named(trial, others, -1),
-            self._named(trial, others, 1),
+            self._name_effects(trial, others, -1),
+            self._name_effects(trial, others, 1),
         )
 
-    def _named(self, trial: _Trial, kinds: Sequence[str], sign: int) -> tuple[str, ...]:
+    def _name_effects(self, trial: _Trial, kinds: Sequence[str], sign: int) -> tuple[str, ...]:
         """Name the gains (1) or the costs (-1) of other kinds of flows, without small ones."""
         found = []
         for kind in kinds:
@@ -410,7 +410,7 @@ class _Bench:
 
 def _ideas(scenario: Scenario, flows: Sequence[FlowTime], bench: _Bench) -> Iterator[tuple[Change, str]]:
     """List changes against the large parts of each kind of flow, those of the largest parts first."""
-    changes = Changes(scenario, entries_of(scenario.to_dict()["flow"]))
+    changes = Changes(scenario, find_entries(scenario.to_dict()["flow"]))
     slow: list[tuple[float, Slow]] = []
     for flow in flows:
         for part in flow.parts:

@@ -14,7 +14,7 @@ import polars as pl
 
 from bentpipe import arguments, formatting
 from bentpipe.experiment.why.causes import CAUSES
-from bentpipe.experiment.why.explanation import LIMITS, Explanation, check, listed, why
+from bentpipe.experiment.why.explanation import LIMITS, Explanation, check, join_parts, why
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ class Teller:
         row = self.result.flows.row(by_predicate=pl.col("flow") == flow, named=True)
         since_s = at_s - max(RECENT_S, 8 * (row["rtt_p50_s"] or 0.0))
         before = [each for each in self.explanation(flow).happenings if each.time_s <= at_s and _is_told(each)]
-        recent = _folded([each for each in before if _end(each) >= since_s] or before[-1:])
+        recent = _fold_happenings([each for each in before if _end(each) >= since_s] or before[-1:])
         stories = sorted(self._stories(flow, recent, at_s), key=lambda story: (story[1], story[0]))[-(MOST - 1) :]
         told = [f"{time_s:.2f} s: {text}." for time_s, _, text in sorted(stories)]
         return [*told, self._present(flow, at_s)]
@@ -88,7 +88,7 @@ class Teller:
             if kind == "loss":
                 text = self._lost(flow, group[0].time_s, at_s)
             elif kind == "reduction":
-                text = _reduced(group)
+                text = _describe_reductions(group)
             elif kind == "change":
                 group = group[-CHANGES_MOST:]
                 text = "; ".join(dict.fromkeys(each.text for each in group))
@@ -104,7 +104,7 @@ class Teller:
         places = [f"{count:,} at {where} ({CAUSES.get(cause, cause)})" for where, cause, count in groups.iter_rows()]
         last_s = float(rows["time_s"][-1])
         until = f" until {last_s:.2f} s" if last_s - start_s >= 0.01 else ""
-        return f"packets lost{until}: {listed(places)}"
+        return f"packets lost{until}: {join_parts(places)}"
 
     def _present(self, flow: str, at_s: float) -> str:
         window, rtt_s = self.value("cwnd_bytes", flow, at_s), self.value("srtt_s", flow, at_s)
@@ -125,7 +125,7 @@ class Teller:
         return f"Now, at {at_s:.2f} s: {state}."
 
     def value(self, name: str, of: str, at_s: float) -> float | None:
-        """The value of a level at an instant, as `RunResult.at` gives it; None before its first row."""
+        """The value of a level at an instant, as `RunResult.find_values` gives it; None before its first row."""
         if name not in self.result.recorded:
             return None
         if (name, of) not in self._arrays:
@@ -156,7 +156,7 @@ def _is_told(happening: Happening) -> bool:
     return happening.kind in WEIGHTS and "changes" not in happening.numbers
 
 
-def _folded(happenings: Sequence[Happening]) -> list[Happening]:
+def _fold_happenings(happenings: Sequence[Happening]) -> list[Happening]:
     """A reduction and the timeout or recovery at the same instant are one."""
     timeouts = {each.time_s: each for each in happenings if each.kind == "timeout"}
     reductions = {each.time_s: each for each in happenings if each.kind == "reduction" and each.time_s in timeouts}
@@ -165,12 +165,12 @@ def _folded(happenings: Sequence[Happening]) -> list[Happening]:
         if each.kind == "timeout" and each.time_s in reductions:
             _, _, window = reductions[each.time_s].text.partition("; ")
             found.append(replace(each, text=f"{each.text}; {window}"))
-        elif not (each.kind == "reduction" and each.time_s in reductions) and not _is_recovery_of(each, happenings):
+        elif not (each.kind == "reduction" and each.time_s in reductions) and not _is_recovery(each, happenings):
             found.append(each)
     return found
 
 
-def _is_recovery_of(happening: Happening, others: Sequence[Happening]) -> bool:
+def _is_recovery(happening: Happening, others: Sequence[Happening]) -> bool:
     """Whether it is a recovery with a reduction, which has more information."""
     return happening.kind == "recovery" and any(
         each.kind == "reduction" and each.time_s == happening.time_s for each in others
@@ -182,7 +182,7 @@ def _end(happening: Happening) -> float:
     return max(happening.time_s + numbers.get("duration_s", 0.0), numbers.get("until_s", 0.0))
 
 
-def _reduced(group: Sequence[Happening]) -> str:
+def _describe_reductions(group: Sequence[Happening]) -> str:
     """A row of reductions: how many, and the window before the first and after the last."""
     if len(group) == 1:
         return group[0].text

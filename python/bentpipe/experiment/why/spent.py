@@ -12,8 +12,8 @@ from bentpipe import formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.why.causes import CAUSES
-from bentpipe.experiment.why.explanation import check, listed, why, with_series
-from bentpipe.scenario.entries import entries_of
+from bentpipe.experiment.why.explanation import check, join_parts, why, with_series
+from bentpipe.scenario.entries import find_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -91,7 +91,7 @@ class TimePart:
         """Describe the part in plain words."""
         if self.part == "queue":
             fillers = [f"{name} ({formatting.percent(share)})" for name, share in self.by.items() if share >= SMALL]
-            return f"waiting in the queue of {self.where}, filled by {listed(fillers)}"
+            return f"waiting in the queue of {self.where}, filled by {join_parts(fillers)}"
         if self.part == "transmission":
             return f"sending its own bytes on {self.where}"
         if self.part == "shaper":
@@ -157,7 +157,7 @@ class FlowTime:
         return f"{self.flow}{flows}: {article} {self.noun} takes {time}{on_average}. {self.said}".rstrip()
 
     @property
-    def shown(self) -> list[tuple[float, float, str]]:
+    def shown_parts(self) -> list[tuple[float, float, str]]:
         """List seconds, share and words of each part; small parts are joined."""
         large = [part for part in self.parts if part.share >= SMALL]
         rows = [(part.time_s, part.share, part.what) for part in large]
@@ -225,7 +225,9 @@ class Breakdown:
         lines = []
         for each in self.flows:
             lines.append(each.head)
-            lines += [f"{formatting.quantity(s, 's'):>10}  {formatting.percent(r):>5}  {w}" for s, r, w in each.shown]
+            lines += [
+                f"{formatting.quantity(s, 's'):>10}  {formatting.percent(r):>5}  {w}" for s, r, w in each.shown_parts
+            ]
         return "\n".join([*lines, *map(str, self.remedies), *self.notes])
 
     def _repr_html_(self) -> str:
@@ -234,7 +236,9 @@ class Breakdown:
         heads = ["time", "share", "part"]
         text = ""
         for each in self.flows:
-            rows = [[formatting.quantity(s, "s"), formatting.percent(share), what] for s, share, what in each.shown]
+            rows = [
+                [formatting.quantity(s, "s"), formatting.percent(share), what] for s, share, what in each.shown_parts
+            ]
             text += notebook.page(each.head, [(heads, rows, 0)])
         if self.remedies:
             rows = [[each.name, each.effect, each.command] for each in self.remedies]
@@ -263,11 +267,11 @@ def answer(
 
 def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progress: Wish = None) -> Breakdown:
     """Break down the time of each kind of flow; see `RunResult.why`."""
-    from bentpipe.experiment.why.remedies import tried
+    from bentpipe.experiment.why.remedies import try_remedies
 
     scenario = result.scenario
     flows = scenario.to_dict()["flow"]
-    entries = entries_of(flows)
+    entries = find_entries(flows)
     chosen = list(dict.fromkeys(entries.values())) if only is None else [entries.get(only, only)]
     if not set(chosen) <= set(entries.values()):
         raise BentpipeError(unknown(chosen[0], "a flow of this scenario", [*dict.fromkeys(entries.values())]))
@@ -283,12 +287,12 @@ def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progre
         if (rows := table.filter(pl.col("entry") == entry)).height
     }
     found = tuple(every[entry] for entry in chosen if entry in every)
-    missing = tuple(entry for entry in chosen if entry not in every and kind_of(flows[names[entry][0]]) != "port")
-    remedies = tried(result, found, tuple(every.values()), progress) if tries else ()
+    missing = tuple(entry for entry in chosen if entry not in every and find_kind(flows[names[entry][0]]) != "port")
+    remedies = try_remedies(result, found, tuple(every.values()), progress) if tries else ()
     return Breakdown(found, tuple(remedies), missing)
 
 
-def kind_of(flow: Mapping[str, Any]) -> str:
+def find_kind(flow: Mapping[str, Any]) -> str:
     """Return the kind of an entry's application."""
     app = flow.get("app", "greedy")
     return str(app["kind"] if isinstance(app, dict) else app)
@@ -299,11 +303,11 @@ def _flow_time(
 ) -> FlowTime:
     datagrams = result.datagrams.filter(pl.col("flow").is_in(names))
     is_datagrams = datagrams.height > 0
-    noun = "packet" if is_datagrams else NOUNS.get(kind_of(flow), "")
+    noun = "packet" if is_datagrams else NOUNS.get(find_kind(flow), "")
     count = int(rows.unique("flow")["transfers"].sum())
     total_s = float(rows["total_s"].sum())
     parts = _parts(rows, count, total_s, result.terminals["link"].to_list(), is_datagrams=is_datagrams)
-    said = [*_goodput(result, names, noun), *_losses(result, names), *_unfinished(result, names)]
+    said = [*_goodput(result, names, noun), *_losses(result, names), *_list_unfinished(result, names)]
     return FlowTime(entry, noun, count, total_s / count, tuple(parts), " ".join(said), tuple(names))
 
 
@@ -367,10 +371,10 @@ def _losses(result: RunResult, names: Sequence[str]) -> list[str]:
     share = f" ({formatting.percent(lost / sent)})" if sent else ""
     if len(places) == 1:
         return [f"Packets lost: {lost:,}{share} {places[0][1]}."]
-    return [f"Packets lost: {lost:,}{share}; {listed([f'{n:,} {place}' for n, place in places])}."]
+    return [f"Packets lost: {lost:,}{share}; {join_parts([f'{n:,} {place}' for n, place in places])}."]
 
 
-def _unfinished(result: RunResult, names: Sequence[str]) -> list[str]:
+def _list_unfinished(result: RunResult, names: Sequence[str]) -> list[str]:
     rows = result.completions.filter(pl.col("flow").is_in(names) & (pl.col("sizes") == "all"))
     unfinished = sum(int(rows[column].sum()) for column in ("unfinished", "failed")) if rows.height else 0
     return [f"Not finished, and not counted: {unfinished:,}."] if unfinished else []

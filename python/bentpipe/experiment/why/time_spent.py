@@ -110,14 +110,14 @@ class TimeSpent:
         return {**window, "parts": [each.to_dict() for each in self.parts]}
 
     @property
-    def shown(self) -> list[tuple[str, str, str]]:
+    def shown_parts(self) -> list[tuple[str, str, str]]:
         """List time, share and words of each part that took time, the largest first."""
         there = sorted((each for each in self.parts if each.time_s > 0), key=lambda each: -each.time_s)
         return [(formatting.quantity(each.time_s, "s"), formatting.percent(each.share), each.what) for each in there]
 
     def __str__(self) -> str:
         head = f"{self.flow}, {self.start_s:g} s to {self.end_s:g} s"
-        return "\n".join([head, *(f"{time:>10}  {share:>5}  {what}" for time, share, what in self.shown)])
+        return "\n".join([head, *(f"{time:>10}  {share:>5}  {what}" for time, share, what in self.shown_parts)])
 
     def __repr__(self) -> str:
         most = max(self.parts, key=lambda each: each.time_s)
@@ -128,7 +128,7 @@ class TimeSpent:
         from bentpipe.plot import notebook
 
         head = f"{self.flow}, {self.start_s:g} s to {self.end_s:g} s"
-        return notebook.page(head, [(["time", "share", "part"], [list(row) for row in self.shown], 0)])
+        return notebook.page(head, [(["time", "share", "part"], [list(row) for row in self.shown_parts], 0)])
 
 
 class Piece(NamedTuple):
@@ -165,10 +165,10 @@ def time_spent(
     limits = result.series("limited_by", flow)
     edges, busy = _use(result, flow)
     times = None if flow in result.datagrams["flow"] else limits["time_s"].to_list()
-    return divided(flow, begin, end, times, limits["limited_by"].to_list(), edges, busy)
+    return divide_window(flow, begin, end, times, limits["limited_by"].to_list(), edges, busy)
 
 
-def divided(
+def divide_window(
     flow: str,
     start_s: float,
     end_s: float,

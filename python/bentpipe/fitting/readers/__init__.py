@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import files
 from bentpipe.catalog import unknown
 from bentpipe.errors import FitError
-from bentpipe.fitting.faults import shown
+from bentpipe.fitting.faults import show_value
 from bentpipe.fitting.measured import Measured
 from bentpipe.fitting.readers import dish, flent, iperf3, irtt, pcap, ping, ss, table
 from bentpipe.fitting.readers.opening import Source, Stream
@@ -65,7 +65,7 @@ def _read(stream: Stream, kind: str | None, asked: Asked, faults: Faults) -> Mea
     if module is None:
         faults.wrong(
             source.name,
-            f"unknown format, begins with {shown(repr(source.content[:24].decode(errors='backslashreplace')))}",
+            f"unknown format, begins with {show_value(repr(source.content[:24].decode(errors='backslashreplace')))}",
             f"expected one of: {', '.join(KINDS)}",
         )
         return Measured()

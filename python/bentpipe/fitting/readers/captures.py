@@ -103,10 +103,10 @@ class _Cursor:
 def packets(stream: Stream) -> Iterator[Packet]:
     """Yield the packets of a capture that have a time. Raise `RecordError` at the first wrong record."""
     cursor = _Cursor(stream)
-    return _of_sections(cursor) if stream.head.startswith(SECTION) else _of_pcap(cursor)
+    return _read_sections(cursor) if stream.head.startswith(SECTION) else _read_pcap(cursor)
 
 
-def _of_pcap(cursor: _Cursor) -> Iterator[Packet]:
+def _read_pcap(cursor: _Cursor) -> Iterator[Packet]:
     head = cursor.need(24)
     order, fractions = PCAP[head[:4]]
     major, _, _, _, _, link = unpack_from(f"{order}HHiIII", head, 4)
@@ -122,17 +122,17 @@ def _of_pcap(cursor: _Cursor) -> Iterator[Packet]:
         seconds, fraction, stored, length = record.unpack(begin)
         if fraction >= fractions:
             raise cursor.broken(f"a fraction of {fraction:,}", f"expected less than {fractions:,}, which are a second")
-        yield seconds + fraction / fractions, link, _stored(cursor, stored), length
+        yield seconds + fraction / fractions, link, _read_stored(cursor, stored), length
         cursor.next()
 
 
-def _stored(cursor: _Cursor, count: int) -> bytes:
+def _read_stored(cursor: _Cursor, count: int) -> bytes:
     if count > STORED_MAX:
         raise cursor.broken(f"{count:,} stored bytes of a packet", f"expected at most {STORED_MAX:,}")
     return cursor.need(count)
 
 
-def _of_sections(cursor: _Cursor) -> Iterator[Packet]:
+def _read_sections(cursor: _Cursor) -> Iterator[Packet]:
     order = "<"
     interfaces: list[_Interface] = []
     cursor.next()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe.fitting.faults import shown
-from bentpipe.fitting.measured import INTERVALS_MIN, Load, Measured, probes_of
+from bentpipe.fitting.faults import show_value
+from bentpipe.fitting.measured import INTERVALS_MIN, Load, Measured, make_probes
 from bentpipe.fitting.readers.opening import number
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         "reverse": _chosen(results, ("upload",), ("sum", "totals")),
     }
     if not any(chosen.values()):
-        known = f"expected a series of ping, download or upload; known: {shown(', '.join(results))}"
+        known = f"expected a series of ping, download or upload; known: {show_value(', '.join(results))}"
         faults.wrong(source.name, "no series is known", known)
     series = {
         meaning: _values(source.name, name, results[name], len(times), about, meaning, faults)
@@ -60,7 +60,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         present = np.isfinite(values)
         if meaning == "rtt":
             given = (source.name, times[present], values[present], faults)
-            found.probes = probes_of(*given, are_arrivals=False, notes=found.notes, has_losses=False)
+            found.probes = make_probes(*given, are_arrivals=False, notes=found.notes, has_losses=False)
         elif present.sum() < INTERVALS_MIN:
             faults.wrong(source.name, f"{present.sum()} intervals of {meaning}", f"expected at least {INTERVALS_MIN}")
         else:
@@ -91,7 +91,7 @@ def _values(
     source: str, name: str, given: Any, count: int, about: dict[str, Any], meaning: str, faults: Faults
 ) -> Array:
     """Return a series in seconds or bit/s; NaN for null."""
-    place = f"{source}: {shown(name)}"
+    place = f"{source}: {show_value(name)}"
     units = TRIPS if meaning == "rtt" else RATES
     described = about.get("SERIES_META")
     described = described.get(name) if isinstance(described, dict) else None
@@ -100,7 +100,7 @@ def _values(
     if unit not in units:
         faults.wrong(
             place,
-            f"the unit is {shown(unit)}" if unit else "no unit",
+            f"the unit is {show_value(unit)}" if unit else "no unit",
             f"expected metadata with UNITS: {' or '.join(units)}",
         )
         return np.array([])
@@ -110,6 +110,6 @@ def _values(
     values = np.array([np.nan if each is None else number(each) for each in given], dtype=np.float64)
     bad = [at for at, each in enumerate(given) if each is not None and not values[at] >= 0]
     for at in bad:
-        faults.wrong(f"{place}[{at}]", shown(given[at]), "expected a number from 0, or null")
+        faults.wrong(f"{place}[{at}]", show_value(given[at]), "expected a number from 0, or null")
     scaled: Array = values * UNITS[str(unit)]
     return scaled

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe.fitting.faults import shown
+from bentpipe.fitting.faults import show_value
 from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, VERSION_6, Load, Measured
 from bentpipe.fitting.readers.opening import number
 
@@ -31,17 +31,17 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     if content is None:
         return Measured()
     if "error" in content:
-        faults.wrong(source.name, f"iperf3 failed: {shown(content['error'])}", "expected a finished test")
+        faults.wrong(source.name, f"iperf3 failed: {show_value(content['error'])}", "expected a finished test")
         return Measured()
     start = _object(content["start"])
     test = _object(start.get("test_start"))
     transport = str(test.get("protocol", "TCP")).lower()
     if transport not in ("tcp", "udp"):
-        faults.wrong(source.name, f"start.test_start.protocol is {shown(transport)}", "expected TCP or UDP")
+        faults.wrong(source.name, f"start.test_start.protocol is {show_value(transport)}", "expected TCP or UDP")
         return Measured()
     is_reverse = bool(test.get("reverse"))
     intervals = content["intervals"]
-    server = _at(content, "server_output_json", "intervals")
+    server = _find_value(content, "server_output_json", "intervals")
     # Only the receiver knows which datagrams arrived, and only the sender of TCP has a window.
     if isinstance(server, list) and is_reverse == (transport == "tcp"):
         intervals = server
@@ -62,7 +62,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
             )
             return Measured()
         retransmits = cwnd = srtt = np.full(len(rows), np.nan)
-    stamp = number(_at(start, "timestamp", "timesecs"))
+    stamp = number(_find_value(start, "timestamp", "timesecs"))
     notes = [f"{source.name}: data goes {'towards' if is_reverse else 'from'} the terminal, where the client ran"]
     if any("sum_bidir_reverse" in each for each in content["intervals"] if isinstance(each, dict)):
         notes.append(f"{source.name}: of both directions, only the client's is read")
@@ -85,7 +85,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         lost=_or_none(lost),
         packets=_or_none(packets),
         mss=None if np.isnan(mss) else int(mss),
-        cc=str(_at(content, "end", "sender_tcp_congestion") or "") or None,
+        cc=str(_find_value(content, "end", "sender_tcp_congestion") or "") or None,
         headers=HEADERS[transport] + VERSION_6 * is_6,
         streams=int(np.clip(np.nan_to_num(number(test.get("num_streams")), nan=1.0), 1, STREAMS_MAX)),
     )
@@ -95,24 +95,24 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
 def _rows(name: str, intervals: Any, faults: Faults) -> list[list[float]]:
     """Return the sums of all intervals but omitted ones, with the windows of all streams."""
     if not isinstance(intervals, list):
-        faults.wrong(name, f"intervals is {shown(intervals)}", "expected a list")
+        faults.wrong(name, f"intervals is {show_value(intervals)}", "expected a list")
         return []
     rows = []
     for at, each in enumerate(intervals):
-        total = _at(each, "sum")
+        total = _find_value(each, "sum")
         if not isinstance(total, dict):
-            faults.wrong(f"{name}: intervals[{at}]", f"sum is {shown(total)}", "expected an object")
+            faults.wrong(f"{name}: intervals[{at}]", f"sum is {show_value(total)}", "expected an object")
             continue
         if total.get("omitted") is True:
             continue
         values = [number(total.get(field)) for field in FIELDS]
         for field, value, least in zip(FIELDS[:3], values, (0.0, 1e-9, 0.0), strict=False):
             if not value >= least:
-                wrong = f"sum.{field} is {shown(total.get(field))}"
+                wrong = f"sum.{field} is {show_value(total.get(field))}"
                 faults.wrong(f"{name}: intervals[{at}]", wrong, f"expected a number {'above' if least else 'from'} 0")
         streams = each.get("streams") if isinstance(each.get("streams"), list) else []
-        windows = [number(_at(stream, "snd_cwnd")) for stream in streams]
-        trips = [number(_at(stream, "rtt")) for stream in streams]
+        windows = [number(_find_value(stream, "snd_cwnd")) for stream in streams]
+        trips = [number(_find_value(stream, "rtt")) for stream in streams]
         trips = [trip for trip in trips if trip > 0]
         rows.append([*values, sum(windows) if windows else np.nan, sum(trips) / len(trips) if trips else np.nan])
     return rows
@@ -126,7 +126,7 @@ def _or_none(values: Any) -> Any:
     return None if np.isnan(values).all() else values
 
 
-def _at(content: Any, *keys: str) -> Any:
+def _find_value(content: Any, *keys: str) -> Any:
     for key in keys:
         content = content.get(key) if isinstance(content, dict) else None
     return content

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe.fitting.faults import shown
-from bentpipe.fitting.measured import Measured, probes_of
+from bentpipe.fitting.faults import show_value
+from bentpipe.fitting.measured import Measured, make_probes
 from bentpipe.fitting.readers.opening import number
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         return Measured()
     trips = content["round_trips"]
     if not isinstance(trips, list):
-        faults.wrong(source.name, f"round_trips is {shown(trips)}", "expected a list")
+        faults.wrong(source.name, f"round_trips is {show_value(trips)}", "expected a list")
         return Measured()
     before = faults.count
     notes: list[str] = []
@@ -56,31 +56,33 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
             f"{source.name}: clocks differ by {1e3 * offset_s:.3g} ms if both directions have the same minimum"
         )
         more |= {"reverse_s": up_s - offset_s, "forward_s": down_s + offset_s}
-    probes = probes_of(source.name, send_s, rtt_s, faults, are_arrivals=False, notes=notes, **more)
+    probes = make_probes(source.name, send_s, rtt_s, faults, are_arrivals=False, notes=notes, **more)
     return Measured(probes=probes, notes=notes)
 
 
 def _row(place: str, trip: Any, faults: Faults) -> tuple[float, float, float, float, str]:
     """Return send time, round trip, both one-way delays in seconds, and the fate."""
     if not isinstance(trip, dict):
-        faults.wrong(place, shown(trip), "expected an object")
+        faults.wrong(place, show_value(trip), "expected an object")
         return (np.nan,) * 4 + ("",)
     lost = trip.get("lost")
     fate = FATES.get(lost) if isinstance(lost, (str, bool)) else None
     if fate is None:
-        faults.wrong(place, f"lost is {shown(lost)}", "expected true, false, true_up or true_down")
+        faults.wrong(place, f"lost is {show_value(lost)}", "expected true, false, true_up or true_down")
         return (np.nan,) * 4 + ("",)
-    send_s = number(_at(trip, "timestamps", "client", "send", "wall")) / 1e9
+    send_s = number(_find_value(trip, "timestamps", "client", "send", "wall")) / 1e9
     if fate:
         return send_s, np.nan, np.nan, np.nan, fate
-    rtt = number(_at(trip, "delay", "rtt"))
+    rtt = number(_find_value(trip, "delay", "rtt"))
     if not rtt > 0:
-        faults.wrong(place, f"delay.rtt is {shown(_at(trip, 'delay', 'rtt'))}", "expected nanoseconds above 0")
-    up, down = number(_at(trip, "delay", "send")), number(_at(trip, "delay", "receive"))
+        faults.wrong(
+            place, f"delay.rtt is {show_value(_find_value(trip, 'delay', 'rtt'))}", "expected nanoseconds above 0"
+        )
+    up, down = number(_find_value(trip, "delay", "send")), number(_find_value(trip, "delay", "receive"))
     return send_s, rtt / 1e9, up / 1e9, down / 1e9, ""
 
 
-def _at(content: Any, *keys: str) -> Any:
+def _find_value(content: Any, *keys: str) -> Any:
     for key in keys:
         content = content.get(key) if isinstance(content, dict) else None
     return content

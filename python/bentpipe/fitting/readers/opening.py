@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from bentpipe.fitting.faults import shown
+from bentpipe.fitting.faults import show_value
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -83,14 +83,14 @@ class Source:
     def parsed(self) -> tuple[Any, tuple[str, str, str] | None]:
         """The JSON content and its fault: place, message, expectation."""
         try:
-            found = json.loads(self.text, parse_constant=_refused)
+            found = json.loads(self.text, parse_constant=_refuse_constant)
         except RecursionError:
             return None, (self.name, f"JSON is deeper than {DEPTH_MAX} levels", "expected the output of a tool")
         except json.JSONDecodeError as error:
             readable = f"readable up to character {error.pos:,} of {len(self.text):,}"
             return None, (f"{self.name}:{error.lineno}", f"not JSON: {error.msg}", f"expected a whole file; {readable}")
         except ValueError as error:
-            return None, (self.name, f"not JSON: {shown(error)}", "expected finite numbers")
+            return None, (self.name, f"not JSON: {show_value(error)}", "expected finite numbers")
         if _depth(found) > DEPTH_MAX:
             return None, (self.name, f"JSON is deeper than {DEPTH_MAX} levels", "expected the output of a tool")
         return found, None
@@ -118,7 +118,7 @@ class Source:
         return found
 
 
-def _refused(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(name)
 
 
@@ -155,7 +155,7 @@ class Stream:
         self._stored = os.fstat(file.fileno()).st_size
         self._read = 0
         self._size = 0
-        self._pieces = self._unpacked()
+        self._pieces = self._unpack()
         self._first = next(self._pieces, b"")
 
     @property
@@ -188,7 +188,7 @@ class Stream:
         self._stored = max(self._stored, self._read)
         return fresh
 
-    def _unpacked(self) -> Iterator[bytes]:
+    def _unpack(self) -> Iterator[bytes]:
         rest = self._fresh()
         if not rest.startswith((GZ, XZ)):
             while rest:

@@ -19,11 +19,11 @@ from bentpipe.fitting.measured import (
     UNIX_MAX_S,
     Load,
     Measured,
-    probes_of,
+    make_probes,
 )
 from bentpipe.fitting.readers.captures import MAGICS, RecordError, packets
 from bentpipe.fitting.readers.senders import STEP_S, Sender
-from bentpipe.fitting.readers.sights import CONTENT, Datagrams, Sights, headers_of
+from bentpipe.fitting.readers.sights import CONTENT, Datagrams, Sights, count_header_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,7 +199,7 @@ class _Seen:
         if size:
             sender.sent(at, sequence, size, stamp)
         if flags & ACK:
-            other.acknowledged(at, number, echo)
+            other.acknowledge(at, number, echo)
 
     def _sender(self, key: bytes) -> Sender | None:
         found = self._senders.get(key)
@@ -275,7 +275,7 @@ class _Seen:
     def _numberless(self) -> Datagrams | None:
         """Return the largest series of datagrams, if nothing counts them."""
         found = self._largest()[1]
-        return found if found is not None and len(found.times) >= PROBES_MIN and not found.numbered() else None
+        return found if found is not None and len(found.times) >= PROBES_MIN and not found.find_counter() else None
 
     @property
     def lack(self) -> str:
@@ -320,7 +320,7 @@ class _Seen:
             send_s, rtt_s = send_s[known | answered], rtt_s[known | answered]
         if len(self._echoes) > 1:
             notes.append(f"{name}: of {len(self._echoes)} series of echo requests, the longest")
-        return probes_of(name, send_s, rtt_s, faults, are_arrivals=False, notes=notes)
+        return make_probes(name, send_s, rtt_s, faults, are_arrivals=False, notes=notes)
 
     def loads(self, name: str, asked: Asked, faults: Faults, notes: list[str]) -> list[Load]:
         """Return the transfer between the two hosts with most bytes."""
@@ -343,7 +343,7 @@ class _Seen:
             return []
         senders = [each for _, each in chosen]
         of_bytes, of_repeats, window, srtt_s, longest_s = _series(senders, first, last)
-        peers = [self._senders.get(_reversed(key)) for key, _ in chosen]
+        peers = [self._senders.get(_reverse_key(key)) for key, _ in chosen]
         mss = min((_mss(each, peer) for (_, each), peer in zip(chosen, peers, strict=True)), default=0)
         least_s = min(each.least_s for each in senders)
         state: dict[str, Any] = {}
@@ -379,7 +379,7 @@ class _Seen:
         key, largest = self._largest()
         if largest is None or len(largest.times) < PROBES_MIN:
             return []
-        known = largest.numbered()
+        known = largest.find_counter()
         if known is None:
             notes.append(f"{name}: {len(largest.times):,} datagrams without numbers were left out")
             return []
@@ -392,7 +392,7 @@ class _Seen:
             return []
         notes.append(f"{name}: datagrams are counted by {what}; taken as {asked.direction} (`direction`)")
         interval_s: Array = np.full(len(begin_s), STEP_S)
-        headers = headers_of(key)
+        headers = count_header_bytes(key)
         return [
             Load(begin_s, interval_s, sizes, name, asked.direction, "udp", lost=lost, packets=sent, headers=headers)
         ]
@@ -459,7 +459,7 @@ def _held(values: Array) -> Array:
     return held
 
 
-def _reversed(key: bytes) -> bytes:
+def _reverse_key(key: bytes) -> bytes:
     half = (len(key) - 4) // 2
     return key[half : 2 * half] + key[:half] + key[-2:] + key[-4:-2]
 

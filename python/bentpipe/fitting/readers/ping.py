@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bentpipe.fitting.faults import shown
-from bentpipe.fitting.measured import Measured, by_number, probes_of
+from bentpipe.fitting.faults import show_value
+from bentpipe.fitting.measured import Measured, by_number, make_probes
 
 if TYPE_CHECKING:
     from bentpipe.fitting.faults import Faults
@@ -52,7 +52,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         found = ANSWER.match(text)
         place = f"{source.name}:{line}"
         if found is None:
-            faults.wrong(place, f"{shown(text)}", "expected an answer: icmp_seq=1 ttl=64 time=17.8 ms")
+            faults.wrong(place, f"{show_value(text)}", "expected an answer: icmp_seq=1 ttl=64 time=17.8 ms")
             continue
         if found["twice"]:
             continue
@@ -80,12 +80,12 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         faults.wrong(source.name, "some answers have no time stamp", "expected the output of one ping -D")
         return Measured()
     # Checked before numbers bring the answers into order.
-    checked = probes_of(source.name, times, round_trips, faults, are_arrivals=True, notes=notes)
+    checked = make_probes(source.name, times, round_trips, faults, are_arrivals=True, notes=notes)
     if not checked:
         return Measured(notes=notes)
     trailing = max(0, sent - (int(counted.max()) - int(counted.min()) + 1)) if sent <= 1 << 16 else 0
     send_s, all_rtts = by_number(source.name, counted, times - round_trips, round_trips, trailing, faults)
-    probes = probes_of(source.name, send_s, all_rtts, faults, are_arrivals=False, notes=notes)
+    probes = make_probes(source.name, send_s, all_rtts, faults, are_arrivals=False, notes=notes)
     return Measured(probes=probes, notes=notes)
 
 
@@ -99,7 +99,7 @@ def _stamp(text: str | None, place: str, faults: Faults) -> float:
     if text is None:
         return np.nan
     if not re.fullmatch(r"\d{1,12}(\.\d{1,9})?", text):
-        faults.wrong(place, f"time stamp {shown(text)}", "expected Unix time in seconds: [1734546419.041]")
+        faults.wrong(place, f"time stamp {show_value(text)}", "expected Unix time in seconds: [1734546419.041]")
         return np.nan
     return float(text)
 
@@ -107,9 +107,11 @@ def _stamp(text: str | None, place: str, faults: Faults) -> float:
 def _rtt(text: str, unit: str, place: str, faults: Faults) -> float:
     """Return a round trip in seconds."""
     if unit not in UNITS:
-        faults.wrong(place, f"round trip {shown(text)} {shown(unit)}".rstrip(), "expected a unit: time=17.8 ms")
+        faults.wrong(
+            place, f"round trip {show_value(text)} {show_value(unit)}".rstrip(), "expected a unit: time=17.8 ms"
+        )
         return np.nan
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) or float(text) <= 0:
-        faults.wrong(place, f"round trip {shown(text)} {unit}", "expected a number above 0")
+        faults.wrong(place, f"round trip {show_value(text)} {unit}", "expected a number above 0")
         return np.nan
     return float(text) * UNITS[unit]

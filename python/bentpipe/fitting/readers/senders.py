@@ -133,7 +133,7 @@ class Sender:
             self._repeated.add(self._ends[place])
             place += 1
 
-    def acknowledged(self, at: float, number: int, echo: int) -> None:
+    def acknowledge(self, at: float, number: int, echo: int) -> None:
         """Note an acknowledgement of all bytes before a number."""
         if self._first < 0:
             return

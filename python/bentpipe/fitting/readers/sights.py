@@ -120,7 +120,7 @@ class Sights:
             flow.add(at, hash(identity), size)
 
 
-def headers_of(name: bytes) -> int:
+def count_header_bytes(name: bytes) -> int:
     """Return the bytes of the headers of a datagram, by the addresses and ports in the name of its direction."""
     return HEADERS["udp"] + VERSION_6 * (len(name) > 2 * 4 + 4)
 
@@ -159,7 +159,7 @@ class Datagrams:
         # Seconds and microseconds of the sender are before the number.
         numbers["iperf3"].append(unpack_from(">I", content, 8)[0] if len(content) >= 12 else -1)
 
-    def numbered(self) -> tuple[str, Numbers, NDArray[np.bool_]] | None:
+    def find_counter(self) -> tuple[str, Numbers, NDArray[np.bool_]] | None:
         """Return the name of a count of datagrams, their numbers without wrapping, and the datagrams that have one."""
         for name, values in self._numbers.items():
             every = np.array(values)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bentpipe.fitting.faults import shown
+from bentpipe.fitting.faults import show_value
 from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, VERSION_6, Load, Measured, in_order
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _row(place: str, text: str, faults: Faults) -> list[float]:
     for name, pattern in FIELDS.items():
         found = pattern.search(text)
         if found is None and name in NEEDED:
-            faults.wrong(place, f"no valid {name} in {shown(text)}", "expected cwnd:10, mss:1448 and rtt:50.1/2")
+            faults.wrong(place, f"no valid {name} in {show_value(text)}", "expected cwnd:10, mss:1448 and rtt:50.1/2")
         missing = 0.0 if name == "retransmitted" else np.nan
         values.append(float(found[1]) if found else missing)
     return values

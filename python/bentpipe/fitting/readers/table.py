@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bentpipe.fitting.faults import shown
-from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, Load, Measured, by_number, in_order, probes_of
+from bentpipe.fitting.faults import show_value
+from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, Load, Measured, by_number, in_order, make_probes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         lacks = "a time" if stamp is None else "a measured quantity"
         faults.wrong(
             f"{source.name}:1",
-            f"no column has {lacks}, among {shown(', '.join(names))}",
+            f"no column has {lacks}, among {show_value(', '.join(names))}",
             "expected t_s and rtt_ms, or t_s and download_mbps, or t_s, interval_s and bytes; see `columns`",
         )
         return Measured()
@@ -101,11 +101,13 @@ def meanings(
             left.append(name)
         elif meaning in found:
             other = names[found[meaning][0]]
-            faults.wrong(f"{source}:1", f"two columns of {meaning}: {shown(other)}, {shown(name)}", "expected one")
+            faults.wrong(
+                f"{source}:1", f"two columns of {meaning}: {show_value(other)}, {show_value(name)}", "expected one"
+            )
         elif factor is not None:
             found[meaning] = place, factor
     if left:
-        notes.append(f"{source}: columns without a known meaning: {shown(', '.join(left))}")
+        notes.append(f"{source}: columns without a known meaning: {show_value(', '.join(left))}")
     return found
 
 
@@ -119,7 +121,7 @@ def _meaning(source: str, name: str, given: str | None, faults: Faults) -> tuple
         if size is None:
             faults.wrong(
                 f"{source}:1",
-                f"column {shown(name)} is given as {shown(given)}",
+                f"column {show_value(name)} is given as {show_value(given)}",
                 f"expected MEANING:UNIT, such as rtt:ms; meanings: {', '.join(MEANINGS)}",
             )
             return None, None
@@ -138,7 +140,7 @@ def _meaning(source: str, name: str, given: str | None, faults: Faults) -> tuple
         unit = EXAMPLES[id(units)]
         faults.wrong(
             f"{source}:1",
-            f"column {shown(name)} has no unit",
+            f"column {show_value(name)} has no unit",
             UNIT_EXPECTED.format(name.strip(), unit),
         )
         return meaning, None
@@ -202,7 +204,9 @@ def _column(
     expected = "a number above 0, or -1 or an empty cell for a lost probe" if meaning == "rtt" else "a finite number"
     for at in np.flatnonzero(bad):
         line = rows[int(at)][0]
-        faults.wrong(f"{source}:{line}", f"{shown(name)} is {shown(cells[at]) or 'empty'}", f"expected {expected}")
+        faults.wrong(
+            f"{source}:{line}", f"{show_value(name)} is {show_value(cells[at]) or 'empty'}", f"expected {expected}"
+        )
     scaled: Array = values * factor
     return scaled
 
@@ -220,7 +224,7 @@ def _dates(
     """Return Unix times of dates such as 2024-04-19 16:23:00, in UTC without an offset."""
     found = np.full(len(cells), np.nan)
     if cells and np.isfinite(_number(cells[0] or "inf")):
-        faults.wrong(f"{source}:1", f"column {shown(name)} has no unit", UNIT_EXPECTED.format(name, "s"))
+        faults.wrong(f"{source}:1", f"column {show_value(name)} has no unit", UNIT_EXPECTED.format(name, "s"))
         return found
     for at, cell in enumerate(cells):
         try:
@@ -228,7 +232,7 @@ def _dates(
         except ValueError:
             faults.wrong(
                 f"{source}:{rows[at][0]}",
-                f"{shown(name)} is {shown(cell) or 'empty'}",
+                f"{show_value(name)} is {show_value(cell) or 'empty'}",
                 f"expected a date and time, or a number in a column with a unit: {name.lower()}_s",
             )
             continue
@@ -247,7 +251,7 @@ def _probes(
         notes.append(f"{source}: each time is taken as that of the {'answer' if are_arrivals else 'probe'} (`stamps`)")
     # Without numbers and without a lost probe, losses may have been left out.
     has_losses = "seq" in values or bool(np.isnan(rtt_s).any())
-    whole = probes_of(source, stamps_s, rtt_s, faults, are_arrivals=are_arrivals, notes=notes, has_losses=has_losses)
+    whole = make_probes(source, stamps_s, rtt_s, faults, are_arrivals=are_arrivals, notes=notes, has_losses=has_losses)
     if not whole:
         return []
     if not has_losses:
@@ -260,7 +264,7 @@ def _probes(
         return []
     send_s = stamps_s - np.where(np.isnan(rtt_s), 0.0, rtt_s) if are_arrivals else stamps_s
     send_s, rtt_s = by_number(source, numbers.astype(np.int64), send_s, rtt_s, 0, faults)
-    return probes_of(source, send_s, rtt_s, faults, are_arrivals=False, notes=[], has_losses=True)
+    return make_probes(source, send_s, rtt_s, faults, are_arrivals=False, notes=[], has_losses=True)
 
 
 def _loads(

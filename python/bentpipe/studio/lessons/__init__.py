@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
-from bentpipe.scenario.editing import edited
+from bentpipe.scenario.editing import edit_text
 from bentpipe.scenario.scenario import shipped_text
 from bentpipe.scenario.writing import literals
 
@@ -82,12 +82,12 @@ class Lesson:
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The text of the scenario in each step, as a file has it."""
-        return tuple(self._edited(step) for step in self.steps)
+        return tuple(self._edit_text(step) for step in self.steps)
 
-    def _edited(self, step: Step) -> str:
+    def _edit_text(self, step: Step) -> str:
         text = shipped_text(self.scenario)
         for key, literal in literals(step.sets, {}):
-            text = edited(text, key, literal)
+            text = edit_text(text, key, literal)
         return text
 
 

@@ -41,7 +41,7 @@ def build(studio: Studio, client: Client) -> Session | None:
     if len(studio.pages) >= PAGES_MAX:
         ui.label(f"{PAGES_MAX} pages of this studio are open. Close one of them, and load this page again.")
         return None
-    session = studio.pages[client.id] = Session(studio, client.id, Wanted.of(client.request.query_params))
+    session = studio.pages[client.id] = Session(studio, client.id, Wanted.from_parameters(client.request.query_params))
     client.on_delete(lambda: studio.pages.pop(client.id, None) and None)
     lay_out(session)
     client.on_delete(session.close)

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from bentpipe.errors import BentpipeError
 from bentpipe.progress import clock
-from bentpipe.scenario.scenario import shipped
+from bentpipe.scenario.scenario import list_bundled
 from bentpipe.studio.page.actions import Actions
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ class Bar:
             self._run = ui.button("Run", icon="play_arrow", on_click=lambda: session.start_run())
             self._run.props("dense no-caps unelevated").mark("run")
             Actions(session, view)
-        session.on("opened", self._opened)
-        session.on("saved", self._opened)
-        session.on("checked", self._checked)
+        session.on("opened", self._update_stop)
+        session.on("saved", self._update_stop)
+        session.on("checked", self._update_run)
         session.on("jobs", self._show_jobs)
 
     def _pick(self) -> None:
@@ -50,12 +50,12 @@ class Bar:
             session.notify(str(error), "negative")
             self._picker.value = session.name
 
-    def _opened(self) -> None:
+    def _update_stop(self) -> None:
         name = self._session.name
         options = _names(self._session)
         self._picker.set_options({name: name, **options} if name not in options else options, value=name)
 
-    def _checked(self) -> None:
+    def _update_run(self) -> None:
         self._run.set_enabled(not self._session.errors)
 
     def _show_jobs(self) -> None:
@@ -85,14 +85,14 @@ class JobRow:
     def show(self, job: Job) -> None:
         """Show the progress of the job."""
         self._share.value = job.progress.get("share", 0.0)
-        self._label.text = label_of(job)
+        self._label.text = write_label(job)
 
     def delete(self) -> None:
         """Remove the row from the page."""
         self._row.delete()
 
 
-def label_of(job: Job) -> str:
+def write_label(job: Job) -> str:
     """The state of a job in a few words: `run: simulated 12.3 s, 4 s left`."""
     if job.state == "waiting":
         return f"{job.kind}: waits"
@@ -106,4 +106,4 @@ def label_of(job: Job) -> str:
 def _names(session: Session) -> dict[str, str]:
     """Scenarios of the folder and bundled ones, by name."""
     own = {name: name for name in session.studio.folder.scenarios()}
-    return own | {name: f"{name}: {title}" for name, title in shipped().items() if name not in own}
+    return own | {name: f"{name}: {title}" for name, title in list_bundled().items() if name not in own}

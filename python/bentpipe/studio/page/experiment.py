@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from bentpipe.errors import BentpipeError
-from bentpipe.metric import METRICS, of_tables
-from bentpipe.studio.page.bar import label_of
+from bentpipe.metric import METRICS, list_table_metrics
+from bentpipe.studio.page.bar import write_label
 
 if TYPE_CHECKING:
     from bentpipe.studio.jobs import Job
@@ -52,7 +52,7 @@ class Experiment(ABC):
         self.metric = ui.select(metrics(), value="goodput", label="Metric", with_input=True)
         self.metric.props("dense outlined options-dense").classes("page-grow")
 
-    def sampled(self) -> dict[str, Any]:
+    def collect_arguments(self) -> dict[str, Any]:
         """Arguments of the library's verb for replications and metric.
 
         Raises
@@ -80,17 +80,17 @@ class Experiment(ABC):
     def drawing(self, found: dict[str, Any]) -> dict[str, Any]:
         """The options of the chart."""
 
-    def clicked(self, index: int) -> None:
+    def handle_click(self, index: int) -> None:
         """React to a click at a mark of the chart; by default, a click does nothing."""
         del index
 
     def start(self) -> None:
         """Put the experiment into the queue."""
         try:
-            options = {**self.options(), **self.sampled(), "jobs": max(1, self.session.studio.jobs.most)}
+            options = {**self.options(), **self.collect_arguments(), "jobs": max(1, self.session.studio.jobs.most)}
         except BentpipeError as error:
             self.clear()
-            self.state.text = self.session.studio.folder.shown(error)
+            self.state.text = self.session.studio.folder.show_error(error)
             self.session.notify(str(error), "negative")
             return
         place = str(self.session.studio.folder.new_result())
@@ -114,8 +114,8 @@ class Experiment(ABC):
             if job is None:
                 return
             self.job = job
-        error = self.session.studio.folder.shown(job.error)
-        self.state.text = error or (job.state if job.is_over else label_of(job))
+        error = self.session.studio.folder.show_error(job.error)
+        self.state.text = error or (job.state if job.is_over else write_label(job))
         found = job.result or job.partial
         if found is not None and found is not self.found:
             self.show(found)
@@ -136,7 +136,7 @@ class Experiment(ABC):
                 with self.place:
                     self.chart = ui.echart(
                         {**options, "backgroundColor": "transparent"},
-                        on_point_click=lambda event: self.clicked(event.data_index),
+                        on_point_click=lambda event: self.handle_click(event.data_index),
                         theme=_theme(is_dark=self.session.is_dark),
                     )
                 self.chart.classes("page-echart").mark(f"chart-{self.kind}")
@@ -168,4 +168,7 @@ def _theme(*, is_dark: bool) -> dict[str, Any]:
 
 def metrics() -> dict[str, str]:
     """Metrics by name, with their meanings."""
-    return {name: metric.meaning and f"{name}: {metric.meaning}" for name, metric in (METRICS | of_tables()).items()}
+    return {
+        name: metric.meaning and f"{name}: {metric.meaning}"
+        for name, metric in (METRICS | list_table_metrics()).items()
+    }

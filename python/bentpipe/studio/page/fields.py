@@ -107,7 +107,7 @@ def groups(text: str, scenario: Scenario | None) -> list[Group]:
                 continue
             node, values, defaults = root["properties"][key], written.get(key), resolved.get(key)
             if key in NAMED:
-                entry = _followed(node["additionalProperties"])
+                entry = _follow_reference(node["additionalProperties"])
                 names = dict.fromkeys([*(values or {}), *(defaults or {} if key == "node" else {})])
                 for name in names:
                     inside = (defaults or {}).get(name)
@@ -115,13 +115,13 @@ def groups(text: str, scenario: Scenario | None) -> list[Group]:
                         # The table of all flows has the defaults of each flow.
                         own = (inside or {}).get("tcp") or {}
                         inside = {**(inside or {}), "tcp": {**resolved.get("tcp", {}), **own}}
-                    prefix = f"{key}.{_quoted(name)}"
+                    prefix = f"{key}.{_quote_name(name)}"
                     like = (inside or {}).get("tcp", {}).get("like", host) if key == "flow" else host
                     inner = _fields(entry, prefix, "", values and values.get(name), inside, like)
                     found.append(Group(f"{key} {name}", tuple(inner)))
-            elif _followed(node).get("properties"):
-                found.append(Group(key, tuple(_fields(_followed(node), key, "", values, defaults, host))))
-    alone = {key: node for key, node in root["properties"].items() if not _followed(node).get("properties")}
+            elif _follow_reference(node).get("properties"):
+                found.append(Group(key, tuple(_fields(_follow_reference(node), key, "", values, defaults, host))))
+    alone = {key: node for key, node in root["properties"].items() if not _follow_reference(node).get("properties")}
     keys = [key for key in alone if key not in (*NAMED, *AS_TEXT)]
     first = tuple(_field(alone[key], key, key, written.get(key), resolved.get(key), host) for key in keys)
     return [Group("scenario", first), *found]
@@ -136,7 +136,7 @@ def _fields(
     node: Mapping[str, Any], prefix: str, name: str, written: Any, resolved: Any, host: str, depth: int = 0
 ) -> Iterator[Field]:
     for key, raw in node.get("properties", {}).items():
-        inside, dotted = _followed(raw), f"{prefix}.{_quoted(key)}"
+        inside, dotted = _follow_reference(raw), f"{prefix}.{_quote_name(key)}"
         shown = f"{name}.{key}" if name else key
         value = written.get(key) if isinstance(written, dict) else None
         default = resolved.get(key) if isinstance(resolved, dict) else None
@@ -152,7 +152,7 @@ def _fields(
 
 
 def _field(raw: Mapping[str, Any], key: str, name: str, value: Any, resolved: Any, host: str) -> Field:
-    node = _followed(raw)
+    node = _follow_reference(raw)
     choices = tuple({choice.value: choice for choice in reversed([*_choices(node)])}.values())[::-1]
     default = _default(node, host, value, resolved)
     origin = default.get("x-origin")
@@ -185,7 +185,7 @@ def _choices(node: Mapping[str, Any]) -> Iterator[Choice]:
 
 
 def _examples(node: Mapping[str, Any]) -> Iterator[str]:
-    for each in (node, *map(_followed, node.get("anyOf", ()))):
+    for each in (node, *map(_follow_reference, node.get("anyOf", ()))):
         yield from map(str, each.get("examples", ()))
         yield from (choice.value for choice in _choices(each))
 
@@ -201,7 +201,7 @@ def _branch(node: Mapping[str, Any], value: Any, default: Any) -> Mapping[str, A
     return None
 
 
-def _followed(node: Mapping[str, Any]) -> dict[str, Any]:
+def _follow_reference(node: Mapping[str, Any]) -> dict[str, Any]:
     """A node of the schema with its reference followed. Values beside the reference go over its own."""
     found = dict(node)
     while "$ref" in found:
@@ -240,5 +240,5 @@ def _is_value(text: str) -> bool:
         return False
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return f'"{name}"' if "." in name else name

@@ -71,7 +71,7 @@ class Form:
             if expansion.value and not is_filled:
                 is_filled.append(True)
                 with place:
-                    self._fields(self._of(title))
+                    self._fields(self._select_fields(title))
 
         count = sum(bool(field.value) for field in group.fields)
         expansion = ui.expansion(title, caption=f"{count} set", value=title in self._open, on_value_change=fill)
@@ -80,7 +80,7 @@ class Form:
             place = ui.column().classes("page-fields")
         fill()
 
-    def _of(self, title: str) -> list[Field]:
+    def _select_fields(self, title: str) -> list[Field]:
         found = groups(self._session.text, self._session.scenario)
         return next((group.in_order for group in found if group.title == title), [])
 
@@ -122,8 +122,8 @@ class Row:
                 self._input.on("keydown.enter.prevent", self._write)
             self._input.props(f'dense outlined hide-bottom-space aria-label="{field.key}"').mark(f"field-{field.key}")
             with self._name:
-                ui.tooltip(_told(field)).props("max-width=340px")
-            ui.label(_told(field)).classes("page-unseen")
+                ui.tooltip(_write_tooltip(field)).props("max-width=340px")
+            ui.label(_write_tooltip(field)).classes("page-unseen")
         self.show(field)
 
     def show(self, field: Field) -> None:
@@ -161,7 +161,7 @@ class Row:
             return
         self._field = replace(self._field, value=literal)
         try:
-            self._session.put(self._key, literal)
+            self._session.put_value(self._key, literal)
         except BentpipeError:
             self._write_table(literal)
 
@@ -170,8 +170,10 @@ class Row:
         parent, _, name = self._key.rpartition(".")
         kind = next((field for field in self._parents(parent)), "")
         try:
-            text = editing.edited(self._session.text, parent, f'{{ kind = "{kind}" }}') if kind else self._session.text
-            self._session.edit(editing.edited(text, f"{parent}.{name}", literal))
+            text = (
+                editing.edit_text(self._session.text, parent, f'{{ kind = "{kind}" }}') if kind else self._session.text
+            )
+            self._session.edit(editing.edit_text(text, f"{parent}.{name}", literal))
             self._session.tell("opened")
         except BentpipeError as error:
             self._session.notify(str(error), "negative")
@@ -186,7 +188,7 @@ def _broken(key: str) -> str:
     return key.replace(".", ".\u200b").replace("_", "_\u200b")
 
 
-def _told(field: Field) -> str:
+def _write_tooltip(field: Field) -> str:
     choices = "\n".join(f"{choice.value}: {choice.meaning}" for choice in field.choices[:12])
     default = f"Default: {field.default}." if field.default else ""
     return "\n".join(filter(None, [field.meaning, default, choices]))

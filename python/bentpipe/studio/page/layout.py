@@ -50,7 +50,8 @@ def lay_out(session: Session) -> None:
 
     def notify(text: str, kind: str) -> None:
         with client:
-            ui.notify(session.studio.folder.shown(text), type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
+            shown = session.studio.folder.show_error(text)
+            ui.notify(shown, type=kind, multi_line=True, close_button="Close", timeout=8000)  # type: ignore[arg-type]
 
     session.notify = notify
     # Text and form side by side need more room.
@@ -162,7 +163,7 @@ def _middle(session: Session, scripts: view.View) -> None:
     def experiment(kind: type[Experiment]) -> None:
         panels[kind.kind] = kind(session)
 
-    def shown(kind: str, found: dict[str, Any]) -> None:
+    def show_found(kind: str, found: dict[str, Any]) -> None:
         tabs.show(kind.capitalize())
         panels[kind].show(found)
 
@@ -173,7 +174,7 @@ def _middle(session: Session, scripts: view.View) -> None:
     def to_run() -> None:
         tabs.show("Run")
 
-    def started() -> None:
+    def show_start() -> None:
         # Tables change with the run.
         if tabs.tabs.value != "Tables":
             to_run()
@@ -186,7 +187,7 @@ def _middle(session: Session, scripts: view.View) -> None:
                 "Sweep": partial(experiment, Sweep),
                 "Tune": partial(experiment, Tune),
                 "Tables": lambda: Tables(session, scripts),
-                "Library": lambda: Library(session, shown),
+                "Library": lambda: Library(session, show_found),
             },
             "Results",
             first=session.wanted.view.capitalize(),
@@ -194,7 +195,7 @@ def _middle(session: Session, scripts: view.View) -> None:
             changed=lambda title: scripts.call("show", {"view": None if title == "Run" else title.lower()}),
         )
     session.on("view-run", to_run)
-    session.on("started", started)
+    session.on("started", show_start)
 
 
 def _right(session: Session) -> None:

@@ -28,7 +28,7 @@ class LessonPanel:
                 for button in (self._back, self._next):
                     button.props("flat dense no-caps")
         self._label()
-        session.on("run", self._shown)
+        session.on("run", self._set_handle)
 
     def show(self, number: int) -> None:
         """Show a step, and run its scenario."""
@@ -47,7 +47,7 @@ class LessonPanel:
         self._back.set_enabled(self._number > 0)
         self._next.set_enabled(self._number < count - 1)
 
-    def _shown(self) -> None:
+    def _set_handle(self) -> None:
         """Set the handle when the run of the step is there."""
         if self._number < 0 or not self._session.run or self._session.text != self._lesson.texts[self._number]:
             return

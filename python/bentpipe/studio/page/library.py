@@ -10,8 +10,8 @@ from urllib.parse import quote
 from nicegui import background_tasks, ui
 
 from bentpipe.errors import BentpipeError
-from bentpipe.scenario.scenario import shipped
-from bentpipe.studio.page.origin import described
+from bentpipe.scenario.scenario import list_bundled
+from bentpipe.studio.page.origin import describe_origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ class Library:
             self._own = ui.column().classes("page-list")
             ui.label("Bundled scenarios").classes("page-strong")
             with ui.element("div").classes("page-cards"):
-                for name, title in shipped().items():
+                for name, title in list_bundled().items():
                     self._card(name, title)
         session.on("run", self.refresh)
         session.on("saved", self.refresh)
@@ -74,7 +74,7 @@ class Library:
     def _run(self, run: str) -> None:
         session, about = self._session, self._session.studio.folder.about(run)
         with ui.row().classes("page-entry").mark("run-entry"):
-            ui.label(described(about) if about else run).tooltip(f"{run}: {about.get('stop', '')}")
+            ui.label(describe_origin(about) if about else run).tooltip(f"{run}: {about.get('stop', '')}")
             self._button("Show", lambda: self._show(run))
             self._button("Pin", lambda: session.set_pin(run))
 
@@ -98,7 +98,7 @@ class Library:
     async def _open_store(self, name: str) -> None:
         session = self._session
         try:
-            kind, found = await asyncio.to_thread(opened, session, name)
+            kind, found = await asyncio.to_thread(open_result, session, name)
         except BentpipeError as error:
             session.notify(str(error), "negative")
             return
@@ -108,7 +108,7 @@ class Library:
             self._shown(kind, found)
 
 
-def opened(session: Session, name: str) -> tuple[str, dict[str, Any]]:
+def open_result(session: Session, name: str) -> tuple[str, dict[str, Any]]:
     """The result in a folder: `run` with its name, or `compare`, `sweep` or `tune` with the data of its panel.
 
     Raises
@@ -124,12 +124,12 @@ def opened(session: Session, name: str) -> tuple[str, dict[str, Any]]:
     place = folder.inside(name)
     if folder.form(name) == "bentpipe run":
         return "run", {"run": folder.take(name)}
-    verb = Sweep.verb_of(place)
+    verb = Sweep.find_verb(place)
     if verb == "compare":
-        return "compare", worker.compared(Comparison.load(place))
+        return "compare", worker.describe_comparison(Comparison.load(place))
     if verb == "tune":
         from bentpipe.tuning.result import Tuning
 
-        return "tune", worker.searched(Tuning.load(place))
+        return "tune", worker.describe_search(Tuning.load(place))
     # The library reports other folders.
     return "sweep", worker.swept(Sweep.load(place))

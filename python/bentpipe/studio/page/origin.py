@@ -39,7 +39,7 @@ class Origin:
         self._open.set_visibility(bool(about) and is_other)
         self._open.text = f"Open {self._scenario}"
         editor = f"The editor has {session.name}." if is_other else "The editor has other values."
-        self._label.text = f"Run of {described(about)}. {editor}" if about else f"A saved run. {editor}"
+        self._label.text = f"Run of {describe_origin(about)}. {editor}" if about else f"A saved run. {editor}"
 
     def _open_scenario(self) -> None:
         session, run = self._session, self._session.run
@@ -51,7 +51,7 @@ class Origin:
         session.show(run)
 
 
-def described(about: Mapping[str, Any]) -> str:
+def describe_origin(about: Mapping[str, Any]) -> str:
     """File, time and overrides of a run: `geo.toml, 3 Mar 14:05:09, tcp.cc = reno`."""
     when = time.strftime("%d %b %H:%M:%S", time.localtime(about.get("created_s", 0)))
     sets = [f"{key} = {setting(value)}" for key, value in about.get("sets", ())]

@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
     view: str = ""
 
     @classmethod
-    def of(cls, parameters: Mapping[str, str]) -> Wanted:
+    def from_parameters(cls, parameters: Mapping[str, str]) -> Wanted:
         """Read the parameters of the address; scripts read the times."""
         return cls(*(parameters.get(name, "")[:200] for name in cls._fields))
 
@@ -199,7 +199,7 @@ class Session:
             if version != self._version:
                 raise _StaleError
 
-        def checked() -> tuple[Scenario | None, tuple[Problem, ...]]:
+        def check_text() -> tuple[Scenario | None, tuple[Problem, ...]]:
             try:
                 scenario = self.studio.scenario(text, name, progress=watch)
             except ScenarioError as error:
@@ -207,7 +207,7 @@ class Session:
             return scenario, scenario.warnings
 
         try:
-            found = await asyncio.to_thread(checked)
+            found = await asyncio.to_thread(check_text)
         except _StaleError:
             return
         except BentpipeError as error:
@@ -227,12 +227,12 @@ class Session:
 
     def repair(self, problem: Problem) -> None:
         """Put the suggestion of a problem into the text."""
-        text = editing.repaired(self.text, problem)
+        text = editing.repair_text(self.text, problem)
         if text is not None:
             self.edit(text)
             self.tell("opened")
 
-    def put(self, key: str, literal: str) -> None:
+    def put_value(self, key: str, literal: str) -> None:
         """Write a value at a dotted key, or remove the key if the value is empty; comments stay.
 
         Raises
@@ -240,7 +240,7 @@ class Session:
         ScenarioError
             The text is not TOML, or the key cannot be set.
         """
-        text = editing.edited(self.text, key, literal) if literal else editing.removed(self.text, key)
+        text = editing.edit_text(self.text, key, literal) if literal else editing.remove_key(self.text, key)
         self.edit(text)
         self.tell("opened")
 

@@ -10,7 +10,7 @@ from nicegui import ui
 from bentpipe.catalog import names
 from bentpipe.errors import BentpipeError
 from bentpipe.formatting import scale, setting, short_key
-from bentpipe.scenario.overrides import varied
+from bentpipe.scenario.overrides import read_varied
 from bentpipe.studio.page.experiment import Experiment
 from bentpipe.studio.page.fields import groups
 
@@ -66,7 +66,7 @@ class Sweep(Experiment):
                 missing = "values" if chosen.value else "key"
                 raise BentpipeError(f"Key {number} has no {missing}\n  expected a key and its values, or neither")
         texts = [f"{chosen.value}={entered.value}" for chosen, entered in self.axes if chosen.value and entered.value]
-        vary, _ = varied(texts)
+        vary, _ = read_varied(texts)
         scenario = self.session.scenario
         if not vary and (scenario is None or not scenario.to_dict().get("sweep", {}).get("vary")):
             raise BentpipeError(
@@ -165,7 +165,7 @@ class Sweep(Experiment):
             ],
         }
 
-    def clicked(self, index: int) -> None:
+    def handle_click(self, index: int) -> None:
         """Run the point of a cell, and show it."""
         if self.found is None:
             return

@@ -55,7 +55,7 @@ class Tables:
         try:
             rows, count = await asyncio.to_thread(read)
         except BentpipeError as error:
-            self._said.text = folder.shown(error)
+            self._said.text = folder.show_error(error)
             return
         if (run, name) != (self._session.run, self._name.value):
             return

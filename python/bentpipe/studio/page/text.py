@@ -38,7 +38,7 @@ class TextPanel:
             ui.button("Save", on_click=self.save).props("flat dense no-caps").mark("save")
         self.editor = (
             ui.codemirror(
-                on_change=self._typed, language="TOML", theme=THEMES[False], keymap=keymap, line_wrapping=False
+                on_change=self._handle_typing, language="TOML", theme=THEMES[False], keymap=keymap, line_wrapping=False
             )
             .classes("page-editor")
             .props('aria-label="Text of the scenario"')
@@ -52,7 +52,7 @@ class TextPanel:
         session.on("saved", self._name)
         session.on("text", self._name)
 
-    def _typed(self) -> None:
+    def _handle_typing(self) -> None:
         if not self._is_ours:
             self._session.edit(self.editor.value)
 
@@ -191,16 +191,16 @@ class ProblemList:
                 )
             with ui.column().classes("page-words"):
                 ui.label(problem.message)
-                hint = "; ".join(filter(None, [problem.expected, _known(problem)]))
+                hint = "; ".join(filter(None, [problem.expected, _write_known(problem)]))
                 if hint:
                     ui.label(hint).classes("page-hint")
-            if editing.repaired(session.text, problem) is not None:
+            if editing.repair_text(session.text, problem) is not None:
                 ui.button(f"Use {problem.suggestion}", on_click=lambda: session.repair(problem)).props(
                     "dense no-caps outline"
                 ).mark("repair")
 
 
-def _known(problem: Problem) -> str:
+def _write_known(problem: Problem) -> str:
     return f"known: {', '.join(problem.known)}" if problem.known else ""
 
 

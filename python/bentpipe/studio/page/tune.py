@@ -44,7 +44,7 @@ class Tune(Experiment):
     def sampling(self) -> None:
         """Add no field: rungs decide the replications."""
 
-    def sampled(self) -> dict[str, Any]:
+    def collect_arguments(self) -> dict[str, Any]:
         """Return no argument: rungs decide the replications."""
         return {}
 

@@ -143,7 +143,7 @@
       this.head.replaceChildren(this.heading, ...this.labels.map((label) => label.chip));
     }
 
-    // `known` has the values of `RunResult.at`, or nothing while the handle moves.
+    // `known` has the values of `RunResult.find_values`, or nothing while the handle moves.
     values(known) {
       for (const { curve, exact } of this.labels) {
         if (curve.style === "event") {

@@ -10,7 +10,7 @@ from bentpipe.papers import COLOURS, Finding, blank, intervals, label, legend_ab
 
 from .formulas import HEADER_BYTES, PAYLOADS_BYTES, RATES
 from .measures import transfers
-from .proposal import DURATION_S, WINDOW_PACKETS, flows_of, one_size, trace, values_at, windows_packets, world
+from .proposal import DURATION_S, WINDOW_PACKETS, one_size, sample_series, select_flows, trace, windows_packets, world
 from .runs import ERROR, HOP_RTT_S, SATPEP, SCHEMES, column, gateways
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def figure_2(lab: Lab) -> Figure:
         figure, axes = blank(len(panels), height=6.2)
         for panel, (name, divisor, what, unit) in zip(axes, panels, strict=True):
             for colour, rate in zip(COLOURS, RATES, strict=False):
-                _measured(panel, lab, name, rate, colour, 1 / divisor)
+                _draw_measured(panel, lab, name, rate, colour, 1 / divisor)
             panel.set_ylabel(label(what, unit))
             panel.grid()
         for colour, rate in zip(COLOURS, RATES, strict=False):
@@ -88,20 +88,20 @@ def figure_2(lab: Lab) -> Figure:
 
 def figure_4(lab: Lab) -> Figure:
     """Figure 4: five metrics and the windows of three schemes at an error rate of 0.01, per byte and per bit."""
-    return _figure_of(lab, 1e-2)
+    return _make_figure(lab, 1e-2)
 
 
 def figure_5(lab: Lab) -> Figure:
     """Figure 5: these metrics and windows at 0.001."""
-    return _figure_of(lab, 1e-3)
+    return _make_figure(lab, 1e-3)
 
 
 def figure_6(lab: Lab) -> Figure:
     """Figure 6: these metrics and windows at 0.0001."""
-    return _figure_of(lab, 1e-4)
+    return _make_figure(lab, 1e-4)
 
 
-def _figure_of(lab: Lab, rate: float) -> Figure:
+def _make_figure(lab: Lab, rate: float) -> Figure:
     with style():
         figure, _ = blank(1, height=9.0)
         figure.clear()
@@ -129,7 +129,7 @@ def _metric(panel: Axes, lab: Lab, rate: float, unit: str, metric: tuple[str, fl
     """A metric over the initial packet size, with the values that the text prints."""
     name, factor, _, measured_in = metric
     for colour, (scheme, marker) in zip(COLOURS, COMPARED.items(), strict=False):
-        runs = [flows_of(lab, scheme, payload, world(rate=rate, unit=unit)) for payload in PAYLOADS_BYTES]
+        runs = [select_flows(lab, scheme, payload, world(rate=rate, unit=unit)) for payload in PAYLOADS_BYTES]
         found = [Finding.mean(factor * column(flows, name)) for flows in runs]
         intervals(panel, LENGTHS, found, marker=marker, markersize=3, color=colour, label=scheme)
         for printed, length, percent in PRINTED.get((name, rate), []):
@@ -188,7 +188,7 @@ def figure_growth(lab: Lab) -> Figure:
         for panel, rate in zip(axes, (1e-4, 1e-3), strict=True):
             # Packets of one size: data in flight and windows are counted in the same unit.
             result = trace(lab, TRACED_PAYLOAD, one_size(world(rate=rate)) | {"duration": "20 s"})
-            flight = values_at(result, "flight_size_bytes", times_s, "right") / TRACED_PAYLOAD
+            flight = sample_series(result, "flight_size_bytes", times_s, "right") / TRACED_PAYLOAD
             windows = windows_packets(result, times_s, TRACED_PAYLOAD)
             panel.plot(times_s, flight, color="0.6", linewidth=0.8, label="data in flight")
             panel.plot(times_s, windows, color=COLOURS[2], label="congestion window")
@@ -205,7 +205,7 @@ def figure_growth(lab: Lab) -> Figure:
         return figure
 
 
-def _measured(axes: Axes, lab: Lab, name: str, rate: float, colour: str, factor: float) -> None:
+def _draw_measured(axes: Axes, lab: Lab, name: str, rate: float, colour: str, factor: float) -> None:
     found = [
         Finding.mean(factor * column(transfers(lab, payload=payload, rate=rate, unit="byte"), name))
         for payload in PAYLOADS_BYTES

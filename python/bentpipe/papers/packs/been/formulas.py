@@ -65,7 +65,7 @@ def estimates(lost: NDArray[np.bool_], length_bytes: int) -> NDArray[np.float64]
     return estimate
 
 
-def smoothed(samples: NDArray[np.float64]) -> NDArray[np.float64]:
+def smooth(samples: NDArray[np.float64]) -> NDArray[np.float64]:
     """Equation 5, begun with the first sample."""
     average = np.empty_like(samples)
     current = samples[0]

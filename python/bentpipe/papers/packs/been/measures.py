@@ -22,7 +22,7 @@ from .formulas import (
     header_efficiency,
     optimum_bytes,
     probabilistic_optimum_bytes,
-    smoothed,
+    smooth,
     survival,
 )
 from .notices import *  # noqa: F403 - the measures of the proposal are looked up here
@@ -171,7 +171,7 @@ def ssthresh_after_first_timeout(lab: Lab, *, scheme: str = "NewReno", of: str =
     sets: Sets = {SMSS: f"{payload} B", ERROR: '{ kind = "arrivals", list = [0] }', "duration": "20 s"}
     path = SCHEMES[scheme]
     if scheme in SATPEP:
-        return _doubles_to(lab, path, sets | gateways(scheme, payload) | {"duration": "3 s"}, payload)
+        return _find_doubling(lab, path, sets | gateways(scheme, payload) | {"duration": "3 s"}, payload)
     result = lab.run(path, sets, series=["events", "cwnd_bytes", "ssthresh_bytes"])
     timeouts_s = result.events.filter(pl.col("event") == "timeout")["time_s"]
     if timeouts_s.is_empty() and of == "growth":
@@ -182,12 +182,12 @@ def ssthresh_after_first_timeout(lab: Lab, *, scheme: str = "NewReno", of: str =
     before = result.series("cwnd_bytes").filter(pl.col("time_s") < timeout_s)["cwnd_bytes"][-1] / payload
     after = result.series("ssthresh_bytes").filter(pl.col("time_s") >= timeout_s)["ssthresh_bytes"][0] / payload
     clean = lab.run(path, sets | {ERROR: "none"}, series=["cwnd_bytes"])
-    windows = [_at(run, start_s + 1, payload) for run, start_s in ((result, timeout_s), (clean, 0.0))]
+    windows = [_find_window(run, start_s + 1, payload) for run, start_s in ((result, timeout_s), (clean, 0.0))]
     note = f"cwnd {before:g} at the timeout, {windows[0]:.1f} after 1 s more; without a loss {windows[1]:.1f} after 1 s"
     return Finding.exact(windows[0] / windows[1] if of == "growth" else after, note)
 
 
-def _doubles_to(lab: Lab, path: str, sets: Sets, payload: int) -> Finding:
+def _find_doubling(lab: Lab, path: str, sets: Sets, payload: int) -> Finding:
     """Packets up to which SaTPEP's gateway, whose threshold is not recorded, doubles what it sends in a round trip."""
     found, notes = [], []
     for error in (sets[ERROR], "none"):
@@ -203,7 +203,7 @@ def _doubles_to(lab: Lab, path: str, sets: Sets, payload: int) -> Finding:
     return Finding.exact(found[0], f"packets in round trips: {notes[0]}; without a loss {notes[1]}")
 
 
-def _at(result: RunResult, time_s: float, payload: int) -> float:
+def _find_window(result: RunResult, time_s: float, payload: int) -> float:
     """Congestion window at an instant, in segments."""
     return float(result.series("cwnd_bytes").filter(pl.col("time_s") <= time_s)["cwnd_bytes"][-1]) / payload
 
@@ -290,7 +290,7 @@ def fluctuation_ratio(lab: Lab, *, length: int, rate: float, unit: str) -> Findi
     for seed in lab.seeds(10, 50):
         samples = estimates(lost_packets(lab, length, rate, unit, seed), length)
         # The first windows still remember how the average began.
-        ratios.append(smoothed(samples)[50:].std() / samples[50:].std())
+        ratios.append(smooth(samples)[50:].std() / samples[50:].std())
         samples_std.append(samples[50:].std())
     return Finding.mean(ratios, f"single estimates: standard deviation {np.mean(samples_std):.3g} per byte")
 

@@ -85,7 +85,7 @@ def one_size(sets: Sets) -> Sets:
     return {key: value for key, value in sets.items() if "packet_size" not in key} | {"tcp.packet_size": "fixed"}
 
 
-def flows_of(lab: Lab, scheme: str, payload: int, sets: Sets) -> pl.DataFrame:
+def select_flows(lab: Lab, scheme: str, payload: int, sets: Sets) -> pl.DataFrame:
     """Runs of a scheme, paired with those of other schemes, which take no settings of the proposal."""
     if scheme != "BEEN":
         sets = {key: value for key, value in sets.items() if key.startswith(ERROR)}
@@ -94,7 +94,7 @@ def flows_of(lab: Lab, scheme: str, payload: int, sets: Sets) -> pl.DataFrame:
 
 def table(lab: Lab, scheme: str, name: str, sets: Sets) -> NDArray[np.float64]:
     """One column, a row per initial size and a column per replication."""
-    return np.array([column(flows_of(lab, scheme, payload, sets), name) for payload in PAYLOADS_BYTES])
+    return np.array([column(select_flows(lab, scheme, payload, sets), name) for payload in PAYLOADS_BYTES])
 
 
 def by_size(values: NDArray[np.float64], digits: int = 1) -> str:
@@ -192,13 +192,13 @@ def one_packet(metric: str, payload: int) -> float:
     return float(payload) if metric == "delivered_bytes" else 8 * payload / DURATION_S
 
 
-def compared(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> list[tuple[Pair, float, str]]:
+def compare_schemes(lab: Lab, others: list[str], payloads: list[int], sets: Sets) -> list[tuple[Pair, float, str]]:
     """Values of BEEN and of each other scheme by size and metric, that of one packet, and a note of their means."""
     found = []
     for payload in payloads:
-        been = flows_of(lab, "BEEN", payload, sets)
+        been = select_flows(lab, "BEEN", payload, sets)
         for scheme in others:
-            other = flows_of(lab, scheme, payload, sets)
+            other = select_flows(lab, scheme, payload, sets)
             for metric in METRICS:
                 mine, its = column(been, metric), column(other, metric)
                 means = f"BEEN {mine.mean():.4g}, {scheme} {its.mean():.4g}"
@@ -221,9 +221,11 @@ def _extreme_ratio(
     lab: Lab, others: list[str], payloads: list[int] | None, reading: dict[str, Any], *, is_largest: bool
 ) -> Finding:
     sets, payloads = world(**reading), payloads or list(PAYLOADS_BYTES)
-    if note := dead(np.array([column(flows_of(lab, "BEEN", payload, sets), "goodput_bps") for payload in payloads])):
+    if note := dead(
+        np.array([column(select_flows(lab, "BEEN", payload, sets), "goodput_bps") for payload in payloads])
+    ):
         return Finding(None, note=note)
-    found = compared(lab, others, payloads, sets)
+    found = compare_schemes(lab, others, payloads, sets)
     each = [
         (quotient(its, mine, least) if is_largest else quotient(mine, its, least), note)
         for (mine, its), least, note in found
@@ -257,7 +259,9 @@ def orders_that_hold(lab: Lab, *, others: list[str], **reading: Any) -> Finding:
 
 def goodput_by_largest(lab: Lab, **reading: Any) -> Finding:
     """Goodput of BEEN with packets of 90 B at most over that with 140 B at most."""
-    small, large = (column(flows_of(lab, "BEEN", payload, world(**reading)), "goodput_bps") for payload in (50, 100))
+    small, large = (
+        column(select_flows(lab, "BEEN", payload, world(**reading)), "goodput_bps") for payload in (50, 100)
+    )
     least = one_packet("goodput_bps", 100)
     return Finding.mean(quotient(small, large, least), f"{small.mean():.0f} and {large.mean():.0f} bit/s")
 
@@ -265,8 +269,8 @@ def goodput_by_largest(lab: Lab, **reading: Any) -> Finding:
 def notices_alone(lab: Lab, *, payload: int, **reading: Any) -> Finding:
     """Goodput of BEEN with packets of one size over that of NewReno with the same."""
     sets = world(**reading)
-    been = column(flows_of(lab, "BEEN", payload, one_size(sets)), "goodput_bps")
-    newreno = column(flows_of(lab, "NewReno", payload, sets), "goodput_bps")
+    been = column(select_flows(lab, "BEEN", payload, one_size(sets)), "goodput_bps")
+    newreno = column(select_flows(lab, "NewReno", payload, sets), "goodput_bps")
     least = one_packet("goodput_bps", payload)
     return Finding.mean(quotient(been, newreno, least), f"{been.mean():.4g} and {newreno.mean():.4g} bit/s")
 
@@ -275,9 +279,9 @@ def sizes_below_optimum(lab: Lab, *, schemes: list[str], **reading: Any) -> Find
     """Largest ratio of the goodput with packets of 240, 140 or 90 B to that with 540 B, over the schemes."""
     found = []
     for scheme in schemes:
-        large = column(flows_of(lab, scheme, 500, world(**reading)), "goodput_bps")
+        large = column(select_flows(lab, scheme, 500, world(**reading)), "goodput_bps")
         for payload in (200, 100, 50):
-            small = column(flows_of(lab, scheme, payload, world(**reading)), "goodput_bps")
+            small = column(select_flows(lab, scheme, payload, world(**reading)), "goodput_bps")
             least = one_packet("goodput_bps", 500)
             found.append((quotient(small, large, least), f"{scheme}, {payload + HEADER_BYTES} B"))
     return extreme(found, is_largest=True)
@@ -307,7 +311,7 @@ def events(result: RunResult, *names: str) -> pl.DataFrame:
     return result.events.filter(pl.col("event").is_in(names) & (pl.col("flow") == "ftp"))
 
 
-def values_at(result: RunResult, name: str, times_s: NDArray[np.floating[Any]], side: str) -> NDArray[np.float64]:
+def sample_series(result: RunResult, name: str, times_s: NDArray[np.floating[Any]], side: str) -> NDArray[np.float64]:
     """A series that is recorded when it changes, right before (`left`) or after (`right`) these instants."""
     rows = result.series(name)
     place = np.searchsorted(rows["time_s"].to_numpy(), times_s, side="left" if side == "left" else "right") - 1
@@ -381,7 +385,7 @@ def inflations(lab: Lab, *, payload: int, **reading: Any) -> Finding:
             groups.append([])
         for begin_s, end_s, next_s in zip(begins_s, ends_s, np.append(ends_s, result.simulated_s)[1:], strict=True):
             before, after, later = (
-                float(values_at(result, "cwnd_bytes", np.array([at_s]), side)[0])
+                float(sample_series(result, "cwnd_bytes", np.array([at_s]), side)[0])
                 for at_s, side in ((end_s, "left"), (end_s, "right"), (next_s, "left"))
             )
             if before >= WINDOW_PACKETS * payload:
@@ -399,7 +403,7 @@ def windows_packets(result: RunResult, times_s: NDArray[np.floating[Any]], paylo
     at_s, sizes = sent_sizes(result)
     place = np.searchsorted(at_s, times_s, side="right") - 1
     size = np.where(place >= 0, sizes[np.maximum(place, 0)], payload) if len(sizes) else np.full(len(times_s), payload)
-    return values_at(result, "cwnd_bytes", times_s, "right") / size
+    return sample_series(result, "cwnd_bytes", times_s, "right") / size
 
 
 def window_ratio(lab: Lab, *, others: list[str], **reading: Any) -> Finding:

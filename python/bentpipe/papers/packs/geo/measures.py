@@ -93,7 +93,7 @@ def _replications(lab: Lab, network: Network) -> int:
     return 1 if network.senders == 1 else int(lab.choose(5, 50))
 
 
-def _found(values: NDArray[np.float64], note: str = "") -> Finding:
+def _make_finding(values: NDArray[np.float64], note: str = "") -> Finding:
     """One value is of a run in which nothing is random."""
     return Finding.exact(values[0], note) if len(values) == 1 else Finding.mean(values, note)
 
@@ -115,7 +115,7 @@ def transfer_time(lab: Lab, *, size: str, initial_window: int, **network: Any) -
     rounds = printed.rounds(size, initial_window, ssthresh)
     table = printed.TABLES_1_TO_3[size][printed.INITIAL_WINDOWS.index(initial_window)]
     trips = rounds + how.handshake
-    return _found(
+    return _make_finding(
         times_s(lab, how, size, initial_window),
         f"last byte received after {received_s:.3f} s; {_trips(trips)}, {1e3 * table / trips:.0f} ms each in the "
         "printed time",
@@ -148,7 +148,7 @@ def gains_pct(lab: Lab, network: Network, size: str, initial_window: int) -> NDA
 
 def gain(lab: Lab, *, size: str, initial_window: int, **network: Any) -> Finding:
     """Time that an initial window saves against one of 1 (%), of the same file in the same replication."""
-    return _found(gains_pct(lab, Network(**network), size, initial_window))
+    return _make_finding(gains_pct(lab, Network(**network), size, initial_window))
 
 
 def gain_possible(lab: Lab, *, size: str, initial_window: int, **network: Any) -> Possible:
@@ -232,8 +232,8 @@ def two_statements(lab: Lab, *, larger: int | None = None, **network: Any) -> Fi
     """Statements of two that hold for ratios of times: 4 over 1 not above 1; 4 over 1, or `larger` over 4, above 1."""
     how = Network(**network)
     times = {window: times_s(lab, how, "100 kB", window) for window in (1, 4, *([larger] if larger else []))}
-    first = _found(times[4] / times[1])
-    second = first if larger is None else _found(times[larger] / times[4])
+    first = _make_finding(times[4] / times[1])
+    second = first if larger is None else _make_finding(times[larger] / times[4])
     assert first.high is not None
     assert second.low is not None
     note = f"transfer time with a window of 4 over that with 1: {first.value:.3f}"
@@ -280,7 +280,7 @@ def ssthresh_estimate(lab: Lab, *, senders: int, access: str) -> Finding:
             runs.filter(pl.col("tcp.slow_start") == kind)[column].to_numpy() for kind in ("standard", "hoe")
         )
         # Ratio of means, since a run without any loss has no share to save.
-        savings[column] = _found(100 * (standard - hoe) / max(float(standard.mean()), 1e-9))
+        savings[column] = _make_finding(100 * (standard - hoe) / max(float(standard.mean()), 1e-9))
     time, lost = savings["completion_s"], savings["lost_packets"]
     note = f"saved: {time.value:.1f} % of the time, {lost.value:.1f} % of the losses"
     return _least((time, lost), note)
@@ -296,7 +296,7 @@ def least_step(lab: Lab, *, sizes: list[str], **network: Any) -> Finding:
     """Least fall (points) of the gain of a window of 8 from one file size to the next."""
     how = Network(**network)
     gains = [gains_pct(lab, how, size, 8) for size in sizes]
-    steps = [_found(shorter - longer) for shorter, longer in pairwise(gains)]
+    steps = [_make_finding(shorter - longer) for shorter, longer in pairwise(gains)]
     note = ", ".join(f"{size} {mean.mean():.1f} %" for size, mean in zip(sizes, gains, strict=True))
     return _least(steps, note)
 
@@ -309,7 +309,7 @@ def longer_gains_more(lab: Lab, *, short: str, long: str, **network: Any) -> Fin
         for size in (short, long)
     }
     note = ", ".join(f"{size} {value.mean():.1f} %" for size, value in gains.items())
-    return _found(gains[long] - gains[short], note)
+    return _make_finding(gains[long] - gains[short], note)
 
 
 def greedy(lab: Lab, network: Network, buffers_kb: list[int]) -> pl.DataFrame:
@@ -330,7 +330,7 @@ def greedy(lab: Lab, network: Network, buffers_kb: list[int]) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _at(runs: pl.DataFrame, buffer_kb: int, column: str) -> NDArray[np.float64]:
+def _select_values(runs: pl.DataFrame, buffer_kb: int, column: str) -> NDArray[np.float64]:
     return runs.filter(pl.col("buffer_kb") == buffer_kb)[column].to_numpy()
 
 
@@ -338,8 +338,12 @@ def short_and_long_buffer(lab: Lab, **network: Any) -> Finding:
     """The smaller of two factors: goodput at one BDP over that at 32 kB, and mean RTT at four BDP over that at one."""
     long_kb = 4 * BUFFER_OF_BDP_KB
     runs = greedy(lab, Network(**network), [32, BUFFER_OF_BDP_KB, long_kb])
-    rate = _found(_at(runs, BUFFER_OF_BDP_KB, "goodput_bps") / _at(runs, 32, "goodput_bps"))
-    delay = _found(_at(runs, long_kb, "rtt_mean_s") / _at(runs, BUFFER_OF_BDP_KB, "rtt_mean_s"))
+    rate = _make_finding(
+        _select_values(runs, BUFFER_OF_BDP_KB, "goodput_bps") / _select_values(runs, 32, "goodput_bps")
+    )
+    delay = _make_finding(
+        _select_values(runs, long_kb, "rtt_mean_s") / _select_values(runs, BUFFER_OF_BDP_KB, "rtt_mean_s")
+    )
     note = f"rate at 675 kB over 32 kB: {rate.value:.2f}; round trip at 2700 kB over 675 kB: {delay.value:.2f}"
     return _least((rate, delay), note)
 
@@ -348,12 +352,14 @@ def saturation(lab: Lab, **network: Any) -> Finding:
     """Mean wait at the router (s) with a buffer of two BDP less that with one of 160 kB."""
     buffers = [160, BUFFER_OF_BDP_KB, 2 * BUFFER_OF_BDP_KB]
     runs = greedy(lab, Network(**network), buffers)
-    means = [(_at(runs, kb, "wait_s").mean(), _at(runs, kb, "goodput_bps").mean()) for kb in buffers]
+    means = [
+        (_select_values(runs, kb, "wait_s").mean(), _select_values(runs, kb, "goodput_bps").mean()) for kb in buffers
+    ]
     note = "; ".join(
         f"{kb} kB: {1e3 * wait:.0f} ms, {rate / 1e6:.2f} Mbit/s"
         for kb, (wait, rate) in zip(buffers, means, strict=True)
     )
-    return _found(_at(runs, buffers[-1], "wait_s") - _at(runs, 160, "wait_s"), note)
+    return _make_finding(_select_values(runs, buffers[-1], "wait_s") - _select_values(runs, 160, "wait_s"), note)
 
 
 def doubling(lab: Lab) -> Finding:
@@ -374,7 +380,7 @@ def throughput_factor(lab: Lab, **network: Any) -> Finding:
     how = Network(**network)
     factors = {size: times_s(lab, how, size, 1) / times_s(lab, how, size, 8) for size in printed.SIZES}
     largest = max(factors.values(), key=lambda values: float(values.mean()))
-    return _found(largest, ", ".join(f"{size}: {values.mean():.2f}" for size, values in factors.items()))
+    return _make_finding(largest, ", ".join(f"{size}: {values.mean():.2f}" for size, values in factors.items()))
 
 
 def page_time(lab: Lab, *, initial_window: int = 4) -> Finding:
@@ -385,7 +391,7 @@ def page_time(lab: Lab, *, initial_window: int = 4) -> Finding:
     one, larger = (
         runs.filter(pl.col("tcp.initial_window") == window)["transfer_mean_s"].to_numpy() for window in windows
     )
-    return _found(one - larger, f"{one.mean():.2f} s and {larger.mean():.2f} s per page")
+    return _make_finding(one - larger, f"{one.mean():.2f} s and {larger.mean():.2f} s per page")
 
 
 def handshake_saved(lab: Lab, *, option: str = "transactions", knows: str = "counts") -> Finding:
@@ -504,7 +510,7 @@ def snack_runs(
     return runs.runs.select("run", "replication", "goodput_bps", rate=key).join(satellite, on="run")
 
 
-def _of(runs: pl.DataFrame, column: str, rate: float, cc: str | None = None) -> NDArray[np.float64]:
+def _read_column(runs: pl.DataFrame, column: str, rate: float, cc: str | None = None) -> NDArray[np.float64]:
     chosen = runs.filter(pl.col("rate") == rate)
     return (chosen if cc is None else chosen.filter(pl.col("tcp.cc") == cc))[column].to_numpy()
 
@@ -512,17 +518,17 @@ def _of(runs: pl.DataFrame, column: str, rate: float, cc: str | None = None) -> 
 def spread_of_flavours(lab: Lab, coded: bool = False, **snack: str) -> Finding:
     """Goodput at 8e-8 of the best flavour less that of the worst, SNACK among them, over the mean of all, paired."""
     runs = error_runs(lab, coded)
-    goodputs = {cc: _of(runs, "goodput_bps", RATES[0], cc) for cc in FLAVOURS}
-    goodputs["SNACK"] = _of(snack_runs(lab, coded=coded, **snack), "goodput_bps", RATES[0])
+    goodputs = {cc: _read_column(runs, "goodput_bps", RATES[0], cc) for cc in FLAVOURS}
+    goodputs["SNACK"] = _read_column(snack_runs(lab, coded=coded, **snack), "goodput_bps", RATES[0])
     means = {name: float(values.mean()) for name, values in goodputs.items()}
     best, worst = max(means, key=lambda name: means[name]), min(means, key=lambda name: means[name])
     note = ", ".join(f"{name} {mean / 1e6:.2f}" for name, mean in means.items()) + " Mbit/s"
-    return _found((goodputs[best] - goodputs[worst]) / float(np.mean(list(means.values()))), note)
+    return _make_finding((goodputs[best] - goodputs[worst]) / float(np.mean(list(means.values()))), note)
 
 
 def _best_flavour(runs: pl.DataFrame) -> str:
     """The case with the highest goodput at 8e-6 except SNACK."""
-    return max(FLAVOURS, key=lambda cc: float(_of(runs, "goodput_bps", 8e-6, cc).mean()))
+    return max(FLAVOURS, key=lambda cc: float(_read_column(runs, "goodput_bps", 8e-6, cc).mean()))
 
 
 def _without_snack(lab: Lab, column: str, coded: bool, snack: Mapping[str, str]) -> tuple[str, NDArray[np.float64]]:
@@ -531,9 +537,9 @@ def _without_snack(lab: Lab, column: str, coded: bool, snack: Mapping[str, str])
     Without that sender, the window and the verdict of SNACK's sender would count as effects of SNACK.
     """
     runs = error_runs(lab, coded)
-    values = {cc: _of(runs, column, 8e-6, cc) for cc in FLAVOURS}
+    values = {cc: _read_column(runs, column, 8e-6, cc) for cc in FLAVOURS}
     own = snack_runs(lab, coded=coded, **{**snack, "recovery": "sack"})
-    values["SACK in SNACK's sender"] = _of(own, column, 8e-6)
+    values["SACK in SNACK's sender"] = _read_column(own, column, 8e-6)
     best = max(values, key=lambda name: float(values[name].mean()))
     return best, values[best]
 
@@ -542,7 +548,7 @@ def fall_at_1e_5(lab: Lab, coded: bool = False, **_snack: str) -> Finding:
     """Share of the goodput at 8e-8 that is lost from 8e-7 to 8e-6, less the largest lost in another step, paired."""
     runs = error_runs(lab, coded)
     best = _best_flavour(runs)
-    goodputs = np.array([_of(runs, "goodput_bps", rate, best) for rate in RATES])
+    goodputs = np.array([_read_column(runs, "goodput_bps", rate, best) for rate in RATES])
     falls = -np.diff(goodputs, axis=0) / goodputs[0].mean()
     here = RATES.index(8e-6) - 1
     others = [place for place in range(len(falls)) if place != here]
@@ -551,14 +557,14 @@ def fall_at_1e_5(lab: Lab, coded: bool = False, **_snack: str) -> Finding:
         f"{100 * fall.mean():.0f} % from {low:g} to {high:g}"
         for fall, (low, high) in zip(falls, pairwise(RATES), strict=True)
     )
-    return _found(falls[here] - falls[largest], f"{best} loses {note}")
+    return _make_finding(falls[here] - falls[largest], f"{best} loses {note}")
 
 
 def snack_gain(lab: Lab, coded: bool = False, **snack: str) -> Finding:
     """Goodput with SNACK at 8e-6 less that of the best case without SNACK, paired, bit/s."""
     best, there = _without_snack(lab, "goodput_bps", coded, snack)
-    return _found(
-        _of(snack_runs(lab, coded=coded, **snack), "goodput_bps", 8e-6) - there,
+    return _make_finding(
+        _read_column(snack_runs(lab, coded=coded, **snack), "goodput_bps", 8e-6) - there,
         f"{best} has {there.mean() / 1e3:.0f} kbit/s",
     )
 
@@ -566,8 +572,8 @@ def snack_gain(lab: Lab, coded: bool = False, **snack: str) -> Finding:
 def snack_utilisation(lab: Lab, coded: bool = False, **snack: str) -> Finding:
     """Utilisation of the satellite's link with SNACK over that of the best case without SNACK at 8e-6."""
     best, there = _without_snack(lab, "utilisation", coded, snack)
-    ours = _of(snack_runs(lab, coded=coded, **snack), "utilisation", 8e-6)
-    return _found(ours / there, f"over {best}: {100 * ours.mean():.1f} % for {100 * there.mean():.1f} %")
+    ours = _read_column(snack_runs(lab, coded=coded, **snack), "utilisation", 8e-6)
+    return _make_finding(ours / there, f"over {best}: {100 * ours.mean():.1f} % for {100 * there.mean():.1f} %")
 
 
 def cited_figures(lab: Lab) -> Finding:

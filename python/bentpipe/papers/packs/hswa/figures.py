@@ -99,7 +99,7 @@ def figure_2(lab: Lab) -> Figure:
                 line = "-" if place < len(COLOURS) - 1 or text == "hswa, per rtt" else "--"
                 marker = "x" if text == "hswa, per ack" else MARKERS[place % len(MARKERS)]
                 intervals(axes, places, findings, factor=1e-6, color=colour, ls=line, marker=marker, label=text)
-            _printed(axes, "hswa, printed", HSWA_BPS, "0.1", "D")
+            _draw_printed(axes, "hswa, printed", HSWA_BPS, "0.1", "D")
             _axes(axes)
             axes.text(0.98, 0.95, name, transform=axes.transAxes, ha="right", va="top")
         for axes in panels[:-1]:
@@ -181,7 +181,7 @@ def figure_6(lab: Lab) -> Figure:
                 intervals(axes, places, findings, factor=1e-6, color=colour, marker=marker, label=text)
             highest = [RATE_BPS * passed_share(rate, "packet") / 1e6 for rate in RATES]
             axes.plot(RATES, highest, color="0.6", linestyle=":", label="ceiling")
-            _printed(axes, "printed", printed[cc], "0.1", "D")
+            _draw_printed(axes, "printed", printed[cc], "0.1", "D")
             _axes(axes)
             axes.text(0.02, 0.06, names[cc], transform=axes.transAxes)
         panels[0].set_xlabel("")
@@ -221,7 +221,7 @@ def figure_6_packets(lab: Lab) -> Figure:
     return figure
 
 
-def _printed(axes: Axes, text: str, values: Mapping[float, float], colour: str, marker: str) -> None:
+def _draw_printed(axes: Axes, text: str, values: Mapping[float, float], colour: str, marker: str) -> None:
     axes.plot(
         list(values),
         [value / 1e6 for value in values.values()],

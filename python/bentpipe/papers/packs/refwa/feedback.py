@@ -122,13 +122,15 @@ def _trace(
     return lab.run(file, sets, case=sender, seed=seed, series=series)
 
 
-def _of_flow(found: RunResult, series: str, flow: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _read_flow(found: RunResult, series: str, flow: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Instants and values of a series of one flow; the last value of each instant."""
     rows = found.series(series).filter(pl.col("flow") == flow).group_by("time_s", maintain_order=True).last()
     return rows["time_s"].to_numpy(), rows[series].to_numpy().astype(np.float64)
 
 
-def _at(track: tuple[NDArray[np.float64], NDArray[np.float64]], instants: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sample_track(
+    track: tuple[NDArray[np.float64], NDArray[np.float64]], instants: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """The value at each instant; NaN before the first."""
     times, found = track
     place = np.searchsorted(times, instants, side="right") - 1
@@ -143,7 +145,7 @@ def _flows(found: RunResult) -> list[str]:
     return found.flows["flow"].to_list()
 
 
-def _judged(found: RunResult, flow: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _find_judgements(found: RunResult, flow: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Instants at which a flow found losses by duplicate ACKs, and whether it took them for link errors."""
     losses = _instants(found, flow, "fast_retransmit")
     return losses, np.isin(losses, _instants(found, flow, "link_error"))
@@ -161,13 +163,13 @@ def rule_kept(lab: Lab) -> Finding:
         sets = {**world_sets("bottleneck", rate, buffer="link"), **joining, **SHORT, RATE: rate}
         found = _trace(lab, PLUS, sets)
         for flow in _flows(found):
-            windows, normal = _of_flow(found, FEEDBACK, flow), _normal_acks(found, flow)
-            losses, judged = _judged(found, flow)
+            windows, normal = _read_flow(found, FEEDBACK, flow), _normal_acks(found, flow)
+            losses, judged = _find_judgements(found, flow)
             for at, is_error in zip(losses, judged, strict=True):
                 before = normal[normal < at]
                 if len(before) == 0:
                     continue
-                rule = _at(windows, before[-1:])[0] <= _at(windows, np.array([at]))[0]
+                rule = _sample_track(windows, before[-1:])[0] <= _sample_track(windows, np.array([at]))[0]
                 right.append(rule == is_error)
                 causes[bool(is_error)] += 1
     return Finding.exact(
@@ -200,10 +202,10 @@ def window_after_error(lab: Lab) -> Finding:
     found = _trace(lab, PLUS, {**SHORT, RATE: 1e-2})
     ratios: dict[str, list[float]] = {"cwnd_bytes": [], "ssthresh_bytes": []}
     for flow in _flows(found):
-        losses, judged = _judged(found, flow)
-        feedback = _at(_of_flow(found, FEEDBACK, flow), losses[judged])
+        losses, judged = _find_judgements(found, flow)
+        feedback = _sample_track(_read_flow(found, FEEDBACK, flow), losses[judged])
         for series, of_series in ratios.items():
-            of_series += list(_at(_of_flow(found, series, flow), losses[judged]) / feedback)
+            of_series += list(_sample_track(_read_flow(found, series, flow), losses[judged]) / feedback)
     if not ratios["cwnd_bytes"]:
         return Finding.exact(0.0, "no loss is taken for a link error")
     means = {series: float(np.mean(of_series)) for series, of_series in ratios.items()}
@@ -234,7 +236,8 @@ def held_window(lab: Lab, *, rate: float, **scheme: Any) -> Finding:
     for seed in lab.seeds(4, 20):
         found = _trace(lab, PLUS, {**SHORT, **scheme_sets(**scheme), RATE: rate}, seed)
         held = [
-            _at(_of_flow(found, "cwnd_bytes", flow), grid) >= _at(_of_flow(found, FEEDBACK, flow), grid) - SMSS
+            _sample_track(_read_flow(found, "cwnd_bytes", flow), grid)
+            >= _sample_track(_read_flow(found, FEEDBACK, flow), grid) - SMSS
             for flow in _flows(found)
         ]
         shares.append(float(np.mean(held)))
@@ -331,7 +334,7 @@ def _fed_back(lab: Lab, counted: str) -> tuple[RunResult, dict[str, NDArray[np.f
     """A run of REFWA with different round trips, the windows fed back to each flow, and their instants."""
     found = lab.run("rtts", {**SHORT, **scheme_sets(counted=counted)}, case="refwa", series=[FEEDBACK, "queue_bytes"])
     grid = np.arange(20, 60, 0.01)
-    return found, {flow: _at(_of_flow(found, FEEDBACK, flow), grid) for flow in _flows(found)}, grid
+    return found, {flow: _sample_track(_read_flow(found, FEEDBACK, flow), grid) for flow in _flows(found)}, grid
 
 
 def time_to_follow(lab: Lab, *, quantity: str) -> Finding:
@@ -342,17 +345,17 @@ def time_to_follow(lab: Lab, *, quantity: str) -> Finding:
     """
     guests = {"from": "s{n}", "to": "r{n}", "count": FLOWS, "app": {"kind": "file", "size": "4 MB"}, "start": "30 s"}
     found = _trace(lab, "refwa", {"flow.guest": guests})
-    track = _of_flow(found, FEEDBACK, "f1")
-    settled = float(_at(track, np.arange(35, 60, 0.1)).mean())
+    track = _read_flow(found, FEEDBACK, "f1")
+    settled = float(_sample_track(track, np.arange(35, 60, 0.1)).mean())
     if quantity == "time":
         times, windows = track
-        before = _at(track, np.array([29.9]))[0]
+        before = _sample_track(track, np.array([29.9]))[0]
         fallen = times[(times > 30) & (windows < 1.1 * settled)] if settled < before else times[:0]
         followed = float(fallen[0]) if len(fallen) else found.simulated_s
         return Finding.exact(followed - 30, f"from {before:.0f} B to {settled:.0f} B")
     guest_flows = found.flows.filter(pl.col("flow").str.starts_with("guest"))
     gone = float(np.nanmax(guest_flows["completion_s"].to_numpy())) + 30
-    later = _at(track, np.array([gone + 5]))[0]
+    later = _sample_track(track, np.array([gone + 5]))[0]
     return Finding.exact(
         float(later) / settled, f"the last left at {gone:.1f} s; {settled:.0f} B before, {later:.0f} B after"
     )

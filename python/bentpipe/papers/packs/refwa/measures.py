@@ -160,11 +160,11 @@ def _fairness_of_spans(lab: Lab, sender: str, rate: float, span_s: int) -> float
 
     Seeds are equal, so the longer run contains the shorter one.
     """
-    delivered = _delivered(lab, sender, rate, [20 + span_s * k for k in (0, 1, 2)])
+    delivered = _read_delivered(lab, sender, rate, [20 + span_s * k for k in (0, 1, 2)])
     return float(np.mean([jain(span) for of_run in delivered for span in np.diff(of_run, axis=0)]))
 
 
-def _delivered(lab: Lab, sender: str, rate: float, until_s: Sequence[int]) -> NDArray[np.float64]:
+def _read_delivered(lab: Lab, sender: str, rate: float, until_s: Sequence[int]) -> NDArray[np.float64]:
     """Bytes delivered until each instant: replication, instant, flow."""
     ends = [f"{end} s" for end in until_s]
     flows = sweep(lab, [sender], rate, vary={"duration": ends}, tables=("flows",)).tables["flows"]

@@ -45,7 +45,7 @@ QUEUED = {
 
 def figure(lab: Lab) -> pl.DataFrame:
     """All runs of Figure 3, in the assumed world: see `runs`."""
-    return described(lab.sweep("bottleneck", replications=replications(lab)), {}).runs
+    return describe_runs(lab.sweep("bottleneck", replications=replications(lab)), {}).runs
 
 
 def replications(lab: Lab) -> int:
@@ -124,7 +124,7 @@ def sweep(
         replications=count or replications(lab),
         tables=tables,
     )
-    return described(found, world)
+    return describe_runs(found, world)
 
 
 def world_sets(
@@ -186,7 +186,7 @@ def as_case(lab: Lab, case: str) -> dict[str, Any]:
     return {f"tcp.{key}": value for key, value in tables["tcp"].items()} | nodes
 
 
-def described(found: Runs, world: Mapping[str, str]) -> Runs:
+def describe_runs(found: Runs, world: Mapping[str, str]) -> Runs:
     sender = pl.col("case").str.strip_suffix("-today").alias("sender")
     # Goodput counts payload. The factor adds the headers, so that a full link has 1 (specification of metrics).
     per_payload = wire_per_payload(world) / CAPACITY_BPS
@@ -215,10 +215,10 @@ def extreme(samples: Mapping[str, NDArray[np.float64]], *, largest: bool, digits
     if not means:
         return Finding(None, note="fewer than two runs have such a value")
     chosen = (max if largest else min)(means, key=lambda name: means[name])
-    return Finding.mean(samples[chosen], note=_listed(means, digits))
+    return Finding.mean(samples[chosen], note=_list_means(means, digits))
 
 
-def _listed(means: Mapping[str, float], digits: int) -> str:
+def _list_means(means: Mapping[str, float], digits: int) -> str:
     """Means by name. Names such as "reno at 0.01" and "reno at 0.1" share "reno at"."""
     groups: dict[str, list[str]] = {}
     for name, mean in means.items():
