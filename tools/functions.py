@@ -4,7 +4,7 @@
     python -m tools.functions FOLDER...  # lists the names of files or folders
     python -m tools.functions --bless    # stores a smaller baseline
 
-A function is a verb and its object: `make_table`, `find_slots`, `check_name`. A lone participle (`shown`, `judged`) or a
+A function is a verb and its object: `make_table`, `find_slots`. A lone participle (`shown`, `judged`) or a
 name that hangs on a preposition (`of_runs`, `values_of`) does not say whether the call returns a table, a text, a bool
 or a figure. Constructors `from_...`, conversions `to_...` and `as_...`, and copies `with_...` are usual in Python. A
 property is a noun, so properties are not counted. A module is a noun, too: a lone participle counts.
@@ -18,8 +18,11 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "bentpipe"
