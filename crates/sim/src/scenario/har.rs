@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn faults_name_what_is_missing() {
         for (text, said) in [
-            ("{", "is no JSON"),
+            ("{", "is not JSON"),
             ("{}", "has no list log.entries"),
             (r#"{"log": {"entries": []}}"#, "has 0 responses with bytes"),
             (r#"{"log": {"entries": [{}]}}"#, "has no URL in entry 0"),

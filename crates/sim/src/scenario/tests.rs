@@ -313,7 +313,7 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[flow.f]\napp = { kind = \"page\", multiplexed = true, connections = 3 }", "multiplexed means one connection"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"page\", recorded = [{ bytes = \"1 kB\" }], objects = 3 }", "has no effect on a recorded page"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"page\", recorded = [] }", "is empty"),
-        ("[flow.f]", "[flow.f]\napp = { kind = \"page\", recorded = [{ bytes = \"1 kB\" }, { bytes = \"1 kB\", after = 1 }] }", "is no earlier object"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"page\", recorded = [{ bytes = \"1 kB\" }, { bytes = \"1 kB\", after = 1 }] }", "is not an earlier object"),
         ("[flow.f]", "[flow.f]\nreader = { rate = \"1 bit/s\" }", "is less than a byte in 10 ms"),
         ("[flow.f]", "[flow.f]\ntcp.smss = \"39 B\"", "expected 40 B to 65415 B"),
         ("[flow.f]", "[flow.f]\ntcp.initial_ssthresh = \"1 segment\"", "expected at least 2 segments"),

@@ -297,10 +297,10 @@ fn check_objects(objects: &[PageObject], report: &mut Report<'_>, path: &[String
         some(object.request, report, &key("request"));
     }
     let late = objects.iter().enumerate().skip(1).find(|(n, object)| object.after as usize >= *n);
-    if let Some((n, object)) = late {
-        let message = format!("= {} is not an earlier object", object.after);
+    if let Some((n, _)) = late {
+        let message = "is not an earlier object";
         let at = below(&below(path, &n.to_string()), "after");
-        report.value(&at, &message, &format!("expected 0 to {}", n - 1));
+        report.value(&at, message, &format!("expected 0 to {}", n - 1));
     }
     late.is_none() && !objects.is_empty()
 }
