@@ -211,6 +211,7 @@ def test_captures_are_named_with_a_placeholder_in_braces_only(place):
         ("..", "pcap='..' is not a file name"),
         ("new/", "pcap='new/' is not a file name"),
         ("HOSTING", "pcap='HOSTING' is a folder\n  expected a file in it, such as HOSTING/out.pcapng"),
+        ("s.toml", "pcap='s.toml' has no ending of a capture\n"),
         ("nodir/x", "pcap='nodir/x': there is no folder nodir\n"),
         ("{host}/x", "pcap='{host}/x' has {host} in the name of a folder"),
         ("x" * 300, "cannot be written: file name too long"),

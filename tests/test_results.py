@@ -237,3 +237,16 @@ def test_a_seed_replaces_that_of_the_scenario(verb, small):
     assert "--seed 41" in found.command()
     with pytest.raises(BentpipeError, match="seed"):
         getattr(bp, verb)(small, **asked, **about, seed=-1)
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.mkdir()
+    link.symlink_to(target)
+    result = bp.run("geo", {"duration": "1 s"})
+    # The second time it replaces a result.
+    for _ in range(2):
+        result.save(link)
+        assert link.is_symlink()
+        assert bp.RunResult.load(target).flows.equals(bp.RunResult.load(link).flows)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "target"]

@@ -142,7 +142,8 @@ def put_folder(
 ) -> None:
     """Fill a result folder under a temporary name beside it, then put it in place of an older result."""
     with writing(folder):
-        place = arguments.path("folder", folder).absolute()
+        # A link stays a link: its target is replaced.
+        place = Path(os.path.realpath(arguments.path("folder", folder)))
     refuse_unless_free(place)
     # A name may be as long as the system allows.
     fresh = place.with_name(f".{place.name[:40]}.{os.getpid()}.new")
@@ -290,6 +291,8 @@ def find_form(place: Path) -> str | None:
 
 HOST = "{host}"
 """Place of the host's name in a name of captures."""
+CAPTURE_ENDINGS = (".pcapng", ".pcap")
+"""Endings of captures. A file of another kind is never replaced by a capture."""
 
 
 def captures(pcap: str | os.PathLike[str]) -> str:
@@ -301,7 +304,7 @@ def captures(pcap: str | os.PathLike[str]) -> str:
     Raises
     ------
     BentpipeError
-        The name is the name of a folder, or its folder does not exist.
+        The name is the name of a folder or has the ending of another kind of file, or its folder does not exist.
     """
     place = arguments.path("pcap", pcap)
     given = os.fspath(pcap)
@@ -314,6 +317,11 @@ def captures(pcap: str | os.PathLike[str]) -> str:
         )
     if re.search(r"[{}]", place.name.replace(HOST, "")):
         raise BentpipeError(f"{{pcap}}: braces are for host only\n  expected {HOST}, or no braces", pcap=given)
+    if place.suffix.lower() not in ("", *CAPTURE_ENDINGS):
+        raise BentpipeError(
+            f"{{pcap}} has no ending of a capture\n  expected one of {', '.join(CAPTURE_ENDINGS)}, or no ending",
+            pcap=given,
+        )
     if HOST in str(place.parent):
         raise BentpipeError(
             f"{{pcap}} has {HOST} in the name of a folder\n  expected {HOST} in the name of the file", pcap=given
