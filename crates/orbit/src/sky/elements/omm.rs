@@ -189,9 +189,10 @@ fn check_depth(text: &str) -> Result<(), SkyError> {
             levels += 1;
             if levels > LEVELS_MAX {
                 let line = text[..begin].matches('\n').count() + 1;
-                let message =
-                    format!("XML nested deeper than {LEVELS_MAX} levels; expected a message of CCSDS 505.0-B");
-                return Err(SkyError::new(format!("line {line}"), message));
+                let message = format!(
+                    "line {line} is nested deeper than {LEVELS_MAX} levels; expected a message of CCSDS 505.0-B"
+                );
+                return Err(SkyError::new("XML", message));
             }
             let end = begin + end_of_tag(rest);
             if text[..end].ends_with("/>") {
