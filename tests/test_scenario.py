@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 
+import numpy as np
 import pytest
 from mypy import api
 
@@ -158,8 +159,18 @@ def test_a_binary_file_is_refused(tmp_path):
 def test_dicts_that_are_no_data_are_refused():
     with pytest.raises(ScenarioError, match="cannot be a scenario"):
         bp.Scenario({"duration": object()})
-    with pytest.raises(ScenarioError, match="cannot be a scenario"):
+    with pytest.raises(ScenarioError, match=r"^seed = nan is not a number\n  expected a finite number"):
         bp.Scenario({"seed": float("nan")})
+
+
+@pytest.mark.parametrize(
+    "number", [float("nan"), float("-inf"), np.float64("nan"), np.float32("inf"), np.array(np.nan)]
+)
+def test_numbers_that_are_not_finite_have_a_place(number):
+    flows = {"f": {"from": "a", "to": "b", "tcp": {"cc": [{"kind": "vegas", "gamma": number}]}}}
+    with pytest.raises(ScenarioError, match=r"^flow\.f\.tcp\.cc\.0\.gamma = (nan|-?inf) is not a number") as caught:
+        bp.Scenario({"flow": flows})
+    assert caught.value.problems[0].key == "flow.f.tcp.cc.0.gamma"
 
 
 def test_shipped_scenarios_are_valid_and_found_by_name():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable
 from datetime import date
@@ -32,6 +33,7 @@ DEEPEST = 100
 def to_json(content: Mapping[str, Any], senders: Senders) -> str:
     """Convert the content of a scenario to JSON. Classes become their names, and are put into `senders`."""
     _check_depth(content, "this dict")
+    _check_numbers(content, "")
     try:
         return json.dumps(content, allow_nan=False, default=lambda value: _convert_value(value, senders))
     except (TypeError, ValueError) as error:
@@ -76,6 +78,24 @@ def _check_depth(value: Any, name: str) -> None:
         if not level:
             return
     raise _too_deep(name)
+
+
+def _check_numbers(value: Any, key: str) -> None:
+    """Refuse numbers that a scenario cannot hold, with their key. The value is no deeper than a scenario can be."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            _check_numbers(item, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            _check_numbers(item, f"{key}.{index}")
+    elif hasattr(value, "tolist"):
+        plain = value.tolist()
+        if type(plain) is not type(value):
+            _check_numbers(plain, key)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ScenarioError(
+            Problem(f"{key} = {float(value)} is not a number", key=key, expected="expected a finite number")
+        )
 
 
 def _parts(value: Any) -> Iterable[Any]:

@@ -12,10 +12,16 @@ const HOPS_MAX: f64 = 1e11;
 const CHANGES_MAX: f64 = 1e9;
 /// Largest number of arrivals. Each may still be open at the end of the run and takes some kilobytes.
 const TRANSFERS_MAX: f64 = 1e6;
+/// Largest number of records. Each may wait until the end of the run and takes 32 bytes, in a buffer that doubles.
+const RECORDS_MAX: f64 = 3e7;
 /// Largest number of probes. Each has a row of the result, and takes up to a hundred bytes.
 const PROBES_MAX: f64 = 1e7;
 /// Largest number of waiting packets: half a gigabyte or more.
 const WAITING_MAX: f64 = 1e7;
+/// Largest number of links of a scenario with few flows: two gigabytes, 5 kB for each.
+const LINKS_ALONE_MAX: u64 = 400_000;
+/// Largest number of links: those of a million flows with one link at each end, and the links between them.
+const LINKS_MAX: u64 = 2_100_000;
 /// Bytes of headers in a data packet, without options.
 pub(super) const HEADERS: u64 = 40;
 
@@ -33,6 +39,11 @@ impl TooMuch {
     fn new<const N: usize>(key: [&str; N], message: String, expected: String) -> Option<Self> {
         Some(Self { key: key.map(str::to_owned).to_vec(), message, expected })
     }
+}
+
+/// Returns the largest number of links of a scenario with `flows` flows: most links may be idle only if they are few.
+pub(super) fn links_max(flows: u64) -> u64 {
+    flows.saturating_mul(2).saturating_add(LINKS_ALONE_MAX).min(LINKS_MAX)
 }
 
 /// Returns an error if a scenario costs too much: the estimate, and the change that helps.
@@ -66,6 +77,13 @@ pub(super) fn refuse(scenario: &Scenario, routes: &RoutesOverTime) -> Option<Too
     if total > TRANSFERS_MAX {
         let message = format!("makes about {total:.1e} transfers arrive");
         let expected = format!("expected at most {TRANSFERS_MAX:.0e}; lower the load or the duration");
+        return TooMuch::new(["duration"], message, expected);
+    }
+    let writing = |flow: &Flow| if let App::Records(records) = &*flow.app { records.records(seconds) } else { 0.0 };
+    let total: f64 = scenario.flows.iter().map(writing).sum();
+    if total > RECORDS_MAX {
+        let message = format!("makes about {total:.1e} records");
+        let expected = format!("expected at most {RECORDS_MAX:.0e}; lengthen their interval or shorten the duration");
         return TooMuch::new(["duration"], message, expected);
     }
     let probing = |flow: &Flow| if let App::Probe(probe) = &*flow.app { probe.probes(seconds) } else { 0.0 };

@@ -21,8 +21,6 @@ use std::sync::Arc;
 
 /// Largest number of flows: a million take about four gigabytes.
 const FLOWS_MAX: u64 = 1_000_000;
-/// Largest number of links: those of a million flows with one link at each end, and the links between them.
-const LINKS_MAX: u64 = 2_100_000;
 
 /// The two directions of a link.
 const SIDES: [&str; 2] = ["forward", "reverse"];
@@ -66,8 +64,9 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         }
     }
 
+    let links_max = cost::links_max(file.flow.values().map(|flow| u64::from(flow.count.unwrap_or(1))).sum());
     let ends = |link: &keys::Link| (link.count, link.from.clone(), link.to.clone());
-    let links = instances("link", LINKS_MAX, file.link.iter().map(|(name, link)| (name.as_str(), ends(link))), report);
+    let links = instances("link", links_max, file.link.iter().map(|(name, link)| (name.as_str(), ends(link))), report);
     let ends = |flow: &keys::Flow| (flow.count, flow.from.clone(), flow.to.clone());
     let flows = instances("flow", FLOWS_MAX, file.flow.iter().map(|(name, flow)| (name.as_str(), ends(flow))), report);
     let (links, flows) = (links?, in_order(flows?));

@@ -306,6 +306,8 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[flow.f]\ncount = 2\napp = { kind = \"arrivals\", size = \"1 kB\", load = \"60 %\", link = \"up\" }", "make 120.0000 % of its rate"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = { kind = \"pareto\", shape = 1, min = \"1 kB\" }, interval = \"1 s\" }", "is out of range"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"arrivals\", size = \"1 B\", interval = \"1 us\", overload = true }", "transfers arrive"),
+        ("[flow.f]", "[flow.f]\napp = { kind = \"records\", size = \"1500 B\", interval = \"1 ns\" }", "records"),
+        ("[flow.f]", "[link.many]\nfrom = \"a\"\nto = \"b\"\ncount = 1000000\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n[flow.f]", "stands for 1000001 links"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\", jitter = \"5 ms\" }", "more than half the distance between datagrams, which is 9.6 ms"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\", size = \"70 kB\" }", "out of range"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"1 Mbit/s\" }\ntcp = { cc = \"reno\" }", "datagrams have no transport"),

@@ -337,6 +337,13 @@ settings! {
     }
 }
 
+impl WrittenRecords {
+    /// Returns the number of records that are written in a run.
+    pub(crate) fn records(&self, seconds: f64) -> f64 {
+        at_most(self.count, seconds / self.interval.mean().as_secs_f64())
+    }
+}
+
 impl Facts for WrittenRecords {
     const KIND: &'static str = "records";
 
@@ -349,8 +356,7 @@ impl Facts for WrittenRecords {
     }
 
     fn packets(&self, capacity: &Capacity) -> f64 {
-        let in_time = capacity.seconds / self.interval.mean().as_secs_f64().max(1e-9);
-        at_most(self.count, in_time) * 2.0 * capacity.segments(self.size) + 10.0
+        self.records(capacity.seconds) * 2.0 * capacity.segments(self.size) + 10.0
     }
 }
 

@@ -165,7 +165,61 @@ pub(super) fn csv(text: &str) -> Result<Vec<Record>, SkyError> {
     Ok(records)
 }
 
+/// Largest depth of elements in XML, count. A message of CCSDS 505.0-B has 7 levels. The parser takes stack for each.
+const LEVELS_MAX: usize = 64;
+
+/// Rejects XML with more than [`LEVELS_MAX`] levels, before the parser reads it. Text that is not well-formed is left to
+/// the parser, which reads no further than its first fault and rejects document types.
+fn check_depth(text: &str) -> Result<(), SkyError> {
+    let (mut levels, mut at) = (0, 0);
+    while let Some(found) = text[at..].find('<') {
+        let begin = at + found;
+        let rest = &text[begin..];
+        let passed = |end: &str| rest.find(end).map_or(text.len(), |found| begin + found + end.len());
+        at = if rest.starts_with("<!--") {
+            passed("-->")
+        } else if rest.starts_with("<![CDATA[") {
+            passed("]]>")
+        } else if rest.starts_with("<?") {
+            passed("?>")
+        } else if rest.starts_with("</") {
+            levels = usize::saturating_sub(levels, 1);
+            passed(">")
+        } else {
+            levels += 1;
+            if levels > LEVELS_MAX {
+                let line = text[..begin].matches('\n').count() + 1;
+                let message = format!(
+                    "line {line} is nested deeper than {LEVELS_MAX} levels; expected a message of CCSDS 505.0-B"
+                );
+                return Err(SkyError::new("XML", message));
+            }
+            let end = begin + end_of_tag(rest);
+            if text[..end].ends_with("/>") {
+                levels -= 1;
+            }
+            end
+        };
+    }
+    Ok(())
+}
+
+/// Returns the bytes of a tag up to its `>`, which may also be in quotes.
+fn end_of_tag(tag: &str) -> usize {
+    let mut quote = None;
+    let end = tag.bytes().position(|byte| {
+        match (byte, quote) {
+            (b'"' | b'\'', None) => quote = Some(byte),
+            (_, Some(open)) if byte == open => quote = None,
+            _ => {}
+        }
+        byte == b'>' && quote.is_none()
+    });
+    end.map_or(tag.len(), |end| end + 1)
+}
+
 pub(super) fn xml(text: &str) -> Result<Vec<Record>, SkyError> {
+    check_depth(text)?;
     let document = roxmltree::Document::parse(text).map_err(|e| SkyError::new("XML", e.to_string()))?;
     let messages = document.descendants().filter(|node| node.tag_name().name().eq_ignore_ascii_case("omm"));
     Ok(messages

@@ -264,6 +264,26 @@ fn unmatched_brackets_are_named_by_line() {
     }
 }
 
+/// Threads of some systems have little stack. The parser of XML takes some of it for each level.
+#[test]
+fn deep_nesting_is_refused_with_little_stack() {
+    let read_in_thread = |text: String| {
+        let thread = std::thread::Builder::new().stack_size(256 << 10);
+        thread.spawn(move || read_elements(&text, ElementFormat::Auto, BadRecords::Skip)).unwrap().join().unwrap()
+    };
+    let deep = |levels: usize, open: &str, close: &str| open.repeat(levels) + &close.repeat(levels);
+    for (open, close) in
+        [("<a>", "</a>"), ("<a>\n", ""), ("<a b=\"/>\">", "</a>"), ("<a><!--</a>-->", ""), ("<a><b/>", "")]
+    {
+        let error = read_in_thread(format!("<?xml version=\"1.0\"?>\n{}", deep(20_000, open, close))).unwrap_err();
+        assert!(error.to_string().contains("deeper than 64 levels"), "{open}: {error}");
+        assert!(error.to_string().contains("line "), "{open}: {error}");
+    }
+    for text in [deep(20_000, "[", "]"), deep(20_000, "{\"a\":", "}"), deep(20_000, "[{\"a\":", "}]")] {
+        assert!(read_in_thread(text).is_err());
+    }
+}
+
 proptest::proptest! {
     /// Reading ends with a result for any content of a file, including damaged lines of elements.
     #[test]

@@ -7,6 +7,9 @@ use crate::spec::{Datagrams, Gaps, Wait};
 use crate::traffic::sessions::{FlowSessions, Task};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
+/// Bursts without a datagram that one event passes: the run answers between events, however short the bursts are.
+const BURSTS_AT_ONCE: u32 = 1000;
+
 /// Progress of the application, with its random streams.
 #[derive(Clone, Debug)]
 pub(in crate::traffic) struct DatagramsState {
@@ -16,6 +19,8 @@ pub(in crate::traffic) struct DatagramsState {
     /// Bursts before the present one, count.
     bursts: u64,
     burst_end: Time,
+    /// Part of the distance to the next datagram that is left after the bursts of one event.
+    left: Option<Duration>,
     gaps: Stream,
     ons: Stream,
     offs: Stream,
@@ -35,7 +40,7 @@ impl DatagramsState {
         }
     }
 
-    /// Returns the instant of the datagram after that of `now`.
+    /// Returns the instant of the datagram after that of `now`, or of the wakeup that goes on looking for it.
     fn next(&mut self, now: Time) -> Time {
         self.index += 1;
         let size = u64::from(self.spec.size);
@@ -45,19 +50,43 @@ impl DatagramsState {
                 self.start + rate.time_to_send(size.saturating_mul(self.index)) + self.lateness(jitter)
             }
             Gaps::Poisson { rate } => now + self.gap(rate),
-            Gaps::OnOff { peak, on, off } => {
-                // The rest of a distance at the end of a burst passes in the next burst, which keeps the mean rate.
-                let mut left = peak.time_to_send(size);
-                let mut from = now;
-                while from + left > self.burst_end && self.burst_end != Time::NEVER {
-                    left = left.saturating_sub(self.burst_end.saturating_since(from));
-                    from = self.burst_end + off.draw(&mut self.offs, self.bursts);
-                    self.bursts += 1;
-                    self.burst_end = from + on.draw(&mut self.ons, self.bursts);
-                }
-                from + left
-            }
+            Gaps::OnOff { peak, on, off } => self.pass_bursts(now, peak.time_to_send(size), [on, off]),
         }
+    }
+
+    /// Returns the instant that is `left` of the time on after `now`. The rest of a distance at the end of a burst passes
+    /// in the next burst, which keeps the mean rate. After [`BURSTS_AT_ONCE`], it keeps the rest and returns the start of
+    /// the present burst.
+    fn pass_bursts(&mut self, now: Time, mut left: Duration, [on, off]: [Wait; 2]) -> Time {
+        let mut from = now;
+        for _ in 0..BURSTS_AT_ONCE {
+            if from + left <= self.burst_end || self.burst_end == Time::NEVER {
+                return from + left;
+            }
+            left = left.saturating_sub(self.burst_end.saturating_since(from));
+            from = self.burst_end + off.draw(&mut self.offs, self.bursts);
+            self.bursts += 1;
+            self.burst_end = from + on.draw(&mut self.ons, self.bursts);
+        }
+        self.left = Some(left);
+        from
+    }
+
+    /// Goes on looking for the next datagram. Returns `None` if a datagram is due now.
+    fn go_on(&mut self, now: Time) -> Option<Time> {
+        let Gaps::OnOff { on, off, .. } = self.spec.gaps else { return None };
+        let left = self.left.take()?;
+        Some(self.pass_bursts(now, left, [on, off]))
+    }
+
+    /// Returns the instant of the datagram after that of `now`, in any number of events.
+    #[cfg(test)]
+    fn next_datagram(&mut self, now: Time) -> Time {
+        let mut at = self.next(now);
+        while let Some(later) = self.go_on(at) {
+            at = later;
+        }
+        at
     }
 
     fn gap(&mut self, rate: Rate) -> Duration {
@@ -80,6 +109,7 @@ impl Application for DatagramsState {
             index: 0,
             bursts: 0,
             burst_end: Time::ZERO,
+            left: None,
             gaps: draws.stream("gap"),
             ons: draws.stream("on"),
             offs: draws.stream("off"),
@@ -93,7 +123,12 @@ impl Application for DatagramsState {
 
     fn wake(&mut self, sessions: &mut FlowSessions<'_>) {
         let (now, size, id) = (sessions.now, self.spec.size, sessions.id);
+        let later = self.go_on(now);
         let flow = sessions.flow();
+        if let Some(later) = later {
+            flow.timer = later;
+            return;
+        }
         flow.timer = self.next(now);
         flow.totals_mut().on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
         sessions.pool.tasks.push_back(Task::Send(PathId::there(id), size, now));
@@ -105,7 +140,7 @@ impl Application for DatagramsState {
 pub(crate) fn send_times_of(flow: &crate::spec::Flow, spec: Datagrams, seed: u64) -> impl Iterator<Item = Time> {
     let mut source = DatagramsState::new(spec, &Draws { seed, component: &format!("flow/{}", flow.name), far: "" });
     let first = source.first_wakeup(flow.start.drawn(&flow.name, seed));
-    std::iter::successors(Some(first), move |&at| Some(source.next(at)))
+    std::iter::successors(Some(first), move |&at| Some(source.next_datagram(at)))
 }
 
 #[cfg(test)]
@@ -119,7 +154,7 @@ mod tests {
         let mut times = Vec::new();
         for _ in 0..count {
             times.push(at.as_secs_f64());
-            at = source.next(at);
+            at = source.next_datagram(at);
         }
         times
     }
@@ -152,6 +187,24 @@ mod tests {
         let rate = 1e5 * 1250.0 * 8.0 / times[99_999];
         // Cycles of 2 s: 2000 of them, whose length has a standard deviation of 1.58 s.
         assert!((rate / 250_000.0 - 1.0).abs() < 0.08, "{rate}");
+    }
+
+    /// A burst of a picosecond carries no datagram, so one datagram needs 12 thousand million bursts. No event passes
+    /// more than a bounded number of them, so the run ends at its end and answers before it.
+    #[test]
+    fn no_event_passes_bursts_without_end() {
+        let [on, off] = [Duration::from_ps(1), Duration::from_millis(1)].map(Wait::Constant);
+        let gaps = Gaps::OnOff { peak: Rate::from_bps(1_000_000), on, off };
+        let draws = Draws { seed: 1, component: "flow/x", far: "" };
+        let mut source = DatagramsState::new(Datagrams { size: 1500, gaps }, &draws);
+        let first = source.first_wakeup(Time::ZERO);
+        let mut at = source.next(first);
+        let mut wakeups = 1;
+        while at <= Time::ZERO + Duration::from_secs(10) {
+            at = source.go_on(at).expect("no second datagram within the run");
+            wakeups += 1;
+        }
+        assert_eq!((source.index, wakeups), (1, 10));
     }
 
     /// Test 7: the variance of the number of arrivals in windows is their mean.

@@ -87,7 +87,7 @@ impl AckRatio {
                 wanted -= 1;
             }
         }
-        wanted = wanted.clamp(self.least, most.min(Self::MAX));
+        wanted = wanted.clamp(self.least, most.min(Self::MAX).max(self.least));
         if wanted != self.ratio {
             (self.before, self.ratio) = (self.ratio, wanted);
             // One window from now on; it ends where the data end that are sent in it.
@@ -161,6 +161,14 @@ mod tests {
         window(&mut ratio, &mut una, 40, 4);
         window(&mut ratio, &mut una, 40, 4);
         assert_eq!((ratio.ratio, ratio.told()), (4, None));
+    }
+
+    /// The option has one byte. A receiver that acknowledges more rarely from the start keeps its ratio.
+    #[test]
+    fn a_ratio_above_the_option_stays() {
+        let (mut ratio, mut una) = (AckRatio::new(1000), 0);
+        window(&mut ratio, &mut una, 40, 40);
+        assert_eq!((ratio.ratio, ratio.told()), (1000, None));
     }
 
     #[test]
