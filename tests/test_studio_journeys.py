@@ -265,7 +265,7 @@ def test_columns_stack_on_a_narrow_page_and_the_handle_stays(page):
 
 
 def test_a_row_of_the_transfers_is_shown_in_the_plots(page):
-    page.type(MINE.replace('app = "greedy"', 'app = { kind = "page" }\nstart = "3 s"'))
+    page.type(MINE.replace('app = "greedy"', 'app = { kind = "page", model = "3gpp2" }\nstart = "3 s"'))
     page.page.wait_for_selector("text=No problem")
     page.run()
     page.tab("Tables")
