@@ -1,12 +1,12 @@
-"""Counts names of functions and modules that do not say what a call does.
+"""Counts names of functions and modules without a verb and an object.
 
     python -m tools.functions            # fails if a file has more such names than the baseline
     python -m tools.functions FOLDER...  # lists the names of files or folders
     python -m tools.functions --bless    # stores a smaller baseline
 
-A function is a verb and its object: `make_table`, `find_slots`. A lone participle (`shown`, `judged`) or a
-name that hangs on a preposition (`of_runs`, `values_of`) does not say whether the call returns a table, a text, a bool
-or a figure. Constructors `from_...`, conversions `to_...` and `as_...`, and copies `with_...` are usual in Python. A
+A function is a verb and its object: `make_table`, `find_slots`. Lone participles (`shown`, `judged`) and names that
+hang on a preposition (`of_runs`, `values_of`) hide what the call returns: a table, a text, a bool or a figure.
+Constructors `from_...`, conversions `to_...` and `as_...`, and copies `with_...` are usual in Python. A
 property is a noun, so properties are not counted. A module is a noun, too: a lone participle counts.
 """
 
@@ -37,7 +37,7 @@ VERBS = {"embed", "exceed", "feed", "heed", "need", "proceed", "seed", "shed", "
 """Verbs and nouns that only look like participles."""
 PREPOSITIONS = "about after against among as at before beside between by for from in into of on over per to under with"
 FIRST = {"at", "by", "in", "of", "on"}
-"""Prepositions that are no beginning of a name. Others are usual: `from_dict`, `to_dict`, `with_seed`."""
+"""Prepositions that may not begin a name. Others are usual beginnings: `from_dict`, `to_dict`, `with_seed`."""
 
 
 def hangs(name: str) -> bool:
@@ -47,8 +47,8 @@ def hangs(name: str) -> bool:
     ['shown', 'of_runs', '_values_of']
     """
     words = name.strip("_").split("_")
-    if len(words) == 1:
-        return PARTICIPLE.fullmatch(words[0]) is not None and words[0] not in VERBS
+    if len(words) == 1 and PARTICIPLE.fullmatch(words[0]) and words[0] not in VERBS:
+        return True
     return words[-1] in PREPOSITIONS.split() or words[0] in FIRST
 
 
@@ -81,7 +81,7 @@ def read_baseline() -> Counter[str]:
 
 def main() -> int:
     """Compare with the baseline, list names, or store a smaller baseline; return the exit status."""
-    parser = argparse.ArgumentParser(description="Count names of functions that are no verb and object.")
+    parser = argparse.ArgumentParser(description="Count names of functions without a verb and an object.")
     parser.add_argument("places", nargs="*", type=Path, help="files or folders to list")
     parser.add_argument("--bless", action="store_true", help="store a smaller baseline")
     chosen = parser.parse_args()
