@@ -56,7 +56,7 @@ def argument(name: str, value: Any, sign: str = "=") -> str:
 def spell_text(text: str, asked: Mapping[str, Any], spelling: Spelling) -> str:
     """Replace `{name}` and `{name = }` in a text by the parameter.
 
-    >>> spelled("{jobs} with {on}; {n = }", {"jobs": 2, "on": Word("WHERE"), "n": 3}, argument)
+    >>> spell_text("{jobs} with {on}; {n = }", {"jobs": 2, "on": Word("WHERE"), "n": 3}, argument)
     'jobs=2 with on=WHERE; n = 3'
     """
 

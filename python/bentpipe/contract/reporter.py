@@ -106,7 +106,7 @@ class Reporter(ABC):
 def join_answer(said: Iterable[str], names: Iterable[str] = ()) -> str:
     """Joins sentences to the first paragraph of a page. A sentence that begins with one of `names` keeps its spelling.
 
-    >>> answered(["cubic is faster", "best in goodput: cubic"], ["cubic"])
+    >>> join_answer(["cubic is faster", "best in goodput: cubic"], ["cubic"])
     'cubic is faster. Best in goodput: cubic.'
     """
     known = tuple(f"{name} " for name in names)

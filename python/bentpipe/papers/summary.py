@@ -58,7 +58,7 @@ def in_words(reproduced: Reproduced) -> Iterator[str]:
 def write_counts(total: int, counts: Mapping[str, int], readings: str = "") -> str:
     """Numbers of claims by verdict, in words; `readings` follows the number of those that need a reading.
 
-    >>> counted(3, {"reproduced": 2, "not reproduced": 1})
+    >>> write_counts(3, {"reproduced": 2, "not reproduced": 1})
     "3 claims, 2 hold in the paper's own words, 1 does not hold"
     """
     texts = [f"{total} claims"]

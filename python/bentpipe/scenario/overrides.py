@@ -214,7 +214,7 @@ def read_varied(texts: Sequence[str], option: str = "--vary") -> tuple[dict[str,
     VALUES is a list with commas (`newreno,sack`), a range with the number of its values (`1e-5..1e-1:9:log`,
     `1 Mbit/s..9 Mbit/s:5`), or a list or range as in a file.
 
-    >>> varied(["tcp.cc=newreno,sack", "tcp.smss=536 B,1460 B; link.l.error.rate=0,1e-3"])
+    >>> read_varied(["tcp.cc=newreno,sack", "tcp.smss=536 B,1460 B; link.l.error.rate=0,1e-3"])
     ({'tcp.cc': ['newreno', 'sack']}, [{'tcp.smss': ['536 B', '1460 B'], 'link.l.error.rate': [0, 0.001]}])
     """
     vary: dict[str, Any] = {}
