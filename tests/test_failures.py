@@ -337,6 +337,7 @@ def test_a_sweep_names_the_best_point_and_what_is_as_good(store):
     assert best.endswith("sack, queue 0.5 bdp, rate 0)")
     assert [each.is_as_good for each in order[1:3]] == [True, True]
     assert all(each.is_worse for each in order[3:])
+    assert [row["is_as_good"] for row in sweep.to_dict()["ranking"]["completion"][:4]] == [False, True, True, False]
     assert worst.startswith("worst in completion at sack, queue ")
     assert worst.endswith("rate 3e-3: > 16.0 s (0 of 6)")
     assert preferred.startswith("best or tied in completion: ")
@@ -354,6 +355,7 @@ def test_the_other_settings_of_a_sweep_are_compared_with_the_one_that_is_named(s
 def test_the_report_marks_what_did_not_complete_and_has_means_before_differences(store, tmp_path):
     found = report(store, tmp_path / "report", against="sack")
     html = found.page.read_text()
+    assert html.count("no difference that matters</td>") == 2
     heads = [html.index(f"<h2>{title}</h2>") for title in ("Completion time", "RTT", "Means at all points")]
     assert heads == sorted(heads)
     assert html.index("Means at all points") < html.index("<h2>Ranking") < html.index("<h2>Differences</h2>")

@@ -82,6 +82,14 @@ def test_a_resolved_scenario_is_the_scenario(content, sets):
     assert bp.Scenario(json.loads(json.dumps(scenario.to_dict()))).digest == scenario.digest
 
 
+def test_a_number_is_read_to_its_last_digit():
+    # JSON readers that round twice return 5.960464477539062e-08.
+    rate = 5.960464477539063e-08
+    scenario = bp.load("geo", {"link.sat.forward.error": {"kind": "bit", "rate": rate}})
+    assert scenario.to_dict()["link"]["sat"]["forward"]["error"]["rate"] == rate
+    assert bp.loads(scenario.resolve()).digest == scenario.digest
+
+
 @RANDOM
 @given(contents(), OVERRIDES)
 def test_overrides_are_values_of_the_file(content, sets):

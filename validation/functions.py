@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import bentpipe as bp
+from bentpipe.errors import BentpipeError
 from validation import kept
 
 SCENARIO = Path(__file__).with_name("functions.toml").read_text(encoding="utf-8")
@@ -162,7 +163,7 @@ def _numbers(compared: bp.Comparison, metric: str) -> list[float | None]:
     means = [compared.estimate(case, metric)[1] for case in ("without", "with")]
     try:
         ratio = compared.ratio("with", "without", metric)[1:4]
-    except bp.BentpipeError:  # A change to zero.
+    except BentpipeError:  # A change to zero.
         ratio = (None, None, None)
     return [None if value is None else float(f"{value:.4g}") for value in (*means, *ratio)]
 

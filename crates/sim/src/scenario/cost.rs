@@ -71,27 +71,21 @@ pub(super) fn refuse(scenario: &Scenario, routes: &RoutesOverTime) -> Option<Too
         return TooMuch::new(["duration"], message, expected);
     }
     let seconds = scenario.duration.as_secs_f64();
-    let arriving =
-        |flow: &Flow| if let App::Arrivals(arrivals) = &*flow.app { arrivals.transfers(seconds) } else { 0.0 };
-    let total: f64 = scenario.flows.iter().map(arriving).sum();
-    if total > TRANSFERS_MAX {
-        let message = format!("makes about {total:.1e} transfers arrive");
-        let expected = format!("expected at most {TRANSFERS_MAX:.0e}; lower the load or the duration");
-        return TooMuch::new(["duration"], message, expected);
-    }
-    let writing = |flow: &Flow| if let App::Records(records) = &*flow.app { records.records(seconds) } else { 0.0 };
-    let total: f64 = scenario.flows.iter().map(writing).sum();
-    if total > RECORDS_MAX {
-        let message = format!("makes about {total:.1e} records");
-        let expected = format!("expected at most {RECORDS_MAX:.0e}; lengthen their interval or shorten the duration");
-        return TooMuch::new(["duration"], message, expected);
-    }
-    let probing = |flow: &Flow| if let App::Probe(probe) = &*flow.app { probe.probes(seconds) } else { 0.0 };
-    let total: f64 = scenario.flows.iter().map(probing).sum();
-    if total > PROBES_MAX {
-        let message = format!("makes about {total:.1e} probes");
-        let expected = format!("expected at most {PROBES_MAX:.0e}; lengthen their interval or shorten the duration");
-        return TooMuch::new(["duration"], message, expected);
+    let counted =
+        |count: fn(&App, f64) -> f64| scenario.flows.iter().map(|flow| count(&flow.app, seconds)).sum::<f64>();
+    let transfers = counted(|app, seconds| if let App::Arrivals(app) = app { app.transfers(seconds) } else { 0.0 });
+    let records = counted(|app, seconds| if let App::Records(app) = app { app.records(seconds) } else { 0.0 });
+    let probes = counted(|app, seconds| if let App::Probe(app) = app { app.probes(seconds) } else { 0.0 });
+    for (total, most, of, remedy) in [
+        (transfers, TRANSFERS_MAX, "transfers arrive", "lower the load"),
+        (records, RECORDS_MAX, "records", "lengthen their interval"),
+        (probes, PROBES_MAX, "probes", "lengthen their interval"),
+    ] {
+        if total > most {
+            let message = format!("makes about {total:.1e} {of}");
+            let expected = format!("expected at most {most:.0e}; {remedy} or shorten the duration");
+            return TooMuch::new(["duration"], message, expected);
+        }
     }
     let changes = scenario
         .links

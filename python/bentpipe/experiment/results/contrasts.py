@@ -127,6 +127,7 @@ class Ranked:
             "p_adjusted": self.behind and self.behind.p_adjusted,
             "p_completed": shares and shares.p_adjusted,
             "is_worse": self.is_worse,
+            "is_as_good": self.is_as_good,
         }
 
 
@@ -268,7 +269,7 @@ def count_preferred(choices: Sequence[Choice], metric: Metric) -> str:
 
 
 def name_best(order: Sequence[Ranked], points: pl.DataFrame, keys: Sequence[str], metric: Metric) -> Iterator[str]:
-    """Name the best point, the points not shown to be worse, and the worst point."""
+    """Name the best point, those as good, those not shown to be worse, and the worst point."""
     rows = {row["point"]: row for row in points.iter_rows(named=True)}
     best, *rest = order
     first, last = metric.ends

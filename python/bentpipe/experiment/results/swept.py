@@ -475,6 +475,8 @@ def _write_completed(difference: Difference) -> list[str]:
 def _worse(each: Ranked) -> str:
     if each.behind is None:
         return "the best"
+    if each.is_as_good:
+        return "no difference that matters"
     return "yes" if each.is_worse else "not shown"
 
 
