@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe import formatting
 from bentpipe.fitting.losses import Value, binomial
 
 if TYPE_CHECKING:
@@ -226,7 +227,9 @@ def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple
     if not len(before) and load.retransmits is not None and not repeats[settled].any():
         return Value(best, best, np.inf), f"lower bound: longest round trip; {NO_LOSS}"
     points = [max(float(each), 0.0) for each in before] or [waited]
-    how = f"window at {len(before)} reductions" if len(before) else "longest round trip; no reduction"
+    how = (
+        f"window at {formatting.count(len(before), 'reduction')}" if len(before) else "longest round trip; no reduction"
+    )
     return Value(best, min(*points, best), max(*points, best)), how
 
 
