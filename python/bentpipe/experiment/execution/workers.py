@@ -72,6 +72,20 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def check_jobs(jobs: int | None) -> None:
+    """Check the number of runs at the same time.
+
+    Raises
+    ------
+    BentpipeError
+        It is no whole number, or below 1.
+    """
+    if jobs is not None and not isinstance(jobs, Integral):
+        raise BentpipeError(f"jobs = {jobs!r}\n  expected a whole number")
+    if jobs is not None and jobs < 1:
+        raise BentpipeError(f"{jobs} jobs\n  expected at least 1")
+
+
 def workers(on: str | None, jobs: int | None) -> Workers:
     """Make the workers for `on` and `jobs`.
 
@@ -80,10 +94,7 @@ def workers(on: str | None, jobs: int | None) -> Workers:
     BentpipeError
         The place is unknown or cannot be reached, or `dask.distributed` is not installed.
     """
-    if jobs is not None and not isinstance(jobs, Integral):
-        raise BentpipeError(f"jobs = {jobs!r}\n  expected a whole number")
-    if jobs is not None and jobs < 1:
-        raise BentpipeError(f"{jobs} jobs\n  expected at least 1")
+    check_jobs(jobs)
     if on is None:
         return Threads(jobs or cores())
     if jobs is not None:
