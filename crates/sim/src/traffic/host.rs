@@ -30,8 +30,10 @@ pub(crate) struct Host {
     pub(super) verdicts: Option<Box<LossVerdicts>>,
     pub(super) first_sent: Option<Time>,
     pub(super) sent_wire_bytes: u64,
-    /// Retransmissions that arrived here without new data.
+    /// Retransmissions of the peer that arrived here without new data.
     pub(super) spurious: u64,
+    /// Packets of the peer that a proxy accepted in place of this end, minus packets of proxies that arrived here.
+    pub(super) accepted: i64,
     /// Packets sent to the peer, copies included. A packet is in flight until the peer counts its end.
     pub(super) sent_packets: u64,
     /// Packets of the peer that have arrived here or were lost.
@@ -137,6 +139,7 @@ impl Host {
             first_sent: None,
             sent_wire_bytes: 0,
             spurious: 0,
+            accepted: 0,
             sent_packets: 0,
             ended_packets: 0,
             reading: reader.map(|reader| Box::new(Reading { reader, taken: 0 })),
@@ -159,7 +162,9 @@ impl Host {
             bodies.release(packet);
             self.conn.handle(now, &segment);
         }
-        if plain.is_retransmission && self.conn.counters().duplicate_segments > before {
+        if packet.is_made() {
+            self.accepted -= 1;
+        } else if plain.is_retransmission && self.conn.counters().duplicate_segments > before {
             self.spurious += 1;
         }
     }
