@@ -117,7 +117,7 @@ table! {
     LINKS, LinkRow {
         link: text, "", "Name of the link with its direction: `NAME.forward`, `NAME.reverse`.";
         utilisation: real, "1", "Time in which the link was sending, over the run's duration.";
-        carried_bps: real, "bit/s", "8 x bytes put on the link, headers included, framing not, over the run's duration.";
+        carried_bps: real, "bit/s", "8 x bytes put on the link, headers included, framing not, over the run's duration; packets that an outage cut off count whole.";
         offered_packets: whole, "1", "Packets handed to the link.";
         carried_packets: whole, "1", "Packets whose sending began, corrupted and cut off ones included.";
         carried_bytes: whole, "B", "Bytes of those, headers included, framing not.";
