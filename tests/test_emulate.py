@@ -469,8 +469,8 @@ member = socket.inet_aton("224.1.1.1") + socket.inet_aton(socket.gethostbyname("
 group.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
 six = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
 six.bind(("", 5002))
-index = socket.if_nametoindex("sat0")
-six.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, socket.inet_pton(socket.AF_INET6, "ff05::7") + index.to_bytes(4, "little"))
+seven = socket.inet_pton(socket.AF_INET6, "ff05::7") + socket.if_nametoindex("sat0").to_bytes(4, "little")
+six.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, seven)
 wide = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 wide.bind(("", 5001))
 for s, count in ((group, 5), (wide, 10), (six, 5)):

@@ -6,6 +6,7 @@ import logging
 import os
 import queue
 import re
+import sys
 import time
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
@@ -40,6 +41,15 @@ LINGER_S = 0.02
 """Wait for more runs after one has ended, in seconds. Keeping many short runs costs no more than keeping one."""
 
 
+_ABOUT = (
+    "[__import__('bentpipe.experiment.single.task', fromlist=['build']).build(),"
+    " list(__import__('sys').version_info[:2])]"
+)
+"""Expression for a worker: its `build`, and its version of Python."""
+DESERTED_S = 5.0
+"""Time without any worker until that is reported, in seconds. Workers that are restarted are back sooner."""
+
+
 class Workers(Protocol):
     """Executes runs in any order."""
 
@@ -58,6 +68,10 @@ class Workers(Protocol):
 
     def under_way(self) -> float:
         """Finished part of the runs that continue in this process, in runs."""
+
+    @property
+    def lack(self) -> str:
+        """Reason why no run can go on at present, with the remedy; empty without one."""
 
     def close(self) -> None:
         """Stop all runs and wait for them."""
@@ -163,6 +177,10 @@ class Threads(_Queue):
     def count(self) -> int:
         return self._count
 
+    @property
+    def lack(self) -> str:
+        return ""
+
     def begin(self, senders: Mapping[str, Own]) -> None:
         """Do nothing: threads have the classes already."""
 
@@ -196,6 +214,8 @@ class Cluster(_Queue):
     def __init__(self, address: str | None, count: int = 0) -> None:
         super().__init__()
         self._senders: tuple[Plain, ...] = ()
+        self._address = address
+        self._seen_s = time.monotonic()
         try:
             # As Any, because only parts of it have types.
             self._dask: Any = import_module("distributed")
@@ -226,19 +246,49 @@ class Cluster(_Queue):
         if not self._workers():
             self.close()
             raise BentpipeError(f"the scheduler at {address} has no workers\n  start some: dask worker {address}")
-        # A worker that cannot read its task ends, and the scheduler would wait for others for ever.
-        tried = self._client.run(exec, "import bentpipe.experiment.single.task", on_error="return")
-        wrong = [(worker, why) for worker, why in tried.items() if why is not None]
-        if wrong:
+        try:
+            self._refuse_other_versions()
+        except BentpipeError:
             self.close()
-            worker, why = wrong[0]
-            raise BentpipeError(
-                f"the worker {worker} cannot run simulations: {why}\n  expected bentpipe {__version__} on every worker"
-            )
+            raise
+
+    def _refuse_other_versions(self) -> None:
+        """Refuse workers that cannot run simulations, or that would give other results, before any work begins."""
+        here = build(), list(sys.version_info[:2])
+        # A worker that cannot read its task ends, and the scheduler would wait for others for ever. So no function of
+        # bentpipe is sent.
+        for worker, found in self._client.run(eval, _ABOUT, on_error="return").items():
+            if isinstance(found, Exception):
+                raise BentpipeError(
+                    f"the worker {worker} cannot run simulations: {found}\n"
+                    f"  expected bentpipe {__version__} on every worker"
+                )
+            if found[0] != here[0]:
+                raise BentpipeError(
+                    f"the worker {worker} has bentpipe {found[0]}, but the sweep has {here[0]}\n"
+                    "  expected the same version everywhere"
+                )
+            if found[1] != here[1]:
+                theirs, ours = (".".join(map(str, version)) for version in (found[1], here[1]))
+                logging.getLogger("bentpipe").warning(
+                    f"the worker {worker} has Python {theirs}, and this process has Python {ours}:"
+                    " results are the same, but custom classes of a notebook may not be readable there"
+                )
 
     @property
     def count(self) -> int:
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers()))
+
+    @property
+    def lack(self) -> str:
+        now_s = time.monotonic()
+        if self._workers():
+            self._seen_s = now_s
+        if now_s - self._seen_s < DESERTED_S:
+            return ""
+        if self._cluster is not None:
+            return "no local process is left"
+        return f"no worker is left at the scheduler {self._address} (dask worker {self._address} starts one)"
 
     def _gone(self) -> ClusterError:
         return ClusterError("the scheduler is gone" if self._cluster is None else "the local processes are gone")
