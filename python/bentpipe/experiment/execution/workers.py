@@ -8,7 +8,8 @@ import queue
 import re
 import sys
 import time
-from concurrent.futures import CancelledError, Future
+from asyncio import run_coroutine_threadsafe
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -137,9 +138,6 @@ class _Queue:
     def watch(self, task: Task, future: Done) -> None:
         future.add_done_callback(lambda done: self._ended.put((task, done)))
 
-    def _outcomes(self, done: list[Done]) -> list[Outcome]:
-        return [self._outcome(each) for each in done]
-
     def _outcome(self, done: Done) -> Outcome:
         try:
             return done.result()
@@ -149,6 +147,10 @@ class _Queue:
             return error
 
     def collect_finished(self, running: int) -> list[Finished]:
+        return [(task, self._outcome(done)) for task, done in self._take(running)]
+
+    def _take(self, running: int) -> list[tuple[Task, Done]]:
+        """Take the runs that ended since the last call, after a short wait for one of `running` runs."""
         found: list[tuple[Task, Done]] = []
         end_s = time.monotonic() + POLL_S
         while True:
@@ -160,8 +162,7 @@ class _Queue:
                 break
             if len(found) == 1:
                 end_s = time.monotonic() + LINGER_S
-        outcomes = self._outcomes([done for _, done in found])
-        return [(task, outcome) for (task, _), outcome in zip(found, outcomes, strict=True)]
+        return found
 
 
 class Threads(_Queue):
@@ -215,6 +216,8 @@ class Cluster(_Queue):
         super().__init__()
         self._senders: tuple[Plain, ...] = ()
         self._address = address
+        self._fetching: tuple[list[tuple[Task, Any]], list[Any], Future[list[Any]]] | None = None
+        """Runs that ended, those with a result, and their results on the way here."""
         self._seen_s = time.monotonic()
         try:
             # As Any, because only parts of it have types.
@@ -317,6 +320,8 @@ class Cluster(_Queue):
         return 0.0
 
     def close(self) -> None:
+        if self._fetching is not None:
+            self._fetching[2].cancel()
         # Without a wait for a scheduler that has disappeared.
         with suppress(OSError, TimeoutError):
             self._client.close(timeout=CONNECT_S if self._client.status == "running" else 0)
@@ -335,15 +340,27 @@ class Cluster(_Queue):
             # The client knows no runs after its scheduler disappeared.
             raise self._gone() from None
 
-    def _outcomes(self, done: list[Done]) -> list[Outcome]:
-        # In one step: fetching one takes longer than a short run.
-        futures: list[Any] = list(done)
-        whole = [each for each in futures if each.status == "finished"]
+    def collect_finished(self, running: int) -> list[Finished]:
+        if self._fetching is None:
+            found: list[tuple[Task, Any]] = self._take(running)
+            whole = [future for _, future in found if future.status == "finished"]
+            if not whole:
+                return [(task, self._outcome(future)) for task, future in found]
+            # In one step: fetching one takes longer than a short run.
+            gathering = self._client.gather(whole, asynchronous=True)
+            self._fetching = found, whole, run_coroutine_threadsafe(gathering, self._client.loop.asyncio_loop)
+        found, whole, gathered = self._fetching
+        # Results of a worker that died are awaited from another worker, perhaps for ever. The caller must not wait.
+        if not wait([gathered], timeout=POLL_S).done:
+            return []
+        self._fetching = None
         try:
-            fetched = {each.key: result for each, result in zip(whole, self._client.gather(whole), strict=True)}
-        except Exception:  # Functions below report failures.
+            fetched = {future.key: result for future, result in zip(whole, gathered.result(), strict=True)}
+        except (Exception, CancelledError):  # `_outcome` reports failures.
             fetched = {}
-        return [fetched[each.key] if each.key in fetched else self._outcome(each) for each in futures]
+        return [
+            (task, fetched[future.key] if future.key in fetched else self._outcome(future)) for task, future in found
+        ]
 
     def _outcome(self, done: Done) -> Outcome:
         if done.cancelled():
