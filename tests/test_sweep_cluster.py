@@ -332,7 +332,7 @@ def test_a_worker_with_another_python_is_named_before_work_begins(small, started
     result = bp.sweep(small, RATES, on=f"dask://{scheduler}", replications=2)
     assert result.runs.height == 4
     (warning,) = [each.getMessage() for each in caplog.records if each.name == "bentpipe"]
-    assert re.match(r"the worker tcp://127.0.0.1:\d+ has Python 3.99, and this process has Python 3.\d+: ", warning)
+    assert re.match(r"the worker tcp://127.0.0.1:\d+ has Python 3.99, and this process has Python 3.\d+; ", warning)
 
 
 def test_that_no_worker_is_left_is_said_with_what_ctrl_c_keeps(

@@ -85,8 +85,8 @@ def with_kernel(
     kernel: Mapping[str, str],
     spoken: Sequence[Mapping[str, Any]],
 ) -> RunResult:
-    """Fill a run with what the kernel and bentpipe's TCP reported of its real flows: rows, and series."""
-    counts = {host: counts_at(host, counters, kernel, spoken) for host in counters}
+    """Fill a run with the reports of the kernel and of bentpipe's TCP about its real flows: rows, and series."""
+    counts = {host: collect_counts(host, counters, kernel, spoken) for host in counters}
     flows = with_rows(result.flows, found, result.scenario, counts)
     recorded = with_series(result.recorded, found, result.scenario)
     return replace(result, tables=GivenTables({**result.tables, "flows": flows}), recorded=recorded)
@@ -95,7 +95,7 @@ def with_kernel(
 def with_rows(
     flows: pl.DataFrame, found: pl.DataFrame, scenario: Scenario, counts: Mapping[str, Mapping[str, float]]
 ) -> pl.DataFrame:
-    """Fill the rows of flows with ports with what their connections of TCP reported.
+    """Fill the rows of flows with ports with the reports of their connections of TCP.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def with_rows(
     polars.DataFrame
         Rows without connections of TCP are unchanged: the transport of other programs is unknown.
     """
-    ports = {name: (flow["from"], flow["to"]) for name, flow in ports_of(scenario).items()}
+    ports = {name: (flow["from"], flow["to"]) for name, flow in find_ports(scenario).items()}
     rows = []
     for name, ends in ports.items():
         between = connections(found.filter(pl.col("host").is_in(ends), pl.col("peer").is_in(ends)))
@@ -138,7 +138,7 @@ def with_rows(
     return flows.update(pl.DataFrame(rows, schema=schema), on="flow", how="left")
 
 
-def counts_at(
+def collect_counts(
     host: str, counters: Mapping[str, Mapping[str, int]], kernel: Mapping[str, str], spoken: Iterable[Mapping[str, Any]]
 ) -> dict[str, float]:
     """Counts of events of TCP at a host, by columns of `flows`: the kernel's, and those of bentpipe's TCP there."""
@@ -152,7 +152,7 @@ def counts_at(
     return {name: count + sum(row[name] for row in own) for name, count in found.items() if name in own[0]}
 
 
-def ports_of(scenario: Scenario) -> dict[str, dict[str, Any]]:
+def find_ports(scenario: Scenario) -> dict[str, dict[str, Any]]:
     """Flows whose packets come from outside, by name."""
     flows = scenario.to_dict()["flow"]
     kinds = dict(zip(scenario.flow_names, scenario.flow_kinds, strict=True))
@@ -166,7 +166,7 @@ def with_series(
     tables = dict(recorded)
     if found.is_empty():
         return tables
-    for flow, about in ports_of(scenario).items():
+    for flow, about in find_ports(scenario).items():
         rows = select_flow(found, (about["from"], about["to"]))
         for name in SERIES:
             # A round trip of 0 was not measured yet.

@@ -247,9 +247,9 @@ proptest! {
         }
     }
 
-    /// A column has one meaning: a flow's counters are those of its own senders, whatever proxies, links and copies do.
+    /// A column has one meaning: the counters of a flow are those of its sending hosts, also behind proxies.
     #[test]
-    fn counters_of_a_flow_are_its_own_and_nothing_exceeds_its_limit(sketch in sketch()) {
+    fn counters_of_a_flow_are_those_of_its_hosts_and_nothing_exceeds_its_limit(sketch in sketch()) {
         let scenario = sketch.scenario();
         let [once, again] = [0, 1].map(|_| {
             let mut network = Network::build(&Arc::new(scenario.clone()), scenario.seed);

@@ -93,7 +93,7 @@ def check_jobs(jobs: int | None) -> None:
     Raises
     ------
     BentpipeError
-        It is no whole number, or below 1.
+        Another type, or a number below 1.
     """
     if jobs is not None and not isinstance(jobs, Integral):
         raise BentpipeError(f"jobs = {jobs!r}\n  expected a whole number")
@@ -274,8 +274,8 @@ class Cluster(_Queue):
             if found[1] != here[1]:
                 theirs, ours = (".".join(map(str, version)) for version in (found[1], here[1]))
                 logging.getLogger("bentpipe").warning(
-                    f"the worker {worker} has Python {theirs}, and this process has Python {ours}:"
-                    " results are the same, but custom classes of a notebook may not be readable there"
+                    f"the worker {worker} has Python {theirs}, and this process has Python {ours};"
+                    " it may not be able to read custom classes of a notebook"
                 )
 
     @property
