@@ -248,6 +248,12 @@ impl Packet {
         self.session & MADE != 0
     }
 
+    /// Whether it is a retransmission, or made by a middlebox.
+    #[inline(always)]
+    pub(crate) fn is_counted_apart(&self) -> bool {
+        u32::from(self.flags & RETRANSMISSION) | self.session & MADE != 0
+    }
+
     /// The same packet, made by a middlebox.
     pub(super) fn made(self) -> Self {
         Self { session: self.session | MADE, ..self }
