@@ -18,6 +18,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import bentpipe as bp
@@ -407,6 +408,97 @@ def test_windows_and_round_trips_of_the_kernel_are_series_of_the_flow(tmp_path):
     assert (sender["host"], sender["port"], sender["peer"]) == ("a", 5001, "b")
     assert 0.8 * carried < sender["acked_bytes"] <= carried
     found.result.plot().savefig(tmp_path / "plot.png")
+
+
+@needs_namespaces
+def test_a_flow_has_the_retransmissions_of_the_kernel_and_no_zero_of_the_simulator(capsys):
+    found = bp.emulate(path(duration="4 s", queue="20 packets"), serve="bulk", quiet=True)
+    row = found.result.flows.row(0, named=True)
+    at = {
+        host: {**dict.fromkeys(["RetransSegs", "TCPTimeouts"], 0), **counts} for host, counts in found.counters.items()
+    }
+    assert row["retransmissions"] == sum(counts["RetransSegs"] for counts in at.values()) > 0
+    assert row["timeouts"] == sum(counts["TCPTimeouts"] for counts in at.values())
+    assert row["cc"] == f"{found.connections.sort('acked_bytes')['cc'][-1]} (kernel)"
+    assert row["acked_bytes"] == found.connections["acked_bytes"].sum() > 0.5 * row["delivered_bytes"]
+    unknown = (
+        "tcp_efficiency_pct",
+        "retransmitted_bytes",
+        "spurious_retransmissions",
+        "congestion_losses",
+        "reductions",
+    )
+    assert [row[name] for name in unknown] == [None] * len(unknown)
+    assert found.result.runs.select("retransmitted_pct", "needless_reductions").row(0) == (None, None)
+    print_run(found.result)
+    text = capsys.readouterr().out
+    assert "Real packets" in text
+    assert "Datagrams" not in text
+
+
+def print_run(result):
+    from rich.console import Console
+
+    from bentpipe.cli import render_run
+
+    console = Console(width=200)
+    for part in render_run.run(result):
+        console.print(part)
+
+
+@needs_namespaces
+def test_a_program_without_tcp_has_no_transport_that_the_table_could_name(tmp_path, capsys):
+    out = tmp_path / "out"
+    found = bp.emulate(path(), python(PING.replace("OUT", repr(str(out)))), serve="echo")
+    row = found.result.flows.row(0, named=True)
+    assert (row["sent_packets"], row["delivered_bytes"] > 0) == (40, True)
+    assert {row[name] for name in ("cc", "retransmissions", "timeouts", "acked_bytes", "tcp_efficiency_pct")} == {None}
+    assert found.result.estimate("tcp_efficiency").mean is None
+    assert found.result.estimate("timeouts").mean is None
+    print_run(found.result)
+    assert re.search(r"^real +- +running", capsys.readouterr().out, re.MULTILINE)
+    found.save(tmp_path / "saved")
+    assert bp.Emulation.load(tmp_path / "saved").result.flows.equals(found.result.flows)
+
+
+def test_multicast_and_broadcast_of_programs_come_to_the_other_host(tmp_path, device):
+    out = tmp_path / "out"
+    program = [sys.executable, str(Path(__file__).parent / "multicast.py")]
+    found = bp.emulate(path(), [*program, "cast"], serve=[*program, "listen", str(out)], **device)
+    assert found.status == 0
+    assert Counter(out.read_text().split()) == {"multi": 5, "broad": 5, "uni": 5, "six": 5}
+    assert found.trust.packets_entered == 20
+    # Reports of the kernel that the server joined two groups, and an address without a host.
+    assert found.trust.not_udp >= 2
+    assert found.trust.ignored >= 5
+    assert "to no host" in dict(found.trust.rows())["not carried"]
+
+
+def test_counts_of_hosts_are_those_of_a_flow_only_if_it_has_the_hosts_alone():
+    from bentpipe.emulation import connections
+
+    links = {"one": {**PATH, "to": "b"}, "two": {**PATH, "to": "c"}}
+    flows = {name: {"from": "a", "to": to, "app": "port"} for name, to in (("one", "b"), ("two", "c"))}
+    both = bp.Scenario({"duration": "1 s", "link": links, "flow": flows})
+    one = bp.Scenario({"duration": "1 s", "link": {"one": links["one"]}, "flow": {"one": flows["one"]}})
+    sample = dict.fromkeys(connections.SCHEMA)
+    sample |= {"time_s": 0.5, "host": "a", "port": 80, "peer": "b", "peer_port": 9, "cc": "cubic", "cwnd_bytes": 2e4}
+    rows = [{**sample, "acked_bytes": 5000, "retransmissions": 3}]
+    rows += [{**rows[0], "host": "b", "port": 9, "peer": "a", "peer_port": 80, "acked_bytes": 1, "retransmissions": 0}]
+    samples = pl.DataFrame(rows, schema=connections.SCHEMA)
+    counts = {
+        host: connections.collect_counts(host, {host: {"RetransSegs": 2, "TCPTimeouts": 1}}, {}, spoken)
+        for host, spoken in (("a", []), ("b", [{"host": "b", "retransmissions": 7, "timeouts": 4}]), ("c", []))
+    }
+    filled = {
+        name: connections.with_rows(bp.Network(scenario).finish().flows, samples, scenario, counts)
+        for name, scenario in (("one", one), ("both", both))
+    }
+    columns = ("cc", "acked_bytes", "retransmissions", "timeouts", "fast_retransmits", "cwnd_end_bytes")
+    # bentpipe's TCP at b has no count of fast retransmits here.
+    assert filled["one"].select(columns).rows() == [("cubic (kernel)", 5001, 2 + 2 + 7, 1 + 1 + 4, None, 2e4)]
+    assert filled["both"].select(columns).rows() == [("cubic (kernel)", 5001, 3, None, None, 2e4), (None,) * 6]
+    assert filled["both"]["flow"].to_list() == ["one", "two"]
 
 
 SMALL_BUFFER = """

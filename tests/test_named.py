@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from bentpipe import catalog, metric
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = (DOCS / "papers" / "named.md").read_text(encoding="utf-8")
@@ -31,7 +37,15 @@ def is_there(token: str) -> bool:
         return f"\n| `{key}` |" in page.read_text(encoding="utf-8")
     if key == "kind":
         return f"\n`{token}`" in (DOCS / "reference" / "scenario" / "node.md").read_text(encoding="utf-8")
-    return value.strip('"') in {each["name"] for each in catalog.choices()[key]}
+    written = tomllib.loads(f"value = {value}")["value"]
+    # A scenario accepts only a list of middleboxes.
+    names = written if key == "middlebox" else [written]
+    return isinstance(names, list) and {*names} <= {each["name"] for each in catalog.choices()[key]}
+
+
+def test_no_page_writes_a_middlebox_as_a_scenario_refuses_it():
+    for page in DOCS.rglob("*.md"):
+        assert re.findall('`middlebox = "[^`]*`', page.read_text(encoding="utf-8")) == [], page
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])

@@ -12,6 +12,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.errors import BentpipeError, NetworkError, ScenarioError, SenderError
+from bentpipe.experiment.single.tables import OF_PACKETS
 
 GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guides" / "open-network.md"
 SAT = {
@@ -95,8 +96,12 @@ def test_equal_times_and_sizes_give_what_the_datagrams_of_the_simulator_get():
     delivered = net.drain()
     opened = net.finish()
     assert {packet.port for packet in delivered} == {there}
-    for name in ("links", "drops", "flows", "datagrams"):
+    for name in ("links", "drops", "datagrams"):
         assert getattr(opened, name).equals(getattr(closed, name)), name
+    assert opened.flows.select(OF_PACKETS).equals(closed.flows.select(OF_PACKETS))
+    # The network does not know the transport of these packets.
+    (row,) = opened.flows.drop(OF_PACKETS).rows()
+    assert set(row) == {None}
     assert opened.drops["packets"].sum() > 100
     assert opened.stop == closed.stop == "time-limit"
 

@@ -358,3 +358,27 @@ def test_reproduce_reports_the_progress_of_all_verbs(mine):
     assert (shares[0], shares) == (0, sorted(set(shares)))
     assert len(seen) == plain + 2
     assert seen[1][0] == "MINE-01 attacked"
+
+
+@pytest.mark.parametrize("papers", [0, True, b"hswa", print, {}, {"hswa": 1}, ["hswa", 3], None], ids=repr)
+def test_what_is_no_paper_is_refused_with_the_remedy(papers):
+    with pytest.raises(PaperError, match=r"(?s)^papers = .*\n  expected the name of a paper, .*bentpipe list papers"):
+        bp.reproduce(papers)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"only": 3}, "only = 3"),
+        ({"only": [3]}, r"only = \[3\]"),
+        ({"folder": 0}, "folder = 0"),
+        ({"jobs": "x"}, "jobs = 'x'"),
+    ],
+)
+def test_options_of_wrong_types_are_refused_with_the_remedy(options, words):
+    with pytest.raises(BentpipeError, match=f"(?s)^{words}\n  expected "):
+        bp.reproduce("hswa", **options)
+
+
+def test_one_claim_may_be_a_text():
+    assert [each.claim.id for each in bp.reproduce("geo", only="geo-01").papers[0].verdicts] == ["GEO-01"]

@@ -1,8 +1,10 @@
 """The door of the studio: refused requests over HTTP and WebSocket, and the files and names behind it."""
 
 import base64
+import contextlib
 import os
 import re
+import select
 import socket
 
 import pytest
@@ -153,6 +155,28 @@ def test_other_methods_are_refused(studio, method):
 def test_a_large_body_is_refused(studio):
     host, token = studio
     assert asked(host, f"/{token}/api/library", "Content-Length: 2000000", method="POST")[0] == 413
+
+
+@pytest.mark.parametrize(("target", "status"), [("api/library", 200), ("nothing", 404)])
+def test_a_body_without_a_length_is_counted_as_it_arrives(studio, target, status):
+    host, token = studio
+    chunk = b"10000\r\n" + bytes(1 << 16) + b"\r\n"
+    name, _, port = host.rpartition(":")
+    head = f"POST /{token}/{target} HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection((name.strip("[]"), int(port)), timeout=30) as connection:
+        connection.sendall(head.encode())
+        sent = 0
+        # It has no end. The server answers and closes the connection.
+        with contextlib.suppress(ConnectionError):
+            while not select.select([connection], [], [], 0)[0] and sent < 1000:
+                connection.sendall(chunk)
+                sent += 1
+        assert connection.recv(1000).startswith(b"HTTP/1.1 413")
+    assert 16 <= sent < 200
+    # A small one is admitted.
+    fields = ["Transfer-Encoding: chunked"]
+    found = asked(host, f"/{token}/{target}", *fields, method="GET", body=b"5\r\nhello\r\n0\r\n\r\n")
+    assert found[0] == status
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import _core
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment.execution import workers
 from bentpipe.experiment.single import task
 from tests.test_tune_runs import SCENARIO
 
@@ -311,9 +312,55 @@ def test_workers_with_another_bentpipe_are_said(small, tmp_path, started, schedu
     )
     start_worker(started, scheduler, sys.executable, "-c", other)
     wait_until_workers(scheduler, 1)
-    assert said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store") == (
-        f"a worker has bentpipe 0.0.0, results {_core.RESULTS}, but the sweep has {task.build()}\n"
-        "  expected the same version everywhere"
+    text = said(bp.sweep, small, RATES, on=f"dask://{scheduler}", store=tmp_path / "store")
+    assert re.fullmatch(
+        rf"the worker tcp://127.0.0.1:\d+ has bentpipe 0.0.0, results {_core.RESULTS}, but the sweep has"
+        rf" {re.escape(task.build())}\n  expected the same version everywhere",
+        text,
+    )
+    # No work has begun.
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_worker_with_another_python_is_named_before_work_begins(small, started, scheduler, caplog, monkeypatch):
+    start_worker(started, scheduler)
+    wait_until_workers(scheduler, 1)
+    # The answer of a worker with another Python.
+    asked = workers._ABOUT.replace("list(__import__('sys').version_info[:2])", "[3, 99]")
+    assert "99" in asked
+    monkeypatch.setattr(workers, "_ABOUT", asked)
+    result = bp.sweep(small, RATES, on=f"dask://{scheduler}", replications=2)
+    assert result.runs.height == 4
+    (warning,) = [each.getMessage() for each in caplog.records if each.name == "bentpipe"]
+    assert re.match(r"the worker tcp://127.0.0.1:\d+ has Python 3.99, and this process has Python 3.\d+; ", warning)
+
+
+def test_that_no_worker_is_left_is_said_with_what_ctrl_c_keeps(
+    small, tmp_path, started, scheduler, monkeypatch, caplog
+):
+    monkeypatch.setattr("bentpipe.experiment.execution.workers.DESERTED_S", 0.5)
+    running = [start_worker(started, scheduler)]
+    wait_until_workers(scheduler, 1)
+
+    def warnings():
+        return [each.getMessage() for each in caplog.records if each.name == "bentpipe"]
+
+    def kill(progress):
+        if progress.done >= 3 and len(running) == 1:
+            running[0].kill()
+            running.append(None)
+        elif warnings() and len(running) == 2:
+            # It goes on with another worker.
+            running.append(start_worker(started, scheduler))
+
+    result = bp.sweep(small, RATES, replications=60, on=f"dask://{scheduler}", store=tmp_path / "store", progress=kill)
+    assert len(running) == 3
+    assert result.runs.height == 120
+    (warning,) = warnings()
+    assert re.fullmatch(
+        rf"no worker is left at the scheduler {scheduler} \(dask worker {scheduler} starts one\); waiting."
+        r" Ctrl-C keeps \d+ of 120 runs",
+        warning,
     )
 
 

@@ -412,6 +412,47 @@ def test_a_full_disk_is_said_and_what_was_finished_is_kept(small, tmp_path, moun
     assert files(tmp_path / "store") == files(tmp_path / "other")
 
 
+FILL = """
+import os, sqlite3, sys
+from pathlib import Path
+from bentpipe.errors import BentpipeError
+from bentpipe.experiment.store.store import Store
+
+place = Path(sys.argv[1])
+cut = 0
+for kilobytes in range(4, 200, 4):
+    os.system(f"mount -t tmpfs -o size={kilobytes}k none {place}")
+    try:
+        with Store(place / "store") as store:
+            store.begin({"verb": "sweep"})
+    except BentpipeError as error:
+        assert "no space left on device" in str(error), (kilobytes, error)
+        cut += 1
+    os.system(f"mount -o remount,size=4m {place}")
+    with Store(place / "store") as store:
+        store.begin({"verb": "sweep"})
+        assert store.find_experiment() == {"verb": "sweep"}
+        assert store.missing({"r": {}}, []) == ["r"]
+    os.system(f"umount {place}")
+print(cut)
+"""
+
+
+def test_a_store_that_a_full_disk_cut_at_any_size_is_begun_again(tmp_path, mounted):
+    done = mounted(f"""{sys.executable} -c '{FILL}' "$1" """, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 5
+
+
+def test_an_index_of_an_older_bentpipe_that_a_full_disk_cut_is_filled(small, tmp_path):
+    (tmp_path / "store" / "working").mkdir(parents=True)
+    with closing(sqlite3.connect(tmp_path / "store" / "index.sqlite")) as index:
+        index.execute("pragma user_version = 2")
+        index.execute("create table facts (name text primary key, value text not null)")
+    sweep(small, tmp_path / "store")
+    assert bp.Sweep.load(tmp_path / "store").runs.height == 10
+
+
 def test_a_store_without_permission_to_write_is_said_and_can_be_read(small, store, mounted):
     before = files(store)
     done = mounted(

@@ -21,13 +21,17 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Largest number of packets, and segments of super-packets, from one host before the driver turns to the next.
 const BATCH: usize = 64;
 const SEGMENTS: u64 = 256;
 /// Largest packet in bytes, with its header.
 const PACKET_MAX: usize = offload::HEADER + 65_536;
+
+/// Network of the hosts (IPv4), and the protocol that is carried to all of them.
+const NETMASK: u32 = 0xffff_ff00;
+const UDP: u8 = 17;
 
 /// Captures in files.
 pub type Files = Captures<Behind<File>>;
@@ -89,6 +93,16 @@ fn rest_after(worked: Duration) -> Duration {
         return Duration::ZERO;
     }
     worked.min(REST).max(worked / 8)
+}
+
+/// Whether packets from a host with the address `own` to this address are for all hosts of its network, 10.77.0.0/24.
+fn is_for_all(to: IpAddr, own: IpAddr) -> bool {
+    match (to, own) {
+        (IpAddr::V4(to), IpAddr::V4(own)) => {
+            to.is_multicast() || to.is_broadcast() || to.to_bits() == own.to_bits() | !NETMASK
+        }
+        (to, _) => to.is_multicast(),
+    }
 }
 
 impl Driver {
@@ -253,15 +267,34 @@ impl Driver {
         next
     }
 
-    /// Passes on a packet of a host, or each segment of a super-packet.
+    /// Passes on a packet of a host. UDP by multicast or broadcast goes to each host that it leads to, as a separate
+    /// packet.
     fn enter(&mut self, network: &mut Network, host: usize, header: Header, packet: &[u8]) {
-        let headers = Headers::of(packet);
-        let way = |way: &&Way| way.host == host && headers.is_some_and(|headers| way.to.contains(&headers.to));
-        let (Some(headers), Some(&way)) = (headers, self.ways.iter().find(way)) else {
-            self.outside.ignored += 1;
+        let Some(headers) = Headers::of(packet) else {
+            self.outside.unreadable += 1;
             return;
         };
-        self.outside.thinning.on_sent(host, packet);
+        let is_for_all = is_for_all(headers.to, self.hosts[host].v4());
+        if is_for_all && headers.protocol != UDP {
+            self.outside.not_udp += 1;
+            return;
+        }
+        let mut is_carried = false;
+        for at in 0..self.ways.len() {
+            let (before, way) = (&self.ways[..at], self.ways[at]);
+            let leads = way.host == host && (is_for_all || way.to.contains(&headers.to));
+            // Of several flows between two hosts, the first carries it.
+            if leads && !before.iter().any(|other| (other.host, other.peer) == (host, way.peer)) {
+                self.enter_by(network, way, headers, header, packet);
+                is_carried = true;
+            }
+        }
+        self.outside.ignored += u64::from(!is_carried);
+    }
+
+    /// Passes on a packet, or each segment of a super-packet, in this direction.
+    fn enter_by(&mut self, network: &mut Network, way: Way, headers: Headers, header: Header, packet: &[u8]) {
+        self.outside.thinning.on_sent(way.host, packet);
         let mut at = self.now().max(network.now()).max(self.entered + APART + APART);
         let could_be_read = offload::segment(header, packet, |bytes| {
             self.entered = at;
@@ -270,7 +303,7 @@ impl Driver {
                 Ok(()) => {
                     self.outside.entered += 1;
                     if let (Some(captures), Some(bytes)) = (&mut self.captures, captured) {
-                        captures.entered(at, host, bytes, len);
+                        captures.entered(at, way.host, bytes, len);
                     }
                 }
                 // After the end there is no path.
@@ -279,7 +312,7 @@ impl Driver {
             }
             at += APART;
         });
-        self.outside.ignored += u64::from(!could_be_read);
+        self.outside.unreadable += u64::from(!could_be_read);
     }
 
     /// Passes packets that have left the network to their hosts.
@@ -395,6 +428,15 @@ mod tests {
             prop_assert!(worked.as_ps() as f64 / (worked.as_ps() + rest.as_ps()) as f64 <= 0.89);
             prop_assert!(rest <= REST.max(worked / 8));
         }
+    }
+
+    #[test]
+    fn addresses_of_all_hosts_are_those_of_multicast_and_broadcast() {
+        let own: IpAddr = "10.77.0.3".parse().unwrap();
+        let all = ["224.1.1.1", "239.255.255.250", "255.255.255.255", "10.77.0.255", "ff02::fb"];
+        let others = ["10.77.0.1", "10.77.1.255", "192.168.0.255", "fd77::1"];
+        let is_for_all = |text: &&str| is_for_all(text.parse().unwrap(), own);
+        assert!(all.iter().all(is_for_all) && !others.iter().any(is_for_all));
     }
 
     #[test]

@@ -187,6 +187,10 @@ pub struct Outside {
     pub entered: u64,
     /// Packets that are for no host, such as IPv6's router solicitations.
     pub ignored: u64,
+    /// Packets to all hosts that are not UDP, such as reports of multicast groups.
+    pub not_udp: u64,
+    /// Packets that are not IP, or super-packets of an unknown kind.
+    pub unreadable: u64,
     /// Packets that the scenario rejects: larger than a queue on their path.
     pub refused: u64,
     /// Packets that a host's device rejected.

@@ -288,6 +288,8 @@ impl Emulation {
         about.set_item("not_written", outside.not_written)?;
         about.set_item("too_large", outside.refused)?;
         about.set_item("ignored", outside.ignored)?;
+        about.set_item("not_udp", outside.not_udp)?;
+        about.set_item("unreadable", outside.unreadable)?;
         about.set_item("data_per_ack", outside.thinning.data_per_ack())?;
         let (endpoints, seconds) = (self.driver.endpoints(), |us: u64| us as f64 * 1e-6);
         about.set_item("busy_s", seconds(endpoints.busy_us))?;

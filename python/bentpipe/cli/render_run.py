@@ -47,7 +47,7 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     yield from _times(flows, result.simulated_s, grouped)
     yield from _verdicts(flows, grouped)
     yield from _completions(result, show_all)
-    yield from _datagrams(result.rows("datagrams"), show_all)
+    yield from _datagrams(result, show_all)
     yield from _links(result.rows("links"), show_all)
     yield from _terminals(result.rows("terminals"), show_all)
     yield from _drops(result.rows("drops"), show_all)
@@ -57,7 +57,8 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
 
 
 def _flows(flows: Rows) -> Table:
-    texts = [(head("cc"), _all(flows, "cc")), ("outcome", _all(flows, "outcome"))]
+    senders = [cc or formatting.MISSING for cc in _all(flows, "cc")]
+    texts = [(head("cc"), senders), ("outcome", _all(flows, "outcome"))]
     table = make_rows("Flows", "flow", _all(flows, "flow"), texts, [*_flow_columns(flows).values()])
     table.names = 1
     return table
@@ -165,8 +166,13 @@ def _by_entry(flows: Rows, entries: Entries) -> dict[str, Rows]:
 def _sums(flows: Rows, names: Sequence[str], entries: Entries) -> tuple[list[str], Rows]:
     """Labels of entries of the file, and the sums of columns over the flows of each."""
     groups = _by_entry(flows, entries)
-    sums = [{name: sum(row[name] or 0 for row in group) for name in names} for group in groups.values()]
-    return [*groups], sums
+    return [*groups], [{name: _sum(_all(group, name)) for name in names} for group in groups.values()]
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    """Sum of the values that exist; None without any."""
+    have = [value for value in values if value is not None]
+    return sum(have) if have else None
 
 
 def _percent(part: float, whole: float) -> str:
@@ -202,7 +208,15 @@ def _counts(values: list[float | None], unit: str) -> list[float | None]:
     return [None if value is None else int(value) for value in values]
 
 
-def _datagrams(datagrams: Rows, show_all: bool) -> Iterator[RenderableType]:
+def _datagrams(result: RunResult, show_all: bool) -> Iterator[RenderableType]:
+    """Renders flows of datagrams, and flows of packets from outside, which may be of any protocol."""
+    kinds = dict(zip(result.scenario.flow_names, result.scenario.flow_kinds, strict=True))
+    rows = result.rows("datagrams")
+    yield from _packets("Datagrams", [row for row in rows if kinds[row["flow"]] != "port"], show_all)
+    yield from _packets("Real packets", [row for row in rows if kinds[row["flow"]] == "port"], show_all)
+
+
+def _packets(title: str, datagrams: Rows, show_all: bool) -> Iterator[RenderableType]:
     if not datagrams:
         return
     shown = datagrams if show_all else datagrams[:FLOWS_MAX]
@@ -210,7 +224,7 @@ def _datagrams(datagrams: Rows, show_all: bool) -> Iterator[RenderableType]:
         Shown(head(name), _all(shown, name), unit, "delay" if "delay" in name else "")
         for name, unit in _DATAGRAM_COLUMNS
     ]
-    yield make_rows("Datagrams", "flow", _all(shown, "flow"), [], columns)
+    yield make_rows(title, "flow", _all(shown, "flow"), [], columns)
     yield from hidden(len(datagrams) - len(shown), "more")
 
 

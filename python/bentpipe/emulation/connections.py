@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bentpipe.emulation.quantities import count_kernel
+from bentpipe.experiment.single.tables import GivenTables
 from bentpipe.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from bentpipe.experiment.single.run_result import RunResult
 
 ENDS = ["host", "port", "peer", "peer_port"]
 """Columns that name one end of a connection."""
@@ -34,8 +39,10 @@ SCHEMA: dict[str, Any] = {
 }
 SERIES = ("cwnd_bytes", "ssthresh_bytes", "srtt_s", "flight_size_bytes", "pacing_rate_bps")
 """Columns that are series of a run, too."""
-OWN = " (bentpipe)"
-"""End of the congestion controls of bentpipe's TCP in the samples."""
+OWN, KERNEL = " (bentpipe)", " (kernel)"
+"""Ends of congestion controls in the table of flows: of bentpipe's TCP, as in the samples, and of the kernel's."""
+UNCERTAIN = ("spurious_retransmissions",)
+"""Counts of a twin that are not a row's: middleboxes that duplicate packets cause D-SACKs, too."""
 
 
 def samples(columns: dict[str, list[Any]]) -> pl.DataFrame:
@@ -71,6 +78,87 @@ def select_flow(found: pl.DataFrame, ends: tuple[str, str]) -> pl.DataFrame:
     return between.join(most.select(ENDS), on=ENDS, how="semi", maintain_order="left")
 
 
+def with_kernel(
+    result: RunResult,
+    found: pl.DataFrame,
+    counters: Mapping[str, Mapping[str, int]],
+    kernel: Mapping[str, str],
+    spoken: Sequence[Mapping[str, Any]],
+) -> RunResult:
+    """Fill a run with the reports of the kernel and of bentpipe's TCP about its real flows: rows, and series."""
+    counts = {host: collect_counts(host, counters, kernel, spoken) for host in counters}
+    flows = with_rows(result.flows, found, result.scenario, counts)
+    recorded = with_series(result.recorded, found, result.scenario)
+    return replace(result, tables=GivenTables({**result.tables, "flows": flows}), recorded=recorded)
+
+
+def with_rows(
+    flows: pl.DataFrame, found: pl.DataFrame, scenario: Scenario, counts: Mapping[str, Mapping[str, float]]
+) -> pl.DataFrame:
+    """Fill the rows of flows with ports with the reports of their connections of TCP.
+
+    Parameters
+    ----------
+    flows : polars.DataFrame
+        Table of the run, without values of a transport in these rows.
+    found : polars.DataFrame
+        Samples.
+    scenario : Scenario
+    counts : mapping
+        Counts of events of TCP at each host, by columns of `flows`. They are those of a flow if no other flow has its
+        hosts: then columns that both hosts know are filled.
+
+    Returns
+    -------
+    polars.DataFrame
+        Rows without connections of TCP are unchanged: the transport of other programs is unknown.
+    """
+    ports = {name: (flow["from"], flow["to"]) for name, flow in find_ports(scenario).items()}
+    rows = []
+    for name, ends in ports.items():
+        between = connections(found.filter(pl.col("host").is_in(ends), pl.col("peer").is_in(ends)))
+        if between.is_empty():
+            continue
+        most = between.sort("acked_bytes", descending=True, maintain_order=True).row(0, named=True)
+        about = {
+            "flow": name,
+            "cc": most["cc"] if most["cc"].endswith(OWN) else most["cc"] + KERNEL,
+            "acked_bytes": between["acked_bytes"].sum(),
+            "retransmissions": between["retransmissions"].sum(),
+            "cwnd_end_bytes": most["cwnd_bytes"],
+            "ssthresh_end_bytes": most["ssthresh_bytes"],
+        }
+        if not any({*ends} & {*others} for other, others in ports.items() if other != name):
+            known = [counts[end] for end in ends]
+            about |= {column: int(sum(each[column] for each in known)) for column in set.intersection(*map(set, known))}
+        rows.append(about)
+    if not rows:
+        return flows
+    schema = {name: kind for name, kind in flows.schema.items() if any(name in row for row in rows)}
+    return flows.update(pl.DataFrame(rows, schema=schema), on="flow", how="left")
+
+
+def collect_counts(
+    host: str, counters: Mapping[str, Mapping[str, int]], kernel: Mapping[str, str], spoken: Iterable[Mapping[str, Any]]
+) -> dict[str, float]:
+    """Counts of events of TCP at a host, by columns of `flows`: the kernel's, and those of bentpipe's TCP there."""
+    here = counters[host]
+    # The samples end up to 20 ms before a connection. The counter does not.
+    found = {"retransmissions": float(here.get("RetransSegs", 0)), **count_kernel(here, here, kernel)}
+    found = {name: count for name, count in found.items() if name not in UNCERTAIN}
+    own = [row for row in spoken if row["host"] == host]
+    if not own:
+        return found
+    return {name: count + sum(row[name] for row in own) for name, count in found.items() if name in own[0]}
+
+
+def find_ports(scenario: Scenario) -> dict[str, dict[str, Any]]:
+    """Flows whose packets come from outside, by name."""
+    flows = scenario.to_dict()["flow"]
+    kinds = dict(zip(scenario.flow_names, scenario.flow_kinds, strict=True))
+    return {name: flow for name, flow in flows.items() if kinds[name] == "port"}
+
+
 def with_series(
     recorded: Mapping[str, pl.DataFrame], found: pl.DataFrame, scenario: Scenario
 ) -> dict[str, pl.DataFrame]:
@@ -78,10 +166,7 @@ def with_series(
     tables = dict(recorded)
     if found.is_empty():
         return tables
-    for flow, about in scenario.to_dict()["flow"].items():
-        app = about["app"]
-        if (app["kind"] if isinstance(app, dict) else app) != "port":
-            continue
+    for flow, about in find_ports(scenario).items():
         rows = select_flow(found, (about["from"], about["to"]))
         for name in SERIES:
             # A round trip of 0 was not measured yet.

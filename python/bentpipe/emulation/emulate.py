@@ -429,10 +429,9 @@ def carry_out(
     outside = [connections.kernel(samples, content["kernel"]["release"])]
     if own is not None:
         outside.append(connections.own(scenario, [row["cc"] for row in spoken if row["host"] == peer]))
-    result = RunResult.from_tables(scenario, tables)
-    recorded = connections.with_series(result.recorded, samples, scenario)
-    result = replace(result, recorded=recorded, outside=outside)
     about = {"kernel": content["kernel"], "counters": content["counters"], "spoken": spoken}
+    result = connections.with_kernel(RunResult.from_tables(scenario, tables), samples, **about)
+    result = replace(result, outside=outside)
     return Emulation(result, trust, content["status"], content["stopped"], samples, **about)
 
 

@@ -47,7 +47,11 @@ class Trust:
         Packets lost outside the scenario: before they were read, when they were given to a host, and because they are
         larger than a queue on their way.
     ignored : int
-        Packets to other addresses than the hosts, such as IPv6 router solicitations.
+        Packets to other addresses than the hosts, such as IPv6 router solicitations. UDP by multicast or broadcast is
+        carried to each host.
+    not_udp, unreadable : int
+        Packets to all hosts that are not UDP and not carried, such as the kernel's reports of multicast groups; packets
+        that are not IP.
     data_per_ack : float or None
         TCP segments with data that a host received per ACK that it sent. Above 8, ACKs are few: the host got many
         segments at once, or its programs were slow to read.
@@ -116,6 +120,8 @@ class Trust:
     throttled_s: float
     waited_s: float
     slept_s: float
+    not_udp: int = 0
+    unreadable: int = 0
 
     @property
     def lost_outside(self) -> int:
@@ -213,6 +219,11 @@ class Trust:
         """Share of the time with unacknowledged data."""
         return f"{limited_s / self.busy_s:.1%}" if self.busy_s else "none"
 
+    def _not_carried(self) -> str:
+        """Packets that the path does not carry, with the reasons."""
+        counts = {"to no host": self.ignored, "to all hosts, not UDP": self.not_udp, "unreadable": self.unreadable}
+        return ", ".join(f"{count} {reason}" for reason, count in counts.items() if count) or "0"
+
     def rows(self) -> list[tuple[str, str]]:
         """Names and values of all measurements."""
 
@@ -234,6 +245,7 @@ class Trust:
                 "none" if self.turnaround_s is None else ms(self.turnaround_s),
             ),
             ("lost outside the scenario", str(self.lost_outside)),
+            ("not carried", self._not_carried()),
             ("programs that got the processor later", f"{self.late_wakes / max(self.wakes, 1):.1%}"),
             ("segments with data for each ACK", "none" if self.data_per_ack is None else f"{self.data_per_ack:.1f}"),
             ("senders limited by their send buffer", self._share(self.send_buffer_limited_s)),
@@ -253,7 +265,7 @@ class Trust:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Trust:
         """Read it from the content of `to_dict`."""
-        return cls(**{each.name: content[each.name] for each in fields(cls)})
+        return cls(**{each.name: content[each.name] for each in fields(cls) if each.name in content})
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""

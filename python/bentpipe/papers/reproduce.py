@@ -9,6 +9,7 @@ import os
 import pickle
 import tempfile
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe import files, formatting
+from bentpipe import arguments, files, formatting
 from bentpipe.catalog import unknown
 from bentpipe.contract import frames
 from bentpipe.contract.result import Result
 from bentpipe.contract.tabled import OfTables
 from bentpipe.errors import PaperError
+from bentpipe.experiment.execution.workers import check_jobs
 from bentpipe.papers import claims, loading, pages, settings, verdicts, webpage
 from bentpipe.papers.entries import NAME, PAGE, document, entry, join_entries
 from bentpipe.papers.falsify import ERROR, attack_claim
@@ -36,7 +38,7 @@ from bentpipe.statistics.judgement import DEFAULT
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from matplotlib.figure import Figure as MatplotlibFigure
 
@@ -397,8 +399,11 @@ def reproduce(
     BentpipeError
         The folder cannot be written.
     """
+    only = [only] if isinstance(only, str) else arguments.texts("only", only)
+    # Within a measure, the error would be that of its claim.
+    check_jobs(jobs)
     chosen = _chosen(papers, only)
-    place = None if folder is None else Path(folder)
+    place = None if folder is None else arguments.path("folder", folder)
     if place is not None:
         files.refuse_unless_writable_folder(place)
     for paper in chosen:
@@ -444,7 +449,16 @@ def reproduce(
 
 def _chosen(papers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], only: Sequence[str]) -> list[Paper]:
     """The papers; if claims are given, with these claims only and without figures."""
-    given = [papers] if isinstance(papers, (str, os.PathLike)) else list(papers)
+    # A dict or bytes would be a list of their parts, and an empty one all papers.
+    is_several = isinstance(papers, Iterable) and not isinstance(papers, (str, bytes, bytearray, Mapping, os.PathLike))
+    given: list[Any] = list(papers) if is_several else [papers]  # type: ignore[arg-type]
+    for which in given:
+        if not isinstance(which, (str, os.PathLike)):
+            raise PaperError(
+                f"{{papers}} = {which!r:.80}\n"
+                "  expected the name of a paper, the folder of your paper, or a list of them: bentpipe list papers",
+                papers=None,
+            )
     by_folder = {paper.folder.resolve(): paper for paper in map(claims.paper, given or claims.names())}
     chosen = list(by_folder.values())
     for name, count in Counter(paper.name for paper in chosen).items():

@@ -11,7 +11,7 @@ from secrets import compare_digest, token_urlsafe
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, MutableMapping
+    from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
 
     Scope = MutableMapping[str, Any]
     Message = MutableMapping[str, Any]
@@ -23,6 +23,7 @@ TOKEN_BYTES = 32
 METHODS = ("GET", "HEAD", "POST")
 BODY_MAX = 1 << 20
 """Bytes of a request; scenarios come over the socket, which has its own limit."""
+TOO_LARGE = (413, "the request is too large")
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'{sockets}; object-src 'none'; "
@@ -76,6 +77,14 @@ class Door:
             # Names on the page are relative to the folder.
             await self._answer(send, 307, b"", [(b"location", f"/{self._token}/".encode())])
         else:
+            # The server bounds bodies that state their length, and this door has read the length.
+            is_open_ended = any(name.lower() == b"transfer-encoding" for name, _ in scope["headers"])
+            if scope["type"] == "http" and is_open_ended:
+                body = await _read(receive)
+                if body is None:
+                    await self._refuse(scope, send, *TOO_LARGE, [(b"connection", b"close")])
+                    return
+                receive = _again(body, receive)
             scope["root_path"] = f"/{self._token}"
             await self._inside(scope, receive, self._add_headers(send))
 
@@ -101,7 +110,7 @@ class Door:
         if scope["type"] == "http" and scope["method"] not in METHODS:
             return 405, "the method is not used here"
         if int(headers.get(b"content-length", [b"0"])[0] or 0) > BODY_MAX:
-            return 413, "the request is too large"
+            return TOO_LARGE
         return None
 
     def _comes_from_here(self, headers: dict[bytes, list[bytes]]) -> bool:
@@ -115,14 +124,15 @@ class Door:
         first = path[1:].partition("/")[0] if path.startswith("/") else ""
         return compare_digest(first.encode("utf-8", "surrogatepass"), self._token.encode())
 
-    async def _refuse(self, scope: Scope, send: Send, status: int, why: str) -> None:
+    async def _refuse(
+        self, scope: Scope, send: Send, status: int, why: str, headers: Sequence[tuple[bytes, bytes]] = ()
+    ) -> None:
         if scope["type"] == "websocket":
             # Before the handshake: the client sees status 403.
             await send({"type": "websocket.close", "code": 1008})
             return
-        await self._answer(
-            send, status, f"refused: {why}\n".encode(), [(b"content-type", b"text/plain; charset=utf-8")]
-        )
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), *headers]
+        await self._answer(send, status, f"refused: {why}\n".encode(), headers)
 
     async def _answer(self, send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
         length = (b"content-length", str(len(body)).encode())
@@ -143,6 +153,31 @@ class Door:
             await send(message)
 
         return send_dressed
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """Read the body of a request as it arrives; None as soon as it is larger than `BODY_MAX`."""
+    body = b""
+    while True:
+        message = await receive()
+        # A client that goes away sends no more.
+        if message["type"] != "http.request":
+            return body
+        body += bytes(message.get("body", b""))
+        if len(body) > BODY_MAX:
+            return None
+        if not message.get("more_body", False):
+            return body
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """A function that gives a body that was read, then what comes after it."""
+    left = [body]
+
+    async def receive_again() -> Message:
+        return {"type": "http.request", "body": left.pop(), "more_body": False} if left else await receive()
+
+    return receive_again
 
 
 def _is_devious(scope: Scope) -> bool:

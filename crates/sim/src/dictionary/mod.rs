@@ -52,7 +52,7 @@ table! {
     /// One row per flow.
     FLOWS, FlowRow {
         flow: text, "", "Name of the flow.";
-        cc: text, "", "Congestion control of the sender; `none` for datagrams.";
+        cc: text, "", "Congestion control of the sender; `none` for datagrams, missing for packets from outside without known connections.";
         outcome: text, "", "`running` at the end of the run, `completed` (all bytes received and acknowledged, all transfers done), `aborted` (a connection gave up) or `waiting` (not started).";
         start_s: real, "s", "Instant of the first packet sent (the SYN, if there is a handshake).";
         completion_s: real, "s", "From the first packet sent until the receiver has the last byte and the sender its acknowledgement, or until the last answer is received; missing if not completed.";
@@ -66,9 +66,9 @@ table! {
         sent_bytes: whole, "B", "Payload bytes sent, retransmissions included. Like the next columns, it counts the sender, or both ends where both have data to send (`request-response`, `page`), and all connections of the flow together.";
         retransmitted_bytes: whole, "B", "Payload bytes sent again.";
         sent_packets: whole, "1", "Packets of the sender, SYN and FIN included.";
-        arrived_packets: whole, "1", "Packets of the sender that reached the receiver uncorrupted.";
+        arrived_packets: whole, "1", "Packets of the sender that reached the receiver uncorrupted, or the first proxy on their way that accepted them in its place (`split`, `satpep`, `cache`, `spoof`). Packets that a proxy made are not the sender's; copies by links and middleboxes are.";
         retransmissions: whole, "1", "Segments sent again.";
-        spurious_retransmissions: whole, "1", "Retransmissions that brought the receiver nothing new.";
+        spurious_retransmissions: whole, "1", "Retransmissions of the sender that brought the receiver nothing new; those of proxies do not count, as in `retransmissions`.";
         timeouts: whole, "1", "Expiries of the retransmission timer.";
         undos: whole, "1", "Loss episodes, timeouts among them, found to be spurious and undone.";
         timeout_undos: whole, "1", "Spurious timeouts that were undone; part of `undos`.";
@@ -103,7 +103,7 @@ table! {
         error_recovery_s: real, "s", "That part of `recovery_s` in which all losses being repaired were errors of links; the rest was congestion, or nothing was lost.";
         error_timeout_s: real, "s", "The same part of `timeout_s`.";
         congestion_losses: whole, "1", "Packets of the sender with data that congestion took: causes `queue-overflow`, `early-drop`, `forced-drop`, `push-out` and `policy`.";
-        link_losses: whole, "1", "Packets of the sender with data that were lost for any other cause: errors of links, outages, handovers.";
+        link_losses: whole, "1", "Packets of the sender with data that were lost for any other cause: errors of links, outages, handovers. Losses of packets that a proxy made are only in the table `drops`.";
         reductions: whole, "1", "Times that the sender took losses for congestion, which asks its congestion control for a reduction; marks do not count.";
         spurious_reductions: whole, "1", "Those of them where none of the data outstanding was lost.";
         error_reductions: whole, "1", "Those of them where all losses in the window were errors of links.";
@@ -117,7 +117,7 @@ table! {
     LINKS, LinkRow {
         link: text, "", "Name of the link with its direction: `NAME.forward`, `NAME.reverse`.";
         utilisation: real, "1", "Time in which the link was sending, over the run's duration.";
-        carried_bps: real, "bit/s", "8 x bytes put on the link, headers included, framing not, over the run's duration.";
+        carried_bps: real, "bit/s", "8 x bytes put on the link, headers included, framing not, over the run's duration; packets that an outage cut off count whole.";
         offered_packets: whole, "1", "Packets handed to the link.";
         carried_packets: whole, "1", "Packets whose sending began, corrupted and cut off ones included.";
         carried_bytes: whole, "B", "Bytes of those, headers included, framing not.";

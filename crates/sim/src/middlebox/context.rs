@@ -83,6 +83,8 @@ pub(crate) enum Action {
     SendBack(Packet),
     /// Ends the packet here.
     Consume(Packet),
+    /// Ends the packet here, in place of the endpoint that it travels to.
+    Accept(Packet),
     /// Loses the packet, for this reason.
     Drop(Packet, Cause),
     /// Announces that the middlebox may make packets of this connection later.
@@ -163,6 +165,11 @@ impl Context<'_> {
     /// Ends the packet here. It was for this middlebox and counts as delivered.
     pub fn consume(&mut self, packet: Packet) {
         self.give(Action::Consume(packet));
+    }
+
+    /// Ends the packet here, as `consume` does, in place of its endpoint: the middlebox has or acknowledges its data.
+    pub(crate) fn accept(&mut self, packet: Packet) {
+        self.give(Action::Accept(packet));
     }
 
     /// Loses the packet.

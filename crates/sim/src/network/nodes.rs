@@ -315,7 +315,8 @@ impl Network {
                     self.traffic.on_made(&packet.turned());
                     packet.turned()
                 }
-                Action::Consume(packet) => {
+                Action::Consume(packet) | Action::Accept(packet) => {
+                    self.traffic.on_taken(&packet, matches!(action, Action::Accept(_)));
                     self.ports.on_taken(self.now, node, &packet, &mut self.bodies);
                     self.consume(&packet);
                     continue;

@@ -17,7 +17,7 @@ pub struct Packet {
     pub next: u32,
     /// The lower half of its [owner](Packet::owner).
     pub(super) owner: u32,
-    /// Slot of its connection, or [`NO_SESSION`] for a datagram. The bits above [`SLOTS`] are the upper half of its
+    /// Slot of its connection, or [`NO_SESSION`] for a datagram. Above [`SLOTS`] are [`MADE`] and the upper half of its
     /// owner.
     pub(crate) session: u32,
     pub(crate) seq: Seq,
@@ -44,7 +44,13 @@ pub(crate) const NO_BODY: u32 = u32::MAX;
 pub(super) const STAMPED: u32 = 1 << 31;
 
 /// Bits of [`Packet::session`] that are a slot.
-pub(super) const SLOTS: u32 = (1 << 29) - 1;
+pub(super) const SLOTS: u32 = MADE - 1;
+
+/// Bit of [`Packet::session`]: a middlebox made the segment, its sender did not.
+const MADE: u32 = 1 << 28;
+
+/// Place of the upper half of an owner in [`Packet::session`].
+const UPPER_HALF: u32 = 29;
 
 /// [`Packet::session`] of a datagram.
 const NO_SESSION: u32 = SLOTS;
@@ -105,7 +111,7 @@ impl Origin {
 /// The upper half of an owner, at its place in [`Packet::session`].
 #[inline(always)]
 fn upper_half(owner: u64) -> u32 {
-    ((owner >> u32::BITS) as u32) << SLOTS.count_ones()
+    ((owner >> u32::BITS) as u32) << UPPER_HALF
 }
 
 impl Packet {
@@ -182,7 +188,7 @@ impl Packet {
     #[inline]
     pub fn flow(&self) -> FlowId {
         let lower = self.owner & ((1 << FLOW_BITS) - 1);
-        FlowId::new((lower | self.session >> SLOTS.count_ones() << FLOW_BITS) as usize)
+        FlowId::new((lower | self.session >> UPPER_HALF << FLOW_BITS) as usize)
     }
 
     /// Its flow and its direction.
@@ -205,7 +211,7 @@ impl Packet {
 
     /// Whose it is, as [`owner`](Self::owner) makes it.
     pub(super) fn owned(&self) -> u64 {
-        u64::from(self.owner) | u64::from(self.session >> SLOTS.count_ones()) << u32::BITS
+        u64::from(self.owner) | u64::from(self.session >> UPPER_HALF) << u32::BITS
     }
 
     /// The number of its connection within its flow. Numbers wrap around.
@@ -234,6 +240,23 @@ impl Packet {
     #[inline]
     pub(crate) fn is_message(&self) -> bool {
         self.session & SLOTS == MESSAGE
+    }
+
+    /// Whether a middlebox made its segment. A copy of a packet, and a packet that was restored, are its sender's.
+    #[inline(always)]
+    pub(crate) fn is_made(&self) -> bool {
+        self.session & MADE != 0
+    }
+
+    /// Whether it is a retransmission, or made by a middlebox.
+    #[inline(always)]
+    pub(crate) fn is_counted_apart(&self) -> bool {
+        u32::from(self.flags & RETRANSMISSION) | self.session & MADE != 0
+    }
+
+    /// The same packet, made by a middlebox.
+    pub(super) fn made(self) -> Self {
+        Self { session: self.session | MADE, ..self }
     }
 
     /// When this datagram was sent.

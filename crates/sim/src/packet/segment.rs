@@ -59,13 +59,18 @@ impl Packet {
         let origin =
             Origin { endpoint: self.endpoint().peer(), owner: self.owned(), first_hop: self.next, class: self.class };
         let made = Self::new(segment, &origin, bodies);
-        Self { at: self.at, flags: made.flags | self.flags & DAMAGE, ..made }
+        let made = Self { at: self.at, flags: made.flags | self.flags & DAMAGE, ..made };
+        if self.is_made() {
+            made.made()
+        } else {
+            made
+        }
     }
 
-    /// A packet with a segment of the other end of the connection: it travels the other way.
+    /// A packet with a segment as of the other end of the connection, made in its place: it travels the other way.
     pub(crate) fn answer(&self, segment: &Segment, bodies: &mut Bodies) -> Self {
         let origin = Origin { endpoint: self.endpoint(), owner: self.owned(), first_hop: UNROUTED, class: self.class };
-        Self::new(segment, &origin, bodies)
+        Self::new(segment, &origin, bodies).made()
     }
 
     /// The segment that it carries.

@@ -17,6 +17,7 @@ mod reference;
 mod routes;
 mod shared_cell;
 
+use crate::dictionary::Values;
 use crate::ids::FlowId;
 use crate::record::RunResult;
 use crate::spec::{App, Datagrams, Downtimes, Gaps, Outage, Queue, QueueLimit, Scenario, Timeline, Wait};
@@ -243,6 +244,65 @@ proptest! {
                 (App::Greedy, "running" | "aborted" | "waiting") => {}
                 (app, outcome) => prop_assert!(false, "{:?} {}", app, outcome),
             }
+        }
+    }
+
+    /// A column has one meaning: the counters of a flow are those of its sending hosts, also behind proxies.
+    #[test]
+    fn counters_of_a_flow_are_those_of_its_hosts_and_nothing_exceeds_its_limit(sketch in sketch()) {
+        let scenario = sketch.scenario();
+        let [once, again] = [0, 1].map(|_| {
+            let mut network = Network::build(&Arc::new(scenario.clone()), scenario.seed);
+            network.run(u64::MAX);
+            network.finish()
+        });
+        let result = match (once, again) {
+            (Ok(once), Ok(again)) => {
+                prop_assert!(once == again, "twice the same");
+                once
+            }
+            // As in `assert_specified`.
+            (Err(Failure { what: Trouble::Endless, .. }), _) => return Err(TestCaseError::reject("without end")),
+            (Err(failure), _) | (_, Err(failure)) => panic!("{failure}"),
+        };
+        let tables = [&result.flows, &result.links, &result.datagrams, &result.completions, &result.transfers];
+        for (name, values) in tables.iter().flat_map(|table| &table.columns) {
+            match values {
+                Values::Whole(values) => prop_assert!(values.iter().all(|value| *value >= 0), "{} {:?}", name, values),
+                // NaN is a missing value.
+                Values::Real(values) => {
+                    let is_sound = |value: &f64| value.is_nan() || (value.is_finite() && *value >= 0.0);
+                    prop_assert!(values.iter().all(is_sound), "{} {:?}", name, values);
+                }
+                Values::Text(_) => {}
+            }
+        }
+        // These send a packet once more, each.
+        let functions = scenario.nodes.iter().flat_map(|node| &node.middleboxes);
+        let copiers = functions.filter(|function| ["impair", "erasure"].contains(&function.name())).count();
+        let copies = 1 << copiers.min(16);
+        let whole = |name: &str| result.flows.whole(name);
+        for row in 0..result.flows.len() {
+            let [sent, arrived, resent] = ["sent_packets", "arrived_packets", "retransmissions"].map(|name| whole(name)[row]);
+            prop_assert!(arrived <= copies * sent, "{} of {} arrived", arrived, sent);
+            let spurious = whole("spurious_retransmissions")[row];
+            prop_assert!(spurious <= copies * resent, "{} of {} spurious", spurious, resent);
+            prop_assert!(whole("retransmitted_bytes")[row] <= whole("sent_bytes")[row]);
+            let [goodput, throughput] = ["goodput_bps", "throughput_bps"].map(|name| result.flows.real(name)[row]);
+            prop_assert!(goodput.is_nan() || goodput <= throughput, "{} of {}", goodput, throughput);
+        }
+        let run_s = result.summary.real("simulated_s")[0];
+        for (row, link) in scenario.links.iter().enumerate() {
+            let utilisation = result.links.real("utilisation")[row];
+            prop_assert!(utilisation.is_nan() || utilisation <= 1.0 + 1e-9, "{}", utilisation);
+            // Packets that an outage cuts off count whole, and the slots of a medium decide the rate in it.
+            if link.outage.is_some() || link.terminal.is_some() {
+                continue;
+            }
+            // One packet may still be on its way.
+            let line = link.rate.largest().as_bps() as f64 + 8.0 * 65_536.0 / run_s;
+            let carried = result.links.real("carried_bps")[row];
+            prop_assert!(carried.is_nan() || carried <= line, "{} of {} on {:?}", carried, line, link);
         }
     }
 

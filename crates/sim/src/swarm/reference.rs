@@ -525,7 +525,8 @@ impl<'a> Reference<'a> {
                     self.traffic.on_made(&packet.turned());
                     packet.turned()
                 }
-                Action::Consume(packet) => {
+                Action::Consume(packet) | Action::Accept(packet) => {
+                    self.traffic.on_taken(&packet, matches!(action, Action::Accept(_)));
                     self.consume(&packet);
                     continue;
                 }

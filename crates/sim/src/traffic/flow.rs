@@ -227,6 +227,8 @@ pub(crate) struct Totals {
     pub(crate) acked_bytes: u64,
     pub(crate) sent_wire_bytes: u64,
     pub(crate) spurious: u64,
+    /// Packets of the senders that a proxy accepted, minus packets of proxies that arrived.
+    pub(crate) accepted: i64,
     pub(crate) first_sent: Option<Time>,
     pub(crate) times: SendTimes,
     /// Congestion window of the latest session, bytes.
@@ -248,6 +250,7 @@ impl Totals {
             self.acked_bytes += near.conn.acked_bytes();
             self.sent_wire_bytes += near.sent_wire_bytes;
             self.spurious += far.spurious;
+            self.accepted += far.accepted;
             if let Some(verdicts) = &near.verdicts {
                 self.verdicts += verdicts.counts(now);
             }
@@ -266,6 +269,11 @@ impl Totals {
         self.sent.sent_segments += 1;
         self.sent.sent_bytes += payload;
         self.sent_wire_bytes += size;
+    }
+
+    /// Returns the packets of the senders that reached the receivers, or the first proxy that accepted them.
+    pub(super) fn arrived_packets(&self) -> u64 {
+        self.received.arrived_segments.saturating_add_signed(self.accepted)
     }
 
     pub(super) fn delivered_bytes(&self) -> u64 {

@@ -30,8 +30,10 @@ pub(crate) struct Host {
     pub(super) verdicts: Option<Box<LossVerdicts>>,
     pub(super) first_sent: Option<Time>,
     pub(super) sent_wire_bytes: u64,
-    /// Retransmissions that arrived here without new data.
+    /// Retransmissions of the peer that arrived here without new data.
     pub(super) spurious: u64,
+    /// Packets of the peer that a proxy accepted in place of this end, minus packets of proxies that arrived here.
+    pub(super) accepted: i64,
     /// Packets sent to the peer, copies included. A packet is in flight until the peer counts its end.
     pub(super) sent_packets: u64,
     /// Packets of the peer that have arrived here or were lost.
@@ -137,6 +139,7 @@ impl Host {
             first_sent: None,
             sent_wire_bytes: 0,
             spurious: 0,
+            accepted: 0,
             sent_packets: 0,
             ended_packets: 0,
             reading: reader.map(|reader| Box::new(Reading { reader, taken: 0 })),
@@ -146,8 +149,29 @@ impl Host {
     /// Processes a segment that arrives in `packet`. Its options are in `bodies`.
     #[inline(always)]
     pub(crate) fn on_arrival(&mut self, now: Time, packet: &Packet, bodies: &mut Bodies) {
-        self.ended_packets += 1;
+        if packet.is_counted_apart() {
+            return self.on_counted_arrival(now, packet, bodies);
+        }
+        self.receive(now, packet, bodies);
+    }
+
+    /// Processes a retransmission, or a packet that a proxy made.
+    // `cold` keeps its counters out of the path of all other packets.
+    #[cold]
+    #[inline(never)]
+    fn on_counted_arrival(&mut self, now: Time, packet: &Packet, bodies: &mut Bodies) {
         let before = self.conn.counters().duplicate_segments;
+        self.receive(now, packet, bodies);
+        if packet.is_made() {
+            self.accepted -= 1;
+        } else if self.conn.counters().duplicate_segments > before {
+            self.spurious += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, now: Time, packet: &Packet, bodies: &mut Bodies) {
+        self.ended_packets += 1;
         let plain = packet.plain_segment();
         if packet.body == NO_BODY {
             self.conn.handle(now, Arrived::Plain(plain));
@@ -158,9 +182,6 @@ impl Host {
             let segment = packet.segment(bodies);
             bodies.release(packet);
             self.conn.handle(now, &segment);
-        }
-        if plain.is_retransmission && self.conn.counters().duplicate_segments > before {
-            self.spurious += 1;
         }
     }
 

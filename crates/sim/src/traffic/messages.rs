@@ -48,7 +48,10 @@ impl Traffic {
             if packet.len > 0 && packet.class != LOWEST {
                 let sender = &mut self.hosts[packet.endpoint().peer()];
                 let offset = sender.conn.offset_of(packet.seq);
-                sender.verdicts.get_or_insert_with(Box::default).on_loss(at, offset, cause, known);
+                // The sender neither knows nor repairs the losses of a proxy.
+                if !packet.is_made() {
+                    sender.verdicts.get_or_insert_with(Box::default).on_loss(at, offset, cause, known);
+                }
                 return Some(offset);
             }
         } else if !packet.is_message() {
@@ -81,6 +84,13 @@ impl Traffic {
     pub(crate) fn on_made(&mut self, packet: &Packet) {
         if !packet.is_datagram() {
             self.hosts[packet.endpoint().peer()].sent_packets += 1;
+        }
+    }
+
+    /// Counts a packet that a middlebox takes, if it accepts it in place of the packet's endpoint.
+    pub(crate) fn on_taken(&mut self, packet: &Packet, is_accepted: bool) {
+        if is_accepted && !packet.is_datagram() && !packet.is_made() {
+            self.hosts[packet.endpoint()].accepted += 1;
         }
     }
 

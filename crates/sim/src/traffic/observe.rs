@@ -202,7 +202,7 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
         sent_bytes: sent.sent_bytes,
         retransmitted_bytes: sent.retransmitted_bytes,
         sent_packets: sent.sent_segments,
-        arrived_packets: received.arrived_segments,
+        arrived_packets: totals.arrived_packets(),
         retransmissions: sent.retransmitted_segments,
         spurious_retransmissions: totals.spurious,
         timeouts: sent.timeouts,
@@ -220,7 +220,7 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
         challenged: sent.challenged,
         tcp_efficiency_pct: 100.0 * ratio((sent.sent_bytes - sent.retransmitted_bytes) as f64, sent.sent_bytes as f64),
         information_efficiency: ratio(sent.sent_bytes as f64, totals.sent_wire_bytes as f64)
-            * ratio(received.arrived_segments as f64, sent.sent_segments as f64),
+            * ratio(totals.arrived_packets() as f64, sent.sent_segments as f64),
         rtt_to: match &*flow.app {
             App::Probe(_) => &scenario.nodes[flow.to].name,
             app if app.has_transport() => &scenario.nodes[scenario.answers_for(id)].name,

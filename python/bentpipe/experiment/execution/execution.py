@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shlex
 from contextlib import closing, suppress
 from dataclasses import asdict
@@ -187,7 +188,7 @@ class Execution(Generic[R]):
         missing = self.store.missing({id_: self.runs[id_].point.values for id_ in wanted}, self.design.tables)
         self.progress.total += len(wanted)
         self.progress.reused += len(wanted) - len(missing)
-        left, running, ahead = dict.fromkeys(missing), 0, AHEAD
+        left, running, ahead, is_waiting = dict.fromkeys(missing), 0, AHEAD, False
         finished: list[Finished] = []
         while True:
             if running and len(finished) == running:
@@ -216,6 +217,16 @@ class Execution(Generic[R]):
                 return
             self.check()
             finished = self.place.collect_finished(running)
+            is_waiting = self._say_who_lacks(is_waiting) if not finished else False
+
+    def _say_who_lacks(self, was_said: bool) -> bool:
+        """Warn once that nothing can execute runs, and name what Ctrl-C keeps. Returns whether that is so."""
+        lack = self.place.lack
+        if lack and not was_said:
+            done, total = self.progress.reused + self.progress.done, self.progress.total
+            kept = "keeps" if self.store.lasts else "ends with"
+            logging.getLogger("bentpipe").warning(f"{lack}; waiting. Ctrl-C {kept} {done:,} of {total:,} runs")
+        return bool(lack)
 
     def _goes_on(self, error: ClusterError) -> ClusterError:
         """Add the number of runs in the store, and the command that continues, to an error."""

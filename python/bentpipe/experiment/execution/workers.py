@@ -6,8 +6,10 @@ import logging
 import os
 import queue
 import re
+import sys
 import time
-from concurrent.futures import CancelledError, Future
+from asyncio import run_coroutine_threadsafe
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -40,6 +42,15 @@ LINGER_S = 0.02
 """Wait for more runs after one has ended, in seconds. Keeping many short runs costs no more than keeping one."""
 
 
+_ABOUT = (
+    "[__import__('bentpipe.experiment.single.task', fromlist=['build']).build(),"
+    " list(__import__('sys').version_info[:2])]"
+)
+"""Expression for a worker: its `build`, and its version of Python."""
+DESERTED_S = 5.0
+"""Time without any worker until that is reported, in seconds. Workers that are restarted are back sooner."""
+
+
 class Workers(Protocol):
     """Executes runs in any order."""
 
@@ -59,6 +70,10 @@ class Workers(Protocol):
     def under_way(self) -> float:
         """Finished part of the runs that continue in this process, in runs."""
 
+    @property
+    def lack(self) -> str:
+        """Reason why no run can go on at present, with the remedy; empty without one."""
+
     def close(self) -> None:
         """Stop all runs and wait for them."""
 
@@ -72,6 +87,20 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def check_jobs(jobs: int | None) -> None:
+    """Check the number of runs at the same time.
+
+    Raises
+    ------
+    BentpipeError
+        Another type, or a number below 1.
+    """
+    if jobs is not None and not isinstance(jobs, Integral):
+        raise BentpipeError(f"jobs = {jobs!r}\n  expected a whole number")
+    if jobs is not None and jobs < 1:
+        raise BentpipeError(f"{jobs} jobs\n  expected at least 1")
+
+
 def workers(on: str | None, jobs: int | None) -> Workers:
     """Make the workers for `on` and `jobs`.
 
@@ -80,10 +109,7 @@ def workers(on: str | None, jobs: int | None) -> Workers:
     BentpipeError
         The place is unknown or cannot be reached, or `dask.distributed` is not installed.
     """
-    if jobs is not None and not isinstance(jobs, Integral):
-        raise BentpipeError(f"jobs = {jobs!r}\n  expected a whole number")
-    if jobs is not None and jobs < 1:
-        raise BentpipeError(f"{jobs} jobs\n  expected at least 1")
+    check_jobs(jobs)
     if on is None:
         return Threads(jobs or cores())
     if jobs is not None:
@@ -112,9 +138,6 @@ class _Queue:
     def watch(self, task: Task, future: Done) -> None:
         future.add_done_callback(lambda done: self._ended.put((task, done)))
 
-    def _outcomes(self, done: list[Done]) -> list[Outcome]:
-        return [self._outcome(each) for each in done]
-
     def _outcome(self, done: Done) -> Outcome:
         try:
             return done.result()
@@ -124,6 +147,10 @@ class _Queue:
             return error
 
     def collect_finished(self, running: int) -> list[Finished]:
+        return [(task, self._outcome(done)) for task, done in self._take(running)]
+
+    def _take(self, running: int) -> list[tuple[Task, Done]]:
+        """Take the runs that ended since the last call, after a short wait for one of `running` runs."""
         found: list[tuple[Task, Done]] = []
         end_s = time.monotonic() + POLL_S
         while True:
@@ -135,8 +162,7 @@ class _Queue:
                 break
             if len(found) == 1:
                 end_s = time.monotonic() + LINGER_S
-        outcomes = self._outcomes([done for _, done in found])
-        return [(task, outcome) for (task, _), outcome in zip(found, outcomes, strict=True)]
+        return found
 
 
 class Threads(_Queue):
@@ -151,6 +177,10 @@ class Threads(_Queue):
     @property
     def count(self) -> int:
         return self._count
+
+    @property
+    def lack(self) -> str:
+        return ""
 
     def begin(self, senders: Mapping[str, Own]) -> None:
         """Do nothing: threads have the classes already."""
@@ -185,6 +215,10 @@ class Cluster(_Queue):
     def __init__(self, address: str | None, count: int = 0) -> None:
         super().__init__()
         self._senders: tuple[Plain, ...] = ()
+        self._address = address
+        self._fetching: tuple[list[tuple[Task, Any]], list[Any], Future[list[Any]]] | None = None
+        """Runs that ended, those with a result, and their results on the way here."""
+        self._seen_s = time.monotonic()
         try:
             # As Any, because only parts of it have types.
             self._dask: Any = import_module("distributed")
@@ -215,19 +249,49 @@ class Cluster(_Queue):
         if not self._workers():
             self.close()
             raise BentpipeError(f"the scheduler at {address} has no workers\n  start some: dask worker {address}")
-        # A worker that cannot read its task ends, and the scheduler would wait for others for ever.
-        tried = self._client.run(exec, "import bentpipe.experiment.single.task", on_error="return")
-        wrong = [(worker, why) for worker, why in tried.items() if why is not None]
-        if wrong:
+        try:
+            self._refuse_other_versions()
+        except BentpipeError:
             self.close()
-            worker, why = wrong[0]
-            raise BentpipeError(
-                f"the worker {worker} cannot run simulations: {why}\n  expected bentpipe {__version__} on every worker"
-            )
+            raise
+
+    def _refuse_other_versions(self) -> None:
+        """Refuse workers that cannot run simulations, or that would give other results, before any work begins."""
+        here = build(), list(sys.version_info[:2])
+        # A worker that cannot read its task ends, and the scheduler would wait for others for ever. So no function of
+        # bentpipe is sent.
+        for worker, found in self._client.run(eval, _ABOUT, on_error="return").items():
+            if isinstance(found, Exception):
+                raise BentpipeError(
+                    f"the worker {worker} cannot run simulations: {found}\n"
+                    f"  expected bentpipe {__version__} on every worker"
+                )
+            if found[0] != here[0]:
+                raise BentpipeError(
+                    f"the worker {worker} has bentpipe {found[0]}, but the sweep has {here[0]}\n"
+                    "  expected the same version everywhere"
+                )
+            if found[1] != here[1]:
+                theirs, ours = (".".join(map(str, version)) for version in (found[1], here[1]))
+                logging.getLogger("bentpipe").warning(
+                    f"the worker {worker} has Python {theirs}, and this process has Python {ours};"
+                    " it may not be able to read custom classes of a notebook"
+                )
 
     @property
     def count(self) -> int:
         return max(1, sum(int(worker["nthreads"]) for worker in self._workers()))
+
+    @property
+    def lack(self) -> str:
+        now_s = time.monotonic()
+        if self._workers():
+            self._seen_s = now_s
+        if now_s - self._seen_s < DESERTED_S:
+            return ""
+        if self._cluster is not None:
+            return "no local process is left"
+        return f"no worker is left at the scheduler {self._address} (dask worker {self._address} starts one)"
 
     def _gone(self) -> ClusterError:
         return ClusterError("the scheduler is gone" if self._cluster is None else "the local processes are gone")
@@ -256,6 +320,8 @@ class Cluster(_Queue):
         return 0.0
 
     def close(self) -> None:
+        if self._fetching is not None:
+            self._fetching[2].cancel()
         # Without a wait for a scheduler that has disappeared.
         with suppress(OSError, TimeoutError):
             self._client.close(timeout=CONNECT_S if self._client.status == "running" else 0)
@@ -274,15 +340,27 @@ class Cluster(_Queue):
             # The client knows no runs after its scheduler disappeared.
             raise self._gone() from None
 
-    def _outcomes(self, done: list[Done]) -> list[Outcome]:
-        # In one step: fetching one takes longer than a short run.
-        futures: list[Any] = list(done)
-        whole = [each for each in futures if each.status == "finished"]
+    def collect_finished(self, running: int) -> list[Finished]:
+        if self._fetching is None:
+            found: list[tuple[Task, Any]] = self._take(running)
+            whole = [future for _, future in found if future.status == "finished"]
+            if not whole:
+                return [(task, self._outcome(future)) for task, future in found]
+            # In one step: fetching one takes longer than a short run.
+            gathering = self._client.gather(whole, asynchronous=True)
+            self._fetching = found, whole, run_coroutine_threadsafe(gathering, self._client.loop.asyncio_loop)
+        found, whole, gathered = self._fetching
+        # Results of a worker that died are awaited from another worker, perhaps for ever. The caller must not wait.
+        if not wait([gathered], timeout=POLL_S).done:
+            return []
+        self._fetching = None
         try:
-            fetched = {each.key: result for each, result in zip(whole, self._client.gather(whole), strict=True)}
-        except Exception:  # Functions below report failures.
+            fetched = {future.key: result for future, result in zip(whole, gathered.result(), strict=True)}
+        except (Exception, CancelledError):  # `_outcome` reports failures.
             fetched = {}
-        return [fetched[each.key] if each.key in fetched else self._outcome(each) for each in futures]
+        return [
+            (task, fetched[future.key] if future.key in fetched else self._outcome(future)) for task, future in found
+        ]
 
     def _outcome(self, done: Done) -> Outcome:
         if done.cancelled():

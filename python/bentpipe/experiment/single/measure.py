@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def outcome(tables: Tables) -> dict[str, float]:
     """Return the kept values of one run, by the names of `metrics.COLUMNS`; NaN where missing."""
     flows, links, summary = tables["flows"], tables["links"], tables["summary"]
-    sent = numbers(flows, "sent_bytes").sum()
+    retransmitted, timeouts = numbers(flows, "retransmitted_bytes"), numbers(flows, "timeouts")
+    # Flows of real packets have no values of a transport.
+    sent = numbers(flows, "sent_bytes")[~np.isnan(retransmitted)].sum()
     rtt = numbers(flows, "rtt_p50_s")
     rtt = rtt[~np.isnan(rtt)]
     utilisation = numbers(links, "utilisation")
@@ -34,15 +36,15 @@ def outcome(tables: Tables) -> dict[str, float]:
         "utilisation": float(utilisation.max()) if len(utilisation) else np.nan,
         "jain": float(numbers(summary, "jain")[0]),
         "completion": float(numbers(summary, "completion_mean_s")[0]),
-        "retransmitted": float(100 * numbers(flows, "retransmitted_bytes").sum() / sent) if sent else np.nan,
-        "timeouts": float(numbers(flows, "timeouts").sum()),
+        "retransmitted": float(100 * np.nansum(retransmitted) / sent) if sent else np.nan,
+        "timeouts": _total(timeouts),
         "lost": float(numbers(summary, "lost_packets")[0]),
         "rtt": float(rtt.mean()) if len(rtt) else np.nan,
         "fct": float(numbers(summary, "transfer_mean_s")[0]),
         "fct_p95": float(numbers(summary, "transfer_p95_s")[0]),
         "slowdown": float(numbers(summary, "slowdown_mean")[0]),
-        "needless": float((numbers(flows, "spurious_reductions") + numbers(flows, "error_reductions")).sum()),
-        "missed": float(numbers(flows, "congestion_taken_for_errors").sum()),
+        "needless": _total(numbers(flows, "spurious_reductions") + numbers(flows, "error_reductions")),
+        "missed": _total(numbers(flows, "congestion_taken_for_errors")),
         "unfinished": unfinished if has_transfers else np.nan,
         "completion_bound": float(numbers(summary, "completion_bound_s")[0]),
         "finished": float(numbers(summary, "transfers")[0]) if has_transfers else np.nan,
@@ -56,6 +58,11 @@ def numbers(columns: Columns, name: str) -> NDArray[np.float64]:
         raise TypeError(f"{name} is text")
     dtype, content = values
     return np.frombuffer(content, dtype=dtype).astype(np.float64)
+
+
+def _total(values: NDArray[np.float64]) -> float:
+    """Return the sum over the flows that have a value; NaN if flows exist and none has one."""
+    return float(np.nansum(values)) if not len(values) or not np.isnan(values).all() else np.nan
 
 
 def with_metrics(
@@ -151,16 +158,19 @@ def worked_out() -> dict[str, pl.Expr]:
     import polars as pl
 
     def total(name: str) -> pl.Expr:
-        return pl.col(name).sum()
+        # A sum without values is missing, not zero.
+        return pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum())
 
+    # Flows of real packets have no retransmissions to compare with.
+    own = pl.col("sent_bytes").filter(pl.col("retransmitted_bytes").is_not_null()).sum()
     sent, arrived = total("sent_packets"), total("arrived_packets")
     # The bytes of a flow's packets with headers follow from its information efficiency.
     share = pl.col("information_efficiency") * pl.col("sent_packets") / pl.col("arrived_packets")
     wire = (pl.col("sent_bytes") / share).sum()
     least = pl.col("rtt_min_s")
     return {
-        "retransmitted": 100 * total("retransmitted_bytes") / total("sent_bytes"),
-        "tcp_efficiency": 100 * (total("sent_bytes") - total("retransmitted_bytes")) / total("sent_bytes"),
+        "retransmitted": 100 * total("retransmitted_bytes") / own,
+        "tcp_efficiency": 100 * (own - total("retransmitted_bytes")) / own,
         "information_efficiency": total("sent_bytes") / wire * arrived / sent,
         "overhead": 100 * (1 - total("delivered_bytes") / wire),
         "packet_delivery": arrived / sent,

@@ -48,7 +48,7 @@ def readable(table: pl.DataFrame, name: str, columns: Sequence[str]) -> tuple[li
     for column in columns:
         if not units[column]:
             heads.append(head(column))
-            cells.append(table[column].to_list())
+            cells.append(table[column].fill_null(formatting.MISSING).to_list())
             continue
         shown, unit = formatting.column(table[column].to_list(), units[column])
         heads.append(f"{head(column)} ({unit})" if unit else head(column))

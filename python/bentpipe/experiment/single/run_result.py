@@ -21,7 +21,7 @@ from bentpipe.experiment.common.provenance import collect_facts
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
 from bentpipe.experiment.single.recorded import Recorded
 from bentpipe.experiment.single.simulate import simulate
-from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, make_columns
+from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, make_columns, without_transport
 from bentpipe.metric import COLUMNS, METRICS, find_metric
 from bentpipe.own import loading
 from bentpipe.own.hooks import Absent
@@ -129,10 +129,13 @@ class RunResult(Recorded, Result):
 
     @classmethod
     def from_tables(cls, scenario: Scenario, tables: Tables) -> RunResult:
-        """Make a result from the tables of the core."""
+        """Make a result from the tables of the core. Flows of real packets have no values of a simulated transport."""
+        given: dict[str, Any] = {name: tables[name] for name in TABLES}  # type: ignore[literal-required]
+        if "port" in scenario.flow_kinds:
+            given["flows"] = without_transport(given["flows"], scenario.flow_kinds)
         return cls(
             scenario=scenario,
-            tables=GivenTables({name: tables[name] for name in TABLES}),  # type: ignore[literal-required]
+            tables=GivenTables(given),
             recorded=GivenTables(tables["series"]),
             # Hints on the scenario are not part of the core's tables.
             notes=tuple(dict.fromkeys([*tables["notes"], *scenario.notes])),

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[str] | tuple[str, bytes]]
 """Text, or (NumPy dtype, bytes); NaN is a missing value."""
+OF_PACKETS = (
+    *("flow", "outcome", "start_s", "throughput_bps", "goodput_bps", "goodput_active_bps", "delivered_bytes"),
+    *("sent_bytes", "sent_packets", "arrived_packets", "information_efficiency", "rtt_to"),
+)
+"""Columns of `flows` that packets from outside show. The simulator does not see the transport behind these packets."""
 LATER = ("probes", "media", "terminals", "modcods")
 """Tables that folders saved by older versions do not have."""
 
@@ -50,7 +55,7 @@ class LazyTables(Mapping[str, "pl.DataFrame"]):
     A table takes the place of its source in one step, because the studio asks in several threads.
     """
 
-    def __init__(self, sources: Mapping[str, Columns | str]) -> None:
+    def __init__(self, sources: Mapping[str, Columns | str | pl.DataFrame]) -> None:
         self._held: dict[str, Columns | str | pl.DataFrame] = dict(sources)
 
     def __getitem__(self, name: str) -> pl.DataFrame:
@@ -146,6 +151,16 @@ def columns_frame(columns: Columns) -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame([_column(name, values) for name, values in columns.items()])
+
+
+def without_transport(columns: Columns, kinds: Sequence[str]) -> pl.DataFrame:
+    """Convert the table `flows`, without the columns of a transport in the rows of ports. `kinds` are applications."""
+    import polars as pl
+
+    table = columns_frame(columns)
+    is_port = pl.Series([kind == "port" for kind in kinds], dtype=pl.Boolean)
+    hidden = [name for name in table.columns if name not in OF_PACKETS]
+    return table.with_columns(pl.when(~is_port).then(pl.col(name)).alias(name) for name in hidden)
 
 
 def make_columns(table: pl.DataFrame) -> Columns:

@@ -44,6 +44,8 @@ BUSY_S = 60
 """Longest wait for another process that is writing, in seconds."""
 SOON_S = 0.5
 """Wait in seconds before the other process is named."""
+ROOM_BYTES = 64 << 10
+"""Room that an index needs to be opened: 32 kB of shared memory, and its journal."""
 LAYOUT = 2
 """Layout of the index. Another number means another state of bentpipe."""
 
@@ -140,11 +142,10 @@ class Store:
                 # A commit survives the end of the process, as documented. A power cut may lose the last commits, but
                 # damages nothing.
                 self._index.execute("pragma synchronous = normal")
-                # The script below begins its own transactions, and waits silently.
+                # In one step: a full disk leaves an index without tables, which the next start fills.
                 with self._transaction():
-                    pass
-                self._index.executescript(SCHEMA)
-                with self._transaction():
+                    for statement in SCHEMA.split(";"):
+                        self._index.execute(statement)
                     self._index.execute("insert or ignore into facts values ('form', ?)", (str(_core.RESULTS),))
 
     def close(self) -> None:
@@ -448,7 +449,9 @@ class Store:
                 f"{self.folder / INDEX} is damaged: {why}\n"
                 "  put a copy back, or choose another folder; the Parquet files have the last export"
             )
-        if "disk is full" in why or "No space left" in why:
+        # SQLite gives this error, too, if there is no room for its shared memory.
+        is_full = "disk I/O error" in why and shutil.disk_usage(self.folder).free < ROOM_BYTES
+        if is_full or "disk is full" in why or "No space left" in why:
             return BentpipeError(
                 f"{self.folder} cannot be written: no space left on device\n"
                 "  make room and start again; all kept runs are safe"
@@ -465,7 +468,8 @@ class Store:
 
     def _describe_others(self) -> dict[str, Any] | None:
         """Describe the runs here, if they are from another version of the simulator."""
-        if not self._tables():
+        # Without runs there are none of another version: a full disk may have cut the index of an older bentpipe.
+        if "runs" not in self._tables():
             return None
         form = self._find_note("form")
         if form == _core.RESULTS:

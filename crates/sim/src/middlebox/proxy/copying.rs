@@ -118,6 +118,8 @@ impl<D: Direction> Middlebox for Copying<D> {
         }
         if goes_on {
             cx.forward(packet);
+        } else if segment.sequence_len() > 0 {
+            cx.accept(packet);
         } else {
             cx.consume(packet);
         }

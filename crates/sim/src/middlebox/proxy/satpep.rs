@@ -205,7 +205,7 @@ impl SatPep {
                 ended: None,
             },
         );
-        cx.consume(packet);
+        cx.accept(packet);
         self.drive(key, cx);
     }
 
@@ -386,7 +386,7 @@ impl Middlebox for SatPep {
         } else {
             session.hop.on_segment(cx.now, &segment);
         }
-        cx.consume(packet);
+        cx.accept(packet);
         self.drive(key, cx);
     }
 

@@ -137,7 +137,7 @@ impl<E: SimulatedEnds> Middlebox for Split<E> {
             let drawn = [OPENER, LISTENER].map(|side| self.dice.at(2 * key + side as u64));
             self.sessions.begin(key, &segment, &self.transports, drawn, E::of(packet), cx);
         }
-        cx.consume(packet);
+        cx.accept(packet);
         self.sessions.drive(key, cx);
     }
 
