@@ -167,5 +167,3 @@ def test_a_reproduction_has_a_row_per_claim_and_its_figures(paper, tmp_path):
     assert (opened.rows(), repr(opened)) == (json.loads(json.dumps(paper.rows())), repr(paper))
     with pytest.raises(PaperError, match="made by reproduce"):
         opened.plot()
-    with pytest.raises(BentpipeError, match=r"expected full=\.\.\."):
-        bp.reproduce("hswa", is_full=True)

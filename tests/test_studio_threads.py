@@ -42,9 +42,9 @@ def test_all_questions_at_once_have_the_answers_of_one_after_the_other(saved, ha
         for each in alone.described
         for of in (flows if each["of"] == "flow" else links)
     ]
-    asked += [(name, (flow, *span)) for flow in flows for name, span in (("why", (end / 2,)), ("spent", (0.0, end)))]
+    asked += [("why", (flow, end / 2)) for flow in flows] + [("find_time_spent", (flow, 0.0, end)) for flow in flows]
     asked += [("packets", (flow, start, start + 0.2)) for flow in flows for start in (0.0, 1.0, 2.0)]
-    asked += [("meta", ()), ("at", (end / 2,))]
+    asked += [("meta", ()), ("find_values", (end / 2,))]
     answers = {each: getattr(alone, each[0])(*each[1]) for each in asked}
     for turn in range(3):
         data = RunData(saved)

@@ -361,7 +361,7 @@ class RunResult(Recorded, Result):
             A notebook shows it; `html` is the page, and `save` writes it.
         """
         # By name: the studio is built on results, and only this call needs it.
-        explored: Explored = import_module("bentpipe.studio.share").explored(self, height)
+        explored: Explored = import_module("bentpipe.studio.share").explore_result(self, height)
         return explored
 
     def rerun(
