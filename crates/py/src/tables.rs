@@ -207,6 +207,7 @@ pub(crate) fn dictionary() -> Value {
         "series": Value::Array(series.collect()),
         "events": columns(dictionary::EVENTS),
         "losses": columns(dictionary::LOSSES),
+        "objects": columns(dictionary::OBJECTS),
         "critical_path": columns(dictionary::CRITICAL_PATH),
         "path_parts": columns(dictionary::PATH_PARTS),
         "causes": columns(dictionary::CAUSES),

@@ -80,7 +80,7 @@ def command(
     """
     check_places(save, plot)
     check_options(metric=metric, replications=replications)
-    check_chart(chart, is_mix=False, is_drawn=plot is not None)
+    check_chart(chart, CHARTS, "a comparison", is_drawn=plot is not None)
     if (ratio or chart == "ratio") and judgement.against is None:
         raise BentpipeError("--ratio needs a baseline\n  expected --against NAME")
     from bentpipe.own.loading import name_senders

@@ -78,7 +78,7 @@ def command(
     """
     check_places(save, plot)
     check_options(metric="goodput", replications=replications)
-    check_chart(chart, is_mix=True, is_drawn=plot is not None)
+    check_chart(chart, MIX_CHARTS, "a mix", is_drawn=plot is not None)
     from bentpipe.scenario.scenario import split_names
 
     settings, enough = overrides.cases(cases), overrides.until(until)

@@ -12,6 +12,7 @@ from bentpipe.cli.help import Command
 from bentpipe.cli.printing import Title, check_places, print_result
 from bentpipe.cli.progress import Bar, load
 from bentpipe.errors import Interrupted
+from bentpipe.experiment.common.options import RUN_CHARTS, check_chart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         "run geo --cc cubic --set duration='60 s' --plot cubic.png",
         "run leo --series cwnd_bytes,srtt_s --save leo-run",
         "run geo --pcap geo.pcapng",
+        "run web-on-geo --plot page.png --chart waterfall",
     ),
 )
 @options.file
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 @options.save
 @options.pcap
 @options.plot
+@options.chart(*RUN_CHARTS)
 @options.figure
 @options.json
 @options.quiet
@@ -55,6 +58,7 @@ def command(
     save: Path | None,
     pcap: str | None,
     plot: Path | None,
+    chart: str | None,
     json: bool,
     quiet: bool,
     look: dict[str, Any],
@@ -64,6 +68,7 @@ def command(
     Prints tables of the flows, the links, the limits of each sender with their times, and the causes of lost packets.
     """
     check_places(save, plot, pcap)
+    check_chart(chart, RUN_CHARTS, "a run", is_drawn=plot is not None)
     from bentpipe.scenario.scenario import split_names
 
     scenario = load(file, sets, seed, is_quiet=quiet)
@@ -77,7 +82,7 @@ def command(
     if plot is not None:
         from bentpipe.plot import choose_panels
 
-        wanted += choose_panels(scenario)
+        wanted += ["objects"] if chart == "waterfall" else choose_panels(scenario)
     scenario = scenario.with_series(wanted)
 
     from bentpipe.experiment.single.run import run
@@ -96,7 +101,7 @@ def command(
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
-        save_figure(result.plot(**look), plot)
+        save_figure(result.plot(chart, **look), plot)
     titled.show()
     from bentpipe.cli import render_run
 

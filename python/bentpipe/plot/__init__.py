@@ -5,6 +5,7 @@ from __future__ import annotations
 from bentpipe.plot.comparisons import comparison_figure, draw_comparison, ratio_figure, windows_figure
 from bentpipe.plot.maps import draw_map
 from bentpipe.plot.mixes import mix_figure
+from bentpipe.plot.pages import waterfall_figure
 from bentpipe.plot.runs import PANELS, choose_panels, choose_series, run_figure
 from bentpipe.plot.style import COLOURS, DASHES, ENDINGS, WIDTH, check_place, check_size, dress_figure, save
 from bentpipe.plot.sweeps import sweep_figure
@@ -28,6 +29,7 @@ __all__ = [
     "run_figure",
     "save",
     "sweep_figure",
+    "waterfall_figure",
     "windows_figure",
 ]
 

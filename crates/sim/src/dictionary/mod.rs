@@ -346,6 +346,7 @@ pub const HAPPENINGS: &[(&str, &str)] = &[
     ("events", "Events of each connection, with their times."),
     ("decisions", "All events except `sent` and `acked`, which every packet has."),
     ("losses", "Lost packets: time, place, flow, cause and bytes."),
+    ("objects", "Objects of pages: the times of their requests, first and last bytes."),
 ];
 
 table! {
@@ -366,6 +367,23 @@ pub const CRITICAL_PATH_SERIES: (&str, &str) = (
     "critical_path",
     "The time of transfers and datagrams by its use, along the path from the last packet back to the first.",
 );
+
+table! {
+    /// One row per object of a page, in order of the last bytes, kept if the series `objects` is recorded. An object whose
+    /// last byte did not arrive has no row.
+    OBJECTS, ObjectRow {
+        flow: text, "", "Name of the flow.";
+        page: whole, "1", "Number of the page among those of the flow, from 0.";
+        object: whole, "1", "Number of the object among those of the page; 0 is the main object.";
+        after: real, "1", "Number of the object that names it; missing for the main object.";
+        host: whole, "1", "Number of its host, from 0.";
+        bytes: whole, "B", "Its size.";
+        due_s: real, "s", "When the page needed it. Its request may then wait for an idle connection, or for the TLS handshake of a new one.";
+        request_s: real, "s", "When its request was handed to TCP, which sends it when its own handshake is over.";
+        first_byte_s: real, "s", "When its first byte was read.";
+        last_byte_s: real, "s", "When its last byte was read.";
+    }
+}
 
 table! {
     /// One row per flow and part of its time, kept with the series `critical_path`. The parts of a flow add up to the

@@ -6,6 +6,7 @@
 mod drops;
 mod histogram;
 mod inside;
+mod objects;
 mod probes;
 mod recorder;
 mod rows;
@@ -14,6 +15,7 @@ mod transfers;
 pub(crate) use drops::{Drops, LossPlace};
 pub(crate) use histogram::Histogram;
 pub(crate) use inside::InsideValue;
+pub(crate) use objects::LoadedObject;
 pub(crate) use probes::Probes;
 pub(crate) use recorder::{LossSize, Recorded, Recorder, Sample};
 pub(crate) use transfers::{Arrived, Completions, Transfer};

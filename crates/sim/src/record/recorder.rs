@@ -1,6 +1,7 @@
 //! Keeps time series and events, if they are recorded. Recording never changes the trajectory.
 
 use super::inside::{InsideTrack, InsideValue};
+use super::objects::{LoadedObject, Objects};
 use super::rows::{seconds, Cut, Rows};
 use super::transfers::{Transfer, TransferRows};
 use super::{LossPlace, Names};
@@ -37,6 +38,7 @@ pub(crate) struct Recorder {
     events: Events,
     decisions: Option<Events>,
     losses: Losses,
+    objects: Option<Objects>,
     transfers: TransferRows,
     /// Starts of the transfers completed since the last call, if they are recorded.
     complete: Option<Vec<Time>>,
@@ -121,6 +123,7 @@ impl Recorder {
             events: Events::default(),
             decisions: wants("decisions").then(Events::default),
             losses: Losses::default(),
+            objects: wants("objects").then(Objects::default),
             transfers: TransferRows::new(record.transfers_max),
             complete: wants(CRITICAL_PATH_SERIES.0).then(Vec::new),
         }
@@ -166,6 +169,13 @@ impl Recorder {
     pub(crate) fn on_loss(&mut self, now: Time, place: LossPlace, flow: FlowId, cause: Cause, lost: LossSize) {
         if self.wants_losses && self.losses.cut.fits(self.losses.rows.len(), self.rows_max, now) {
             self.losses.rows.push((now, place, flow, cause, lost));
+        }
+    }
+
+    /// Records an object of a page, when its last byte is read.
+    pub(crate) fn on_object(&mut self, flow: FlowId, object: LoadedObject) {
+        if let Some(objects) = &mut self.objects {
+            objects.add(self.rows_max, flow, object);
         }
     }
 
@@ -234,6 +244,10 @@ impl Recorder {
         if self.wants_losses {
             cuts.push(("losses", self.losses.cut));
             series.push(("losses".to_owned(), self.losses.table(names)));
+        }
+        if let Some(objects) = self.objects {
+            cuts.push(("objects", objects.cut()));
+            series.push(("objects".to_owned(), objects.table(&names.flows)));
         }
         let cut = cuts.into_iter().filter(|(_, cut)| cut.rows > 0);
         let mut notes: Vec<String> = cut

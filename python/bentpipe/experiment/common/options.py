@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-RUN_CHARTS = ("series",)
+RUN_CHARTS = ("series", "waterfall")
 CHARTS = ("intervals", "ratio", "cwnd")
 """Charts of a comparison."""
 SWEEP_CHARTS = ("lines", "map")
@@ -104,12 +104,10 @@ def find_case(against: str, names: Sequence[str]) -> str:
     return name
 
 
-def check_chart(chart: str | None, *, is_mix: bool, is_drawn: bool) -> None:
-    """Check that the chart exists and has a place to be written."""
-    known = MIX_CHARTS if is_mix else CHARTS
+def check_chart(chart: str | None, known: Sequence[str], whose: str, *, is_drawn: bool) -> None:
+    """Check that the chart is one of `whose` charts and has a place to be written."""
     if chart is not None and chart not in known:
-        what = "a chart of a mix" if is_mix else "a chart of a comparison"
-        raise BentpipeError(unknown(chart, what, known))
+        raise BentpipeError(unknown(chart, f"a chart of {whose}", known))
     if chart is not None and not is_drawn:
         raise BentpipeError(
             "{chart} needs a file for the figure\n  expected {plot}, too", chart=chart, plot=Word("FILE")

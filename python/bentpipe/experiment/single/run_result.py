@@ -402,18 +402,20 @@ class RunResult(Recorded, Result):
         title: str | None = None,
         labels: Labels | None = None,
     ) -> Figure:
-        """Draw goodput, congestion windows and queues over time, with a panel for each recorded series.
+        """Draw goodput, congestion windows and queues over time, or the objects of a page.
 
-        If none was recorded, the scenario runs again to record all, and a warning is logged.
+        If the series that it needs were not recorded, the scenario runs again to record them, and a warning is logged.
 
         Parameters
         ----------
         chart : str, optional
-            `series`, the only chart.
+            `series`, the default: a panel for each recorded series. `waterfall`: the requests and bytes of all objects
+            of the page that took longest.
         metric : str, optional
             Refused, as one run has no intervals.
         start, end : float, optional
-            The part of the run to show, simulated seconds. The default is the whole run.
+            The part of the run to show, simulated seconds. The default is the whole run. A waterfall is of a page that
+            begins in this part.
         size, title, labels : optional
             Arguments as in `Comparison.plot`. The label `y` needs a figure of one series.
 
@@ -430,9 +432,20 @@ class RunResult(Recorded, Result):
         end = self.simulated_s if end is None else end
         if not 0 <= arguments.number("start", start) < arguments.number("end", end):
             raise BentpipeError(f"from {start} s to {end} s\n  expected an end after the start")
+        if chart == "waterfall" and metric is None:
+            from bentpipe.plot import dress_figure, waterfall_figure
+
+            return dress_figure(waterfall_figure(self._recording("objects"), start, end), size, title, labels)
         figure = super().plot(chart, metric=metric, size=size, title=title, labels=labels)
         figure.axes[-1].set_xlim(start, end)
         return figure
+
+    def _recording(self, *names: str) -> RunResult:
+        """Return this result if it has these series, else that of another run, if the run can be repeated."""
+        if not self._is_repeatable or all(name in self.recorded for name in names):
+            return self
+        logging.getLogger("bentpipe").warning(f"no series was recorded: running again with {', '.join(names)}")
+        return self.rerun(series=names)
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
         from bentpipe.plot import choose_panels, choose_series, run_figure
@@ -442,11 +455,7 @@ class RunResult(Recorded, Result):
                 f"plot(metric={metric!r}): one run has no intervals to draw\n"
                 f"  expected plot() of its series, or a comparison"
             )
-        if not choose_series(self) and self._is_repeatable:
-            names = choose_panels(self.scenario)
-            logging.getLogger("bentpipe").warning(f"no series was recorded: running again with {', '.join(names)}")
-            return run_figure(self.rerun(series=names))
-        return run_figure(self)
+        return run_figure(self if choose_series(self) else self._recording(*choose_panels(self.scenario)))
 
     @property
     def _is_repeatable(self) -> bool:

@@ -7,7 +7,7 @@ mod plan;
 use super::catalogue::CatalogueState;
 use super::contract::{Application, Draws};
 use crate::ids::EndpointId;
-use crate::record::Recorder;
+use crate::record::{LoadedObject, Recorder};
 use crate::spec::Page;
 use crate::traffic::host::AppWait;
 use crate::traffic::sessions::{FlowSessions, TransferUnderWay};
@@ -28,6 +28,8 @@ pub(in crate::traffic) struct PageState {
     /// Connections of the page, in the order in which they were opened.
     connections: Vec<PageConnection>,
     objects: Vec<Object>,
+    /// Instants of each object.
+    times: Vec<ObjectTimes>,
     /// Objects with the instants of their requests, in any order.
     due: Vec<(Time, usize)>,
     /// Objects whose host has no idle connection, in the order of their requests.
@@ -38,6 +40,14 @@ pub(in crate::traffic) struct PageState {
     plan: Plan,
     readings: Stream,
     catalogue: Option<CatalogueState>,
+}
+
+/// Instants at which an object was needed, its request was handed to TCP, and its first byte was read.
+#[derive(Clone, Copy, Debug, Default)]
+struct ObjectTimes {
+    due: Time,
+    request: Time,
+    first_byte: Time,
 }
 
 /// Use of one connection of a page.
@@ -66,7 +76,10 @@ impl PageState {
         self.start = sessions.now;
         self.number = self.catalogue.as_mut().map_or(self.index, |catalogue| catalogue.object(self.index));
         self.plan.draw(&self.spec, self.index, self.number, &mut self.objects);
+        self.times.clear();
+        self.times.resize(self.objects.len(), ObjectTimes::default());
         (self.is_loading, self.done, self.bytes) = (true, 0, 0);
+        self.times[0].due = sessions.now;
         sessions.flow().completions_mut().begun += 1;
         self.request(sessions, 0);
     }
@@ -121,6 +134,7 @@ impl PageState {
     /// Sends the request of an object.
     fn ask(&mut self, sessions: &mut FlowSessions<'_>, at: usize, object: usize) {
         let (slot, Object { request, bytes, .. }) = (self.connections[at].slot, self.objects[object]);
+        self.times[object].request = sessions.now;
         sessions.ask(slot, request);
         if self.catalogue.is_some() {
             sessions.name_request(slot, [index_of(&self.spec, self.number, object as u64), request, bytes]);
@@ -131,9 +145,8 @@ impl PageState {
     fn wait(&mut self, sessions: &mut FlowSessions<'_>, at: usize) {
         let PageConnection { slot, ref pending, ref responses, asked, read, has_begun, .. } = self.connections[at];
         let object = |at: usize| pending.get(at).map(|object| self.objects[*object]);
-        let is_first = pending.front().is_some_and(|object| !has_begun && self.names(*object, true).next().is_some());
         let opener =
-            object(0).map_or(AppWait::Nothing, |object| AppWait::Read(read + if is_first { 1 } else { object.bytes }));
+            object(0).map_or(AppWait::Nothing, |object| AppWait::Read(read + if has_begun { object.bytes } else { 1 }));
         let listener =
             object(responses.len()).map_or(AppWait::Nothing, |object| AppWait::Received(asked + object.request));
         sessions.wait_for_next(slot, [opener, listener]);
@@ -188,7 +201,8 @@ impl PageState {
             return self.wait(sessions, at);
         }
         let Some(&object) = connection.pending.front() else { return };
-        if !std::mem::replace(&mut connection.has_begun, true) && self.names(object, true).next().is_some() {
+        if !std::mem::replace(&mut connection.has_begun, true) {
+            self.times[object].first_byte = sessions.now;
             self.wait(sessions, at);
             return self.request_named(sessions, object, true);
         }
@@ -198,9 +212,13 @@ impl PageState {
         // A middlebox may have forged the response before the server began its own.
         connection.responses.pop_front();
         connection.answered = connection.answered.saturating_sub(1);
-        let bytes = self.objects[object].bytes;
+        let Object { bytes, host, after, .. } = self.objects[object];
         connection.read += bytes;
-        let host = connection.host;
+        let ObjectTimes { due, request, first_byte } = self.times[object];
+        let (page, last_byte) = (self.index, sessions.now);
+        let after = (object > 0).then_some(after);
+        let loaded = LoadedObject { page, number: object, after, host, bytes, due, request, first_byte, last_byte };
+        recorder.on_object(sessions.id, loaded);
         self.bytes += bytes;
         self.done += 1;
         if self.done == self.objects.len() {
@@ -235,7 +253,8 @@ impl PageState {
         let mut at = 0;
         while at < self.due.len() {
             if self.due[at].0 <= now {
-                let (_, object) = self.due.remove(at);
+                let (due, object) = self.due.remove(at);
+                self.times[object].due = due;
                 self.request(sessions, object);
             } else {
                 at += 1;
@@ -285,6 +304,7 @@ impl Application for PageState {
             is_loading: false,
             connections: Vec::new(),
             objects: Vec::new(),
+            times: Vec::new(),
             due: Vec::new(),
             waiting: VecDeque::new(),
             done: 0,
