@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
@@ -93,11 +92,9 @@ def command(
     if shell and command:
         raise BentpipeError("--shell and CMD exclude each other\n  expected one of them")
     given = overrides.pairs(sets, seed)
-    if shell:
-        command = (os.environ.get("SHELL", "/bin/sh"),)
-        # A shell ends when its user ends it.
-        if not any(key == "duration" for key, _ in given):
-            given = [*given, ("duration", SHELL_DURATION)]
+    # A shell ends when its user ends it.
+    if shell and not any(key == "duration" for key, _ in given):
+        given = [*given, ("duration", SHELL_DURATION)]
     scenario = load(file, given)
     if plot is not None:
         from bentpipe.plot import choose_panels
@@ -109,6 +106,7 @@ def command(
         scenario,
         command,
         serve=serve,
+        shell=shell,
         at=at,
         flow=flow,
         pcap=pcap,
@@ -118,5 +116,4 @@ def command(
         initial_window=initial_window,
         quiet=json,
     )
-    has_program = bool(command) and not shell
-    give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict, has_program=has_program)
+    give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict, has_program=bool(command))
