@@ -39,7 +39,7 @@ SHELL_DURATION = "24 h"
 @click.option("--at", metavar="HOST", help="Host of CMD. Default: the destination of the flow.")
 @click.option("--flow", metavar="NAME", help="Flow to replace by real packets. Default: the first.")
 @click.option("--shell", is_flag=True, help="Run your shell instead of CMD.")
-@click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
+@click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy; refuse to run without all walls.")
 @options.pcap
 @options.one_cc("Congestion control: the kernel's or bentpipe's name.")
 @click.option(
@@ -54,6 +54,7 @@ SHELL_DURATION = "24 h"
     metavar="N",
     help="Initial window of the kernel's connections in segments. Default: 10, as the kernel.",
 )
+@click.option("--shared-memory", is_flag=True, help="Share memory and queues with the machine, as for X11 programs.")
 @options.sets
 @options.seed
 @options.save
@@ -73,6 +74,7 @@ def command(
     backend: str,
     offload: str,
     initial_window: int | None,
+    shared_memory: bool,
     sets: tuple[str, ...],
     seed: int | None,
     save: Path | None,
@@ -114,6 +116,8 @@ def command(
         backend=backend,
         offload=offload,
         initial_window=initial_window,
+        shared_memory=shared_memory,
+        strict=strict,
         quiet=json,
     )
     give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict, has_program=bool(command))

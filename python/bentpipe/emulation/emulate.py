@@ -255,6 +255,8 @@ def emulate(
     backend: str = "auto",
     offload: str = "auto",
     initial_window: int | None = None,
+    shared_memory: bool = False,
+    strict: bool = False,
     quiet: bool = False,
 ) -> Emulation:
     """Run a program over the path of a scenario, in real time.
@@ -297,6 +299,10 @@ def emulate(
         receiver as one unit. `on`, `off`, or `auto`: where the kernel has it.
     initial_window : int, optional
         Initial window of all connections at the hosts, in segments; by default the kernel's 10.
+    shared_memory : bool
+        Let programs share memory and queues (System V and POSIX) with the machine, as those of X11 may need.
+    strict : bool
+        Run programs only if no wall around them is missing. By default `trust.missing_walls` of the result names them.
     quiet : bool
         Send the output of the program to the error output.
 
@@ -311,7 +317,8 @@ def emulate(
     source = make_scenario(scenario)
     options = {"serve": serve, "shell": shell, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "cc": cc}
     options |= {"backend": None if backend == "auto" else backend, "offload": None if offload == "auto" else offload}
-    asked = collect_asked(source, {**options, "initial_window": initial_window}, command)
+    options |= {"initial_window": initial_window, "shared_memory": shared_memory, "strict": strict}
+    asked = collect_asked(source, options, command)
     if shell:
         if command:
             raise EmulationError("{shell} and a program exclude each other\n  expected one of them", shell=True)
@@ -333,6 +340,8 @@ def emulate(
         backend=backend,
         offload=offload,
         initial_window=initial_window,
+        shared_memory=shared_memory,
+        strict=strict,
         quiet=quiet,
     )
     return replace(found, asked={"verb": "emulate", **asked})
@@ -354,6 +363,8 @@ def carry_out(
     backend: str = "auto",
     offload: str = "auto",
     initial_window: int | None = None,
+    shared_memory: bool = False,
+    strict: bool = False,
     without: Sequence[str] = (),
     quiet: bool = False,
 ) -> Emulation:
@@ -398,7 +409,9 @@ def carry_out(
         "initial_window": initial_window,
         "classes": list(travel.sent(scenario.senders)),
         "is_shell": shell,
+        "shared": ["ipc"] if shared_memory else [],
         "without": list(without),
+        "is_strict": strict,
         "is_quiet": quiet,
     }
     content = make_report(job)
@@ -410,6 +423,7 @@ def carry_out(
         late_wakes=later_than(wakes, outside["late_limit_s"]),
         has_priority=content["has_priority"],
         **content["machine"],
+        **{name: tuple(walls) for name, walls in content["walls"].items()},
         cpu_s=content["cpu_s"],
     )
     tables = content["tables"]

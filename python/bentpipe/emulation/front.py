@@ -247,7 +247,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
     return {
         "status": status,
         "stopped": stopped,
-        "walls": reaper.walls,
+        "walls": {"walls": reaper.walls, "missing_walls": reaper.missing},
         "outside": emulation.outside(),
         "late_wakes": late_wakes,
         "samples": emulation.samples(),
@@ -264,10 +264,18 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
 
 def _start_reaper(emulation: _core.Emulation, job: dict[str, Any]) -> Reaper:
     """Start the first process of the programs, behind the walls that the job wants."""
+    chosen = [wall for wall in _core.walls() if wall not in job["shared"]]
     try:
-        return Reaper.start(emulation, [wall for wall in _core.walls() if wall not in job["without"]])
+        reaper = Reaper.start(emulation, [wall for wall in chosen if wall not in job["without"]])
     except RuntimeError as error:
         raise _failure(str(error)) from None
+    reaper.missing = [wall for wall in chosen if wall not in reaper.walls]
+    if job["is_strict"] and reaper.missing:
+        raise _failure(
+            f"walls around programs are missing: {', '.join(reaper.missing)}\n"
+            "  {strict} needs all of them, see the guide of emulate; without it, the run lists them"
+        )
+    return reaper
 
 
 def _classes(sent: list[tuple[str, str | None, bytes, tuple[int, int]]]) -> list[tuple[str, str, str | None, type]]:

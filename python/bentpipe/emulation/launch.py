@@ -42,9 +42,8 @@ def make_report(job: dict[str, Any]) -> dict[str, Any]:
         error: str = content["error"]
         if not error:
             raise KeyboardInterrupt("interrupted; there is no result")
-        raise EmulationError(
-            f"{error}\n  {_hint(error)}" if "does not allow" in error else error, backend="packet", offload="auto"
-        )
+        text = f"{error}\n  {_hint(error)}" if "does not allow" in error else error
+        raise EmulationError(text, backend="packet", offload="auto", strict=None)
     return content
 
 

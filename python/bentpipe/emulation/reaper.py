@@ -26,6 +26,7 @@ class Reaper:
     def __init__(self, emulation: _core.Emulation, walls: list[str], process: int | None) -> None:
         self.emulation = emulation
         self.walls = walls
+        self.missing: list[str] = []
         self.process = process
 
     @classmethod

@@ -26,6 +26,9 @@ SLEPT_MAX_S = 0.001
 """Between two readings of two clocks some microseconds pass."""
 OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel accepts no joined packets"}
 
+FILTERS = ("landlock", "seccomp")
+"""Walls that are no namespaces."""
+
 
 @dataclass(frozen=True)
 class Trust:
@@ -82,6 +85,9 @@ class Trust:
         Time in which the emulator could have run and had no processor, seconds.
     slept_s : float
         Time in which the machine was suspended, seconds.
+    walls, missing_walls : tuple of str
+        Walls around programs, beyond the namespaces of each host, that were in force, and those that the system lacks:
+        `processes`, `ipc`, `sysfs`, `landlock`, `seccomp`. They do not change the verdict.
     """
 
     packets_entered: int
@@ -116,6 +122,8 @@ class Trust:
     throttled_s: float
     waited_s: float
     slept_s: float
+    walls: tuple[str, ...] = ()
+    missing_walls: tuple[str, ...] = ()
 
     @property
     def lost_outside(self) -> int:
@@ -248,12 +256,17 @@ class Trust:
             ("time that it waited for a processor", f"{self.waited_s:.2f} s"),
             ("processors that other machines took", f"{self.stolen_share:.1%}"),
             ("time stopped by a limit of the processor", f"{self.throttled_s:.2f} s"),
+            ("namespaces around programs", ", ".join(each for each in self.walls if each not in FILTERS) or "none"),
+            ("filters around programs", ", ".join(each for each in self.walls if each in FILTERS) or "none"),
+            ("missing walls", ", ".join(self.missing_walls) or "none"),
         ]
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Trust:
         """Read it from the content of `to_dict`."""
-        return cls(**{each.name: content[each.name] for each in fields(cls)})
+        found = {each.name: content[each.name] for each in fields(cls) if each.name in content}
+        walls = {name: tuple(found.get(name, ())) for name in ("walls", "missing_walls")}
+        return cls(**{**found, **walls})
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
