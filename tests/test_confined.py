@@ -90,6 +90,11 @@ def typed(request):
         call("ioctl", terminal, ctypes.c_ulong(request), b"x")
     return in_a_child(attempt)
 
+def parent():
+    if not os.getppid():
+        raise OSError(errno.ESRCH, "in another process namespace")
+    os.kill(os.getppid(), 0)
+
 def foreign_network():
     if sorted(os.listdir("/sys/class/net")) != ["lo", "sat0"]:
         return
@@ -168,8 +173,8 @@ ways = {
     "fsconfig": unattached(431, -1, 6, None, None, 0),
     "fsmount": unattached(432, -1, 0, 0),
     "fspick": unattached(433, -100, b"/", 0),
-    "open_tree": unattached(428, -100, b"/", 1),
-    "open_tree_attr": unattached(467, -100, b"/", 1, None, 0),
+    "open_tree": unattached(428, -100, b"/", 0x8001),
+    "open_tree_attr": unattached(467, -100, b"/", 0x8001, None, 0),
     "move_mount": unattached(429, -100, b"/", -100, b"/mnt", 0),
     "mount_setattr": unattached(442, -100, b"/", 0x8000, struct.pack("QQQQ", 0, 1, 0, 0), 32),
     "typing into a terminal": typed(termios.TIOCSTI),
@@ -180,7 +185,7 @@ ways = {
     "request of a key": lambda: number(KEY[1], b"user", b"bentpipe", None, -3),
     "keyring": lambda: number(KEY[2], 0, -4, 1),
     "networks of the machine in /sys": foreign_network,
-    "the group of the caller": lambda: os.killpg(os.getppid() or int(PID), 0),
+    "signal to the emulator": parent,
     "memory of the first process": opened("/proc/1/mem"),
     "user namespace of the machine": lambda: os.close(os.open(f"/proc/{PID}/ns/user", os.O_RDONLY)),
     "set-user-ID": lambda: None if "NoNewPrivs:\t0" in open("/proc/self/status").read() else device_down(),
