@@ -415,10 +415,11 @@ def test_programs_may_use_raw_sockets_in_the_network_of_their_host(tmp_path, emu
 SENDS = "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('a', 9))"
 WORK = {
     "iperf3": ("iperf3 -c a -n 200K", "iperf3 -s -1"),
-    "tcpdump": (f"tcpdump -c 1 -i sat0 & sleep 1; {sys.executable} -c \"{SENDS}\"; wait $!", ""),
+    "tcpdump": (f'tcpdump -c 1 -i sat0 & sleep 1; {sys.executable} -c "{SENDS}"; wait $!', ""),
     "gcc": ("echo 'int main() { return 0; }' > x.c && gcc -o x.out x.c && ./x.out", ""),
     "chromium": (
-        "chromium --headless --disable-gpu {sandbox} --user-data-dir=$PWD/profile --dump-dom http://a:8000/ | grep -q path",
+        "chromium --headless --disable-gpu {sandbox} --user-data-dir=$PWD/profile --dump-dom http://a:8000/"
+        " | grep -q path",
         f"{sys.executable} -m bentpipe.emulation.programs http",
     ),
 }
@@ -439,7 +440,7 @@ def test_programs_of_all_kinds_work_at_a_host(name, tmp_path, emulate, request):
 
 def test_strict_refuses_to_run_a_program_without_all_walls(tmp_path):
     out = tmp_path / "ran"
-    with pytest.raises(EmulationError, match="^walls around programs are missing: sysfs, seccomp\n  strict needs"):
+    with pytest.raises(EmulationError, match=r"^walls around programs are missing: sysfs, seccomp\n  strict needs"):
         carry_out(SCENARIO, ["touch", str(out)], without=("seccomp", "sysfs"), strict=True)
     assert not out.exists()
     # Shared memory by choice is no missing wall.

@@ -142,7 +142,7 @@ WAYS = [("seccomp", False), ("landlock", False), ("landlock", True)]
 @pytest.mark.usefixtures("namespaces")
 @pytest.mark.parametrize(("without", "is_shell"), WAYS)
 def test_a_program_cannot_type_into_the_terminal_of_the_caller(without, is_shell, place):
-    code = "import sys; from bentpipe.emulation.emulate import carry_out; carry_out('path.toml', sys.argv[3:], "
+    code = "import sys\nfrom bentpipe.emulation.emulate import carry_out\ncarry_out('path.toml', sys.argv[3:], "
     code += "without=[sys.argv[1]], shell=bool(int(sys.argv[2])))"
     line = [sys.executable, "-c", code, without, str(int(is_shell)), sys.executable, "-c", TYPES]
     status, text = in_a_terminal(line, lambda *_: None)
@@ -151,14 +151,15 @@ def test_a_program_cannot_type_into_the_terminal_of_the_caller(without, is_shell
 
 @pytest.mark.usefixtures("namespaces")
 def test_a_shell_has_the_terminal_and_gives_it_back(place):
-    # Of a program that is no interactive shell, so that none but the emulator moves the terminal.
+    # A program without job control: only the emulator moves the terminal.
     (place / "shell").write_text(
         f"#!{sys.executable}\nimport os, signal\nassert os.tcgetpgrp(0) == os.getpgrp() == os.getpid()\n"
         "print('MINE', flush=True)\nos.kill(0, signal.SIGKILL)\n"
     )
     (place / "shell").chmod(0o755)
     (place / "both.sh").write_text(
-        f"SHELL={place}/shell {' '.join(BENTPIPE)} emulate path.toml -q --shell\necho ENDED $?; read line; echo got $line\n"
+        f"SHELL={place}/shell {' '.join(BENTPIPE)} emulate path.toml -q --shell\n"
+        "echo ENDED $?\nread line\necho got $line\n"
     )
     typed = []
 

@@ -42,12 +42,15 @@ const LINKS: [(&str, &str); 5] = [
 /// | `seccomp` | changing mounts, also by unattached ones, using keys, and typing into a terminal |
 pub const WALLS: [&str; 5] = ["processes", "ipc", "sysfs", "landlock", "seccomp"];
 
+/// Name of a wall, and its builder.
+type Wall = (&'static str, fn() -> io::Result<()>);
+
 /// Confines this process, which has one thread, for ever. Returns those of the wanted walls that the system allows.
 pub(crate) fn confine(wanted: &[String]) -> Result<Vec<&'static str>, NotAllowed> {
     // SAFETY: this process has one thread, and shares its files with no other.
     step("private mounts of a program", unsafe { unshare_unsafe(UnshareFlags::NEWNS) })?;
     let mut built = Vec::new();
-    let mut build = |walls: &[(&'static str, fn() -> io::Result<()>)]| {
+    let mut build = |walls: &[Wall]| {
         let wanted = walls.iter().filter(|(name, _)| wanted.iter().any(|wanted| wanted == name));
         built.extend(wanted.filter(|(_, build)| build().is_ok()).map(|(name, _)| name));
     };

@@ -43,7 +43,7 @@ pub(crate) fn limit() -> io::Result<()> {
     }
     let scoped = if version < HAS_SCOPE { 0 } else { SCOPE_SIGNAL };
     let ruleset = Ruleset { handled_access_fs: REFER, handled_access_net: 0, scoped };
-    // SAFETY: the kernel reads the structure, whose size it gets. Older kernels accept a larger one that ends in zeros.
+    // SAFETY: the kernel reads the structure, whose size it gets. Older kernels accept zeros after theirs.
     let rules =
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, &raw const ruleset, size_of::<Ruleset>(), 0) };
     // SAFETY: the descriptor was opened above, and is not shared.

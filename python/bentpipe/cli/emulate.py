@@ -39,7 +39,9 @@ SHELL_DURATION = "24 h"
 @click.option("--at", metavar="HOST", help="Host of CMD. Default: the destination of the flow.")
 @click.option("--flow", metavar="NAME", help="Flow to replace by real packets. Default: the first.")
 @click.option("--shell", is_flag=True, help="Run your shell instead of CMD.")
-@click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy; refuse to run without all walls.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy; refuse to run without all walls."
+)
 @options.pcap
 @options.one_cc("Congestion control: the kernel's or bentpipe's name.")
 @click.option(

@@ -276,7 +276,7 @@ def emulate(
         A program for the other host, or a built-in one: `bulk` sends without end, `echo` returns what it gets, both at
         port 5001, `http` serves the files of this folder at port 8000. The run starts when it listens.
     shell : bool
-        Run your shell (`SHELL`) instead of a program. It keeps the terminal; programs have a session of their own.
+        Run your shell (`SHELL`) instead of a program. It keeps the terminal. A program has a separate session.
     at : str, optional
         The host of the program; by default where the flow goes to. The server is at the flow's other end.
     flow : str, optional
@@ -423,7 +423,8 @@ def carry_out(
         late_wakes=later_than(wakes, outside["late_limit_s"]),
         has_priority=content["has_priority"],
         **content["machine"],
-        **{name: tuple(walls) for name, walls in content["walls"].items()},
+        walls=tuple(content["walls"]),
+        missing_walls=tuple(content["missing_walls"]),
         cpu_s=content["cpu_s"],
     )
     tables = content["tables"]

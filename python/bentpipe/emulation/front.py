@@ -162,9 +162,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
     programs: list[subprocess.Popen[bytes]] = []
     asked: list[bool] = []
 
-    def start(
-        host: str, command: Sequence[str], *, has_terminal: bool = False, **more: Any
-    ) -> subprocess.Popen[bytes]:
+    def start(host: str, command: Sequence[str], *, has_terminal: bool = False, **more: Any) -> subprocess.Popen[bytes]:
         place = hosts.index(host)
         peers = " ".join(name for name in hosts if name != host)
         environment = {**os.environ, "BENTPIPE_HOST": host, "BENTPIPE_PEER": peers, "BENTPIPE_SEED": str(scenario.seed)}
@@ -247,7 +245,8 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
     return {
         "status": status,
         "stopped": stopped,
-        "walls": {"walls": reaper.walls, "missing_walls": reaper.missing},
+        "walls": reaper.walls,
+        "missing_walls": reaper.missing,
         "outside": emulation.outside(),
         "late_wakes": late_wakes,
         "samples": emulation.samples(),

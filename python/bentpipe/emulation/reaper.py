@@ -11,10 +11,10 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from bentpipe import _core
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from bentpipe import _core
 
 PROCESSES = "processes"
 """The wall that is a process namespace."""

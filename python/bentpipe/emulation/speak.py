@@ -90,8 +90,8 @@ def speak(
         raise EmulationError(f"port {port}\n  expected 1 to 65535")
     scenario = make_scenario(scenario)
     options = {"send": send, "take": take, "echo": echo, "connect": connect, "port": None if port == PORT else port}
-    options |= {"cc": cc, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "strict": strict}
-    asked = collect_asked(scenario, options, command)
+    more = {"cc": cc, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "strict": strict}
+    asked = collect_asked(scenario, {**options, **more}, command)
     if cc is not None:
         scenario = scenario.with_sets({cc_keys()[0]: cc})
     if not command and not services and not connect:

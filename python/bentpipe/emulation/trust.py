@@ -27,7 +27,7 @@ SLEPT_MAX_S = 0.001
 OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel accepts no joined packets"}
 
 FILTERS = ("landlock", "seccomp")
-"""Walls that are no namespaces."""
+"""Walls that filter calls; all others are namespaces."""
 
 
 @dataclass(frozen=True)
