@@ -69,13 +69,15 @@ def main() -> None:
     except Exception as error:
         _write(report, {"error": _text(error)})
         os._exit(FAILED)
+    # A job in the background has no terminal to give.
+    job["has_terminal"] = job.get("is_shell", False) and _is_in_foreground()
     # Its other end is closed when this process ends, at any instant.
     alive, held = os.pipe()
     engine = os.fork()
     if engine:
         signal.signal(signal.SIGTERM, partial(_pass_on, engine))
         status = os.waitpid(engine, 0)[1]
-        if job.get("is_shell"):
+        if job["has_terminal"]:
             _give_terminal(os.getpgrp())
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
     os.close(held)
@@ -108,8 +110,16 @@ def _pass_on(engine: int, number: int, frame: FrameType | None) -> None:
         os.kill(engine, number)
 
 
+def _is_in_foreground() -> bool:
+    """Whether the standard input is the terminal of this group of processes."""
+    try:
+        return os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False
+
+
 def _give_terminal(group: int) -> None:
-    """Make a group of processes the one of the terminal, if the standard input is that."""
+    """Make a group of processes the one that the terminal interrupts."""
     # Otherwise the kernel stops a process in the background that does it.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
     with contextlib.suppress(OSError):
@@ -179,7 +189,9 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
             try:
                 if emulation.enter_as_program(place, reaper.walls) != reaper.walls:
-                    raise _failure("the system does not allow the walls around one of the programs\n  run it again")
+                    raise _failure(
+                        f"the program at {host} lacks a wall\n  end other programs in namespaces, or run it again"
+                    )
             except Exception as error:
                 os.write(said, (str(error) or repr(error)).encode())
                 raise
@@ -219,7 +231,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
             speak()
         wakes = Wakes.start()
         output = sys.stderr if job["is_quiet"] else None
-        program = start(job["at"], job["command"], has_terminal=job["is_shell"] and os.isatty(0), stdout=output)
+        program = start(job["at"], job["command"], has_terminal=job["has_terminal"], stdout=output)
         if job["own"] and job["own"]["connects"]:
             _await_server(emulation, hosts.index(job["at"]), program, job["command"])
             speak()

@@ -36,7 +36,7 @@ class Reaper:
         Raises
         ------
         RuntimeError
-            The system does not allow another limit of programs.
+            The system does not allow another limit of programs, or the process was killed.
         """
         has_processes = PROCESSES in wanted and emulation.separate_processes()
         report, given = os.pipe()
@@ -50,7 +50,8 @@ class Reaper:
         if has_processes:
             emulation.take_processes()
         with os.fdopen(report, "rb") as file:
-            found = marshal.load(file)
+            text = file.read()
+        found = marshal.loads(text) if text else "a process of the emulation was killed\n  run it again"
         if isinstance(found, str):
             raise RuntimeError(found)
         if PROCESSES in found:
