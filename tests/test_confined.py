@@ -318,10 +318,11 @@ for group in (0, -1):
 """
 
 
-def test_a_program_ends_only_itself_and_does_not_limit_the_emulator(emulate):
+@pytest.mark.parametrize("without", ["", "landlock"])
+def test_a_program_ends_only_itself_and_does_not_limit_the_emulator(without, emulate):
     priority = os.getpriority(os.PRIO_USER, os.getuid())
     # The emulator reports it.
-    emulate(KILLS, status=128 + 9)
+    emulate(KILLS, without=without, status=128 + 9)
     assert os.getpriority(os.PRIO_USER, os.getuid()) == priority
 
 

@@ -15,8 +15,8 @@ const RULE_PATH_BENEATH: u32 = 1;
 const REFER: u64 = 1 << 13;
 const SCOPE_SIGNAL: u64 = 1 << 1;
 /// First versions with a right to move files between folders, and with a scope of signals.
-const HAS_REFER: i64 = 2;
-const HAS_SCOPE: i64 = 6;
+const HAS_REFER: libc::c_long = 2;
+const HAS_SCOPE: libc::c_long = 6;
 
 #[repr(C)]
 struct Ruleset {
@@ -58,7 +58,7 @@ pub(crate) fn limit() -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) }).map(drop)
 }
 
-fn check(done: i64) -> io::Result<i64> {
+fn check(done: libc::c_long) -> io::Result<libc::c_long> {
     if done < 0 {
         Err(io::Error::last_os_error())
     } else {

@@ -270,4 +270,5 @@ class Trust:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
-        return {"is_trustworthy": self.is_trustworthy, "sentence": self.sentence, **asdict(self)}
+        walls = {"walls": list(self.walls), "missing_walls": list(self.missing_walls)}
+        return {"is_trustworthy": self.is_trustworthy, "sentence": self.sentence, **asdict(self), **walls}
