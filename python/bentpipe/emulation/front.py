@@ -119,7 +119,7 @@ def _is_in_foreground() -> bool:
 
 
 def _give_terminal(group: int) -> None:
-    """Make a group of processes the one that the terminal interrupts."""
+    """Give the terminal, and its Ctrl-C, to a group of processes."""
     # Otherwise the kernel stops a process in the background that does it.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
     with contextlib.suppress(OSError):
