@@ -104,6 +104,75 @@ def test_ctrl_c_at_a_terminal_ends_in_tables_without_a_traceback(place):
     assert "Outside the scenario" in text
 
 
+HEARS = """
+import signal, sys, time
+def end(*_):
+    print("HEARD", flush=True)
+    sys.exit()
+signal.signal(signal.SIGINT, end)
+print("READY", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_ctrl_c_at_a_terminal_reaches_a_program_in_its_own_session(place):
+    pressed = []
+
+    def act(end, printed):
+        if b"READY" in printed and not pressed:
+            pressed.append(os.write(end, b"\x03"))
+
+    status, text = in_a_terminal([*BENTPIPE, "emulate", "path.toml", "-q", "--", sys.executable, "-c", HEARS], act)
+    assert (status, "HEARD" in text) == (130, True)
+
+
+TYPES = """
+import fcntl, os, termios
+assert os.isatty(0)
+try:
+    fcntl.ioctl(0, termios.TIOCSTI, b"x")
+except OSError as error:
+    print("REFUSED", error.errno)
+"""
+# The terminal of `--shell` is that of the program: there only the filter refuses it.
+WAYS = [("seccomp", False), ("landlock", False), ("landlock", True)]
+
+
+@pytest.mark.usefixtures("namespaces")
+@pytest.mark.parametrize(("without", "is_shell"), WAYS)
+def test_a_program_cannot_type_into_the_terminal_of_the_caller(without, is_shell, place):
+    code = "import sys\nfrom bentpipe.emulation.emulate import carry_out\ncarry_out('path.toml', sys.argv[3:], "
+    code += "without=[sys.argv[1]], shell=bool(int(sys.argv[2])))"
+    line = [sys.executable, "-c", code, without, str(int(is_shell)), sys.executable, "-c", TYPES]
+    status, text = in_a_terminal(line, lambda *_: None)
+    assert (status, text.strip()) == (0, "REFUSED 1")
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_shell_has_the_terminal_and_gives_it_back(place):
+    # A program without job control: only the emulator moves the terminal.
+    (place / "shell").write_text(
+        f"#!{sys.executable}\nimport os, signal\nassert os.tcgetpgrp(0) == os.getpgrp() == os.getpid()\n"
+        "print('MINE', flush=True)\nos.kill(0, signal.SIGKILL)\n"
+    )
+    (place / "shell").chmod(0o755)
+    (place / "both.sh").write_text(
+        f"SHELL={place}/shell {' '.join(BENTPIPE)} emulate path.toml -q --shell\n"
+        "echo ENDED $?\nread line\necho got $line\n"
+    )
+    typed = []
+
+    def act(end, printed):
+        if b"ENDED" in printed and not typed:
+            typed.append(os.write(end, b"words\n"))
+
+    status, text = in_a_terminal(["/bin/sh", "both.sh"], act)
+    assert status == 0
+    for word in ("MINE", "ENDED 137", "got words"):
+        assert word in text, text
+
+
 @pytest.mark.usefixtures("namespaces")
 def has_begun(command):
     """Whether our code is loaded: a traceback of Python's own start cannot be caught."""

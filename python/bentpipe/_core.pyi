@@ -40,7 +40,7 @@ __all__ = [
     "schema",
 ]
 if sys.platform == "linux":
-    __all__ += ["Emulation", "end_with_parent", "isolate", "simulated_cc"]
+    __all__ += ["Emulation", "end_with_parent", "isolate", "simulated_cc", "walls"]
 
 RESULTS: int
 """Number of results of this simulator. Equal numbers, scenarios (by digest) and seeds have equal results."""
@@ -645,8 +645,18 @@ class Emulation:
     def enter(self, host: int) -> None:
         """Move this process to a host."""
 
-    def enter_as_program(self, host: int) -> None:
-        """Move this process, which will become a program, to a host for ever. It can change nothing outside."""
+    @staticmethod
+    def separate_processes() -> bool:
+        """Start later children in a new process namespace; return whether the system allows it."""
+
+    def take_processes(self) -> None:
+        """Take that namespace, after the start of its first process. Later children start outside again."""
+
+    def place_children(self, is_within: bool) -> None:
+        """Start later children in the process namespace of programs, or outside."""
+
+    def enter_as_program(self, host: int, walls: list[str]) -> list[str]:
+        """Move this process, which will become a program, to a host for ever; return the walls that are allowed."""
 
     def run(self, slice_s: float, process: int | None) -> str:
         """Run for some seconds, or until a process ends; return `slice`, `ended`, or `over` with the scenario."""
@@ -659,6 +669,9 @@ def end_with_parent(parent: int | None = None) -> bool:
 
 def simulated_cc(name: str) -> str:
     """Return bentpipe's name of a congestion control of the kernel."""
+
+def walls() -> list[str]:
+    """List the walls around programs that a system may lack, in order."""
 
 def isolate() -> bool:
     """Leave the namespaces of the machine; return whether real-time priority was granted."""

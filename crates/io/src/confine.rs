@@ -3,16 +3,18 @@
 //! It changes nothing else of the machine, even if root called, who owns the settings of the kernel and the disks. Its
 //! folders of settings are read-only. Root's programs have devices without hardware behind them. Its only capability
 //! (capabilities(7)) is `CAP_NET_RAW`, over a network that contains only its host. A program may create a user
-//! namespace: it cannot change or remove the mounts there (mount_namespaces(7)).
+//! namespace: it cannot change or remove the mounts there (mount_namespaces(7)). [`WALLS`] are more limits, where the
+//! system has them.
 #![allow(unsafe_code)]
 
 use crate::system::{self, step, NotAllowed};
+use crate::{landlock, seccomp};
 use rustix::io::Errno;
 use rustix::mount::{mount, mount_bind, mount_bind_recursive, mount_move, MountFlags};
-use rustix::process::geteuid;
+use rustix::process::{geteuid, set_dumpable_behavior, DumpableBehavior};
 use rustix::thread::{
     capabilities, configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
-    unshare_unsafe, CapabilitySet, CapabilitySets, UnshareFlags,
+    set_no_new_privs, unshare_unsafe, CapabilitySet, CapabilitySets, UnshareFlags,
 };
 use std::fs::{self, File};
 use std::io;
@@ -29,16 +31,73 @@ const LINKS: [(&str, &str); 5] = [
     ("ptmx", "pts/ptmx"),
 ];
 
-/// Confines this process, which has one thread, for ever.
-pub(crate) fn confine() -> Result<(), NotAllowed> {
+/// Walls around a program that a kernel or a container may lack, in the order in which they are built.
+///
+/// | wall | keeps a program from |
+/// |---|---|
+/// | `processes` | seeing, signalling and limiting the emulator: a separate process namespace with its own /proc |
+/// | `ipc` | leaving queues and shared memory, and using those of other programs: a separate IPC namespace |
+/// | `sysfs` | seeing the machine's networks: /sys of its host |
+/// | `landlock` | changing mounts, and signalling other processes |
+/// | `seccomp` | changing mounts, also by unattached ones, using keys, and typing into a terminal |
+pub const WALLS: [&str; 5] = ["processes", "ipc", "sysfs", "landlock", "seccomp"];
+
+/// Name of a wall, and its builder.
+type Wall = (&'static str, fn() -> io::Result<()>);
+
+/// Confines this process, which has one thread, for ever. Returns those of the wanted walls that the system allows.
+pub(crate) fn confine(wanted: &[String]) -> Result<Vec<&'static str>, NotAllowed> {
     // SAFETY: this process has one thread, and shares its files with no other.
     step("private mounts of a program", unsafe { unshare_unsafe(UnshareFlags::NEWNS) })?;
+    let mut built = Vec::new();
+    let mut build = |walls: &[Wall]| {
+        let wanted = walls.iter().filter(|(name, _)| wanted.iter().any(|wanted| wanted == name));
+        built.extend(wanted.filter(|(_, build)| build().is_ok()).map(|(name, _)| name));
+    };
+    build(&[("processes", mount_processes), ("ipc", separate_ipc), ("sysfs", mount_sysfs)]);
     step("read-only settings of the kernel", make_settings_read_only())?;
     // Other programs have the devices that their permissions give.
     if geteuid().is_root() {
         step("devices of a program", replace_devices())?;
     }
-    step("a program without capabilities", drop_capabilities())
+    // Last: they forbid mounts.
+    build(&[("landlock", landlock::limit), ("seccomp", seccomp::deny_calls)]);
+    step("a program without capabilities", drop_capabilities())?;
+    step("a program without set-user-ID programs", set_no_new_privs(true))?;
+    // Programs cannot trace it until it becomes a program, too.
+    step("a process that cannot be traced", set_dumpable_behavior(DumpableBehavior::NotDumpable))?;
+    Ok(built)
+}
+
+/// Mounts the list of processes of this process namespace.
+fn mount_processes() -> io::Result<()> {
+    Ok(mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None)?)
+}
+
+/// Separates System V and POSIX queues and shared memory.
+fn separate_ipc() -> io::Result<()> {
+    // SAFETY: this process has one thread, and shares neither files nor memory with another.
+    unsafe { unshare_unsafe(UnshareFlags::NEWIPC) }?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    for (place, kind, options) in [("/dev/shm", "tmpfs", Some(c"mode=1777")), ("/dev/mqueue", "mqueue", None)] {
+        if Path::new(place).is_dir() {
+            mount(kind, place, kind, flags, options)?;
+        }
+    }
+    Ok(())
+}
+
+/// Mounts the devices of the kernel with those of the host's network only.
+fn mount_sysfs() -> io::Result<()> {
+    let (old, new) = (Path::new("/sys"), Path::new("/tmp"));
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("sysfs", new, "sysfs", flags | MountFlags::RDONLY, None)?;
+    let groups = "fs/cgroup";
+    if old.join(groups).is_dir() {
+        // Programs read the limits of their processors and memory there.
+        mount_bind_recursive(old.join(groups), new.join(groups))?;
+    }
+    Ok(mount_move(new, old)?)
 }
 
 /// Everything in /proc except processes, and /sys.
@@ -73,9 +132,11 @@ fn replace_devices() -> io::Result<()> {
         File::create(new.join(name))?;
         mount_bind(old.join(name), new.join(name))?;
     }
-    fs::create_dir(new.join("shm"))?;
-    if old.join("shm").is_dir() {
-        mount_bind_recursive(old.join("shm"), new.join("shm"))?;
+    for name in ["shm", "mqueue"] {
+        fs::create_dir(new.join(name))?;
+        if old.join(name).is_dir() {
+            mount_bind_recursive(old.join(name), new.join(name))?;
+        }
     }
     // New terminals only: those of the machine belong to other programs.
     fs::create_dir(new.join("pts"))?;

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::confine;
+pub use crate::confine::WALLS;
 use crate::device::{Backend, Device, Offload, Wanted, Wire, NAME};
 use crate::netlink::{self, Beginning, Sampler};
 use crate::offload::Header;
@@ -89,6 +90,47 @@ fn map_ids(user: u32, group: u32) -> Result<(), NotAllowed> {
     let _ = fs::write("/proc/self/setgroups", "deny");
     step("a user in a user namespace", fs::write("/proc/self/uid_map", format!("{user} {user} 1")))?;
     step("a group in a user namespace", fs::write("/proc/self/gid_map", format!("{group} {group} 1")))
+}
+
+/// Process namespace of programs within that of this process.
+#[derive(Debug)]
+pub struct Processes {
+    own: OwnedFd,
+    within: OwnedFd,
+}
+
+impl Processes {
+    /// Starts later children of this thread in a new process namespace. The next of them is its first process.
+    ///
+    /// # Errors
+    /// The system does not allow another process namespace.
+    pub fn begin() -> io::Result<()> {
+        // SAFETY: the call changes nothing of this process, only the namespace of its children.
+        Ok(unsafe { unshare_unsafe(UnshareFlags::NEWPID) }?)
+    }
+
+    /// Takes the namespace of [`Processes::begin`], after the start of its first process. Later children of this
+    /// thread start outside again.
+    ///
+    /// # Errors
+    /// The first process has ended.
+    pub fn take() -> io::Result<Self> {
+        let namespace = |name: &str| {
+            open(Path::new("/proc/thread-self/ns").join(name), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+        };
+        let taken = Self { own: namespace("pid")?, within: namespace("pid_for_children")? };
+        taken.place_children(false)?;
+        Ok(taken)
+    }
+
+    /// Starts later children of this thread within the namespace, or outside.
+    ///
+    /// # Errors
+    /// The first process of the namespace has ended.
+    pub fn place_children(&self, is_within: bool) -> io::Result<()> {
+        let namespace = if is_within { &self.within } else { &self.own };
+        Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::ProcessID))?)
+    }
 }
 
 /// Gives the first process a separate process list and host names, without other name servers. Writes nothing to a
@@ -277,15 +319,15 @@ impl Host {
     }
 
     /// Moves this process, which has one thread and is about to become a program, to the host for ever, with usual
-    /// priority and without rights outside it.
+    /// priority and without rights outside it. Returns those of the wanted [`WALLS`] that the system allows.
     ///
     /// # Errors
     ///
     /// The step that the system does not allow.
-    pub fn enter_as_program(&self) -> Result<(), NotAllowed> {
+    pub fn enter_as_program(&self, walls: &[String]) -> Result<Vec<&'static str>, NotAllowed> {
         self.enter()?;
         system::leave_priority();
-        confine::confine()
+        confine::confine(walls)
     }
 
     /// Returns the packets that the device dropped before they could be read.

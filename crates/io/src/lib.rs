@@ -7,11 +7,13 @@
 //! | [`codec`] | packets as bytes: header fields for the path, checksums, ECN marks |
 //! | `host` | namespaces of Linux, each with a device |
 //! | `device` | the device of a host: TUN, or a packet socket |
-//! | `system` | system calls; with `host` and `confine`, all `unsafe` code |
+//! | `system` | system calls; with `host`, `confine`, `landlock` and `seccomp`, all `unsafe` code |
 //! | [`offload`] | super-packets of hosts, taken apart and joined |
 //! | `driver` | packets of hosts enter the simulated network when they come, and leave it when they are due |
 //! | `kernel` | the kernel's TCP under test: conformance scripts in real time |
 //! | `confine` | limits of programs at hosts |
+//! | `landlock` | limits of programs: no change of mounts, no signals to others |
+//! | `seccomp` | limits of programs: denied system calls |
 //! | `netlink` | messages to the kernel: routes with a congestion control, connections as they are |
 //! | `samples` | the connections of hosts during a run |
 //! | `filter` | a filter of real acknowledgements |
@@ -43,12 +45,16 @@ pub mod icmp;
 #[cfg(target_os = "linux")]
 pub mod kernel;
 #[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
 pub mod netlink;
 pub mod offload;
 pub mod pcapng;
 pub mod proxy;
 #[cfg(target_os = "linux")]
 mod samples;
+#[cfg(target_os = "linux")]
+mod seccomp;
 pub mod simulated;
 pub mod speaker;
 #[cfg(target_os = "linux")]

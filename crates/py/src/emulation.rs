@@ -6,7 +6,7 @@ use crate::{tables, EmulationError, Scenario};
 use bentpipe_io::behind::Behind;
 use bentpipe_io::device::{Backend, Offload, Wanted};
 use bentpipe_io::driver::{Driver, Pause, Sample, Way};
-use bentpipe_io::host::{self, Host, NotAllowed};
+use bentpipe_io::host::{self, Host, NotAllowed, Processes, WALLS};
 use bentpipe_io::netlink::Beginning;
 use bentpipe_io::pcapng::Captures;
 use bentpipe_io::proxy::Functions;
@@ -64,6 +64,12 @@ pub(crate) fn isolate() -> PyResult<bool> {
     Ok(has_priority)
 }
 
+/// Returns the walls around programs that a system may lack, in order.
+#[pyfunction]
+pub(crate) fn walls() -> Vec<&'static str> {
+    WALLS.to_vec()
+}
+
 /// Hosts, and the network between them.
 #[pyclass(module = "bentpipe._core")]
 pub(crate) struct Emulation {
@@ -79,6 +85,8 @@ pub(crate) struct Emulation {
     passed: Vec<(String, &'static str)>,
     /// Host with bentpipe's TCP.
     own: Option<usize>,
+    /// Process namespace of the programs.
+    processes: Option<Processes>,
 }
 
 /// Returns the nodes on the routes of real packets with the middleboxes that pass these unchanged.
@@ -178,7 +186,7 @@ impl Emulation {
         let nodes = scenario.nodes.iter().map(|node| node.name.clone()).collect();
         let passed = passed(scenario);
         let driver = Driver::new(hosts, ways, captures);
-        Ok(Self { simulation, driver, names, configs, nodes, functions, passed, own: None })
+        Ok(Self { simulation, driver, names, configs, nodes, functions, passed, own: None, processes: None })
     }
 
     /// Returns the names of the hosts.
@@ -241,10 +249,27 @@ impl Emulation {
         self.driver.hosts()[host].enter().map_err(not_allowed)
     }
 
+    /// Starts later children in a new process namespace. Returns whether the system allows it.
+    #[staticmethod]
+    fn separate_processes() -> bool {
+        Processes::begin().is_ok()
+    }
+
+    /// Takes the new process namespace, after the start of its first process. Later children start outside again.
+    fn take_processes(&mut self) -> PyResult<()> {
+        self.processes = Some(Processes::take()?);
+        Ok(())
+    }
+
+    /// Starts later children in the process namespace of programs, if there is one, or outside.
+    fn place_children(&self, is_within: bool) -> PyResult<()> {
+        Ok(self.processes.as_ref().map_or(Ok(()), |processes| processes.place_children(is_within))?)
+    }
+
     /// Moves this process to a host for ever, without access to the outside. It is a child that becomes another program
-    /// next.
-    fn enter_as_program(&self, host: usize) -> PyResult<()> {
-        self.driver.hosts()[host].enter_as_program().map_err(not_allowed)
+    /// next. Returns those of the wanted walls that the system allows.
+    fn enter_as_program(&self, host: usize, walls: Vec<String>) -> PyResult<Vec<&'static str>> {
+        self.driver.hosts()[host].enter_as_program(&walls).map_err(not_allowed)
     }
 
     /// Continues for `slice_s` seconds, or until the process with the id `process` ends. Returns `slice`, `ended`, or

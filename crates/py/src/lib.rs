@@ -50,7 +50,7 @@ mod _core {
     use super::drill::{conformance_scripts, drill};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use super::emulation::{end_with_parent, isolate, simulated_cc, Emulation};
+    use super::emulation::{end_with_parent, isolate, simulated_cc, walls, Emulation};
     #[pymodule_export]
     use super::facts::{Ack, Delivery, Init, Path, Why};
     #[pymodule_export]

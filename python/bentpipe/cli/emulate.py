@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
@@ -40,7 +39,9 @@ SHELL_DURATION = "24 h"
 @click.option("--at", metavar="HOST", help="Host of CMD. Default: the destination of the flow.")
 @click.option("--flow", metavar="NAME", help="Flow to replace by real packets. Default: the first.")
 @click.option("--shell", is_flag=True, help="Run your shell instead of CMD.")
-@click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy; refuse to run without all walls."
+)
 @options.pcap
 @options.one_cc("Congestion control: the kernel's or bentpipe's name.")
 @click.option(
@@ -55,6 +56,7 @@ SHELL_DURATION = "24 h"
     metavar="N",
     help="Initial window of the kernel's connections in segments. Default: 10, as the kernel.",
 )
+@click.option("--shared-memory", is_flag=True, help="Share memory and queues with the machine, as for X11 programs.")
 @options.sets
 @options.seed
 @options.save
@@ -74,6 +76,7 @@ def command(
     backend: str,
     offload: str,
     initial_window: int | None,
+    shared_memory: bool,
     sets: tuple[str, ...],
     seed: int | None,
     save: Path | None,
@@ -93,11 +96,9 @@ def command(
     if shell and command:
         raise BentpipeError("--shell and CMD exclude each other\n  expected one of them")
     given = overrides.pairs(sets, seed)
-    if shell:
-        command = (os.environ.get("SHELL", "/bin/sh"),)
-        # A shell ends when its user ends it.
-        if not any(key == "duration" for key, _ in given):
-            given = [*given, ("duration", SHELL_DURATION)]
+    # A shell ends when its user ends it.
+    if shell and not any(key == "duration" for key, _ in given):
+        given = [*given, ("duration", SHELL_DURATION)]
     scenario = load(file, given)
     if plot is not None:
         from bentpipe.plot import choose_panels
@@ -109,6 +110,7 @@ def command(
         scenario,
         command,
         serve=serve,
+        shell=shell,
         at=at,
         flow=flow,
         pcap=pcap,
@@ -116,7 +118,8 @@ def command(
         backend=backend,
         offload=offload,
         initial_window=initial_window,
+        shared_memory=shared_memory,
+        strict=strict,
         quiet=json,
     )
-    has_program = bool(command) and not shell
-    give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict, has_program=has_program)
+    give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict, has_program=bool(command))

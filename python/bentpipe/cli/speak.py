@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 @options.one_cc("Congestion control of bentpipe's TCP (see: list cc), or FILE.py:CLASS.")
 @click.option("--at", metavar="HOST", help="Host of CMD. Default: the destination of the flow.")
 @click.option("--flow", metavar="NAME", help="Flow to replace by real packets. Default: the first.")
-@click.option("--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy; refuse to run without all walls."
+)
 @options.pcap
 @options.sets
 @options.seed
@@ -97,6 +99,7 @@ def command(
         at=at,
         flow=flow,
         pcap=pcap,
+        strict=strict,
         quiet=json,
     )
     give(found, save=save, plot=plot, json=json, quiet=quiet, strict=strict, has_program=bool(command))

@@ -195,7 +195,7 @@ def on_kernel(found: Iterable[Drilled]) -> list[Drilled]:
     """
     if not hasattr(_core, "kernel_drill"):
         raise EmulationError(f"this system is {sys.platform}\n  expected Linux for the drill on the kernel")
-    from bentpipe.emulation.emulate import make_report
+    from bentpipe.emulation.launch import make_report
 
     found = list(found)
     scripts = [_script(each.script) for each in found]

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-import marshal
 import os
-import select
 import shlex
-import signal
-import subprocess
 import sys
-import tempfile
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +17,7 @@ from bentpipe.catalog import unknown
 from bentpipe.contract.result import Result
 from bentpipe.emulation import connections
 from bentpipe.emulation.asked import collect_asked, command_or_none, real_time_command
+from bentpipe.emulation.launch import make_report
 from bentpipe.emulation.trust import Trust
 from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
@@ -48,8 +44,6 @@ BACKENDS = ("auto", "tun", "packet")
 OFFLOADS = ("auto", "off", "on")
 INITIAL_WINDOW_MAX = 1000
 """More than any host uses, and no more than its buffers hold."""
-FRONT = "from bentpipe.emulation.front import main; main()"
-"""Start of the front: `-m` would take milliseconds longer."""
 PRESET_SWITCHES = {
     "timestamps": "tcp_timestamps",
     "window_scaling": "tcp_window_scaling",
@@ -57,17 +51,6 @@ PRESET_SWITCHES = {
     "idle_restart": "tcp_slow_start_after_idle",
 }
 """Settings of TCP with the equal settings of the kernel."""
-NAMESPACES = {"user": "user", "mnt": "mount", "pid": "process", "net": "network", "uts": "host name"}
-"""Those that an emulation makes: their limits in /proc/sys/user are named so."""
-HINTS = {
-    "/dev/net/tun": "sudo modprobe tun makes it, a container needs --device /dev/net/tun; {backend} needs no device",
-    "(veth)": "sudo modprobe -a tun veth loads both kinds of devices for hosts into the kernel",
-    "packet socket": "sudo modprobe -a tun af_packet loads the modules for hosts into the kernel",
-    "segmentation offload": "{offload} uses it if the kernel has it",
-    "": "this needs private namespaces: sudo sysctl -w user.max_user_namespaces=15000"
-    " kernel.apparmor_restrict_unprivileged_userns=0 allows them; a container needs --cap-add SYS_ADMIN,NET_ADMIN",
-}
-"""Remedies where the system refuses a step, by a word of the step."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -263,6 +246,7 @@ def emulate(
     command: Sequence[str] = (),
     *,
     serve: str | Sequence[str] | None = None,
+    shell: bool = False,
     at: str | None = None,
     flow: str | None = None,
     seed: int | None = None,
@@ -271,6 +255,8 @@ def emulate(
     backend: str = "auto",
     offload: str = "auto",
     initial_window: int | None = None,
+    shared_memory: bool = False,
+    strict: bool = False,
     quiet: bool = False,
 ) -> Emulation:
     """Run a program over the path of a scenario, in real time.
@@ -289,6 +275,8 @@ def emulate(
     serve : str or sequence of str, optional
         A program for the other host, or a built-in one: `bulk` sends without end, `echo` returns what it gets, both at
         port 5001, `http` serves the files of this folder at port 8000. The run starts when it listens.
+    shell : bool
+        Run your shell (`SHELL`) instead of a program. It keeps the terminal. A program has a separate session.
     at : str, optional
         The host of the program; by default where the flow goes to. The server is at the flow's other end.
     flow : str, optional
@@ -311,6 +299,10 @@ def emulate(
         receiver as one unit. `on`, `off`, or `auto`: where the kernel has it.
     initial_window : int, optional
         Initial window of all connections at the hosts, in segments; by default the kernel's 10.
+    shared_memory : bool
+        Let programs share memory and queues (System V and POSIX) with the machine, as those of X11 may need.
+    strict : bool
+        Run programs only if no wall around them is missing. By default `trust.missing_walls` of the result names them.
     quiet : bool
         Send the output of the program to the error output.
 
@@ -323,9 +315,14 @@ def emulate(
         The scenario is not valid, or has no such flow.
     """
     source = make_scenario(scenario)
-    options = {"serve": serve, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "cc": cc}
+    options = {"serve": serve, "shell": shell, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "cc": cc}
     options |= {"backend": None if backend == "auto" else backend, "offload": None if offload == "auto" else offload}
-    asked = collect_asked(source, {**options, "initial_window": initial_window}, command)
+    options |= {"initial_window": initial_window, "shared_memory": shared_memory, "strict": strict}
+    asked = collect_asked(source, options, command)
+    if shell:
+        if command:
+            raise EmulationError("{shell} and a program exclude each other\n  expected one of them", shell=True)
+        command = (os.environ.get("SHELL", "/bin/sh"),)
     if not command and serve == "bulk":
         command = find_program("fetch")
     if isinstance(serve, str):
@@ -334,6 +331,7 @@ def emulate(
         source,
         command,
         serve=serve,
+        shell=shell,
         at=at,
         flow=flow,
         seed=seed,
@@ -342,6 +340,8 @@ def emulate(
         backend=backend,
         offload=offload,
         initial_window=initial_window,
+        shared_memory=shared_memory,
+        strict=strict,
         quiet=quiet,
     )
     return replace(found, asked={"verb": "emulate", **asked})
@@ -353,6 +353,7 @@ def carry_out(
     *,
     serve: Sequence[str] | None = None,
     own: Own | None = None,
+    shell: bool = False,
     at: str | None = None,
     flow: str | None = None,
     seed: int | None = None,
@@ -362,11 +363,15 @@ def carry_out(
     backend: str = "auto",
     offload: str = "auto",
     initial_window: int | None = None,
+    shared_memory: bool = False,
+    strict: bool = False,
+    without: Sequence[str] = (),
     quiet: bool = False,
 ) -> Emulation:
     """Emulate with a program at one host, and a server or our own TCP at the other; see `emulate` and `speak`.
 
-    Captures have the first `pcap_bytes` bytes of each packet.
+    Captures have the first `pcap_bytes` bytes of each packet. The walls `without` are not built, as on a system that
+    lacks them.
     """
     forks.refuse()
     if not hasattr(_core, "Emulation"):
@@ -403,6 +408,10 @@ def carry_out(
         "offload": offload,
         "initial_window": initial_window,
         "classes": list(travel.sent(scenario.senders)),
+        "is_shell": shell,
+        "shared": ["ipc"] if shared_memory else [],
+        "without": list(without),
+        "is_strict": strict,
         "is_quiet": quiet,
     }
     content = make_report(job)
@@ -414,6 +423,8 @@ def carry_out(
         late_wakes=later_than(wakes, outside["late_limit_s"]),
         has_priority=content["has_priority"],
         **content["machine"],
+        walls=tuple(content["walls"]),
+        missing_walls=tuple(content["missing_walls"]),
         cpu_s=content["cpu_s"],
     )
     tables = content["tables"]
@@ -502,98 +513,3 @@ def _is_port(flow: dict[str, Any]) -> bool:
 def _hosts(scenario: Scenario) -> list[str]:
     flows = [flow for flow in scenario.to_dict()["flow"].values() if _is_port(flow)]
     return sorted({flow[end] for flow in flows for end in ("from", "to")})
-
-
-def make_report(job: dict[str, Any]) -> dict[str, Any]:
-    """Report of the front on a job.
-
-    Raises
-    ------
-    EmulationError
-        The job failed. The text names a remedy.
-    """
-    content = _wait(job)
-    if "error" in content:
-        error: str = content["error"]
-        if not error:
-            raise KeyboardInterrupt("interrupted; there is no result")
-        raise EmulationError(
-            f"{error}\n  {_hint(error)}" if "does not allow" in error else error, backend="packet", offload="auto"
-        )
-    return content
-
-
-def _hint(error: str) -> str:
-    """The remedy for a refusal of the system."""
-    if "os error 28" not in error:
-        return next(hint for step, hint in HINTS.items() if step in error)
-    # Limits of namespaces give the error of a full disk (namespaces(7)).
-    limits = {kind: Path(f"/proc/sys/user/max_{kind}_namespaces") for kind in NAMESPACES}
-    spent = [
-        kind for kind, limit in limits.items() if limit.exists() and limit.read_text(encoding="utf-8").strip() == "0"
-    ]
-    if not spent:
-        return "the limit of namespaces is reached (sysctl user): end programs in namespaces, or raise the limit"
-    names = " and ".join(NAMESPACES[kind] for kind in spent)
-    commands = " ".join(f"user.max_{kind}_namespaces=15000" for kind in spent)
-    return f"{names} namespaces are switched off here: sudo sysctl -w {commands} allows them"
-
-
-def _wait(job: dict[str, Any]) -> dict[str, Any]:
-    """Start the front and return its report. If this process ends, all processes end."""
-    # Files, not pipes: an interrupt would lose what was just read.
-    with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as report:
-        # One interpreter reads and writes it with marshal: the front starts without json and pickle.
-        marshal.dump(job, file)
-        file.seek(0)
-        descriptors = (file.fileno(), report.fileno())
-        arguments = [sys.executable, "-c", FRONT, *map(str, descriptors)]
-        # Without its handlers the front would print a traceback. A signal that is held back reaches this process below.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            with subprocess.Popen(arguments, pass_fds=descriptors) as front:
-                try:
-                    is_interrupted = _await(front, before)
-                finally:
-                    # It has no more work.
-                    front.kill()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        report.seek(0)
-        content = report.read()
-    if is_interrupted and not content:
-        # The front was not ready yet to pass it on.
-        return {"error": ""}
-    if not content:
-        raise EmulationError(
-            f"the emulator ended before its report, with status {front.returncode}\n"
-            "  run it again, and report a bug if it ends again"
-        )
-    try:
-        found = dict(marshal.loads(content))
-    except (EOFError, ValueError, TypeError):
-        raise EmulationError("the emulator was killed while it wrote its report\n  run it again") from None
-    # Ctrl-C may have ended the program before the engine saw the signal.
-    return {**found, "stopped": "interrupted"} if is_interrupted else found
-
-
-def _await(front: subprocess.Popen[bytes], before: set[int | signal.Signals]) -> bool:
-    """Wait for the end, and return whether Ctrl-C caused it. From here on Ctrl-C works again.
-
-    After Ctrl-C the engine ends and reports. A second Ctrl-C ends the wait.
-    """
-    # A wait for a process goes on after a signal where a library has asked for that; this one does not.
-    descriptor = os.pidfd_open(front.pid)
-    end = select.poll()
-    end.register(descriptor, select.POLLIN)
-    try:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        end.poll()
-        return False
-    except KeyboardInterrupt:
-        # A terminal signals the program, too. A notebook or another program may have signalled this process only.
-        front.terminate()
-        end.poll()
-        return True
-    finally:
-        os.close(descriptor)

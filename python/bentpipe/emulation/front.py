@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
 from bentpipe.emulation import machine
+from bentpipe.emulation.reaper import Reaper
 from bentpipe.emulation.wakes import Wakes
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ FAILED = 125
 LISTENS_WITHIN_S = 5.0
 GRACE_S = 2.0
 """Time for programs to end after SIGTERM, seconds."""
+INTERRUPT_S = 0.5
+"""Time for a program to end after SIGINT, before SIGTERM, seconds."""
 SLICE_S = 0.1
 """Interval between checks for signals, seconds."""
 
@@ -66,12 +69,17 @@ def main() -> None:
     except Exception as error:
         _write(report, {"error": _text(error)})
         os._exit(FAILED)
+    # A job in the background has no terminal to give.
+    job["has_terminal"] = job.get("is_shell", False) and _is_in_foreground()
     # Its other end is closed when this process ends, at any instant.
     alive, held = os.pipe()
     engine = os.fork()
     if engine:
         signal.signal(signal.SIGTERM, partial(_pass_on, engine))
-        os._exit(os.waitstatus_to_exitcode(os.waitpid(engine, 0)[1]) & 0xFF)
+        status = os.waitpid(engine, 0)[1]
+        if job["has_terminal"]:
+            _give_terminal(os.getpgrp())
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
     os.close(held)
     _core.end_with_parent()
     if select.select([alive], [], [], 0)[0]:
@@ -100,6 +108,23 @@ def _pass_on(engine: int, number: int, frame: FrameType | None) -> None:
     # It may have ended in this moment.
     with contextlib.suppress(ProcessLookupError):
         os.kill(engine, number)
+
+
+def _is_in_foreground() -> bool:
+    """Whether the standard input is the terminal of this group of processes."""
+    try:
+        return os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _give_terminal(group: int) -> None:
+    """Give the terminal, and its Ctrl-C, to a group of processes."""
+    # Otherwise the kernel stops a process in the background that does it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
+    with contextlib.suppress(OSError):
+        os.tcsetpgrp(0, group)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTTOU})
 
 
 def _text(error: Exception) -> str:
@@ -147,7 +172,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
     programs: list[subprocess.Popen[bytes]] = []
     asked: list[bool] = []
 
-    def start(host: str, command: Sequence[str], **more: Any) -> subprocess.Popen[bytes]:
+    def start(host: str, command: Sequence[str], *, has_terminal: bool = False, **more: Any) -> subprocess.Popen[bytes]:
         place = hosts.index(host)
         peers = " ".join(name for name in hosts if name != host)
         environment = {**os.environ, "BENTPIPE_HOST": host, "BENTPIPE_PEER": peers, "BENTPIPE_SEED": str(scenario.seed)}
@@ -155,17 +180,28 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
         why, said = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
         def enter() -> None:
+            if has_terminal:
+                # As shells do for a job: its group is not the caller's, whom a signal to its group must not reach.
+                os.setpgid(0, 0)
+                _give_terminal(os.getpid())
             if command[1:3] == ["-m", PROGRAMS]:
                 # Until it has its handlers.
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
             try:
-                emulation.enter_as_program(place)
+                if emulation.enter_as_program(place, reaper.walls) != reaper.walls:
+                    raise _failure(
+                        f"the program at {host} lacks a wall\n  end other programs in namespaces, or run it again"
+                    )
             except Exception as error:
                 os.write(said, (str(error) or repr(error)).encode())
                 raise
 
         try:
-            program = subprocess.Popen(list(command), preexec_fn=enter, env=environment, **more)
+            # In a separate session, a program cannot type into the caller's terminal.
+            with reaper.children():
+                program = subprocess.Popen(
+                    list(command), preexec_fn=enter, env=environment, start_new_session=not has_terminal, **more
+                )
         except subprocess.SubprocessError:
             # Python passes only the class of errors in `enter`.
             raise _failure(os.read(why, 1 << 12).decode()) from None
@@ -184,18 +220,18 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
         peer = hosts.index(job["at"]) if own["connects"] else None
         emulation.speak(hosts.index(own["host"]), own["service"], own["file"], own["port"], peer, own["secret"])
 
+    reaper = _start_reaper(emulation, job)
     wakes, status, stopped = None, None, "ended"
     before_s, before = os.times(), machine.counters()
     try:
         for host, command in job["serve"]:
-            # In a separate session: Ctrl-C is for the program that the user sees.
-            server = start(host, command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
+            server = start(host, command, stdin=subprocess.DEVNULL, stdout=sys.stderr)
             _await_server(emulation, hosts.index(host), server, command)
         if job["own"] and not job["own"]["connects"]:
             speak()
         wakes = Wakes.start()
         output = sys.stderr if job["is_quiet"] else None
-        program = start(job["at"], job["command"], stdout=output)
+        program = start(job["at"], job["command"], has_terminal=job["has_terminal"], stdout=output)
         if job["own"] and job["own"]["connects"]:
             _await_server(emulation, hosts.index(job["at"]), program, job["command"])
             speak()
@@ -210,13 +246,19 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
             status = program.wait()
     except StopError:
         stopped = "interrupted"
+        # The server hears SIGTERM only.
+        _interrupt(emulation, programs[len(job["serve"]) :])
     _end(emulation, programs)
+    # Also daemons.
+    reaper.stop()
     # Only now: it would wait while packets are due.
     late_wakes = wakes.stop() if wakes else []
     after_s = os.times()
     return {
         "status": status,
         "stopped": stopped,
+        "walls": reaper.walls,
+        "missing_walls": reaper.missing,
         "outside": emulation.outside(),
         "late_wakes": late_wakes,
         "samples": emulation.samples(),
@@ -229,6 +271,22 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
         "cpu_s": after_s.user + after_s.system - before_s.user - before_s.system,
         "tables": emulation.finish(),
     }
+
+
+def _start_reaper(emulation: _core.Emulation, job: dict[str, Any]) -> Reaper:
+    """Start the first process of the programs, behind the walls that the job wants."""
+    chosen = [wall for wall in _core.walls() if wall not in job["shared"]]
+    try:
+        reaper = Reaper.start(emulation, [wall for wall in chosen if wall not in job["without"]])
+    except RuntimeError as error:
+        raise _failure(str(error)) from None
+    reaper.missing = [wall for wall in chosen if wall not in reaper.walls]
+    if job["is_strict"] and reaper.missing:
+        raise _failure(
+            f"walls around programs are missing: {', '.join(reaper.missing)}\n"
+            "  {strict} needs all of them, see the guide of emulate; without it, the run lists them"
+        )
+    return reaper
 
 
 def _classes(sent: list[tuple[str, str | None, bytes, tuple[int, int]]]) -> list[tuple[str, str, str | None, type]]:
@@ -297,6 +355,18 @@ def _read(file: str) -> str:
     """The text of a file; `pathlib` takes milliseconds to load."""
     with os.fdopen(os.open(file, os.O_RDONLY), encoding="ascii") as content:
         return content.read()
+
+
+def _interrupt(emulation: _core.Emulation, programs: list[subprocess.Popen[bytes]]) -> None:
+    """Pass Ctrl-C on: a terminal interrupts the processes of the caller's session only."""
+    for program in programs:
+        if program.poll() is not None:
+            continue
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGINT)
+        if emulation.run(INTERRUPT_S, program.pid) == "over":
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                program.wait(INTERRUPT_S)
 
 
 def _end(emulation: _core.Emulation, programs: list[subprocess.Popen[bytes]]) -> None:

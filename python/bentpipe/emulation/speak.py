@@ -37,6 +37,7 @@ def speak(
     flow: str | None = None,
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
+    strict: bool = False,
     quiet: bool = False,
 ) -> Emulation:
     """Speak bentpipe's own TCP with a program that uses the kernel's, over the path of a scenario, in real time.
@@ -47,7 +48,7 @@ def speak(
 
     Parameters
     ----------
-    scenario, at, flow, seed, pcap, quiet
+    scenario, at, flow, seed, pcap, strict, quiet
         As for `emulate`.
     command : sequence of str, optional
         The program with its arguments. Where it may be missing, a client takes what is sent without end.
@@ -89,7 +90,8 @@ def speak(
         raise EmulationError(f"port {port}\n  expected 1 to 65535")
     scenario = make_scenario(scenario)
     options = {"send": send, "take": take, "echo": echo, "connect": connect, "port": None if port == PORT else port}
-    asked = collect_asked(scenario, {**options, "cc": cc, "at": at, "flow": flow, "seed": seed, "pcap": pcap}, command)
+    more = {"cc": cc, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "strict": strict}
+    asked = collect_asked(scenario, {**options, **more}, command)
     if cc is not None:
         scenario = scenario.with_sets({cc_keys()[0]: cc})
     if not command and not services and not connect:
@@ -102,5 +104,5 @@ def speak(
         connects=connect,
         secret=secrets.randbits(64),
     )
-    found = carry_out(scenario, command, own=own, at=at, flow=flow, seed=seed, pcap=pcap, quiet=quiet)
+    found = carry_out(scenario, command, own=own, at=at, flow=flow, seed=seed, pcap=pcap, strict=strict, quiet=quiet)
     return replace(found, asked={"verb": "speak", **asked})

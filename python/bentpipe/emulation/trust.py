@@ -26,6 +26,9 @@ SLEPT_MAX_S = 0.001
 """Between two readings of two clocks some microseconds pass."""
 OFFLOADS = {"on": "on", "off": "off", "receive": "on, but the kernel accepts no joined packets"}
 
+FILTERS = ("landlock", "seccomp")
+"""Walls that filter calls; all others are namespaces."""
+
 
 @dataclass(frozen=True)
 class Trust:
@@ -86,6 +89,9 @@ class Trust:
         Time in which the emulator could have run and had no processor, seconds.
     slept_s : float
         Time in which the machine was suspended, seconds.
+    walls, missing_walls : tuple of str
+        Walls around programs, beyond the namespaces of each host, that were in force, and those that the system lacks:
+        `processes`, `ipc`, `sysfs`, `landlock`, `seccomp`. They do not change the verdict.
     """
 
     packets_entered: int
@@ -122,6 +128,8 @@ class Trust:
     slept_s: float
     not_udp: int = 0
     unreadable: int = 0
+    walls: tuple[str, ...] = ()
+    missing_walls: tuple[str, ...] = ()
 
     @property
     def lost_outside(self) -> int:
@@ -260,13 +268,19 @@ class Trust:
             ("time that it waited for a processor", f"{self.waited_s:.2f} s"),
             ("processors that other machines took", f"{self.stolen_share:.1%}"),
             ("time stopped by a limit of the processor", f"{self.throttled_s:.2f} s"),
+            ("namespaces around programs", ", ".join(each for each in self.walls if each not in FILTERS) or "none"),
+            ("filters around programs", ", ".join(each for each in self.walls if each in FILTERS) or "none"),
+            ("missing walls", ", ".join(self.missing_walls) or "none"),
         ]
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Trust:
         """Read it from the content of `to_dict`."""
-        return cls(**{each.name: content[each.name] for each in fields(cls) if each.name in content})
+        found = {each.name: content[each.name] for each in fields(cls) if each.name in content}
+        walls = {name: tuple(found.get(name, ())) for name in ("walls", "missing_walls")}
+        return cls(**{**found, **walls})
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
-        return {"is_trustworthy": self.is_trustworthy, "sentence": self.sentence, **asdict(self)}
+        walls = {"walls": list(self.walls), "missing_walls": list(self.missing_walls)}
+        return {"is_trustworthy": self.is_trustworthy, "sentence": self.sentence, **asdict(self), **walls}
