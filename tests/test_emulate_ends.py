@@ -173,12 +173,30 @@ def test_a_shell_has_the_terminal_and_gives_it_back(place):
         assert word in text, text
 
 
-@pytest.mark.usefixtures("namespaces")
 def has_begun(command):
     """Whether our code is loaded: a traceback of Python's own start cannot be caught."""
     return command.poll() is not None or "_core.abi3" in Path(f"/proc/{command.pid}/maps").read_text()
 
 
+INTERRUPTS_CHILDREN = """
+import os, signal
+os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGINT))
+"""
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_process_that_is_interrupted_at_its_birth_does_not_run_the_handler_of_its_parent(place):
+    (place / "sitecustomize.py").write_text(INTERRUPTS_CHILDREN)
+    run = subprocess.run(
+        [*BENTPIPE, "emulate", "path.toml", "-q", "--serve", "bulk"],
+        env={**os.environ, "PYTHONPATH": str(place)},
+        capture_output=True,
+        text=True,
+    )
+    assert (run.returncode, "Traceback" in run.stderr) == (0, False), run.stderr
+
+
+@pytest.mark.usefixtures("namespaces")
 def test_ctrl_c_at_any_instant_prints_no_traceback(place):
     dice = random.Random(3)
     line = [*BENTPIPE, "emulate", "path.toml", "-q", "--serve", "bulk"]

@@ -19,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core
-from bentpipe.emulation import machine
+from bentpipe.emulation import machine, signals
 from bentpipe.emulation.reaper import Reaper
 from bentpipe.emulation.wakes import Wakes
 
@@ -184,9 +184,11 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
                 # As shells do for a job: its group is not the caller's, whom a signal to its group must not reach.
                 os.setpgid(0, 0)
                 _give_terminal(os.getpid())
-            if command[1:3] == ["-m", PROGRAMS]:
-                # Until it has its handlers.
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
+            # Built-in programs ignore it until they have their handlers.
+            is_own = command[1:3] == ["-m", PROGRAMS]
+            signal.signal(signal.SIGINT, signal.SIG_IGN if is_own else signal.SIG_DFL)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signals.release()
             try:
                 if emulation.enter_as_program(place, reaper.walls) != reaper.walls:
                     raise _failure(
@@ -198,10 +200,11 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
 
         try:
             # In a separate session, a program cannot type into the caller's terminal.
-            with reaper.children():
+            with signals.held(), reaper.children():
                 program = subprocess.Popen(
                     list(command), preexec_fn=enter, env=environment, start_new_session=not has_terminal, **more
                 )
+                programs.append(program)
         except subprocess.SubprocessError:
             # Python passes only the class of errors in `enter`.
             raise _failure(os.read(why, 1 << 12).decode()) from None
@@ -212,7 +215,6 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
         finally:
             os.close(why)
             os.close(said)
-        programs.append(program)
         return program
 
     def speak() -> None:

@@ -11,6 +11,8 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
+from bentpipe.emulation import signals
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -40,12 +42,13 @@ class Reaper:
         """
         has_processes = PROCESSES in wanted and emulation.separate_processes()
         report, given = os.pipe()
-        process = os.fork()
-        if not process:
-            try:
-                _reap(emulation, [wall for wall in wanted if wall != PROCESSES or has_processes], given)
-            finally:
-                os._exit(0)
+        with signals.held():
+            process = os.fork()
+            if not process:
+                try:
+                    _reap(emulation, [wall for wall in wanted if wall != PROCESSES or has_processes], given)
+                finally:
+                    os._exit(0)
         os.close(given)
         if has_processes:
             emulation.take_processes()
@@ -84,6 +87,7 @@ def _reap(emulation: _core.Emulation, wanted: list[str], given: int) -> None:
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         signal.signal(number, signal.SIG_IGN)
+    signals.release()
     try:
         found: list[str] | str = emulation.enter_as_program(0, wanted)
     except Exception as error:

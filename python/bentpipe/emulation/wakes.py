@@ -9,6 +9,8 @@ import os
 import signal
 import time
 
+from bentpipe.emulation import signals
+
 SLEEP_S = 0.01
 STEP_S = 0.00025
 """Lateness is counted in steps of this size."""
@@ -27,18 +29,15 @@ class Wakes:
     def start(cls) -> Wakes:
         """Start the process. The caller has one thread."""
         report, given = os.pipe()
-        # It waits for the handler below: Python forgets signals that come at the instant of a fork.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-        process = os.fork()
-        if process:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            os.close(given)
-            return cls(process, report)
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            _sleep_and_wake(given)
-        finally:
-            os._exit(0)
+        with signals.held():
+            process = os.fork()
+            if not process:
+                try:
+                    _sleep_and_wake(given)
+                finally:
+                    os._exit(0)
+        os.close(given)
+        return cls(process, report)
 
     def stop(self) -> list[int]:
         """End the process and return its counts of late wake-ups by step; empty if it was killed."""
@@ -62,8 +61,9 @@ def _sleep_and_wake(given: int) -> None:
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     counts = [0] * STEPS
     try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, _end)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        signals.release()
         while True:
             due_s = time.monotonic() + SLEEP_S
             time.sleep(SLEEP_S)
