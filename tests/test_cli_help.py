@@ -62,13 +62,14 @@ def test_examples_are_commands(name):
         assert len(example) <= 80
         words = shlex.split(example.partition(" >")[0])
         assert words[:2] == ["bentpipe", name]
-        command(name).make_context(name, words[2:])
+        with command(name).make_context(name, words[2:]):
+            pass
 
 
 # Options that shorten examples. Papers, whose runs are long, are checked by name. Commands in real time have separate
 # tests.
 SHORT = {
-    "run": ["--set", "duration=2 s"],
+    "run": ["--set", "duration=4 s"],
     "compare": ["--set", "duration=2 s", "--replications", "1"],
     "mix": ["--set", "duration=2 s", "--replications", "1"],
     "sweep": ["--set", "duration=2 s", "--replications", "2"],
@@ -109,7 +110,8 @@ def test_examples_of_reports_and_papers_name_what_there_is(tmp_path, monkeypatch
         done = runner.invoke(app, shlex.split(example)[1:])
         assert done.exit_code == 0, done.output
     for example in command("reproduce").examples:
-        given = command("reproduce").make_context("reproduce", shlex.split(example)[2:]).params
+        with command("reproduce").make_context("reproduce", shlex.split(example)[2:]) as context:
+            given = context.params
         claims = {claim.id for name in given["papers"] for claim in paper(name).claims}
         assert claims >= {*given["claims"]}
 
@@ -170,5 +172,6 @@ def test_without_a_command_five_to_start_with_are_shown_and_they_are_commands():
     for line in shown:
         _, name, *arguments = shlex.split(line)
         # Parsed, not run.
-        command(name).make_context(name, arguments)
+        with command(name).make_context(name, arguments):
+            pass
     assert f"All {len(COMMANDS)} commands: bentpipe --help" in done.stdout

@@ -48,6 +48,7 @@ TABLES = {
     "terminals": "A row per link in a medium.",
     "modcods": "A row per link in a medium, and waveform that it used.",
     "losses": "A row per packet that is lost; the series `losses`.",
+    "objects": "A row per object of a page; the series `objects`.",
     "critical_path": "A row per flow and part of its time; the series `critical_path`.",
     "path_parts": "The parts of the time in the table `critical_path`.",
     "summary": "One row: the run.",

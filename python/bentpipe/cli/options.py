@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,10 @@ def _hush(context: click.Context, parameter: click.Parameter, is_quiet: bool) ->
     if is_quiet:
         import logging
 
-        logging.getLogger("bentpipe").setLevel(logging.ERROR)
+        logger = logging.getLogger("bentpipe")
+        # For this command: a program may call several.
+        context.call_on_close(partial(logger.setLevel, logger.level))
+        logger.setLevel(logging.ERROR)
     return is_quiet
 
 
