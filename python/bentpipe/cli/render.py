@@ -45,8 +45,9 @@ def facts(scenario: Scenario) -> Text:
 
 
 def hosts(result: Result) -> Text:
-    """Renders the hosts of a result, as its first line."""
-    return Text(f"hosts: {result.hosts or 'none, the flows are datagrams'}")
+    """Renders the hosts of a result and the sizes of its pages, as its first lines."""
+    pages = f"\npages: {result.pages}" if result.pages else ""
+    return Text(f"hosts: {result.hosts or 'none, the flows are datagrams'}{pages}")
 
 
 def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[RenderableType]:

@@ -15,6 +15,7 @@ from bentpipe import _core, forks
 from bentpipe.errors import BentpipeError, ClusterError, Interrupted, SenderError, Word
 from bentpipe.experiment.common.commands import own, run_command, sweep_command
 from bentpipe.experiment.common.hosts import name_hosts
+from bentpipe.experiment.common.pages import name_pages
 from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.sweep import Sweep
@@ -305,6 +306,7 @@ class Execution(Generic[R]):
             "version": __version__,
             "results": _core.RESULTS,
             "hosts": name_hosts(point.hosts for point in self.points),
+            "pages": name_pages(design.scenario.to_dict()["flow"]),
             "senders": own(design.senders),
             "aside": self.store.aside(),
             "notes": hints.list_notes(self.points, is_grid=design.verb == "sweep"),

@@ -407,6 +407,10 @@ class Comparison(Result):
     def hosts(self) -> str:
         return str(self.sweep.facts["hosts"]) if self.sweep is not None else ""
 
+    @property
+    def pages(self) -> str:
+        return self.sweep.pages if self.sweep is not None else ""
+
     def command(self) -> str:
         if self.sweep is None:
             raise BentpipeError("joined comparisons have no command\n  repeat each comparison")
@@ -440,6 +444,7 @@ class Comparison(Result):
             **self.judgement.to_dict(),
             "version": self.version,
             "hosts": self.hosts,
+            "pages": self.pages,
             "digest": self.scenario.digest,
         }
 

@@ -476,6 +476,10 @@ class Mix(Result):
     def hosts(self) -> str:
         return str(self.sweep.facts["hosts"]) if self.sweep is not None else ""
 
+    @property
+    def pages(self) -> str:
+        return self.sweep.pages if self.sweep is not None else ""
+
     def command(self) -> str:
         assert self.sweep is not None, "a mix is made of runs"
         return spell_command(self.sweep.facts)
@@ -496,7 +500,7 @@ class Mix(Result):
 
         # Congestion windows would need another run.
         return notebook.page(
-            f"hosts: {self.hosts}",
+            self.describe_setup(),
             [self.make_notebook_table()],
             [*self.statements, *self.notes],
             lambda: self.plot("goodput"),
@@ -514,6 +518,7 @@ class Mix(Result):
             **self.judgement.to_dict(),
             "version": self.version,
             "hosts": self.hosts,
+            "pages": self.pages,
             "digest": self.scenario.digest,
         }
 

@@ -39,7 +39,7 @@ class OfMix(Reporter):
                 Section("Shares", [Points([*self.said, *mix.notes]), shares]),
                 Section("Means", [self._means()]),
             ],
-            about=f"{', '.join(mix.names)} in the same runs, {_replications(mix)}; hosts: {mix.hosts}",
+            about=f"{', '.join(mix.names)} in the same runs, {_replications(mix)}; {mix.describe_setup()}",
             method=f"Means with Student's {mix.judgement.level} intervals.",
             provenance=self.provenance,
         )

@@ -469,11 +469,15 @@ class Sweep(Result):
     def hosts(self) -> str:
         return str(self.facts["hosts"])
 
+    @property
+    def pages(self) -> str:
+        return str(self.facts["pages"])
+
     def command(self) -> str:
         return spell_command(self.facts)
 
     def _provenance(self) -> dict[str, Any]:
-        facts = ("source", "sets", "seed", "version", "results", "hosts", "senders", "aside")
+        facts = ("source", "sets", "seed", "version", "results", "hosts", "pages", "senders", "aside")
         of = {"keys": self.keys, "metrics": self.metrics, **self.judgement.to_dict()}
         return {"title": self.title, **{key: self.facts[key] for key in facts}, **of}
 

@@ -16,6 +16,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.common.commands import has_file, refuse_without_command, run_command
 from bentpipe.experiment.common.hosts import name_hosts
+from bentpipe.experiment.common.pages import name_pages
 from bentpipe.experiment.common.options import RUN_CHARTS
 from bentpipe.experiment.common.provenance import collect_facts
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
@@ -538,6 +539,10 @@ class RunResult(Recorded, Result):
         return name_hosts([self.scenario.hosts, self.outside])
 
     @property
+    def pages(self) -> str:
+        return name_pages(self.scenario.to_dict()["flow"])
+
+    @property
     def seed(self) -> int:
         return self.scenario.seed
 
@@ -562,6 +567,7 @@ class RunResult(Recorded, Result):
             "seed": self.seed,
             "version": self.version,
             "hosts": self.hosts,
+            "pages": self.pages,
             "digest": self.scenario.digest,
             # An interrupted run is a part of a run.
             "stop": self.stop,
@@ -579,7 +585,7 @@ class RunResult(Recorded, Result):
 
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
         ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
-        head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {ended}"
+        head = f"{self.scenario.title}, seed {self.seed}, {self.describe_setup()}: {ended}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
         if not self.terminals.is_empty():
             tables.append(readable(self.terminals, "terminals", SHOWN_TERMINALS))
