@@ -40,9 +40,9 @@ OTHERS = Path(__file__).resolve().parent / "advised"
 CASES = {
     "geo": ("transfer", "20 s"),
     "geo, 100 Mbit/s": ("transfer", "15 s"),
-    "geo-home": ("pages", "30 s"),
+    "geo-home": ("pages", "90 s"),
     "geo-broadband": ("update", "45 s"),
-    "web-on-geo": ("pages", "60 s"),
+    "web-on-geo": ("pages", "90 s"),
     "web-on-geo, television": ("television", "20 s"),
     "geo-access": ("pages-clear", "30 s"),
     "geo-access, backup": ("backup", "90 s"),
@@ -64,6 +64,7 @@ CASES = {
 }
 """Scenario, kind of flow and duration, by name of the case."""
 SETS: dict[str, dict[str, Any]] = {
+    "geo-access, backup": {"flow.backup.app.size": "5 MB"},
     "geo, 100 Mbit/s": {"link.sat.forward.rate": "100 Mbit/s"},
     "ship": {"sky.constellation.starlink.failure": [{"terminal": "ship", "from": "8 s", "to": "16 s"}]},
 }

@@ -298,9 +298,7 @@ class Tuning(Result):
 
         # Without a recommended change there is no worth to draw.
         draw = self.plot if self.content["effects"] else lambda: self.plot("map")
-        return notebook.page(
-            self.describe_setup(), [self.make_notebook_table()], [*self.statements, *self.notes], draw
-        )
+        return notebook.page(self.describe_setup(), [self.make_notebook_table()], [*self.statements, *self.notes], draw)
 
     def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name, and a column per metric."""
