@@ -7,6 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 import bentpipe as bp
@@ -123,6 +125,15 @@ def test_a_margin_that_is_small_is_not_printed_as_none():
     assert formatting.mean_and_margin(0.78, 1e-15) == ("0.7800", "0.0000")
     assert formatting.mean_and_margin(0.0, 0.0012) == ("0.0000", "0.0012")
     assert formatting.mean_and_margin(3.0, 0.0) == ("3.00", "0.00")
+
+
+@given(st.floats(-10, 10), st.floats(1e-6, 10))
+def test_a_value_with_an_interval_has_no_negative_zero_and_enough_digits(mean, half_width):
+    by, margin = formatting.mean_and_margin(mean, half_width)
+    assert float(by) != 0 or not by.startswith("-")
+    # The margin is never rounded to nothing, and the mean to less than its margin.
+    assert float(margin) > 0
+    assert float(by) == pytest.approx(mean, abs=1.01 * max(half_width, float(margin)) / 2)
 
 
 def test_nothing_random_is_said(small):

@@ -316,7 +316,11 @@ def _value_and_margin(found: Estimate | Interval, divisor: float) -> str:
     by, margin = formatting.mean_and_margin(value, (high - low) / 2)
     digits = len(by.partition(".")[2])
     is_even = math.isclose(high - value, value - low, rel_tol=1e-6, abs_tol=1e-9 * abs(value))
-    return f"{by}\n±{margin}" if is_even else f"{by}\n+{high - value:.{digits}f}\n-{value - low:.{digits}f}"
+    return (
+        f"{by}\n±{margin}"
+        if is_even
+        else f"{by}\n+{formatting.fixed(high - value, digits)}\n-{formatting.fixed(value - low, digits)}"
+    )
 
 
 _SHORT = {"utilisation": "utilised\n%", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nunfinished"}

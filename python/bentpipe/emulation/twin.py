@@ -23,8 +23,8 @@ from bentpipe.emulation.quantities import BY_NAME, QUANTITIES, Quantity, count_k
 from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError, Interrupted
 from bentpipe.experiment.common.hosts import name_hosts
-from bentpipe.experiment.common.pages import name_pages
 from bentpipe.experiment.common.options import REPLICATIONS_MAX
+from bentpipe.experiment.common.pages import name_pages
 from bentpipe.experiment.common.provenance import describe_run
 from bentpipe.experiment.single.run import run
 from bentpipe.progress import Progress, choose_watch

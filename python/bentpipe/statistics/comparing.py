@@ -491,7 +491,7 @@ def _interval(difference: Difference, divisor: float, unit: str, sign: int = 1) 
         why = f"±{margin}{unit}"
     else:
         digits = len(by.partition(".")[2])
-        why = f"{min(low, high):.{digits}f} to {max(low, high):.{digits}f}{unit}"
+        why = f"{formatting.fixed(min(low, high), digits)} to {formatting.fixed(max(low, high), digits)}{unit}"
     return f"{by}{unit}", why
 
 

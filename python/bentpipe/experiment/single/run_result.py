@@ -16,8 +16,8 @@ from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.common.commands import has_file, refuse_without_command, run_command
 from bentpipe.experiment.common.hosts import name_hosts
-from bentpipe.experiment.common.pages import name_pages
 from bentpipe.experiment.common.options import RUN_CHARTS
+from bentpipe.experiment.common.pages import name_pages
 from bentpipe.experiment.common.provenance import collect_facts
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
 from bentpipe.experiment.single.recorded import Recorded
