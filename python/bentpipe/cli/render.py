@@ -56,6 +56,11 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
         metric: [comparison.estimate(name, metric) for name in comparison.names] for metric in comparison.metrics
     }
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
+    # The metric of the only flow or link is that of all.
+    for name, found in list(shown.items()):
+        whole, colon, _ = name.partition(":")
+        if colon and whole not in comparison.asked and shown.get(whole) == found:
+            del shown[whole]
     # Metrics of flows with several transfers go into a separate table, so that both tables fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if _is_transfer_column(name)}
     # Columns of losses only on request: with all, the table is wider than a terminal. Jain's index needs equal flows.

@@ -37,6 +37,8 @@ _MIDDLES: dict[str, Callable[[Values], np.floating]] = {"mean": np.mean, "median
 
 TIMES_FROM_PCT = 100
 """Statements give a factor from this difference on, in percent."""
+NAMED_MAX = 4
+"""Maximum number of conditions that a statement names. More are counted."""
 RANGE_MIN = 3
 """Minimum number of neighbouring conditions that are named as a range."""
 ONE_RUN = "one replication shows no difference, as any may be chance: intervals need 2 or more (10 by default)"
@@ -367,7 +369,7 @@ def sentence(
     if equal:
         between = "" if times else f" between {sender} and {other}"
         subject = "no difference" if times else f"no difference in {what}"
-        times.append(f"{subject} can be shown{between} {preposition} {_conditions(equal, order)}")
+        times.append(f"{subject} can be shown{between} {preposition} {_conditions(equal, order, every='any')}")
     if unknown:
         times.append(f"no replication has a {metric.name} of both {preposition} {_conditions(unknown, order)}")
     first_of_all = [_often(sender, other, how, often, order, metric, preposition) for how in ("more", "less")]
@@ -495,8 +497,15 @@ def _interval(difference: Difference, divisor: float, unit: str, sign: int = 1) 
     return f"{by}{unit}", why
 
 
-def _conditions(names: Sequence[str], order: Sequence[str]) -> str:
-    """Join names of conditions: `1e-5`, `1e-5 and 1e-3`, `1e-6 to 1e-4`."""
+def _conditions(names: Sequence[str], order: Sequence[str], every: str = "each") -> str:
+    """Join names of conditions: `1e-5`, `1e-5 and 1e-3`, `1e-6 to 1e-4`, `each of the 9 settings`.
+
+    >>> nine = [f"rate {rate}, queue {queue}" for rate in "abc" for queue in "xyz"]
+    >>> _conditions(nine, nine, every="any"), _conditions(nine[1:], nine)
+    ('any of the 9 settings', '8 of the 9 settings, all but rate a, queue x')
+    >>> _conditions(nine[3:], nine)
+    '6 of the 9 settings'
+    """
     runs: list[list[str]] = []
     for name in names:
         if runs and order.index(name) == order.index(runs[-1][-1]) + 1:
@@ -507,7 +516,12 @@ def _conditions(names: Sequence[str], order: Sequence[str]) -> str:
     for run in runs:
         is_range = len(run) >= RANGE_MIN and all(name[:1].isdigit() for name in run)
         parts += [f"{run[0]} to {run[-1]}"] if is_range else run
-    return _join_parts(parts)
+    if len(parts) <= NAMED_MAX:
+        return _join_parts(parts)
+    rest = [name for name in order if name not in names]
+    if not rest:
+        return f"{every} of the {len(order)} settings"
+    return f"{len(names)} of the {len(order)} settings" + (f", all but {rest[0]}" if len(rest) == 1 else "")
 
 
 def _join_parts(parts: Sequence[str]) -> str:
