@@ -204,3 +204,11 @@ def test_the_links_of_a_sky_have_settings_and_their_media():
     assert float(values[f"{user}.queue"][4]["interval"].removesuffix(" ms")) > 500
     reasons = {axis.key: axis.reason for axis in found.axes}
     assert "a round trip takes 5" in reasons["tcp.initial_window"]
+
+
+def test_a_queue_that_drops_packets_of_transfers_is_tried():
+    """Its losses cost little repair in the finished pages, and most in those that did not finish."""
+    told = bp.run("distance-learning", {"duration": "40 s"}, progress=False).why("slides", progress=False)
+    parts = {part.part: part.share for part in told.flows[0].parts}
+    assert parts["repair"] < 0.1
+    assert any("link.up.forward.queue" in remedy.sets for remedy in told.remedies)

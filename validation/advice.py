@@ -52,7 +52,7 @@ CASES = {
     "short-transfers": ("medium", "120 s"),
     "bursts": ("transfer", "30 s"),
     "starlink": ("download", "30 s"),
-    "distance-learning": ("slides", "40 s"),
+    "distance-learning": ("slides", "160 s"),
     "london-singapore": ("transfer", "20 s"),
     "ship": ("download", "24 s"),
     "victoria-seattle": ("download", "30 s"),

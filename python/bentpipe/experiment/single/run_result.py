@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from bentpipe.studio.share import Explored
 
 FORM = "bentpipe run"
+SHORT_PACKETS = 500_000
+"""Packets of a run that a notebook may run again for its figure: about half a second."""
 TABLES = (*OF_OBJECTS, "summary", "events")
 
 
@@ -441,12 +443,16 @@ class RunResult(Recorded, Result):
         figure.axes[-1].set_xlim(start, end)
         return figure
 
-    def _recording(self, *names: str) -> RunResult:
-        """Return this result if it has these series, else that of another run, if the run can be repeated."""
-        if not self._is_repeatable or all(name in self.recorded for name in names):
+    def _recording(self, *names: str, is_logged: bool = True) -> RunResult:
+        missing = [name for name in names if name not in self.recorded]
+        if not missing or not self._is_repeatable:
             return self
-        logging.getLogger("bentpipe").warning(f"no series was recorded: running again with {', '.join(names)}")
-        return self.rerun(series=names)
+        if is_logged:
+            logging.getLogger("bentpipe").warning(
+                f"{', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not recorded: running again with "
+                f"series={missing}"
+            )
+        return self.rerun(series=names, progress=None if is_logged else False)
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
         from bentpipe.plot import choose_panels, choose_series, run_figure
@@ -581,14 +587,18 @@ class RunResult(Recorded, Result):
         )
 
     def _repr_html_(self) -> str:
-        from bentpipe.plot import choose_series, notebook
+        from bentpipe.plot import choose_panels, choose_series, notebook, run_figure
 
+        def draw() -> Figure:
+            names = () if choose_series(self) else choose_panels(self.scenario)
+            return run_figure(self._recording(*names, is_logged=False))
+
+        # Without series, a figure needs another run.
+        is_short = self._is_repeatable and self.summary["sent_packets"][0] <= SHORT_PACKETS
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
         ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
         head = f"{self.scenario.title}, seed {self.seed}, {self.describe_setup()}: {ended}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
         if not self.terminals.is_empty():
             tables.append(readable(self.terminals, "terminals", SHOWN_TERMINALS))
-        # Drawing a table needs no further run.
-        draw = [self.plot] if choose_series(self) else []
-        return notebook.page(head, tables, self.statements, *draw)
+        return notebook.page(head, tables, self.statements, *([draw] if choose_series(self) or is_short else []))

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LEAST_SHARE = 0.1
 """Least share of the time for a part to get a remedy."""
+AFTER_LOSSES = ("repair", "timeout", "window", "slow-start")
+"""Parts of the time that losses make larger."""
 LEAST_LOSS = 0.01
 """Least share of lost datagrams for a remedy against losses."""
 MOST = 40
@@ -420,6 +422,12 @@ def _ideas(scenario: Scenario, flows: Sequence[FlowTime], bench: _Bench) -> Iter
         loss = bench.before[flow.flow].loss or 0.0
         if loss >= LEAST_LOSS:
             slow.append((loss, Slow(flow.flow, "lost", _lossy(bench.result, flow.names))))
+        # A loss costs more than its repair: windows are smaller after it, and a transfer that waits for a timer at the
+        # end of the run has no parts.
+        after_losses = {part.part: part.share for part in flow.parts if part.part in AFTER_LOSSES}
+        if bench.before[flow.flow].lost and sum(after_losses.values()) >= LEAST_SHARE:
+            repairs = sum(after_losses.get(part, 0.0) for part in ("repair", "timeout"))
+            slow.append((repairs, Slow(flow.flow, "lost", _lossy(bench.result, flow.names))))
     for _, each in sorted(slow, key=lambda pair: -pair[0]):
         for change in changes.against(each):
             yield change, each.kind
