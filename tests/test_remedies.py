@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
-from bentpipe.experiment.why.remedies import Judge, select_remedies
+from bentpipe.experiment.why.remedies import Judge, Remedy, select_remedies
 from bentpipe.trials.aims import find_aim
 from bentpipe.trials.stock import stock_space
 
@@ -212,3 +212,13 @@ def test_a_queue_that_drops_packets_of_transfers_is_tried():
     parts = {part.part: part.share for part in told.flows[0].parts}
     assert parts["repair"] < 0.1
     assert any("link.up.forward.queue" in remedy.sets for remedy in told.remedies)
+
+
+def test_the_best_remedy_of_each_kind_of_flow_is_shown():
+    """The gain of a call is larger as a share than those of pages."""
+    made = dict(metric="m", before=1.0, after=2.0, lost=(0, 0), command="")
+    calls = [Remedy(f"c{number}", {f"c{number}": ""}, "call", gain=0.9, **made) for number in range(6)]
+    pages = [Remedy(f"p{number}", {f"p{number}": ""}, "page", gain=0.1, **made) for number in range(2)]
+    shown, others = select_remedies([*calls, *pages])
+    assert [each.name for each in shown] == ["c0", "p0", "c1", "p1", "c2"]
+    assert others[0] == "Helps less: c3, c4, c5."

@@ -8,6 +8,7 @@ the others, chained to rings, are coasts. Coordinates are rounded to a hundredth
 
 import argparse
 import struct
+import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path

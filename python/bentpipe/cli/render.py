@@ -50,6 +50,12 @@ def hosts(result: Result) -> Text:
     return Text(f"hosts: {result.hosts or 'none, the flows are datagrams'}{pages}")
 
 
+def _are_equal(ones: Sequence[Estimate | Interval], others: Sequence[Estimate | Interval]) -> bool:
+    """Whether estimates are equal but for the rounding of sums in another order."""
+    ends = [[end or 0.0 for each in found for end in (each.value, each.low, each.high)] for found in (ones, others)]
+    return all(math.isclose(one, other, rel_tol=1e-9) for one, other in zip(*ends, strict=True))
+
+
 def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[RenderableType]:
     """Renders a comparison: a row per case, means above half widths, then the statements."""
     estimates = {
@@ -59,7 +65,7 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
     # The metric of the only flow or link is that of all.
     for name, found in list(shown.items()):
         whole, colon, _ = name.partition(":")
-        if colon and whole not in comparison.asked and shown.get(whole) == found:
+        if colon and whole not in comparison.asked and whole in shown and _are_equal(shown[whole], found):
             del shown[whole]
     # Metrics of flows with several transfers go into a separate table, so that both tables fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if _is_transfer_column(name)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -132,7 +132,8 @@ class Remedy:
 def select_remedies(remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[str]]:
     """Return the remedies to show, and lines about the others.
 
-    Of several values for the same keys and flow, the best is shown.
+    Of several values for the same keys and flow, the best is shown. The best of each kind of flow come first: the gain
+    of a call in MOS would hide those of pages in seconds.
     """
     seen: set[tuple[str, ...]] = set()
     first = []
@@ -142,6 +143,10 @@ def select_remedies(remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[str]
         if key not in seen:
             seen.add(key)
             first.append(remedy)
+    by_flow: dict[str, list[Remedy]] = {}
+    for remedy in first:
+        by_flow.setdefault(remedy.flow, []).append(remedy)
+    first = [each for row in zip_longest(*by_flow.values()) for each in row if each is not None]
     first, others = first[:SHOWN], [remedy.name for remedy in first[SHOWN:]]
     lines = [f"Helps less: {_some(others)}."] if others else []
     worse = [
