@@ -826,7 +826,7 @@ def test_a_field_that_an_argument_lacks_is_an_error_with_those_that_it_has(tmp_p
 def test_a_class_that_fails_in_a_mix_has_the_command_of_the_mix(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fails.py").write_text(
-        "import bentpipe as bp\n\n\nclass Fails(bp.CongestionControl):\n    def on_ack(self, ack, path):\n        1 / 0\n"
+        "import bentpipe as bp\n\nclass Fails(bp.CongestionControl):\n    def on_ack(self, ack, path):\n        1 / 0\n"
     )
     done = CliRunner().invoke(app, ["mix", "geo", "--cc", "cubic,fails.py:Fails", "-n", "2", "--set", "duration=3 s"])
     assert done.exit_code == 2

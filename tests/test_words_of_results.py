@@ -1,4 +1,4 @@
-"""Sentences and tables of results state each fact once, and nothing that the data does not have."""
+"""Sentences and tables of results state each fact once, with its reason."""
 
 from __future__ import annotations
 

@@ -80,12 +80,14 @@ REASONS: dict[str, str] = {}
 """Reasons of differences, by case, as found by hand."""
 AS_GOOD = 0.05
 """Largest difference of two gains that are as good as each other, as a share of the metric."""
+TIE = 0.01
+"""Worths that differ by less are equal, as a share of the metric."""
 SHOWN = 0.02
 """Least worth of a change of `tune` that is named, as a share of the metric."""
 
 
 def scenario(case: str) -> Scenario:
-    """The scenario of a case, without a search of its own: its guards and conditions are no questions of `why`."""
+    """The scenario of a case, without its `[tune]`: `why` has neither guards nor conditions."""
     name = case.partition(",")[0]
     file = OTHERS / f"{name}.toml"
     parts = parse_text(*bp.load(file if file.exists() else name).written)
@@ -182,14 +184,11 @@ def verdict(row: Mapping[str, Any]) -> str:
     >>> verdict({"why": a, "tune": b}), verdict({"why": a, "tune": none}), verdict({"why": none, "tune": none})
     ('same', 'differs', 'same')
     """
-    ours, theirs = row["why"], row["tune"]
-    if main_change(ours) == main_change(theirs):
-        keys = [next(iter(each["worths"]), "") for each in (ours, theirs)]
-        values = [
-            change_words(key, each["sets"][key]) if key else "" for key, each in zip(keys, (ours, theirs), strict=True)
-        ]
-        return "same" if values[0] == values[1] or not main_change(ours) else "same setting"
-    return "as good" if abs(ours["gain"] - theirs["gain"]) <= AS_GOOD else "differs"
+    ours, theirs = main_changes(row["why"]), main_changes(row["tune"])
+    both = ours.keys() & theirs.keys()
+    if both or not (ours or theirs):
+        return "same" if not both or any(ours[each] == theirs[each] for each in both) else "same setting"
+    return "as good" if abs(row["why"]["gain"] - row["tune"]["gain"]) <= AS_GOOD else "differs"
 
 
 def change_words(key: str, text: str) -> str:
@@ -205,10 +204,16 @@ def change_words(key: str, text: str) -> str:
     return named_change(key, value, "").removesuffix(" for ")
 
 
-def main_change(found: Mapping[str, Any]) -> str:
-    """The subject of the change with the largest worth; empty if none matters."""
-    shown = [key for key, worth in found["worths"].items() if worth >= SHOWN]
-    return subject(shown[0], found["sets"][shown[0]]) if shown and found["gain"] >= HELPS else ""
+def main_changes(found: Mapping[str, Any]) -> dict[str, str]:
+    """Changes with the largest worth, in words, by subject; those within `TIE` of it; empty if none matters."""
+    largest = max(found["worths"].values(), default=0.0)
+    if largest < SHOWN or found["gain"] < HELPS:
+        return {}
+    return {
+        subject(key, found["sets"][key]): change_words(key, found["sets"][key])
+        for key, worth in found["worths"].items()
+        if worth >= max(SHOWN, largest - TIE)
+    }
 
 
 def main(names: Sequence[str]) -> None:

@@ -62,7 +62,7 @@ def column(
     def show_value(value: float | None) -> str:
         if value is None:
             return MISSING
-        return f"<{least:.{digits}f}" if 0 < value < least / 2 else fixed(value, digits)
+        return f"<{least:.{digits}f}" if 0 < value < least / 2 else write_fixed(value, digits)
 
     return [show_value(value) for value in scaled], text
 
@@ -79,10 +79,10 @@ def quantity(value: float | None, unit: str) -> str:
     return text if value is None else f"{text} {unit}".rstrip()
 
 
-def fixed(value: float, digits: int) -> str:
+def write_fixed(value: float, digits: int) -> str:
     """Write a value with a number of decimals, and zero without a sign.
 
-    >>> fixed(-0.00003, 4), fixed(-0.3, 1), fixed(2.0, 0)
+    >>> write_fixed(-0.00003, 4), write_fixed(-0.3, 1), write_fixed(2.0, 0)
     ('0.0000', '-0.3', '2')
     """
     return without_signs_of_zero(f"{value:.{digits}f}")
@@ -110,7 +110,7 @@ def mean_and_margin(mean: float, half_width: float | None) -> tuple[str, str | N
     ('1101106', '2')
     """
     if half_width is None:
-        return fixed(mean, _digits(abs(mean))), None
+        return write_fixed(mean, _digits(abs(mean))), None
     # The half width has two digits. The mean ends at the same place, but has no more digits than people read.
     is_exact = half_width <= 1e-9 * abs(mean)
     digits = (
@@ -121,7 +121,7 @@ def mean_and_margin(mean: float, half_width: float | None) -> tuple[str, str | N
     digits = min(digits, _digits(max(abs(mean), half_width), MOST_DIGITS, DECIMALS_MAX))
     # A small half width is shown as one of the last place, unless it is only rounding of the arithmetic.
     is_hidden = not is_exact and half_width < 0.5 * 10**-digits
-    return fixed(mean, digits), fixed(10.0**-digits if is_hidden else half_width, digits)
+    return write_fixed(mean, digits), write_fixed(10.0**-digits if is_hidden else half_width, digits)
 
 
 def interval(value: float | None, low: float | None, high: float | None, *, is_bound: bool = False) -> str:
@@ -140,7 +140,7 @@ def interval(value: float | None, low: float | None, high: float | None, *, is_b
     if math.isclose(high - value, value - low, rel_tol=1e-6, abs_tol=1e-9 * abs(value)):
         return f"{by} ±{margin}"
     digits = len(by.partition(".")[2])
-    return f"{by} ({fixed(low, digits)} to {fixed(high, digits)})"
+    return f"{by} ({write_fixed(low, digits)} to {write_fixed(high, digits)})"
 
 
 def setting(value: Any) -> str:

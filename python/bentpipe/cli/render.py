@@ -51,7 +51,7 @@ def hosts(result: Result) -> Text:
 
 
 def _are_equal(ones: Sequence[Estimate | Interval], others: Sequence[Estimate | Interval]) -> bool:
-    """Whether estimates are equal but for the rounding of sums in another order."""
+    """Whether estimates are equal, except for the rounding of sums in another order."""
     ends = [[end or 0.0 for each in found for end in (each.value, each.low, each.high)] for found in (ones, others)]
     return all(math.isclose(one, other, rel_tol=1e-9) for one, other in zip(*ends, strict=True))
 
@@ -330,7 +330,7 @@ def _value_and_margin(found: Estimate | Interval, divisor: float) -> str:
     return (
         f"{by}\n±{margin}"
         if is_even
-        else f"{by}\n+{formatting.fixed(high - value, digits)}\n-{formatting.fixed(value - low, digits)}"
+        else f"{by}\n+{formatting.write_fixed(high - value, digits)}\n-{formatting.write_fixed(value - low, digits)}"
     )
 
 

@@ -193,8 +193,8 @@ def _breakdown(found: Breakdown) -> Iterator[RenderableType]:
     helpful, others = select_remedies(found.remedies)
     if helpful:
         flows = len({remedy.flow for remedy in helpful})
-        each = ", in turn for each kind of flow" if flows > 1 else ""
-        yield Text(f"Remedies, by their effect in one run with this seed{each}:")
+        turns = ", in turn for each kind of flow" if flows > 1 else ""
+        yield Text(f"Remedies, by their effect in one run with this seed{turns}:")
     elif found.remedies:
         yield Text("No tried change helps by more than 2 %.")
     for number, remedy in enumerate(helpful, 1):

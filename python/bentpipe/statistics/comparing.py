@@ -493,7 +493,7 @@ def _interval(difference: Difference, divisor: float, unit: str, sign: int = 1) 
         why = f"±{margin}{unit}"
     else:
         digits = len(by.partition(".")[2])
-        why = f"{formatting.fixed(min(low, high), digits)} to {formatting.fixed(max(low, high), digits)}{unit}"
+        why = " to ".join(formatting.write_fixed(end, digits) for end in sorted((low, high))) + unit
     return f"{by}{unit}", why
 
 

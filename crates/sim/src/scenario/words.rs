@@ -57,7 +57,7 @@ const VALUES: &[(&str, &str)] = &[
     ("ssh", "request-response"),
 ];
 
-/// Transports, which are no applications.
+/// Names of transports that are not simulated.
 const TRANSPORTS: &[&str] = &["quic", "http3", "h3", "sctp", "dccp", "mptcp"];
 
 /// Whether this application is the name of a transport that is not simulated.
