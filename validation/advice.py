@@ -205,7 +205,7 @@ def change_words(key: str, text: str) -> str:
 
 
 def main_changes(found: Mapping[str, Any]) -> dict[str, str]:
-    """Changes with the largest worth, in words, by subject; those within `TIE` of it; empty if none matters."""
+    """Changes whose worth is the largest or within `TIE` of it, in words, by subject. Empty if none matters."""
     largest = max(found["worths"].values(), default=0.0)
     if largest < SHOWN or found["gain"] < HELPS:
         return {}

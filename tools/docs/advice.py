@@ -18,9 +18,12 @@ changes, then pairs, each in one run with one seed. `tune` searches combinations
 several seeds.
 
 The columns show the change with the largest worth of each, and the effect of all its changes. Effects are means over
-{seeds} seeds that neither of both has used. The worth of a change is the loss without it; below {shown:.0%} it is not
-named. *Same*: both largest changes are equal, or neither helps by more than {helps:.0%}; worths that differ by less than
-{tie:.0%} are equally large. *Same setting*: their values differ. *As good*: the settings differ, and the gains of both differ by at most 5 % of the metric.
+{seeds} seeds that neither of both has used. The worth of a change is the loss without it. Below {shown:.0%} it is not
+named. Worths that differ by less than {tie:.0%} are equally large. The verdicts:
+
+- *Same*: the largest changes of both are equal, or neither helps by more than {helps:.0%}.
+- *Same setting*: the values of the largest changes differ.
+- *As good*: the settings differ, and the gains of both differ by at most 5 % of the metric.
 
 `python -m validation.advice` measures the table again.
 """

@@ -200,7 +200,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
 
         try:
             # In a separate session, a program cannot type into the caller's terminal.
-            with signals.held(), reaper.children():
+            with signals.hold(), reaper.children():
                 program = subprocess.Popen(
                     list(command), preexec_fn=enter, env=environment, start_new_session=not has_terminal, **more
                 )

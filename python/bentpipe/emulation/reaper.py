@@ -42,7 +42,7 @@ class Reaper:
         """
         has_processes = PROCESSES in wanted and emulation.separate_processes()
         report, given = os.pipe()
-        with signals.held():
+        with signals.hold():
             process = os.fork()
             if not process:
                 try:

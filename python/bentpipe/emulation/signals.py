@@ -14,7 +14,7 @@ ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextlib.contextmanager
-def held() -> Iterator[None]:
+def hold() -> Iterator[None]:
     """Hold `ENDS` back in this process, and in its children until they call `release`.
 
     A terminal signals a child that is just born, too. Python would call the parent's handler there, also in its own

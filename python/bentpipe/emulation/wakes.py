@@ -29,7 +29,7 @@ class Wakes:
     def start(cls) -> Wakes:
         """Start the process. The caller has one thread."""
         report, given = os.pipe()
-        with signals.held():
+        with signals.hold():
             process = os.fork()
             if not process:
                 try:
