@@ -78,6 +78,7 @@ def cases_of(command: str) -> dict[str, dict[str, str]]:
     return overrides.cases([word for before, word in pairwise(shlex.split(command)) if before == "--case"])
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", QUOTED)
 def test_a_page_quotes_what_its_commands_print(name, tmp_path, monkeypatch, capsys):
     if name in LONG and not os.environ.get("BENTPIPE_ALL"):
