@@ -94,3 +94,16 @@ def test_a_setting_without_a_command_has_the_reason():
     assert "its rate follows grants or frames" in note("geo-access", "link.edge1.reverse.delay")
     assert "set it in the device of this node or link" in note("geo", "link.sat.forward.delay")
     assert "satellites change the device behind this link" in note("ship", "sky.user.forward.delay")
+
+
+def test_a_printed_result_has_its_hosts_table_and_statements():
+    small = bp.loads(WEB)
+    found = bp.compare(small, cc=["cubic", "reno"], replications=2, metric="fct", progress=False)
+    first, heads, cubic, *_ = str(found).splitlines()
+    assert first == "hosts: Linux 6, cubic, reno; pages: 51.5 kB in 6.6 requests, means of 3gpp2"
+    assert heads.split()[0] == "cc"
+    assert cubic.split()[0] == "cubic"
+    assert found.statements[0] in str(found)
+    run = bp.run(small, progress=False)
+    assert f"{run.flows['goodput_bps'][0] / 1e3:.0f}" in str(run).splitlines()[2]
+    assert repr(run).startswith("<RunResult")

@@ -232,6 +232,25 @@ def short_key(key: str, keys: Sequence[str]) -> str:
     return key
 
 
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -> str:
+    """Write a table in aligned columns. The first `texts` columns are text, the others numbers.
+
+    >>> print(text_table(["cc", "goodput (Mbit/s)"], [["cubic", "17.7"], ["reno", "4.70"]], texts=1))
+    cc     goodput (Mbit/s)
+    cubic              17.7
+    reno               4.70
+    """
+    lines = [[*head], *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place < texts else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ).rstrip()
+        for cells in lines
+    )
+
+
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -> str:
     """Write a table for a notebook. The first `texts` columns are text, the others numbers.
 

@@ -586,6 +586,10 @@ class RunResult(Recorded, Result):
             f"{goodput / 1e6:.3g} Mbit/s, {self.stop} at {self.simulated_s:g} s>"
         )
 
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
+        heads, rows, texts = readable(self.flows, "flows", SHOWN_FLOWS)
+        return heads, [list(row) for row in rows], texts
+
     def _repr_html_(self) -> str:
         from bentpipe.plot import choose_panels, choose_series, notebook, run_figure
 
