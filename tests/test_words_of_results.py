@@ -93,6 +93,8 @@ def test_a_setting_without_a_command_has_the_reason():
 
     assert "its rate follows grants or frames" in note("geo-access", "link.edge1.reverse.delay")
     assert "set it in the device of this node or link" in note("geo", "link.sat.forward.delay")
+    # The name of a link is no setting.
+    assert "hub" not in note("geo", "link.access.forward.delay")
     assert "satellites change the device behind this link" in note("ship", "sky.user.forward.delay")
 
 

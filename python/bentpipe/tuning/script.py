@@ -95,7 +95,7 @@ def write_script(scenario: Scenario, changes: Mapping[str, Any]) -> Script:
             _interleaver(script, scenario, key, value)
         elif path[0] == "node" and path[-1] == "middlebox":
             _proxy(script, scenario, key, value)
-        elif path[0] == "medium" or "access" in path:
+        elif path[0] == "medium" or "access" in path[2:]:
             script.notes.append(f"`{key} = {choice(value)}`: set it at the hub, in the profile of the terminals.")
         elif find_transport_key(key):
             _transport(script, scenario, key, value, changes)
