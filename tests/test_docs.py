@@ -165,7 +165,7 @@ def test_python_of_the_guide_to_sweeps_runs(tmp_path, monkeypatch):
 
 def test_the_readme_shows_what_mix_finds():
     shown = " ".join(README.read_text().split())
-    mixed = bp.mix("geo", ["reno", "cubic", "bbr3"])
+    mixed = bp.mix(bp.load("geo", {"duration": "120 s"}), ["reno", "cubic", "bbr3"])
     assert len(mixed.statements) == 3
     for statement in mixed.statements:
         assert statement in shown

@@ -162,6 +162,7 @@ def test_a_confidence_may_be_a_percentage():
     [
         ({"statistic": "mode"}, "known: mean, median"),
         ({"correction": "bonferroni"}, "known: holm, bh, none"),
+        ({"margin": "500 %"}, "expected a share below 100 %"),
         ({"confidence": 1}, "confidence: 1 is not a share"),
         ({"confidence": float("nan")}, "confidence: nan is not a share"),
     ],

@@ -115,7 +115,9 @@ def test_segments_of_any_size_fill_the_path():
         (["--loss", "1%"], "did you mean --set link.NAME.error='1 %'?"),
         (["--duration", "5 s"], "did you mean --set duration='60 s'?"),
         (["--set", "link.sat.rate=5", "Mbit/s"], "did you mean --set 'link.sat.rate=5 Mbit/s'?"),
-        (["--set", "flow.f.app=quic"], "all: bentpipe list app"),
+        (["--set", "flow.f.app=quic"], "over this path with bentpipe emulate"),
+        (["--set", "flow.f.app=http"], 'did you mean "page"? known: arrivals, '),
+        (["--set", "flow.f.app=foo"], "page (8 of 12, all: bentpipe list app)"),
         (["--cc", "renoo"], "did you mean 'reno'? known: reno, "),
         (["10"], "error: got unexpected extra argument (10)"),
     ],
@@ -165,6 +167,17 @@ def test_shares_of_equal_files_are_noted(call):
     assert code == 0, error
     assert "all flows are files: shares follow their sizes" in printed
     assert "all flows are files" not in cli("mix", call, *words)[1]
+
+
+@pytest.mark.parametrize("verb", ["compare", "sweep"])
+def test_one_replication_shows_no_difference(tmp_path, monkeypatch, verb):
+    monkeypatch.chdir(tmp_path)
+    cases = ("--vary", "tcp.cc=cubic,reno") if verb == "sweep" else ("--cc", "cubic,reno")
+    words = (verb, "geo", *cases, "-n")
+    _, printed, _ = cli(*words, "1")
+    assert "one replication shows no difference, as any may be chance: intervals need 2 or more" in printed
+    assert re.search(r"in this one run, cubic gets [\d.]+ % more goodput than reno", printed)
+    assert "one run" not in cli(*words, "2")[1]
 
 
 def test_work_of_long_duration_is_noted_once(capsys):

@@ -63,8 +63,8 @@ def test_a_run_has_tables_statements_and_figure(small, result):
     assert page.count("<table>") == 2
     assert result.statements[0] in page
     assert pictures(page) == 1
-    # Without series there is nothing to draw.
-    assert pictures(bp.run(small)._repr_html_()) == 0
+    # Without series, a short run is run again.
+    assert pictures(bp.run(small)._repr_html_()) == 1
 
 
 def test_comparisons_and_mixes_have_tables_statements_and_a_figure(small):

@@ -803,3 +803,32 @@ def test_the_guide_says_what_is_printed(tmp_path, monkeypatch, capsys):
 def test_the_guide_names_every_hook():
     table = GUIDE.read_text()
     assert set(re.findall(r"^\| `(\w+)\(", table, flags=re.MULTILINE)) == {"__init__", *HOOKS}
+
+
+def test_a_field_that_an_argument_lacks_is_an_error_with_those_that_it_has(tmp_path):
+    class Guesses(bp.CongestionControl):
+        def on_ack(self, ack, path):
+            self.cwnd += ack.acked_bytes
+
+    with pytest.raises(SenderError) as failed:
+        bp.run("geo", {"duration": "3 s"}, cc=Guesses, progress=False)
+    assert "has no attribute 'acked_bytes'\n  known: is_cwnd_limited, newly_acked, rtt_s" in str(failed.value)
+
+    class Own(bp.CongestionControl):
+        def on_ack(self, ack, path):
+            return self.nothing
+
+    with pytest.raises(SenderError) as failed:
+        bp.run("geo", {"duration": "3 s"}, cc=Own, progress=False)
+    assert "known: " not in str(failed.value)
+
+
+def test_a_class_that_fails_in_a_mix_has_the_command_of_the_mix(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fails.py").write_text(
+        "import bentpipe as bp\n\nclass Fails(bp.CongestionControl):\n    def on_ack(self, ack, path):\n        1 / 0\n"
+    )
+    done = CliRunner().invoke(app, ["mix", "geo", "--cc", "cubic,fails.py:Fails", "-n", "2", "--set", "duration=3 s"])
+    assert done.exit_code == 2
+    assert "at a run with all cases, with seed " in done.stderr or "at the run with all flows Fails" in done.stderr
+    assert "bentpipe mix geo --set 'duration=3 s' --replications 2 --cc cubic,fails.py:Fails" in done.stderr

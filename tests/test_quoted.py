@@ -35,6 +35,7 @@ QUOTED = {
     "guides/slow-pages": ["bentpipe why geo-access --flow pages-clear --no-try"],
     "guides/sweeps": ["bentpipe sweep lossy.toml"],
     "guides/tune": ["bentpipe tune geo-home"],
+    "guides/vsat-and-leo": ["bentpipe run vessel.toml", "bentpipe why vessel.toml --flow web --no-try"],
     "guides/why": ["bentpipe why office.toml --flow page"],
 }
 """Pages and the commands of their outputs, in order."""
@@ -77,6 +78,7 @@ def cases_of(command: str) -> dict[str, dict[str, str]]:
     return overrides.cases([word for before, word in pairwise(shlex.split(command)) if before == "--case"])
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", QUOTED)
 def test_a_page_quotes_what_its_commands_print(name, tmp_path, monkeypatch, capsys):
     if name in LONG and not os.environ.get("BENTPIPE_ALL"):
@@ -117,6 +119,20 @@ def test_the_guide_to_shared_access_has_the_means_of_its_cases(tmp_path):
     for name, shown in zip(cases, means, strict=True):
         estimate = found.estimate(name, "fct:page")
         assert formatting.mean_and_margin(estimate.mean, estimate.half_width) == shown
+
+
+def test_the_guide_to_ships_has_the_means_of_its_cases(tmp_path):
+    page = DOCS / "guides" / "vsat-and-leo.md"
+    save_files(page, tmp_path)
+    (command,) = [each for each in commands(page) if each.startswith("bentpipe compare")]
+    cases = cases_of(command)
+    found = bp.compare(tmp_path / "vessel.toml", cases=cases, metric="fct:web,mos:call", replications=5)
+    rows = re.findall(r"^\| (.*) \| (.*) ± (.*) s \| (.*) ± (.*) \|$", page.read_text(), re.MULTILINE)
+    assert len(rows) == len(cases) == 3
+    for name, (shown, *numbers) in zip(cases, rows, strict=True):
+        assert name == shown
+        pairs = [found.estimate(name, metric) for metric in ("fct:web", "mos:call")]
+        assert [text for each in pairs for text in formatting.mean_and_margin(each.mean, each.half_width)] == numbers
 
 
 def test_the_guide_to_quic_has_the_simulated_times(tmp_path):

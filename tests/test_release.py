@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 from functools import cache
 from importlib import metadata
@@ -88,6 +89,17 @@ def test_the_index_has_a_readme_a_licence_and_where_to_ask():
     assert {each.split(", ")[0] for each in found.get_all("Project-URL")} == PROJECT["urls"].keys()
     assert found["Description-Content-Type"].startswith("text/markdown")
     assert found["Description"] or found.get_payload()
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--dry-run"], ["README.md"], []])
+def test_the_tool_for_the_page_on_the_index_changes_nothing_unless_told(words):
+    readme = ROOT / "README.md"
+    before = readme.read_bytes()
+    done = subprocess.run([sys.executable, "tools/absolute_links.py", *words], cwd=ROOT, capture_output=True, text=True)
+    assert readme.read_bytes() == before
+    assert (done.returncode == 0) == (words in (["--help"], []))
+    if not words:
+        assert "https://github.com/" in done.stdout
 
 
 def test_the_page_on_the_index_has_no_relative_links():

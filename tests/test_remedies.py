@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import bentpipe as bp
 from bentpipe.cli.app import app
-from bentpipe.experiment.why.remedies import Judge, select_remedies
+from bentpipe.experiment.why.remedies import Judge, Remedy, select_remedies
 from bentpipe.trials.aims import find_aim
 from bentpipe.trials.stock import stock_space
 
@@ -204,3 +204,32 @@ def test_the_links_of_a_sky_have_settings_and_their_media():
     assert float(values[f"{user}.queue"][4]["interval"].removesuffix(" ms")) > 500
     reasons = {axis.key: axis.reason for axis in found.axes}
     assert "a round trip takes 5" in reasons["tcp.initial_window"]
+
+
+def test_a_queue_that_drops_packets_of_transfers_is_tried():
+    """Its losses cost little repair in the finished pages, and most in those that did not finish."""
+    told = bp.run("distance-learning", {"duration": "40 s"}, progress=False).why("slides", progress=False)
+    parts = {part.part: part.share for part in told.flows[0].parts}
+    assert parts["repair"] < 0.1
+    assert any("link.up.forward.queue" in remedy.sets for remedy in told.remedies)
+
+
+def test_the_best_remedy_of_each_kind_of_flow_is_shown():
+    """The gain of a call is larger as a share than those of pages."""
+    made = {"metric": "m", "before": 1.0, "after": 2.0, "lost": (0, 0), "command": ""}
+    calls = [Remedy(f"c{number}", {f"c{number}": ""}, "call", gain=0.9, **made) for number in range(6)]
+    pages = [Remedy(f"p{number}", {f"p{number}": ""}, "page", gain=0.1, **made) for number in range(2)]
+    shown, others = select_remedies([*calls, *pages])
+    assert [each.name for each in shown] == ["c0", "p0", "c1", "p1", "c2"]
+    assert others[0] == "Helps less: c3, c4, c5."
+
+
+def test_a_link_may_have_the_name_of_a_setting():
+    """A queue of the link `access` was taken for its access: no queue was tried there."""
+    named = '[link.access]\nfrom = "s"\nto = "d"\ndelay = "250 ms"\nrate = "5 Mbit/s"\n'
+    flows = "".join(
+        f'[flow.{name}]\nfrom = "s"\nto = "d"\napp = {app}\n'
+        for name, app in (("call", '{ kind = "cbr", rate = "64 kbit/s", size = "160 B" }'), ("film", '"greedy"'))
+    )
+    told = bp.run(bp.loads(f'duration = "20 s"\n{named}{flows}'), progress=False).why("call", progress=False)
+    assert {"fq-codel on access.forward", "CoDel on access.forward"} <= {remedy.name for remedy in told.remedies}

@@ -200,9 +200,7 @@ def _elsewhere(tmp_path, monkeypatch):
 
 def test_figures_are_drawn_by_name(result):
     for chart in result.charts:
-        without = {"ratio": "against"}
-        if isinstance(result, bp.RunResult):
-            without = {"waterfall": "no page"}
+        without = {"ratio": "against", "waterfall": "no page"}
         if isinstance(result, bp.Tuning):
             without = {"front": "no front", "map": "too few settings"}
         if chart in without:

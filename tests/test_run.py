@@ -78,9 +78,24 @@ def test_series(result):
     assert result.series("cwnd_bytes", flow="bulk")["time_s"].is_sorted()
 
 
+def test_a_series_that_was_not_recorded_needs_another_run(small, caplog, tmp_path):
+    caplog.set_level("WARNING", logger="bentpipe")
+    bare = bp.run(bp.load(small))
+    rows = bare.series("cwnd_bytes")
+    assert "running again with series=['cwnd_bytes']" in caplog.text
+    assert rows.equals(bp.run(bp.load(small), series="cwnd_bytes").series("cwnd_bytes"))
+    assert set(bare.find_values(3.0)) == {"goodput_bps", "cwnd_bytes", "queue_bytes"}
+    # A notebook shows a figure.
+    assert "<img" in bare._repr_html_()
+    # Packets of others do not come again.
+    bare.save(tmp_path / "kept")
+    kept = bp.RunResult.load(tmp_path / "kept")
+    assert kept.series("cwnd_bytes").equals(rows)
+
+
 def test_what_is_no_series_is_said(result, small):
-    with pytest.raises(BentpipeError, match="cwnd_bytes, queue_bytes"):
-        result.series("srtt_s")
+    with pytest.raises(BentpipeError, match="did you mean 'srtt_s'"):
+        result.series("srtt")
     with pytest.raises(BentpipeError, match="did you mean 'bulk'"):
         result.series("cwnd_bytes", flow="bulb")
     with pytest.raises(BentpipeError, match="not a series of links"):
@@ -239,7 +254,6 @@ def test_a_run_without_series_is_repeated_for_its_figure(small, caplog, tmp_path
     caplog.clear()
     assert again == [axes.lines[0].get_xydata().tolist() for axes in recorded.plot().axes]
     assert not caplog.text
-    assert "<img" not in plain._repr_html_(), "a look at a result runs nothing"
     plain.save(tmp_path / "saved")
     assert len(bp.RunResult.load(tmp_path / "saved").plot().axes) == len(plot.PANELS)
 
@@ -380,11 +394,15 @@ def test_run_takes_overrides_and_shows_a_bar_on_request(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
-def test_a_run_without_series_is_run_again_for_its_figure():
+def test_a_run_without_series_is_run_again_for_its_figure(monkeypatch):
+    from bentpipe.experiment.single import run_result
+
     found = bp.run("geo", {"duration": "3 s"})
     assert len(found.plot(title="again").axes) == 3
     assert not found.recorded
-    # A page in a notebook does not wait for a figure, and packets of real programs cannot be repeated.
+    # A page in a notebook waits for the figure of a short run only, and packets of real programs cannot be repeated.
+    assert "<img" in found._repr_html_()
+    monkeypatch.setattr(run_result, "SHORT_PACKETS", 100)
     assert "<img" not in found._repr_html_()
     with pytest.raises(BentpipeError, match="the run has no time series to draw"):
         replace(found, notes=("real packets came from programs",)).plot()

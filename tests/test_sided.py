@@ -146,7 +146,7 @@ def test_a_wide_interval_is_not_called_a_difference_that_does_not_matter():
     assert edge.value / edge.base < 0.01 < edge.high / edge.base
     assert statement("one", "other", edge, GOODPUT).startswith("one gets 0.90 % (±0.25 %) more goodput")
     alone = judged(other[:1] + 0.5, other[:1])
-    assert statement("one", "other", alone, GOODPUT).startswith("no difference that matters (0.505 %)")
+    assert statement("one", "other", alone, GOODPUT).startswith("in this one run, no difference that matters (0.505 %)")
 
 
 @pytest.mark.parametrize("verb", [bp.compare, bp.mix, bp.tune, bp.twin])

@@ -3,7 +3,7 @@
 import pytest
 
 import bentpipe as bp
-from bentpipe.trials.stock import stock_space
+from bentpipe.trials.stock import Axis, stock_space
 from bentpipe.tuning.script import write_script
 from bentpipe.tuning.work import Work
 
@@ -249,3 +249,27 @@ def test_each_key_of_a_sky_has_its_own_value_and_can_be_set():
     point = work.space.make_point({"sky.constellation.two.user.forward.queue": "0.5 bdp", "medium.return.free": "all"})
     assert len(point.changes) == 2
     assert point.digest != work.space.default.digest
+
+
+@pytest.mark.parametrize(
+    ("key", "what"),
+    [
+        ("link.access.forward.queue", "queue of access.forward"),
+        ("link.access.reverse.access.constant", "constant access of access.reverse"),
+        ("sky.constellation.vsat.user.forward.access.random", "random access of vsat.user.forward"),
+    ],
+)
+def test_a_link_with_the_name_of_a_setting_is_named(key, what):
+    assert Axis(key, ()).what == what
+
+
+def test_a_middlebox_that_a_node_has_already_is_no_lack_of_a_stock_gateway():
+    scenario = bp.load("distance-learning", {"duration": "10 s", "tune.objective": {"fct:slides": 1.0}})
+    (proxy,) = [axis for axis in Work(scenario).space.axes if axis.key == "node.satellite.middlebox"]
+    assert [[box["kind"] for box in boxes] for boxes in proxy.values] == [["cache", "split"]]
+    added = {
+        "tune.objective": {"fct:slides": 1.0},
+        "tune.vary": {"node.gateway.middlebox": [[{"kind": "cache", "room": "1 MB"}]]},
+    }
+    with pytest.raises(bp.errors.BentpipeError, match="a stock gateway has no cache"):
+        _ = Work(bp.load("distance-learning", added)).space

@@ -1,12 +1,14 @@
 """Makes the relative links of README.md absolute, for the page on the package index.
 
-    python tools/absolute_links.py      # in the workflow `wheels`, before it builds; changes README.md in place
+    python tools/absolute_links.py                # prints the text
+    python tools/absolute_links.py --in-place     # changes README.md, in the workflow `wheels` before it builds
 
 The index shows README.md without the repository. Links lead to the tag of the version.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 
@@ -30,11 +32,18 @@ def absolute(text: str, repository: str, version: str) -> str:
 
 
 def main() -> None:
-    """Rewrite README.md."""
+    """Print or rewrite README.md."""
+    parser = argparse.ArgumentParser(description="Make the relative links of README.md absolute.")
+    parser.add_argument("--in-place", action="store_true", help="change README.md instead of printing the text")
+    is_in_place = parser.parse_args().in_place
     cargo = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
     version, repository = (re.findall(rf'(?m)^{key} = "(.*)"$', cargo)[0] for key in ("version", "repository"))
     readme = ROOT / "README.md"
-    readme.write_text(absolute(readme.read_text(encoding="utf-8"), repository, version), encoding="utf-8", newline="\n")
+    text = absolute(readme.read_text(encoding="utf-8"), repository, version)
+    if is_in_place:
+        readme.write_text(text, encoding="utf-8", newline="\n")
+    else:
+        print(text, end="")
 
 
 if __name__ == "__main__":

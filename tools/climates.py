@@ -9,6 +9,7 @@ P.836-6, and water in clouds, reduced to 0 °C, that of P.840-8.
 
 from __future__ import annotations
 
+import argparse
 import csv
 from pathlib import Path
 
@@ -23,6 +24,7 @@ CLOUDY = [1, 2, 3, 5, 10, 20, 30, 50]
 
 def main() -> None:
     """Write the table, a line for each city in the order of the list."""
+    argparse.ArgumentParser(description="Make the climates of the cities from the maps of ITU-R.").parse_args()
     with CITIES.open(encoding="utf-8") as lines:
         cities = [row for row in csv.reader(line for line in lines if not line.startswith("#")) if row]
     if cities[0][1] == "latitude_deg":

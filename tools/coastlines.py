@@ -6,6 +6,7 @@ Natural Earth (https://www.naturalearthdata.com) is in the public domain. Sides 
 the others, chained to rings, are coasts. Coordinates are rounded to a hundredth of a degree.
 """
 
+import argparse
 import struct
 import sys
 from collections import Counter
@@ -66,7 +67,9 @@ def coasts(rings: list[list[Point]]) -> list[list[Point]]:
 
 def main() -> None:
     """Write the file."""
-    rings = coasts(polygons(Path(sys.argv[1])))
+    parser = argparse.ArgumentParser(description="Make the coastlines of maps from a shapefile.")
+    parser.add_argument("shapefile", type=Path)
+    rings = coasts(polygons(parser.parse_args().shapefile))
     lines = []
     for ring in sorted(rings, key=len, reverse=True):
         steps = [ring[0], *((b[0] - a[0], b[1] - a[1]) for a, b in pairwise(ring))]

@@ -23,6 +23,7 @@ import bentpipe as bp
 from bentpipe.experiment.why.remedies import HELPS, Judge, Remedy
 from bentpipe.experiment.why.spent import SERIES, find_entries
 from bentpipe.scenario.editing import steps
+from bentpipe.scenario.overrides import parse_text
 from bentpipe.trials.changes import named_change
 from validation import kept
 
@@ -40,9 +41,9 @@ OTHERS = Path(__file__).resolve().parent / "advised"
 CASES = {
     "geo": ("transfer", "20 s"),
     "geo, 100 Mbit/s": ("transfer", "15 s"),
-    "geo-home": ("pages", "30 s"),
+    "geo-home": ("pages", "90 s"),
     "geo-broadband": ("update", "45 s"),
-    "web-on-geo": ("pages", "60 s"),
+    "web-on-geo": ("pages", "90 s"),
     "web-on-geo, television": ("television", "20 s"),
     "geo-access": ("pages-clear", "30 s"),
     "geo-access, backup": ("backup", "90 s"),
@@ -52,7 +53,7 @@ CASES = {
     "short-transfers": ("medium", "120 s"),
     "bursts": ("transfer", "30 s"),
     "starlink": ("download", "30 s"),
-    "distance-learning": ("slides", "40 s"),
+    "distance-learning": ("slides", "160 s"),
     "london-singapore": ("transfer", "20 s"),
     "ship": ("download", "24 s"),
     "victoria-seattle": ("download", "30 s"),
@@ -64,6 +65,7 @@ CASES = {
 }
 """Scenario, kind of flow and duration, by name of the case."""
 SETS: dict[str, dict[str, Any]] = {
+    "geo-access, backup": {"flow.backup.app.size": "5 MB"},
     "geo, 100 Mbit/s": {"link.sat.forward.rate": "100 Mbit/s"},
     "ship": {"sky.constellation.starlink.failure": [{"terminal": "ship", "from": "8 s", "to": "16 s"}]},
 }
@@ -78,16 +80,19 @@ REASONS: dict[str, str] = {}
 """Reasons of differences, by case, as found by hand."""
 AS_GOOD = 0.05
 """Largest difference of two gains that are as good as each other, as a share of the metric."""
+TIE = 0.01
+"""Worths that differ by less are equal, as a share of the metric."""
 SHOWN = 0.02
 """Least worth of a change of `tune` that is named, as a share of the metric."""
 
 
 def scenario(case: str) -> Scenario:
-    """The scenario of a case."""
+    """The scenario of a case, without its `[tune]`: `why` has neither guards nor conditions."""
     name = case.partition(",")[0]
     file = OTHERS / f"{name}.toml"
-    sets = {"duration": CASES[case][1], **SETS.get(case, {})}
-    return bp.load(file if file.exists() else name, sets=sets)
+    parts = parse_text(*bp.load(file if file.exists() else name).written)
+    parts.pop("tune", None)
+    return bp.Scenario(parts, source=name, sets={"duration": CASES[case][1], **SETS.get(case, {})})
 
 
 class Bench:
@@ -179,14 +184,11 @@ def verdict(row: Mapping[str, Any]) -> str:
     >>> verdict({"why": a, "tune": b}), verdict({"why": a, "tune": none}), verdict({"why": none, "tune": none})
     ('same', 'differs', 'same')
     """
-    ours, theirs = row["why"], row["tune"]
-    if main_change(ours) == main_change(theirs):
-        keys = [next(iter(each["worths"]), "") for each in (ours, theirs)]
-        values = [
-            change_words(key, each["sets"][key]) if key else "" for key, each in zip(keys, (ours, theirs), strict=True)
-        ]
-        return "same" if values[0] == values[1] or not main_change(ours) else "same setting"
-    return "as good" if abs(ours["gain"] - theirs["gain"]) <= AS_GOOD else "differs"
+    ours, theirs = main_changes(row["why"]), main_changes(row["tune"])
+    both = ours.keys() & theirs.keys()
+    if both or not (ours or theirs):
+        return "same" if not both or any(ours[each] == theirs[each] for each in both) else "same setting"
+    return "as good" if abs(row["why"]["gain"] - row["tune"]["gain"]) <= AS_GOOD else "differs"
 
 
 def change_words(key: str, text: str) -> str:
@@ -202,10 +204,16 @@ def change_words(key: str, text: str) -> str:
     return named_change(key, value, "").removesuffix(" for ")
 
 
-def main_change(found: Mapping[str, Any]) -> str:
-    """The subject of the change with the largest worth; empty if none matters."""
-    shown = [key for key, worth in found["worths"].items() if worth >= SHOWN]
-    return subject(shown[0], found["sets"][shown[0]]) if shown and found["gain"] >= HELPS else ""
+def main_changes(found: Mapping[str, Any]) -> dict[str, str]:
+    """Changes whose worth is the largest or within `TIE` of it, in words, by subject. Empty if none matters."""
+    largest = max(found["worths"].values(), default=0.0)
+    if largest < SHOWN or found["gain"] < HELPS:
+        return {}
+    return {
+        subject(key, found["sets"][key]): change_words(key, found["sets"][key])
+        for key, worth in found["worths"].items()
+        if worth >= max(SHOWN, largest - TIE)
+    }
 
 
 def main(names: Sequence[str]) -> None:

@@ -79,7 +79,9 @@ def expected_names(name: str, known: Sequence[str], hint: str = "", command: str
     """
     listed = ", ".join(known) or "none"
     if len(known) > KNOWN_MAX:
-        near = get_close_matches(name, known, n=KNOWN_MAX, cutoff=0.3) or known[:KNOWN_MAX]
+        near = get_close_matches(name, known, n=KNOWN_MAX, cutoff=0.3)
+        if not hint or not near:
+            near = [*near, *(each for each in known if each not in near)][:KNOWN_MAX]
         listed = f"{', '.join(near)} ({len(near)} of {len(known)}{f', all: {command}' if command else ''})"
     return f"did you mean {hint}? known: {listed}" if hint else f"known: {listed}"
 

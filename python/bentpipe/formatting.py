@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ _PREFIXES = {
     "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
 }
 MISSING = "-"
+_NEGATIVE_ZERO = re.compile(r"(?<![\w.])-(?=0(?:\.0+)?(?![\d.]*\d))")
+DECIMALS_MAX = 9
+"""Most decimals of a value with an interval."""
 MOST_DIGITS = 5
 """Most digits of a mean with an interval."""
 SMALL = 0.01
@@ -58,7 +62,7 @@ def column(
     def show_value(value: float | None) -> str:
         if value is None:
             return MISSING
-        return f"<{least:.{digits}f}" if 0 < value < least / 2 else f"{value:.{digits}f}"
+        return f"<{least:.{digits}f}" if 0 < value < least / 2 else write_fixed(value, digits)
 
     return [show_value(value) for value in scaled], text
 
@@ -75,24 +79,49 @@ def quantity(value: float | None, unit: str) -> str:
     return text if value is None else f"{text} {unit}".rstrip()
 
 
+def write_fixed(value: float, digits: int) -> str:
+    """Write a value with a number of decimals, and zero without a sign.
+
+    >>> write_fixed(-0.00003, 4), write_fixed(-0.3, 1), write_fixed(2.0, 0)
+    ('0.0000', '-0.3', '2')
+    """
+    return without_signs_of_zero(f"{value:.{digits}f}")
+
+
+def without_signs_of_zero(text: str) -> str:
+    """Drop the minus before each zero of a text.
+
+    >>> without_signs_of_zero("-0.000 ± 0.001, -0.5 and -0 to 3 at 1e-0, 5-0"), without_signs_of_zero("-0.0")
+    ('0.000 ± 0.001, -0.5 and 0 to 3 at 1e-0, 5-0', '0.0')
+    """
+    return _NEGATIVE_ZERO.sub("", text)
+
+
 def mean_and_margin(mean: float, half_width: float | None) -> tuple[str, str | None]:
     """Write a mean and the half width of its interval, with the digits that the half width allows.
 
     >>> mean_and_margin(9.5123, 0.0342)
     ('9.512', '0.034')
+    >>> mean_and_margin(-0.00003, 0.00008), mean_and_margin(-0.0003, 0.02)
+    (('-0.000030', '0.000080'), ('0.000', '0.020'))
     >>> mean_and_margin(34.41763, 0.00012)
     ('34.418', '0.001')
     >>> mean_and_margin(1101106.1, 1.5)
     ('1101106', '2')
     """
     if half_width is None:
-        return f"{mean:.{_digits(abs(mean))}f}", None
+        return write_fixed(mean, _digits(abs(mean))), None
     # The half width has two digits. The mean ends at the same place, but has no more digits than people read.
-    digits = _digits(half_width) - 1 if half_width > 0 else _digits(abs(mean))
-    digits = min(max(digits, 0), 4, _digits(max(abs(mean), half_width), most=MOST_DIGITS))
+    is_exact = half_width <= 1e-9 * abs(mean)
+    digits = (
+        min(4, _digits(abs(mean)) if half_width == 0 else 4)
+        if is_exact
+        else max(_digits(half_width, decimals_max=DECIMALS_MAX + 1) - 1, 0)
+    )
+    digits = min(digits, _digits(max(abs(mean), half_width), MOST_DIGITS, DECIMALS_MAX))
     # A small half width is shown as one of the last place, unless it is only rounding of the arithmetic.
-    is_hidden = 1e-9 * abs(mean) < half_width < 0.5 * 10**-digits
-    return f"{mean:.{digits}f}", f"{10.0**-digits if is_hidden else half_width:.{digits}f}"
+    is_hidden = not is_exact and half_width < 0.5 * 10**-digits
+    return write_fixed(mean, digits), write_fixed(10.0**-digits if is_hidden else half_width, digits)
 
 
 def interval(value: float | None, low: float | None, high: float | None, *, is_bound: bool = False) -> str:
@@ -111,7 +140,7 @@ def interval(value: float | None, low: float | None, high: float | None, *, is_b
     if math.isclose(high - value, value - low, rel_tol=1e-6, abs_tol=1e-9 * abs(value)):
         return f"{by} ±{margin}"
     digits = len(by.partition(".")[2])
-    return f"{by} ({low:.{digits}f} to {high:.{digits}f})"
+    return f"{by} ({write_fixed(low, digits)} to {write_fixed(high, digits)})"
 
 
 def setting(value: Any) -> str:
@@ -203,6 +232,25 @@ def short_key(key: str, keys: Sequence[str]) -> str:
     return key
 
 
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -> str:
+    """Write a table in aligned columns. The first `texts` columns are text, the others numbers.
+
+    >>> print(text_table(["cc", "goodput (Mbit/s)"], [["cubic", "17.7"], ["reno", "4.70"]], texts=1))
+    cc     goodput (Mbit/s)
+    cubic              17.7
+    reno               4.70
+    """
+    lines = [[*head], *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place < texts else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ).rstrip()
+        for cells in lines
+    )
+
+
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -> str:
     """Write a table for a notebook. The first `texts` columns are text, the others numbers.
 
@@ -218,8 +266,8 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -
     return f"<table>{''.join(f'<tr>{cells}</tr>' for cells in lines)}</table>"
 
 
-def _digits(value: float, most: int = 3) -> int:
+def _digits(value: float, most: int = 3, decimals_max: int = 6) -> int:
     """Count the decimals of a value with this number of significant digits."""
     if value == 0 or not math.isfinite(value):
         return 0
-    return min(max(most - 1 - math.floor(math.log10(value)), 0), 6)
+    return min(max(most - 1 - math.floor(math.log10(value)), 0), decimals_max)

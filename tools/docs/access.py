@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from bentpipe.formatting import write_fixed
 from tools.docs.regions import put
 from validation import kept
 from validation.access import CONTROLS
@@ -118,7 +119,7 @@ def interval(of: list[float]) -> str:
     mean, low, high = of
     half = (high - low) / 2
     places = 1 if mean >= 10 else 2
-    return f"{mean:.{places}f} ± {half:.{places}f}"
+    return f"{write_fixed(mean, places)} ± {half:.{places}f}"
 
 
 def digits(value: Any, unit: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bentpipe.formatting import write_fixed
 from tools.docs.regions import put
 from validation import kept
 from validation.hub import METRICS
@@ -27,7 +28,7 @@ def interval(of: list[float], factor: float, unit: str) -> str:
     """A mean with its interval."""
     mean, low, high = (factor * value for value in of)
     places = 1 if mean >= 10 else 2
-    return f"{mean:.{places}f} ± {(high - low) / 2:.{places}f} {unit}"
+    return f"{write_fixed(mean, places)} ± {(high - low) / 2:.{places}f} {unit}"
 
 
 def filled() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import plot
+from bentpipe.formatting import write_fixed
 from bentpipe.plot.style import COLOURS, sheet, style
 from validation import kept
 from validation.remedies import RATES, SCHEMES
@@ -44,7 +45,7 @@ def table(rows: list[dict[str, Any]], column: str, digits: int) -> str:
         for row in rows:
             if row["scheme"] == name:
                 mean, low, high = row[column]
-                cells.append(f"{mean:.{digits}f} ±{(high - low) / 2:.{digits}f}")
+                cells.append(f"{write_fixed(mean, digits)} ±{(high - low) / 2:.{digits}f}")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bentpipe import plot
+from bentpipe.formatting import write_fixed
 from bentpipe.plot.style import COLOURS, sheet, style
 from bentpipe.statistics.estimates import estimate
 from validation.skies_more import (
@@ -127,7 +128,7 @@ def transient_text(kept: dict[str, Any]) -> str:
 def within(values: Any) -> str:
     """A mean with its interval."""
     made = estimate(np.array(values), CONFIDENCE)
-    return f"{made.mean:.3f} ± {made.half_width:.3f}"
+    return f"{write_fixed(made.mean, 3)} ± {made.half_width:.3f}"
 
 
 def refwa_table(rows: list[dict[str, Any]]) -> str:

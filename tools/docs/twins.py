@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bentpipe.emulation.quantities import BY_NAME
+from bentpipe.formatting import write_fixed
 from validation.twins import BULK, REPLICATIONS, RUNS, SHORT, SHORT_MARGIN, Bulk, load
 
 QUANTITIES = {
@@ -29,7 +30,7 @@ REASONS = {
 
 
 def number(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}"
+    return write_fixed(value, digits)
 
 
 def bulk_row(row: Bulk, found: dict[str, Any]) -> str:

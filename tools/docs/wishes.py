@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import plot
+from bentpipe.formatting import write_fixed
 from bentpipe.plot.style import COLOURS, sheet, style
 from validation import kept
 from validation.wishes import CONNECTIONS, COPIES, ERRORS, INPUTS, RATES
@@ -24,7 +25,7 @@ MEASURES = {
 def cell(value: list[float], digits: int) -> str:
     """Mean, and half of its interval."""
     mean, low, high = value
-    return f"{mean:.{digits}f} ±{(high - low) / 2:.{digits}f}"
+    return f"{write_fixed(mean, digits)} ±{(high - low) / 2:.{digits}f}"
 
 
 def of(rows: list[dict[str, Any]], *point: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 use crate::SenderError;
 use bentpipe_units::Time;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use pyo3::PyClass;
@@ -89,11 +89,26 @@ impl Trouble {
         }
         let at_s = now.as_secs_f64();
         let traceback = traceback(py, &error).unwrap_or_else(|_| error.to_string());
-        let message = format!("{class} failed in {place}, at {at_s} s\n\n{}", traceback.trim_end());
+        let fields = known_fields(py, &error).unwrap_or_default();
+        let message = format!("{class} failed in {place}, at {at_s} s\n\n{}{fields}", traceback.trim_end());
         let failed = SenderError::new_err(message);
         failed.set_cause(py, Some(error));
         Some((failed, false))
     }
+}
+
+/// Returns the fields of an argument of a hook that lacks an attribute.
+fn known_fields(py: Python<'_>, error: &PyErr) -> PyResult<String> {
+    if !error.is_instance_of::<PyAttributeError>(py) {
+        return Ok(String::new());
+    }
+    let argument = error.value(py).getattr("obj")?;
+    if !argument.get_type().module()?.to_str()?.starts_with("bentpipe") || argument.hasattr("__dict__")? {
+        return Ok(String::new());
+    }
+    let names: Vec<String> = argument.dir()?.extract()?;
+    let names: Vec<String> = names.into_iter().filter(|name| !name.starts_with('_')).collect();
+    Ok(format!("\n  known: {}", names.join(", ")))
 }
 
 fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {

@@ -45,8 +45,15 @@ def facts(scenario: Scenario) -> Text:
 
 
 def hosts(result: Result) -> Text:
-    """Renders the hosts of a result, as its first line."""
-    return Text(f"hosts: {result.hosts or 'none, the flows are datagrams'}")
+    """Renders the hosts of a result and the sizes of its pages, as its first lines."""
+    pages = f"\npages: {result.pages}" if result.pages else ""
+    return Text(f"hosts: {result.hosts or 'none, the flows are datagrams'}{pages}")
+
+
+def _are_equal(ones: Sequence[Estimate | Interval], others: Sequence[Estimate | Interval]) -> bool:
+    """Whether estimates are equal, except for the rounding of sums in another order."""
+    ends = [[end or 0.0 for each in found for end in (each.value, each.low, each.high)] for found in (ones, others)]
+    return all(math.isclose(one, other, rel_tol=1e-9) for one, other in zip(*ends, strict=True))
 
 
 def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[RenderableType]:
@@ -55,6 +62,11 @@ def comparison(comparison: Comparison, show_all: bool = False) -> Iterator[Rende
         metric: [comparison.estimate(name, metric) for name in comparison.names] for metric in comparison.metrics
     }
     shown = {name: found for name, found in estimates.items() if any(each.value is not None for each in found)}
+    # The metric of the only flow or link is that of all.
+    for name, found in list(shown.items()):
+        whole, colon, _ = name.partition(":")
+        if colon and whole not in comparison.asked and whole in shown and _are_equal(shown[whole], found):
+            del shown[whole]
     # Metrics of flows with several transfers go into a separate table, so that both tables fit the terminal.
     of_transfers = {name: found for name, found in shown.items() if _is_transfer_column(name)}
     # Columns of losses only on request: with all, the table is wider than a terminal. Jain's index needs equal flows.
@@ -315,7 +327,11 @@ def _value_and_margin(found: Estimate | Interval, divisor: float) -> str:
     by, margin = formatting.mean_and_margin(value, (high - low) / 2)
     digits = len(by.partition(".")[2])
     is_even = math.isclose(high - value, value - low, rel_tol=1e-6, abs_tol=1e-9 * abs(value))
-    return f"{by}\n±{margin}" if is_even else f"{by}\n+{high - value:.{digits}f}\n-{value - low:.{digits}f}"
+    return (
+        f"{by}\n±{margin}"
+        if is_even
+        else f"{by}\n+{formatting.write_fixed(high - value, digits)}\n-{formatting.write_fixed(value - low, digits)}"
+    )
 
 
 _SHORT = {"utilisation": "utilised\n%", "lost": "\nlost", "jain": "fairness\n(Jain)", "unfinished": "\nunfinished"}

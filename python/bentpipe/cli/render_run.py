@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 PAUSING = ("arrivals", "bulk", "on-off", "page", "records", "request-response")
 """Applications whose pauses decide their goodput."""
+DATAGRAMS = ("cbr", "poisson", "on-off")
 FLOWS_MAX = 12
 LINKS_MAX = 10
 DROPS_MAX = 10
@@ -302,11 +303,14 @@ def _summary(result: RunResult) -> Text:
 def _fairness(result: RunResult) -> str:
     """Jain's index of the flows of each kind with several: a call does not compete with a download.
 
-    Flows that pause, such as pages, have goodputs that say nothing about fairness.
+    Flows that pause, such as pages, have goodputs that say nothing about fairness, as have datagrams of other rates.
     """
     goodputs: dict[str, list[float]] = {}
+    flows = result.scenario.to_dict()["flow"]
+    rates = {str(flow["app"]) for flow in flows.values() if flow["app"]["kind"] in DATAGRAMS}
     for kind, row in zip(result.scenario.flow_kinds, result.rows("flows"), strict=True):
-        goodputs.setdefault(kind, []).append(row["goodput_bps"])
+        if kind != "datagrams" or len(rates) == 1:
+            goodputs.setdefault(kind, []).append(row["goodput_bps"])
     goodputs = {kind: values for kind, values in goodputs.items() if kind not in PAUSING and len(values) > 1}
     if len(goodputs) == 1 and len(goodputs) == len({*result.scenario.flow_kinds}):
         return f", fairness {formatting.quantity(result.rows('summary')[0]['jain'], '1')} (Jain)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -20,11 +21,29 @@ if TYPE_CHECKING:
     from bentpipe.tuning.result import Tuning
 
 
+KEY_WIDTH = 24
+"""Maximum width of a line of a key with dots, columns."""
+
+
+def break_key(key: str) -> str:
+    r"""Break a long key after dots.
+
+    >>> break_key("link.sat.reverse.access.constant"), break_key("tcp.cc")
+    ('link.sat.reverse.access.\nconstant', 'tcp.cc')
+    """
+    lines = [""]
+    for part in re.split(r"(?<=\.)", key):
+        if lines[-1] and len(lines[-1]) + len(part) > KEY_WIDTH:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
 def plan(found: Plan) -> Iterator[RenderableType]:
     """Show what a search would run."""
     space = _table("key", "values to try", "reason")
     for axis in found.axes:
-        space.add_row(axis.key, ", ".join(map(choice, axis.values)), axis.reason)
+        space.add_row(break_key(axis.key), ", ".join(map(choice, axis.values)), axis.reason)
     yield space
     for what, why in found.absent.items():
         yield f"not tried: {what}: {why}"

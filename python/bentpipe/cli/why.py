@@ -192,7 +192,9 @@ def _breakdown(found: Breakdown) -> Iterator[RenderableType]:
         yield ""
     helpful, others = select_remedies(found.remedies)
     if helpful:
-        yield Text("Remedies, by their effect in one run with this seed:")
+        flows = len({remedy.flow for remedy in helpful})
+        turns = ", in turn for each kind of flow" if flows > 1 else ""
+        yield Text(f"Remedies, by their effect in one run with this seed{turns}:")
     elif found.remedies:
         yield Text("No tried change helps by more than 2 %.")
     for number, remedy in enumerate(helpful, 1):

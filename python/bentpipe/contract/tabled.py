@@ -54,7 +54,7 @@ class OfTables(Reporter):
             self.provenance.title,
             join_answer(self.said[:SENTENCES_MAX], self.result.names),
             [*([Section("Result", first)] if first else []), *sections],
-            about=self.result.hosts,
+            about=self.result.describe_setup(),
             provenance=self.provenance,
         )
 

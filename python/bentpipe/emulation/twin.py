@@ -24,6 +24,7 @@ from bentpipe.emulation.trust import Trust
 from bentpipe.errors import EmulationError, Interrupted
 from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.common.options import REPLICATIONS_MAX
+from bentpipe.experiment.common.pages import name_pages
 from bentpipe.experiment.common.provenance import describe_run
 from bentpipe.experiment.single.run import run
 from bentpipe.progress import Progress, choose_watch
@@ -102,6 +103,10 @@ class Twin(Result):
     @property
     def hosts(self) -> str:
         return name_hosts([self.scenario.hosts])
+
+    @property
+    def pages(self) -> str:
+        return name_pages(self.scenario.to_dict()["flow"])
 
     @property
     def table(self) -> pl.DataFrame:

@@ -61,7 +61,7 @@ ATTACKED = "without its mechanism or condition"
 
 def page(reproduced: Reproduced, is_full: bool) -> str:
     """The page of a paper."""
-    return "\n".join(_lines(reproduced, is_full)) + "\n"
+    return formatting.without_signs_of_zero("\n".join(_lines(reproduced, is_full))) + "\n"
 
 
 def index(found: Sequence[Entry]) -> str:

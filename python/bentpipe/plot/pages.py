@@ -1,4 +1,4 @@
-"""Waterfall of a page: the waits of each of its objects."""
+"""Waterfall of a page: the waits of each object."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def find_slowest(result: RunResult, start: float, end: float) -> pl.DataFrame:
 
     recorded = result.series("objects")
     pages = recorded.group_by("flow", "page").agg(pl.sum("bytes"))
-    # Where the record is full, a page lacks objects, and its bytes.
+    # A page is left out if some of its objects did not fit the record.
     whole = result.transfers.join(
         pages, left_on=["flow", "transfer", "size_bytes"], right_on=["flow", "page", "bytes"], how="semi"
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["RANGE_MIN", "TIMES_FROM_PCT", "Difference", "Shares", "differences", "sentence", "statement"]
+__all__ = ["ONE_RUN", "RANGE_MIN", "TIMES_FROM_PCT", "Difference", "Shares", "differences", "sentence", "statement"]
 
 
 def __dir__() -> list[str]:
@@ -37,8 +37,12 @@ _MIDDLES: dict[str, Callable[[Values], np.floating]] = {"mean": np.mean, "median
 
 TIMES_FROM_PCT = 100
 """Statements give a factor from this difference on, in percent."""
+NAMED_MAX = 4
+"""Maximum number of conditions that a statement names. More are counted."""
 RANGE_MIN = 3
 """Minimum number of neighbouring conditions that are named as a range."""
+ONE_RUN = "one replication shows no difference, as any may be chance: intervals need 2 or more (10 by default)"
+"""Statement about one replication."""
 
 
 class Shares(NamedTuple):
@@ -241,11 +245,13 @@ def statement(sender: str, other: str, difference: Difference, metric: Metric) -
     if difference.question is not None and difference.is_shown is not None:
         return _answer(sender, other, difference, difference.question, metric)
     if difference.is_negligible:
-        return f"no difference that matters ({_size(difference, metric)}) in {what} between {sender} and {other}"
-    if not _is_said(difference):
+        said = f"no difference that matters ({_size(difference, metric)}) in {what} between {sender} and {other}"
+    elif not _is_said(difference):
         return f"no difference in {what} can be shown between {sender} and {other}"
-    first, _ = _choose_words(metric, _where(difference))
-    return first.format(sender=sender, other=other, what=what, amount=_amount(difference, metric))
+    else:
+        first, _ = _choose_words(metric, _where(difference))
+        said = first.format(sender=sender, other=other, what=what, amount=_amount(difference, metric))
+    return f"in this one run, {said}" if difference.replications == 1 else said
 
 
 def _answer(sender: str, other: str, difference: Difference, question: Question, metric: Metric) -> str:
@@ -350,6 +356,8 @@ def sentence(
         (amount, names), *more = amounts.items()
         first, further = _choose_words(metric, where)
         subject = (further if times else first).format(sender=sender, other=other, what=what, amount=amount)
+        if not times and next(iter(said.values())).replications == 1:
+            subject = f"in one run each, {subject}"
         rest = [f"{amount} {preposition} {_conditions(names, order)}" for amount, names in more]
         times.append(_join_parts([f"{subject} {preposition} {_conditions(names, order)}", *rest]))
     if small:
@@ -361,7 +369,7 @@ def sentence(
     if equal:
         between = "" if times else f" between {sender} and {other}"
         subject = "no difference" if times else f"no difference in {what}"
-        times.append(f"{subject} can be shown{between} {preposition} {_conditions(equal, order)}")
+        times.append(f"{subject} can be shown{between} {preposition} {_conditions(equal, order, every='any')}")
     if unknown:
         times.append(f"no replication has a {metric.name} of both {preposition} {_conditions(unknown, order)}")
     first_of_all = [_often(sender, other, how, often, order, metric, preposition) for how in ("more", "less")]
@@ -456,13 +464,13 @@ def _amount(difference: Difference, metric: Metric) -> str:
         # The interval of the difference. An interval of the factor would leave out the uncertainty of the base.
         factor = 1 + (difference.value or 0) / difference.base
         digits = 2 if factor < 10 else 1 if factor < 100 else 0
-        more = ", ".join(_interval(difference, *_scale_difference(difference, metric.unit)))
+        more = ", ".join(filter(None, _interval(difference, *_scale_difference(difference, metric.unit))))
         return f"{factor:.{digits}f} times (+{more})"
     divisor, unit = (
         (difference.base / 100, " %") if difference.base != 0 else _scale_difference(difference, metric.unit)
     )
     value, interval = _interval(difference, divisor, unit, -1 if where == "less" else 1)
-    return f"{value} ({interval})"
+    return f"{value} ({interval})" if interval else value
 
 
 def _scale_difference(difference: Difference, unit: str) -> tuple[float, str]:
@@ -471,23 +479,33 @@ def _scale_difference(difference: Difference, unit: str) -> tuple[float, str]:
 
 
 def _interval(difference: Difference, divisor: float, unit: str, sign: int = 1) -> tuple[str, str]:
-    """Write a difference over a divisor, and its corrected interval, which agrees with the sentence."""
+    """Write a difference over a divisor, and its corrected interval, which agrees with the sentence.
+
+    A single run has no interval: the sentence names the run.
+    """
     ends = difference.corrected if None not in difference.corrected else (difference.low, difference.high)
     value, low, high = (None if each is None else sign * each / divisor for each in (difference.value, *ends))
     assert value is not None, "asked only where there is a value"
     by, margin = formatting.mean_and_margin(value, None if low is None or high is None else abs(high - low) / 2)
     if low is None or high is None or margin is None:
-        why = "one run, no interval" if difference.replications == 1 else "too few runs for an interval"
+        why = "" if difference.replications == 1 else "too few runs for an interval"
     elif low == high or math.isclose(high - value, value - low, rel_tol=1e-6, abs_tol=1e-9 * abs(value)):
         why = f"±{margin}{unit}"
     else:
         digits = len(by.partition(".")[2])
-        why = f"{min(low, high):.{digits}f} to {max(low, high):.{digits}f}{unit}"
+        why = " to ".join(formatting.write_fixed(end, digits) for end in sorted((low, high))) + unit
     return f"{by}{unit}", why
 
 
-def _conditions(names: Sequence[str], order: Sequence[str]) -> str:
-    """Join names of conditions: `1e-5`, `1e-5 and 1e-3`, `1e-6 to 1e-4`."""
+def _conditions(names: Sequence[str], order: Sequence[str], every: str = "each") -> str:
+    """Join names of conditions: `1e-5`, `1e-5 and 1e-3`, `1e-6 to 1e-4`, `each of the 9 settings`.
+
+    >>> nine = [f"rate {rate}, queue {queue}" for rate in "abc" for queue in "xyz"]
+    >>> _conditions(nine, nine, every="any"), _conditions(nine[1:], nine)
+    ('any of the 9 settings', '8 of the 9 settings, all but rate a, queue x')
+    >>> _conditions(nine[3:], nine)
+    '6 of the 9 settings'
+    """
     runs: list[list[str]] = []
     for name in names:
         if runs and order.index(name) == order.index(runs[-1][-1]) + 1:
@@ -498,7 +516,12 @@ def _conditions(names: Sequence[str], order: Sequence[str]) -> str:
     for run in runs:
         is_range = len(run) >= RANGE_MIN and all(name[:1].isdigit() for name in run)
         parts += [f"{run[0]} to {run[-1]}"] if is_range else run
-    return _join_parts(parts)
+    if len(parts) <= NAMED_MAX:
+        return _join_parts(parts)
+    rest = [name for name in order if name not in names]
+    if not rest:
+        return f"{every} of the {len(order)} settings"
+    return f"{len(names)} of the {len(order)} settings" + (f", all but {rest[0]}" if len(rest) == 1 else "")
 
 
 def _join_parts(parts: Sequence[str]) -> str:

@@ -181,6 +181,8 @@ class Judgement:
             found = _core.quantity(text)
         if found is None or isinstance(self.margin, bool) or not 0 < found[0] < math.inf:
             raise BentpipeError(f"margin = {self.margin!r}\n  expected a margin above 0: {MARGIN}")
+        if text.endswith("%") and found[0] >= 1:
+            raise BentpipeError(f"margin = {self.margin!r}\n  expected a share below 100 %: {MARGIN}")
         return found[0], "%" if text.endswith("%") else found[1]
 
     @property

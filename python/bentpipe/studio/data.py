@@ -139,6 +139,7 @@ class RunData:
             "duration_s": result.simulated_s,
             "stop": result.stop,
             "hosts": result.hosts,
+            "pages": result.pages,
             # Those with a round trip come first: datagrams have no window, and nothing to ask about.
             "flows": sorted(scenario.flow_names, key=lambda flow: trips[flow] is None),
             "links": scenario.link_names,

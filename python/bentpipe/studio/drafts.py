@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _core
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.hosts import name_hosts
+from bentpipe.experiment.common.pages import name_pages
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class DraftData:
             "duration_s": scenario.duration_s,
             "stop": "",
             "hosts": name_hosts([scenario.hosts]),
+            "pages": name_pages(scenario.to_dict()["flow"]),
             "flows": scenario.flow_names,
             "links": scenario.link_names,
             "rtt_s": {},

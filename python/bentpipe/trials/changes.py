@@ -198,15 +198,22 @@ def _what(key: str) -> str:
     path = steps(key)
     if path[0] == "tcp" or "tcp" in path[2:]:
         return ""
+    below = path[_find_names(path) :]
     if path[0] == "medium":
-        return "acm" if "acm" in path else "medium"
-    return "access" if "access" in path else path[-1]
+        return "acm" if "acm" in below else "medium"
+    return "access" if "access" in below else path[-1]
+
+
+def _find_names(path: Sequence[str]) -> int:
+    """Count the steps to the name of a link, node or medium: any word may be a name, such as `access`."""
+    return 3 if path[:2] == ["sky", "constellation"] else 1 if path[0] == "sky" else 2
 
 
 def _place(key: str) -> str:
     """Return the link, node or medium of a key: `sat.reverse`."""
     path = steps(key)
-    ends = [at for at, step in enumerate(path) if step in ("queue", "access", "middlebox", "interleave", "coding")]
+    kinds = ("queue", "access", "middlebox", "interleave", "coding")
+    ends = [at for at, step in enumerate(path) if at >= _find_names(path) and step in kinds]
     return ".".join(path[1 : ends[0]] if ends else path[1:2])
 
 

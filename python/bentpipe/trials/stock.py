@@ -45,8 +45,9 @@ class Axis:
         if table == "sky":
             # `constellation.vsat.user.forward.queue`, of the links of a sky.
             table, rest = "link", [*(rest[1:] if rest[0] == "constellation" else rest)]
-        if table == "link" and "access" in rest:
-            return f"{rest[-1].replace('_', ' ')} access of {'.'.join(rest[: rest.index('access')])}"
+        # The first of the rest is a name, which may be `access`.
+        if table == "link" and "access" in rest[1:]:
+            return f"{rest[-1].replace('_', ' ')} access of {'.'.join(rest[: rest.index('access', 1)])}"
         if table == "medium":
             return f"{' '.join(rest[1:]).replace('_', ' ')} of {rest[0]}"
         if table in ("link", "sky"):

@@ -17,6 +17,7 @@ from bentpipe.contract.result import Result, column_shown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.commands import own, tune_command
 from bentpipe.experiment.common.hosts import name_hosts
+from bentpipe.experiment.common.pages import name_pages
 from bentpipe.experiment.store.store import Store
 from bentpipe.formatting import choice
 from bentpipe.metric import find_resolution, find_span
@@ -117,6 +118,10 @@ class Tuning(Result):
     @property
     def hosts(self) -> str:
         return name_hosts([self.default.hosts])
+
+    @property
+    def pages(self) -> str:
+        return name_pages(self.default.to_dict()["flow"])
 
     @property
     def notes(self) -> list[str]:  # type: ignore[override]
@@ -281,6 +286,7 @@ class Tuning(Result):
             "version": engine["version"],
             "results": engine["results"],
             "hosts": self.hosts,
+            "pages": self.pages,
             "digest": self.content["scenario_digest"],
         }
 
@@ -292,9 +298,7 @@ class Tuning(Result):
 
         # Without a recommended change there is no worth to draw.
         draw = self.plot if self.content["effects"] else lambda: self.plot("map")
-        return notebook.page(
-            f"hosts: {self.hosts}", [self.make_notebook_table()], [*self.statements, *self.notes], draw
-        )
+        return notebook.page(self.describe_setup(), [self.make_notebook_table()], [*self.statements, *self.notes], draw)
 
     def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make a row per name, and a column per metric."""

@@ -95,17 +95,28 @@ def write_script(scenario: Scenario, changes: Mapping[str, Any]) -> Script:
             _interleaver(script, scenario, key, value)
         elif path[0] == "node" and path[-1] == "middlebox":
             _proxy(script, scenario, key, value)
-        elif path[0] == "medium" or "access" in path:
+        elif path[0] == "medium" or "access" in path[2:]:
             script.notes.append(f"`{key} = {choice(value)}`: set it at the hub, in the profile of the terminals.")
         elif find_transport_key(key):
             _transport(script, scenario, key, value, changes)
         if known == len(script.lines) + len(script.notes):
             script.notes.append(
-                f"`{key} = {choice(value)}`: no command of Linux sets it; set it at the node that has it."
+                f"`{key} = {choice(value)}`: no command of Linux sets it, because {_find_reason(scenario, path)}."
             )
     _leave_out_pacing(script)
     script.lines = _with_one_route(script.lines)
     return script
+
+
+def _find_reason(scenario: Scenario, path: Sequence[str]) -> str:
+    """Name the reason why a change has no command, and the device that has the setting."""
+    if path[0] == "sky":
+        return "satellites change the device behind this link; set it in the modem of the place"
+    link = scenario.to_dict().get(path[0], {}).get(path[1] if len(path) > 1 else "", {})
+    has_grants = any("medium" in each for each in (link, *(link.get(way, {}) for way in ("forward", "reverse"))))
+    if path[0] == "link" and has_grants:
+        return "its rate follows grants or frames; set it in the modem, which knows them"
+    return "the key has none; set it in the device of this node or link"
 
 
 def _leave_out_pacing(script: Script) -> None:

@@ -160,13 +160,17 @@ def order(content: Mapping[str, Any]) -> list[str]:
 def without_effect(content: Mapping[str, Any]) -> list[str]:
     """Name settings that changed no run, and keys that hardly matter."""
     axes = {axis["key"]: axis for axis in content["axes"]}
+    settings: dict[str, list[str]] = {}
+    for each in content["same"]:
+        named = f"{axes[each['key']]['what']} {choice(each['value'])}"
+        settings.setdefault(named, []).append(", ".join(choice(value) for value in each["under"].values()))
     said = []
-    for each in content["same"][:SHOWN_MAX]:
-        under = ", ".join(choice(value) for value in each["under"].values())
-        where = f" with {under}" if under else ""
-        said.append(f"{axes[each['key']]['what']} {choice(each['value'])} changed no run{where}.")
-    if len(content["same"]) > SHOWN_MAX:
-        said.append(f"{len(content['same']) - SHOWN_MAX} more settings changed no run beside another.")
+    for named, under in list(settings.items())[:SHOWN_MAX]:
+        # A change without effect beside the default has none of interest beside other settings.
+        where = "" if "" in under else f" with {under[0]}" if len(under) == 1 else f" in {len(under)} settings"
+        said.append(f"{named} changed no run{where}.")
+    if len(settings) > SHOWN_MAX:
+        said.append(f"{len(settings) - SHOWN_MAX} more changes had no effect.")
     influence = content["influence"] or {"main": {}}
     small = [axes[key]["what"] for key, share in influence["main"].items() if share < SMALL]
     if small:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from dataclasses import dataclass, field, replace
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.formatting import choice
+from bentpipe.scenario.editing import steps
 from bentpipe.scenario.writing import literals
 from bentpipe.trials.amounts import amount, between, round_value
-from bentpipe.trials.linux import lack
+from bentpipe.trials.linux import Lack, find_kind, lack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,6 +55,10 @@ class Space:
 
     def __init__(self, core: _core.Scenario, condition: Condition, axes: Sequence[Axis], *, is_all: bool) -> None:
         self._core, self._condition = core, condition
+        self._middleboxes = {
+            name: {find_kind(each) for each in node.get("middlebox", [])}
+            for name, node in json.loads(core.to_json()).get("node", {}).items()
+        }
         self.dropped: dict[str, str] = {}
         """Keys that were dropped from some points, with the reason."""
         self._known: dict[Positions, Point | None] = {}
@@ -84,13 +90,20 @@ class Space:
                         raise error.change_problems(lambda each: replace(each, place=place), where) from None  # noqa: B023
                     self.dropped.setdefault(axis.key, error.problems[0].message)
                     continue
-            lacking = lack(axis.key, value)
+            lacking = self._find_lack(axis.key, value)
             if lacking is not None and not is_all:
                 raise BentpipeError(
                     f'{axis.key} = {choice(value)}: {lacking.why}\n  expected {lacking.instead}, or space = "all"'
                 )
             values.append(value)
         return replace(axis, values=tuple(values))
+
+    def _find_lack(self, key: str, value: Any) -> Lack | None:
+        """Find a setting of a change that a stock system lacks. Middleboxes that a node has already are no change."""
+        path = steps(key)
+        if path[0] == "node" and isinstance(value, list):
+            value = [each for each in value if find_kind(each) not in self._middleboxes.get(path[1], ())]
+        return lack(key, value)
 
     def _is_valid_with_any(self, change: tuple[str, Any], others: Sequence[tuple[str, Any]]) -> bool:
         """Whether the scenario accepts a change together with another one."""
@@ -212,5 +225,5 @@ class Space:
     def _check_point(
         self, core: _core.Scenario, changes: tuple[tuple[str, Any], ...], positions: Positions = ()
     ) -> Point:
-        why = next((found.why for key, value in changes if (found := lack(key, value)) is not None), "")
+        why = next((found.why for key, value in changes if (found := self._find_lack(key, value)) is not None), "")
         return Point(changes, core.digest, positions, why)

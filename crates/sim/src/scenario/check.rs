@@ -259,14 +259,10 @@ impl Walk<'_> {
         match &tree.value {
             Value::Table(table) if !kinds.is_empty() => match table.get("kind") {
                 Some(kind) => {
-                    let hint = match &kind.value {
-                        Value::Text(text) => self.findings.guess(text, kinds.iter().copied()),
-                        _ => String::new(),
-                    };
-                    let what = noun(shape, path);
+                    let text = if let Value::Text(text) = &kind.value { text } else { "" };
+                    let (said, expected, hint) = self.unknown_word(&noun(shape, path), text, kinds);
                     let path = join(path, "kind");
-                    let message = format!("{path} = {kind} is not {what}");
-                    self.findings.add(&kind.place, &path, message, Expected::one_of(kinds), hint);
+                    self.findings.add(&kind.place, &path, format!("{path} = {kind} {said}"), expected, hint);
                 }
                 None => {
                     let message = format!("{} is missing", join(path, "kind"));
@@ -316,13 +312,22 @@ impl Walk<'_> {
             None if known.is_empty() => {
                 ("is a text".into(), format!("expected {}", describe(&all, text)).into(), String::new())
             }
-            None => {
-                let hint = words::value(text, &known);
-                let hint = hint.unwrap_or_else(|| self.findings.guess(text, known.iter().copied()));
-                (format!("is not {}", noun(shape, path)), Expected::one_of(known), hint)
-            }
+            None => self.unknown_word(&noun(shape, path), text, known),
         };
         self.findings.add(&tree.place, path, format!("{path} = {tree} {said}"), expected, hint);
+    }
+
+    /// Returns the message, the expectation and the hint of a word that is not among the known ones.
+    fn unknown_word(&self, what: &str, text: &str, known: Vec<&str>) -> (String, Expected, String) {
+        if words::is_transport(text, &known) {
+            let expected =
+                "expected what it carries, like \"page\" or \"file\", over the simulated TCP; a program with \
+                            its own transport runs over this path with bentpipe emulate";
+            return ("is a transport, not an application".into(), expected.to_owned().into(), String::new());
+        }
+        let hint = words::value(text, &known);
+        let hint = hint.unwrap_or_else(|| self.findings.guess(text, known.iter().copied()));
+        (format!("is not {what}"), Expected::one_of(known), hint)
     }
 }
 

@@ -14,6 +14,7 @@ const KEYS: &[(&[&str], &[&str])] = &[
     (&["cc", "cca", "congestion_control", "congestion", "algorithm", "variant", "protocol"], &["cc", "tcp.cc"]),
     (&["mss", "segment_size"], &["smss", "tcp.smss"]),
     (&["iw", "init_cwnd", "initcwnd", "initial_cwnd", "cwnd"], &["initial_window", "tcp.initial_window"]),
+    (&["sack"], &["recovery", "tcp.recovery"]),
     (&["ssthresh"], &["initial_ssthresh", "tcp.initial_ssthresh"]),
     (&["min_rto", "rto_min", "minrto"], &["rto.min", "tcp.rto.min"]),
     (&["delack", "delayed_ack"], &["ack.delay", "tcp.ack.delay"]),
@@ -29,8 +30,40 @@ const KEYS: &[(&[&str], &[&str])] = &[
     (&["range", "range_max", "range_max_m", "reach"], &["range_max_km = ... (in km, not m)"]),
 ];
 
-/// Other names of values.
-const VALUES: &[(&str, &str)] = &[("ber", "bit"), ("per", "packet")];
+/// Other names of values: models of errors, and applications.
+const VALUES: &[(&str, &str)] = &[
+    ("ber", "bit"),
+    ("per", "packet"),
+    ("web", "page"),
+    ("http", "page"),
+    ("http2", "page"),
+    ("browser", "page"),
+    ("ftp", "file"),
+    ("download", "file"),
+    ("upload", "file"),
+    ("tcp", "greedy"),
+    ("iperf", "greedy"),
+    ("iperf3", "greedy"),
+    ("udp", "cbr"),
+    ("rtp", "cbr"),
+    ("voip", "cbr"),
+    ("call", "cbr"),
+    ("voice", "on-off"),
+    ("ping", "probe"),
+    ("irtt", "probe"),
+    ("video", "bulk"),
+    ("dash", "bulk"),
+    ("rpc", "request-response"),
+    ("ssh", "request-response"),
+];
+
+/// Names of transports that are not simulated.
+const TRANSPORTS: &[&str] = &["quic", "http3", "h3", "sctp", "dccp", "mptcp"];
+
+/// Whether this application is the name of a transport that is not simulated.
+pub(super) fn is_transport(given: &str, known: &[&str]) -> bool {
+    TRANSPORTS.contains(&given) && known.contains(&"greedy")
+}
 
 /// Returns the name of a value here, if it is among the known ones: `bit` for `ber`.
 pub(super) fn value(given: &str, known: &[&str]) -> Option<String> {
@@ -115,6 +148,7 @@ mod tests {
             ("tcp.rwnd=64 kB", "\"receive_buffer\""),
             ("tcp.congestion_control=cubic", "\"cc\""),
             ("tcp.buffer=64 kB", "\"receive_buffer\""),
+            ("tcp.sack=true", "\"recovery\""),
             ("flow.f.cc=cubic", "\"tcp.cc\""),
             ("flow.f.size=5 MB", "app = { kind = \"file\", size = ... }"),
             ("tcp.cc=CUBIC", "\"cubic\""),
@@ -131,6 +165,9 @@ mod tests {
             ("duration=1 minute", "\"1 min\""),
             ("simtime=5 s", "\"duration\""),
             ("link.l.error=ber", "\"bit\""),
+            ("flow.f.app=http", "\"page\""),
+            ("flow.f.app=ping", "\"probe\""),
+            ("flow.f.app={ kind = \"udp\" }", "\"cbr\""),
         ] {
             assert_eq!(suggestion(set), meant.trim_matches('"'), "{set}");
         }
@@ -140,12 +177,25 @@ mod tests {
         assert_eq!(suggestion("link.l.colour=red"), "");
     }
 
+    #[test]
+    fn a_transport_is_no_application() {
+        for app in ["quic", "{ kind = \"http3\" }"] {
+            let wrong = from_toml(TEXT, "f", &[("flow.f.app".into(), app.into())]).map(drop).unwrap_err();
+            let told = wrong.problems[0].to_string();
+            assert!(told.contains("is a transport, not an application"), "{told}");
+            assert!(told.contains("bentpipe emulate"), "{told}");
+        }
+    }
+
     /// A hint must not lead to another error.
     #[test]
     fn what_hints_name_is_there() {
         let schema = super::super::schema().to_string();
         for meant in KEYS.iter().flat_map(|(_, meant)| *meant).filter(|meant| !meant.contains(' ')) {
             assert!(meant.split('.').all(|step| schema.contains(&format!("\"{step}\":"))), "{meant}");
+        }
+        for (_, here) in VALUES {
+            assert!(schema.contains(&format!("\"{here}\"")), "{here}");
         }
         for unit in UNITS.iter().flat_map(|(_, meant)| *meant) {
             assert!(formats().iter().any(|format| (format.check)(&format!("5 {unit}")).is_ok()), "{unit}");

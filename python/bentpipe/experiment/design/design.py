@@ -147,6 +147,10 @@ class Design(ABC, Generic[R]):
         day = self.day(point, replication)
         return None if point.has_own else {**point.values, **({"sky.day": day} if day else {})}
 
+    def name_point(self, point: Point) -> str:
+        """Name a point in an error."""
+        return f"the point {', '.join(f'{key}={value}' for key, value in point.values.items())}"
+
     def first_seed(self, point: Point) -> int:
         """Return the seed of replication 0."""
         return self.seed

@@ -77,6 +77,14 @@ class Mixed(Design["Mix"]):
     def result(self, sweep: Sweep) -> Mix | None:
         return Mix.from_sweep(sweep, self.scenario, self.plan) if complete(sweep, self.plan) else None
 
+    def again(self, point: Point, replication: int) -> dict[str, Any] | None:
+        """Return None: a mix is no scenario with overrides."""
+        return None
+
+    def name_point(self, point: Point) -> str:
+        name = point.values["senders"]
+        return f"the run with all flows {name}" if name in self.plan.names else "a run with all cases"
+
     def find_replications(self, point: Point) -> tuple[int, int]:
         turns = len(self.plan.names)
         return (point.index, turns) if point.index < turns else (0, 1)

@@ -15,6 +15,7 @@ from bentpipe import _core, forks
 from bentpipe.errors import BentpipeError, ClusterError, Interrupted, SenderError, Word
 from bentpipe.experiment.common.commands import own, run_command, sweep_command
 from bentpipe.experiment.common.hosts import name_hosts
+from bentpipe.experiment.common.pages import name_pages
 from bentpipe.experiment.execution.workers import workers
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.sweep import Sweep
@@ -250,10 +251,10 @@ class Execution(Generic[R]):
     def _locate_error(self, error: SenderError, id_: str) -> SenderError:
         """Add the run, and the way to reproduce it, to an error."""
         point, replication, seed = self.runs[id_]
-        where = ", ".join(f"{key}={value}" for key, value in point.values.items())
-        values = self.design.again(point, replication)
-        again = "" if values is None else run_command(self._facts(), values, seed)
-        return SenderError(f"{error}\n\n  at the point {where}, with seed {seed}" + (f":\n  {again}" if again else ""))
+        values, facts = self.design.again(point, replication), self._facts()
+        again = sweep_command(facts, has_report=False) if values is None else run_command(facts, values, seed)
+        where = f"{self.design.name_point(point)}, with seed {seed}"
+        return SenderError(f"{error}\n\n  at {where}" + (f":\n  {again}" if again else ""))
 
     def _claim(self, left: dict[str, None], count: int) -> list[str]:
         """Claim up to `count` of the runs in `left`.
@@ -305,6 +306,7 @@ class Execution(Generic[R]):
             "version": __version__,
             "results": _core.RESULTS,
             "hosts": name_hosts(point.hosts for point in self.points),
+            "pages": name_pages(design.scenario.to_dict()["flow"]),
             "senders": own(design.senders),
             "aside": self.store.aside(),
             "notes": hints.list_notes(self.points, is_grid=design.verb == "sweep"),

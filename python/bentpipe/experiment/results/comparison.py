@@ -25,7 +25,7 @@ from bentpipe.heads import head
 from bentpipe.metric import COLUMNS, METRICS, find_metric
 from bentpipe.own import loading
 from bentpipe.scenario.scenario import Scenario, list_notes
-from bentpipe.statistics.comparing import differences, statement
+from bentpipe.statistics.comparing import ONE_RUN, differences, statement
 from bentpipe.statistics.estimates import least
 from bentpipe.statistics.judgement import DEFAULT, Judgement
 from bentpipe.statistics.samples import Sample, not_whole, rank_samples
@@ -231,7 +231,7 @@ class Comparison(Result):
         why = "no flow has an end" if name == "completion" else "no run has a value"
         said = [f"{each} has no {name}: {why}" for each in self.names if each not in order]
         if len(self.seeds) == 1:
-            said.append("one replication: no intervals, and any difference may be chance")
+            said.append(ONE_RUN)
         elif len(self.names) > 1 and self._is_fixed():
             said.append("all replications are equal: this scenario has no randomness")
         elif (
@@ -407,6 +407,10 @@ class Comparison(Result):
     def hosts(self) -> str:
         return str(self.sweep.facts["hosts"]) if self.sweep is not None else ""
 
+    @property
+    def pages(self) -> str:
+        return self.sweep.pages if self.sweep is not None else ""
+
     def command(self) -> str:
         if self.sweep is None:
             raise BentpipeError("joined comparisons have no command\n  repeat each comparison")
@@ -440,6 +444,7 @@ class Comparison(Result):
             **self.judgement.to_dict(),
             "version": self.version,
             "hosts": self.hosts,
+            "pages": self.pages,
             "digest": self.scenario.digest,
         }
 

@@ -25,7 +25,7 @@ from bentpipe.heads import head
 from bentpipe.metric import Metric, find_span, jain
 from bentpipe.own.loading import absent
 from bentpipe.scenario.scenario import Scenario
-from bentpipe.statistics.comparing import differences
+from bentpipe.statistics.comparing import ONE_RUN, differences
 from bentpipe.statistics.estimates import Estimate, estimate, ratio_of_means
 from bentpipe.statistics.samples import Counts, Sample
 
@@ -327,7 +327,7 @@ class Mix(Result):
         """Conclusions in plain words: cases above a fair share, starved cases, and their causes."""
         said = []
         if len(self.seeds) == 1:
-            said.append("one replication: no intervals, and any difference may be chance")
+            said.append(ONE_RUN)
         shares = {name: self.estimate(name, "share") for name in self.names}
         order = sorted(self.names, key=lambda name: -(shares[name].mean or 0))
         if any(shares[name].mean is None for name in order):
@@ -476,6 +476,10 @@ class Mix(Result):
     def hosts(self) -> str:
         return str(self.sweep.facts["hosts"]) if self.sweep is not None else ""
 
+    @property
+    def pages(self) -> str:
+        return self.sweep.pages if self.sweep is not None else ""
+
     def command(self) -> str:
         assert self.sweep is not None, "a mix is made of runs"
         return spell_command(self.sweep.facts)
@@ -496,7 +500,7 @@ class Mix(Result):
 
         # Congestion windows would need another run.
         return notebook.page(
-            f"hosts: {self.hosts}",
+            self.describe_setup(),
             [self.make_notebook_table()],
             [*self.statements, *self.notes],
             lambda: self.plot("goodput"),
@@ -514,6 +518,7 @@ class Mix(Result):
             **self.judgement.to_dict(),
             "version": self.version,
             "hosts": self.hosts,
+            "pages": self.pages,
             "digest": self.scenario.digest,
         }
 

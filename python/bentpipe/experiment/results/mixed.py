@@ -12,6 +12,7 @@ from bentpipe.experiment.results.provenance import describe_sweep
 from bentpipe.plot.style import Drawing
 from bentpipe.reports.page import Page, Points, Section, Tabled
 from bentpipe.reports.tables import ROWS_MAX, Table
+from bentpipe.statistics.comparing import ONE_RUN
 
 if TYPE_CHECKING:
     from bentpipe.experiment.results.mix import Mix
@@ -39,7 +40,7 @@ class OfMix(Reporter):
                 Section("Shares", [Points([*self.said, *mix.notes]), shares]),
                 Section("Means", [self._means()]),
             ],
-            about=f"{', '.join(mix.names)} in the same runs, {_replications(mix)}; hosts: {mix.hosts}",
+            about=f"{', '.join(mix.names)} in the same runs, {_replications(mix)}; {mix.describe_setup()}",
             method=f"Means with Student's {mix.judgement.level} intervals.",
             provenance=self.provenance,
         )
@@ -56,7 +57,7 @@ class OfMix(Reporter):
             texts.append(f"{name} {share_shown(shares[name].mean or 0, shares[name].low, shares[name].high)}")
         shared = f"shares of the goodput, {100 * mix.fair:.3g} % is fair: {', '.join(texts)}"
         if len(mix.seeds) == 1:
-            return [shared, "one replication: any difference may be chance"]
+            return [shared, ONE_RUN]
         found = {row["of"]: row for row in mix.differences.iter_rows(named=True) if row["other"] == FAIR}
         shown = [name for name in order if found[name]["is_shown"]]
         more = [name for name in shown if (shares[name].mean or 0) > mix.fair]

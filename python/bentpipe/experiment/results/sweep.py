@@ -33,6 +33,7 @@ from bentpipe.experiment.single.measure import with_metrics
 from bentpipe.experiment.store.frames import column
 from bentpipe.experiment.store.store import FAILURES, Store
 from bentpipe.metric import COLUMNS, find_metric, named_point
+from bentpipe.statistics.comparing import ONE_RUN
 from bentpipe.statistics.judgement import Judgement
 from bentpipe.statistics.samples import NAMED_MAX, Counts, Sample, not_whole
 
@@ -350,7 +351,7 @@ class Sweep(Result):
         if not order:
             return [f"there is no {what.name} in any of the runs"]
         count = max(self.points["replications"].to_list())
-        said = ["one replication: no intervals, and any difference may be chance"] if count == 1 else []
+        said = [ONE_RUN] if count == 1 else []
         if find_sender_key(self.points, self.keys) is not None:
             said += self._contrast_metric(what.name)
         # With one setting, the comparisons with the best already give this.
@@ -469,11 +470,15 @@ class Sweep(Result):
     def hosts(self) -> str:
         return str(self.facts["hosts"])
 
+    @property
+    def pages(self) -> str:
+        return str(self.facts["pages"])
+
     def command(self) -> str:
         return spell_command(self.facts)
 
     def _provenance(self) -> dict[str, Any]:
-        facts = ("source", "sets", "seed", "version", "results", "hosts", "senders", "aside")
+        facts = ("source", "sets", "seed", "version", "results", "hosts", "pages", "senders", "aside")
         of = {"keys": self.keys, "metrics": self.metrics, **self.judgement.to_dict()}
         return {"title": self.title, **{key: self.facts[key] for key in facts}, **of}
 

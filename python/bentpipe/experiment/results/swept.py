@@ -107,7 +107,7 @@ class OfSweep(Reporter):
             choose_title(sweep.title, sweep.facts["source"]),
             join_answer(self.first(), self.cases),
             [Section(first.title, [*warnings, *first.blocks]), *sections[1:]],
-            about=f"{size}; varied: {', '.join(sweep.keys)}; hosts: {sweep.hosts}",
+            about=f"{size}; varied: {', '.join(sweep.keys)}; {sweep.describe_setup()}",
             method=f"{_middles(self.judgement)} with {_METHODS[self.judgement.statistic]} {self.judgement.level} "
             f"intervals; differences in pairs of equal seeds, {_describe_correction(self.judgement)}.",
             provenance=self.provenance,

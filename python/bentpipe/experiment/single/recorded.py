@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
     from bentpipe.statistics.quality import Stalls
 
+EVENTS = ("events", "decisions", "losses", "objects", "critical_path")
+"""Series of events and parts, which have tables in place of values over time."""
+
 
 class Recorded(ABC):
     """Base of results with recorded series."""
@@ -30,8 +33,12 @@ class Recorded(ABC):
     def simulated_s(self) -> float:
         """Length of the run, simulated seconds."""
 
+    @abstractmethod
+    def _recording(self, *names: str) -> Recorded:
+        """Return this result if it has these series, else that of another run, if the run can be repeated."""
+
     def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
-        """Return one recorded time series.
+        """Return one time series. If it was not recorded, the scenario runs again, and a warning is logged.
 
         Parameters
         ----------
@@ -51,13 +58,20 @@ class Recorded(ABC):
         Raises
         ------
         BentpipeError
-            The series was not recorded, or the flow or link is unknown; the text lists the known names.
+            The series, flow or link is unknown; or the series was not recorded, and the run cannot be repeated.
         """
         import polars as pl
 
-        if name not in self.recorded:
-            raise BentpipeError(unknown(name, "a series that was recorded", self.recorded))
-        table = self.recorded[name]
+        names = [*(entry["name"] for entry in dictionary()["series"]), *EVENTS]
+        if name not in names:
+            raise BentpipeError(unknown(name, "a series", names))
+        recorded = self._recording(name).recorded
+        if name not in recorded:
+            raise BentpipeError(
+                f"{name} was not recorded, and this run cannot be repeated\n  expected a run with {{series}}",
+                series=[name],
+            )
+        table = recorded[name]
         asked = {"flow": (flow, self.scenario.flow_names), "link": (link, self.scenario.link_names)}
         for entity, (wanted, known) in asked.items():
             if wanted is None:
@@ -83,6 +97,8 @@ class Recorded(ABC):
     def find_values(self, time_s: float) -> dict[str, dict[str, float]]:
         """Return the values of all recorded series at an instant.
 
+        If no series was recorded, the scenario runs again with those of `plot`, and a warning is logged.
+
         Parameters
         ----------
         time_s : float
@@ -105,8 +121,14 @@ class Recorded(ABC):
 
         if not 0 <= arguments.number("time_s", time_s) <= self.simulated_s:
             raise BentpipeError(f"at {time_s} s\n  expected 0 to {self.simulated_s} s, within the run")
+        entries = dictionary()["series"]
+        if not any(entry["name"] in self.recorded for entry in entries):
+            from bentpipe.plot import choose_panels
+
+            again = self._recording(*choose_panels(self.scenario))
+            return {} if again is self else again.find_values(time_s)
         values: dict[str, dict[str, float]] = {}
-        for entry in dictionary()["series"]:
+        for entry in entries:
             name, entity = entry["name"], entry["entity"]
             if name not in self.recorded:
                 continue

@@ -46,7 +46,7 @@ class OfRun(Reporter):
                 Section(_RUN["metrics"][0], [self._metrics()]),
                 *sections,
             ],
-            about=f"seed {run.seed}: {run.stop} at {run.simulated_s:.10g} s; hosts: {run.hosts}",
+            about=f"seed {run.seed}: {run.stop} at {run.simulated_s:.10g} s; {run.describe_setup()}",
             provenance=self.provenance,
         )
 

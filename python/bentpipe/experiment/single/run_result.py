@@ -17,6 +17,7 @@ from bentpipe.experiment.common import options
 from bentpipe.experiment.common.commands import has_file, refuse_without_command, run_command
 from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.common.options import RUN_CHARTS
+from bentpipe.experiment.common.pages import name_pages
 from bentpipe.experiment.common.provenance import collect_facts
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
 from bentpipe.experiment.single.recorded import Recorded
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from bentpipe.studio.share import Explored
 
 FORM = "bentpipe run"
+SHORT_PACKETS = 500_000
+"""Packets of a run that a notebook may run again for its figure: about half a second."""
 TABLES = (*OF_OBJECTS, "summary", "events")
 
 
@@ -440,12 +443,16 @@ class RunResult(Recorded, Result):
         figure.axes[-1].set_xlim(start, end)
         return figure
 
-    def _recording(self, *names: str) -> RunResult:
-        """Return this result if it has these series, else that of another run, if the run can be repeated."""
-        if not self._is_repeatable or all(name in self.recorded for name in names):
+    def _recording(self, *names: str, is_logged: bool = True) -> RunResult:
+        missing = [name for name in names if name not in self.recorded]
+        if not missing or not self._is_repeatable:
             return self
-        logging.getLogger("bentpipe").warning(f"no series was recorded: running again with {', '.join(names)}")
-        return self.rerun(series=names)
+        if is_logged:
+            logging.getLogger("bentpipe").warning(
+                f"{', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not recorded: running again with "
+                f"series={missing}"
+            )
+        return self.rerun(series=names, progress=None if is_logged else False)
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
         from bentpipe.plot import choose_panels, choose_series, run_figure
@@ -538,6 +545,10 @@ class RunResult(Recorded, Result):
         return name_hosts([self.scenario.hosts, self.outside])
 
     @property
+    def pages(self) -> str:
+        return name_pages(self.scenario.to_dict()["flow"])
+
+    @property
     def seed(self) -> int:
         return self.scenario.seed
 
@@ -562,6 +573,7 @@ class RunResult(Recorded, Result):
             "seed": self.seed,
             "version": self.version,
             "hosts": self.hosts,
+            "pages": self.pages,
             "digest": self.scenario.digest,
             # An interrupted run is a part of a run.
             "stop": self.stop,
@@ -574,15 +586,23 @@ class RunResult(Recorded, Result):
             f"{goodput / 1e6:.3g} Mbit/s, {self.stop} at {self.simulated_s:g} s>"
         )
 
-    def _repr_html_(self) -> str:
-        from bentpipe.plot import choose_series, notebook
+    def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
+        heads, rows, texts = readable(self.flows, "flows", SHOWN_FLOWS)
+        return heads, [list(row) for row in rows], texts
 
+    def _repr_html_(self) -> str:
+        from bentpipe.plot import choose_panels, choose_series, notebook, run_figure
+
+        def draw() -> Figure:
+            names = () if choose_series(self) else choose_panels(self.scenario)
+            return run_figure(self._recording(*names, is_logged=False))
+
+        # Without series, a figure needs another run.
+        is_short = self._is_repeatable and self.summary["sent_packets"][0] <= SHORT_PACKETS
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
         ended = f"{self.stop} at {self.simulated_s:.10g} s, {goodput}"
-        head = f"{self.scenario.title}, seed {self.seed}, hosts: {self.hosts}: {ended}"
+        head = f"{self.scenario.title}, seed {self.seed}, {self.describe_setup()}: {ended}"
         tables = [readable(self.flows, "flows", SHOWN_FLOWS), readable(self.links, "links", SHOWN_LINKS)]
         if not self.terminals.is_empty():
             tables.append(readable(self.terminals, "terminals", SHOWN_TERMINALS))
-        # Drawing a table needs no further run.
-        draw = [self.plot] if choose_series(self) else []
-        return notebook.page(head, tables, self.statements, *draw)
+        return notebook.page(head, tables, self.statements, *([draw] if choose_series(self) or is_short else []))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LEAST_SHARE = 0.1
 """Least share of the time for a part to get a remedy."""
+AFTER_LOSSES = ("repair", "timeout", "window", "slow-start")
+"""Parts of the time that losses make larger."""
 LEAST_LOSS = 0.01
 """Least share of lost datagrams for a remedy against losses."""
 MOST = 40
@@ -130,7 +132,8 @@ class Remedy:
 def select_remedies(remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[str]]:
     """Return the remedies to show, and lines about the others.
 
-    Of several values for the same keys and flow, the best is shown.
+    Of several values for the same keys and flow, the best is shown. The best of each kind of flow come first: the gain
+    of a call in MOS would hide those of pages in seconds.
     """
     seen: set[tuple[str, ...]] = set()
     first = []
@@ -140,6 +143,10 @@ def select_remedies(remedies: Sequence[Remedy]) -> tuple[list[Remedy], list[str]
         if key not in seen:
             seen.add(key)
             first.append(remedy)
+    by_flow: dict[str, list[Remedy]] = {}
+    for remedy in first:
+        by_flow.setdefault(remedy.flow, []).append(remedy)
+    first = [each for row in zip_longest(*by_flow.values()) for each in row if each is not None]
     first, others = first[:SHOWN], [remedy.name for remedy in first[SHOWN:]]
     lines = [f"Helps less: {_some(others)}."] if others else []
     worse = [
@@ -420,6 +427,12 @@ def _ideas(scenario: Scenario, flows: Sequence[FlowTime], bench: _Bench) -> Iter
         loss = bench.before[flow.flow].loss or 0.0
         if loss >= LEAST_LOSS:
             slow.append((loss, Slow(flow.flow, "lost", _lossy(bench.result, flow.names))))
+        # A loss costs more than its repair: windows are smaller after it, and a transfer that waits for a timer at the
+        # end of the run has no parts.
+        after_losses = {part.part: part.share for part in flow.parts if part.part in AFTER_LOSSES}
+        if bench.before[flow.flow].lost and sum(after_losses.values()) >= LEAST_SHARE:
+            repairs = sum(after_losses.get(part, 0.0) for part in ("repair", "timeout"))
+            slow.append((repairs, Slow(flow.flow, "lost", _lossy(bench.result, flow.names))))
     for _, each in sorted(slow, key=lambda pair: -pair[0]):
         for change in changes.against(each):
             yield change, each.kind

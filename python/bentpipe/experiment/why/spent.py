@@ -185,11 +185,14 @@ class Breakdown:
         Changes that were tried, ordered by effect.
     missing : tuple of str
         Kinds of flows without a complete transfer or datagram.
+    pages : str
+        Sizes of the pages, as in `RunResult.pages`.
     """
 
     flows: tuple[FlowTime, ...]
     remedies: tuple[Remedy, ...]
     missing: tuple[str, ...]
+    pages: str = ""
 
     def __getitem__(self, flow: str) -> FlowTime:
         """Return the time of one kind."""
@@ -215,6 +218,7 @@ class Breakdown:
             "flows": [each.to_dict() for each in self.flows],
             "remedies": [each.to_dict() for each in self.remedies],
             "notes": self.notes,
+            "pages": self.pages,
         }
 
     def __repr__(self) -> str:
@@ -222,7 +226,7 @@ class Breakdown:
         return f"<Breakdown of {heads}; {len(self.remedies)} changes tried>"
 
     def __str__(self) -> str:
-        lines = []
+        lines = [f"pages: {self.pages}"] if self.pages else []
         for each in self.flows:
             lines.append(each.head)
             lines += [
@@ -234,7 +238,7 @@ class Breakdown:
         from bentpipe.plot import notebook
 
         heads = ["time", "share", "part"]
-        text = ""
+        text = notebook.page(f"pages: {self.pages}", []) if self.pages else ""
         for each in self.flows:
             rows = [
                 [formatting.quantity(s, "s"), formatting.percent(share), what] for s, share, what in each.shown_parts
@@ -289,7 +293,7 @@ def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progre
     found = tuple(every[entry] for entry in chosen if entry in every)
     missing = tuple(entry for entry in chosen if entry not in every and find_kind(flows[names[entry][0]]) != "port")
     remedies = try_remedies(result, found, tuple(every.values()), progress) if tries else ()
-    return Breakdown(found, tuple(remedies), missing)
+    return Breakdown(found, tuple(remedies), missing, result.pages)
 
 
 def find_kind(flow: Mapping[str, Any]) -> str:

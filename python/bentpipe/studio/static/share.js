@@ -22,7 +22,7 @@
 
   function head(meta) {
     const about = element("dialog", { "aria-label": "About this run" });
-    const facts = { seed: meta.seed, hosts: meta.hosts, version: `bentpipe ${meta.version}, results ${meta.results}`, digest: meta.digest, command: meta.command };
+    const facts = { seed: meta.seed, hosts: meta.hosts, pages: meta.pages || null, version: `bentpipe ${meta.version}, results ${meta.results}`, digest: meta.digest, command: meta.command };
     const pairs = Object.entries(facts).filter(([, value]) => value !== null).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, String(value))]);
     about.append(
       element("dl", {}, ...pairs),
