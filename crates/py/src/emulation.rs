@@ -359,6 +359,8 @@ impl Emulation {
         column(&about, "pacing_rate_bps", samples, pacing)?;
         column(&about, "acked_bytes", samples, |sample| sample.connection.acked_bytes)?;
         column(&about, "retransmissions", samples, |sample| sample.connection.retransmissions)?;
+        column(&about, "sent_bytes", samples, |sample| sample.connection.sent_bytes)?;
+        column(&about, "retransmitted_bytes", samples, |sample| sample.connection.retransmitted_bytes)?;
         let least = |sample: &Sample| sample.connection.min_rtt_us.map(|us| f64::from(us) * 1e-6);
         column(&about, "min_rtt_s", samples, least)?;
         column(&about, "busy_s", samples, |sample| sample.connection.busy_us as f64 * 1e-6)?;

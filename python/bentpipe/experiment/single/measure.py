@@ -161,16 +161,20 @@ def worked_out() -> dict[str, pl.Expr]:
         # A sum without values is missing, not zero.
         return pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum())
 
-    # Flows of real packets have no retransmissions to compare with.
-    own = pl.col("sent_bytes").filter(pl.col("retransmitted_bytes").is_not_null()).sum()
+    # Flows without known retransmissions do not count.
+    is_known = pl.col("retransmitted_bytes").is_not_null()
+    own = pl.col("sent_bytes").filter(is_known).sum()
+    # The sent bytes of a flow of real packets have headers, and its retransmitted bytes have none: its share counts.
+    share_again = (1 - pl.col("tcp_efficiency_pct") / 100).fill_nan(0).fill_null(0)
+    again = pl.when(is_known.any()).then((pl.col("sent_bytes") * share_again).round().filter(is_known).sum())
     sent, arrived = total("sent_packets"), total("arrived_packets")
     # The bytes of a flow's packets with headers follow from its information efficiency.
     share = pl.col("information_efficiency") * pl.col("sent_packets") / pl.col("arrived_packets")
     wire = (pl.col("sent_bytes") / share).sum()
     least = pl.col("rtt_min_s")
     return {
-        "retransmitted": 100 * total("retransmitted_bytes") / own,
-        "tcp_efficiency": 100 * (own - total("retransmitted_bytes")) / own,
+        "retransmitted": 100 * again / own,
+        "tcp_efficiency": 100 * (own - again) / own,
         "information_efficiency": total("sent_bytes") / wire * arrived / sent,
         "overhead": 100 * (1 - total("delivered_bytes") / wire),
         "packet_delivery": arrived / sent,
