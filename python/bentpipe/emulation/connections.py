@@ -132,7 +132,7 @@ def with_rows(
         }
         # Kernels before Linux 4.19 do not count bytes. The row's own `sent_bytes` are those of packets on the path.
         if between["sent_bytes"].null_count() == 0:
-            sent, again = between["sent_bytes"].sum(), between["retransmitted_bytes"].sum()
+            sent, again = int(between["sent_bytes"].sum()), int(between["retransmitted_bytes"].sum())
             about["retransmitted_bytes"] = again
             if sent:
                 about["tcp_efficiency_pct"] = 100 * (sent - again) / sent
