@@ -379,7 +379,10 @@ impl Emulation {
                 result.notes.push(format!("{missed} packets are missing in the captures: the disk was too slow"));
             }
             // The tables may have taken an hour, and are complete.
-            Err(error) => result.notes.push(format!("the captures end early: they could not be written: {error}")),
+            Err(error) => {
+                let why = captures::reason(&error);
+                result.notes.push(format!("the captures end early: they could not be written: {why}"));
+            }
         }
         if let Some(end) = self.driver.samples_end() {
             let end = end.as_secs_f64();

@@ -48,7 +48,7 @@ const PROBE_BYTES: f64 = 300.0;
 /// Bytes of headers in a data packet, without options.
 pub(super) const HEADERS: u64 = 40;
 
-/// What a run takes, at most.
+/// Cost of a run, at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Packet-hops, changes of links, reads and samples.
