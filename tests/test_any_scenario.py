@@ -1,4 +1,4 @@
-"""Scenarios that nobody would write: each ends with a result or a message that has a place, in the time of its budget.
+"""Scenarios with any keys: each ends with a result or with messages that have a place, within its budget.
 
 `BENTPIPE_INPUTS` is the number of scenarios (default 300). `BENTPIPE_INPUTS_SEED` draws others (default 1).
 """
@@ -148,5 +148,5 @@ def test_any_scenario_has_a_result_or_a_message_with_a_place(part: int) -> None:
     for number, wrong, text in found:
         print(f"{number}: {wrong}\n{text}")
     assert not found, f"{len(found)} of {INPUTS // PARTS} scenarios, the first: {found[0][:2]}"
-    # Most can be repaired by what the messages name.
+    # The keys in the messages repair most scenarios.
     assert run > 0.5 * INPUTS / PARTS

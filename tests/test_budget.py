@@ -39,6 +39,7 @@ LARGE = {
     "probes": (text(app_of("probe", 'interval = "1 us"')), "about 1.0e8 probes"),
     "reads": (text('reader = { rate = "100 Gbit/s", every = "1 ns" }'), "about 1.0e11 reads"),
     "changes": (text(link='outage = { mean_up = "1 us", mean_down = "1 ps" }', duration="1 h"), "about 7.2e9 times"),
+    "states": (text(link='outage = { mean_up = "1 us", mean_down = "1 us" }', duration="11 s"), "about 1.1e7 times"),
     "samples": (text(more='[record]\nseries = ["carried_bps"]\ninterval = "1 ns"'), "about 2.0e11 samples"),
     "waiting": (
         text(app_of("cbr", 'rate = "10 Gbit/s"'), 'queue = "unlimited"\nforward.rate = "1 Mbit/s"'),
@@ -69,7 +70,7 @@ def test_all_doors_refuse_the_same_scenario_with_the_same_number(
     (problem,) = found.value.problems
     assert number in problem.message
     said = " ".join(problem.message.split())
-    for words in (["check", "s.toml"], ["run", "s.toml"], ["sweep", "s.toml"], ["tune", "s.toml", "--plan"]):
+    for words in (["check", "s.toml"], ["run", "s.toml"], ["sweep", "s.toml", "--plan"], ["tune", "s.toml", "--plan"]):
         assert said in refuse(words), words
     request: dict[str, Any] = {
         "own": [],
@@ -95,6 +96,23 @@ def test_each_point_of_a_sweep_is_in_the_budget_before_any_run(tmp_path: Path) -
     assert alone.value.problems[0].message in str(found.value)
     assert "at the point duration=4000 h" in str(found.value)
     assert not (tmp_path / "store").exists()
+
+
+def test_a_plan_of_a_sweep_names_the_largest_point_and_runs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(text(duration="1 s"), encoding="utf-8")
+    words = ["sweep", "s.toml", "--vary", "duration=1s,3s,2s", "-n", "4", "--plan"]
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    plan = json.loads(done.stdout)
+    events, memory = bp.Scenario(text(duration="3 s"))._core.cost
+    expected = {"points": 3, "runs": 12, "largest": "duration=3s", "events": events, "memory_bytes": memory}
+    assert plan == expected
+    said = CliRunner().invoke(app, words).stdout
+    assert said.startswith("3 points, 12 runs; the largest point is duration=3s: at most ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.toml"]
 
 
 def test_a_run_takes_no_more_than_its_budget() -> None:

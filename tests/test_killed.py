@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,10 +24,10 @@ from tests import measurements
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 KILLS = int(os.environ.get("BENTPIPE_KILLS", "20" if os.environ.get("BENTPIPE_ALL") else "2"))
 BENTPIPE = [sys.executable, "-m", "bentpipe"]
+JUMPING = Path(__file__).with_name("jumping.py")
 
 pytestmark = pytest.mark.timeout(24 * 3600)
 
@@ -72,7 +73,7 @@ def tune(folder: Path) -> Any:
 
 def reproduce(folder: Path) -> Any:
     found = read_all(folder / "out")
-    # Indexes of stores grow by what was begun, and tables name the run of the store.
+    # The index of the store also has the runs of killed commands.
     return {name: text for name, text in found.items() if name.endswith((".csv", ".parquet", ".md", ".toml"))}
 
 
@@ -134,7 +135,7 @@ def test_a_command_killed_at_any_instant_goes_on_with_the_same_result(
 def test_a_fit_killed_between_its_two_files_is_replaced_by_the_next(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder with the traces is new, and the scenario is the older one: not one that a user edited."""
+    """The folder with the traces is new, and the scenario is the older one. It does not count as edited."""
     place = folder / "path.toml"
     fitted = bp.fit(folder / "ping.txt", check=False)
     fitted.save(place, draws=2)
@@ -157,25 +158,12 @@ def test_a_fit_killed_between_its_two_files_is_replaced_by_the_next(
         newer.save(place, draws=2)
 
 
-JUMPING = """
-import random, sys, time
-draw = random.Random(int(sys.argv[1]))
-true = time.time
-# By years in both directions, at each look.
-time.time = lambda: true() + draw.choice([-1e9, -3600, 0, 3600, 1e9])
-time.time_ns = lambda: int(time.time() * 1e9)
-sys.argv = ["bentpipe", *sys.argv[2:]]
-from bentpipe.__main__ import main
-main()
-"""
-
-
 def test_a_clock_that_jumps_changes_no_result(folder: Path) -> None:
-    """Runs are known by what they compute, and leases by locks of the system, never by the time of day."""
+    """A run is known by its digest, and a lease by a lock of the system. The time of day decides nothing."""
     vary = ["--vary", "tcp.cc=reno,cubic", "--replications", "20", "--json", "--jobs", "2"]
     outputs = []
     for seed, store in ((1, "one"), (2, "one"), (3, "two")):
-        command = [sys.executable, "-c", JUMPING, str(seed), "sweep", "s.toml", *vary, "--store", store]
+        command = [sys.executable, str(JUMPING), str(seed), "sweep", "s.toml", *vary, "--store", store]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         outputs.append(json.loads(done.stdout))

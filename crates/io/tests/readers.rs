@@ -9,7 +9,7 @@ use std::path::Path;
 #[allow(unreachable_pub, missing_docs)]
 mod readers;
 
-/// Bytes of the stack: half of what secondary threads have on macOS.
+/// Bytes of the stack: half of a secondary thread on macOS.
 const STACK: usize = 256 << 10;
 /// Parts that structure texts and files. Repeated, they nest.
 const TOKENS: [&str; 28] = [
@@ -102,7 +102,7 @@ fn any_bytes_end_with_a_result_or_an_error_on_a_small_stack() {
     let check = move || {
         for (name, reader) in readers::READERS {
             let corpus = corpus(name);
-            // Otherwise, the reader sees nothing but errors.
+            // Otherwise, the reader only sees errors.
             let valid: Vec<_> = corpus.iter().filter(|(file, _)| file.starts_with("valid")).collect();
             assert!(!valid.is_empty(), "{name}");
             valid.iter().for_each(|(file, content)| assert!(reader(content), "{name}/{file} is refused"));

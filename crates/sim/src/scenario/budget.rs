@@ -21,6 +21,9 @@ pub(super) const ENTRIES_MAX: u64 = 20_000_000;
 const HOPS_MAX: f64 = 1e11;
 /// Largest number of link changes, samples and reads.
 const CHANGES_MAX: f64 = 1e9;
+/// Largest number of outages and states of errors of a link. An idle link goes through all of them in one event, which
+/// Ctrl-C cannot end: about two seconds.
+const STATES_MAX: f64 = 1e7;
 /// Largest number of arrivals.
 const TRANSFERS_MAX: f64 = 1e6;
 /// Largest number of records.
@@ -163,13 +166,17 @@ fn count_changes(scenario: &Scenario) -> Result<f64, TooMuch> {
         .iter()
         .flat_map(|link| link_changes(link, scenario.duration).map(|(key, count)| (link.name.as_str(), key, count)));
     let total: f64 = changes.clone().map(|change| change.2).sum();
-    let most = changes.max_by(|a, b| a.2.total_cmp(&b.2));
-    if let Some((link, key, count)) = most.filter(|_| total > CHANGES_MAX) {
+    let too_many = |(link, key, count): (&str, &str, f64), most: f64, of: &str| {
         let message = format!("changes about {count:.1e} times in {}", scenario.duration);
-        let expected = format!(
-            "expected at most {CHANGES_MAX:.0e} changes over all links; expected fewer changes or a shorter duration"
-        );
-        return Err(TooMuch::new(["link", link, key], message, expected));
+        let expected = format!("expected at most {most:.0e} changes {of}; expected fewer changes or a shorter duration");
+        Err(TooMuch::new(["link", link, key], message, expected))
+    };
+    let states = changes.clone().filter(|(_, key, _)| ["outage", "error"].contains(key));
+    if let Some(most) = states.max_by(|a, b| a.2.total_cmp(&b.2)).filter(|most| most.2 > STATES_MAX) {
+        return too_many(most, STATES_MAX, "of a link");
+    }
+    if let Some(most) = changes.max_by(|a, b| a.2.total_cmp(&b.2)).filter(|_| total > CHANGES_MAX) {
+        return too_many(most, CHANGES_MAX, "over all links");
     }
     let reads =
         scenario.flows.iter().map(|flow| (flow, flow.reader.map_or(0.0, |r| ratio(scenario.duration, r.every))));
