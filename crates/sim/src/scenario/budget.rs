@@ -7,6 +7,7 @@ use super::routes_over_time::RoutesOverTime;
 use crate::dictionary;
 use crate::ids::LinkId;
 use crate::spec::{ratio, rounds, App, Capacity, Downtimes, Flow, Link, Outage, Profile, QueueLimit, Scenario};
+use bentpipe_tcp::Feedback;
 use bentpipe_units::Duration;
 
 /// Largest number of flows: a million take about four gigabytes.
@@ -259,9 +260,27 @@ impl Load {
                 (0.0, full.min(flow.tcp.receive_buffer as f64 / f64::from(flow.tcp.smss)))
             }
         };
-        Self { hops: packets * (route.len() + back.len()) as f64, in_flight: under_way.1.min(packets) }
+        let (bursts, burst) = if flow.app.has_transport() { bursts(scenario, flow, rtt) } else { (0.0, 0.0) };
+        let hops = packets * (route.len() + back.len()) as f64 + bursts;
+        Self { hops, in_flight: under_way.1.min(packets).max(burst) }
     }
 }
+
+/// Returns the packets that a sender sends at an instant for any path, over the run and in one burst: the
+/// first window, and after a loss that of REFWA Plus if no node writes the window. A queue drops most of them.
+fn bursts(scenario: &Scenario, flow: &Flow, rtt_s: f64) -> (f64, f64) {
+    let segments = |bytes: u64| bytes.min(flow.tcp.receive_buffer) as f64 / f64::from(flow.tcp.smss);
+    let mut middleboxes = scenario.nodes.iter().flat_map(|node| &node.middleboxes);
+    if matches!(flow.tcp.feedback, Feedback::RefwaPlus(_)) && !middleboxes.any(|each| WRITERS.contains(&each.name())) {
+        let burst = segments(u64::MAX);
+        return (burst * (scenario.duration.as_secs_f64() / rtt_s.max(1e-9)).max(1.0), burst);
+    }
+    let burst = segments(flow.tcp.initial_window.bytes(flow.tcp.smss));
+    (burst, burst)
+}
+
+/// Middleboxes that write the window.
+const WRITERS: [&str; 2] = ["refwa", "ewa"];
 
 /// Returns the packets of a size in bytes that fit into the queue of a link.
 fn room(link: &Link, size: f64) -> f64 {

@@ -467,6 +467,20 @@ fn a_link_that_holds_billions_of_packets_is_refused() {
     assert!((cost.events / 250e6 - 1.0).abs() < 0.01, "{cost:?}");
 }
 
+/// Without a node that writes the window, REFWA Plus sends that of the receiver at an instant after an error. 26.8 million
+/// packets took 3.9 GB.
+#[test]
+fn a_window_that_is_sent_at_once_counts_with_all_its_packets() {
+    let tcp = "tcp = { like = \"ns-2\", smss = \"40 B\", feedback = \"refwa-plus\" }";
+    let text = MINIMAL.replace("[flow.f]", &format!("[flow.f]\ncount = 4\n{tcp}"));
+    let problem = from_toml(&text, "f", &[]).unwrap_err().to_string();
+    assert!(problem.contains("makes the run take about 1.7e10 B of memory"), "{problem}");
+    let one = from_toml(&text.replace("count = 4", "count = 1"), "f", &[]).unwrap().cost;
+    assert!((3.9e9..5e9).contains(&one.memory), "{one:?}");
+    let written = format!("{text}[node.b]\nmiddlebox = [\"refwa\"]\n");
+    assert!(from_toml(&written, "f", &[]).unwrap().cost.memory < 1e8);
+}
+
 #[test]
 fn sets_go_over_the_file_and_are_checked_like_it() {
     assert_eq!(set("tcp.cc", "reno").unwrap().scenario.flows[0].tcp.cc.kind(), CcKind::Reno);

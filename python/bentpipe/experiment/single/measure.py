@@ -24,8 +24,12 @@ def outcome(tables: Tables) -> dict[str, float]:
     """Return the kept values of one run, by the names of `metrics.COLUMNS`; NaN where missing."""
     flows, links, summary = tables["flows"], tables["links"], tables["summary"]
     retransmitted, timeouts = numbers(flows, "retransmitted_bytes"), numbers(flows, "timeouts")
-    # Flows of real packets have no values of a transport.
-    sent = numbers(flows, "sent_bytes")[~np.isnan(retransmitted)].sum()
+    # Flows without known retransmissions do not count. The sent bytes of real packets have headers, and retransmitted
+    # bytes have none, so the share counts. Of a simulated flow, it gives its retransmitted bytes again.
+    is_known = ~np.isnan(retransmitted)
+    sent_bytes = numbers(flows, "sent_bytes")
+    again = np.round(sent_bytes * np.nan_to_num(1 - numbers(flows, "tcp_efficiency_pct") / 100))[is_known].sum()
+    sent = sent_bytes[is_known].sum()
     rtt = numbers(flows, "rtt_p50_s")
     rtt = rtt[~np.isnan(rtt)]
     utilisation = numbers(links, "utilisation")
@@ -36,7 +40,7 @@ def outcome(tables: Tables) -> dict[str, float]:
         "utilisation": float(utilisation.max()) if len(utilisation) else np.nan,
         "jain": float(numbers(summary, "jain")[0]),
         "completion": float(numbers(summary, "completion_mean_s")[0]),
-        "retransmitted": float(100 * np.nansum(retransmitted) / sent) if sent else np.nan,
+        "retransmitted": float(100 * again / sent) if sent else np.nan,
         "timeouts": _total(timeouts),
         "lost": float(numbers(summary, "lost_packets")[0]),
         "rtt": float(rtt.mean()) if len(rtt) else np.nan,
