@@ -10,7 +10,7 @@ use bentpipe_units::{Duration, Time, Word};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use serde_json::{json, Map, Value};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
     let series = PyDict::new(py);
@@ -162,7 +162,7 @@ fn table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
         match values {
             Values::Text(values) => {
                 // One `str` for all rows with the same text: a million rows name few flows.
-                let mut known: HashMap<&str, Bound<'py, PyString>> = HashMap::new();
+                let mut known: BTreeMap<&str, Bound<'py, PyString>> = BTreeMap::new();
                 let cells = values.iter().map(|text| {
                     let known = known.entry(text).or_insert_with(|| PyString::new(py, text));
                     known.clone()

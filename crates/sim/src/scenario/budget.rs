@@ -169,7 +169,8 @@ fn count_changes(scenario: &Scenario) -> Result<f64, TooMuch> {
     let total: f64 = changes.clone().map(|change| change.2).sum();
     let too_many = |(link, key, count): (&str, &str, f64), most: f64, of: &str| {
         let message = format!("changes about {count:.1e} times in {}", scenario.duration);
-        let expected = format!("expected at most {most:.0e} changes {of}; expected fewer changes or a shorter duration");
+        let expected =
+            format!("expected at most {most:.0e} changes {of}; expected fewer changes or a shorter duration");
         Err(TooMuch::new(["link", link, key], message, expected))
     };
     let states = changes.clone().filter(|(_, key, _)| ["outage", "error"].contains(key));

@@ -467,7 +467,7 @@ fn a_link_that_holds_billions_of_packets_is_refused() {
     assert!((cost.events / 250e6 - 1.0).abs() < 0.01, "{cost:?}");
 }
 
-/// Without a node that writes the window, REFWA Plus sends that of the receiver at an instant after an error. 26.8 million
+/// REFWA Plus sends the window of the receiver at an instant after an error, if no node writes a window. 26.8 million
 /// packets took 3.9 GB.
 #[test]
 fn a_window_that_is_sent_at_once_counts_with_all_its_packets() {
