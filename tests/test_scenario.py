@@ -168,9 +168,9 @@ def test_dicts_that_are_no_data_are_refused():
 )
 def test_numbers_that_are_not_finite_have_a_place(number):
     flows = {"f": {"from": "a", "to": "b", "tcp": {"cc": [{"kind": "vegas", "gamma": number}]}}}
-    with pytest.raises(ScenarioError, match=r"^flow\.f\.tcp\.cc\.0\.gamma = (nan|-?inf) is not a number") as caught:
+    with pytest.raises(ScenarioError, match=r"^flow\.f\.tcp\.cc\[0\]\.gamma = (nan|-?inf) is not a number") as caught:
         bp.Scenario({"flow": flows})
-    assert caught.value.problems[0].key == "flow.f.tcp.cc.0.gamma"
+    assert caught.value.problems[0].key == "flow.f.tcp.cc[0].gamma"
 
 
 def test_shipped_scenarios_are_valid_and_found_by_name():

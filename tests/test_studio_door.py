@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("nicegui", reason="the studio needs the extra: pip install bentpipe[studio]")
 
+from bentpipe.studio import guard
 from tests.studio_pages import SHORT, server
 
 
@@ -245,3 +246,81 @@ def policies_of(host, target):
 
     with urlopen(f"http://{host}{target}") as answer:
         return answer.headers.get_all("content-security-policy")
+
+
+class Clock:
+    """Virtual time of an event loop: a wait moves it on."""
+
+    def __init__(self, monkeypatch):
+        self.now_s = 1000.0
+
+        async def sleep(seconds):
+            self.now_s += seconds
+
+        monkeypatch.setattr(guard.asyncio, "sleep", sleep)
+        monkeypatch.setattr(guard.asyncio, "get_running_loop", lambda: self)
+
+    def time(self):
+        return self.now_s
+
+
+def admitted(kind, path="", messages=1):
+    """A function that sends a request of this kind through a door, and the messages that passed."""
+    token, host = "t" * 43, "127.0.0.1:1"
+    headers = [(b"host", host.encode()), (b"origin", f"http://{host}".encode())]
+    scope = {"type": kind, "path": f"/{token}/{path}", "method": "GET", "headers": headers}
+    seen = []
+
+    async def inside(scope, receive, send):
+        for _ in range(messages):
+            seen.append(await receive())
+
+    async def receive():
+        return {"type": "websocket.receive" if kind == "websocket" else "http.request", "text": "x"}
+
+    async def send(message):
+        seen.append(message)
+
+    door = guard.Door(inside, token, [host])
+    return lambda: door(dict(scope), receive, send), seen
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "per_s", "at_once"),
+    [
+        ("http", "", guard.PAGES_PER_S, guard.PAGES_AT_ONCE),
+        ("http", "api/library", guard.REQUESTS_PER_S, guard.REQUESTS_AT_ONCE),
+    ],
+)
+def test_a_flood_of_requests_passes_at_the_rate_of_the_door(monkeypatch, kind, path, per_s, at_once):
+    clock = Clock(monkeypatch)
+    begin_s = clock.now_s
+    ask, seen = admitted(kind, path)
+    step_all(ask() for _ in range(at_once))
+    assert clock.now_s == begin_s
+    step_all(ask() for _ in range(500))
+    assert clock.now_s - begin_s == pytest.approx(500 / per_s)
+    assert len(seen) == at_once + 500
+    # After a quiet time, the user waits for nothing.
+    clock.now_s += at_once / per_s
+    before_s = clock.now_s
+    step_all([ask()])
+    assert clock.now_s == before_s
+
+
+def test_a_flood_of_messages_passes_at_the_rate_of_the_door(monkeypatch):
+    """The server stops to read: nothing piles up, and the work of a page is bounded."""
+    clock = Clock(monkeypatch)
+    begin_s = clock.now_s
+    ask, seen = admitted("websocket", "_nicegui_ws/socket.io/", messages=10_000)
+    step_all([ask()])
+    assert len(seen) == 10_000
+    assert clock.now_s - begin_s == pytest.approx((10_000 - guard.MESSAGES_AT_ONCE) / guard.MESSAGES_PER_S)
+
+
+def step_all(coroutines):
+    """Run coroutines that wait for virtual time only."""
+    for coroutine in coroutines:
+        with contextlib.suppress(StopIteration):
+            coroutine.send(None)
+            pytest.fail("it waits for something else")

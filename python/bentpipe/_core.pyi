@@ -564,6 +564,10 @@ class Scenario:
     @property
     def hosts(self) -> list[tuple[str, list[str]]]: ...
     @property
+    def cost(self) -> tuple[float, float]:
+        """Events and bytes of a run, at most."""
+
+    @property
     def has_sky(self) -> bool: ...
     @property
     def has_days(self) -> bool: ...

@@ -184,6 +184,10 @@ pub struct Connection {
     pub acked_bytes: u64,
     /// Segments retransmitted so far.
     pub retransmissions: u32,
+    /// Payload bytes sent so far, retransmissions included. None before Linux 4.19.
+    pub sent_bytes: Option<u64>,
+    /// Payload bytes retransmitted so far. None before Linux 4.19.
+    pub retransmitted_bytes: Option<u64>,
     /// Shortest round trip of the last five minutes, microseconds. None before the first sample.
     pub min_rtt_us: Option<u32>,
     /// Time with unacknowledged data, microseconds. The two times below are parts of it.
@@ -284,6 +288,8 @@ fn connection(told: &[u8]) -> Option<Connection> {
         pacing: long(info, 104).filter(|&rate| rate != u64::MAX),
         acked_bytes: long(info, 120)?,
         retransmissions: number(info, 100)?,
+        sent_bytes: long(info, 200),
+        retransmitted_bytes: long(info, 208),
         min_rtt_us: number(info, 148).filter(|&least| least != u32::MAX),
         busy_us: long(info, 168)?,
         rwnd_limited_us: long(info, 176)?,

@@ -176,6 +176,8 @@ fn connection(report: &Report) -> Connection {
         pacing: report.pacing.map(|rate| rate.as_bps() / 8),
         acked_bytes: report.acked_bytes,
         retransmissions: report.counters.retransmitted_segments as u32,
+        sent_bytes: Some(report.counters.sent_bytes),
+        retransmitted_bytes: Some(report.counters.retransmitted_bytes),
         // These round trips and limits are not those of the kernel.
         min_rtt_us: None,
         busy_us: 0,
@@ -230,6 +232,8 @@ mod tests {
             pacing: None,
             acked_bytes: 1,
             retransmissions: 0,
+            sent_bytes: None,
+            retransmitted_bytes: None,
             min_rtt_us,
             busy_us,
             rwnd_limited_us: busy_us / 4,

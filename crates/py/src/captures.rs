@@ -25,11 +25,21 @@ pub(crate) fn of_hosts<W: Sink>(
     let program = concat!("bentpipe ", env!("CARGO_PKG_VERSION"));
     let capture = |name: &String| {
         let place = pattern.replace("{host}", &name.replace(['/', '\\'], "_"));
-        let refused = |error: io::Error| BentpipeError::new_err(format!("{place} cannot be written: {error}"));
+        let refused = |error: io::Error| {
+            BentpipeError::new_err(format!("{place} cannot be written: {}\n  choose another folder", reason(&error)))
+        };
         let file = File::create(&place).map_err(refused)?;
         Ok(Capture::new(writer(file), program, name, title))
     };
     names.iter().map(capture).collect()
+}
+
+/// Returns the message of the system, in small letters and without its number.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let words = text.split(" (os error").next().unwrap_or_default();
+    let first = words.chars().take(1).flat_map(char::to_lowercase);
+    first.chain(words.chars().skip(1)).collect()
 }
 
 /// Returns captures of all hosts of a scenario.

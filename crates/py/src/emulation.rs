@@ -359,6 +359,8 @@ impl Emulation {
         column(&about, "pacing_rate_bps", samples, pacing)?;
         column(&about, "acked_bytes", samples, |sample| sample.connection.acked_bytes)?;
         column(&about, "retransmissions", samples, |sample| sample.connection.retransmissions)?;
+        column(&about, "sent_bytes", samples, |sample| sample.connection.sent_bytes)?;
+        column(&about, "retransmitted_bytes", samples, |sample| sample.connection.retransmitted_bytes)?;
         let least = |sample: &Sample| sample.connection.min_rtt_us.map(|us| f64::from(us) * 1e-6);
         column(&about, "min_rtt_s", samples, least)?;
         column(&about, "busy_s", samples, |sample| sample.connection.busy_us as f64 * 1e-6)?;
@@ -377,7 +379,10 @@ impl Emulation {
                 result.notes.push(format!("{missed} packets are missing in the captures: the disk was too slow"));
             }
             // The tables may have taken an hour, and are complete.
-            Err(error) => result.notes.push(format!("the captures end early: they could not be written: {error}")),
+            Err(error) => {
+                let why = captures::reason(&error);
+                result.notes.push(format!("the captures end early: they could not be written: {why}"));
+            }
         }
         if let Some(end) = self.driver.samples_end() {
             let end = end.as_secs_f64();

@@ -323,6 +323,12 @@ impl Scenario {
         reading.end(found)?.map(|found| sky::of_run(py, found)).transpose()
     }
 
+    /// Events and bytes of a run, at most.
+    #[getter]
+    fn cost(&self) -> (f64, f64) {
+        (self.resolved.cost.events, self.resolved.cost.memory)
+    }
+
     /// Whether the scenario has a sky.
     #[getter]
     fn has_sky(&self) -> bool {

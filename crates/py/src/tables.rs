@@ -8,8 +8,9 @@ use bentpipe_sim::scenario::{self, Expected, Problem, Problems, Sweep, Tune};
 use bentpipe_sim::spec::{Downtimes, Profile, Scenario};
 use bentpipe_units::{Duration, Time, Word};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
 
 pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
     let series = PyDict::new(py);
@@ -159,7 +160,15 @@ fn table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     for (name, values) in &table.columns {
         match values {
-            Values::Text(values) => columns.set_item(name, values)?,
+            Values::Text(values) => {
+                // One `str` for all rows with the same text: a million rows name few flows.
+                let mut known: BTreeMap<&str, Bound<'py, PyString>> = BTreeMap::new();
+                let cells = values.iter().map(|text| {
+                    let known = known.entry(text).or_insert_with(|| PyString::new(py, text));
+                    known.clone()
+                });
+                columns.set_item(name, PyList::new(py, cells)?)?;
+            }
             Values::Real(values) => columns.set_item(name, ("<f8", bytes(py, values, |x| x.to_le_bytes())?))?,
             Values::Whole(values) => columns.set_item(name, ("<i8", bytes(py, values, |x| x.to_le_bytes())?))?,
         }

@@ -328,3 +328,12 @@ fn best_effort_loses_records_instead_of_waiting() {
     assert!(slowest(&short) < 0.6, "{}", slowest(&short));
     assert_eq!(short.flows.text("outcome")[0], "completed");
 }
+
+/// Thousands of connections open at an instant. Each connection is work of the same loop, so the stack does not grow.
+#[test]
+fn a_page_of_many_hosts_needs_little_stack() {
+    let page = "app = { kind = \"page\", objects = 10000, multiplexed = true }";
+    let load = move || run(2, "initial_window = \"1500 B\"", CLEAN, page).flows.text("outcome")[0].clone();
+    let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(load).unwrap();
+    assert_eq!(thread.join().unwrap(), "running");
+}

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 )
 @options.judgement(*options.JUDGEMENT)
 @click.option("--ratio", is_flag=True, help="Also show ratios to --against NAME, paired by seed.")
+@click.option("--plan", is_flag=True, help="Check all points, print runs and the largest point, and stop.")
 @options.sets
 @options.seed
 @options.execution
@@ -82,6 +83,7 @@ def command(
     tables: str | None,
     judgement: Judgement,
     ratio: bool,
+    plan: bool,
     sets: tuple[str, ...],
     seed: int | None,
     where: dict[str, Any],
@@ -98,7 +100,7 @@ def command(
     """
     check_places(plot=plot)
     sweep_charted(chart)
-    from bentpipe.experiment.design.grid import arguments, varied_keys, with_axes
+    from bentpipe.experiment.design.grid import Grid, arguments, make_plan, varied_keys, with_axes
     from bentpipe.scenario.scenario import STDIN, split_names
 
     place = where["store"] or Path(f"{'stdin' if file == STDIN else Path(file).stem}.sweep")
@@ -121,6 +123,11 @@ def command(
     with _as_typed():
         scenario = with_axes(lambda more: load(file, sets, seed, more=more, tables=tables_read, is_quiet=quiet), asked)
         overrides.refuse_replaced(given, varied_keys(scenario), "the sweep")
+    if plan:
+        with _as_typed():
+            found = make_plan(Grid(scenario, judgement=judgement))
+        print_result(found.to_dict, lambda: (found.sentence,), json=json, quiet=quiet)
+        return
     from bentpipe.cli import render
     from bentpipe.experiment.sweep import sweep
 

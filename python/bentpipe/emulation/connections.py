@@ -32,6 +32,8 @@ SCHEMA: dict[str, Any] = {
     "pacing_rate_bps": pl.Float64,
     "acked_bytes": pl.Int64,
     "retransmissions": pl.Int64,
+    "sent_bytes": pl.Int64,
+    "retransmitted_bytes": pl.Int64,
     "min_rtt_s": pl.Float64,
     "busy_s": pl.Float64,
     "rwnd_limited_s": pl.Float64,
@@ -128,6 +130,12 @@ def with_rows(
             "cwnd_end_bytes": most["cwnd_bytes"],
             "ssthresh_end_bytes": most["ssthresh_bytes"],
         }
+        # Kernels before Linux 4.19 do not count bytes. The row's own `sent_bytes` are those of packets on the path.
+        if between["sent_bytes"].null_count() == 0:
+            sent, again = int(between["sent_bytes"].sum()), int(between["retransmitted_bytes"].sum())
+            about["retransmitted_bytes"] = again
+            if sent:
+                about["tcp_efficiency_pct"] = 100 * (sent - again) / sent
         if not any({*ends} & {*others} for other, others in ports.items() if other != name):
             known = [counts[end] for end in ends]
             about |= {column: int(sum(each[column] for each in known)) for column in set.intersection(*map(set, known))}

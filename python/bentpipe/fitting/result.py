@@ -239,7 +239,11 @@ class Fit(Result):
                 (inside / "draws" / f"draw-{number:03}.csv").write_text(text, encoding="utf-8")
 
         text = self.text(data.name) + writing.search(data.name, is_drawn=bool(drawn))
-        files.put_folder(data, FORM, fill, provenance={**self._provenance(), "scenario_digest": _digest(text.encode())})
+        digests = {"scenario_digest": _digest(text.encode())}
+        if place.exists():
+            # If this process ends between the two files, the next fit may replace the older scenario, too.
+            digests["replaced_digest"] = _digest(place.read_bytes())
+        files.put_folder(data, FORM, fill, provenance={**self._provenance(), **digests})
         files.replace_text(place, text)
 
     def command(self) -> str:
@@ -310,7 +314,9 @@ def check_place(path: str | os.PathLike[str]) -> Path:
         if files.find_form(data) != FORM:
             raise FitError(f"{place} exists and was not written by fit\n  choose another name")
         with files.reading(place):
-            is_edited = _digest(place.read_bytes()) != files.provenance(data, FORM).get("scenario_digest")
+            written = files.provenance(data, FORM)
+            known = (written.get("scenario_digest"), written.get("replaced_digest"))
+            is_edited = _digest(place.read_bytes()) not in known
         if is_edited:
             raise FitError(f"{place} was edited since fit wrote it\n  choose another name, or delete the file")
     return place

@@ -87,7 +87,7 @@ def _check_numbers(value: Any, key: str) -> None:
             _check_numbers(item, f"{key}.{name}" if key else str(name))
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            _check_numbers(item, f"{key}.{index}")
+            _check_numbers(item, f"{key}[{index}]")
     elif hasattr(value, "tolist"):
         plain = value.tolist()
         if type(plain) is not type(value):

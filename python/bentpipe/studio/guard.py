@@ -7,6 +7,7 @@ the same rules.
 
 from __future__ import annotations
 
+import asyncio
 from secrets import compare_digest, token_urlsafe
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,11 @@ METHODS = ("GET", "HEAD", "POST")
 BODY_MAX = 1 << 20
 """Bytes of a request; scenarios come over the socket, which has its own limit."""
 TOO_LARGE = (413, "the request is too large")
+REQUESTS_PER_S, REQUESTS_AT_ONCE = 200.0, 1000
+MESSAGES_PER_S, MESSAGES_AT_ONCE = 200.0, 1000
+"""Messages of all sockets together. A page that a user works with sends a few each second."""
+PAGES_PER_S, PAGES_AT_ONCE = 5.0, 40
+"""A page takes half a megabyte. If no browser connects to it, the server forgets it after a minute."""
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'{sockets}; object-src 'none'; "
@@ -35,6 +41,29 @@ POLICY = (
 def new_token() -> str:
     """A fresh token for one start of the server."""
     return token_urlsafe(TOKEN_BYTES)
+
+
+class Rate:
+    """A token bucket. Requests above its rate wait, so that the work of a flood is bounded.
+
+    Parameters
+    ----------
+    per_s : float
+    at_once : int
+        Number that passes without a wait after a quiet time.
+    """
+
+    def __init__(self, per_s: float, at_once: int) -> None:
+        self._per_s, self._at_once = per_s, at_once
+        self._left, self._at_s = float(at_once), 0.0
+
+    async def wait(self) -> None:
+        """Return when one more may pass. They pass in order."""
+        now_s = asyncio.get_running_loop().time()
+        self._left = min(self._at_once, self._left + (now_s - self._at_s) * self._per_s) - 1
+        self._at_s = now_s
+        if self._left < 0:
+            await asyncio.sleep(-self._left / self._per_s)
 
 
 class Door:
@@ -55,6 +84,9 @@ class Door:
         self._token = token
         self._hosts = frozenset(hosts)
         self._origins = frozenset(f"http://{host}" for host in hosts)
+        self._requests = Rate(REQUESTS_PER_S, REQUESTS_AT_ONCE)
+        self._messages = Rate(MESSAGES_PER_S, MESSAGES_AT_ONCE)
+        self._pages = Rate(PAGES_PER_S, PAGES_AT_ONCE)
         policy = POLICY.format(sockets="".join(f" ws://{host}" for host in sorted(hosts)))
         self._headers = [
             (b"content-security-policy", policy.encode()),
@@ -77,6 +109,12 @@ class Door:
             # Names on the page are relative to the folder.
             await self._answer(send, 307, b"", [(b"location", f"/{self._token}/".encode())])
         else:
+            await self._requests.wait()
+            if scope["path"] == f"/{self._token}/":
+                await self._pages.wait()
+            if scope["type"] == "websocket":
+                # The server reads no further message until this one is taken.
+                receive = self._slow_down(receive)
             # The server bounds bodies that state their length, and this door has read the length.
             is_open_ended = any(name.lower() == b"transfer-encoding" for name, _ in scope["headers"])
             if scope["type"] == "http" and is_open_ended:
@@ -138,6 +176,17 @@ class Door:
         length = (b"content-length", str(len(body)).encode())
         await send({"type": "http.response.start", "status": status, "headers": [*self._headers, length, *headers]})
         await send({"type": "http.response.body", "body": body})
+
+    def _slow_down(self, receive: Receive) -> Receive:
+        """Wrap a function that receives, so that messages come at the rate of this door."""
+
+        async def receive_slowly() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.receive":
+                await self._messages.wait()
+            return message
+
+        return receive_slowly
 
     def _add_headers(self, send: Send) -> Send:
         """Wrap a function that sends, so that each answer has the headers of the door."""

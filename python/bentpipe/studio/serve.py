@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 HOSTS = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
 NAME = "bentpipe studio"
+CONNECTIONS_MAX = 300
+"""Connections and requests at the same time. A browser opens six for each page, and one socket."""
 
 
 def bind(port: int = 0, *, is_ipv6: bool = False) -> socket.socket:
@@ -93,6 +95,7 @@ def serve(studio: Studio, listening: socket.socket, told: Callable[[str], object
     app = application(studio)
     url = f"http://{hosts[0]}/{token}/"
     config: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "wsproto"}
+    config["limit_concurrency"] = CONNECTIONS_MAX
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

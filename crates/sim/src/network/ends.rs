@@ -94,9 +94,13 @@ impl Network {
         }
     }
 
-    /// Carries out the tasks of the applications, until there are no more.
+    /// Carries out the tasks of the applications, until there are no more. A task that adds tasks leaves them to the call
+    /// that runs: a page opens ten thousand connections at an instant, and a call within each would exhaust the stack.
     #[inline(never)]
     pub(super) fn carry_out_tasks(&mut self, at: Time) {
+        if !self.traffic.begin_tasks() {
+            return;
+        }
         while let Some(task) = self.traffic.next_task() {
             match task {
                 Task::Begin(slot) => {

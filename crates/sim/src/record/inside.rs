@@ -1,6 +1,6 @@
 //! Keeps the values inside congestion controls, if they are recorded: a row for each change.
 
-use super::rows::Rows;
+use super::rows::{Room, Rows};
 use crate::dictionary::{InsideSeries, Table, Values, CC_STATES};
 use crate::ids::FlowId;
 use bentpipe_units::Time;
@@ -50,7 +50,7 @@ impl InsideTrack {
     }
 
     /// Writes a value that has changed.
-    pub(super) fn write(&mut self, rows_max: u64, now: Time, flow: FlowId, value: InsideValue<'_>) {
+    pub(super) fn write(&mut self, room: &mut Room, now: Time, flow: FlowId, value: InsideValue<'_>) {
         let (place, name, value) = match value {
             InsideValue::Number(value) => (0, None, value),
             InsideValue::Named(name, value) => {
@@ -69,7 +69,7 @@ impl InsideTrack {
         }
         let before = std::mem::replace(&mut last[place], value);
         let is_same = value == before || value.is_nan() && before.is_nan();
-        if !is_same && self.rows.write(rows_max, now, flow.index(), value) {
+        if !is_same && self.rows.write(room, now, flow.index(), value) {
             self.name.extend(name.map(|index| index as u32));
         }
     }
@@ -108,7 +108,7 @@ mod tests {
     fn states_of_the_registry_have_numbers_and_others_follow_by_appearance() {
         let mut states = track(InsideSeries::State);
         for (ms, name) in [(0, "startup"), (1, "startup"), (2, "mine"), (3, "drain"), (4, "mine")] {
-            states.write(100, at(ms), FlowId::new(0), InsideValue::State(name));
+            states.write(&mut Room::new(100, 100), at(ms), FlowId::new(0), InsideValue::State(name));
         }
         let table = states.table(&["f"]);
         assert_eq!(table.text("name"), ["startup", "mine", "drain", "mine"]);
@@ -121,7 +121,7 @@ mod tests {
     fn a_value_has_a_row_for_each_change_also_when_it_ends() {
         let mut bound = track(InsideSeries::InflightLongterm);
         for (ms, value) in [(0, f64::NAN), (1, 5.0), (2, 5.0), (3, f64::NAN), (4, f64::NAN), (5, 5.0)] {
-            bound.write(100, at(ms), FlowId::new(0), InsideValue::Number(value));
+            bound.write(&mut Room::new(100, 100), at(ms), FlowId::new(0), InsideValue::Number(value));
         }
         let table = bound.table(&["f"]);
         assert_eq!(table.real("time_s"), [0.001, 0.003, 0.005]);
@@ -130,9 +130,9 @@ mod tests {
 
     #[test]
     fn named_values_change_apart_and_cut_rows_have_no_name() {
-        let mut values = track(InsideSeries::Values);
+        let (mut values, mut room) = (track(InsideSeries::Values), Room::new(3, 100));
         for (ms, name, value) in [(0, "a", 1.0), (0, "b", 1.0), (1, "a", 1.0), (1, "b", 2.0), (2, "a", 3.0)] {
-            values.write(3, at(ms), FlowId::new(0), InsideValue::Named(name, value));
+            values.write(&mut room, at(ms), FlowId::new(0), InsideValue::Named(name, value));
         }
         let table = values.table(&["f"]);
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Records of the objects of pages, each from its request to its last byte.
 
-use super::rows::Cut;
+use super::rows::{Cut, Room};
 use crate::dictionary::{ObjectRow, Table};
 use crate::ids::FlowId;
 use bentpipe_units::Time;
@@ -32,8 +32,8 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    pub(super) fn add(&mut self, rows_max: u64, flow: FlowId, object: LoadedObject) {
-        if self.cut.fits(self.rows.len(), rows_max, object.last_byte) {
+    pub(super) fn add(&mut self, room: &mut Room, flow: FlowId, object: LoadedObject) {
+        if self.cut.fits(self.rows.len(), room, object.last_byte) {
             self.rows.push((flow, object));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::inside::{InsideTrack, InsideValue};
 use super::objects::{LoadedObject, Objects};
-use super::rows::{seconds, Cut, Rows};
+use super::rows::{seconds, Cut, Room, Rows, ROWS_MAX};
 use super::transfers::{Transfer, TransferRows};
 use super::{LossPlace, Names};
 use crate::dictionary::{
@@ -18,8 +18,7 @@ use bentpipe_units::{Duration, Time};
 pub(crate) struct Recorder {
     interval: Duration,
     next_sample: Time,
-    /// Largest number of rows per series.
-    rows_max: u64,
+    room: Room,
     /// Last written value, by flow.
     senders: Vec<Track<SenderSeries, f64>>,
     insides: Vec<InsideTrack>,
@@ -101,6 +100,11 @@ struct Losses {
 
 impl Recorder {
     pub(crate) fn new(record: &Record, flows: usize, links: usize) -> Self {
+        Self::with_room(record, flows, links, ROWS_MAX)
+    }
+
+    /// Creates a recorder that keeps `of_all` rows, in all series together.
+    fn with_room(record: &Record, flows: usize, links: usize, of_all: u64) -> Self {
         let senders = Track::all(SenderSeries::asked_for(&record.series), flows, f64::NAN);
         let insides = InsideTrack::all(InsideSeries::asked_for(&record.series), flows);
         let flows = Track::all(FlowSeries::asked_for(&record.series), flows, 0);
@@ -109,7 +113,7 @@ impl Recorder {
         Self {
             interval: record.interval,
             next_sample: Time::ZERO + record.interval,
-            rows_max: record.rows_max,
+            room: Room::new(record.rows_max, of_all),
             wants_flow_series: !(senders.is_empty() && insides.is_empty()),
             wants_insides: !insides.is_empty(),
             wants_samples: !(flows.is_empty() && links.is_empty()) && record.interval > Duration::ZERO,
@@ -144,7 +148,7 @@ impl Recorder {
         for track in &mut self.senders {
             if let Some(value) = value(track.series).filter(|&value| value != track.last[flow]) {
                 track.last[flow] = value;
-                track.rows.write(self.rows_max, now, flow.index(), value);
+                track.rows.write(&mut self.room, now, flow.index(), value);
             }
         }
     }
@@ -152,22 +156,22 @@ impl Recorder {
     /// Writes a value inside the congestion control of a flow, if it has changed and its series is recorded.
     pub(crate) fn on_inside(&mut self, now: Time, flow: FlowId, series: InsideSeries, value: InsideValue<'_>) {
         for track in self.insides.iter_mut().filter(|track| track.series() == series) {
-            track.write(self.rows_max, now, flow, value);
+            track.write(&mut self.room, now, flow, value);
         }
     }
 
     pub(crate) fn on_event(&mut self, now: Time, flow: FlowId, event: EventKind, value: u64) {
         let is_of_packet = matches!(event, EventKind::Sent | EventKind::Acked);
         if let Some(decisions) = self.decisions.as_mut().filter(|_| !is_of_packet) {
-            decisions.add(self.rows_max, now, flow, event, value);
+            decisions.add(&mut self.room, now, flow, event, value);
         }
         if self.wants_events {
-            self.events.add(self.rows_max, now, flow, event, value);
+            self.events.add(&mut self.room, now, flow, event, value);
         }
     }
 
     pub(crate) fn on_loss(&mut self, now: Time, place: LossPlace, flow: FlowId, cause: Cause, lost: LossSize) {
-        if self.wants_losses && self.losses.cut.fits(self.losses.rows.len(), self.rows_max, now) {
+        if self.wants_losses && self.losses.cut.fits(self.losses.rows.len(), &mut self.room, now) {
             self.losses.rows.push((now, place, flow, cause, lost));
         }
     }
@@ -175,13 +179,13 @@ impl Recorder {
     /// Records an object of a page, when its last byte is read.
     pub(crate) fn on_object(&mut self, flow: FlowId, object: LoadedObject) {
         if let Some(objects) = &mut self.objects {
-            objects.add(self.rows_max, flow, object);
+            objects.add(&mut self.room, flow, object);
         }
     }
 
     /// Records a completed transfer.
     pub(crate) fn on_transfer(&mut self, now: Time, flow: FlowId, transfer: &Transfer) {
-        self.transfers.add(flow, transfer);
+        self.transfers.add(&mut self.room, flow, transfer);
         if let Some(complete) = &mut self.complete {
             complete.push(transfer.start);
         }
@@ -208,10 +212,10 @@ impl Recorder {
     {
         self.next_sample = now + self.interval;
         for track in &mut self.flows {
-            track.sample(self.rows_max, now, self.interval, flows(track.series));
+            track.sample(&mut self.room, now, self.interval, flows(track.series));
         }
         for track in &mut self.links {
-            track.sample(self.rows_max, now, self.interval, links(track.series));
+            track.sample(&mut self.room, now, self.interval, links(track.series));
         }
     }
 
@@ -249,23 +253,9 @@ impl Recorder {
             cuts.push(("objects", objects.cut()));
             series.push(("objects".to_owned(), objects.table(&names.flows)));
         }
-        let cut = cuts.into_iter().filter(|(_, cut)| cut.rows > 0);
-        let mut notes: Vec<String> = cut
-            .map(|(name, cut)| {
-                let (rows, from_s) = (cut.rows, cut.from.as_secs_f64());
-                format!(
-                    "{name} ends at {from_s:.6} s: {rows} more rows did not fit record.rows_max = {}",
-                    self.rows_max
-                )
-            })
-            .collect();
+        let notes = cuts.into_iter().filter_map(|(name, cut)| cut.note(name, &self.room));
+        let notes = notes.chain(self.transfers.note(&self.room)).collect();
         let events = self.events.table(names);
-        if self.transfers.lost > 0 {
-            notes.push(format!(
-                "{} transfers did not fit record.transfers_max = {} and were not kept one by one",
-                self.transfers.lost, self.transfers.max
-            ));
-        }
         Recorded { series, events, transfers: self.transfers.table(&names.flows), notes }
     }
 }
@@ -279,7 +269,7 @@ impl<S: Copy, L: Copy> Track<S, L> {
 }
 
 impl<S> Track<S, u64> {
-    fn sample(&mut self, rows_max: u64, now: Time, interval: Duration, samples: impl IntoIterator<Item = Sample>) {
+    fn sample(&mut self, room: &mut Room, now: Time, interval: Duration, samples: impl IntoIterator<Item = Sample>) {
         for (entity, (sample, last)) in samples.into_iter().zip(&mut self.last).enumerate() {
             let value = match sample {
                 Sample::None => continue,
@@ -289,14 +279,14 @@ impl<S> Track<S, u64> {
                     (bytes - before) as f64 * 8.0 / interval.as_secs_f64()
                 }
             };
-            self.rows.write(rows_max, now, entity, value);
+            self.rows.write(room, now, entity, value);
         }
     }
 }
 
 impl Events {
-    fn add(&mut self, rows_max: u64, now: Time, flow: FlowId, event: EventKind, value: u64) {
-        if self.cut.fits(self.time.len(), rows_max, now) {
+    fn add(&mut self, room: &mut Room, now: Time, flow: FlowId, event: EventKind, value: u64) {
+        if self.cut.fits(self.time.len(), room, now) {
             self.time.push(now);
             self.flow.push(flow);
             self.event.push(event);
@@ -403,5 +393,46 @@ mod tests {
         let (decisions, losses) = (&recorded.series[1].1, &recorded.series[2].1);
         assert_eq!((decisions.text("event"), decisions.whole("value")), (&["timeout".into()][..], &[7][..]));
         assert_eq!((losses.text("where"), losses.whole("bytes")), (&["l".into()][..], &[1500][..]));
+    }
+
+    /// All tables together have a bound, for any number of series: memory is bounded for any scenario.
+    #[test]
+    fn rows_of_all_series_together_are_bounded() {
+        let series = ["cwnd_bytes", "events", "losses", "objects"].map(str::to_owned).to_vec();
+        let record = Record { series, interval: Duration::from_secs(1), rows_max: 100, transfers_max: 100 };
+        let notes = |room: u64| {
+            let mut recorder = Recorder::with_room(&record, 1, 1, room);
+            let flow = FlowId::new(0);
+            let lost = LossSize { bytes: 1500, data_bytes: 1460, offset: Some(0) };
+            let duration = Duration::from_secs(1);
+            for second in 0..3 {
+                let now = Time::ZERO + record.interval * second;
+                recorder.on_sender(now, flow, |_| Some(second as f64));
+                recorder.on_event(now, flow, EventKind::Timeout, 7);
+                recorder.on_loss(now, LossPlace::Link(LinkId::new(0)), flow, Cause::Outage, lost);
+                let (received, acked, start) = (duration, duration, now);
+                let transfer = Transfer { index: second, start, size: 1, duration, received, acked, ideal: None };
+                recorder.transfers.add(&mut recorder.room, flow, &transfer);
+            }
+            let recorded = recorder.finish(&Names { flows: vec!["f"], links: vec!["l"], nodes: vec![] });
+            let tables = recorded.series.iter().map(|(_, table)| table);
+            let rows = tables.chain([&recorded.events, &recorded.transfers]).map(Table::len).sum::<usize>();
+            assert_eq!(rows as u64, room.min(12));
+            recorded.notes
+        };
+        assert!(notes(12).is_empty(), "{:?}", notes(12));
+        assert_eq!(
+            notes(11),
+            ["1 transfers did not fit the 11 rows of all series together and were not kept one by one"]
+        );
+        assert_eq!(
+            notes(8)[..2],
+            [
+                "cwnd_bytes ends at 2.000000 s: 1 more rows did not fit the 8 rows of all series together",
+                "events ends at 2.000000 s: 1 more rows did not fit the 8 rows of all series together",
+            ]
+        );
+        let whole = Recorder::new(&record, 1, 1).room;
+        assert_eq!((whole.of_all, whole.of_each), (ROWS_MAX, 100));
     }
 }

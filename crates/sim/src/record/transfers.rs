@@ -1,5 +1,6 @@
 //! Records of transfers: statistics of all, by flow and by size, and the first ones individually.
 
+use super::rows::Room;
 use super::{Histogram, Probes};
 use crate::dictionary::{Table, TransferRow};
 use crate::ids::FlowId;
@@ -107,8 +108,8 @@ impl Transfer {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TransferRows {
     rows: Vec<(FlowId, Transfer)>,
-    pub(super) max: u64,
-    pub(super) lost: u64,
+    max: u64,
+    lost: u64,
 }
 
 impl TransferRows {
@@ -116,12 +117,22 @@ impl TransferRows {
         Self { rows: Vec::new(), max, lost: 0 }
     }
 
-    pub(crate) fn add(&mut self, flow: FlowId, transfer: &Transfer) {
-        if (self.rows.len() as u64) < self.max {
+    pub(super) fn add(&mut self, room: &mut Room, flow: FlowId, transfer: &Transfer) {
+        if room.take(self.rows.len(), self.max) {
             self.rows.push((flow, *transfer));
         } else {
             self.lost += 1;
         }
+    }
+
+    /// Returns the note of transfers that are in the statistics only, if there are any.
+    pub(super) fn note(&self, room: &Room) -> Option<String> {
+        let why = if self.rows.len() as u64 >= self.max {
+            format!("record.transfers_max = {}", self.max)
+        } else {
+            format!("the {} rows of all series together", room.of_all)
+        };
+        (self.lost > 0).then(|| format!("{} transfers did not fit {why} and were not kept one by one", self.lost))
     }
 
     /// Returns the table; `flows` are their names.

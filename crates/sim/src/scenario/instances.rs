@@ -4,9 +4,6 @@ use super::check::{bad_name, NAME};
 use super::report::{below, path, Report};
 use std::collections::BTreeMap;
 
-/// Largest number of points, spans, indices, changes and route steps in all instances: hundreds of megabytes.
-pub(super) const ENTRIES_MAX: u64 = 20_000_000;
-
 /// Instance of an entry with `count`.
 pub(super) struct Instance<'a> {
     pub(super) name: String,

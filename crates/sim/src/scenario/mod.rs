@@ -14,9 +14,9 @@
 
 mod acting;
 mod alternatives;
+mod budget;
 mod cases;
 mod check;
-mod cost;
 mod custom_sender;
 mod direction;
 mod files;
@@ -55,6 +55,7 @@ mod tune;
 mod words;
 
 pub use crate::spec::*;
+pub use budget::Cost;
 pub use files::{Files, Folder, NoFiles, Sender};
 pub use generate::{choices, python_types, reference, Choice};
 pub use keys::{Robust, Space, Table};

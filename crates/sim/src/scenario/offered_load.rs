@@ -1,6 +1,6 @@
 //! Computes the load that flows offer to links, and the rate of transfers for a given load.
 
-use super::cost;
+use super::budget;
 use super::instances::{expand, Instance};
 use super::keys::{self, File};
 use super::report::{path, Report};
@@ -68,7 +68,7 @@ pub(super) fn full_packet(tcp: &Config) -> u64 {
 
 fn header_len(tcp: &Config) -> u64 {
     // 12 bytes of RFC 7323 timestamps.
-    cost::HEADERS + if tcp.timestamps { 12 } else { 0 }
+    budget::HEADERS + if tcp.timestamps { 12 } else { 0 }
 }
 
 /// Returns the mean bytes, with headers, and packets per second that a flow offers to links, if it does not adapt to

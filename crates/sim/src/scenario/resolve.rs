@@ -3,15 +3,16 @@
 //! Expands `{n}`, joins names, computes routes and queues, and checks conditions on several keys. Reports all problems,
 //! each at the place of its key.
 
+use super::budget::{self, ENTRIES_MAX, FLOWS_MAX};
 use super::check::HIDDEN;
 use super::direction;
-use super::instances::{check_names, expand, instances, Instance, ENTRIES_MAX};
+use super::instances::{check_names, expand, instances, Instance};
 use super::keys::{self, File, Transport};
 use super::queue_limits::{check_buckets, check_queues, set_queues};
 use super::report::{below, path, Report};
 use super::route::{base_rtt, explain, Graph};
 use super::tree::{is_hidden, join};
-use super::{cost, media, offered_load, placement, timeline};
+use super::{media, offered_load, placement, timeline};
 use crate::ids::{LinkId, NodeId};
 use crate::spec::{App, Buffers, Combining, Flow, Like, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
 use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
@@ -19,15 +20,13 @@ use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Largest number of flows: a million take about four gigabytes.
-const FLOWS_MAX: u64 = 1_000_000;
-
 /// The two directions of a link.
 const SIDES: [&str; 2] = ["forward", "reverse"];
 
 /// Scenario, with the entry of the file for each link and flow.
 pub(super) struct Meaning {
     pub(super) scenario: Arc<Scenario>,
+    pub(super) cost: budget::Cost,
     pub(super) links: BTreeMap<String, String>,
     pub(super) flows: BTreeMap<String, String>,
     /// Table of the file for each change of the timeline.
@@ -64,7 +63,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         }
     }
 
-    let links_max = cost::links_max(file.flow.values().map(|flow| u64::from(flow.count.unwrap_or(1))).sum());
+    let links_max = budget::links_max(file.flow.values().map(|flow| u64::from(flow.count.unwrap_or(1))).sum());
     let ends = |link: &keys::Link| (link.count, link.from.clone(), link.to.clone());
     let links = instances("link", links_max, file.link.iter().map(|(name, link)| (name.as_str(), ends(link))), report);
     let ends = |flow: &keys::Flow| (flow.count, flow.from.clone(), flow.to.clone());
@@ -116,16 +115,18 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         notes: std::mem::take(&mut report.findings.notes),
     };
     placement::check(&scenario, report);
-    if let Some(cost::TooMuch { mut key, message, expected }) = cost::refuse(&scenario, &routes) {
+    let cost = budget::estimate(&scenario, &routes).map_err(|budget::TooMuch { mut key, message, expected }| {
         // The key as written: the entry of the link, and the direction.
         if let Some((name, side)) = key.get(1).and_then(|name| name.rsplit_once('.')) {
             let entry = links.iter().find(|link| link.name == name).map_or(name, |link| link.entry);
             key.splice(1..2, [entry.to_owned(), side.to_owned()]);
         }
         report.value(&key, &message, &expected);
-    }
-    report.findings.found.is_empty().then(|| Meaning {
+    });
+    let cost = cost.ok().filter(|_| report.findings.found.is_empty())?;
+    Some(Meaning {
         scenario: Arc::new(scenario),
+        cost,
         links: links.iter().map(|link| (link.name.clone(), link.entry.to_owned())).collect(),
         flows: flows.iter().map(|flow| (flow.name.clone(), flow.entry.to_owned())).collect(),
         changes: origins,

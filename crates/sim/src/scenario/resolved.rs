@@ -1,5 +1,6 @@
 //! Writes a resolved scenario in the language of scenario files. Reading it gives the same scenario.
 
+use super::budget::Cost;
 use super::problem::Problem;
 use super::resolve::Meaning;
 use super::route::Graph;
@@ -24,6 +25,8 @@ use std::sync::Arc;
 pub struct Resolved {
     /// Scenario of the run.
     pub scenario: Arc<Scenario>,
+    /// Its cost, at most.
+    pub cost: Cost,
     /// Written scenario, defaults included.
     tree: Tree,
     /// Entry of the file for each link and flow.
@@ -46,9 +49,10 @@ impl Resolved {
     pub(super) fn new(meaning: Meaning, tree: Tree) -> Self {
         let entries = [meaning.links, meaning.flows];
         let changes = meaning.changes;
-        let scenario = meaning.scenario;
+        let Meaning { scenario, cost, .. } = meaning;
         Self {
             scenario,
+            cost,
             tree,
             entries,
             changes,

@@ -317,6 +317,7 @@ fn every_kind_of_mistake_is_explained() {
         ("[flow.f]", "[flow.f]\napp = { kind = \"page\", recorded = [] }", "is empty"),
         ("[flow.f]", "[flow.f]\napp = { kind = \"page\", recorded = [{ bytes = \"1 kB\" }, { bytes = \"1 kB\", after = 1 }] }", "is not an earlier object"),
         ("[flow.f]", "[flow.f]\nreader = { rate = \"1 bit/s\" }", "is less than a byte in 10 ms"),
+        ("[flow.f]", "[flow.f]\nreader = { rate = \"100 Gbit/s\", every = \"1 ns\" }", "makes about 1.0e10 reads, 1.0e10 of them for flow \"f\""),
         ("[flow.f]", "[flow.f]\ntcp.smss = \"39 B\"", "expected 40 B to 65415 B"),
         ("[flow.f]", "[flow.f]\ntcp.initial_ssthresh = \"1 segment\"", "expected at least 2 segments"),
         ("[flow.f]", "[flow.f]\ntcp.rto.max = \"100 ms\"", "contradicts the other bound"),
@@ -447,6 +448,37 @@ fn a_year_of_packets_is_refused_with_the_arithmetic() {
     let problem = from_toml(&text, "f", &[]).unwrap_err().to_string();
     assert!(problem.contains("duration = \"4000 h\" makes the run take about 2.4e11 packet-hops"), "{problem}");
     assert!(problem.contains("lower the rate or the duration"));
+}
+
+/// Datagrams wait in no queue, but a long link holds them: memory is bounded as work is.
+#[test]
+fn a_link_that_holds_billions_of_packets_is_refused() {
+    let text = |delay: &str| {
+        let text = MINIMAL.replace("10 s", "100 s").replace("10 Mbit/s", "10 Gbit/s").replace("250 ms", delay);
+        text.replace("[flow.f]", "[flow.f]\napp = { kind = \"cbr\", rate = \"10 Gbit/s\", size = \"1000 B\" }")
+    };
+    let problem = from_toml(&text("100 s"), "f", &[]).unwrap_err().to_string();
+    let message =
+        "duration = \"100 s\" makes the run take about 2.0e10 B of memory, most of them for packets under way";
+    assert!(problem.contains(message), "{problem}");
+    let cost = from_toml(&text("50 s"), "f", &[]).unwrap().cost;
+    // 1.25 million datagrams of 1000 B each second, for 50 s.
+    assert!((cost.memory / (62.5e6 * 160.0) - 1.0).abs() < 0.01, "{cost:?}");
+    assert!((cost.events / 250e6 - 1.0).abs() < 0.01, "{cost:?}");
+}
+
+/// REFWA Plus sends the window of the receiver at an instant after an error, if no node writes a window. 26.8 million
+/// packets took 3.9 GB.
+#[test]
+fn a_window_that_is_sent_at_once_counts_with_all_its_packets() {
+    let tcp = "tcp = { like = \"ns-2\", smss = \"40 B\", feedback = \"refwa-plus\" }";
+    let text = MINIMAL.replace("[flow.f]", &format!("[flow.f]\ncount = 4\n{tcp}"));
+    let problem = from_toml(&text, "f", &[]).unwrap_err().to_string();
+    assert!(problem.contains("makes the run take about 1.7e10 B of memory"), "{problem}");
+    let one = from_toml(&text.replace("count = 4", "count = 1"), "f", &[]).unwrap().cost;
+    assert!((3.9e9..5e9).contains(&one.memory), "{one:?}");
+    let written = format!("{text}[node.b]\nmiddlebox = [\"refwa\"]\n");
+    assert!(from_toml(&written, "f", &[]).unwrap().cost.memory < 1e8);
 }
 
 #[test]

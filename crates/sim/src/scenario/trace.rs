@@ -171,10 +171,12 @@ pub(super) fn runs(file: &str, report: &mut Report<'_>, path: &[String]) -> (Vec
                     Fault::new(line, format!("\"{word}\" is not a number of packets"), "expected whole numbers")
                 })?;
                 let end = count.saturating_add(run);
-                if is_hit && hits.len() as u64 + run > POINTS_MAX as u64 {
+                if is_hit && run.saturating_add(hits.len() as u64) > POINTS_MAX as u64 {
                     return Err(too_many(line));
                 }
-                hits.extend((count..end).filter(|_| is_hit));
+                if is_hit {
+                    hits.extend(count..end);
+                }
                 (count, is_hit) = (end, !is_hit);
             }
         }
@@ -555,6 +557,8 @@ mod tests {
         assert_eq!(error("{ kind = \"packet-trace\", file = \"t\" }", "0010 1\n1\n"), arrivals(&[2, 4, 5], None));
         let runs = "{ kind = \"packet-trace\", file = \"t\", format = \"runs\", repeat = true, effect = \"lose\" }";
         assert_eq!(error(runs, "2, 1\n1 2 4"), arrivals(&[2, 4, 5], Some(10)));
+        // A run of delivered packets takes no time to read, however long it is.
+        assert_eq!(error(runs, "2 1 18446744073709551615 2"), arrivals(&[2], Some(u64::MAX)));
     }
 
     #[test]
@@ -586,6 +590,7 @@ mod tests {
         let rate = "rate = { file = \"t\" }\ndelay = \"1 ms\"";
         let error = |kind: &str| format!("rate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nerror = {{ {kind}, file = \"t\" }}");
         let (trace, packets) = (error("kind = \"trace\""), error("kind = \"packet-trace\""));
+        let runs = error("kind = \"packet-trace\", format = \"runs\"");
         let mahimahi = "rate = { file = \"t\", format = \"mahimahi\" }\ndelay = \"1 ms\"";
         let outage = "rate = \"1 Mbit/s\"\ndelay = \"1 ms\"\noutage = { file = \"t\" }";
         let long: Vec<u8> = (0..300_001).flat_map(|n| format!("{n}\n").into_bytes()).collect();
@@ -632,6 +637,7 @@ mod tests {
             (&trace, b"time_s,loss\n0,1.5\n", "line 2: \"1.5\" is not a probability"),
             (&trace, b"time_s,loss_pct\n0,101\n", "line 2: \"101\" is not a probability"),
             (&packets, b"01\n02\n", "line 2: '2' is not an outcome"),
+            (&runs, b"1 1 1\n18446744073709551615\n", "line 2: has too many points"),
             (outage, b"start_s,end_s\n1,2\n2,3\n", "overlaps or is not in order"),
             (outage, b"start_s\n1\n", "has one column"),
             (outage, b"start_s,end_s\n1,2\n3,4 s\n", "line 3: \"4 s\" is not an instant"),

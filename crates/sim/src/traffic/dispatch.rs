@@ -55,9 +55,16 @@ impl Traffic {
         (&mut apps[flow], FlowSessions { now, id: flow, flows, hosts, pool })
     }
 
-    /// Returns the next task of the network.
+    /// Whether the caller carries out the tasks. Otherwise a call further up does, until there are no more.
+    pub(crate) fn begin_tasks(&mut self) -> bool {
+        !std::mem::replace(&mut self.pool.is_at_tasks, true)
+    }
+
+    /// Returns the next task of the network. Without one, the tasks are done.
     pub(crate) fn next_task(&mut self) -> Option<Task> {
-        self.pool.tasks.pop_front()
+        let task = self.pool.tasks.pop_front();
+        self.pool.is_at_tasks = task.is_some();
+        task
     }
 
     /// Whether all flows have completed or failed.

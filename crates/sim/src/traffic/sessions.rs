@@ -70,6 +70,8 @@ pub(super) struct Pool {
     /// Slots that their applications have released, the oldest first.
     released: VecDeque<usize>,
     pub(super) tasks: VecDeque<Task>,
+    /// Whether tasks are carried out now.
+    pub(super) is_at_tasks: bool,
     /// Flows that have neither completed nor failed, endless flows included.
     pub(super) unfinished: usize,
     /// Whether slots are reused.
@@ -88,6 +90,7 @@ impl Pool {
             sessions: Vec::with_capacity(flows),
             released: VecDeque::new(),
             tasks: VecDeque::new(),
+            is_at_tasks: false,
             unfinished: flows,
             reuses_slots,
             measures_rates,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import formatting
 from bentpipe.arguments import mapping
 from bentpipe.catalog import compared_keys
 from bentpipe.errors import Problem, ScenarioError
@@ -156,6 +157,48 @@ class Grid(Design["Sweep"]):
         except ScenarioError as error:
             where = ", ".join(f"{key}={value}" for key, value in self._values(positions).items())
             raise error.change_problems(where=f"at the point {where}") from None
+
+
+@dataclass(frozen=True)
+class GridPlan:
+    """The work of a sweep before it begins.
+
+    Attributes
+    ----------
+    points, runs : int
+        Points of the grid, and the fewest runs of all of them.
+    largest : str
+        The point with the most events, by its varied values.
+    events, memory_bytes : float
+        Events and memory of a run of this point, at most.
+    """
+
+    points: int
+    runs: int
+    largest: str
+    events: float
+    memory_bytes: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes as plain data, fit for JSON."""
+        return asdict(self)
+
+    @property
+    def sentence(self) -> str:
+        """The plan in words."""
+        return (
+            f"{formatting.count(self.points, 'point')}, {formatting.count(self.runs, 'run')}; the largest point is "
+            f"{self.largest}: at most {self.events:.1e} events and {self.memory_bytes / 1e6:.0f} MB"
+        )
+
+
+def make_plan(grid: Grid) -> GridPlan:
+    """Check all points of a sweep, and estimate their runs. Nothing runs."""
+    points = grid.points
+    costs = [grid.core(point).cost for point in points]
+    at = max(range(len(points)), key=lambda index: costs[index])
+    largest = ", ".join(f"{key}={value}" for key, value in points[at].values.items())
+    return GridPlan(len(points), len(points) * grid.replications, largest, *costs[at])
 
 
 def with_axes(make: Callable[[list[tuple[str, Any]]], Scenario], asked: list[tuple[str, Any]]) -> Scenario:

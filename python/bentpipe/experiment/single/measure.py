@@ -24,8 +24,12 @@ def outcome(tables: Tables) -> dict[str, float]:
     """Return the kept values of one run, by the names of `metrics.COLUMNS`; NaN where missing."""
     flows, links, summary = tables["flows"], tables["links"], tables["summary"]
     retransmitted, timeouts = numbers(flows, "retransmitted_bytes"), numbers(flows, "timeouts")
-    # Flows of real packets have no values of a transport.
-    sent = numbers(flows, "sent_bytes")[~np.isnan(retransmitted)].sum()
+    # Flows without known retransmissions do not count. The sent bytes of real packets have headers, and retransmitted
+    # bytes have none, so the share counts. Of a simulated flow, it gives its retransmitted bytes again.
+    is_known = ~np.isnan(retransmitted)
+    sent_bytes = numbers(flows, "sent_bytes")
+    again = np.round(sent_bytes * np.nan_to_num(1 - numbers(flows, "tcp_efficiency_pct") / 100))[is_known].sum()
+    sent = sent_bytes[is_known].sum()
     rtt = numbers(flows, "rtt_p50_s")
     rtt = rtt[~np.isnan(rtt)]
     utilisation = numbers(links, "utilisation")
@@ -36,7 +40,7 @@ def outcome(tables: Tables) -> dict[str, float]:
         "utilisation": float(utilisation.max()) if len(utilisation) else np.nan,
         "jain": float(numbers(summary, "jain")[0]),
         "completion": float(numbers(summary, "completion_mean_s")[0]),
-        "retransmitted": float(100 * np.nansum(retransmitted) / sent) if sent else np.nan,
+        "retransmitted": float(100 * again / sent) if sent else np.nan,
         "timeouts": _total(timeouts),
         "lost": float(numbers(summary, "lost_packets")[0]),
         "rtt": float(rtt.mean()) if len(rtt) else np.nan,
@@ -161,16 +165,20 @@ def worked_out() -> dict[str, pl.Expr]:
         # A sum without values is missing, not zero.
         return pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum())
 
-    # Flows of real packets have no retransmissions to compare with.
-    own = pl.col("sent_bytes").filter(pl.col("retransmitted_bytes").is_not_null()).sum()
+    # Flows without known retransmissions do not count.
+    is_known = pl.col("retransmitted_bytes").is_not_null()
+    own = pl.col("sent_bytes").filter(is_known).sum()
+    # The sent bytes of a flow of real packets have headers, and its retransmitted bytes have none: its share counts.
+    share_again = (1 - pl.col("tcp_efficiency_pct") / 100).fill_nan(0).fill_null(0)
+    again = pl.when(is_known.any()).then((pl.col("sent_bytes") * share_again).round().filter(is_known).sum())
     sent, arrived = total("sent_packets"), total("arrived_packets")
     # The bytes of a flow's packets with headers follow from its information efficiency.
     share = pl.col("information_efficiency") * pl.col("sent_packets") / pl.col("arrived_packets")
     wire = (pl.col("sent_bytes") / share).sum()
     least = pl.col("rtt_min_s")
     return {
-        "retransmitted": 100 * total("retransmitted_bytes") / own,
-        "tcp_efficiency": 100 * (own - total("retransmitted_bytes")) / own,
+        "retransmitted": 100 * again / own,
+        "tcp_efficiency": 100 * (own - again) / own,
         "information_efficiency": total("sent_bytes") / wire * arrived / sent,
         "overhead": 100 * (1 - total("delivered_bytes") / wire),
         "packet_delivery": arrived / sent,

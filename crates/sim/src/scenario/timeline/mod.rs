@@ -9,7 +9,7 @@ mod state;
 mod tests;
 mod written;
 
-use super::instances::ENTRIES_MAX;
+use super::budget::ENTRIES_MAX;
 use super::keys::{File, Install};
 use super::report::{below, Report};
 use super::routes_over_time::{Rerouted, RoutesOverTime};
