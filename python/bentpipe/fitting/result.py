@@ -238,7 +238,7 @@ class Fit(Result):
             for number, text in enumerate(drawn, 1):
                 (inside / "draws" / f"draw-{number:03}.csv").write_text(text, encoding="utf-8")
 
-        text = self.text(data.name) + writing.search(data.name, is_drawn=bool(drawn))
+        text = self.text(data.name) + writing.search(data.name, self.slots.period_s, is_drawn=bool(drawn))
         files.put_folder(data, FORM, fill, provenance={**self._provenance(), "scenario_digest": _digest(text.encode())})
         files.replace_text(place, text)
 

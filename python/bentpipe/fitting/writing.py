@@ -26,6 +26,8 @@ DURATION_MAX_S = 120.0
 SMALLEST_LOSS = 1e-5
 """Loss ratios below this are left out."""
 WIDTH = 118
+FULL = 1500
+"""Bytes of a full packet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +126,13 @@ def _direction(parts: Parts, direction: str, folder: str) -> list[tuple[str, str
     found.append((f"{word}{rate.how.removeprefix('lower bound: ')}.", value))
     queue = numbers.get(f"queue {direction}")
     if queue is None or not queue.value:
-        found.append(("ASSUMED: no full queue was measured.", 'queue = "1 bdp"'))
+        # A bdp of the scenario has the largest delay of the trace, which is its slowest ping.
+        base_s = base.value or 0.0
+        size = max(math.ceil((rate.value or 0.0) * base_s / 8), FULL)
+        said = (
+            f"ASSUMED: no full queue was measured. One bandwidth-delay product with the base of {1e3 * base_s:.4g} ms."
+        )
+        found.append((said, f'queue = "{size} B"'))
     else:
         word = "LOWER BOUND: " if queue.kind == "lower bound" else f"{queue.text}; "
         found.append((f"{word}{queue.how.removeprefix('lower bound: ')}.", f'queue = "{math.ceil(queue.value)} B"'))
@@ -223,9 +231,10 @@ def make_head(sources: Sequence[str], version: str, said: Sequence[str]) -> list
     ]
 
 
-def search(folder: str, *, is_drawn: bool) -> str:
+def search(folder: str, period_s: float | None, *, is_drawn: bool) -> str:
     """Return the table of a search for settings, which has each draw of the traces as a condition."""
     lines = ["", "# The search of bentpipe tune.", "[tune]", 'objective = { "goodput:transfer" = 1 }']
+    lines += [] if period_s is None else [f'period = "{period_s:g} s"  # of the steps of the base']
     if is_drawn:
         lines += ["", "[tune.condition.drawn]", f"draws = {_text(glob.escape(folder) + '/draws/*.csv')}"]
     return "\n".join([*lines, ""])
