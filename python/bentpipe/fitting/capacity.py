@@ -155,6 +155,11 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
         # The path is at least as fast as a rate that it has carried.
         value = Value(least, least, max(value.high, (1 + HEADERS_SHARE) * least))
     queue, queue_how = _queue(fine, value.value, base_s, overhead)
+    if queue is not None:
+        # Waits are times, so the interval of the rate is in that of the bytes.
+        is_bound = np.isinf(queue.high)
+        low, high = (end / value.value for end in (value.low, value.high))
+        queue = Value(queue.value * (low if is_bound else 1.0), queue.low * low, queue.high * high)
     return Capacity(value, False, elasticity, how, by_slot, queue, queue_how)
 
 
@@ -213,7 +218,8 @@ def _rate_of_writes(load: Load, base_s: float, overhead: float) -> Value:
     busy = float(np.mean(waiting[first:]))
     low = 8 * overhead * max(total - before[1], 0.0) / (ends[1] - begin)
     high = 8 * overhead * (total + float(load.cwnd_bytes[-1]) - before[0]) / (ends[0] - begin) / max(busy, QUEUED)
-    return Value((low + high) / 2, low, high)
+    # The queue may be empty for less than a row, and headers are not known better.
+    return Value((low + high) / 2, (1 - HEADERS_SHARE) * low, (1 + HEADERS_SHARE) * high)
 
 
 def is_better(one: Capacity, other: Capacity) -> bool:

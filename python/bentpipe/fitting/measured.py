@@ -182,6 +182,17 @@ class Load:
         return rates
 
 
+@dataclass(frozen=True)
+class Second:
+    """A quantity that a file has twice: in its rows, and in its totals, statistics or numbers."""
+
+    source: str
+    quantity: str
+    unit: str
+    rows: float
+    total: float
+
+
 @dataclass
 class Measured:
     """Content of one file or several."""
@@ -195,6 +206,8 @@ class Measured:
     """Captures that have too little, unless another one is of the other end: name, fault, expectation."""
     direction: str = "forward"
     """Direction of transfers in files without one."""
+    seconds: list[Second] = field(default_factory=list)
+    """Quantities that the files have twice."""
 
     def add(self, other: Measured) -> None:
         """Add the content of another file."""
@@ -202,6 +215,7 @@ class Measured:
         self.loads += other.loads
         self.notes += other.notes
         self.sights += other.sights
+        self.seconds += other.seconds
         self.lacking += other.lacking
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bentpipe.fitting.faults import show_value
-from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, VERSION_6, Load, Measured
+from bentpipe.fitting.measured import HEADERS, INTERVALS_MIN, VERSION_6, Load, Measured, Second
 from bentpipe.fitting.readers.opening import number
 
 if TYPE_CHECKING:
@@ -24,12 +25,39 @@ FIELDS = ("start", "seconds", "bytes", "retransmits", "lost_packets", "packets")
 
 def recognises(source: Source) -> bool:
     """Whether it is JSON with the parts of a test."""
-    return source.has(*PARTS) or source.has("start", "error")
+    return source.has(*PARTS) or source.has("start", "error") or _is_stream(source)
+
+
+def _is_stream(source: Source) -> bool:
+    """Whether each line is an event: `--json-stream` of iperf3 3.17 and later."""
+    return source.is_json and '"event"' in next(iter(source.head(1)), "")
+
+
+def _join_events(source: Source, faults: Faults) -> dict[str, Any] | None:
+    """Return the events of a stream as the object that `-J` prints."""
+    found: dict[str, Any] = {"start": {}, "intervals": [], "end": {}}
+    for line, text in enumerate(source.text.splitlines(), 1):
+        if not text.strip():
+            continue
+        try:
+            event = json.loads(text)
+            name, data = event["event"], event["data"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            faults.wrong(f"{source.name}:{line}", show_value(text[:80]), 'expected {"event": ..., "data": ...}')
+            return None
+        if name == "interval":
+            found["intervals"].append(data)
+        else:
+            found[str(name)] = data
+    return found
 
 
 def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     """Read a test. The client is at the terminal; with `-R`, data goes towards it, and with `--bidir` both ways."""
-    content = source.json(faults, *(() if source.has("start", "error") else PARTS))
+    if _is_stream(source):
+        content = _join_events(source, faults)
+    else:
+        content = source.json(faults, *(() if source.has("start", "error") else PARTS))
     if content is None:
         return Measured()
     notes: list[str] = []
@@ -47,6 +75,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     if "server_output_text" in content:
         notes.append(f"{source.name}: the server's output is text, which is left out; its JSON needs iperf3 -s -J")
     loads: list[Load] = []
+    seconds: list[Second] = []
     if not isinstance(content["intervals"], list):
         faults.wrong(source.name, f"intervals is {show_value(content['intervals'])}", "expected a list")
         return Measured()
@@ -56,11 +85,15 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         load = _read_direction(source.name, content, transport, faults, is_reverse=is_reverse, is_both=is_both)
         if load is not None:
             loads.append(load)
+            total = _total(content, is_reverse=is_reverse and is_both)
+            # Rows of UDP lack nothing, and omitted ones are in the total.
+            if transport == "tcp" and not load.block and total is not None and not test.get("omit"):
+                seconds.append(Second(source.name, f"bytes {load.direction}", "B", float(load.bytes.sum()), total[0]))
             way = "towards" if is_reverse else "from"
             notes.append(f"{source.name}: data goes {way} the terminal, where the client ran")
         if faults.count > before:
             return Measured()
-    return Measured(loads=loads, notes=notes)
+    return Measured(loads=loads, notes=notes, seconds=seconds)
 
 
 def _read_direction(
