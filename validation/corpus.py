@@ -39,7 +39,7 @@ EN = ("bytes", "from", "time", "packets transmitted", "received", "time")
 
 @dataclass(frozen=True)
 class Truth:
-    """A file, and what it has.
+    """A file with its truth.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def rows(
 
 
 def iperf3(reverse: bool, server: bool, version: str = "iperf 3.12", **more: Any) -> dict[str, Any]:
-    """JSON of iperf3: rows of the client, and of the server if it was asked for."""
+    """JSON of iperf3: rows of the client, and those of the server if requested."""
     test = {
         "protocol": "TCP",
         "num_streams": 1,
