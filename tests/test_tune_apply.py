@@ -309,7 +309,7 @@ def test_the_first_error_takes_all_changes_back(found, tmp_path):
     scripts(STEADY, changes, tmp_path, found)
     refusals = {
         "PREFIX=10.77.0.0/16": "expected one route 10.77.0.0/16",
-        "tc qdisc add dev d0 root handle 5: pfifo; PREFIX=default": "d0 has another queue: qdisc pfifo 5: root",
+        "tc qdisc add dev d0 root handle 5: htb; PREFIX=default": "d0 has the queue root handle 5: htb",
     }
     for variable, expected in refusals.items():
         first, _, prefix = variable.rpartition("; ")
@@ -318,6 +318,18 @@ def test_the_first_error_takes_all_changes_back(found, tmp_path):
         assert expected in done.stderr
         assert after == before
         assert not (tmp_path / "saved").exists()
+
+
+@needs_namespace
+@pytest.mark.parametrize("queue", ["pfifo limit 77", "bfifo limit 9000"])
+def test_a_queue_that_somebody_has_set_is_restored(queue, found, tmp_path):
+    scripts(STEADY, {"link.l.forward.queue": "50 packets"}, tmp_path, found)
+    commands = f"tc qdisc add dev d0 root handle 5: {queue}\n{STATE} sh apply.sh a {STATE} sh undo.sh {STATE}"
+    done = in_namespace(commands, tmp_path)
+    assert done.returncode == 0, done.stderr
+    _, before, changed, after = done.stdout.replace("the host is as before\n", "").split("STATE\n")
+    assert "qdisc htb 1: dev d0 root" in changed
+    assert after == before
 
 
 @needs_namespace

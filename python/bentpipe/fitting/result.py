@@ -209,7 +209,7 @@ class Fit(Result):
 
     def parts(self) -> writing.Parts:
         """Return what the text of the scenario needs."""
-        shares = writing.find_shares(self.probes, [each.direction for each in self.loads])
+        shares = writing.find_shares(self.probes, [each.direction for each in self.loads], self.by_name)
         return writing.Parts(self.by_name, self.losses, self.losses_by, shares, self.slots, self.trace)
 
     def _about(self, source: str) -> str:

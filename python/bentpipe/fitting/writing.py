@@ -185,14 +185,18 @@ def _find_transfer_losses(parts: Parts, direction: str) -> tuple[str, str] | Non
     return said, f'error = {{ kind = "packet", rate = {_number(found.value)} }}'
 
 
-def find_shares(probes: Probes | None, loaded: Sequence[str]) -> dict[str, float]:
+def find_shares(probes: Probes | None, loaded: Sequence[str], numbers: Mapping[str, Number]) -> dict[str, float]:
     """Return the share of the round trip's losses of each direction.
 
-    Without stamps of both ends, all are in the loaded direction, or half in each if none or both were loaded.
+    Without stamps of both ends, they are shared as the retransmissions of a transfer in each direction. Without those,
+    all are in the loaded direction, or half in each if none or both were loaded.
     """
     forward = 0.5
+    again = [number.value for way in ("forward", "reverse") if (number := numbers.get(f"retransmitted {way}"))]
     if len(set(loaded)) == 1:
         forward = float("forward" in loaded)
+    elif len(again) == 2 and all(again):
+        forward = (again[0] or 0.0) / sum(each or 0.0 for each in again)
     if probes is not None and probes.lost_forward is not None and probes.lost_reverse is not None:
         known = int(probes.lost_forward.sum()), int(probes.lost_reverse.sum())
         forward = known[0] / sum(known) if sum(known) else forward

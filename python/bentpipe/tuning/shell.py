@@ -92,15 +92,32 @@ set_route() {
     find_route "$1" | grep -Eq " $2( lock)? $3( |\$)" || fail "the route $1 has no $2 $3"
 }
 
-# set_root DEVICE KIND ...: the queue of a device that has its default.
+# show_root DEVICE: its queue as arguments of tc, without packets as a unit.
+show_root() {
+    tc qdisc show dev "$1" \
+        | sed -E 's/^qdisc ([^ ]+) ([^ ]+) root refcnt [0-9]+ ?/root handle \2 \1 /; s/([0-9])p( |$)/\1\2/g'
+}
+
+# set_root DEVICE KIND ...: the root queue of a device. A queue that somebody has set must be restorable from its text.
 set_root() {
     device=$1
     shift
-    was=$(tc qdisc show dev "$device" | grep ' root ')
+    was=$(show_root "$device")
     case "$was" in
-        *" 0: root "*) ;;
-        *) fail "$device has another queue: $was; expected its default, as after: tc qdisc del dev $device root" ;;
+        *" 0: "*)
+            tc qdisc add dev "$device" root "$@"
+            keep tc qdisc del dev "$device" root
+            return ;;
     esac
+    ip link add bentpipe-try type veth peer name bentpipe-end
+    # The words of a queue are the arguments of a command.
+    tc qdisc add dev bentpipe-try $was 2>/dev/null || :
+    is=$(show_root bentpipe-try)
+    ip link del bentpipe-try
+    [ "$is" = "$was" ] \
+        || fail "$device has the queue $was; expected its default, as after: tc qdisc del dev $device root"
+    keep tc qdisc add dev "$device" $was
+    tc qdisc del dev "$device" root
     tc qdisc add dev "$device" root "$@"
     keep tc qdisc del dev "$device" root
 }
