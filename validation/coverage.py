@@ -23,14 +23,14 @@ from validation import kept
 PROGRAMS = ("ping", "iperf3")
 PINGS, TRANSFER_S = 1500, 30
 JOBS = 2
-MEASURING = """
-ping -D -q -i 0.01 -c 1 server > /dev/null
-ping -D -i 0.01 -c {pings} server > ping.txt
-iperf3 -c server -R -J -i 0.1 -t {seconds} --get-server-output > down.json
-sleep 2
-iperf3 -c server -J -i 0.1 -t {seconds} > up.json
-sleep 1
-"""
+MEASURING = (
+    "ping -D -q -i 0.01 -c 1 server > /dev/null",
+    f"ping -D -i 0.01 -c {PINGS} server > ping.txt",
+    f"iperf3 -c server -R -J -i 0.1 -t {TRANSFER_S} --get-server-output > down.json",
+    "sleep 2",
+    f"iperf3 -c server -J -i 0.1 -t {TRANSFER_S} > up.json",
+    "sleep 1",
+)
 SCENARIO = """
 title = "coverage"
 duration = "{duration} s"
@@ -147,7 +147,7 @@ def _measure(folder: Path, truth: Truth) -> None:
     """Measure one path in a separate process: an emulation belongs to its main thread."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "path.toml").write_text(truth.scenario())
-    (folder / "measure.sh").write_text(MEASURING.format(pings=PINGS, seconds=TRANSFER_S))
+    (folder / "measure.sh").write_text("\n".join([*MEASURING, ""]))
     asked = [sys.executable, "-m", "bentpipe", "emulate", "path.toml", "--cc", truth.cc, "--serve"]
     asked += [f"iperf3 -s -J -i 0.1 --logfile {folder.resolve()}/server.log", "--"]
     asked += ["sh", "-ec", f"cd {folder.resolve()} && . ./measure.sh"]

@@ -188,8 +188,8 @@ def _find_transfer_losses(parts: Parts, direction: str) -> tuple[str, str] | Non
 def find_shares(probes: Probes | None, loaded: Sequence[str], numbers: Mapping[str, Number]) -> dict[str, float]:
     """Return the share of the round trip's losses of each direction.
 
-    Without stamps of both ends, they are shared as the retransmissions of a transfer in each direction. Without those,
-    all are in the loaded direction, or half in each if none or both were loaded.
+    If no probe has stamps of both ends, they are shared as the retransmissions of a transfer in each direction. If
+    there are none, all are in the loaded direction, or half in each if none or both were loaded.
     """
     forward = 0.5
     again = [number.value for way in ("forward", "reverse") if (number := numbers.get(f"retransmitted {way}"))]

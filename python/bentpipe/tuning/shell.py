@@ -48,7 +48,7 @@ keep() {
 finish() {
     code=$?
     trap - EXIT
-    [ "$code" = 0 ] || { echo "error: no change stays; the host is as before" >&2; restore; }
+    [ "$code" = 0 ] || { restore; echo "error: no change stays; the host is as before" >&2; }
     exit "$code"
 }
 
