@@ -40,6 +40,18 @@ def pages() -> dict[str, str]:
         "|---|---|---|---|---|---|",
         *(_case(row) for row in rows),
         "",
+        "## From a measurement to an applied setting",
+        "",
+        "Method: fit a measured path, let `tune` choose the initial window for transfers of 100 kB, and run `apply.sh`",
+        "at the server. The path is then two namespaces with a loop that has no code of bentpipe. The times are",
+        "medians of 14 transfers over the kernel's CUBIC. `undo.sh` restores the routes.",
+        "",
+        "| path | setting | predicted | before | after | change | inside | restored |",
+        "|---|---|---|---|---|---|---|---|",
+        *(_applied(row) for row in kept.load("applied")),
+        "",
+        "To measure again, run `python -m validation.applied FOLDER` as root, then `python -m tools.docs fits`.",
+        "",
         "## Are files read right",
         "",
         *_outcomes(files),
@@ -84,6 +96,14 @@ def _case(row: dict[str, Any]) -> str:
     truth = f"{row['truth'] / unit:g}{' Mbit/s' if unit == 1e6 else ' kB' if unit == 1e3 else ''}"
     name = f"{path['down']:g} and {path['up']:g} Mbit/s, {', '.join(more)}"
     return f"| {name} | {path['cc']} | {row['name']} | {truth} | {row['text']} | {'yes' if row['holds'] else 'no'} |"
+
+
+def _applied(row: dict[str, Any]) -> str:
+    setting = ", ".join(f"{key} {value}" for key, value in row["setting"].items())
+    predicted = "{value:+.1%} ({low:+.1%} to {high:+.1%})".format(**row["predicted"])
+    cells = [row["path"], setting, predicted, f"{row['before_s']:.3g} s", f"{row['after_s']:.3g} s"]
+    cells += [f"{row['change']:+.1%}", *("yes" if row[name] else "no" for name in ("is_inside", "is_restored"))]
+    return f"| {' | '.join(cells)} |"
 
 
 def _outcomes(files: list[dict[str, str]]) -> list[str]:
