@@ -78,7 +78,7 @@ class Tunnels:
         for each in self.names:
             run("ip", "netns", "add", each)
         with ThreadPoolExecutor(1) as apart:
-            # A thread of its own, whose namespace changes.
+            # A separate thread, because its namespace changes.
             self._files = [apart.submit(_open_tunnel, each).result() for each in self.names]
         for each, address in zip(self.names, (SERVER, TERMINAL), strict=True):
             run("ip", "-n", each, "addr", "add", f"{address}/30", "dev", "path0")
