@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import random
 import shlex
 
 import numpy as np
@@ -232,6 +233,27 @@ def test_the_written_scenario_runs_and_has_a_comment_per_number(fitted):
     # A draw takes the place of the measured trace.
     sets = {"link.path.forward.delay.file": "path.data/draws/draw-002.csv"}
     assert bp.load(folder / "path.toml", sets).digest != scenario.digest
+
+
+def test_the_period_and_the_base_reach_the_search(tmp_path):
+    """One slow ping makes no queue, and the period of the slots is known to the search."""
+    draw = random.Random(1)
+    steps = [draw.uniform(20, 40) for _ in range(30)]
+    lines = ["t_s,rtt_ms"]
+    for number in range(18_000):
+        at = 0.02 * number
+        lines.append(f"{at:.3f},{steps[int(at / 15)] + draw.expovariate(1):.2f}")
+    lines[9000] = f"{0.02 * 8999:.3f},317"
+    (tmp_path / "ping.csv").write_text("\n".join(lines))
+    found = bp.fit(tmp_path / "ping.csv", check=False, held_out=False)
+    assert found.slots.period_s == pytest.approx(15)
+    found.save(tmp_path / "path.toml", draws=2)
+    scenario = bp.load(tmp_path / "path.toml")
+    work = Work(scenario.with_sets([("tune.space", "all")]))
+    assert "leocc" in next(axis for axis in work.space.axes if axis.key == "tcp.cc").values
+    base_s, rate = found.by_name["base"].value, found.by_name["rate forward"].value
+    queue = float(scenario.to_dict()["link"]["path"]["forward"]["queue"].split()[0])
+    assert queue == pytest.approx(max(base_s * rate / 8, 1500), abs=1)
 
 
 def test_a_search_of_the_written_scenario_has_its_draws(fitted):

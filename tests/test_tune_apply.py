@@ -1,43 +1,46 @@
 """Files of `tune --apply`: each line has the grammar of its tool, and `undo.sh` undoes what `apply.sh` does."""
 
+import os
 import re
 import shutil
 import subprocess
 
+import polars as pl
 import pytest
 
 import bentpipe as bp
 from bentpipe.trials.amounts import round_value
 from bentpipe.trials.linux import TRANSPORT, lack
 from bentpipe.trials.stock import stock_space
-from bentpipe.tuning.applying import _shell, write_tuned
+from bentpipe.tuning.applying import _write_apply, _write_undo, write_tuned
 from bentpipe.tuning.script import write_script
+from bentpipe.tuning.shaping import Shaping
 from tests.test_tune_runs import SCENARIO
 
 NUMBER = r"\d+(\.\d+)?"
 GRAMMAR = [
-    r"true",
-    r"modprobe tcp_[a-z]+",
-    r"sysctl -w net\.ipv4\.tcp_(congestion_control=[a-z]+|ecn=[012]|slow_start_after_idle=[01])",
-    r"sysctl -w net\.ipv4\.tcp_(timestamps|window_scaling|sack)=[01]",
-    r"sysctl -w net\.ipv4\.tcp_fastopen=[0-3]",
-    r"sysctl -w net\.ipv4\.tcp_[rw]mem='4096 \d+ \d+'",
-    r"echo [01] > /sys/module/tcp_cubic/parameters/hystart",
-    r'ip route change "\$PREFIX" via "\$GW" dev "\$DEV"'
-    r"( initcwnd \d+ initrwnd \d+| congctl [a-z]+| rto_min \d+ms)+",
-    r'tc qdisc (replace|del) dev "\$DEV" root( fq( maxrate \d+kbit)?| fq_codel| handle 1: htb default 10)?',
-    r"ip rule (add|del) fwmark 1 lookup 100",
-    r"ip route (add|del) local 0\.0\.0\.0/0 dev lo table 100",
-    r"pepsal -p 5000 >/dev/null 2>&1 & echo \$! > /run/bentpipe-pepsal\.pid",
-    r'kill "\$\(cat /run/bentpipe-pepsal\.pid\)"',
-    r"iptables -t mangle -[AD] PREROUTING -p tcp -m addrtype ! --dst-type LOCAL"
-    r" -j TPROXY --on-port 5000 --tproxy-mark 1",
-    r'tc class replace dev "\$DEV" parent 1: classid 1:10 htb rate \d+kbit',
-    r'tc qdisc replace dev "\$DEV" parent 1:10 handle 10: (pfifo|bfifo) limit \d+',
-    r'tc qdisc replace dev "\$DEV" parent 1:10 handle 10: (codel|fq_codel) limit \d+'
+    r"load [a-z]+",
+    r"set_sysctl net\.ipv4\.tcp_(congestion_control [a-z]+|ecn [012]|slow_start_after_idle [01])",
+    r"set_sysctl net\.ipv4\.tcp_(timestamps|window_scaling|sack) [01]",
+    r"set_sysctl net\.ipv4\.tcp_fastopen [0-3]",
+    r"set_sysctl net\.ipv4\.tcp_[rw]mem '4096 \d+ \d+'",
+    r"set_file /sys/module/tcp_cubic/parameters/hystart [01]",
+    r'set_route "\$PREFIX" (initcwnd \d+|congctl [a-z]+|rto_min \d+m?s)',
+    r'set_root "\$DEV" (fq( maxrate \d+kbit)?|fq_codel|handle 1: htb default 10)',
+    r"add 'ip rule del (fwmark 1 lookup 100)' ip rule add \1",
+    r"add 'ip route del (local 0\.0\.0\.0/0 dev lo table 100)' ip route add \1",
+    r'command -v pepsal >/dev/null \|\| fail "PEPsal is not installed"',
+    r"pepsal -p 5000 >/dev/null 2>&1 & sleep 1; kill -0 \$!; keep kill \$!",
+    r"add 'iptables -t mangle -D (PREROUTING -p tcp -m addrtype ! --dst-type LOCAL"
+    r" -j TPROXY --on-port 5000 --tproxy-mark 1)' iptables -t mangle -A \1",
+    r'tc class add dev "\$DEV" parent 1: classid 1:10 htb rate \d+kbit burst (\d+) cburst \1',
+    r'tc qdisc add dev "\$DEV" parent 1:10 handle 10: (pfifo|bfifo) limit \d+',
+    r'tc qdisc add dev "\$DEV" parent 1:10 handle 10: (codel|fq_codel) limit \d+'
     rf" target {NUMBER}ms interval {NUMBER}ms( noecn)?",
-    rf'tc qdisc replace dev "\$DEV" parent 1:10 handle 10: pie limit \d+ target {NUMBER}ms',
+    rf'tc qdisc add dev "\$DEV" parent 1:10 handle 10: pie limit \d+ target {NUMBER}ms',
 ]
+STEADY = SCENARIO.partition("[tune.condition")[0]
+"""The scenario without the condition in which the rate differs."""
 CHANGES = [
     {"tcp.cc": "bbr1"},
     {"tcp.cc": "westwood-plus"},
@@ -76,11 +79,10 @@ def names(changes):
 
 @pytest.mark.parametrize("changes", CHANGES, ids=names)
 def test_each_line_has_the_grammar_of_its_tool(changes):
-    script = write_script(bp.loads(SCENARIO), changes)
+    script = write_script(bp.loads(STEADY), changes)
     assert script.lines, script.notes
     for line in script.lines:
-        for command in (line.do, line.undo):
-            assert any(re.fullmatch(form, command) for form in GRAMMAR), command
+        assert any(re.fullmatch(form, line.do) for form in GRAMMAR), line.do
         assert any(key in line.why for key in changes)
         assert line.node in ("a", "b")
 
@@ -156,7 +158,13 @@ def test_a_split_proxy_has_the_transport_of_its_node_and_tcp_only():
     assert {line.node for line in script.lines if "congestion_control" in line.do} == {"a", "b", "g"}
     proxy = [line for line in script.lines if "middlebox" in line.why]
     assert {line.node for line in proxy} == {"g"}
-    assert [line.do.split()[0] for line in proxy] == ["ip", "ip", "pepsal", "iptables"]
+    assert [re.sub("add '(\\w+) .*", r"\1", line.do).split()[0] for line in proxy] == [
+        "command",
+        "ip",
+        "ip",
+        "pepsal",
+        "iptables",
+    ]
     assert any("QUIC" in note for note in script.notes)
     # A node that splits already, and a path without a node, have no place for it.
     split = scenario.with_sets([("node.g.middlebox", '[{kind = "split"}]')])
@@ -179,12 +187,8 @@ def test_stock_buffers_are_raised_if_twice_the_path_is_above_them():
     assert "tcp.buffers" in space("100 Mbit/s", ("tcp.buffers", "raised")).absent
     script = write_script(bp.loads(SCENARIO), {"tcp.buffers": "raised"})
     assert {line.do for line in script.lines} == {
-        "sysctl -w net.ipv4.tcp_rmem='4096 131072 67108864'",
-        "sysctl -w net.ipv4.tcp_wmem='4096 16384 67108864'",
-    }
-    assert {line.undo for line in script.lines} == {
-        "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'",
-        "sysctl -w net.ipv4.tcp_wmem='4096 16384 4194304'",
+        "set_sysctl net.ipv4.tcp_rmem '4096 131072 67108864'",
+        "set_sysctl net.ipv4.tcp_wmem '4096 16384 67108864'",
     }
 
 
@@ -211,14 +215,6 @@ def test_values_are_rounded_to_those_that_the_tool_sets(key, value, expected):
     assert round_value(key, expected) == expected
 
 
-def test_a_node_has_one_line_for_its_route_because_each_change_replaces_all():
-    changes = {"tcp.initial_window": "20 segments", "tcp.rto.variance_min": "300 ms", "flow.film.tcp.cc": "bbr1"}
-    lines = [line for line in write_script(bp.loads(SCENARIO), changes).lines if line.node == "a" and line.is_route]
-    (line,) = lines
-    assert line.do.endswith("initcwnd 20 initrwnd 20 rto_min 300ms congctl bbr")
-    assert line.undo.endswith("initcwnd 10 initrwnd 10 rto_min 200ms congctl cubic")
-
-
 def test_a_setting_without_a_command_is_a_note():
     text = SCENARIO.replace('kind = "packet", rate = 1e-2', 'kind = "bit", rate = 1e-6')
     changes = {"tcp.recovery": "sack", "link.l.forward.interleave": {"span": "20 ms"}}
@@ -229,66 +225,119 @@ def test_a_setting_without_a_command_is_a_note():
     assert len(script.notes) == 3
 
 
-NAMESPACE = ["unshare", "--map-root-user", "--net", "sh", "-c"]
-DEVICE = [
-    "set -e",
-    "ip link add d0 type veth peer name d1",
-    "ip link set d0 up",
-    "ip addr add 10.0.0.1/24 dev d0",
-    "ip route add 10.9.0.0/16 via 10.0.0.2 dev d0",
-    "DEV=d0 PREFIX=10.9.0.0/16 GW=10.0.0.2",
-]
+DEVICES = """
+set -e
+sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+sysctl -qw net.ipv4.tcp_congestion_control=cubic 2>/dev/null || :
+ip link add d0 type veth peer name d1
+ip link set d0 up
+ip link set d1 up
+ip addr add 10.0.0.1/24 dev d0
+ip addr add 10.0.0.3/24 dev d0
+ip route add default via 10.0.0.2 dev d0 proto dhcp src 10.0.0.3 metric 100 mtu 1400
+ip route add 10.9.0.0/16 via 10.0.0.2 dev d0 proto static initcwnd 12 rto_min 250ms
+# All namespaces have the same parameters of modules.
+echo 1 > hystart
+[ ! -e /sys/module/tcp_cubic/parameters/hystart ] || mount --bind hystart /sys/module/tcp_cubic/parameters/hystart
+export DEV=d0 SAVED=$PWD/saved
+"""
+STATE = """
+echo STATE
+ip route show table all
+ip rule show
+tc qdisc show
+tc class show dev d0
+sysctl -a --pattern '^net[.]ipv4[.]tcp_([rw]mem|ecn|sack|fastopen|timestamps|window|slow|congestion)' 2>/dev/null
+sysctl net.ipv4.tcp_available_congestion_control
+cat hystart
+"""
+LACKING = ("Specified qdisc kind is unknown", "modprobe", "PEPsal", "iptables", "not permitted")
 
 
-def in_namespace(commands):
-    return subprocess.run([*NAMESPACE, "\n".join([*DEVICE, *commands])], capture_output=True, text=True, check=False)
+def in_namespace(commands, folder):
+    # Only real root may choose any congestion control.
+    user = [] if os.geteuid() == 0 else ["--map-root-user"]
+    asked = ["unshare", *user, "--net", "--mount", "sh", "-c", DEVICES + commands]
+    return subprocess.run(asked, capture_output=True, text=True, check=False, cwd=folder)
 
 
-STATE = ["echo STATE", "ip route show table all", "ip rule show", "tc qdisc show dev d0"]
-# Linux's defaults, by its documentation (ip-sysctl.rst): this machine may have others.
-KERNEL = {
-    "tcp_rmem": "4096 131072 6291456",
-    "tcp_wmem": "4096 16384 4194304",
-    "tcp_ecn": "2",
-    "tcp_sack": "1",
-    "tcp_fastopen": "1",
-    "tcp_timestamps": "1",
-    "tcp_window_scaling": "1",
-    "tcp_slow_start_after_idle": "1",
-}
-TOOLS = ("ip ", "tc ", "sysctl ")
-LACKING = ("Unknown tcp congestion", "Unknown qdisc", "Specified qdisc", "No such file", "sysctl: ")
-DEFAULTS = r" (init[cr]wnd 10|rto_min( lock)? 200ms|congctl cubic)"
-"""Values of the scenario, which the route has after `undo.sh`."""
+def has_namespaces(folder="/tmp"):
+    tools = all(map(shutil.which, ("ip", "tc", "sysctl", "unshare")))
+    return tools and in_namespace("", folder).returncode == 0
 
 
-@pytest.mark.skipif(
-    not all(map(shutil.which, ("ip", "tc", "unshare"))) or in_namespace(["true"]).returncode != 0,
-    reason="no private network namespace with ip and tc here",
-)
+needs_namespace = pytest.mark.skipif(not has_namespaces(), reason="no private network namespace with ip and tc here")
+
+
+@needs_namespace
+@pytest.mark.parametrize("prefix", ["default", "10.9.0.0/16"])
 @pytest.mark.parametrize("changes", CHANGES, ids=names)
-def test_the_tools_accept_each_line_in_a_private_namespace_and_undo_restores_its_state(changes):
-    lines = write_script(bp.loads(SCENARIO), changes).lines
-    for node in dict.fromkeys(line.node for line in lines):
-        mine = [line for line in lines if line.node == node and line.do.startswith(TOOLS)]
-        # A private namespace may not choose any congestion control.
-        mine = [line for line in mine if "tcp_congestion_control" not in line.do]
-        if not mine:
-            continue
-        do, undo = [line.do for line in mine], [line.undo for line in reversed(mine) if line.undo != "true"]
-        done = in_namespace(do)
+def test_undo_restores_what_apply_found_byte_for_byte(changes, prefix, found, tmp_path):
+    scripts(STEADY, changes, tmp_path, found)
+    nodes = dict.fromkeys(line.node for line in write_script(bp.loads(STEADY), changes).lines)
+    for node in nodes:
+        commands = f"{STATE} PREFIX={prefix} sh apply.sh {node} {STATE} sh undo.sh {STATE}"
+        done = in_namespace(commands, tmp_path)
         if any(each in done.stderr for each in LACKING):
-            pytest.skip(f"the kernel lacks a module or setting: {done.stderr.strip()}")
+            # A setting that fails leaves nothing behind.
+            assert "the host is as before" in done.stderr
+            assert not (tmp_path / "saved").exists()
+            pytest.skip(f"this system lacks a part: {done.stderr.splitlines()[0]}")
         assert done.returncode == 0, done.stderr
-        settings = dict.fromkeys(each.split()[2].partition("=")[0] for each in do if each.startswith("sysctl "))
-        state = [*STATE, *(f"sysctl {name}" for name in settings)]
-        do, undo = ([f"{each} >/dev/null" for each in commands] for commands in (do, undo))
-        known = [f"sysctl -w {name}='{KERNEL[name.rpartition('.')[2]]}' >/dev/null" for name in settings]
-        states = in_namespace([*known, *state, *do, *state, *undo, *state])
-        assert states.returncode == 0, states.stderr
-        _, before, changed, after = states.stdout.split("STATE\n")
-        assert changed != before
-        assert re.sub(DEFAULTS, "", after).split() == before.split()
+        _, before, changed, after = done.stdout.replace("the host is as before\n", "").split("STATE\n")
+        # The machine may have this congestion control already.
+        assert changed != before or "tcp.cc" in changes
+        assert after == before
+        assert not (tmp_path / "saved").exists()
+
+
+@needs_namespace
+def test_a_route_keeps_the_attributes_that_no_change_is_about(found, tmp_path):
+    changes = {"tcp.initial_window": "40 segments", "tcp.rto.variance_min": "1.5 s"}
+    scripts(STEADY, changes, tmp_path, found)
+    done = in_namespace("PREFIX=default sh apply.sh a\nip route show default\nsh undo.sh", tmp_path)
+    assert done.returncode == 0, done.stderr
+    route = done.stdout.splitlines()[0].split()
+    assert " ".join(route) == (
+        "default via 10.0.0.2 dev d0 proto dhcp src 10.0.0.3 metric 100 mtu 1400 initcwnd 40 rto_min lock 1.5s"
+    )
+
+
+@needs_namespace
+def test_the_first_error_takes_all_changes_back(found, tmp_path):
+    changes = {"tcp.receive_buffer": "4 MB", "tcp.initial_window": "40 segments", "link.l.forward.queue": "50 packets"}
+    scripts(STEADY, changes, tmp_path, found)
+    refusals = {
+        "PREFIX=10.77.0.0/16": "expected one route 10.77.0.0/16",
+        "tc qdisc add dev d0 root handle 5: htb; PREFIX=default": "d0 has the queue root handle 5: htb",
+    }
+    for variable, expected in refusals.items():
+        first, _, prefix = variable.rpartition("; ")
+        done = in_namespace(f"{first}\n{STATE} {prefix} sh apply.sh a && echo APPLIED; {STATE}", tmp_path)
+        _, before, after = done.stdout.split("STATE\n")
+        assert expected in done.stderr
+        assert after == before
+        assert not (tmp_path / "saved").exists()
+
+
+@needs_namespace
+@pytest.mark.parametrize("queue", ["pfifo limit 77", "bfifo limit 9000"])
+def test_a_queue_that_somebody_has_set_is_restored(queue, found, tmp_path):
+    scripts(STEADY, {"link.l.forward.queue": "50 packets"}, tmp_path, found)
+    commands = f"tc qdisc add dev d0 root handle 5: {queue}\n{STATE} sh apply.sh a {STATE} sh undo.sh {STATE}"
+    done = in_namespace(commands, tmp_path)
+    assert done.returncode == 0, done.stderr
+    _, before, changed, after = done.stdout.replace("the host is as before\n", "").split("STATE\n")
+    assert "qdisc htb 1: dev d0 root" in changed
+    assert after == before
+
+
+@needs_namespace
+def test_settings_are_applied_once(found, tmp_path):
+    scripts(STEADY, {"tcp.receive_buffer": "4 MB"}, tmp_path, found)
+    done = in_namespace("sh apply.sh a\nsh apply.sh a || sh undo.sh\nsh undo.sh", tmp_path)
+    assert "saved exists: run undo.sh first" in done.stderr
+    assert "nothing is applied since the last start" in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -308,15 +357,19 @@ def test_files_are_shell_and_name_node_and_key(found, tmp_path):
     written = found.apply(tmp_path / "out")
     assert [path.name for path in written.files] == ["tuned.toml", "apply.sh", "undo.sh", "NOTES.md"]
     for name in ("apply.sh", "undo.sh"):
-        script = tmp_path / "out" / name
-        assert subprocess.run(["sh", "-n", script], check=False).returncode == 0
-        for key in found.recommended:
-            assert key in script.read_text()
-        asked = subprocess.run(["sh", script], capture_output=True, text=True, check=False)
-        assert "expected the name of a node" in asked.stderr
-        unknown = subprocess.run(["sh", script, "nowhere"], capture_output=True, text=True, check=False)
-        assert (unknown.returncode, unknown.stderr) == (2, "unknown node nowhere\n")
-    assert "97 %" in (tmp_path / "out" / "NOTES.md").read_text()
+        assert subprocess.run(["sh", "-n", tmp_path / "out" / name], check=False).returncode == 0
+    script = tmp_path / "out" / "apply.sh"
+    notes = (tmp_path / "out" / "NOTES.md").read_text()
+    for key in found.recommended:
+        assert key in script.read_text() + notes
+    asked = subprocess.run(["sh", script], capture_output=True, text=True, check=False)
+    assert "expected the name of a node" in asked.stderr
+    unknown = subprocess.run(["sh", script, "nowhere"], capture_output=True, text=True, check=False)
+    assert (unknown.returncode, unknown.stderr) == (2, "unknown node nowhere\n")
+    # The condition `slow` halves the rate.
+    assert "the rate of l.forward varies from 1 to 2 Mbit/s" in notes
+    assert "reboot" in notes
+    assert "ip tcp_metrics flush" in notes
 
 
 def test_without_a_recommendation_there_is_nothing_to_apply(tmp_path):
@@ -331,22 +384,30 @@ NASTY = "a'b $(touch PWNED) `touch PWNED` ;touch PWNED # &"
 
 
 def ran(script, node, folder, **variables):
-    """Run a script with stubs of its tools, which print their arguments."""
+    """Run a script with stubs of its tools, which print their arguments to `calls`."""
     tools = folder / "tools"
     tools.mkdir(exist_ok=True)
-    for name in ("tc", "ip", "sysctl", "modprobe"):
-        (tools / name).write_text(f'#!/bin/sh\necho {name} "$@"\n')
+    (folder / "calls").write_text("")
+    answers = {
+        "ip": 'case "$1 $2" in "-o route") cat route 2>/dev/null || echo "$5 via g dev $DEV";;\n'
+        '"route change") shift 2; echo "$@" > route;; esac',
+        "tc": "echo qdisc noqueue 0: root refcnt 2",
+        "sysctl": '[ "$1" = -n ] && { cat "$2" 2>/dev/null || echo cubic hybla; exit; }\n'
+        'value=${2:-$1}; echo "${value#*=}" > "${value%%=*}"',
+        "modprobe": "true",
+    }
+    for name, answer in answers.items():
+        (tools / name).write_text(f'#!/bin/sh\necho {name} "$@" >> calls\n{answer}\n')
         (tools / name).chmod(0o755)
-    at = {"PATH": f"{tools}:/usr/bin:/bin", **variables}
-    asked = ["sh", str(script), node]
-    return subprocess.run(asked, capture_output=True, text=True, check=False, env=at, cwd=folder)
+    at = {"PATH": f"{tools}:/usr/bin:/bin", "SAVED": str(folder / "saved"), **variables}
+    return subprocess.run(["sh", str(script), node], capture_output=True, text=True, check=False, env=at, cwd=folder)
 
 
 def scripts(text, changes, folder, found):
     """Write the scripts of these changes."""
     script = write_script(bp.loads(text), changes)
-    for which, name in (("do", "apply.sh"), ("undo", "undo.sh")):
-        (folder / name).write_text(_shell(found, script, which))
+    (folder / "apply.sh").write_text(_write_apply(found, script))
+    (folder / "undo.sh").write_text(_write_undo(found))
 
 
 def test_names_of_a_scenario_never_reach_the_shell(found, tmp_path):
@@ -358,48 +419,67 @@ def test_names_of_a_scenario_never_reach_the_shell(found, tmp_path):
     del keys["tcp.slow_start"]
     assert sum(key.startswith("link.") for key in keys) == 2
     scripts(text, keys, tmp_path, found)
-    for name in ("apply.sh", "undo.sh"):
-        done = ran(tmp_path / name, NASTY, tmp_path, DEV="d0", PREFIX="10.0.0.0/8", GW="10.0.0.1")
-        assert done.returncode == 0, done.stderr
-        assert "d0" in done.stdout
+    done = ran(tmp_path / "apply.sh", NASTY, tmp_path, DEV="d0", PREFIX="10.0.0.0/8")
+    assert done.returncode == 0, done.stderr
+    assert "d0" in (tmp_path / "calls").read_text()
+    undone = ran(tmp_path / "undo.sh", "", tmp_path)
+    assert undone.returncode == 0, undone.stderr
+    assert "d0" in (tmp_path / "calls").read_text()
+    assert not (tmp_path / "PWNED").exists()
+
+
+def test_values_that_apply_finds_never_reach_the_shell(found, tmp_path):
+    scripts(STEADY, {"tcp.idle_restart": False}, tmp_path, found)
+    (tmp_path / "net.ipv4.tcp_slow_start_after_idle").write_text(NASTY)
+    assert ran(tmp_path / "apply.sh", "a", tmp_path).returncode == 0
+    assert (tmp_path / "net.ipv4.tcp_slow_start_after_idle").read_text() == "0\n"
+    assert ran(tmp_path / "undo.sh", "", tmp_path).returncode == 0
+    assert (tmp_path / "net.ipv4.tcp_slow_start_after_idle").read_text().rstrip() == NASTY
     assert not (tmp_path / "PWNED").exists()
 
 
 def test_a_missing_variable_ends_a_script_before_its_first_command(found, tmp_path):
-    scripts(SCENARIO, {"tcp.cc": "hybla", "tcp.initial_window": "40 segments"}, tmp_path, found)
-    for name in ("apply.sh", "undo.sh"):
-        done = ran(tmp_path / name, "a", tmp_path, DEV="d0", GW="10.0.0.1")
-        assert done.returncode != 0
-        assert done.stdout == ""
-        assert "PREFIX: expected the prefix of the route" in done.stderr
-        assert f"sh {name} NODE" in (tmp_path / name).read_text()
+    scripts(STEADY, {"tcp.cc": "hybla", "tcp.initial_window": "40 segments"}, tmp_path, found)
+    done = ran(tmp_path / "apply.sh", "a", tmp_path, DEV="d0")
+    assert done.returncode != 0
+    assert (tmp_path / "calls").read_text() == ""
+    assert "PREFIX: expected the prefix of the route" in done.stderr
+    assert "sh apply.sh NODE" in (tmp_path / "apply.sh").read_text()
 
 
 def test_queues_of_two_links_of_a_node_have_two_devices(found, tmp_path):
     more = '[link.m]\nfrom = "a"\nto = "c"\nrate = "1 Mbit/s"\ndelay = "1 ms"\n\n'
     more += '[flow.more]\nfrom = "a"\nto = "c"\napp = "greedy"\n\n[flow.pages]'
-    text = SCENARIO.replace("[flow.pages]", more)
+    text = STEADY.replace("[flow.pages]", more)
     scripts(text, {"link.l.forward.queue": "2 bdp", "link.m.queue": "50 packets"}, tmp_path, found)
-    done = ran(tmp_path / "apply.sh", "a", tmp_path, DEV="d0", DEV2="d1")
-    assert (done.stdout.count("d0"), done.stdout.count("d1")) == (3, 3)
-    assert ran(tmp_path / "undo.sh", "a", tmp_path, DEV="d0").returncode != 0
+
+    def devices(node, **variables):
+        (tmp_path / "saved").unlink(missing_ok=True)
+        done = ran(tmp_path / "apply.sh", node, tmp_path, **variables)
+        added = [line for line in (tmp_path / "calls").read_text().splitlines() if " add " in line]
+        return done.returncode, [line.split(" dev ")[1].split()[0] for line in added]
+
+    assert devices("a", DEV="d0", DEV2="d1") == (0, ["d0"] * 3 + ["d1"] * 3)
+    code, added = devices("a", DEV="d0")
+    assert code != 0
+    assert added == []
     # Without a direction, the key is for both.
-    assert ran(tmp_path / "apply.sh", "c", tmp_path, DEV="d0").stdout.count("d0") == 3
+    assert devices("c", DEV="d0") == (0, ["d0"] * 3)
 
 
 def test_pacing_and_a_queue_do_not_replace_each_other():
-    script = write_script(bp.loads(SCENARIO), {"link.l.forward.queue": "2 bdp", "tcp.pacing": "window"})
-    assert [line.node for line in script.lines if line.do.endswith("root fq")] == ["b"]
+    script = write_script(bp.loads(STEADY), {"link.l.forward.queue": "2 bdp", "tcp.pacing": "window"})
+    assert [line.node for line in script.lines if line.do.endswith('"$DEV" fq')] == ["b"]
     assert any("at a: no command" in note for note in script.notes)
 
 
 @pytest.mark.parametrize(
     ("key", "value", "command"),
     [
-        ("tcp.initial_window", "20segments", "initcwnd 20 initrwnd 20"),
-        ("tcp.initial_window", "rfc5681", "initcwnd 3 initrwnd 3"),
+        ("tcp.initial_window", "20segments", "initcwnd 20"),
+        ("tcp.initial_window", "rfc5681", "initcwnd 3"),
         ("tcp.rto.variance_min", "300ms", "rto_min 300ms"),
-        ("tcp.receive_buffer", "4MB", "sysctl -w net.ipv4.tcp_rmem='4096 131072 6422528'"),
+        ("tcp.receive_buffer", "4MB", "set_sysctl net.ipv4.tcp_rmem '4096 131072 6422528'"),
     ],
 )
 def test_amounts_are_read_as_in_scenarios(key, value, command):
@@ -412,3 +492,49 @@ def test_slow_start_has_a_command_for_cubic_only():
     script = write_script(bp.loads(SCENARIO), {"tcp.cc": "hybla", "tcp.slow_start": "standard"})
     assert not any("hystart" in line.do for line in script.lines)
     assert any("tcp.slow_start" in note for note in script.notes)
+
+
+def test_the_confirmed_setting_has_the_shaper_that_is_applied():
+    """A gateway that sends 97 % of the rate carries less than the link, and the runs that confirm show it."""
+    text = STEADY.replace('queue = "1 bdp"', 'queue = "20 bdp"').partition("[tune]")[0].replace("1e-2", "0.0")
+    scenario = bp.loads(text)
+    found = bp.tune(
+        scenario, {"link.l.forward.queue": ["20 packets"]}, objective="rtt_p95:film", guard="goodput:film >= -30 %"
+    )
+    assert found.verdict == "better"
+    link = found.scenario.to_dict()["link"]["l"]["forward"]
+    assert (link["shaper"]["rate"], link["shaper"]["burst"]) == ("1.94 Mbit/s", "3028 B")
+    assert "shaper" in write_tuned(found)
+    lines = [line.do for line in write_script(found.default, found.recommended).lines]
+    assert any("htb rate 1940kbit burst 3028 cburst 3028" in line for line in lines)
+    best = found.runs.filter(pl.col("of") == "best").row(0, named=True)
+
+    def goodput(of):
+        flows = bp.run(of.replace("seed", best["seed"])).flows
+        return flows.filter(pl.col("flow") == "film")["goodput_bps"][0]
+
+    assert best["goodput:film"] == pytest.approx(goodput(found.scenario))
+    assert best["goodput:film"] != pytest.approx(goodput(scenario.replace("link.l.forward.queue", "20 packets")))
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        ('{ every = "1 s", points = [["0 s", "2 Mbit/s"], ["0.9 s", "0 bit/s"]] }', "from 0 to 2 Mbit/s"),
+        ('{ points = [["0 s", "85 Mbit/s"], ["1 s", "196 Mbit/s"]] }', "from 85 to 196 Mbit/s"),
+    ],
+)
+def test_a_link_whose_rate_varies_has_no_shaper(rate, said):
+    text = STEADY.replace('rate = "2 Mbit/s"', f"rate = {rate}").partition("[tune.vary]")[0]
+    changes = {"link.l.forward.queue": {"kind": "fq-codel"}}
+    script = write_script(bp.loads(text), changes)
+    assert script.lines == []
+    assert any(said in note and "no command" in note for note in script.notes)
+    assert Shaping(bp.loads(text)).list_implied("link.l.forward.queue", "2 bdp") == []
+
+
+def test_a_shaper_of_the_scenario_is_applied_as_it_is():
+    shaper = 'shaper = { rate = "1.5 Mbit/s", burst = "10 kB" }'
+    text = STEADY.replace('queue = "1 bdp"', f'{shaper}\nqueue = "1 bdp"')
+    script = write_script(bp.loads(text), {"link.l.forward.queue": "50 packets"})
+    assert any("htb rate 1500kbit burst 10000 cburst 10000" in line.do for line in script.lines)

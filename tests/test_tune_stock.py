@@ -3,6 +3,7 @@
 import pytest
 
 import bentpipe as bp
+from bentpipe.trials.paths import NetworkPaths
 from bentpipe.trials.stock import Axis, stock_space
 from bentpipe.tuning.script import write_script
 from bentpipe.tuning.work import Work
@@ -273,3 +274,78 @@ def test_a_middlebox_that_a_node_has_already_is_no_lack_of_a_stock_gateway():
     }
     with pytest.raises(bp.errors.BentpipeError, match="a stock gateway has no cache"):
         _ = Work(bp.load("distance-learning", added)).space
+
+
+LINK = """
+duration = "60 s"
+[link.l]
+from = "a"
+to = "b"
+rate = "8 Mbit/s"
+{0}
+[flow.f]
+from = "a"
+to = "b"
+[tune]
+{1}
+"""
+
+
+def axes_of(link, tune="", *, is_all=False):
+    """Return the values of the stock space by key, and the reasons of entries that are left out."""
+    space = "all" if is_all else "linux"
+    work = Work(bp.loads(LINK.format(link, f'objective = {{ "goodput:f" = 1 }}\nspace = "{space}"\n{tune}')))
+    return {axis.key: axis.values for axis in work.space.axes}, work.absent
+
+
+def test_one_slow_moment_decides_neither_the_queue_nor_the_times_of_its_discipline():
+    steady = 'delay = "13 ms"'
+    slow = 'delay = { points = [["0 s", "13 ms"], ["30 s", "158.5 ms"], ["30.1 s", "13 ms"]] }'
+    known, _ = axes_of(steady)
+    found, _ = axes_of(slow)
+    key = "link.l.forward.queue"
+    assert known[key][:2] == ("0.25 bdp", "0.5 bdp")
+    # 26 ms of 8 Mbit/s are 26 kB; 317 ms would be 317 kB.
+    assert found[key][:4] == ("6500 B", "13000 B", "26000 B", "52000 B")
+    assert found[key][4:] == known[key][-3:]
+    assert found[key][-2]["interval"] == "100 ms"
+    assert found["tcp.auto_buffer.limit"] == known["tcp.auto_buffer.limit"]
+
+
+@pytest.mark.parametrize(
+    ("link", "tune", "periodic"),
+    [
+        ('delay = "20 ms"', "", None),
+        ('delay = "20 ms"\njitter = { delay = { kind = "exponential", mean = "4 ms" }, every = "20 ms" }', "", None),
+        ('delay = "20 ms"\njitter = { delay = { kind = "exponential", mean = "4 ms" }, every = "15 s" }', "", 15),
+        ('delay = { points = [["0 s", "13 ms"], ["5 s", "20 ms"]], every = "12 s" }', "", 12),
+        ('delay = "20 ms"', 'period = "15 s"', 15),
+        ('delay = "20 ms"', 'period = "12 s"', 12),
+    ],
+)
+def test_a_period_of_the_path_is_known_to_the_search(link, tune, periodic):
+    found, absent = axes_of(link, tune, is_all=True)
+    mine = [each for each in found["tcp.cc"] if "leocc" in str(each)]
+    if periodic is None:
+        assert mine == []
+        assert absent["tcp.cc = leocc, satcp"] == "the path has no periodic steps"
+    elif periodic == 15:
+        assert mine == ["leocc"]
+    else:
+        assert mine == [{"kind": "leocc", "period": "12 s", "reallocation": "detected"}]
+
+
+def test_a_sky_with_the_selection_of_starlink_has_its_period():
+    assert NetworkPaths(bp.load("victoria-seattle")).period_s == 15
+
+
+def test_a_change_that_changes_nothing_is_no_part_of_a_setting():
+    """Slow start without HyStart is the default under Westwood+, so both settings are one."""
+    text = LINK.format(
+        'delay = "20 ms"', 'objective = { "goodput:f" = 1 }\n[tune.vary]\ntcp.slow_start = ["standard"]\n'
+    )
+    space = Work(bp.loads(text + 'tcp.cc = ["westwood-plus"]\n')).space
+    both = space.make_point({"tcp.slow_start": "standard", "tcp.cc": "westwood-plus"})
+    alone = space.make_point({"tcp.cc": "westwood-plus"})
+    assert both.digest == alone.digest
+    assert space.make_point(dict(both.changes)).changes == alone.changes == (("tcp.cc", "westwood-plus"),)

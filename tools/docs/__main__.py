@@ -33,6 +33,7 @@ MAKERS = (
     "browser",
     "elements",
     "emulation",
+    "fits",
     "functions",
     "handovers",
     "hosts",

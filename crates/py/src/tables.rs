@@ -261,6 +261,7 @@ pub(crate) fn tune(tune: &Tune) -> Value {
         "robust": tune.robust.name(),
         "margin": tune.margin,
         "space": tune.space.name(),
+        "period_s": tune.period.map(Duration::as_secs_f64),
         "axes": axes.collect::<Vec<_>>(),
         "conditions": conditions.collect::<Vec<_>>(),
     })

@@ -129,7 +129,7 @@ def command(
         from bentpipe.plot import save as save_figure
 
         save_figure(found.plot(chart, **look), plot)
-    if strict and any(each.verdict == "differs" for each in found.check):
+    if strict and found.verdict.startswith("differs"):
         raise click.exceptions.Exit(DIFFERS)
 
 

@@ -30,8 +30,22 @@ VARIES = 0.05
 """Least relative range of the window for a slope."""
 POINTS_MAX = 400
 """Largest number of points of the slope, which looks at all pairs."""
-BEST = 5
-"""Joined intervals of the largest mean that is a lower bound: data behind a repaired hole arrives at one time."""
+ENVELOPE_MAX = 1000
+"""Largest number of points of the bytes that the link has carried."""
+HELD = 3
+"""Windows that may wait behind a hole: the sender goes on while its repair takes a round trip or two."""
+INITIAL = 10
+"""Segments of the initial window."""
+EMPTIEST = 0.1
+"""Quantile of the waits that shows whether the queue was ever empty."""
+QUEUED = 0.5
+"""Share of time with a queue above which BBR has filled the path."""
+HEADERS_SHARE = 0.01
+"""Least half width of the interval of a rate, as a share: headers and the ends of rows are not known better."""
+NEAR_FULL = 0.8
+"""Share of the longest wait above which the queue may drop segments."""
+INTERVALS_KEPT = 10
+"""Least number of intervals without a full queue that show the losses of the link."""
 MSS = 1448
 UDP_LOSS = 0.01
 """Least share of lost datagrams if UDP has filled the path."""
@@ -101,26 +115,125 @@ def estimate(load: Load, base_s: float | None, slots: Slots | None) -> Capacity:
     assert load.srtt_s is not None, "kept"
     assert load.cwnd_bytes is not None, "kept"
     known = np.isfinite(load.srtt_s) & np.isfinite(load.cwnd_bytes) & (load.cwnd_bytes > 0) & (load.srtt_s > 0)
-    known &= load.bytes > 0
     if not known.any():
-        return _bound(load, overhead, None, NO_WINDOW, remedy=OF_SENDER)
+        return _bound(fine, overhead, None, NO_WINDOW, remedy=OF_SENDER)
     # A transfer during other hours may have had a shorter path.
     base_s = load.least_s if base_s is None else min(base_s, load.least_s)
     waiting = known & (load.srtt_s - base_s > max(WAITING_S, WAITING_SHARE * base_s))
-    elasticity = _elasticity(load.cwnd_bytes[waiting], load.rate_bps[waiting])
-    if elasticity is None:
-        few = f"{int(waiting.sum())} intervals with a queue"
-        return _bound(load, overhead, None, f"{few}, or a constant window", _find_retransmissions(load))
-    if elasticity >= ELASTICITY:
-        why = f"goodput grows with the window (elasticity {elasticity:.2f})"
-        return _bound(load, overhead, elasticity, why, _find_retransmissions(load))
-    rates = overhead * load.rate_bps[waiting]
-    low, middle, high = (float(each) for each in np.quantile(rates, (0.025, 0.5, 0.975)))
-    width = 1.2533 * 1.96 * float(np.std(rates)) / np.sqrt(len(rates))
-    value = Value(middle, max(low, middle - width), min(high, middle + width))
+    loss = _find_retransmissions(fine, base_s)
+    share = float(waiting.sum() / known.sum())
+    if load.block and _is_model(load.cc):
+        # The window of BBR does not fill the queue, and rows of writes have no rates.
+        elasticity, how = None, f"BBR kept a queue in {100 * share:.0f} % of the time"
+        if share < QUEUED:
+            return _bound(fine, overhead, None, how, loss)
+    else:
+        elasticity = _elasticity(load, waiting)
+        emptiest = float(np.quantile((load.srtt_s - base_s)[known], EMPTIEST))
+        if load.block and emptiest >= base_s:
+            # A window of few segments is too coarse for a slope, but the queue was never empty.
+            elasticity, how = (
+                None,
+                f"the round trip was above twice the base in {100 * (1 - EMPTIEST):.0f} % of the time",
+            )
+        elif elasticity is None:
+            few = f"{int(waiting.sum())} intervals with a queue"
+            return _bound(fine, overhead, None, f"{few}, or a constant window", loss)
+        elif elasticity >= ELASTICITY:
+            why = f"goodput grows with the window (elasticity {elasticity:.2f})"
+            return _bound(fine, overhead, elasticity, why, loss)
+        else:
+            how = f"the queue was full (elasticity {elasticity:.2f})"
+    least = overhead * _least_rate(fine)
+    if load.block:
+        value = _rate_of_writes(fine, base_s, overhead)
+        by_slot = None
+    else:
+        value = _median(overhead * load.rate_bps[waiting])
+        by_slot = _by_slot(load, waiting, overhead, slots)
+    if value.value < least:
+        # The path is at least as fast as a rate that it has carried.
+        value = Value(least, least, max(value.high, (1 + HEADERS_SHARE) * least))
     queue, queue_how = _queue(fine, value.value, base_s, overhead)
-    how = f"the queue was full (elasticity {elasticity:.2f})"
-    return Capacity(value, False, elasticity, how, _by_slot(load, waiting, overhead, slots), queue, queue_how)
+    if queue is not None:
+        # Waits are times, so the interval of the rate is in that of the bytes.
+        is_bound = np.isinf(queue.high)
+        low, high = (end / value.value for end in (value.low, value.high))
+        queue = Value(queue.value * (low if is_bound else 1.0), queue.low * low, queue.high * high)
+    return Capacity(value, False, elasticity, how, by_slot, queue, queue_how)
+
+
+def _is_model(cc: str | None) -> bool:
+    """Whether a congestion control paces by a model of the path, so that its window is not in the queue."""
+    return bool(cc) and str(cc).startswith("bbr")
+
+
+def _median(rates: Array) -> Value:
+    """Return the median with the interval of its order statistics, which needs no distribution."""
+    half = 0.98 * np.sqrt(len(rates)) / len(rates)
+    low, middle, high = (float(each) for each in np.quantile(rates, (max(0.5 - half, 0), 0.5, min(0.5 + half, 1))))
+    width = HEADERS_SHARE * middle
+    return Value(middle, min(low, middle - width), max(high, middle + width))
+
+
+def _envelope(load: Load) -> tuple[Array, Array, Array]:
+    """Return times, and the least and the most bytes that the link had carried by each of them.
+
+    Rows of the receiver have the bytes that arrived in order: a window may be behind a hole. Rows of a sender have its
+    writes, which wait in its send buffer: only the receiver's total is known to have arrived.
+    """
+    times, counted = (np.concatenate([[0.0], np.cumsum(each)]) for each in (load.interval_s, load.bytes))
+    known = load.cwnd_bytes is not None and bool(np.isfinite(load.cwnd_bytes).any())
+    window = HELD * float(np.nanmax(load.cwnd_bytes)) if known and load.cwnd_bytes is not None else np.inf
+    if load.received is None:
+        return times, counted, np.concatenate([[0.0], counted[1:] + window])
+    total, seconds = load.received
+    least = np.append(np.zeros(len(counted)), total)
+    return np.append(times, max(seconds, float(times[-1]))), least, np.append(counted, total + window)
+
+
+def _least_rate(load: Load) -> float:
+    """Return the largest rate that the link has carried for certain, over any time of a second or more."""
+    times, least, most = _envelope(load)
+    taken = np.unique(np.linspace(0, len(times) - 1, ENVELOPE_MAX).astype(np.int64))
+    times, least, most = times[taken], least[taken], most[taken]
+    spans = times[None, :] - times[:, None]
+    enough = spans >= min(JOINED_S, float(times[-1]))
+    rates = np.where(enough, 8 * (least[None, :] - most[:, None]) / np.where(enough, spans, 1.0), 0.0)
+    return float(max(rates.max(), 0.0))
+
+
+def _rate_of_writes(load: Load, base_s: float, overhead: float) -> Value:
+    """Return the rate while the queue was not empty, from the receiver's total and the bytes before that time."""
+    assert load.srtt_s is not None, "asked with round trips"
+    assert load.cwnd_bytes is not None, "asked with windows"
+    assert load.received is not None, "the reader refuses rows of writes without a total"
+    waiting = load.srtt_s - base_s > max(WAITING_S, WAITING_SHARE * base_s)
+    first = int(np.argmax(waiting))
+    total, seconds = load.received
+    begin, window = float(load.interval_s[: first + 1].sum()), float(load.cwnd_bytes[first])
+    # Slow start adds each acknowledged byte to the window, and the window is under way.
+    before = max(window - INITIAL * (load.mss or MSS), 0.0), 2 * window
+    ends = max(float(load.interval_s.sum()), begin + load.interval_s[-1]), max(seconds, begin + load.interval_s[-1])
+    busy = float(np.mean(waiting[first:]))
+    low = 8 * overhead * max(total - before[1], 0.0) / (ends[1] - begin)
+    high = 8 * overhead * (total + float(load.cwnd_bytes[-1]) - before[0]) / (ends[0] - begin) / max(busy, QUEUED)
+    # The queue may be empty for less than a row, and headers are not known better.
+    return Value((low + high) / 2, (1 - HEADERS_SHARE) * low, (1 + HEADERS_SHARE) * high)
+
+
+def is_better(one: Capacity, other: Capacity) -> bool:
+    """Whether an estimate replaces another of the same direction: a rate replaces a bound, a bound a lower bound.
+
+    A path has the rate that any transfer has proven, so a rate below it is of another time, or of another limit.
+    """
+    if one.is_bound != other.is_bound:
+        bound, rate = (one, other) if one.is_bound else (other, one)
+        is_refused = rate.rate_bps.high < bound.rate_bps.value
+        return one.is_bound == is_refused
+    if one.is_bound:
+        return one.rate_bps.value > other.rate_bps.value
+    return one.rate_bps.low > other.rate_bps.high
 
 
 def _coarse(load: Load) -> Load:
@@ -150,7 +263,22 @@ def _overhead(load: Load) -> float:
     return (mss + load.headers) / mss
 
 
-def _elasticity(windows: Array, rates: Array) -> float | None:
+def _elasticity(load: Load, waiting: NDArray[np.bool_]) -> float | None:
+    """Return the slope of goodput over the window, both as logarithms; None if too few intervals decide.
+
+    Rows of writes have equal numbers, which decide nothing. The rate of a window is the window over its round trip, so
+    the slope of the round trip is what the slope of the rate lacks to 1.
+    """
+    assert load.srtt_s is not None, "asked with round trips"
+    assert load.cwnd_bytes is not None, "asked with windows"
+    if load.block:
+        slope = _slope(load.cwnd_bytes[waiting], load.srtt_s[waiting])
+        return None if slope is None else 1 - slope
+    filled = waiting & (load.bytes > 0)
+    return _slope(load.cwnd_bytes[filled], load.rate_bps[filled])
+
+
+def _slope(windows: Array, rates: Array) -> float | None:
     """Return the median slope over all pairs of intervals (Theil 1950, Sen 1968)."""
     if len(windows) < CANDIDATES_MIN or windows.max() < (1 + VARIES) * windows.min():
         return None
@@ -170,20 +298,35 @@ def _bound(
     loss: Value | None = None,
     remedy: str = "with -C bbr",
 ) -> Capacity:
-    load = _coarse(load)
-    width = min(BEST, len(load.bytes))
-    sums = [np.convolve(each, np.ones(width), "valid") for each in (8 * load.bytes, load.interval_s)]
-    most = float((overhead * sums[0] / sums[1]).max())
+    most = overhead * _least_rate(load)
     how = f"lower bound: {why}; measure with iperf3 -u -b above the rate, or {remedy}"
     return Capacity(Value(most, most, np.inf), True, elasticity, how, loss=loss)
 
 
-def _find_retransmissions(load: Load) -> Value | None:
-    if load.retransmits is None:
+def _find_retransmissions(load: Load, base_s: float) -> Value | None:
+    """Return the share of retransmitted segments, without those that a full queue has dropped.
+
+    Slow start overshoots, and the queue drops segments when the wait is near its longest.
+    """
+    if load.retransmits is None or load.srtt_s is None:
         return None
-    segments = int(load.bytes.sum() / (load.mss or MSS))
-    again = int(np.nansum(load.retransmits))
-    return binomial(min(again, segments + again), segments + again) if segments else None
+    again, waits = np.nan_to_num(load.retransmits), np.nan_to_num(load.srtt_s - base_s)
+    settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
+    settled = settled if settled.any() else ~settled
+    longest = float(np.quantile(waits[settled], RARE))
+    near = (waits >= NEAR_FULL * longest) & (longest > max(WAITING_S, WAITING_SHARE * base_s))
+    # Segments that the queue dropped are repeated in the round trips after it.
+    after = max(REPAIR, int(np.ceil(2 * (base_s + longest) / float(np.median(load.interval_s)))))
+    overflow = np.convolve(near, np.ones(after))[: len(near)] > 0
+    kept = settled & ~overflow
+    if kept.sum() < INTERVALS_KEPT:
+        return None
+    total, count = (
+        float(load.carried[0]) * float(load.interval_s[kept].sum() / load.interval_s.sum()),
+        again[kept].sum(),
+    )
+    segments = int(total / (load.mss or MSS))
+    return binomial(min(int(count), segments + int(count)), segments + int(count)) if segments else None
 
 
 def _by_slot(load: Load, chosen: NDArray[np.bool_], overhead: float, slots: Slots | None) -> Array | None:
@@ -211,26 +354,37 @@ def _queue(load: Load, rate_bps: float, base_s: float, overhead: float) -> tuple
     if load.longest_s is not None:
         return _find_queue_limit((load.longest_s - base_s) * rate_bps / 8, segment, is_silent=is_silent)
     windows = load.cwnd_bytes
+    settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
+    settled = settled if settled.any() else ~settled
+    # A repair makes round trips longer that no queue has: an outage, or a burst of errors.
+    calm = settled & (np.convolve(repeats, np.ones(REPAIR))[: len(repeats)] == 0)
+    waits = (load.srtt_s - base_s)[calm if calm.any() else settled] * rate_bps / 8
+    low, waited, high = (float(each) for each in np.nanquantile(waits, (0.9, 0.98, 1.0)))
     late = load.begin_s[:-1] - load.begin_s[0] >= OVERSHOOT_S
-    falls = late & (windows[1:] < FALL * windows[:-1])
+    falls = late & (windows[1:] < FALL * windows[:-1]) & (not _is_model(load.cc))
     # Segments that the queue dropped are in the window, and were not in the queue.
     dropped = segment * np.convolve(repeats, np.ones(REPAIR))[REPAIR - 1 :]
     held = rate_bps * base_s / 8 + ELSEWHERE * segment
-    before = (windows * overhead - dropped)[:-1][falls] - held
-    # A smoothed round trip lags in slow start.
-    settled = load.begin_s - load.begin_s[0] >= OVERSHOOT_S
-    settled = settled if settled.any() else ~settled
-    waited = float(np.nanmax((load.srtt_s - base_s)[settled])) * rate_bps / 8
-    best = max(float(before.max()) if len(before) else 0.0, waited)
-    if best <= 0:
+    before = np.maximum((windows * overhead - dropped)[:-1][falls] - held, 0.0)
+    if not len(before):
+        if waited <= 0:
+            return None, ""
+        if load.retransmits is not None and not repeats[settled].any():
+            return Value(waited, waited, np.inf), f"lower bound: long round trips; {NO_LOSS}"
+        if _is_model(load.cc):
+            # BBR holds two bandwidth-delay products at most, and a queue may be longer.
+            least = max(low - 2 * segment, 0.0)
+            return Value(least, least, np.inf), "lower bound: long round trips outside repairs; BBR fills no queue"
+        return Value(
+            waited, max(low - 2 * segment, 0.0), max(high, waited + 2 * segment)
+        ), "long round trips outside repairs"
+    # A reduction may also follow an error: the queue was then not full, so the larger half of them counts.
+    middle = float(np.quantile(before, 0.75))
+    if max(middle, waited) <= 0:
         return None, ""
-    if not len(before) and load.retransmits is not None and not repeats[settled].any():
-        return Value(best, best, np.inf), f"lower bound: longest round trip; {NO_LOSS}"
-    points = [max(float(each), 0.0) for each in before] or [waited]
-    how = (
-        f"window at {formatting.count(len(before), 'reduction')}" if len(before) else "longest round trip; no reduction"
-    )
-    return Value(best, min(*points, best), max(*points, best)), how
+    ends = min(middle, waited, float(np.median(before))), max(middle, high, float(before.max()))
+    how = f"window at {formatting.count(len(before), 'reduction')}, and long round trips outside repairs"
+    return Value(max(middle, waited), max(ends[0] - 2 * segment, 0.0), ends[1] + 2 * segment), how
 
 
 def _find_queue_limit(waits: Array, segment: float, *, is_silent: bool) -> tuple[Value | None, str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bentpipe.fitting.losses import Value
-    from bentpipe.fitting.measured import Array, Probes
+    from bentpipe.fitting.measured import Array, Probes, Second
     from bentpipe.fitting.slots import Slots
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -25,11 +25,15 @@ MIDDLE_MARGIN, TAIL_MARGIN = 0.05, 0.10
 DISTANCE_MARGIN = 0.05
 """Largest W1 distance relative to the median."""
 GOODPUT_MARGIN = 0.10
+TOTAL_MARGIN, LOSS_MARGIN = 0.05, 0.005
+"""Differences of rows and totals of one file that agree: as a share, and of loss ratios."""
 DRAWN = 100
 """Draws of the held-out half, and random parts of a permutation test."""
 BAND = (0.025, 0.975)
 LEVEL = 0.05
 """Largest share of measurements of the same path that differ by chance, of each quantity."""
+NEAR = 0.01
+"""Relative distance from the band that does not matter: a constant path has a band of microseconds."""
 CHANGED = 2
 """Number of quantiles inside the band at or below which the path has changed."""
 SLOTS_MIN = 4
@@ -54,10 +58,12 @@ class Checked:
     measured: float
     simulated: float
     verdict: str
+    is_total: bool = False
+    """Whether `simulated` is a total of the file itself, beside the sum of its rows."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all attributes as plain data."""
-        return asdict(self)
+        """Return the quantity, both values and the verdict as plain data."""
+        return {name: value for name, value in asdict(self).items() if name != "is_total"}
 
 
 @dataclass(frozen=True)
@@ -85,13 +91,20 @@ class HeldOut:
 
     @property
     def inside(self) -> int:
-        return sum(low <= value <= high for value, low, high in zip(self.measured, self.low, self.high, strict=True))
+        """Number of quantiles inside the band, or so near to it that no difference matters."""
+        within = zip(self.measured, self.low, self.high, strict=True)
+        return sum((1 - NEAR) * low <= value <= (1 + NEAR) * high for value, low, high in within)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the path has changed during the measurement, so that the first half does not predict the second."""
+        return self.inside <= CHANGED
 
     @property
     def statement(self) -> str:
         """The result in words."""
         said = f"held-out half: {self.inside} of {len(self.share)} quantiles are inside the 95 % band"
-        said += "; this path changed during the measurement: measure longer" if self.inside <= CHANGED else ""
+        said += "; this path changed during the measurement: measure longer" if self.has_changed else ""
         return f"{said}; {self.of_tail}"
 
     @property
@@ -176,6 +189,19 @@ def goodput(direction: str, measured_bps: float, simulated_bps: Sequence[float])
     is_among = abs(mean - measured_bps) <= width
     verdict = "undecided" if is_among and not is_close else _verdict(is_close)
     return Checked(f"goodput {direction}", "bit/s", measured_bps, mean, verdict)
+
+
+def twice(seconds: Sequence[Second]) -> list[Checked]:
+    """Compare the sums of the rows of each file with its own totals."""
+    found = []
+    for each in seconds:
+        if np.isfinite(each.rows) and np.isfinite(each.total):
+            margin = LOSS_MARGIN if each.unit == "1" else TOTAL_MARGIN * abs(each.total)
+            verdict = _verdict(abs(each.rows - each.total) <= margin)
+            found.append(
+                Checked(f"{each.quantity} of {each.source}", each.unit, each.rows, each.total, verdict, is_total=True)
+            )
+    return found
 
 
 def _verdict(agrees: bool) -> str:

@@ -135,6 +135,7 @@ def fit(
         found = _invert_goodput(found, say, is_asked=check)
         if check:
             found = _check_fit(found, say)
+            found = replace(found, check=(*found.check, *checking.twice(measured.seconds)))
         options = {
             "kind": kind,
             "columns": [f"{name}={value}" for name, value in asked.columns.items()],
@@ -258,7 +259,7 @@ def _fit_numbers(measured: Measured, network: str | None, period_s: float | None
     below: dict[str, Load] = {}
     for load in measured.loads:
         estimate = capacity.estimate(load, base_s, cut if probes is not None else None)
-        if load.direction not in capacities or _is_better(estimate, capacities[load.direction]):
+        if load.direction not in capacities or capacity.is_better(estimate, capacities[load.direction]):
             capacities[load.direction] = estimate
             below = {way: each for way, each in below.items() if way != load.direction}
             below |= {load.direction: load} if estimate.is_below else {}
@@ -300,13 +301,6 @@ def _find_ways(loads: Sequence[Load], base_s: float) -> tuple[float, float]:
             ways = load.ways[0].least_s, load.ways[1].least_s
             return ways if load.direction == "forward" else ways[::-1]
     return base_s / 2, base_s / 2
-
-
-def _is_better(one: Capacity, other: Capacity) -> bool:
-    """Whether an estimate replaces another of the same direction: a rate replaces a bound, a bound a lower bound."""
-    if one.is_bound != other.is_bound:
-        return other.is_bound
-    return one.is_bound and one.rate_bps.value > other.rate_bps.value
 
 
 def _assume_rates(capacities: Mapping[str, Capacity]) -> list[Number]:
@@ -416,8 +410,7 @@ def _invert_goodput(found: Fit, say: Callable[[str], object], *, is_asked: bool)
             continue
         say(f"the losses of {load.source}")
         length = min(float(load.interval_s.sum()), simulating.SEARCH_MAX_S)
-        within = np.cumsum(load.interval_s) <= length + 1e-6
-        measured_bps = float(8 * load.bytes[within].sum() / load.interval_s[within].sum())
+        measured_bps = _goodput(load, length)
 
         def goodput(ratio: float, seed: int, load: Load = load, length: float = length) -> float:
             flow, losing = simulating.make_transfer(load), parts.losing(load.direction, ratio)
@@ -456,10 +449,16 @@ def _check_fit(found: Fit, say: Callable[[str], object]) -> Fit:
             length = min(float(load.interval_s.sum()), simulating.TRANSFER_MAX_S)
             flow = simulating.make_transfer(load)
             theirs = _goodputs(parts, flow, length, content)
-            within = np.cumsum(load.interval_s) <= length + 1e-6
-            ours = float(8 * load.bytes[within].sum() / load.interval_s[within].sum())
-            compared.append(checking.goodput(load.direction, ours, theirs))
+            compared.append(checking.goodput(load.direction, _goodput(load, length), theirs))
     return replace(found, check=tuple(compared), simulated_s=simulated_s)
+
+
+def _goodput(load: Load, length: float) -> float:
+    """Return the goodput of a transfer in its first seconds; of rows of writes, that of the whole transfer."""
+    if load.received is not None:
+        return 8 * load.received[0] / load.received[1]
+    within = np.cumsum(load.interval_s) <= length + 1e-6
+    return float(8 * load.bytes[within].sum() / load.interval_s[within].sum())
 
 
 def _goodputs(parts: writing.Parts, flow: str, length: float, content: Mapping[str, str]) -> list[float]:

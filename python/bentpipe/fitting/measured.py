@@ -124,6 +124,11 @@ class Load:
     trip_s, longest_s : float, array or None
         Least round trip of a segment, and the longest of each interval, if the record has single segments. Of
         datagrams in captures of both ends, the longest wait.
+    block : int
+        Bytes of a write, if the rows count the writes of the sender, which its send buffer takes at once. 0 if they
+        count what the receiver got.
+    received : pair of float or None
+        Bytes that the receiver got in all, and seconds until then, if the rows count writes.
     ways : pair of Way or None
         Segments in the direction of the data, and their acknowledgements, between captures of both ends.
     """
@@ -147,6 +152,15 @@ class Load:
     longest_s: Array | None = None
     dropped: Array | None = None
     ways: tuple[Way, Way] | None = None
+    block: int = 0
+    received: tuple[float, float] | None = None
+
+    @property
+    def carried(self) -> tuple[float, float]:
+        """Bytes that arrived, and the seconds in which they did."""
+        if self.received is not None:
+            return self.received
+        return float(self.bytes.sum()), float(self.interval_s.sum())
 
     @property
     def least_s(self) -> float:
@@ -168,6 +182,17 @@ class Load:
         return rates
 
 
+@dataclass(frozen=True)
+class Second:
+    """A quantity that a file has twice: in its rows, and in its totals, statistics or numbers."""
+
+    source: str
+    quantity: str
+    unit: str
+    rows: float
+    total: float
+
+
 @dataclass
 class Measured:
     """Content of one file or several."""
@@ -181,6 +206,8 @@ class Measured:
     """Captures that have too little, unless another one is of the other end: name, fault, expectation."""
     direction: str = "forward"
     """Direction of transfers in files without one."""
+    seconds: list[Second] = field(default_factory=list)
+    """Quantities that the files have twice."""
 
     def add(self, other: Measured) -> None:
         """Add the content of another file."""
@@ -188,6 +215,7 @@ class Measured:
         self.loads += other.loads
         self.notes += other.notes
         self.sights += other.sights
+        self.seconds += other.seconds
         self.lacking += other.lacking
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.errors import FitError
+from bentpipe.fitting.clocks import find_drift
 from bentpipe.fitting.measured import INTERVALS_MIN, Load
 from bentpipe.fitting.readers.senders import STEP_S
 from bentpipe.fitting.readers.sights import count_header_bytes
@@ -35,10 +36,6 @@ COMMON_MIN = 0.2
 NEAR_S = 1e-3
 """Round trips between both captures below this are inside a host."""
 SAME_END = "{0} and {1}: captured at the same end; the first is used"
-DRIFT_S = 1e-3
-"""Drift of the clocks that has a note."""
-PARTS = 5
-"""Parts of the time whose first and last show the drift."""
 FULL = 0.95
 """Share of the longest wait above which the queue may have dropped the next packet."""
 RARE = 0.99
@@ -122,6 +119,7 @@ def _segments(measured: Measured, one: Sights, other: Sights, clocks: str) -> bo
         return True
     both = f"{sender.name} and {receiver.name}"
     forward, reverse = _by_clocks(both, (forward, reverse), clocks, measured.notes)
+    trip_s = forward.least_s + reverse.least_s
     measured.loads = [
         _load(load, forward, reverse, trip_s) if load.source == sender.name and load.transport == "tcp" else load
         for load in measured.loads
@@ -140,21 +138,20 @@ def _by_clocks(both: str, ways: tuple[Way, Way], clocks: str, notes: list[str]) 
                 "  expected one clock, or clocks that are apart"
             )
         return ways
+    drift = find_drift(out.sent_s, out.delay_s, back.sent_s, back.delay_s)
+    if drift:
+        begin, end = float(out.sent_s[0]), float(out.sent_s[-1])
+        out, back = (
+            replace(way, delay_s=way.delay_s + sign * drift * (way.sent_s - begin))
+            for way, sign in ((out, -1), (back, 1))
+        )
+        length = f"{1e3 * drift * (end - begin):.3g} ms during the captures"
+        notes.append(f"{both}: the clocks drift by {1e6 * drift:.3g} ppm, {length}; removed")
     offset_s = (back.least_s - out.least_s) / 2
     notes.append(
         f"{both}: clocks differ by {-1e3 * offset_s:.3g} ms if both directions have the same least delay (`clocks`)"
     )
-    out, back = (replace(way, delay_s=way.delay_s + by) for way, by in ((out, offset_s), (back, -offset_s)))
-    drift_s = (_drift(out) - _drift(back)) / 2
-    if abs(drift_s) > DRIFT_S:
-        notes.append(f"{both}: the clocks, or one direction, drift by {1e3 * drift_s:.2g} ms during the captures")
-    return out, back
-
-
-def _drift(way: Way) -> float:
-    """Return the change of the least delay from the first part of the time to the last."""
-    parts = [each for each in np.array_split(way.delay_s, PARTS) if np.isfinite(each).any()]
-    return float(np.nanmin(parts[-1]) - np.nanmin(parts[0])) if parts else 0.0
+    return replace(out, delay_s=out.delay_s + offset_s), replace(back, delay_s=back.delay_s - offset_s)
 
 
 def _load(load: Load, forward: Way, reverse: Way, trip_s: float) -> Load:

@@ -105,11 +105,15 @@ class Fit(Result):
 
     @property
     def verdict(self) -> str:
-        """`agrees`, `differs` or `undecided` with the quantities, or `not checked`."""
+        """`agrees`, `differs` or `undecided` with the quantities, or `not checked`.
+
+        A simulation of the same data hardly differs from it, so the held-out half is the first quantity.
+        """
         if not self.check:
             return "not checked"
-        for verdict in ("differs", "undecided"):
-            if found := [each.quantity for each in self.check if each.verdict == verdict]:
+        changed = ["held-out half"] if self.held_out is not None and self.held_out.has_changed else []
+        for verdict, first in (("differs", changed), ("undecided", [])):
+            if found := [*first, *(each.quantity for each in self.check if each.verdict == verdict)]:
                 return f"{verdict}: {', '.join(found)}"
         return "agrees"
 
@@ -142,6 +146,7 @@ class Fit(Result):
         for each in self.check:
             theirs, ours = (formatting.quantity(value, each.unit) for value in (each.simulated, each.measured))
             beside = f"W1 {theirs}" if each.quantity == "rtt W1" else f"simulated {theirs}, measured {ours}"
+            beside = f"rows {ours}, total of the file {theirs}" if each.is_total else beside
             said.append(f"{each.quantity} {each.verdict}: {beside}")
         return [*said, *([self.held_out.statement] if self.held_out else [])]
 
@@ -204,7 +209,7 @@ class Fit(Result):
 
     def parts(self) -> writing.Parts:
         """Return what the text of the scenario needs."""
-        shares = writing.find_shares(self.probes, [each.direction for each in self.loads])
+        shares = writing.find_shares(self.probes, [each.direction for each in self.loads], self.by_name)
         return writing.Parts(self.by_name, self.losses, self.losses_by, shares, self.slots, self.trace)
 
     def _about(self, source: str) -> str:
@@ -238,7 +243,7 @@ class Fit(Result):
             for number, text in enumerate(drawn, 1):
                 (inside / "draws" / f"draw-{number:03}.csv").write_text(text, encoding="utf-8")
 
-        text = self.text(data.name) + writing.search(data.name, is_drawn=bool(drawn))
+        text = self.text(data.name) + writing.search(data.name, self.slots.period_s, is_drawn=bool(drawn))
         digests = {"scenario_digest": _digest(text.encode())}
         if place.exists():
             # If this process ends between the two files, the next fit may replace the older scenario, too.

@@ -26,6 +26,8 @@ DURATION_MAX_S = 120.0
 SMALLEST_LOSS = 1e-5
 """Loss ratios below this are left out."""
 WIDTH = 118
+FULL = 1500
+"""Bytes of a full packet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +126,13 @@ def _direction(parts: Parts, direction: str, folder: str) -> list[tuple[str, str
     found.append((f"{word}{rate.how.removeprefix('lower bound: ')}.", value))
     queue = numbers.get(f"queue {direction}")
     if queue is None or not queue.value:
-        found.append(("ASSUMED: no full queue was measured.", 'queue = "1 bdp"'))
+        # A bdp of the scenario has the largest delay of the trace, which is its slowest ping.
+        base_s = base.value or 0.0
+        size = max(math.ceil((rate.value or 0.0) * base_s / 8), FULL)
+        said = (
+            f"ASSUMED: no full queue was measured. One bandwidth-delay product with the base of {1e3 * base_s:.4g} ms."
+        )
+        found.append((said, f'queue = "{size} B"'))
     else:
         word = "LOWER BOUND: " if queue.kind == "lower bound" else f"{queue.text}; "
         found.append((f"{word}{queue.how.removeprefix('lower bound: ')}.", f'queue = "{math.ceil(queue.value)} B"'))
@@ -177,14 +185,18 @@ def _find_transfer_losses(parts: Parts, direction: str) -> tuple[str, str] | Non
     return said, f'error = {{ kind = "packet", rate = {_number(found.value)} }}'
 
 
-def find_shares(probes: Probes | None, loaded: Sequence[str]) -> dict[str, float]:
+def find_shares(probes: Probes | None, loaded: Sequence[str], numbers: Mapping[str, Number]) -> dict[str, float]:
     """Return the share of the round trip's losses of each direction.
 
-    Without stamps of both ends, all are in the loaded direction, or half in each if none or both were loaded.
+    If no probe has stamps of both ends, they are shared as the retransmissions of a transfer in each direction. If
+    there are none, all are in the loaded direction, or half in each if none or both were loaded.
     """
     forward = 0.5
+    again = [number.value for way in ("forward", "reverse") if (number := numbers.get(f"retransmitted {way}"))]
     if len(set(loaded)) == 1:
         forward = float("forward" in loaded)
+    elif len(again) == 2 and all(again):
+        forward = (again[0] or 0.0) / sum(each or 0.0 for each in again)
     if probes is not None and probes.lost_forward is not None and probes.lost_reverse is not None:
         known = int(probes.lost_forward.sum()), int(probes.lost_reverse.sum())
         forward = known[0] / sum(known) if sum(known) else forward
@@ -223,9 +235,10 @@ def make_head(sources: Sequence[str], version: str, said: Sequence[str]) -> list
     ]
 
 
-def search(folder: str, *, is_drawn: bool) -> str:
+def search(folder: str, period_s: float | None, *, is_drawn: bool) -> str:
     """Return the table of a search for settings, which has each draw of the traces as a condition."""
     lines = ["", "# The search of bentpipe tune.", "[tune]", 'objective = { "goodput:transfer" = 1 }']
+    lines += [] if period_s is None else [f'period = "{period_s:g} s"  # of the steps of the base']
     if is_drawn:
         lines += ["", "[tune.condition.drawn]", f"draws = {_text(glob.escape(folder) + '/draws/*.csv')}"]
     return "\n".join([*lines, ""])

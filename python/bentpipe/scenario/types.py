@@ -4689,6 +4689,9 @@ class Tune(TypedDict, total=False):
     space :
         Settings that may be recommended. Default: "linux".
 
+    period :
+        Known period of the steps of the path, such as the reallocation of satellites. `bentpipe fit` writes the period that it finds. Default: the period of the delay, of the jitter or of the selection of satellites.
+
     vary :
         Keys of the scenario with the values to try, as in `[sweep.vary]`. Default: a stock space for this scenario.
 
@@ -4701,6 +4704,7 @@ class Tune(TypedDict, total=False):
     robust: Literal["mean", "worst", "q90"]
     margin: str
     space: Literal["linux", "all"]
+    period: str
     vary: Dict[str, object]
     condition: Dict[str, Dict[str, object]]
 

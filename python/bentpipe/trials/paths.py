@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.scenario.overrides import parse_text
+from bentpipe.trials.amounts import milliseconds
 from bentpipe.trials.linux import find_kind
 
 if TYPE_CHECKING:
@@ -13,6 +16,10 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
 WAYS = ("route", "reverse_route")
+STEPS_MIN_S = 2.0
+"""Shortest time for which a delay holds that is a step of the path. Frames and grants are shorter."""
+REALLOCATION_S = 15.0
+"""Period with which Starlink selects satellites."""
 
 
 class NetworkPaths:
@@ -27,10 +34,29 @@ class NetworkPaths:
         """Flows with their routes, an entry for each pair of routes over time."""
 
     def rtt_s(self, flow: dict[str, Any]) -> float:
-        """Longest propagation round trip of a flow."""
+        """Propagation round trip of a flow: the median over time of each link. One slow ping of a trace is no path."""
+        return sum(self._delay_s(name) for name in (*flow["route"], *flow["reverse_route"]))
+
+    def longest_s(self, flow: dict[str, Any]) -> float:
+        """Longest propagation round trip of a flow, from which a scenario computes a bandwidth-delay product."""
         return float(
             sum(max(self.links[name]["delay_s"]["values"]) for name in (*flow["route"], *flow["reverse_route"]))
         )
+
+    def _delay_s(self, name: str) -> float:
+        """Median delay of a link over its period, or over the run."""
+        delay = self.links[name]["delay_s"]
+        times, values = delay["times_s"], delay["values"]
+        if len(values) == 1:
+            return float(values[0])
+        end = delay["period_s"] or max(self.scenario.duration_s, times[-1])
+        spans = [after - before for before, after in pairwise([*times, end])]
+        passed, half = 0.0, sum(spans) / 2
+        for value, span in sorted(zip(values, spans, strict=True)):
+            passed += span
+            if passed >= half:
+                return float(value)
+        return float(max(values))
 
     def rate_bps(self, name: str) -> float:
         """Smallest rate of a link."""
@@ -42,8 +68,22 @@ class NetworkPaths:
         return min(route, key=self.rate_bps)
 
     @property
+    def period_s(self) -> float | None:
+        """Period of the steps of the path: that of a delay, of a jitter that holds for long, or of a selection."""
+        found = [link["delay_s"]["period_s"] for link in self.links.values() if link["delay_s"]["period_s"]]
+        for name in self.links:
+            jitter = self.direction(name).get("jitter") or []
+            jitter = [jitter] if isinstance(jitter, dict) else jitter
+            every = (milliseconds(each.get("every", "0 s")) / 1e3 for each in jitter)
+            found += [each for each in every if each >= STEPS_MIN_S]
+        sky = self.written.get("sky")
+        if isinstance(sky, dict) and "starlink" in json.dumps(sky.get("selection", "")):
+            found.append(REALLOCATION_S)
+        return min(found, default=None)
+
+    @property
     def longest_rtt_s(self) -> float:
-        """Longest propagation round trip of all flows."""
+        """Largest propagation round trip of all flows."""
         return max(map(self.rtt_s, self.flows), default=0.0)
 
     @property

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bentpipe.scenario.editing import steps
 from bentpipe.trials.amounts import KIB64, ROUNDED, SHARE, buffer_limit, compute_memory, size
-from bentpipe.trials.paths import WAYS, NetworkPaths, quoted_name
+from bentpipe.trials.linux import find_kind
+from bentpipe.trials.paths import REALLOCATION_S, WAYS, NetworkPaths, quoted_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,6 +21,8 @@ PERIODIC_CC = ("leocc", "satcp")
 """Congestion controls that expect periodic handovers."""
 BUFFERS = (1, 2, 4)
 """Receive buffers to try, in bandwidth-delay products."""
+FULL = 1500
+"""Bytes of a full packet."""
 SPANS = ("20 ms", "100 ms")
 """Depths of an interleaver."""
 SHARES = (0.25, 0.9)
@@ -66,14 +69,15 @@ class Stock(NamedTuple):
     """Entries that are not tried, with the reason."""
 
 
-def stock_space(scenario: Scenario, *, is_all: bool) -> Stock:
+def stock_space(scenario: Scenario, *, is_all: bool, period_s: float | None = None) -> Stock:
     """Make the space of a scenario from its hosts, queues, links and gateways, with a reason for each entry.
 
-    `is_all` adds what exists only in research.
+    `is_all` adds what exists only in research. `period_s` is the known period of the path's steps; None: that of its
+    links.
     """
     path = NetworkPaths(scenario)
     found = [
-        *_vary_hosts(path, is_all=is_all),
+        *_vary_hosts(path, period_s or path.period_s, is_all=is_all),
         *_vary_queues(path),
         *_vary_gateways(path, is_all=is_all),
         *_vary_errors(path),
@@ -84,18 +88,20 @@ def stock_space(scenario: Scenario, *, is_all: bool) -> Stock:
     return Stock([replace(each, is_stock=True) for each in found if each.values], absent)
 
 
-def _vary_hosts(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
+def _vary_hosts(path: NetworkPaths, period_s: float | None, *, is_all: bool) -> Iterator[Axis]:
     if not path.scenario.hosts:
         return
-    is_periodic = any(link["delay_s"]["period_s"] is not None for link in path.links.values())
-    research = (*RESEARCH_CC, *(PERIODIC_CC if is_periodic else ()))
+    is_periodic = period_s is not None
+    periodic = (name if period_s == REALLOCATION_S else _every(name, period_s) for name in PERIODIC_CC)
+    research = (*RESEARCH_CC, *(periodic if is_periodic else ()))
     why = "the sender decides the growth of the window and the meaning of a loss"
     cc = (*STOCK_CC, *(research if is_all else ()))
-    yield Axis("tcp.cc", cc, why + ("; the delay has periodic steps" if is_all and is_periodic else ""))
+    yield Axis("tcp.cc", cc, why + (f"; the path has steps every {period_s:g} s" if is_all and is_periodic else ""))
     if not is_all:
-        yield Axis(f"tcp.cc = {', '.join(research)}", (), 'a stock kernel lacks it; space = "all" tries it')
+        names = ", ".join(map(find_kind, research))
+        yield Axis(f"tcp.cc = {names}", (), 'a stock kernel lacks it; space = "all" tries it')
     if not is_periodic:
-        yield Axis(f"tcp.cc = {', '.join(PERIODIC_CC)}", (), "the delay has no periodic steps")
+        yield Axis(f"tcp.cc = {', '.join(PERIODIC_CC)}", (), "the path has no periodic steps")
     yield Axis(
         "tcp.initial_window",
         ("10 segments", "20 segments", "40 segments"),
@@ -111,6 +117,11 @@ def _vary_hosts(path: NetworkPaths, *, is_all: bool) -> Iterator[Axis]:
     )
     yield from _buffers(path)
     yield _timeout(path)
+
+
+def _every(name: str, period_s: float | None) -> dict[str, str]:
+    """Return a congestion control that finds the instants of reallocation with this period."""
+    return {"kind": name, "period": f"{period_s:g} s", "reallocation": "detected"}
 
 
 def _list_queues(path: NetworkPaths) -> Iterator[Any]:
@@ -130,7 +141,9 @@ def _buffers(path: NetworkPaths) -> Iterator[Axis]:
         yield Axis(key, (), "the path has no bandwidth-delay product before a run")
         return
     if key == "tcp.receive_buffer":
-        yield Axis(key, tuple(f"{count} bdp" for count in BUFFERS), why)
+        is_steady = all(path.longest_s(flow) <= (1 + ROUNDED) * path.rtt_s(flow) for flow in path.flows)
+        sizes_ = (f"{count} bdp" if is_steady else f"{round(count * bdp)} B" for count in BUFFERS)
+        yield Axis(key, tuple(sizes_), why)
         return
     # Sizes that the kernel's limit can have exactly. A little more than the present one is not another setting.
     now = size(tcp["auto_buffer"]["limit"]) or 0
@@ -164,16 +177,21 @@ def _vary_queues(path: NetworkPaths) -> Iterator[Axis]:
 
 def queue_axis(path: NetworkPaths, name: str) -> Axis:
     """Return sizes and disciplines for the queue of a link, with the times of the flows over it."""
-    rtt = max((path.rtt_s(flow) for flow in path.flows for way in WAYS if name in flow[way]), default=0.0)
+    flows = [flow for flow in path.flows for way in WAYS if name in flow[way]]
+    rtt, longest = (max(map(each, flows), default=0.0) for each in (path.rtt_s, path.longest_s))
     reason = f"it is the tightest link of its direction, {path.rate_bps(name) / 1e6:.4g} Mbit/s"
-    return Axis(f"{path.key(name)}.queue", _queues(rtt), reason)
+    # A scenario takes the largest round trip for a bdp. In a trace, that is its slowest ping.
+    bdp = rtt * path.rate_bps(name) / 8 if longest > (1 + ROUNDED) * rtt else None
+    return Axis(f"{path.key(name)}.queue", _queues(rtt, bdp), reason)
 
 
-def _queues(rtt: float) -> tuple[Any, ...]:
+def _queues(rtt: float, bdp: float | None = None) -> tuple[Any, ...]:
+    shares = (0.25, 0.5, 1, 2)
+    sizes = [f"{share} bdp" if bdp is None else f"{max(FULL, round(share * bdp))} B" for share in shares]
     target, interval = f"{max(5, 1000 * rtt / 20):.3g} ms", f"{max(100, 1000 * rtt):.4g} ms"
     marking = {"target": target, "interval": interval, "ecn": False}
     return (
-        *("0.25 bdp", "0.5 bdp", "1 bdp", "2 bdp"),
+        *sizes,
         {"kind": "codel", **marking},
         {"kind": "fq-codel", **marking},
         {"kind": "pie", "target": target},

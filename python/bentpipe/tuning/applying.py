@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import files
 from bentpipe.errors import BentpipeError
 from bentpipe.scenario.editing import edit_text
+from bentpipe.tuning import shell
 from bentpipe.tuning.script import DEVICES, write_script
 from bentpipe.tuning.sentences import settings, statements
 
@@ -51,8 +52,8 @@ def apply(tuning: Tuning, folder: Path) -> Applied:
     script = write_script(tuning.default, tuning.recommended)
     written = {
         "tuned.toml": write_tuned(tuning),
-        "apply.sh": _shell(tuning, script, "do"),
-        "undo.sh": _shell(tuning, script, "undo"),
+        "apply.sh": _write_apply(tuning, script),
+        "undo.sh": _write_undo(tuning),
         "NOTES.md": _notes(tuning, script),
     }
 
@@ -81,16 +82,17 @@ def write_tuned(tuning: Tuning) -> str:
     return text
 
 
-def _shell(tuning: Tuning, script: Script, which: str) -> str:
+def _write_apply(tuning: Tuning, script: Script) -> str:
     """Write a script with a function for each node: `sh apply.sh NODE` runs the lines of one node."""
-    does = "Applies" if which == "do" else "Takes back"
     head = [
-        "#!/bin/sh",
-        f"# {does} the settings that bentpipe tune recommends for: {_line(tuning.title)}",
-        f"# Run it at each node, as root: DEV=eth0 sh {'apply' if which == 'do' else 'undo'}.sh NODE.",
+        *_head(tuning, "Applies the settings that bentpipe tune recommends for"),
+        "# Run it at each node, as root: DEV=eth0 sh apply.sh NODE.",
         *(f"# {name} is {meaning}." for name, meaning in DEVICES.items()),
-        f"# Scenario {tuning.content['scenario_digest']}, bentpipe {tuning.content['engine']['version']}",
+        "# If PREFIX has several routes, DEV and GW are the device and the gateway of one of them.",
         "set -eu",
+        shell.SAVED,
+        shell.RESTORE,
+        shell.CHANGE,
         'case "${1:?expected the name of a node}" in',
     ]
     body = []
@@ -104,12 +106,25 @@ def _shell(tuning: Tuning, script: Script, which: str) -> str:
             if any(f'"${name}"' in line.do for line in lines):
                 # No name of a scenario is here: the shell would expand it.
                 body.append(f'    : "${{{name}:?expected {DEVICES.get(name, "the device of another link")}}}"')
-        for line in lines if which == "do" else reversed(lines):
-            command = line.do if which == "do" else line.undo
-            if command != "true":
-                body += [f"    # {_line(line.why)}", f"    {command}"]
+        body += [f"    {line}" for line in shell.BEGIN.splitlines()]
+        for line in lines:
+            body += [f"    # {_line(line.why)}", f"    {line.do}"]
         body.append("    ;;")
     return "\n".join([*head, *body, '*) echo "unknown node $1" >&2; exit 2 ;;', "esac", ""])
+
+
+def _write_undo(tuning: Tuning) -> str:
+    head = _head(tuning, "Restores what apply.sh has found at this node, for the settings of")
+    return "\n".join([*head, "# Run it as root: sh undo.sh.", "set -eu", shell.SAVED, shell.RESTORE, shell.UNDO])
+
+
+def _head(tuning: Tuning, does: str) -> list[str]:
+    engine = tuning.content["engine"]["version"]
+    return [
+        "#!/bin/sh",
+        f"# {does}: {_line(tuning.title)}",
+        f"# Scenario {tuning.content['scenario_digest']}, bentpipe {engine}",
+    ]
 
 
 def _line(text: str) -> str:
@@ -133,8 +148,12 @@ def _notes(tuning: Tuning, script: Script) -> str:
         "## Before you apply them",
         "",
         "- The scripts are proposals: read them first. Each line names its key.",
-        "- `DEV` is the device towards the satellite. `PREFIX` and `GW` are the route's prefix and gateway.",
-        "- `undo.sh` sets the values of the scenario, or the defaults of the kernel. Write down your own values first.",
+        "- `DEV` is the device towards the satellite, and `PREFIX` the prefix of the route.",
+        "- `apply.sh` saves each value that it finds in `/run/bentpipe-settings`. Its first error restores them all.",
+        "- `undo.sh` restores the saved values.",
+        "- Nothing survives a reboot of the host: run `apply.sh` again after it.",
+        "- Linux remembers the slow-start threshold and round trip of each destination. Run `ip tcp_metrics flush all`"
+        " at both ends before each measurement of a comparison.",
         "- Settings of a transport apply to new connections.",
         "- nginx and HAProxy take the settings of the route and the kernel. `sndbuf` and `rcvbuf` of `listen` fix the"
         " buffers and switch auto-tuning off. Accepted sockets have the congestion control of the listener.",

@@ -17,7 +17,7 @@ from bentpipe.trials.amounts import amount, between, round_value
 from bentpipe.trials.linux import Lack, find_kind, lack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bentpipe import _core
     from bentpipe.trials.stock import Axis
@@ -39,22 +39,32 @@ class Point:
     positions: Positions
     lacking: str = ""
     """Why a stock system does not have it; empty if it has."""
+    implied: tuple[tuple[str, Any], ...] = field(default=(), hash=False)
+    """Changes that apply with it: the shaper of each changed queue."""
 
     @property
     def sets(self) -> Sets:
-        """Changes as overrides of a scenario."""
-        return literals(list(self.changes), {})
+        """Changes as overrides of a scenario, with those that they imply."""
+        return literals([*self.changes, *self.implied], {})
 
 
 class Space:
     """All points, made when asked for.
 
-    Points with equal digests are the same point. A key that the scenario refuses together with the others is dropped
-    from a point.
+    Points with equal digests are the same point, that with the fewest changes. A key that the scenario refuses together
+    with the others is dropped from a point. `imply` returns the changes that a change implies.
     """
 
-    def __init__(self, core: _core.Scenario, condition: Condition, axes: Sequence[Axis], *, is_all: bool) -> None:
-        self._core, self._condition = core, condition
+    def __init__(
+        self,
+        core: _core.Scenario,
+        condition: Condition,
+        axes: Sequence[Axis],
+        *,
+        is_all: bool,
+        imply: Callable[[str, Any], Sequence[tuple[str, Any]]] = lambda _key, _value: (),
+    ) -> None:
+        self._core, self._condition, self._imply = core, condition, imply
         self._middleboxes = {
             name: {find_kind(each) for each in node.get("middlebox", [])}
             for name, node in json.loads(core.to_json()).get("node", {}).items()
@@ -78,7 +88,7 @@ class Space:
         values = []
         for value in axis.values:
             try:
-                if self._try(((axis.key, value),)).digest == self.default.digest:
+                if self._try(((axis.key, value),), with_implied=False).digest == self.default.digest:
                     continue
             except ScenarioError as error:
                 others = [(each.key, other) for each in axes if each is not axis for other in each.values]
@@ -127,14 +137,16 @@ class Space:
 
     def points(self, many: Iterable[Positions]) -> list[Point]:
         """Return the different points at these positions, each once."""
-        found = {point.digest: point for each in many if (point := self.find_point(each)) is not None}
-        return list(found.values())
+        found = dict.fromkeys(point.digest for each in many if (point := self.find_point(each)) is not None)
+        return [self._by_digest[digest] for digest in found]
 
     def find_point(self, positions: Positions) -> Point | None:
         """Return the point at these positions; None if the scenario refuses its values."""
         if positions not in self._known:
             self._known[positions] = self._make_point(positions)
-        return self._known[positions]
+        found = self._known[positions]
+        # A point that was found later may be the same scenario by fewer changes.
+        return found and self._by_digest[found.digest]
 
     def make_point(self, changes: Mapping[str, Any]) -> Point | None:
         """Return the point with these changes; None if the scenario refuses them."""
@@ -204,7 +216,11 @@ class Space:
             except ScenarioError as error:
                 self._note(kept, error)
                 continue
-            return self._by_digest.setdefault(core.digest, self._check_point(core, kept, positions))
+            point = self._check_point(core, kept, positions)
+            known = self._by_digest.setdefault(core.digest, point)
+            if len(point.changes) < len(known.changes):
+                self._by_digest[core.digest] = point
+            return point
         return None
 
     def _fewer(self, changes: tuple[tuple[str, Any], ...]) -> Iterator[tuple[tuple[str, Any], ...]]:
@@ -219,11 +235,15 @@ class Space:
         if key:
             self.dropped.setdefault(key, problem.message)
 
-    def _try(self, changes: tuple[tuple[str, Any], ...]) -> _core.Scenario:
-        return self._condition.scenario(self._core, literals(list(changes), {}))
+    def _try(self, changes: tuple[tuple[str, Any], ...], *, with_implied: bool = True) -> _core.Scenario:
+        implied = self._list_implied(changes) if with_implied else ()
+        return self._condition.scenario(self._core, literals([*changes, *implied], {}))
+
+    def _list_implied(self, changes: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+        return tuple(each for key, value in changes for each in self._imply(key, value))
 
     def _check_point(
         self, core: _core.Scenario, changes: tuple[tuple[str, Any], ...], positions: Positions = ()
     ) -> Point:
         why = next((found.why for key, value in changes if (found := self._find_lack(key, value)) is not None), "")
-        return Point(changes, core.digest, positions, why)
+        return Point(changes, core.digest, positions, why, self._list_implied(changes))

@@ -23,6 +23,7 @@ from bentpipe.tuning.confirming import INTERRUPTED, LOOKS, Confirmation, Confirm
 from bentpipe.tuning.goal import goal
 from bentpipe.tuning.racing import LAST_RUNG, LEAST, RUNGS, Race, cost
 from bentpipe.tuning.result import Tuning, collect_content, find_default
+from bentpipe.tuning.shaping import Shaping
 from bentpipe.tuning.space import Space
 
 if TYPE_CHECKING:
@@ -87,9 +88,10 @@ class Work:
             if axis.key in ("seed", "case") or axis.key.startswith(("sweep.", "tune.", "case.")):
                 raise ScenarioError(f"{axis.key} cannot vary: it is not a setting\n  expected keys of the scenario")
         if not axes:
-            axes, self.absent = stock_space(self.scenario, is_all=self.is_all)
+            axes, self.absent = stock_space(self.scenario, is_all=self.is_all, period_s=self.written["period_s"])
         axes = [replace(axis, default=find_default(self.scenario, axis.key)) for axis in axes]
-        return Space(self._core, self.conditions[0], axes, is_all=self.is_all)
+        imply = Shaping(self.scenario).list_implied
+        return Space(self._core, self.conditions[0], axes, is_all=self.is_all, imply=imply)
 
     @cached_property
     def _core(self) -> _core.Scenario:

@@ -8,6 +8,7 @@ use super::report::Findings;
 use super::sweep::{in_order, single, Axis};
 use super::tree::{join, Tree, Value};
 use bentpipe_units::settings::Share;
+use bentpipe_units::Duration;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -24,6 +25,8 @@ pub struct Tune {
     pub margin: f64,
     /// Settings that may be recommended.
     pub space: Space,
+    /// Known period of the steps of the path.
+    pub period: Option<Duration>,
     /// Keys with the values to try. Without any, the caller takes a stock space.
     pub axes: Vec<Axis>,
     /// Conditions, the scenario as it is written first.
@@ -68,6 +71,7 @@ impl Tune {
     /// Takes the settings that were read with the rest, and the scenario without its search.
     pub(super) fn set(&mut self, written: &keys::Tune, base: Tree, source: &str) {
         (self.robust, self.margin, self.space) = (written.robust, share(written.margin), written.space);
+        self.period = written.period;
         (self.base, self.source) = (base, source.to_owned());
     }
 
@@ -95,6 +99,7 @@ pub(super) fn take(tree: &mut Tree, sets: &[(String, String)], findings: &mut Fi
         robust: defaults.robust,
         margin: share(defaults.margin),
         space: defaults.space,
+        period: defaults.period,
         axes: Vec::new(),
         conditions: vec![Condition::as_written()],
         base: empty(),

@@ -10,7 +10,7 @@ from bentpipe.catalog import unknown
 from bentpipe.errors import FitError
 from bentpipe.fitting.faults import show_value
 from bentpipe.fitting.measured import Measured
-from bentpipe.fitting.readers import dish, flent, iperf3, irtt, pcap, ping, ss, table
+from bentpipe.fitting.readers import dish, flent, fping, iperf3, irtt, pcap, ping, ss, summaries, table
 from bentpipe.fitting.readers.opening import Source, Stream
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TEXTS: dict[str, Any] = {
     "ping": ping,
+    "fping": fping,
     "irtt": irtt,
     "flent": flent,
     "iperf3": iperf3,
@@ -61,7 +62,9 @@ def _read(stream: Stream, kind: str | None, asked: Asked, faults: Faults) -> Mea
     if pcap.recognises(stream):
         faults.wrong(source.name, "a packet capture", f"expected the record of {kind}; a capture has the kind pcap")
         return Measured()
-    module = TEXTS[kind] if kind else next((each for each in TEXTS.values() if each.recognises(source)), None)
+    # A CSV may have any names, so it is the last.
+    known = (*(each for each in TEXTS.values() if each is not table), summaries, table)
+    module = TEXTS[kind] if kind else next((each for each in known if each.recognises(source)), None)
     if module is None:
         faults.wrong(
             source.name,

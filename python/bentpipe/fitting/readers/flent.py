@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bentpipe.fitting.readers.opening import Asked, Source
 
 UNITS = {"ms": 1e-3, "s": 1.0, "Mbits/s": 1e6, "Mbit/s": 1e6, "Kbits/s": 1e3, "bits/s": 1.0}
+APART = 0.5
+"""Relative difference of the medians of two series that cannot be of one host."""
 PARTS = ("x_values", "results", "metadata")
 TRIPS, RATES = ("ms", "s"), ("Mbits/s", "Mbit/s", "Kbits/s", "bits/s")
 
@@ -40,8 +42,13 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     if not np.isfinite(times).all():
         faults.wrong(source.name, "x_values has a value that is not a number", "expected seconds")
     times = times + _start(about)
+    asked.seen.update(results)
+    _refuse_hosts(source.name, results, asked, faults)
+    if faults.count > before:
+        return Measured()
     chosen = {
-        "rtt": _chosen(results, ("ping",), ("icmp",)),
+        "rtt": next((name for name in results if asked.columns.get(name, "").startswith("rtt")), None)
+        or _chosen(results, ("ping",), ("icmp",)),
         "forward": _chosen(results, ("download",), ("sum", "totals")),
         "reverse": _chosen(results, ("upload",), ("sum", "totals")),
     }
@@ -53,6 +60,13 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
         for meaning, name in chosen.items()
         if name is not None
     }
+    for meaning, word in (("forward", "download"), ("reverse", "upload")):
+        parts = [name for name in results if word in name.lower() and "::" not in name and not _is_sum(name)]
+        if chosen[meaning] is not None and _is_sum(str(chosen[meaning])) and parts:
+            # The sum of Flent has the values that are there at an instant. Slow flows are reported seldom.
+            each = [_values(source.name, name, results[name], len(times), about, meaning, faults) for name in parts]
+            if faults.count == before and any(np.isnan(values).any() for values in each):
+                series[meaning] = np.sum([_interpolate(times, values) for values in each], axis=0)
     if faults.count > before:
         return Measured()
     found = Measured(notes=[f"{source.name}: missing values of Flent are not losses; the loss ratio is unknown"])
@@ -78,6 +92,35 @@ def _start(about: dict[str, Any]) -> float:
     except ValueError:
         return 0.0
     return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+
+
+def _is_sum(name: str) -> bool:
+    return any(word in name.lower() for word in ("sum", "totals", "avg"))
+
+
+def _interpolate(times: Array, values: Array) -> Array:
+    """Return a series with the values between those that it has."""
+    known = np.isfinite(values)
+    return np.interp(times, times[known], values[known]) if known.any() else np.zeros(len(times))
+
+
+def _refuse_hosts(source: str, results: dict[str, Any], asked: Asked, faults: Faults) -> None:
+    """Refuse round trips of several hosts, unless one of them is chosen."""
+    names = [name for name in results if "ping" in name.lower() and "::" not in name and not _is_sum(name)]
+    if any(asked.columns.get(name, "").startswith("rtt") for name in names):
+        return
+    middles = {}
+    for name in names:
+        values = [value for each in results[name] or () if (value := number(each)) > 0]
+        if values:
+            middles[name] = float(np.median(values))
+    if middles and max(middles.values()) > (1 + APART) * min(middles.values()):
+        shown = ", ".join(f"{name} {middle:.4g}" for name, middle in middles.items())
+        faults.wrong(
+            source,
+            f"round trips of several hosts: {show_value(shown)}",
+            f'expected one path; choose a series: --columns "{next(iter(middles))}=rtt:ms"',
+        )
 
 
 def _chosen(results: dict[str, Any], words: tuple[str, ...], first: tuple[str, ...]) -> str | None:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe.fitting import clocks
 from bentpipe.fitting.faults import show_value
-from bentpipe.fitting.measured import Measured, make_probes
+from bentpipe.fitting.measured import Measured, Second, make_probes
 from bentpipe.fitting.readers.opening import number
 
 if TYPE_CHECKING:
     from bentpipe.fitting.faults import Faults
+    from bentpipe.fitting.measured import Probes
     from bentpipe.fitting.readers.opening import Asked, Source
 
 FATES = {"false": "", "true": "?", "true_up": "up", "true_down": "down", False: "", True: "?"}
@@ -51,13 +53,32 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
     if set(fates) & {"up", "down"}:
         more |= {"lost_forward": fates == "down", "lost_reverse": fates == "up"}
     if np.isfinite(up_s).any() and np.isfinite(down_s).any():
+        drift = clocks.find_drift(send_s, up_s, send_s, down_s)
+        if drift:
+            since_s = send_s - send_s[0]
+            up_s, down_s = up_s - drift * since_s, down_s + drift * since_s
+            notes.append(
+                f"{source.name}: the clocks drift by {1e6 * drift:.3g} ppm, "
+                f"{1e3 * drift * since_s[-1]:.3g} ms during the record; removed"
+            )
         offset_s = (np.nanmin(up_s) - np.nanmin(down_s)) / 2
         notes.append(
             f"{source.name}: clocks differ by {1e3 * offset_s:.3g} ms if both directions have the same minimum"
         )
         more |= {"reverse_s": up_s - offset_s, "forward_s": down_s + offset_s}
     probes = make_probes(source.name, send_s, rtt_s, faults, are_arrivals=False, notes=notes, **more)
-    return Measured(probes=probes, notes=notes)
+    return Measured(probes=probes, notes=notes, seconds=_second(source.name, content, probes))
+
+
+def _second(name: str, content: dict[str, Any], probes: list[Probes]) -> list[Second]:
+    """Return the file's own statistics beside those of its rows."""
+    stats, found = content.get("stats"), []
+    for probes_ in probes:
+        median = number(_find_value(stats, "rtt", "median")) / 1e9
+        sent, got = (number(_find_value(stats, key)) for key in ("packets_sent", "packets_received"))
+        found = [Second(name, "rtt p50", "s", float(np.nanmedian(probes_.rtt_s)), median)]
+        found.append(Second(name, "loss", "1", float(probes_.is_lost.mean()), 1 - got / sent if sent else np.nan))
+    return found
 
 
 def _row(place: str, trip: Any, faults: Faults) -> tuple[float, float, float, float, str]:

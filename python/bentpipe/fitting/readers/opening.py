@@ -31,6 +31,8 @@ PIECE = 1 << 20
 """Largest decompressed piece in bytes."""
 LZMA_MEMORY = 256 << 20
 DEPTH_MAX = 64
+MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+"""Codings by their mark at the begin."""
 GZ, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 
@@ -63,7 +65,9 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        return self.content.decode("utf-8", "replace").removeprefix("\ufeff")
+        # PowerShell writes UTF-16, or UTF-8 with a mark.
+        coding = next((name for mark, name in MARKS.items() if self.content.startswith(mark)), "utf-8")
+        return self.content.decode(coding, "replace").removeprefix("\ufeff")
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield the number and the text of each line that is not empty."""
@@ -77,7 +81,7 @@ class Source:
 
     @property
     def is_json(self) -> bool:
-        return self.content.lstrip()[:1] == b"{"
+        return self.text.lstrip()[:1] == "{"
 
     @cached_property
     def parsed(self) -> tuple[Any, tuple[str, str, str] | None]:
@@ -101,7 +105,7 @@ class Source:
             return False
         content, fault = self.parsed
         if fault is not None:
-            return all(f'"{key}"'.encode() in self.content for key in keys)
+            return all(f'"{key}"' in self.text for key in keys)
         return isinstance(content, dict) and all(key in content for key in keys)
 
     def json(self, faults: Faults, *keys: str) -> dict[str, Any] | None:

@@ -26,7 +26,10 @@ RATES |= {"Bps": 8.0, "kBps": 8e3, "KBps": 8e3, "MBps": 8e6, "GBps": 8e9}
 SIZES = {"bytes": 1.0, "kb": 1e3, "mb": 1e6, "kib": 1024.0, "mib": 1048576.0}
 COUNTS = {"": 1.0}
 MEANINGS: dict[str, tuple[tuple[str, ...], dict[str, float]]] = {
-    "time": (("t", "time", "t_utc", "time_utc", "utc", "timestamp", "unix", "epoch", "t_unix"), TIMES),
+    "time": (
+        ("t", "time", "t_utc", "time_utc", "utc", "timestamp", "unix", "epoch", "t_unix", "datetimestamp_utc"),
+        TIMES,
+    ),
     "send": (("sent", "send", "t_send", "t_sent", "send_time"), TIMES),
     "arrival": (("received", "arrival", "t_arrival", "t_received", "recv"), TIMES),
     "rtt": (("rtt", "latency", "ping", "delay", "pop_ping_latency", "round_trip"), TIMES),
@@ -44,6 +47,7 @@ MEANINGS: dict[str, tuple[tuple[str, ...], dict[str, float]]] = {
     "packets": (("packets",), COUNTS),
 }
 """Names without their unit, and the units, of each meaning."""
+DECIMAL = re.compile(r"(?<=\d),(?=\d+$)")
 STAMPS = ("time", "send", "arrival")
 RATED = ("download", "upload", "rate")
 UNIT_EXPECTED = "expected a name with a unit, such as {0}_{1}, or the unit in `columns`: {0}={1}"
@@ -53,7 +57,7 @@ EXAMPLES = {id(TIMES): "ms", id(RATES): "mbps", id(SIZES): "bytes", id(COUNTS): 
 def recognises(source: Source) -> bool:
     """Whether the first line has names with commas between them."""
     head = next(iter(source.head(1)), "")
-    return "," in head and re.match(r"^\s*\"?[A-Za-z#]", head) is not None and not source.is_json
+    return ("," in head or ";" in head) and re.match(r"^\s*\"?[A-Za-z#]", head) is not None and not source.is_json
 
 
 def read(source: Source, asked: Asked, faults: Faults) -> Measured:
@@ -154,7 +158,10 @@ def _size(unit: str, units: Mapping[str, float]) -> float | None:
 
 def _rows(source: Source, faults: Faults) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the names of the columns, and each row with its line."""
-    reader = csv.reader(io.StringIO(source.text))
+    # A spreadsheet of many countries writes semicolons, and decimal commas.
+    head = next(iter(source.head(1)), "")
+    is_other = head.count(";") > head.count(",")
+    reader = csv.reader(io.StringIO(source.text), delimiter=";" if is_other else ",")
     names: list[str] = []
     rows = []
     try:
@@ -167,7 +174,7 @@ def _rows(source: Source, faults: Faults) -> tuple[list[str], list[tuple[int, li
                 place = f"{source.name}:{reader.line_num}"
                 faults.wrong(place, f"{len(row)} values", f"expected {len(names)}, as the first line has names")
             else:
-                rows.append((reader.line_num, row))
+                rows.append((reader.line_num, [DECIMAL.sub(".", cell) for cell in row] if is_other else row))
     except csv.Error as error:
         faults.wrong(f"{source.name}:{reader.line_num}", f"not CSV: {error}", "expected values with commas")
     return names, rows

@@ -1,7 +1,7 @@
 //! Tables of a scenario file that name other scenarios: cases, sweeps and searches.
 
 use bentpipe_units::settings::{Chance, Fields, Shape, Share, Table as Keys, Typed, Unfit, Value};
-use bentpipe_units::{settings, words};
+use bentpipe_units::{settings, words, Duration};
 use std::collections::BTreeMap;
 
 words! {
@@ -108,6 +108,9 @@ settings! {
         margin: Share = Share(Share::WHOLE / 100), "as in `compare`";
         /// Settings that may be recommended.
         space: Space = Space::Linux;
+        /// Known period of the steps of the path, such as the reallocation of satellites. `bentpipe fit` writes the period
+        /// that it finds. Default: the period of the delay, of the jitter or of the selection of satellites.
+        period: Option<Duration> = None;
         /// Keys of the scenario with the values to try, as in `[sweep.vary]`. Default: a stock space for
         /// this scenario.
         vary: Vary = Vary;

@@ -1,0 +1,127 @@
+"""Rates, queues and losses from the rows that iperf3 prints, which count writes at the sender."""
+
+import lzma
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bentpipe as bp
+from bentpipe.fitting import capacity
+from bentpipe.fitting.measured import Load
+
+BLOCK, MSS = 131072, 1448
+SHARED = Path(__file__).parents[2] / "shared" / "review" / "cases" / "B"
+
+
+def upload(rate_bps, base_s=0.28, seconds=40.0, *, is_limited=False, step_s=0.1):
+    """Rows of a CUBIC upload: the receiver gets a constant rate, the sender writes blocks into a send buffer.
+
+    With a full queue, the round trip is the window over the rate. A limited transfer has half of the rate, and its
+    window changes without a queue.
+    """
+    goodput = rate_bps / 8 * MSS / (MSS + 52) * (0.5 if is_limited else 1.0)
+    times = np.arange(0, seconds, step_s) + step_s
+    started = np.minimum(times / (4 * base_s), 1.0)
+    bdp = rate_bps * base_s / 8
+    queue = bdp / 2
+    saw = (times % 5.0) / 5.0
+    if is_limited:
+        windows, trips = bdp * (0.3 + 0.4 * saw), np.full(len(times), 1.08 * base_s)
+    else:
+        windows = started * (bdp + queue * (0.4 + 0.6 * saw))
+        trips = np.maximum(base_s, 8 * windows / rate_bps)
+    arrived = goodput * np.maximum(times - 2 * base_s, 0.0)
+    # Two windows and a block wait in the send buffer.
+    written = BLOCK * np.ceil((arrived + 2 * np.maximum.accumulate(windows)) / BLOCK)
+    return Load(
+        times - step_s,
+        np.full(len(times), step_s),
+        np.diff(written, prepend=0.0),
+        "up.json",
+        "reverse",
+        srtt_s=trips,
+        cwnd_bytes=windows,
+        retransmits=np.zeros(len(times)),
+        mss=MSS,
+        cc="cubic",
+        block=BLOCK,
+        received=(float(goodput * (seconds - base_s)), seconds + base_s),
+    )
+
+
+@pytest.mark.parametrize("rate", [128e3, 256e3, 2e6, 10e6])
+def test_blocks_of_writes_do_not_hide_the_rate(rate):
+    found = capacity.estimate(upload(rate), 0.28, None)
+    assert not found.is_bound, found.how
+    assert found.rate_bps.low <= rate <= found.rate_bps.high
+    assert found.rate_bps.value == pytest.approx(rate, rel=0.05)
+    assert found.rate_bps.high < 1.2 * found.rate_bps.low
+
+
+def test_rows_with_equal_numbers_do_not_make_a_queue_full():
+    """A transfer that losses limit has rows of whole blocks, too, and its goodput grows with the window."""
+    found = capacity.estimate(upload(20e6, is_limited=True), 0.28, None)
+    assert found.is_bound
+    assert found.elasticity > 0.9
+    assert 0 < found.rate_bps.value <= 20e6
+
+
+def test_a_lower_bound_is_below_the_rate_when_a_repaired_hole_delivers_a_window_at_once():
+    """The receiver of a 10 Mbit/s path gets nothing for a round trip, and then three windows in a tenth of a second."""
+    bytes_ = np.full(300, 10e6 / 8 * 0.1 * MSS / (MSS + 52))
+    for hole in range(20, 300, 20):
+        bytes_[hole + 15] += bytes_[hole : hole + 15].sum()
+        bytes_[hole : hole + 15] = 0.0
+    load = Load(0.1 * np.arange(300), np.full(300, 0.1), bytes_, "down.json", mss=MSS)
+    found = capacity.estimate(load, 0.5, None)
+    assert found.is_bound
+    assert 9e6 <= found.rate_bps.value <= 10e6 * 1.0001
+    window = np.full(300, 1e6)
+    found = capacity.estimate(replace(load, cwnd_bytes=window, srtt_s=np.full(300, 0.5)), 0.5, None)
+    assert found.rate_bps.value <= 10e6 * 1.0001
+
+
+def test_segments_that_a_full_queue_dropped_are_no_losses_of_the_link():
+    load = upload(2e6)
+    again = np.zeros(400)
+    again[[10, 12]] = 300
+    # Six in the last nine tenths of the time.
+    again[100:400:50] = 1
+    found = capacity._find_retransmissions(replace(load, retransmits=again, srtt_s=np.full(400, 0.28)), 0.28)
+    assert found.value == pytest.approx(6 / (0.9 * load.received[0] / MSS), rel=0.05)
+
+
+def test_a_rate_below_a_proven_one_is_refused():
+    slow = capacity.Capacity(capacity.Value(4e6, 3.9e6, 4.1e6), is_bound=False, elasticity=0.1, how="")
+    fast = capacity.Capacity(capacity.Value(41e6, 41e6, np.inf), is_bound=True, elasticity=None, how="")
+    assert capacity.is_better(fast, slow)
+    assert not capacity.is_better(slow, fast)
+
+
+TRUTHS = {
+    "geo": {"rate forward": 10e6, "queue forward": 675e3, "rate reverse": 2e6, "queue reverse": 135e3},
+    "slow": {"rate forward": 512e3, "queue forward": 20e3, "rate reverse": 256e3, "queue reverse": 20e3},
+    "lossy": {
+        "rate forward": 20e6,
+        "retransmitted forward": 0.002,
+        "rate reverse": 2e6,
+        "retransmitted reverse": 0.01,
+    },
+}
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no recorded transfers over paths with known truth beside the clone")
+@pytest.mark.parametrize("name", TRUTHS)
+def test_intervals_of_recorded_transfers_hold_the_truth(name, tmp_path):
+    files = []
+    for part in ("ping.txt", "down.json", "up.json"):
+        files.append(tmp_path / part)
+        files[-1].write_bytes(lzma.decompress((SHARED / f"{name}-{part}.xz").read_bytes()))
+    found = bp.fit(files, check=False, held_out=False)
+    # Losses of a ping are shared as the retransmissions of both directions: 0.2 % down, 1 % up.
+    assert name != "lossy" or found.parts().shares["forward"] == pytest.approx(0.002 / 0.012, abs=0.05)
+    for number, truth in TRUTHS[name].items():
+        low, high = found.by_name[number].low, found.by_name[number].high
+        assert found.by_name[number].value <= truth if high is None else low <= truth <= high, found.by_name[number]
