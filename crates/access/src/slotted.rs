@@ -66,6 +66,8 @@ struct Message {
     terminal: u32,
     es_n0_db: f64,
     request: Option<Request>,
+    /// Bytes of grants for volumes that the terminal had seen.
+    seen: u64,
 }
 
 /// A terminal and its controller's choice of waveforms.
@@ -78,6 +80,8 @@ struct Member {
     left: Option<(u64, Asked)>,
     random: RandomUse,
     opened: Opened,
+    /// Bytes of grants for volumes of all superframes that were opened.
+    seen: u64,
     /// Superframe of the last burst that the controller measured.
     heard: u64,
 }
@@ -118,14 +122,7 @@ impl SlottedMedium {
         let bursts = Bursts::Waveforms { length: medium.bursts, fixed: medium.waveform, acm: medium.acm };
         let to_plan = 1 + grid.superframes_in(medium.to_controller);
         let to_grant = grid.superframes_in(medium.control_delay + medium.to_terminal);
-        let rules = Rules::new(
-            medium.superframe,
-            medium.evaluation,
-            medium.drain,
-            medium.overhead,
-            medium.persistence,
-            to_plan + to_grant,
-        );
+        let rules = Rules::new(medium, to_plan + to_grant);
         let left = match medium.free {
             Free::None => Left::Unused,
             Free::Asking => Left::ToAsking,
@@ -162,7 +159,8 @@ impl SlottedMedium {
             false => (1, 0, Asks::Never),
         };
         let persistence = cell.persistence;
-        let rules = Rules::new(cell.frame, cell.frame, cell.frame, cell.overhead, persistence, to_plan + to_grant);
+        let rules = MfTdma { superframe: cell.frame, overhead: cell.overhead, persistence, ..MfTdma::default() };
+        let rules = Rules::new(&rules, to_plan + to_grant);
         let controller = Controller::new(
             terminals.iter().map(|terminal| (0, terminal.access.weight)),
             grid.slots(),
@@ -206,6 +204,7 @@ impl SlottedMedium {
                 left: None,
                 random,
                 opened: closed.clone(),
+                seen: 0,
                 heard: 0,
             }
         });
@@ -308,7 +307,8 @@ impl SlottedMedium {
             self.controller.forget(n);
             if let Some(open) = demand.handed.filter(|_| demand.is_up) {
                 member.asking.go_on(superframe, open);
-                self.controller.read(superframe, n, member.asking.asked().into());
+                let planned = self.controller.planned(n);
+                self.controller.read(superframe, n, member.asking.asked().into(), planned);
             }
             let choice = if demand.is_up { member.choice.chosen() } else { None };
             let account = &mut self.controller.accounts[n];
@@ -321,11 +321,16 @@ impl SlottedMedium {
     /// way to the controller, there, and in plans.
     fn open_requests(&self, n: usize) -> Asked {
         let mut volume = self.controller.accounts[n].volume_at(self.superframe);
+        let planned = self.controller.planned(n);
         for superframe in self.superframe..self.superframe + self.to_plan {
             let messages = &self.messages[(superframe % self.to_plan) as usize];
             for message in messages.iter().filter(|message| message.terminal as usize == n) {
                 if let Some(Volume { bytes, is_absolute }) = message.request.and_then(|request| request.volume) {
-                    volume = if is_absolute { 0 } else { volume } + u64::from(bytes);
+                    let bytes = u64::from(bytes);
+                    volume = match is_absolute {
+                        true => bytes.saturating_sub(planned.saturating_sub(message.seen)),
+                        false => volume + bytes,
+                    };
                 }
             }
         }
@@ -356,7 +361,7 @@ impl SlottedMedium {
                 (account.choice, account.payload) = (choice, self.bursts.payload(choice));
             }
             if let Some(request) = message.request {
-                self.controller.read(superframe, n, request);
+                self.controller.read(superframe, n, request, message.seen);
             }
         }
         self.messages[at] = messages;
@@ -385,6 +390,7 @@ impl SlottedMedium {
         for grant in &plan.grants {
             let member = &mut self.members[grant.terminal as usize];
             if !member.was_up {
+                member.seen += grant.volume;
                 continue;
             }
             let waveform = self.bursts.waveform(grant.choice);
@@ -426,12 +432,14 @@ impl SlottedMedium {
             let request = request.filter(|_| arrives);
             let first = member.opened.first().filter(|_| arrives);
             member.opened.heard = first.map(|(begin, end)| Heard { begin, end, has_request: request.is_some() });
-            let message = Message { terminal: n as u32, es_n0_db: demand.es_n0_db, request };
+            let message = Message { terminal: n as u32, es_n0_db: demand.es_n0_db, request, seen: member.seen };
             self.messages[(superframe % self.to_plan) as usize].push(message);
         }
-        let Member { asking, opened, .. } = &mut self.members[n];
+        let Member { asking, opened, seen, .. } = &mut self.members[n];
         if opened.count > 0 {
-            asking.granted(core::mem::take(&mut opened.volume));
+            let volume = core::mem::take(&mut opened.volume);
+            *seen += volume;
+            asking.granted(volume);
         }
     }
 
@@ -458,13 +466,14 @@ impl SlottedMedium {
             // Bytes that leave now need no grant.
             backlog = backlog.saturating_sub(u64::from(bursts) * u64::from(payload));
         }
-        let request = member.asking.due(&self.rules, superframe, backlog, demand.arrived)?;
+        let request = member.asking.due(&self.rules, superframe, backlog, demand.arrived, way)?;
         // A request by random access waits for its grant, or R + 2 T, before the next one.
         let is_random = way.is_none() && uses != RandomUse::None && !member.asking.awaits_grant();
         let way = match (way, &mut self.contention) {
             (Some(way), _) => way,
             (None, Some(contention)) if is_random => {
-                contention.send_request(n, request, choice, has_data).then_some(Way::Random)?
+                let lost = member.asking.lost();
+                contention.send_request(n, request, choice, has_data, lost).then_some(Way::Random)?
             }
             (None, _) => return None,
         };
@@ -491,7 +500,8 @@ impl SlottedMedium {
             self.counters.requests_lost += u64::from(entry.request.is_some() && !is_request_read);
             if u64::from(entry.lost.count_ones()) < u64::from(entry.bursts) {
                 let request = entry.request.filter(|_| is_request_read);
-                let message = Message { terminal: entry.terminal, es_n0_db: demand.es_n0_db, request };
+                let seen = self.members[n].seen;
+                let message = Message { terminal: entry.terminal, es_n0_db: demand.es_n0_db, request, seen };
                 self.members[n].heard = superframe;
                 let (begin, end, has_request) = (starts, starts + self.grid.superframe(), request.is_some());
                 self.members[n].opened.heard = arrives.then_some(Heard { begin, end, has_request });
