@@ -156,7 +156,7 @@ class Terminal:
         if is_unanswered:
             self.random_at = None
         self.arrivals.append(arrived)
-        # A rate that was asked for R ago is the one of this superframe.
+        # The rate of this superframe has been requested R ago.
         promised = (self.access.constant + self.rates[0]) / 8
         self.uncovered = max(self.uncovered - promised * SUPERFRAME_S, -promised * AHEAD_S) + OVERHEAD * arrived
         self.rates.append(0 if at >= self.rate_at + PERSISTENCE else self.rate)

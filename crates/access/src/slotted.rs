@@ -66,8 +66,6 @@ struct Message {
     terminal: u32,
     es_n0_db: f64,
     request: Option<Request>,
-    /// Bytes of grants for volumes that the terminal had seen.
-    seen: u64,
 }
 
 /// A terminal and its controller's choice of waveforms.
@@ -80,8 +78,6 @@ struct Member {
     left: Option<(u64, Asked)>,
     random: RandomUse,
     opened: Opened,
-    /// Bytes of grants for volumes of all superframes that were opened.
-    seen: u64,
     /// Superframe of the last burst that the controller measured.
     heard: u64,
 }
@@ -204,7 +200,6 @@ impl SlottedMedium {
                 left: None,
                 random,
                 opened: closed.clone(),
-                seen: 0,
                 heard: 0,
             }
         });
@@ -307,8 +302,7 @@ impl SlottedMedium {
             self.controller.forget(n);
             if let Some(open) = demand.handed.filter(|_| demand.is_up) {
                 member.asking.go_on(superframe, open);
-                let planned = self.controller.planned(n);
-                self.controller.read(superframe, n, member.asking.asked().into(), planned);
+                self.controller.read(superframe, n, member.asking.asked().into());
             }
             let choice = if demand.is_up { member.choice.chosen() } else { None };
             let account = &mut self.controller.accounts[n];
@@ -321,16 +315,11 @@ impl SlottedMedium {
     /// way to the controller, there, and in plans.
     fn open_requests(&self, n: usize) -> Asked {
         let mut volume = self.controller.accounts[n].volume_at(self.superframe);
-        let planned = self.controller.planned(n);
         for superframe in self.superframe..self.superframe + self.to_plan {
             let messages = &self.messages[(superframe % self.to_plan) as usize];
             for message in messages.iter().filter(|message| message.terminal as usize == n) {
                 if let Some(Volume { bytes, is_absolute }) = message.request.and_then(|request| request.volume) {
-                    let bytes = u64::from(bytes);
-                    volume = match is_absolute {
-                        true => bytes.saturating_sub(planned.saturating_sub(message.seen)),
-                        false => volume + bytes,
-                    };
+                    volume = if is_absolute { 0 } else { volume } + u64::from(bytes);
                 }
             }
         }
@@ -361,7 +350,7 @@ impl SlottedMedium {
                 (account.choice, account.payload) = (choice, self.bursts.payload(choice));
             }
             if let Some(request) = message.request {
-                self.controller.read(superframe, n, request, message.seen);
+                self.controller.read(superframe, n, request);
             }
         }
         self.messages[at] = messages;
@@ -390,7 +379,6 @@ impl SlottedMedium {
         for grant in &plan.grants {
             let member = &mut self.members[grant.terminal as usize];
             if !member.was_up {
-                member.seen += grant.volume;
                 continue;
             }
             let waveform = self.bursts.waveform(grant.choice);
@@ -432,14 +420,12 @@ impl SlottedMedium {
             let request = request.filter(|_| arrives);
             let first = member.opened.first().filter(|_| arrives);
             member.opened.heard = first.map(|(begin, end)| Heard { begin, end, has_request: request.is_some() });
-            let message = Message { terminal: n as u32, es_n0_db: demand.es_n0_db, request, seen: member.seen };
+            let message = Message { terminal: n as u32, es_n0_db: demand.es_n0_db, request };
             self.messages[(superframe % self.to_plan) as usize].push(message);
         }
-        let Member { asking, opened, seen, .. } = &mut self.members[n];
+        let Member { asking, opened, .. } = &mut self.members[n];
         if opened.count > 0 {
-            let volume = core::mem::take(&mut opened.volume);
-            *seen += volume;
-            asking.granted(volume);
+            asking.granted(core::mem::take(&mut opened.volume));
         }
     }
 
@@ -500,8 +486,7 @@ impl SlottedMedium {
             self.counters.requests_lost += u64::from(entry.request.is_some() && !is_request_read);
             if u64::from(entry.lost.count_ones()) < u64::from(entry.bursts) {
                 let request = entry.request.filter(|_| is_request_read);
-                let seen = self.members[n].seen;
-                let message = Message { terminal: entry.terminal, es_n0_db: demand.es_n0_db, request, seen };
+                let message = Message { terminal: entry.terminal, es_n0_db: demand.es_n0_db, request };
                 self.members[n].heard = superframe;
                 let (begin, end, has_request) = (starts, starts + self.grid.superframe(), request.is_some());
                 self.members[n].opened.heard = arrives.then_some(Heard { begin, end, has_request });

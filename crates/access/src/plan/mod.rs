@@ -43,8 +43,6 @@ pub(crate) struct Account {
     /// Bytes asked for and not granted.
     volume: u64,
     volume_until: u64,
-    /// Bytes of all grants for volumes in plans.
-    planned: u64,
 }
 
 impl Account {
@@ -158,9 +156,8 @@ impl Controller {
         }
     }
 
-    /// Reads the request of a terminal, which had seen grants for volumes of `seen` bytes when it asked. Those on their
-    /// way answer a part of all that waited.
-    pub(crate) fn read(&mut self, superframe: u64, terminal: usize, request: Request, seen: u64) {
+    /// Reads the request of a terminal.
+    pub(crate) fn read(&mut self, superframe: u64, terminal: usize, request: Request) {
         let account = &mut self.accounts[terminal];
         account.lapse(superframe);
         if let Some(rate) = request.rate {
@@ -172,11 +169,8 @@ impl Controller {
             (account.rate, account.rate_until) = (rate, superframe + self.persistence);
         }
         if let Some(volume) = request.volume {
-            let bytes = u64::from(volume.bytes);
-            account.volume = match volume.is_absolute {
-                true => bytes.saturating_sub(account.planned.saturating_sub(seen)),
-                false => account.volume + bytes,
-            };
+            let before = if volume.is_absolute { 0 } else { account.volume };
+            account.volume = before + u64::from(volume.bytes);
             account.volume_until = superframe + self.persistence;
         }
     }
@@ -185,11 +179,6 @@ impl Controller {
     pub(crate) fn see(&mut self, superframe: u64, terminal: usize, bytes: u64) {
         let account = &mut self.accounts[terminal];
         (account.volume, account.volume_until) = (bytes, superframe + 1);
-    }
-
-    /// Returns the bytes of all grants for volumes of a terminal.
-    pub(crate) fn planned(&self, terminal: usize) -> u64 {
-        self.accounts[terminal].planned
     }
 
     /// Forgets the requests of a terminal.
@@ -296,9 +285,7 @@ impl Controller {
         let left = self.share(start, left);
         self.volume.copy_from_slice(&self.given[..known]);
         for (account, slots) in self.accounts.iter_mut().zip(&self.given) {
-            let bytes = u64::from(account.payload) * u64::from(*slots);
-            account.planned += bytes;
-            account.volume = account.volume.saturating_sub(bytes);
+            account.volume = account.volume.saturating_sub(u64::from(account.payload) * u64::from(*slots));
         }
         left
     }

@@ -141,8 +141,6 @@ proptest! {
             (prop::collection::vec((0..400u64, 1..4u32), count), asked(count))
         }),
         carriers in 1..4u32,
-        // Superframes that a request was on its way.
-        age in 0..6usize,
         left in prop_oneof![Just(Left::Unused), Just(Left::ToAsking), Just(Left::ToAll)],
     ) {
         let count = constants.len();
@@ -157,16 +155,12 @@ proptest! {
             account.payload = PAYLOAD;
         }
         let mut plan = Plan::default();
-        // By superframe, the grants for volumes of each terminal.
-        let mut history: Vec<Vec<u64>> = Vec::new();
         for now in 0..40 {
             for (_, n, rate, volume) in requests.iter().filter(|(at, ..)| *at == now) {
-                let young: u64 = history.iter().rev().take(age).map(|grants| grants[*n]).sum();
-                let request = Request {
+                controller.read(now, *n, Request {
                     rate: rate.map(|rate| Rate::from_bps(rate * 1000)),
                     volume: volume.map(|(bytes, is_absolute)| Volume { bytes, is_absolute }),
-                };
-                controller.read(now, *n, request, controller.planned(*n) - young);
+                });
                 let terminal = &mut naive[*n];
                 if now >= terminal.rate_until {
                     (terminal.rate, terminal.rate_credit, terminal.is_new) = (0.0, 0.0, false);
@@ -182,9 +176,7 @@ proptest! {
                     (terminal.rate, terminal.rate_until) = (*rate as f64 * 1e3, now + PERSISTENCE);
                 }
                 if let Some((bytes, is_absolute)) = volume {
-                    let bytes = u64::from(*bytes);
-                    // What was granted since it asked is on its way.
-                    terminal.volume = if *is_absolute { bytes.saturating_sub(young) } else { terminal.volume + bytes };
+                    terminal.volume = u64::from(*bytes) + if *is_absolute { 0 } else { terminal.volume };
                     terminal.volume_until = now + PERSISTENCE;
                 }
             }
@@ -203,8 +195,6 @@ proptest! {
                 prop_assert_eq!(times.len() as u32, grant.control + grant.slots);
             }
             prop_assert_eq!(found, expected, "superframe {}", now);
-            let volumes = |n: usize| plan.grants.iter().find(|grant| grant.terminal as usize == n).map_or(0, |grant| grant.volume);
-            history.push((0..count).map(volumes).collect());
             let slots: u64 = plan.grants.iter().map(|grant| u64::from(grant.control + grant.slots)).sum();
             prop_assert_eq!(plan.bytes(), 11 + 3 * slots);
         }

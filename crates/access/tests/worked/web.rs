@@ -128,8 +128,8 @@ fn pages_wait_as_their_way_of_access_says_in_each_row() {
     }
 }
 
-/// A rate carries what comes R after it was asked for, and volumes what came before: together they are faster than each
-/// alone. The price is capacity that stays empty at the end of each burst.
+/// A rate carries packets that come R after its request, and volumes carry those before: together they are faster than
+/// each alone. The price is capacity that stays empty at the end of each burst.
 #[test]
 fn a_rate_and_volumes_together_are_faster_than_each_alone() {
     let medium = MfTdma { control_interval: None, random: Some(RandomAccess::default()), ..medium() };

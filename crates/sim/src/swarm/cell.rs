@@ -29,8 +29,6 @@ pub(super) struct NaiveCell {
     requests: Vec<(u64, usize, u64, bool)>,
     /// Slots of each planned frame with their users. `None`: empty, or of another user.
     plans: BTreeMap<u64, Vec<Option<usize>>>,
-    /// The frame and the user of each slot that was ever planned.
-    planned: Vec<(u64, usize)>,
     pub(super) counters: MediumCounters,
 }
 
@@ -95,7 +93,6 @@ impl NaiveCell {
             frame: 0,
             requests: Vec::new(),
             plans: BTreeMap::new(),
-            planned: Vec::new(),
             counters: MediumCounters::default(),
         };
         (cell, links)
@@ -165,31 +162,24 @@ impl NaiveCell {
     fn open_bytes(&self, user: usize) -> u64 {
         let User { wanted, until, .. } = self.users[user];
         let mut bytes = if self.frame < until { wanted } else { 0 };
-        for &(at, _, more, is_absolute) in self.requests.iter().filter(|request| request.1 == user) {
-            bytes = if is_absolute { more.saturating_sub(self.on_their_way(user, at)) } else { bytes + more };
+        for &(_, _, more, is_absolute) in self.requests.iter().filter(|request| request.1 == user) {
+            bytes = if is_absolute { more } else { bytes + more };
         }
         let slots = self.plans.range(self.frame..).flat_map(|(_, slots)| slots);
         bytes + self.payload * slots.filter(|slot| **slot == Some(user)).count() as u64
     }
 
-    /// Bytes of slots that were planned before the request that is read in frame `at`, and that it had not seen.
-    fn on_their_way(&self, user: usize, at: u64) -> u64 {
-        let sent = at - self.way.map_or(1, |[to_plan, _]| to_plan);
-        self.payload * self.planned.iter().filter(|(frame, of)| *frame >= sent && *of == user).count() as u64
-    }
-
     /// Reads the requests that arrive in this frame.
     fn read(&mut self, frame: u64) {
-        for &(at, number, bytes, is_absolute) in &self.requests {
-            let on_their_way = self.on_their_way(number, at);
-            let user = &mut self.users[number];
+        for &(at, user, bytes, is_absolute) in &self.requests {
+            let user = &mut self.users[user];
             if at != frame || !user.is_up {
                 continue;
             }
             if is_absolute || frame >= user.until {
                 user.wanted = 0;
             }
-            user.wanted += if is_absolute { bytes.saturating_sub(on_their_way) } else { bytes };
+            user.wanted += bytes;
             user.until = frame + LIFE.as_ps().div_ceil(self.cell.frame.as_ps());
         }
         self.requests.retain(|request| request.0 > frame);
@@ -230,7 +220,6 @@ impl NaiveCell {
         if self.users.iter().any(|user| user.is_up) {
             self.counters.plan_bytes += PLAN + SLOT * slots.iter().flatten().count() as u64;
         }
-        self.planned.extend(slots.iter().flatten().map(|&user| (governed, user)));
         self.plans.insert(governed, slots);
     }
 
