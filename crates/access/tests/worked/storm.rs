@@ -24,7 +24,7 @@ fn last_s(medium: &MfTdma, access: Access, count: usize, seed: u64) -> f64 {
     lab.left.iter().map(|left| left.wait).fold(0.0, f64::max)
 }
 
-/// A simulation of retries alone, without packets, has these times of the last of n terminals, in seconds (means of 20): lost requests
+/// A simulation of retries alone, without packets, has these times of the last of n terminals, in seconds (means of 20). Lost requests
 /// are repeated R + 2 T later, after a uniform wait over 16 blocks, which each loss doubles. The mean of five runs is at
 /// most a fifth above it. With the same wait for all, none of 400 is served.
 #[test]

@@ -1,4 +1,4 @@
-//! Steady streams: what a terminal is promised never makes its packets wait longer.
+//! Steady streams: more promised capacity never makes packets wait longer.
 
 use crate::lab::*;
 use bentpipe_access::{Access, RandomUse, SlottedMedium};
