@@ -3,7 +3,7 @@
     python -m validation.terminal        # about two minutes
 
 It repeats the rows with requests of the first table of `validation.access`, from the rules of the page "Shared access".
-Two readings of these rules can be exchanged (`Readings`). The numbers go into `validation/data/terminal.json`, and
+Four readings of these rules can be exchanged (`Readings`). The numbers go into `validation/data/terminal.json`, and
 `python -m tools.docs access` writes them into the page.
 
 Other terminals occur only as the place of the windows in a superframe, which is drawn. Bursts are not lost.
@@ -31,7 +31,7 @@ PATIENCE = ROUND + 2
 """Superframes from a request to its plan, from a plan to its superframe, and after which a request is repeated."""
 
 PERSISTENCE, RENEWAL = 42, 21
-EVALUATION_S = DRAIN_S = 0.1
+EVALUATION_S = DRAIN_S = AHEAD_S = 0.1
 EVALUATED = 4
 OVERHEAD = 1.1
 CONTROL_EVERY = 38
@@ -63,9 +63,13 @@ class Readings(NamedTuple):
     """A new rate has one burst in its first superframe. Otherwise it has those of a whole superframe, or one."""
     grant_ends_wait: bool = True
     """A terminal waits for its next grant after a request in a contention slot. Otherwise it waits R + 2 T."""
+    margin: float = 1.1
+    """Factor on the arrival rate in a request for a rate."""
+    counts_arrivals: bool = True
+    """A volume covers what came in beyond promised rates. Otherwise only what they cannot carry within R."""
 
 
-READINGS = {"bentpipe's": Readings(), "others": Readings(first_is_burst=False, grant_ends_wait=False)}
+READINGS = {"bentpipe's": Readings(), "others": Readings(False, False, 1.0, False)}
 """The readings of bentpipe, and those of the separate simulation on the page."""
 
 WAITS = {
@@ -141,6 +145,7 @@ class Terminal:
     asked: int = 0
     asked_at: int = 0
     is_absolute: bool = False
+    uncovered: float = -np.inf
     random_at: int | None = None
     rates: deque[int] = field(default_factory=lambda: deque([0] * ROUND, ROUND))
     arrivals: deque[int] = field(default_factory=lambda: deque([0] * EVALUATED, EVALUATED))
@@ -151,6 +156,9 @@ class Terminal:
         if is_unanswered:
             self.random_at = None
         self.arrivals.append(arrived)
+        # The rate of this superframe has been requested R ago.
+        promised = (self.access.constant + self.rates[0]) / 8
+        self.uncovered = max(self.uncovered - promised * SUPERFRAME_S, -promised * AHEAD_S) + OVERHEAD * arrived
         self.rates.append(0 if at >= self.rate_at + PERSISTENCE else self.rate)
         under_way = (self.access.constant * ROUND + sum(self.rates)) * SUPERFRAME_S / 8
         rate = None
@@ -163,13 +171,18 @@ class Terminal:
             if self.asked and at >= self.asked_at + PATIENCE:
                 self.asked, self.is_absolute = 0, True
             if backlog:
-                missing = int(np.ceil(OVERHEAD * backlog - 1e-9)) - int(under_way) - self.asked
-                volume = in_units(max(missing, 0), VOLUME_UNITS)
+                missing = int(np.ceil(OVERHEAD * backlog - 1e-9)) - self.asked
+                covered = int(missing - under_way)
+                if self.readings.counts_arrivals:
+                    covered = max(covered, int(min(self.uncovered, missing)))
+                if self.is_absolute:
+                    covered = int(missing - promised * AHEAD_S)
+                volume = in_units(max(covered, 0), VOLUME_UNITS)
         return rate, volume
 
     def wanted(self, backlog: int, under_way: float) -> int:
         """The rate that the terminal wants."""
-        arriving = sum(self.arrivals) / (EVALUATED * SUPERFRAME_S)
+        arriving = self.readings.margin * sum(self.arrivals) / (EVALUATED * SUPERFRAME_S)
         if backlog == arriving == 0:
             return 0
         waiting = max(OVERHEAD * backlog - arriving * EVALUATION_S - under_way, 0.0)
@@ -184,6 +197,7 @@ class Terminal:
             self.rates[-1] = rate
         if volume:
             self.asked, self.asked_at, self.is_absolute = self.asked + volume, at, False
+            self.uncovered = 0.0
         if is_random:
             self.random_at = at
         elif self.readings.grant_ends_wait:

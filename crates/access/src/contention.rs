@@ -22,6 +22,11 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug)]
 struct Sender {
     stream: Stream,
+    /// Draws of repetitions.
+    repeats: Stream,
+    /// Losses in a row of its request, and the block from which on it is repeated.
+    lost: u32,
+    repeats_from: u64,
     /// Consecutive blocks that it has used, and the block after the last of them.
     in_a_row: u32,
     next: u64,
@@ -94,6 +99,9 @@ impl Contention {
     ) -> Self {
         let sender = |link: &str| Sender {
             stream: Stream::new(seed, link, "random"),
+            repeats: Stream::new(seed, link, "repeat"),
+            lost: 0,
+            repeats_from: 0,
             in_a_row: 0,
             next: 0,
             rests_until: 0,
@@ -125,6 +133,18 @@ impl Contention {
     /// Draws of a terminal per block: its back-off, and a slot and a carrier for each copy.
     fn draws(&self) -> u64 {
         1 + 2 * u64::from(self.rules.per_block) * u64::from(self.rules.copies)
+    }
+
+    /// Whether a terminal may send a request in this block that was `lost` so many times. Without a random wait, requests
+    /// that were lost together would meet again in one block for ever.
+    fn may_repeat(&mut self, terminal: usize, lost: u32) -> bool {
+        let sender = &mut self.senders[terminal];
+        if core::mem::replace(&mut sender.lost, lost) != lost && lost > 0 {
+            let (first, most) = self.rules.repeat;
+            let window = (u64::from(first) << (lost - 1).min(31)).min(u64::from(most)).max(1);
+            sender.repeats_from = self.superframe + sender.repeats.below(self.superframe, window);
+        }
+        lost == 0 || self.superframe >= sender.repeats_from
     }
 
     /// Whether a terminal may send in this block. It may begin a back-off instead.
@@ -164,13 +184,15 @@ impl Contention {
         bursts
     }
 
-    /// Sends a request: in the bursts with packets of this terminal if there are some. Returns whether it leaves.
+    /// Sends a request that was `lost` so many times: in the bursts with packets of this terminal if there are some.
+    /// Returns whether it leaves.
     pub(crate) fn send_request(
         &mut self,
         terminal: usize,
         request: Request,
         choice: Option<usize>,
         has_data: bool,
+        lost: u32,
     ) -> bool {
         if has_data {
             if let Some(entry) = self.entries.last_mut() {
@@ -178,7 +200,7 @@ impl Contention {
             }
             return true;
         }
-        let is_sent = self.may_send(terminal) && self.rules.copies <= self.slots;
+        let is_sent = self.may_repeat(terminal, lost) && self.may_send(terminal) && self.rules.copies <= self.slots;
         if is_sent {
             self.enter(terminal, 1, false, Some(request), choice);
         }

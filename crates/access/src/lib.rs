@@ -41,7 +41,8 @@
 //! Standards leave requests and plans to the vendor. These details were chosen so that worked cases hold, or because one
 //! way had to be chosen:
 //!
-//! - The arrival rate in a rate request has no overhead factor. The bytes that wait have it.
+//! - The arrival rate in a rate request has its margin instead of the overhead factor. The bytes that wait have that.
+//! - What is in doubt after a request by random access is said again in the next control slot.
 //! - In its first superframe a new rate has the credit of one burst, without the growth of that superframe.
 //! - A terminal whose request by random access has not been answered sends no other one by random access.
 //! - A terminal backs off before a block only if it used the block before, or if the load is high.

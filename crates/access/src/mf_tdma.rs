@@ -38,6 +38,10 @@ pub struct MfTdma {
     pub control_interval: Option<Duration>,
     /// Window of the arrival rate.
     pub evaluation: Duration,
+    /// Factor on the arrival rate in rate requests.
+    pub margin: f64,
+    /// Time in which promised rates count as on their way when a volume is asked for.
+    pub ahead: Duration,
     /// Time in which a rate request wants to empty the backlog.
     pub drain: Duration,
     /// Factor on bytes asked for.
@@ -66,6 +70,8 @@ impl Default for MfTdma {
             control_delay: Duration::from_millis(10),
             control_interval: Some(Duration::from_secs(1)),
             evaluation: Duration::from_millis(100),
+            margin: 1.1,
+            ahead: Duration::from_millis(100),
             drain: Duration::from_millis(100),
             overhead: 1.1,
             persistence: Duration::from_millis(1100),

@@ -34,6 +34,8 @@ pub struct RandomAccess {
     pub back_off: (f64, Duration),
     /// Offered load in bursts per slot, above which these probability and time apply before each block.
     pub high_load: (f64, f64, Duration),
+    /// Blocks over which the first repetition of a request is spread, and the most: each loss doubles them.
+    pub repeat: (u32, u32),
 }
 
 impl Default for RandomAccess {
@@ -47,6 +49,7 @@ impl Default for RandomAccess {
             rest: 2,
             back_off: (0.15, Duration::from_millis(250)),
             high_load: (0.5, 0.46, Duration::from_millis(500)),
+            repeat: (16, 512),
         }
     }
 }

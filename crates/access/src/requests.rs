@@ -1,13 +1,22 @@
 //! Requests of terminals: rates (RBDC) and volumes (VBDC) of DVB-RCS2, in the units of ETSI EN 301 545-2.
 //!
-//! With Q bytes waiting, overhead h, arrival rate A and I bytes under way to the terminal, a terminal asks for
+//! With Q bytes waiting, overhead h, arrival rate A with its margin, and I bytes under way by promised rates, a terminal
+//! asks for
 //!
 //! - the rate A + max(0, h Q - A `evaluation` - I) / `drain` - `constant`,
-//! - the volume max(0, h Q - I - asked).
+//! - the volume max(h Q - I - asked, min(h N, h Q - asked)).
 //!
 //! Bytes are under way if their request is younger than R, the time from a request to its grant. The windows of the
 //! superframe that starts are part of them, because the queue has not been served into these windows yet.
+//!
+//! N is what came in since the last volume, less what promised rates carried meanwhile. The capacity of rates in idle
+//! times counts for at most `ahead`. Without N, nothing would be asked for until I bytes wait: a stream would keep a
+//! queue of R, and the longer, the more rate is promised.
+//!
+//! A request by random access is in doubt until windows answer it, or R + 2 T have passed. A control slot repeats it
+//! before: with all that waits, to replace the backlog at the controller.
 
+use crate::mf_tdma::MfTdma;
 use crate::terminal::Asked;
 use bentpipe_units::{Duration, Rate};
 
@@ -64,6 +73,8 @@ fn in_units(value: u64, units: [u64; 4]) -> u64 {
 pub(crate) struct Rules {
     /// Overhead in thousandths, so that volumes are exact.
     overhead: u64,
+    margin: f64,
+    ahead_s: f64,
     evaluation_s: f64,
     drain_s: f64,
     superframe_s: f64,
@@ -77,19 +88,15 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Returns the rules for a superframe, a window of the arrival rate, a drain, an overhead and a persistence.
-    pub(crate) fn new(
-        superframe: Duration,
-        evaluation: Duration,
-        drain: Duration,
-        overhead: f64,
-        persistence: Duration,
-        round: u64,
-    ) -> Self {
+    /// Returns the rules of a return link with `round` superframes from a request to its grant.
+    pub(crate) fn new(medium: &MfTdma, round: u64) -> Self {
+        let MfTdma { superframe, evaluation, margin, ahead, drain, overhead, persistence, .. } = *medium;
         let superframes = |span: Duration| span.as_ps().div_ceil(superframe.as_ps().max(1));
         let evaluated = (evaluation.as_secs_f64() / superframe.as_secs_f64()).round();
         Self {
             overhead: (overhead * 1000.0).round() as u64,
+            margin,
+            ahead_s: ahead.as_secs_f64(),
             evaluation_s: evaluation.as_secs_f64(),
             drain_s: drain.as_secs_f64(),
             superframe_s: superframe.as_secs_f64(),
@@ -133,6 +140,12 @@ impl Recent {
         }
     }
 
+    /// Returns the value of superframe `superframe` - count, before that of `superframe` replaces it.
+    fn oldest(&self, superframe: u64) -> u64 {
+        let place = superframe.checked_rem(self.values.len() as u64).unwrap_or(0);
+        self.values.get(place as usize).copied().unwrap_or(0)
+    }
+
     fn clear(&mut self) {
         self.values.fill(0);
         self.sum = 0;
@@ -152,13 +165,18 @@ pub(crate) struct Asking {
     /// Rate asked for last, bit/s, and the superframe of this request.
     rate: u64,
     rate_at: u64,
+    /// Rate before that.
+    rate_before: u64,
     /// Bytes asked for and not granted, and the superframe of the last request for a volume.
     asked: u64,
     asked_at: u64,
     /// Whether `asked` was forgotten: the next volume replaces the backlog at the controller.
     is_absolute: bool,
-    /// Superframe of a request by random access that no grant has answered.
+    /// N: bytes since the last volume, with overhead, that promised rates have not carried. Below 0: capacity ahead.
+    uncovered: f64,
+    /// Superframe of a request by random access that is in doubt, and the requests in a row that were lost so.
     random_at: Option<u64>,
+    lost: u32,
 }
 
 impl Asking {
@@ -175,10 +193,13 @@ impl Asking {
             rates: recent(rules.round as usize),
             rate: 0,
             rate_at: 0,
+            rate_before: 0,
             asked: 0,
             asked_at: 0,
             is_absolute: false,
+            uncovered: f64::NEG_INFINITY,
             random_at: None,
+            lost: 0,
         }
     }
 
@@ -206,23 +227,53 @@ impl Asking {
     pub(crate) fn reset(&mut self) {
         self.arrivals.clear();
         self.rates.clear();
-        (self.rate, self.asked, self.is_absolute, self.random_at) = (0, 0, true, None);
+        (self.rate, self.asked, self.is_absolute, self.uncovered) = (0, 0, true, f64::NEG_INFINITY);
+        (self.random_at, self.lost) = (None, 0);
     }
 
     /// Returns the request of a superframe with `backlog` bytes waiting, of which `arrived` came in the superframe
-    /// before. `None` if there is nothing new to ask for.
-    pub(crate) fn due(&mut self, rules: &Rules, superframe: u64, backlog: u64, arrived: u64) -> Option<Request> {
-        let is_unanswered = self.random_at.is_some_and(|at| superframe >= at + rules.patience());
-        if is_unanswered {
+    /// before. `None` if there is nothing new to ask for. `way` is that of its own bursts and control slots.
+    pub(crate) fn due(
+        &mut self,
+        rules: &Rules,
+        superframe: u64,
+        backlog: u64,
+        arrived: u64,
+        way: Option<Way>,
+    ) -> Option<Request> {
+        // Windows R after it are its answer.
+        if way == Some(Way::Burst) && self.random_at.is_some_and(|at| superframe >= at + rules.round) {
+            (self.random_at, self.lost) = (None, 0);
+        }
+        if let Some(at) = self.random_at.filter(|at| way == Some(Way::Control) || superframe >= at + rules.patience()) {
+            self.take_back_rate(at, superframe);
+        }
+        if self.random_at.is_some_and(|at| superframe >= at + rules.patience()) {
             self.random_at = None;
+            self.lost = self.lost.saturating_add(1);
         }
         if self.rate_limit > 0 {
             self.arrivals.push(superframe, arrived);
         }
+        let is_again = if self.awaits_grant() { way == Some(Way::Control) } else { self.lost > 0 };
         let under_way = self.under_way(rules);
-        let volume = self.volume_due(rules, superframe, backlog, under_way);
-        let rate = self.rate_due(rules, superframe, backlog, under_way, is_unanswered);
-        (rate.is_some() || volume.is_some()).then_some(Request { rate, volume })
+        let volume = self.volume_due(rules, superframe, backlog, arrived, under_way, is_again);
+        let rate = self.rate_due(rules, superframe, backlog, under_way, is_again);
+        let is_due = rate.is_some() || volume.is_some();
+        if !is_due && !self.awaits_grant() {
+            self.lost = 0;
+        }
+        is_due.then_some(Request { rate, volume })
+    }
+
+    /// Counts the rate before the request of superframe `at`, which may be lost, since then.
+    fn take_back_rate(&mut self, at: u64, superframe: u64) {
+        if self.rate_limit > 0 {
+            self.rate = self.rate_before;
+            for superframe in at.max(superframe.saturating_sub(self.rates.values.len() as u64))..superframe {
+                self.rates.push(superframe, self.rate);
+            }
+        }
     }
 
     /// Returns the bytes under way to the terminal by its constant rate and by rates asked for.
@@ -237,7 +288,7 @@ impl Asking {
         superframe: u64,
         backlog: u64,
         under_way: f64,
-        is_unanswered: bool,
+        is_again: bool,
     ) -> Option<Rate> {
         if self.rate_limit == 0 {
             return None;
@@ -246,7 +297,7 @@ impl Asking {
         self.rates.push(superframe, if is_lapsed { 0 } else { self.rate });
         let wanted = self.wanted(rules, backlog, under_way);
         let is_old = superframe >= self.rate_at + rules.renewal;
-        (wanted != self.rate || (wanted > 0 && (is_old || is_unanswered))).then_some(Rate::from_bps(wanted))
+        (wanted != self.rate || (wanted > 0 && (is_old || is_again))).then_some(Rate::from_bps(wanted))
     }
 
     /// Returns the rate that the terminal wants, bit/s.
@@ -255,28 +306,51 @@ impl Asking {
             return 0;
         }
         let overhead = rules.overhead as f64 / 1000.0;
-        let arriving = self.arrivals.sum as f64 / (rules.evaluated as f64 * rules.superframe_s);
+        let arriving = rules.margin * self.arrivals.sum as f64 / (rules.evaluated as f64 * rules.superframe_s);
         let waiting = overhead * backlog as f64 - arriving * rules.evaluation_s - under_way;
         let rate = 8.0 * (arriving + waiting.max(0.0) / rules.drain_s) - self.constant as f64;
         in_units((rate.max(0.0).round() as u64).min(self.rate_limit), RATE_UNITS).min(self.rate_limit)
     }
 
-    fn volume_due(&mut self, rules: &Rules, superframe: u64, backlog: u64, under_way: f64) -> Option<Volume> {
+    fn volume_due(
+        &mut self,
+        rules: &Rules,
+        superframe: u64,
+        backlog: u64,
+        arrived: u64,
+        under_way: f64,
+        is_again: bool,
+    ) -> Option<Volume> {
         if !self.volume_based {
             return None;
         }
+        // Rates that were asked for R ago carry now.
+        let promised = (self.constant + self.rates.oldest(superframe)) as f64 / 8.0;
+        let (carried, ahead) = (promised * rules.superframe_s, promised * rules.ahead_s);
+        self.uncovered = (self.uncovered - carried).max(-ahead) + rules.with_overhead(arrived) as f64;
         if self.asked > 0 && superframe >= self.asked_at + rules.patience() {
             (self.asked, self.is_absolute) = (0, true);
         }
         if backlog == 0 {
             return None;
         }
-        let missing = rules.with_overhead(backlog).saturating_sub(under_way.floor() as u64).saturating_sub(self.asked);
-        let bytes = in_units(missing, VOLUME_UNITS) as u32;
-        (bytes > 0).then_some(Volume { bytes, is_absolute: self.is_absolute })
+        let is_absolute = self.is_absolute || is_again;
+        let missing = if is_absolute {
+            rules.with_overhead(backlog) as f64 - ahead
+        } else {
+            let missing = rules.with_overhead(backlog).saturating_sub(self.asked) as f64;
+            (missing - under_way).max(self.uncovered.min(missing))
+        };
+        let bytes = in_units(missing.max(0.0) as u64, VOLUME_UNITS) as u32;
+        (bytes > 0).then_some(Volume { bytes, is_absolute })
     }
 
-    /// Whether a request by random access waits for its grant.
+    /// Returns the requests by random access in a row that were lost.
+    pub(crate) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Whether a request by random access is in doubt.
     pub(crate) fn awaits_grant(&self) -> bool {
         self.random_at.is_some()
     }
@@ -284,21 +358,24 @@ impl Asking {
     /// Notes that a request has left.
     pub(crate) fn sent(&mut self, superframe: u64, request: Request, way: Way) {
         if let Some(rate) = request.rate {
-            (self.rate, self.rate_at) = (rate.as_bps(), superframe);
+            (self.rate_before, self.rate, self.rate_at) = (self.rate, rate.as_bps(), superframe);
             // The grants of this superframe's request count from now on.
             self.rates.push(superframe, self.rate);
         }
         if let Some(volume) = request.volume {
-            self.asked += u64::from(volume.bytes);
-            (self.asked_at, self.is_absolute) = (superframe, false);
+            self.asked = if volume.is_absolute { 0 } else { self.asked } + u64::from(volume.bytes);
+            (self.asked_at, self.is_absolute, self.uncovered) = (superframe, false, 0.0);
         }
         self.random_at = (way == Way::Random).then_some(superframe);
+        if way != Way::Random {
+            self.lost = 0;
+        }
     }
 
     /// Notes a grant: after the request of its superframe, since the queue has not been served into it before.
     pub(crate) fn granted(&mut self, volume: u64) {
         self.asked = self.asked.saturating_sub(volume);
-        self.random_at = None;
+        (self.random_at, self.lost) = (None, 0);
     }
 }
 
@@ -308,9 +385,10 @@ mod tests {
 
     /// T = 26.5 ms, R = 21 T, the defaults of a return link.
     fn rules() -> Rules {
-        let ms = Duration::from_millis;
-        Rules::new(Duration::from_micros(26_500), ms(100), ms(100), 1.1, ms(1100), 21)
+        Rules::new(&MfTdma::default(), 21)
     }
+
+    const OWN: Option<Way> = Some(Way::Control);
 
     fn asking(constant: u64, rate_based: u64, volume_based: bool) -> Asking {
         Asking::new(&rules(), Rate::from_bps(constant), Rate::from_bps(rate_based), volume_based)
@@ -337,34 +415,34 @@ mod tests {
         assert_eq!([0, 44, 256, 257, 2049, 16_385, 1_000_000].map(bytes), [0, 44, 256, 264, 2112, 16_896, 131_072]);
     }
 
-    /// 400 B: A = 3200 bit / 106 ms = 30.2 kbit/s, and 440 B - A 100 ms = 62.6 B in 100 ms = 5.0 kbit/s. Later 36 kbit/s are
-    /// under way, 119.25 B in a superframe, and A is enough.
+    /// 400 B: A = 1.1 x 3200 bit / 106 ms = 33.2 kbit/s, and 440 B - A 100 ms = 24.9 B in 100 ms = 2.0 kbit/s. Later 36
+    /// kbit/s are under way, 119.25 B in a superframe, and A is enough.
     #[test]
     fn a_rate_follows_arrivals_and_backlog() {
         let (rules, mut terminal) = (rules(), asking(0, 1_000_000, false));
-        let first = terminal.due(&rules, 0, 400, 400).unwrap();
+        let first = terminal.due(&rules, 0, 400, 400, OWN).unwrap();
         assert_eq!(first.rate, Some(Rate::from_bps(36_000)));
         terminal.sent(0, first, Way::Control);
-        assert_eq!(rate(terminal.due(&rules, 1, 400, 0)), Some(31_000));
+        assert_eq!(rate(terminal.due(&rules, 1, 400, 0, OWN)), Some(34_000));
         // No way for the request: it waits, and the arrivals end.
         for superframe in 2..4 {
-            assert_eq!(rate(terminal.due(&rules, superframe, 400, 0)), Some(31_000));
+            assert_eq!(rate(terminal.due(&rules, superframe, 400, 0, OWN)), Some(34_000));
         }
         // 440 B - 4 x 119.25 B is less than zero.
-        let zero = terminal.due(&rules, 4, 400, 0).unwrap();
+        let zero = terminal.due(&rules, 4, 400, 0, OWN).unwrap();
         assert_eq!(zero.rate, Some(Rate::from_bps(0)));
         terminal.sent(4, zero, Way::Control);
-        assert_eq!(terminal.due(&rules, 5, 400, 0), None, "0 is sent once");
+        assert_eq!(terminal.due(&rules, 5, 400, 0, OWN), None, "0 is sent once");
     }
 
     /// Half of 1.1 s are 21 superframes; the limit is that of both rates.
     #[test]
     fn a_rate_is_renewed_and_limited() {
         let (rules, mut terminal) = (rules(), asking(16_000, 100_000, false));
-        let first = terminal.due(&rules, 0, 1_000_000, 50_000).unwrap();
+        let first = terminal.due(&rules, 0, 1_000_000, 50_000, OWN).unwrap();
         assert_eq!(first.rate, Some(Rate::from_bps(84_000)));
         terminal.sent(0, first, Way::Burst);
-        let due: Vec<u64> = (1..50).filter(|k| terminal.due(&rules, *k, 1_000_000, 50_000).is_some()).collect();
+        let due: Vec<u64> = (1..50).filter(|k| terminal.due(&rules, *k, 1_000_000, 50_000, OWN).is_some()).collect();
         assert_eq!(due[0], 21);
         assert_eq!(due.len(), 29, "it is due until it leaves");
     }
@@ -372,41 +450,63 @@ mod tests {
     #[test]
     fn volumes_add_up_and_grants_take_them_off() {
         let (rules, mut terminal) = (rules(), asking(0, 0, true));
-        let first = terminal.due(&rules, 0, 40, 40);
+        let first = terminal.due(&rules, 0, 40, 40, OWN);
         assert_eq!(volume(first), Some((44, false)));
         terminal.sent(0, first.unwrap(), Way::Burst);
-        assert_eq!(terminal.due(&rules, 1, 40, 0), None);
-        let more = terminal.due(&rules, 2, 140, 100);
+        assert_eq!(terminal.due(&rules, 1, 40, 0, OWN), None);
+        let more = terminal.due(&rules, 2, 140, 100, OWN);
         assert_eq!(volume(more), Some((110, false)));
         terminal.sent(2, more.unwrap(), Way::Burst);
-        assert_eq!(terminal.due(&rules, 21, 140, 0), None, "the windows of this superframe are not served yet");
+        assert_eq!(terminal.due(&rules, 21, 140, 0, OWN), None, "the windows of this superframe are not served yet");
         terminal.granted(108);
         // 46 B asked for, 55 B with overhead waiting.
-        assert_eq!(volume(terminal.due(&rules, 22, 50, 0)), Some((9, false)));
+        assert_eq!(volume(terminal.due(&rules, 22, 50, 0, OWN)), Some((9, false)));
     }
 
     /// R + 2 T after the last request, all that waits is asked for, and replaces the backlog at the controller.
     #[test]
     fn what_was_asked_is_forgotten() {
         let (rules, mut terminal) = (rules(), asking(0, 0, true));
-        let first = terminal.due(&rules, 5, 40, 40).unwrap();
+        let first = terminal.due(&rules, 5, 40, 40, OWN).unwrap();
         terminal.sent(5, first, Way::Random);
         assert!(terminal.awaits_grant());
-        assert_eq!((6..28).find(|k| terminal.due(&rules, *k, 40, 0).is_some()), None);
-        let again = terminal.due(&rules, 28, 40, 0);
-        assert_eq!(volume(again), Some((44, true)));
+        assert_eq!((6..28).find(|k| terminal.due(&rules, *k, 40, 0, None).is_some()), None);
+        let again = terminal.due(&rules, 28, 40, 0, None);
+        assert_eq!((volume(again), terminal.lost()), (Some((44, true)), 1));
+        // It is due until it leaves.
+        assert_eq!(terminal.due(&rules, 29, 40, 0, None), again);
         assert!(!terminal.awaits_grant());
-        terminal.sent(28, again.unwrap(), Way::Random);
+        terminal.sent(29, again.unwrap(), Way::Random);
         terminal.granted(108);
-        assert!(!terminal.awaits_grant());
-        assert_eq!(volume(terminal.due(&rules, 40, 40, 40)), Some((44, false)));
+        assert_eq!((terminal.awaits_grant(), terminal.lost()), (false, 0));
+        assert_eq!(volume(terminal.due(&rules, 40, 40, 40, OWN)), Some((44, false)));
     }
 
-    /// A constant rate of 16 kbit/s brings 1113 B in R.
+    /// A slot of its own repeats what is in doubt: all that waits, instead of what the controller may have.
     #[test]
-    fn a_constant_rate_is_under_way() {
+    fn a_slot_repeats_a_request_by_random_access() {
+        let (rules, mut terminal) = (rules(), asking(0, 0, true));
+        let first = terminal.due(&rules, 5, 40, 40, None).unwrap();
+        terminal.sent(5, first, Way::Random);
+        let again = terminal.due(&rules, 9, 140, 100, OWN).unwrap();
+        assert_eq!(volume(Some(again)), Some((154, true)));
+        terminal.sent(9, again, Way::Control);
+        assert_eq!(terminal.due(&rules, 10, 140, 0, OWN), None);
+        assert!(!terminal.awaits_grant());
+    }
+
+    /// A constant rate of 16 kbit/s carries 53 B in a superframe, and 200 B in the next 100 ms.
+    #[test]
+    fn promised_rates_count_for_what_comes_in_meanwhile() {
         let (rules, mut terminal) = (rules(), asking(16_000, 16_000, true));
-        assert_eq!(terminal.due(&rules, 0, 1000, 1000), None);
-        assert_eq!(volume(terminal.due(&rules, 1, 1100, 100)), Some((97, false)));
+        assert_eq!(terminal.due(&rules, 0, 100, 100, OWN), None);
+        // -200 + 110 - 53 + 110 = -33, then less 53 and with 220 more.
+        let second = terminal.due(&rules, 1, 200, 100, OWN);
+        assert_eq!(second, None);
+        let third = terminal.due(&rules, 2, 400, 200, OWN).unwrap();
+        assert_eq!(volume(Some(third)), Some((134, false)));
+        terminal.sent(2, third, Way::Burst);
+        // A stream of twice the rate: 117 B, less 53.
+        assert_eq!(volume(terminal.due(&rules, 3, 500, 106, OWN)), Some((64, false)));
     }
 }

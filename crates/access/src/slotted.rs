@@ -118,14 +118,7 @@ impl SlottedMedium {
         let bursts = Bursts::Waveforms { length: medium.bursts, fixed: medium.waveform, acm: medium.acm };
         let to_plan = 1 + grid.superframes_in(medium.to_controller);
         let to_grant = grid.superframes_in(medium.control_delay + medium.to_terminal);
-        let rules = Rules::new(
-            medium.superframe,
-            medium.evaluation,
-            medium.drain,
-            medium.overhead,
-            medium.persistence,
-            to_plan + to_grant,
-        );
+        let rules = Rules::new(medium, to_plan + to_grant);
         let left = match medium.free {
             Free::None => Left::Unused,
             Free::Asking => Left::ToAsking,
@@ -162,7 +155,8 @@ impl SlottedMedium {
             false => (1, 0, Asks::Never),
         };
         let persistence = cell.persistence;
-        let rules = Rules::new(cell.frame, cell.frame, cell.frame, cell.overhead, persistence, to_plan + to_grant);
+        let rules = MfTdma { superframe: cell.frame, overhead: cell.overhead, persistence, ..MfTdma::default() };
+        let rules = Rules::new(&rules, to_plan + to_grant);
         let controller = Controller::new(
             terminals.iter().map(|terminal| (0, terminal.access.weight)),
             grid.slots(),
@@ -458,13 +452,14 @@ impl SlottedMedium {
             // Bytes that leave now need no grant.
             backlog = backlog.saturating_sub(u64::from(bursts) * u64::from(payload));
         }
-        let request = member.asking.due(&self.rules, superframe, backlog, demand.arrived)?;
+        let request = member.asking.due(&self.rules, superframe, backlog, demand.arrived, way)?;
         // A request by random access waits for its grant, or R + 2 T, before the next one.
         let is_random = way.is_none() && uses != RandomUse::None && !member.asking.awaits_grant();
         let way = match (way, &mut self.contention) {
             (Some(way), _) => way,
             (None, Some(contention)) if is_random => {
-                contention.send_request(n, request, choice, has_data).then_some(Way::Random)?
+                let lost = member.asking.lost();
+                contention.send_request(n, request, choice, has_data, lost).then_some(Way::Random)?
             }
             (None, _) => return None,
         };

@@ -3667,6 +3667,20 @@ class HighLoad(TypedDict):
     time: str
 
 
+class Repeat(TypedDict):
+    """Wait before a request by random access is repeated: a random number of blocks below a limit, which doubles with each loss.
+
+    first :
+        Limit after the first loss. 1: no wait, so that requests that were lost together are lost again.
+
+    most :
+        Largest limit.
+    """
+
+    first: int
+    most: int
+
+
 class RandomAccess(TypedDict, total=False):
     """Random access in contention slots (CRDSA): a burst is sent in several slots of a block, and the receiver removes the copies of each burst that it reads.
 
@@ -3693,6 +3707,9 @@ class RandomAccess(TypedDict, total=False):
 
     high_load :
         Back-off under high load.
+
+    repeat :
+        Random wait before a request is repeated.
     """
 
     carriers: int
@@ -3703,6 +3720,7 @@ class RandomAccess(TypedDict, total=False):
     rest: int
     back_off: BackOff
     high_load: HighLoad
+    repeat: Repeat
 
 _MediumMfTdmaRequired = TypedDict("_MediumMfTdmaRequired", {"kind": Literal["mf-tdma"], "symbol_rate": str, "carriers": int, "controller": str})
 
@@ -3736,6 +3754,12 @@ class MediumMfTdma(_MediumMfTdmaRequired, total=False):
 
     evaluation :
         Window over which a terminal measures the rate of its arrivals. Default: "100 ms".
+
+    margin :
+        Factor on this rate in a request. Above 1, the queue of the first round trip gets empty. Default: 1.1.
+
+    ahead :
+        Time for which promised rates count as capacity to come when a terminal asks for a volume. Default: "100 ms".
 
     drain :
         Time in which a request for a rate wants to empty the backlog. Default: "100 ms".
@@ -3771,6 +3795,8 @@ class MediumMfTdma(_MediumMfTdmaRequired, total=False):
     control_delay: str
     control_interval: str
     evaluation: str
+    margin: float
+    ahead: str
     drain: str
     overhead: float
     persistence: str

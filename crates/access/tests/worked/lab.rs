@@ -40,13 +40,15 @@ pub(crate) struct Lab {
     demands: Vec<Demand>,
     now: Time,
     pub(crate) left: Vec<Left>,
+    /// An outage of all links: from, to.
+    pub(crate) down: Option<(Time, Time)>,
 }
 
 impl Lab {
     pub(crate) fn new(medium: SlottedMedium, terminals: usize, es_n0_db: f64) -> Self {
         let demand = Demand { backlog: 0, arrived: 0, es_n0_db, is_up: true, handed: None };
         let queues = (0..terminals).map(|_| Queue::default()).collect();
-        Self { medium, queues, demands: vec![demand; terminals], now: Time::ZERO, left: Vec::new() }
+        Self { medium, queues, demands: vec![demand; terminals], now: Time::ZERO, left: Vec::new(), down: None }
     }
 
     /// Serves a queue at `now`.
@@ -113,6 +115,7 @@ impl Lab {
             let demand = &mut self.demands[n];
             demand.backlog = queue.bytes - u64::from(sent);
             demand.arrived = core::mem::take(&mut queue.arrived);
+            demand.is_up = self.down.is_none_or(|(from, to)| now < from || now >= to);
         }
         self.medium.advance(&self.demands);
         for at in 0..self.medium.opened().len() {

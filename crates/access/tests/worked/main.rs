@@ -9,4 +9,6 @@ mod lab;
 mod leo;
 mod random;
 mod slotted;
+mod storm;
+mod streams;
 mod web;

@@ -82,6 +82,10 @@ settings! {
         control_interval: ControlInterval = ControlInterval::Every(Duration::from_secs(1)), "SNS3";
         /// Window over which a terminal measures the rate of its arrivals.
         evaluation: Duration = Duration::from_millis(100), "SNS3";
+        /// Factor on this rate in a request. Above 1, the queue of the first round trip gets empty.
+        margin: f64 = 1.1, [1.0, 10.0], "SNS3";
+        /// Time for which promised rates count as capacity to come when a terminal asks for a volume.
+        ahead: Duration = Duration::from_millis(100), "SNS3";
         /// Time in which a request for a rate wants to empty the backlog.
         drain: Duration = Duration::from_millis(100), "SNS3";
         /// Factor on the bytes asked for, since encapsulation adds to them.
@@ -148,6 +152,8 @@ settings! {
         back_off: BackOff = BackOff { probability: 0.15, time: Duration::from_millis(250) }, "SNS3";
         /// Back-off under high load.
         high_load: HighLoad = HighLoad { load: 0.5, probability: 0.46, time: Duration::from_millis(500) }, "SNS3";
+        /// Random wait before a request is repeated.
+        repeat: Repeat = Repeat { first: 16, most: 512 }, "reading: OpenSAND's exponential back-off";
     }
 }
 
@@ -172,6 +178,18 @@ settings! {
         probability: f64 as Chance;
         /// Time that it waits.
         time: Duration;
+    }
+}
+
+settings! {
+    /// Wait before a request by random access is repeated: a random number of blocks below a limit, which doubles with each
+    /// loss.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Repeat {
+        /// Limit after the first loss. 1: no wait, so that requests that were lost together are lost again.
+        first: u32, [1, 1_000_000];
+        /// Largest limit.
+        most: u32, [1, 1_000_000];
     }
 }
 
@@ -304,6 +322,8 @@ impl MfTdma {
             control_delay: self.control_delay,
             control_interval: self.control_interval.every(),
             evaluation: self.evaluation,
+            margin: self.margin,
+            ahead: self.ahead,
             drain: self.drain,
             overhead: self.overhead,
             persistence: self.persistence,
@@ -317,6 +337,7 @@ impl MfTdma {
                 rest: random.rest,
                 back_off: (random.back_off.probability, random.back_off.time),
                 high_load: (random.high_load.load, random.high_load.probability, random.high_load.time),
+                repeat: (random.repeat.first, random.repeat.most),
             }),
             to_controller: there,
             to_terminal: back,
