@@ -50,7 +50,6 @@ TABLES = {
     "losses": "A row per packet that is lost; the series `losses`.",
     "objects": "A row per object of a page; the series `objects`.",
     "critical_path": "A row per flow and part of its time; the series `critical_path`.",
-    "objects": "A row per object of a page; the series `objects`.",
     "path_parts": "The parts of the time in the table `critical_path`.",
     "summary": "One row: the run.",
     "series": "Time series. Each is recorded if `--series` or `[record]` names it; `entity` is its object.",
