@@ -135,7 +135,7 @@ impl Contention {
         1 + 2 * u64::from(self.rules.per_block) * u64::from(self.rules.copies)
     }
 
-    /// Whether a terminal may send a request in this block that was `lost` so many times. Without a random wait, requests
+    /// Whether a terminal may send a request in this block, after its loss `lost` times in a row. Without a random wait, requests
     /// that were lost together would meet again in one block for ever.
     fn may_repeat(&mut self, terminal: usize, lost: u32) -> bool {
         let sender = &mut self.senders[terminal];
@@ -184,7 +184,7 @@ impl Contention {
         bursts
     }
 
-    /// Sends a request that was `lost` so many times: in the bursts with packets of this terminal if there are some.
+    /// Sends a request, after its loss `lost` times in a row: in the bursts with packets of this terminal if there are some.
     /// Returns whether it leaves.
     pub(crate) fn send_request(
         &mut self,

@@ -42,7 +42,7 @@
 //! way had to be chosen:
 //!
 //! - The arrival rate in a rate request has its margin instead of the overhead factor. The bytes that wait have that.
-//! - What is in doubt after a request by random access is said again in the next control slot.
+//! - The next control slot repeats a request by random access that is in doubt.
 //! - In its first superframe a new rate has the credit of one burst, without the growth of that superframe.
 //! - A terminal whose request by random access has not been answered sends no other one by random access.
 //! - A terminal backs off before a block only if it used the block before, or if the load is high.

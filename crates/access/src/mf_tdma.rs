@@ -40,7 +40,7 @@ pub struct MfTdma {
     pub evaluation: Duration,
     /// Factor on the arrival rate in rate requests.
     pub margin: f64,
-    /// Time in which promised rates count as on their way when a volume is asked for.
+    /// Time for which promised rates count as capacity to come in a request for a volume.
     pub ahead: Duration,
     /// Time in which a rate request wants to empty the backlog.
     pub drain: Duration,

@@ -10,8 +10,8 @@
 //! superframe that starts are part of them, because the queue has not been served into these windows yet.
 //!
 //! N is what came in since the last volume, less what promised rates carried meanwhile. The capacity of rates in idle
-//! times counts for at most `ahead`. Without N, nothing would be asked for until I bytes wait: a stream would keep a
-//! queue of R, and the longer, the more rate is promised.
+//! times counts for at most `ahead`. Without N, a terminal would request nothing until I bytes wait: a stream would
+//! keep a queue of R, and the longer, the more rate is promised.
 //!
 //! A request by random access is in doubt until windows answer it, or R + 2 T have passed. A control slot repeats it
 //! before: with all that waits, to replace the backlog at the controller.
@@ -232,7 +232,7 @@ impl Asking {
     }
 
     /// Returns the request of a superframe with `backlog` bytes waiting, of which `arrived` came in the superframe
-    /// before. `None` if there is nothing new to ask for. `way` is that of its own bursts and control slots.
+    /// before. `None` if there is nothing new to ask for. `way`: the burst or control slot that the terminal has.
     pub(crate) fn due(
         &mut self,
         rules: &Rules,
@@ -324,7 +324,7 @@ impl Asking {
         if !self.volume_based {
             return None;
         }
-        // Rates that were asked for R ago carry now.
+        // The rate of a request carries R later.
         let promised = (self.constant + self.rates.oldest(superframe)) as f64 / 8.0;
         let (carried, ahead) = (promised * rules.superframe_s, promised * rules.ahead_s);
         self.uncovered = (self.uncovered - carried).max(-ahead) + rules.with_overhead(arrived) as f64;

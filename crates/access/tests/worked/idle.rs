@@ -114,8 +114,8 @@ fn a_request_takes_whole_superframes_to_its_grant() {
 }
 
 /// 400 terminals ask by ALOHA: the mean wait is T/2 + R + burst + p / (1 - p) (R + 2 T), because a lost request is
-/// repeated after R + 2 T, and the back-off: with the probability p^n, n in a row are lost, and the last of them waits
-/// for (16 x 2^(n - 1) - 1) / 2 blocks on average.
+/// repeated after R + 2 T, and the back-off. With the probability p^n, n in a row are lost. The repetition of the last of
+/// them waits for (16 x 2^(n - 1) - 1) / 2 blocks on average.
 #[test]
 fn requests_by_aloha_are_lost_and_repeated() {
     let access = volume_based(RandomUse::Requests);
