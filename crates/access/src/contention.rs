@@ -24,7 +24,7 @@ struct Sender {
     stream: Stream,
     /// Draws of repetitions.
     repeats: Stream,
-    /// Losses in a row of its request, and the block from which on it is repeated.
+    /// Losses in a row of its request, and the first block for its repetition.
     lost: u32,
     repeats_from: u64,
     /// Consecutive blocks that it has used, and the block after the last of them.

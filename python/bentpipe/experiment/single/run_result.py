@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -57,6 +57,9 @@ FORM = "bentpipe run"
 SHORT_PACKETS = 500_000
 """Packets of a run that a notebook may run again for its figure: about half a second."""
 TABLES = (*OF_OBJECTS, "summary", "events")
+TABLES_BY_ROW = ("flows", "links", "drops", "completions", "datagrams", "media", "terminals", "modcods")
+TABLES_BY_COLUMN = ("transfers", "probes", "events")
+"""Tables in JSON: lists of rows, and of columns where rows are many."""
 
 
 class _Table:
@@ -454,7 +457,7 @@ class RunResult(Recorded, Result):
             )
         return self.rerun(series=names, progress=None if is_logged else False)
 
-    def _figure(self, chart: str, metric: str | None) -> Figure:
+    def _figure(self, chart: str, metric: str | None, *, is_logged: bool = True) -> Figure:
         from bentpipe.plot import choose_panels, choose_series, run_figure
 
         if metric is not None:
@@ -462,7 +465,8 @@ class RunResult(Recorded, Result):
                 f"plot(metric={metric!r}): one run has no intervals to draw\n"
                 f"  expected plot() of its series, or a comparison"
             )
-        return run_figure(self if choose_series(self) else self._recording(*choose_panels(self.scenario)))
+        names = () if choose_series(self) else choose_panels(self.scenario)
+        return run_figure(self._recording(*names, is_logged=is_logged))
 
     @property
     def _is_repeatable(self) -> bool:
@@ -526,17 +530,8 @@ class RunResult(Recorded, Result):
     def _content(self) -> dict[str, Any]:
         return {
             "summary": self.summary.to_dicts()[0],
-            "flows": self.flows.to_dicts(),
-            "links": self.links.to_dicts(),
-            "drops": self.drops.to_dicts(),
-            "completions": self.completions.to_dicts(),
-            "transfers": self.transfers.to_dict(as_series=False),
-            "datagrams": self.datagrams.to_dicts(),
-            "probes": self.probes.to_dict(as_series=False),
-            "media": self.media.to_dicts(),
-            "terminals": self.terminals.to_dicts(),
-            "modcods": self.modcods.to_dicts(),
-            "events": self.events.to_dict(as_series=False),
+            **{name: getattr(self, name).to_dicts() for name in TABLES_BY_ROW},
+            **{name: getattr(self, name).to_dict(as_series=False) for name in TABLES_BY_COLUMN},
             "series": {name: table.to_dict(as_series=False) for name, table in self.recorded.items()},
         }
 
@@ -591,12 +586,9 @@ class RunResult(Recorded, Result):
         return heads, [list(row) for row in rows], texts
 
     def _repr_html_(self) -> str:
-        from bentpipe.plot import choose_panels, choose_series, notebook, run_figure
+        from bentpipe.plot import choose_series, notebook
 
-        def draw() -> Figure:
-            names = () if choose_series(self) else choose_panels(self.scenario)
-            return run_figure(self._recording(*names, is_logged=False))
-
+        draw = partial(self._figure, "series", None, is_logged=False)
         # Without series, a figure needs another run.
         is_short = self._is_repeatable and self.summary["sent_packets"][0] <= SHORT_PACKETS
         goodput = formatting.quantity(self.summary["goodput_bps"][0], "bit/s")
