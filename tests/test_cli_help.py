@@ -69,7 +69,7 @@ def test_examples_are_commands(name):
 # Options that shorten examples. Papers, whose runs are long, are checked by name. Commands in real time have separate
 # tests.
 SHORT = {
-    "run": ["--set", "duration=4 s"],
+    "run": ["--set", "duration=20 s"],
     "compare": ["--set", "duration=2 s", "--replications", "1"],
     "mix": ["--set", "duration=2 s", "--replications", "1"],
     "sweep": ["--set", "duration=2 s", "--replications", "2"],

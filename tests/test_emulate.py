@@ -627,7 +627,7 @@ def test_a_full_disk_costs_the_captures_and_not_the_tables(tmp_path):
         note for note in found.result.notes if note.startswith("the captures end early: they could not be written: ")
     ]
     assert len(notes) == 1
-    assert "No space left on device" in notes[0]
+    assert "no space left on device" in notes[0]
 
 
 @needs_namespaces

@@ -314,7 +314,7 @@ def test_captures_are_named_with_a_placeholder_in_braces_only(place):
 def test_captures_of_a_run_that_cannot_be_written_are_named(place):
     (place / "geo-b.pcapng").mkdir()
     sender = {**SCENARIO, "duration": "0.1 s", "flow": {"f": {"from": "a", "to": "b"}}}
-    with pytest.raises(BentpipeError, match=r"^geo-b\.pcapng cannot be written: Is a directory"):
+    with pytest.raises(BentpipeError, match=r"^geo-b\.pcapng cannot be written: is a directory"):
         bp.run(sender, pcap="geo.pcapng")
     bp.run(sender, pcap="HOSTILE.pcapng")
     assert sorted(path.name for path in place.glob("HOSTILE*")) == ["HOSTILE-a.pcapng", "HOSTILE-b.pcapng"]
