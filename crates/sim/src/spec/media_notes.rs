@@ -96,11 +96,9 @@ impl Scenario {
         });
         let (link, medium, Late { asks, grant }) = late.next()?;
         let note = format!(
-            "no request of \"{}\"{} is granted in the run: its first request leaves at {asks}, medium \"{}\" takes {grant} from \
-             a request to a grant, and the run ends at {}",
+            "no request of \"{}\"{} is granted in the run, which ends at {}: the first leaves at {asks}, and its grant takes {grant}",
             link.name,
             more(late.count()),
-            medium.name,
             self.duration
         );
         Some((format!("medium.{}", medium.name), note))
@@ -137,8 +135,8 @@ impl Scenario {
         });
         let (link, name, target, wait) = found.next()?;
         let note = format!(
-            "{name} of \"{}\"{} has a target of {target}, below its wait for a grant, {wait}: set target above this wait, and \
-             interval above the round trip",
+            "target {target} of {name} at \"{}\"{} is below the wait for a grant, {wait}: set it above, and interval above the \
+             round trip",
             link.name,
             more(found.count())
         );
@@ -347,7 +345,7 @@ count = 2
             ),
         ];
         for (sets, expected) in cases {
-            assert_eq!(notes(sets), [expected.clone()], "{sets:?}");
+            assert_eq!(notes(sets), std::slice::from_ref(expected), "{sets:?}");
         }
     }
 
@@ -363,7 +361,7 @@ count = 2
             ),
         ];
         for (sets, expected) in cases {
-            assert_eq!(notes(sets), [expected.clone()], "{sets:?}");
+            assert_eq!(notes(sets), std::slice::from_ref(expected), "{sets:?}");
         }
         assert_eq!(notes(&[("medium.up.waveform", "12"), (UP, "'12.56 dB'")]), [""; 0]);
         // Half of the bursts are lost 0.2 dB below the threshold.
@@ -376,24 +374,24 @@ count = 2
     /// slots are 38 superframes apart, or 3774.
     #[test]
     fn grants_after_the_end_are_noted() {
-        let late = "no request of \"user1.reverse\" (and 1 more) is granted in the run";
-        let end = "from a request to a grant, and the run ends at 20 s";
+        let late = "no request of \"user1.reverse\" (and 1 more) is granted in the run, which ends at 20 s";
+
         let cases: &[(Sets<'_>, String)] = &[
             (
                 &[("medium.up.control_interval", "'100 s'")],
-                format!("{late}: its first request leaves at 100.011 s, medium \"up\" takes 556.5 ms {end}"),
+                format!("{late}: the first leaves at 100.011 s, and its grant takes 556.5 ms"),
             ),
             (
                 &[("medium.up.control_delay", "'100 s'")],
-                format!("{late}: its first request leaves at 1.007 s, medium \"up\" takes 100.5675 s {end}"),
+                format!("{late}: the first leaves at 1.007 s, and its grant takes 100.5675 s"),
             ),
             (
                 &[("medium.up.superframe", "'10 s'")],
-                format!("{late}: its first request leaves at 10 s, medium \"up\" takes 30 s {end}"),
+                format!("{late}: the first leaves at 10 s, and its grant takes 30 s"),
             ),
         ];
         for (sets, expected) in cases {
-            assert_eq!(notes(sets), [expected.clone()], "{sets:?}");
+            assert_eq!(notes(sets), std::slice::from_ref(expected), "{sets:?}");
         }
         let constant = ("link.user.reverse.access", "{ constant = '16 kbit/s', volume_based = true }");
         assert_eq!(notes(&[cases[0].0[0], constant]), [""; 0]);
@@ -405,8 +403,8 @@ count = 2
         let queue = "link.user.reverse.queue";
         for (name, target) in [("codel", "5 ms"), ("fq-codel", "5 ms"), ("pie", "15 ms")] {
             let expected = format!(
-                "{name} of \"user1.reverse\" (and 1 more) has a target of {target}, below its wait for a grant, 556.5 ms: set \
-                 target above this wait, and interval above the round trip"
+                "target {target} of {name} at \"user1.reverse\" (and 1 more) is below the wait for a grant, 556.5 ms: set it \
+                 above, and interval above the round trip"
             );
             assert_eq!(notes(&[(queue, &format!("'{name}'"))]), [expected]);
         }
