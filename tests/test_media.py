@@ -62,6 +62,16 @@ def test_the_time_of_packets_names_the_wait_for_grants(scenario):
     assert 0.5 < access.time_s < 0.65
 
 
+def test_a_dead_end_is_noted_by_check_run_and_why(scenario):
+    busy = {"flow.call.app": '{ kind = "cbr", rate = "80 kbit/s", size = "200 B" }', "link.user.queue": "10 packets"}
+    dead = scenario.with_sets({"link.user.reverse.es_n0": "1 dB", **busy})
+    note = 'no waveform of medium "up" fits the signal of "user1.reverse" (and 1 more): it needs 1.22 dB'
+    result = bp.run(dead)
+    assert set(result.drops["cause"]) == {"no-waveform"}
+    for notes in (dead.notes, result.notes, result.why(tries=False).notes):
+        assert any(each.startswith(note) for each in notes)
+
+
 FORWARD = """
 duration = "20 s"
 [medium.down]

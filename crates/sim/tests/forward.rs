@@ -352,3 +352,16 @@ app = {{ kind = "cbr", rate = "80 kbit/s", size = "22 B" }}
     assert!((0.26..0.26 + 0.1 + 0.03).contains(&near), "{near}");
     assert!((far - near - 0.25).abs() < 0.005, "{near} {far}");
 }
+
+/// At -1.4 dB no frame is sent: QPSK 1/4 needs -2.35 dB, and the margin is 1 dB.
+#[test]
+fn a_queue_without_a_modcod_names_it() {
+    for (signal, expected) in [("'-1.4 dB'", "no-waveform"), ("'13 dB'", "queue-overflow")] {
+        for queue in ["'10 packets'", "{ kind = 'fq-codel', limit = '10 packets' }"] {
+            let sets = [("link.user.forward.es_n0", signal), ("link.user.queue", queue)];
+            let causes = run(&one(&cbr("40 Mbit/s")), &sets).drops.text("cause").to_vec();
+            assert!(causes.iter().any(|cause| cause == expected), "{sets:?} {causes:?}");
+            assert!(signal == "'13 dB'" || causes.iter().all(|cause| cause == expected), "{sets:?} {causes:?}");
+        }
+    }
+}

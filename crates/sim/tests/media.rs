@@ -297,3 +297,34 @@ fn critical_paths_have_the_wait_for_access() {
     let sent = result.datagrams.real("delay_mean_s")[0] * result.datagrams.whole("arrived_packets")[0] as f64;
     assert!((total - sent).abs() < 1e-6 * sent, "{total} {sent}");
 }
+
+/// A link whose signal is below every waveform until 20 s. Its queue of 10 packets is full after 11 of them.
+#[test]
+fn a_queue_without_a_waveform_names_it() {
+    let cbr = "{ kind = 'cbr', rate = '80 kbit/s', size = '472 B' }";
+    let weak = ("link.user.reverse.es_n0", "{ points = [['0 s', '1 dB'], ['20 s', '9 dB']] }");
+    let short = ("duration", "'20 s'");
+    for queue in ["'10 packets'", "{ kind = 'codel', limit = '10 packets' }", "{ kind = 'pie', limit = '10 packets' }"]
+    {
+        for (waveform, signal) in [("", weak), ("12", ("link.user.reverse.es_n0", "'9 dB'"))] {
+            let mut sets = vec![signal, short, ("link.user.reverse.queue", queue)];
+            sets.extend((!waveform.is_empty()).then_some(("medium.up.waveform", waveform)));
+            let result = run(&geo("{ volume_based = true }", cbr), &sets);
+            let causes = result.drops.text("cause");
+            assert!(!causes.is_empty() && causes.iter().all(|cause| cause == "no-waveform"), "{sets:?} {causes:?}");
+            assert!(result.notes.iter().any(|note| note.contains("waveform")), "{:?}", result.notes);
+        }
+    }
+    // With a signal, a full queue is congestion.
+    let fast = "{ kind = 'cbr', rate = '4 Mbit/s', size = '472 B' }";
+    let result = run(&geo("{ volume_based = true }", fast), &[short, ("link.user.reverse.queue", "'10 packets'")]);
+    assert!(result.drops.text("cause").iter().all(|cause| cause == "queue-overflow"), "{:?}", result.drops);
+    // Losses stop when a waveform fits.
+    let sets =
+        [weak, ("duration", "'40 s'"), ("link.user.reverse.queue", "'10 packets'"), ("record.series", "['losses']")];
+    let result = run(&geo("{ volume_based = true }", cbr), &sets);
+    let losses = &result.series.iter().find(|(name, _)| name == "losses").unwrap().1;
+    let times = losses.real("time_s").iter().zip(losses.text("cause"));
+    let late: Vec<_> = times.filter(|(_, cause)| *cause == "no-waveform").map(|(time, _)| *time).collect();
+    assert!(late.last().is_some_and(|last| (19.9..20.0).contains(last)), "{:?}", late.last());
+}

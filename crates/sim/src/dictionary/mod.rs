@@ -466,6 +466,7 @@ names! {
         LinkLoss "link-loss", "", "Lost on a link, by errors that lose packets instead of corrupting them.";
         AccessCollision "access-collision", "", "In a burst of random access that collided with others and was not read.";
         AcmOutage "acm-outage", "", "In a burst whose signal was below the threshold of its waveform.";
+        NoWaveform "no-waveform", "", "Dropped by a queue in front of a medium while the signal of its link was below every waveform that it may use.";
         Policed "policed", "", "Found too few tokens in the policer of a link, or larger than the burst of its shaper.";
         PushOut "push-out", "", "Pushed out of a full queue by packets of a higher class, waiting or arriving.";
     }

@@ -4,14 +4,14 @@
 //! its first frame. A packet arrives when the frame with its last part has ended, plus the delay of the link. The link
 //! does nothing between two frames, so its next visible effect is the head of its ring.
 
-use super::granted::GrantCounts;
+use super::granted::{name_dropped, GrantCounts};
 use super::profile::Pieces;
 use super::queue::{AnyQueue, Discipline, Losses};
 use super::served::{InService, ServedParts};
 use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
 use crate::record::{Histogram, Sample};
-use crate::spec::{Losses as LossRule, Tdm, Terminal};
+use crate::spec::{Losses as LossRule, NeededSignal, Tdm, Terminal};
 use bentpipe_access::{Frame, Loss, Part};
 use bentpipe_units::{Stream, Time};
 use std::collections::VecDeque;
@@ -43,6 +43,7 @@ struct FrameChannel {
     /// The signal when frames arrive, and when the terminal measures it.
     signal: Pieces<f64>,
     measured: Pieces<f64>,
+    needed: NeededSignal,
     rule: LossRule,
     draws: Stream,
     /// The last frame with data, and the time in all such frames.
@@ -68,6 +69,7 @@ impl Framed {
         let channel = FrameChannel {
             signal: Pieces::of(terminal.signal()),
             measured: Pieces::of(terminal.signal()),
+            needed: tdm.needed_signal(),
             rule: tdm.losses,
             draws: Stream::new(seed, &format!("link/{name}"), "frame"),
             last: None,
@@ -104,6 +106,7 @@ impl Framed {
             queue => {
                 queue.enqueue(now, packet, losses);
                 link.count_dropped(now, &mut losses[before..]);
+                name_dropped(now, &mut self.channel.measured, self.channel.needed, &mut losses[before..]);
             }
         }
         link.counters.backlog_bytes_max = link.counters.backlog_bytes_max.max(link.queue.bytes());

@@ -12,7 +12,7 @@ use super::served::{InService, ServedParts};
 use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
 use crate::record::{Histogram, Sample};
-use crate::spec::{Losses as LossRule, Terminal};
+use crate::spec::{Losses as LossRule, NeededSignal, Terminal};
 use bentpipe_access::{Demand, Loss, Packed, Packer, Packing, Waveform, Window};
 use bentpipe_units::{Rate, Stream, Time};
 use std::collections::VecDeque;
@@ -52,6 +52,7 @@ struct BurstChannel {
     /// A copy of those of the link: bursts are decided ahead of time.
     outages: Option<Box<Outages>>,
     signal: Pieces<f64>,
+    needed: NeededSignal,
     rule: LossRule,
     draws: Stream,
     /// Bursts with data so far.
@@ -69,6 +70,7 @@ impl Granted {
     pub(super) fn of(
         terminal: &Terminal,
         rule: LossRule,
+        needed: NeededSignal,
         outages: Option<&Outages>,
         (name, seed): (&str, u64),
         is_traced: bool,
@@ -76,6 +78,7 @@ impl Granted {
         let channel = BurstChannel {
             outages: outages.cloned().map(Box::new),
             signal: Pieces::of(terminal.signal()),
+            needed,
             rule,
             draws: Stream::new(seed, &format!("link/{name}"), "burst"),
             count: 0,
@@ -123,11 +126,13 @@ impl Granted {
                     self.start(link, now, &waiting);
                 } else if queue.push(&waiting).is_none() {
                     link.lose(now, *packet, Cause::QueueOverflow, losses);
+                    name_dropped(now, &mut self.channel.signal, self.channel.needed, &mut losses[before..]);
                 }
             }
             queue => {
                 queue.enqueue(now, packet, losses);
                 link.count_dropped(now, &mut losses[before..]);
+                name_dropped(now, &mut self.channel.signal, self.channel.needed, &mut losses[before..]);
                 self.serve(link, now, losses);
             }
         }
@@ -316,6 +321,18 @@ impl Granted {
             LinkSeries::Backlog => Sample::Value(self.backlog as f64),
             LinkSeries::QueueBytes | LinkSeries::QueuePackets | LinkSeries::Carried => Sample::None,
         }
+    }
+}
+
+/// Names the cause of packets that the queue of a link in a medium has dropped at their arrival: without a usable waveform
+/// nothing leaves the queue, so congestion is not the cause.
+pub(super) fn name_dropped(now: Time, signal: &mut Pieces<f64>, needed: NeededSignal, lost: &mut [(Packet, Cause)]) {
+    if lost.is_empty() {
+        return;
+    }
+    signal.seek(now);
+    if !needed.is_met(signal.value()) {
+        lost.iter_mut().for_each(|(_, cause)| *cause = Cause::NoWaveform);
     }
 }
 

@@ -108,8 +108,8 @@ impl LazyLink {
         let (name, is_traced) = (spec.name.as_str(), self.wire.has_journal());
         let layer2 = match &medium.kind {
             MediumKind::MfTdma(_) | MediumKind::LeoCell(_) => {
-                let rule = medium.kind.losses();
-                let granted = Granted::of(terminal, rule, self.outages.as_deref(), (name, seed), is_traced);
+                let (rule, needed) = (medium.kind.losses(), medium.kind.needed_signal());
+                let granted = Granted::of(terminal, rule, needed, self.outages.as_deref(), (name, seed), is_traced);
                 Layer2::Granted(Box::new(granted))
             }
             MediumKind::Tdm(tdm) => Layer2::Framed(Box::new(Framed::of(terminal, tdm, (name, seed), is_traced))),

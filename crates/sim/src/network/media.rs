@@ -1,7 +1,7 @@
 //! Media of a run: at the start of each superframe, [`Network`](super::Network) gives their links the windows in which they
 //! may send.
 
-use super::carriers::{on_forward, opposites, ForwardCarrier};
+use super::carriers::{opposites, ForwardCarrier};
 use super::results::MediumGrants;
 use crate::ids::{LinkId, MediumId, NodeId};
 use crate::link::LazyLink;
@@ -162,11 +162,13 @@ pub(super) fn hand_over(media: &mut [SharedMedium], id: MediumId, now: Time, lin
 
 /// Returns the part of forward carriers for a return link with these links.
 pub(crate) fn forward_side(scenario: &Scenario, keys: &MfTdma, links: &[LinkId]) -> ForwardSide {
-    let is_carrier = |id: &MediumId| matches!(scenario.media[*id].kind, MediumKind::Tdm(_));
-    let carriers: BTreeMap<MediumId, Vec<LinkId>> = MediumId::all(scenario.media.len())
-        .filter(is_carrier)
-        .map(|id| (id, on_forward(scenario, id).into_iter().map(|of| of.link).collect()))
-        .collect();
+    let mut carriers: BTreeMap<MediumId, Vec<LinkId>> = BTreeMap::new();
+    for (link, spec) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
+        let medium = spec.terminal.as_ref().map(|of| of.medium);
+        if let Some(medium) = medium.filter(|&id| matches!(scenario.media[id].kind, MediumKind::Tdm(_))) {
+            carriers.entry(medium).or_default().push(link);
+        }
+    }
     if carriers.is_empty() {
         return ForwardSide::default();
     }
@@ -180,9 +182,11 @@ pub(crate) fn forward_side(scenario: &Scenario, keys: &MfTdma, links: &[LinkId])
     let over = keys.plan_over.as_ref().and_then(|name| scenario.media.iter().position(|of| of.name == *name));
     let plans = over.map(MediumId::new).and_then(|id| {
         let on = carriers.get(&id)?;
-        let node = |back: &LinkId| scenario.links[*back].from;
-        let to = |back: &LinkId| on.iter().position(|&link| scenario.links[link].to == node(back));
-        Some((id, links.iter().map(|back| to(back).map(|place| place as u32)).collect()))
+        let mut places = BTreeMap::new();
+        for (place, &link) in (0..).zip(on) {
+            places.entry(scenario.links[link].to).or_insert(place);
+        }
+        Some((id, links.iter().map(|&back| places.get(&scenario.links[back].from).copied()).collect()))
     });
     ForwardSide { reports: links.iter().map(place).collect(), plans }
 }

@@ -6,7 +6,9 @@
 use super::routes_over_time::RoutesOverTime;
 use crate::dictionary;
 use crate::ids::LinkId;
-use crate::spec::{ratio, rounds, App, Capacity, Downtimes, Flow, Link, Outage, Profile, QueueLimit, Scenario};
+use crate::spec::{
+    ratio, rounds, App, Capacity, Downtimes, Flow, Link, MediumKind, Outage, Profile, QueueLimit, Scenario, Tdm,
+};
 use bentpipe_tcp::Feedback;
 use bentpipe_units::Duration;
 
@@ -46,6 +48,8 @@ const PACKET_BYTES: f64 = 160.0;
 const TRANSFER_BYTES: f64 = 4e3;
 /// Bytes of a record that waits until the end of the run, in a buffer that doubles.
 const RECORD_BYTES: f64 = 64.0;
+/// Bytes of a report of a signal under way, in a list that doubles.
+const REPORT_BYTES: f64 = 32.0;
 /// Bytes of a probe with its row in Python.
 const PROBE_BYTES: f64 = 300.0;
 
@@ -93,11 +97,13 @@ pub(super) fn estimate(scenario: &Scenario, routes: &RoutesOverTime) -> Result<C
     let changes = count_changes(scenario)?;
     let waiting = count_waiting(scenario, routes)?;
     let samples = count_samples(scenario)?;
+    let reports = count_reports(scenario)?;
     let memory = [
         (FLOW_BYTES * scenario.flows.len() as f64, "flows"),
         (LINK_BYTES * scenario.links.len() as f64, "links"),
         (PACKET_BYTES * (waiting + hops.in_flight), "packets under way"),
         (objects.iter().sum(), "transfers, records and probes"),
+        (REPORT_BYTES * reports.in_flight, "reports of signals"),
     ];
     let bytes: f64 = memory.iter().map(|(bytes, _)| bytes).sum();
     if bytes > MEMORY_MAX {
@@ -106,7 +112,29 @@ pub(super) fn estimate(scenario: &Scenario, routes: &RoutesOverTime) -> Result<C
         let expected = format!("expected at most {MEMORY_MAX:.1e} B; expected fewer {most} or a shorter duration");
         return Err(TooMuch::new(["duration"], message, expected));
     }
-    Ok(Cost { events: hops.total + changes + samples, memory: bytes })
+    Ok(Cost { events: hops.total + changes + samples + reports.total, memory: bytes })
+}
+
+/// Reports of signals in a run, and the largest number under way.
+struct Reports {
+    total: f64,
+    in_flight: f64,
+}
+
+fn count_reports(scenario: &Scenario) -> Result<Reports, TooMuch> {
+    let mut reports = Reports { total: 0.0, in_flight: 0.0 };
+    let mut last = None;
+    for link in &scenario.links {
+        let Some(medium) = link.terminal.as_ref().map(|of| &scenario.media[of.medium]) else { continue };
+        let MediumKind::Tdm(Tdm { modcod: None, acm, .. }) = &medium.kind else { continue };
+        reports.total += ratio(scenario.duration, acm.every);
+        reports.in_flight += ratio(link.delay_max(), acm.every);
+        last = Some(medium);
+    }
+    let Some(medium) = last.filter(|_| reports.total > CHANGES_MAX) else { return Ok(reports) };
+    let message = format!("makes about {:.1e} reports in {}", reports.total, scenario.duration);
+    let expected = format!("expected at most {CHANGES_MAX:.0e}; lengthen acm.every or shorten the duration");
+    Err(TooMuch::new(["medium", &medium.name], message, expected))
 }
 
 /// Packet-hops of a run, and the largest number of packets under way.

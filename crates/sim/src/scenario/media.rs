@@ -1,6 +1,7 @@
 //! Media and the links in them: converts the keys, computes propagation to the controllers, rejects contradictions.
 
 mod cell;
+mod senders;
 mod tdm;
 #[cfg(test)]
 mod tests;
@@ -12,8 +13,12 @@ use super::route::Graph;
 use crate::ids::{LinkId, MediumId, NodeId};
 use crate::spec::{Framing, Link, Medium, MediumKind, MfTdma, Profile, Terminal, TerminalAccess};
 use bentpipe_access::{Free, RandomUse};
+use bentpipe_units::settings::Level;
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Largest number of superframes from a request to its grant: their plans are in memory.
+const ROUND_MAX: u64 = 100_000;
 
 /// Returns the part of a link direction in its medium, with the rate that it could have alone.
 pub(super) fn terminal(
@@ -177,6 +182,11 @@ pub(super) fn check(media: &BTreeMap<String, MediumKind>, report: &mut Report<'_
                 report.value(&key(of), "is too small", "expected more than 0 s");
             }
         }
+        if medium.evaluation.as_ps() / medium.superframe.as_ps() > ROUND_MAX {
+            let expected = format!("expected at most {}, {ROUND_MAX} superframes", medium.superframe * ROUND_MAX);
+            report.value(&key("evaluation"), "is too long", &expected);
+        }
+        check_levels([medium.acm.margin, medium.acm.hysteresis], &key("acm"), report);
         check_waveform(medium, &key, report);
         let Some(random) = medium.random else { continue };
         let random_key = key("random");
@@ -188,6 +198,16 @@ pub(super) fn check(media: &BTreeMap<String, MediumKind>, report: &mut Report<'_
         if u64::from(random.copies) > block {
             let message = format!("is above the slots of a block, {block}");
             report.key(&below(&random_key, "copies"), &message, "expected fewer copies or more carriers");
+        }
+    }
+}
+
+/// Rejects margins below 0 dB, with which all bursts and frames are lost.
+fn check_levels([margin, hysteresis]: [Level; 2], acm: &[String], report: &mut Report<'_>) {
+    for (level, key) in [(margin, "margin"), (hysteresis, "hysteresis")] {
+        if level.0 < 0.0 {
+            let message = "is negative, so the choice would need more signal than there is";
+            report.value(&below(acm, key), message, "expected at least 0 dB, like \"1 dB\"");
         }
     }
 }
@@ -225,6 +245,9 @@ pub(super) fn resolve(
         let Some(written) = kind.controller() else {
             let [there, back, beyond] = [Duration::ZERO; 3];
             let controller = links[members[0]].from;
+            if !senders::check((name, kind), controller, &members, links, report) {
+                continue;
+            }
             media.push(Medium { name: name.clone(), kind: kind.clone(), controller, there, back, beyond });
             continue;
         };
@@ -237,29 +260,35 @@ pub(super) fn resolve(
             report.suggest(&path(["medium", name, "controller"]), "is not a node", expected, hint);
             continue;
         };
+        if !senders::check((name, kind), controller, &members, links, report) {
+            continue;
+        }
         if let MediumKind::MfTdma(keys) = kind {
             check_constants(name, keys, &members, links, report);
         }
         let [mut there, mut back, mut beyond] = [Duration::ZERO; 3];
+        let way = longest(&graph, links, controller, &members);
         for &link in &members {
             let spec = &links[link];
-            let (to, from) =
-                (longest(&graph, links, spec.to, controller), longest(&graph, links, controller, spec.from));
+            let (to, from) = (way(spec.to, controller), way(controller, spec.from));
             let (Some(to), Some(from)) = (to, from) else {
                 let entry =
                     instances.iter().find(|made| spec.name.rsplit_once('.').is_some_and(|(n, _)| n == made.name));
                 let entry = entry.map_or(spec.name.as_str(), |made| made.entry);
-                let way = if to.is_none() { "to" } else { "from" };
-                let message = format!("has no way {way} the controller \"{written}\" of medium \"{name}\"");
+                let side = if to.is_none() { "to" } else { "from" };
+                let message = format!("has no way {side} the controller \"{written}\" of medium \"{name}\"");
                 let expected = "expected links that join terminal and controller both ways";
                 report.key(&path(["link", entry]), &message, expected);
                 break;
             };
             there = there.max(spec.delay_max() + to);
             back = back.max(from);
-            beyond = beyond.max(to + longest(&graph, links, controller, spec.to).unwrap_or_default());
+            beyond = beyond.max(to + way(controller, spec.to).unwrap_or_default());
         }
         let medium = Medium { name: name.clone(), kind: kind.clone(), controller, there, back, beyond };
+        if let MediumKind::MfTdma(keys) = kind {
+            check_round(&medium, keys, report);
+        }
         media.extend(cell::settled(medium, links, &members, report));
     }
     note_hand_overs(file, links, report);
@@ -296,13 +325,40 @@ fn members(links: &[Link], medium: MediumId) -> impl Iterator<Item = LinkId> + '
     LinkId::all(links.len()).filter(move |&link| links[link].terminal.as_ref().is_some_and(|of| of.medium == medium))
 }
 
-/// Returns the largest propagation on the shortest way between two nodes.
-fn longest(graph: &Graph<'_>, links: &[Link], from: NodeId, to: NodeId) -> Option<Duration> {
-    if from == to {
-        return Some(Duration::ZERO);
+/// Returns the largest propagation on the shortest ways between the ends of these links and a controller, by pairs of nodes.
+/// Costs one search per start of a way.
+fn longest(
+    graph: &Graph<'_>,
+    links: &[Link],
+    controller: NodeId,
+    members: &[LinkId],
+) -> impl Fn(NodeId, NodeId) -> Option<Duration> {
+    let ends = members.iter().map(|&link| [links[link].from, links[link].to]);
+    let pairs: BTreeSet<(NodeId, NodeId)> =
+        ends.flat_map(|[from, to]| [(to, controller), (controller, from), (controller, to)]).collect();
+    let pairs: Vec<_> = pairs.into_iter().filter(|(from, to)| from != to).collect();
+    let mut found = BTreeMap::new();
+    for pairs in pairs.chunk_by(|one, next| one.0 == next.0) {
+        let ways = graph.shortest(pairs).unwrap_or_default();
+        for (pair, way) in pairs.iter().zip(ways) {
+            let sum =
+                |way: Vec<LinkId>| way.into_iter().fold(Duration::ZERO, |sum, link| sum + links[link].delay_max());
+            found.extend(way.map(|way| (*pair, sum(way))));
+        }
     }
-    let way = graph.shortest(&[(from, to)]).ok()?.pop()??;
-    Some(way.into_iter().fold(Duration::ZERO, |sum, link| sum + links[link].delay_max()))
+    move |from, to| if from == to { Some(Duration::ZERO) } else { found.get(&(from, to)).copied() }
+}
+
+/// Rejects a return link whose plans on the way would take too much memory.
+fn check_round(medium: &Medium, keys: &MfTdma, report: &mut Report<'_>) {
+    let superframes = |span: Duration| span.as_ps() / keys.superframe.as_ps().max(1);
+    let round = [medium.there, medium.back, keys.control_delay].map(superframes);
+    let round = round.into_iter().fold(0, u64::saturating_add);
+    if round > ROUND_MAX {
+        let message = format!("makes a grant come {round} superframes after its request");
+        let expected = format!("expected at most {ROUND_MAX}; lengthen the superframe or shorten the delays");
+        report.value(&path(["medium", &medium.name, "superframe"]), &message, &expected);
+    }
 }
 
 /// Rejects constant rates that do not fit the medium together.

@@ -93,7 +93,11 @@ pub(super) fn note_overload(flows: &[Flow], routes: &RoutesOverTime, links: &[Li
         let (bytes, packets) = flows[flow].app.datagrams().map_or((0.0, 0.0), |_| offered(&flows[flow]));
         move |link| [8.0 * links[link].framing.wire_bytes(bytes, packets)]
     });
-    let share = |link: LinkId| loads[link][0] / links[link].sustained().as_bps().max(1) as f64;
+    // Without a waveform, a link in a medium has no rate. It has its own note.
+    let share = |link: LinkId| match links[link].sustained().as_bps() {
+        0 => 0.0,
+        rate => loads[link][0] / rate as f64,
+    };
     let fullest = LinkId::all(links.len()).max_by(|&a, &b| share(a).total_cmp(&share(b)));
     if let Some(link) = fullest.filter(|&link| share(link) > 1.0 + 1e-9) {
         report.findings.notes.push(format!(

@@ -47,6 +47,25 @@ impl Terminal {
     }
 }
 
+/// Signal that a link in a medium needs so that it can send with any waveform.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct NeededSignal {
+    /// Threshold of the most robust waveform, or of the constant one, in dB.
+    pub(crate) threshold_db: f64,
+    /// Margin above it, in dB.
+    pub(crate) margin_db: f64,
+}
+
+impl NeededSignal {
+    /// The need of a link that sends with any signal.
+    pub(crate) const NONE: Self = Self { threshold_db: f64::NEG_INFINITY, margin_db: 0.0 };
+
+    /// Whether a signal in dB is enough, as the controller computes it.
+    pub(crate) fn is_met(&self, es_n0_db: f64) -> bool {
+        es_n0_db - self.margin_db >= self.threshold_db
+    }
+}
+
 kinds! {
     /// Capacity that several links share.
     #[derive(Clone, Debug, PartialEq)]
@@ -239,6 +258,15 @@ impl MediumKind {
         }
     }
 
+    /// Returns the signal that its links need to send.
+    pub(crate) fn needed_signal(&self) -> NeededSignal {
+        match self {
+            Self::MfTdma(keys) => keys.needed_signal(),
+            Self::Tdm(keys) => keys.needed_signal(),
+            Self::LeoCell(_) => NeededSignal::NONE,
+        }
+    }
+
     /// Returns the losses of bursts as a function of the signal.
     pub(crate) fn losses(&self) -> Losses {
         match self {
@@ -301,6 +329,15 @@ impl MfTdma {
         match self.waveform {
             Some(id) => Waveform::numbered(id),
             None => Waveform::best(self.bursts, es_n0_db - self.acm.margin.0),
+        }
+    }
+
+    /// Returns the signal that a terminal needs to send. With a weaker one, its requests are lost, too.
+    pub(crate) fn needed_signal(&self) -> NeededSignal {
+        let least = || Waveform::all(self.bursts).map(Waveform::threshold_db).fold(f64::INFINITY, f64::min);
+        match self.waveform.and_then(Waveform::numbered) {
+            Some(waveform) => NeededSignal { threshold_db: waveform.threshold_db(), margin_db: 0.0 },
+            None => NeededSignal { threshold_db: least(), margin_db: self.acm.margin.0 },
         }
     }
 

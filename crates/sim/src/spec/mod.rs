@@ -8,6 +8,7 @@ mod channel;
 mod coding;
 mod error;
 mod hints;
+mod media_notes;
 mod medium;
 mod notes;
 mod pairs;

@@ -16,11 +16,11 @@ const HEADERS: u64 = 40;
 
 impl Scenario {
     /// Returns the notes of the reader. Then lines about delays above those of orbits, flows that start too late, and
-    /// flows that nothing reaches. Then one for each congestion control that overloads its path because no buffer bounds
+    /// flows that nothing reaches, and notes on media. Then one for each congestion control that overloads its path because no buffer bounds
     /// its window, in the order of the flows.
     pub fn notes(&self) -> Vec<String> {
-        let on_times = self.notes_on_times().map(|(_, note)| note);
-        self.notes.iter().cloned().chain(on_times).chain(self.notes_on_windows()).collect()
+        let at_keys = self.notes_on_times().chain(self.notes_on_media()).map(|(_, note)| note);
+        self.notes.iter().cloned().chain(at_keys).chain(self.notes_on_windows()).collect()
     }
 
     /// All notes and hints with the keys that they are about; without a key where that is not known.
@@ -30,7 +30,12 @@ impl Scenario {
             (if is_of_sky { "sky" } else { "" }.to_owned(), note.clone())
         });
         let on_windows = self.notes_on_windows().map(|note| ("tcp.receive_buffer".to_owned(), note));
-        of_reader.chain(self.notes_on_times()).chain(on_windows).chain(self.hints_at_keys()).collect()
+        of_reader
+            .chain(self.notes_on_times())
+            .chain(self.notes_on_media())
+            .chain(on_windows)
+            .chain(self.hints_at_keys())
+            .collect()
     }
 
     /// Returns the notes about delays and starts, each with its key.
@@ -62,8 +67,12 @@ impl Scenario {
         let time = |route: &[LinkId], size: u64| {
             let over = |&link: &LinkId| {
                 let link = &self.links[link];
-                let rate = link.largest_for(size).as_bps();
-                link.delay.least().as_secs_f64() + (8 * size) as f64 / rate.max(1) as f64
+                // Without a waveform, a link in a medium has no rate. It has its own note.
+                let sending = match link.largest_for(size).as_bps() {
+                    0 => 0.0,
+                    rate => (8 * size) as f64 / rate as f64,
+                };
+                link.delay.least().as_secs_f64() + sending
             };
             route.iter().map(over).sum::<f64>()
         };

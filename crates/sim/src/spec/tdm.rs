@@ -1,7 +1,7 @@
 //! The forward carrier of DVB-S2 (ETSI EN 302 307-1): keys, and the rate that a terminal could have alone.
 
-use super::{Losses, Profile};
-use bentpipe_access::{Adaptation, Frames, Modcod, Share};
+use super::{Losses, NeededSignal, Profile};
+use bentpipe_access::{Adaptation, Frames, Modcod, Share, MODCODS};
 use bentpipe_units::settings::{Baud, Bytes, Level};
 #[cfg(test)]
 use bentpipe_units::settings::{Fields, Settings, Typed};
@@ -73,6 +73,15 @@ impl Tdm {
     /// Returns the modulation and code that a signal permits, with the margin.
     pub(crate) fn modcod_for(&self, es_n0_db: f64) -> Option<Modcod> {
         self.modcod.or_else(|| Modcod::best(es_n0_db - self.acm.margin.0).map(|(modcod, ..)| modcod))
+    }
+
+    /// Returns the signal that a terminal needs to be reached. A constant modulation and code is sent with any signal.
+    pub(crate) fn needed_signal(&self) -> NeededSignal {
+        let least = || MODCODS.iter().map(|row| row.1).fold(f64::INFINITY, f64::min);
+        match self.modcod {
+            Some(_) => NeededSignal::NONE,
+            None => NeededSignal { threshold_db: least(), margin_db: self.acm.margin.0 },
+        }
     }
 
     /// Returns the rate of the carrier in frames of one modulation and code, headers included, rounded down.

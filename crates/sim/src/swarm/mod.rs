@@ -345,6 +345,7 @@ fn the_swarm_covers_every_outcome() {
         ["fast_retransmit", "recovery_exit", "timeout", "retransmission"],
         ["established", "zero_window", "transfer", "acked"],
         ["access-collision", "acm-outage", "push-out", "sent"],
+        ["no-waveform", "sent", "acked", "completed"],
     ]
     .concat();
     for seed in 0..6000 {

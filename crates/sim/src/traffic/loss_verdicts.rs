@@ -102,6 +102,7 @@ fn is_congestion(cause: Cause) -> bool {
         | Cause::LinkLoss
         | Cause::AccessCollision
         | Cause::AcmOutage
+        | Cause::NoWaveform
         | Cause::Outage
         | Cause::Handover
         | Cause::RouteMissing

@@ -16,6 +16,7 @@ CAUSES = {
     "link-loss": "errors of the link",
     "access-collision": "its burst of random access collided with others",
     "acm-outage": "the signal was below the threshold of its burst",
+    "no-waveform": "its queue was full, and its signal was below every waveform",
     "policed": "its token bucket had too few tokens",
     "push-out": "packets of a higher class took the room in its queue",
 }

@@ -187,12 +187,15 @@ class Breakdown:
         Kinds of flows without a complete transfer or datagram.
     pages : str
         Sizes of the pages, as in `RunResult.pages`.
+    of_run : tuple of str
+        Notes of the run, as in `RunResult.notes`.
     """
 
     flows: tuple[FlowTime, ...]
     remedies: tuple[Remedy, ...]
     missing: tuple[str, ...]
     pages: str = ""
+    of_run: tuple[str, ...] = ()
 
     def __getitem__(self, flow: str) -> FlowTime:
         """Return the time of one kind."""
@@ -210,7 +213,8 @@ class Breakdown:
             for flow, share in rests.items()
             if share > UNEXPLAINED
         ]
-        return [*unknown, *(f"{name}: no transfer has ended, so there is no time to explain" for name in self.missing)]
+        missing = [f"{name}: no transfer has ended, so there is no time to explain" for name in self.missing]
+        return [*self.of_run, *unknown, *missing]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain data, fit for JSON."""
@@ -293,7 +297,7 @@ def breakdown(result: RunResult, only: str | None = None, *, tries: bool, progre
     found = tuple(every[entry] for entry in chosen if entry in every)
     missing = tuple(entry for entry in chosen if entry not in every and find_kind(flows[names[entry][0]]) != "port")
     remedies = try_remedies(result, found, tuple(every.values()), progress) if tries else ()
-    return Breakdown(found, tuple(remedies), missing, result.pages)
+    return Breakdown(found, tuple(remedies), missing, result.pages, tuple(result.notes))
 
 
 def find_kind(flow: Mapping[str, Any]) -> str:

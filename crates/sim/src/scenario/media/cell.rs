@@ -3,6 +3,7 @@
 use super::super::keys::{self, LinkKeys};
 use super::super::report::{below, path, Report};
 use super::super::trace;
+use super::ROUND_MAX;
 use crate::ids::{LinkId, MediumId};
 use crate::spec::{
     ComingUsers, LeoCell, Link, Medium, MediumKind, Others, Profile, Terminal, TerminalAccess, UserPoints,
@@ -18,8 +19,6 @@ const HOLDING_MIN: Duration = Duration::from_millis(1);
 const SLOT_MIN: u32 = 16;
 /// Largest number of other users at a time.
 const USERS_MAX: u32 = 10_000;
-/// Largest number of frames from a request to its grant: their plans are in memory.
-const ROUND_MAX: u64 = 100_000;
 
 /// Returns the part of a link in a cell.
 pub(super) fn terminal(

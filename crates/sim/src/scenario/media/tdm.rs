@@ -7,6 +7,9 @@ use crate::spec::{Link, MediumKind, MfTdma, Tdm};
 use bentpipe_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Shortest time between two measurements: it bounds the reports on their way, and the events of a second.
+const EVERY_MIN: Duration = Duration::from_micros(100);
+
 /// Checks the keys of a carrier.
 pub(super) fn check(name: &str, tdm: &Tdm, report: &mut Report<'_>) {
     let key = |key| path(["medium", name, key]);
@@ -16,9 +19,10 @@ pub(super) fn check(name: &str, tdm: &Tdm, report: &mut Report<'_>) {
     if ![0, 3, 6].contains(&tdm.label) {
         report.value(&key("label"), "is not the size of a label", "expected \"0 B\", \"3 B\" or \"6 B\"");
     }
-    if tdm.acm.every == Duration::ZERO {
-        report.value(&below(&key("acm"), "every"), "is too small", "expected more than 0 s");
+    if tdm.acm.every < EVERY_MIN {
+        report.value(&below(&key("acm"), "every"), "is too short", &format!("expected at least {EVERY_MIN}"));
     }
+    super::check_levels([tdm.acm.margin, tdm.acm.hysteresis], &key("acm"), report);
     if tdm.modcod.is_some() && !report.is_default(&key("acm")) {
         let expected = "expected modcod for a constant one, or acm for the choice by reports";
         report.key(&key("acm"), "and modcod exclude each other", expected);
@@ -132,7 +136,16 @@ count = 2
             (&key("medium"), "'dwon'", "link.user.forward.medium = \"dwon\" is not a medium", "down"),
             ("medium.down.symbol_rate", "'45 Mbit/s'", "is not a symbol rate", "45 Mbaud"),
             ("medium.down.label", "'4 B'", "medium.down.label = \"4 B\" is not the size of a label", "\"3 B\""),
-            ("medium.down.acm", "{ every = '0 s' }", "medium.down.acm.every = \"0 s\" is too small", "more than 0 s"),
+            ("medium.down.acm", "{ every = '0 s' }", "medium.down.acm.every = \"0 s\" is too short", "at least 100 us"),
+            (
+                "medium.down.acm",
+                "{ every = '1 ns' }",
+                "medium.down.acm.every = \"1 ns\" is too short",
+                "at least 100 us",
+            ),
+            ("medium.down.acm", "{ margin = '-5 dB' }", "acm.margin = \"-5 dB\" is negative", "at least 0 dB"),
+            ("medium.up.acm", "{ margin = '-5 dB' }", "acm.margin = \"-5 dB\" is negative", "at least 0 dB"),
+            ("medium.up.acm", "{ hysteresis = '-1 dB' }", "acm.hysteresis = \"-1 dB\" is negative", "at least 0 dB"),
             ("medium.up.plan_over", "'donw'", "plan_over = \"donw\" is not a medium of this scenario", "down"),
             ("medium.up.plan_over", "'up'", "plan_over = \"up\" is not a forward carrier", "of kind \"tdm\""),
             (
@@ -147,6 +160,9 @@ count = 2
             let said = with(&[(name, value)], ("", "")).expect_err(message);
             assert!(said.contains(message) && said.contains(expected), "{name} = {value}\n{said}");
         }
+        let often = [("medium.down.acm", "{ every = '100 us' }"), ("duration", "'24 h'")];
+        let said = with(&often, ("", "")).expect_err("reports");
+        assert!(said.contains("medium.down = {...} makes about 1.7e9 reports in 86400 s"), "{said}");
         let both = [("medium.down.acm", "{ margin = '2 dB' }"), ("medium.down.modcod", "'QPSK 1/2'")];
         let said = with(&both, ("", "")).expect_err("both");
         assert!(said.contains("medium.down.acm and modcod exclude each other"), "{said}");

@@ -111,6 +111,16 @@ fn contradictions_are_refused_where_they_are() {
             "medium = \"down\"",
         ),
         (&[("medium.up.symbol_rate", "'45 Mbit/s'")], "is not a symbol rate", "45 Mbaud"),
+        (
+            &[("medium.up.evaluation", "'1 h'")],
+            "medium.up.evaluation = \"1 h\" is too long",
+            "at most 2650 s, 100000 superframes",
+        ),
+        (
+            &[("medium.up.control_delay", "'1 h'")],
+            "makes a grant come 135867 superframes after its request",
+            "at most 100000; lengthen the superframe",
+        ),
         (&[("medium.up.drain", "'0 s'")], "medium.up.drain = \"0 s\" is too small", "more than 0 s"),
         (
             &[("node.terminal1.middlebox", "['xcp']"), ("flow.f.tcp.feedback", "'xcp'")],

@@ -105,7 +105,7 @@ impl NaiveLink {
         } else {
             let mut lost = Losses::new();
             self.queue.enqueue(now, packet, &mut lost);
-            self.lose(lost, losses);
+            self.lose_from_queue(now, lost, losses);
         }
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.queue.bytes());
     }

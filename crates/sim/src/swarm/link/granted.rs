@@ -2,7 +2,7 @@
 
 use super::times::piece_at;
 use super::NaiveLink;
-use crate::dictionary::LinkSeries;
+use crate::dictionary::{Cause, LinkSeries};
 use crate::link::{GrantCounts, Losses};
 use crate::packet::Packet;
 use crate::record::Sample;
@@ -171,7 +171,7 @@ impl NaiveLink {
         } else {
             let mut lost = Losses::new();
             self.queue.enqueue(now, packet, &mut lost);
-            self.lose(lost, losses);
+            self.lose_from_queue(now, lost, losses);
         }
         arrivals.extend(self.pack(now, losses));
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.queue.bytes());
@@ -271,6 +271,22 @@ impl NaiveLink {
         let above = signal.zip(burst.waveform).map(|(signal, waveform)| signal - waveform.threshold_db());
         let is_lost = above.is_some_and(|above| granted.draws.uniform(number) < granted.rule.probability(above));
         is_lost.then_some(Loss::Outage)
+    }
+
+    /// Loses packets that the queue dropped at an arrival. Without a waveform for its signal, that is their cause.
+    pub(super) fn lose_from_queue(&mut self, now: Time, mut lost: Losses, losses: &mut Losses) {
+        let signal = self.signal(now).unwrap_or(0.0);
+        let can_send = match &self.medium {
+            Some(MediumKind::MfTdma(keys)) => keys
+                .waveform_for(signal)
+                .is_some_and(|waveform| keys.waveform.is_none() || signal >= waveform.threshold_db()),
+            Some(MediumKind::Tdm(keys)) => keys.modcod_for(signal).is_some(),
+            Some(MediumKind::LeoCell(_)) | None => true,
+        };
+        if !can_send {
+            lost.iter_mut().for_each(|(_, cause)| *cause = Cause::NoWaveform);
+        }
+        self.lose(lost, losses);
     }
 
     /// The signal of its bursts, in dB.

@@ -21,7 +21,7 @@ use crate::link::{GrantCounts, Losses};
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::{ratio, Histogram, Sample};
-use crate::spec::{Effect, InFlight, Link, Order, Oversize, Queue, Scenario, Waiting};
+use crate::spec::{Effect, InFlight, Link, MediumKind, Order, Oversize, Queue, Scenario, Waiting};
 use bentpipe_access::{Loss, Waveform};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use bucket::NaiveBucket;
@@ -52,7 +52,8 @@ pub(super) struct NaiveLink {
     last_arrival: Time,
     /// Begin and end of each transmission so far.
     transmissions: Vec<(Time, Time)>,
-    /// Its part in a medium.
+    /// Its medium, and its part in it.
+    medium: Option<MediumKind>,
     granted: Option<Box<NaiveGranted>>,
     framed: Option<Box<NaiveFramed>>,
     leaving: Leaving,
@@ -95,6 +96,7 @@ impl NaiveLink {
             on_the_way: Vec::new(),
             last_arrival: Time::ZERO,
             transmissions: Vec::new(),
+            medium: spec.terminal.as_ref().map(|of| scenario.media[of.medium].kind.clone()),
             granted: NaiveGranted::of(&spec, &scenario.media, seed).map(Box::new),
             framed: NaiveFramed::of(&spec, &scenario.media, seed).map(Box::new),
             leaving: Leaving::default(),
