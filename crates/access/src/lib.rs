@@ -69,7 +69,7 @@ mod terminal;
 mod waveforms;
 
 pub use adaptation::{Adaptation, Choice};
-pub use frames::{Frames, Part};
+pub use frames::{Frames, Length, Part};
 pub use grid::{Grid, Window};
 pub use leo_cell::{LeoCell, OtherUsers};
 pub use mf_tdma::{Free, MfTdma};
@@ -80,6 +80,6 @@ pub use random::{Block, RandomAccess, RandomUse};
 pub use reports::{Measurements, Reported};
 pub use requests::{Request, Volume, Way};
 pub use slotted::SlottedMedium;
-pub use tdm::{Frame, FrameCounters, Queues, Share, Tdm, TdmMedium};
+pub use tdm::{Backlog, Frame, FrameCounters, FramesOf, Queues, Share, Tdm, TdmMedium};
 pub use terminal::{Access, Asked, Demand, MediumCounters, Terminal};
 pub use waveforms::{BurstLength, Waveform};

@@ -1,7 +1,7 @@
 //! The forward link with packets that always wait, or wait once.
 
-use bentpipe_access::{Adaptation, Frame, Frames, Modcod, Part, Queues, Share, Tdm, TdmMedium};
-use bentpipe_units::Time;
+use bentpipe_access::{Adaptation, Backlog, Frame, Frames, Length, Modcod, Part, Queues, Share, Tdm, TdmMedium};
+use bentpipe_units::{Duration, Time};
 
 /// Queues of packets of one size. `left` counts down, and `sent` has the packets, with the ends of their frames.
 struct Sizes {
@@ -30,13 +30,18 @@ impl Queues for Sizes {
         (self.left[terminal] > 0).then_some(self.bytes)
     }
 
+    fn backlog(&mut self, terminal: usize) -> Backlog {
+        let packets = self.left[terminal].min(1000);
+        Backlog { packets, bytes: packets.saturating_mul(self.bytes.into()) }
+    }
+
     fn take(&mut self, terminal: usize) {
         assert!(!core::mem::replace(&mut self.is_taken[terminal], true));
         self.left[terminal] -= 1;
     }
 
     fn put(&mut self, terminal: usize, frame: &Frame, _part: Part) -> bool {
-        frame.modcod.threshold_db() > self.signals[terminal]
+        frame.threshold_db() > self.signals[terminal]
     }
 
     fn sent(&mut self, terminal: usize, at: Time, is_lost: bool) {
@@ -47,14 +52,14 @@ impl Queues for Sizes {
 
 fn settings(share: Share) -> Tdm {
     let frames = Frames { symbol_rate: 45_000_000, pilots: true, label: 3 };
-    Tdm { frames, share, modcod: None, acm: Adaptation::default() }
+    Tdm { frames, share, hold: Duration::ZERO, short_frames: false, modcod: None, acm: Adaptation::default() }
 }
 
 /// Runs frames one after the other until `end`, or until no frame is filled.
 fn run(medium: &mut TdmMedium, queues: &mut Sizes, end: f64) -> Time {
     let mut now = Time::ZERO;
     for terminal in 0..queues.left.len() {
-        medium.arrived(terminal);
+        medium.arrived(now, terminal);
     }
     while now.as_secs_f64() < end {
         let Some(frame) = medium.next_frame(now, queues) else { break };
@@ -109,7 +114,7 @@ fn a_frame_is_shared_by_those_who_receive_it() {
     let mut queues = Sizes::new(400, &[1, 1, 1], &[3.0, 13.0, 0.0]);
     let end = run(&mut medium, &mut queues, 1.0);
     // QPSK 1/2 (1.00 <= 2) takes the first two, QPSK 1/3 (-1.24 <= -1) the third.
-    let first = settings(Share::Bits).frames.duration(Modcod::Qpsk1of2);
+    let first = settings(Share::Bits).frames.duration(Modcod::Qpsk1of2, Length::Normal);
     assert_eq!(queues.sent[0], queues.sent[1]);
     assert_eq!(queues.sent[0], [(Time::ZERO + first, false)]);
     assert_eq!(queues.sent[2], [(end, false)]);
@@ -122,7 +127,7 @@ fn plans_come_first() {
     let mut medium = TdmMedium::new(&settings(Share::Bits), [(1, 13.0), (1, 3.0)].into_iter());
     medium.announce(Time::ZERO, 1775, [0, 1].into_iter());
     let mut queues = Sizes::new(1500, &[1, 0], &[13.0, 3.0]);
-    medium.arrived(0);
+    medium.arrived(Time::ZERO, 0);
     let frame = medium.next_frame(Time::ZERO, &mut queues).unwrap();
     assert_eq!(frame.modcod, Modcod::Qpsk1of2);
     assert_eq!(queues.sent[0], [(frame.ends, false)]);
