@@ -48,6 +48,8 @@
 //! - A terminal backs off before a block only if it used the block before, or if the load is high.
 //! - The bytes that leave in random bursts are not asked for.
 //! - The controller adapts a waveform with each burst that it measures, also with a lost one.
+//! - The time of packets that wait for a frame ([`Tdm::hold`]) starts again for a terminal at each frame in which one of its
+//!   packets ends.
 //! - Turns by symbols have the symbols of 1500 B in the most efficient modulation and code.
 
 mod adaptation;

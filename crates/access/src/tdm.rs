@@ -138,7 +138,7 @@ struct Announced {
     since: Time,
 }
 
-/// What waits for the next frame of a modulation and code.
+/// Waiting packets and plans of a modulation and code.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     /// Bytes of packets with their headers, and of plans.
@@ -299,7 +299,7 @@ impl TdmMedium {
         self.settings.hold > Duration::ZERO
     }
 
-    /// Notes what waits for each modulation and code.
+    /// Notes the waiting packets and plans of each modulation and code.
     fn look_at_queues(&mut self, now: Time, queues: &mut impl Queues) {
         self.open = [Open::EMPTY; MODCODS.len()];
         for place in 0..self.turns.len() {
@@ -316,7 +316,7 @@ impl TdmMedium {
         }
     }
 
-    /// Whether what waits for this modulation and code fills a frame, or has waited long enough.
+    /// Whether packets and plans of this modulation and code fill a frame, or have waited long enough.
     fn is_ripe(&self, modcod: Modcod, now: Time) -> bool {
         let Open { bytes, since } = self.open[modcod.index()];
         !self.holds()
@@ -324,8 +324,8 @@ impl TdmMedium {
             || since <= now && now - since >= self.settings.hold
     }
 
-    /// Returns the length and the bytes of the next frame. It is short if short frames carry what waits in less time than
-    /// a normal frame.
+    /// Returns the length and the bytes of the next frame. It is short if short frames carry the waiting bytes in less time
+    /// than a normal frame.
     fn size(&self, modcod: Modcod) -> (Length, u32) {
         let short = Frames::short_payload(modcod).filter(|_| self.settings.short_frames);
         let takes_less = |&payload: &u32| {
@@ -339,8 +339,8 @@ impl TdmMedium {
         }
     }
 
-    /// Returns the modulation and code of the terminal whose turn it is, of all or of those whose choice is ripe. Turns in
-    /// which the first packet costs too much pass.
+    /// Returns the modulation and code of the terminal whose turn it is. `is_ripe`: terminals with another choice keep their
+    /// place. Turns in which the first packet costs too much pass.
     fn owner(&mut self, now: Time, queues: &mut impl Queues, is_ripe: bool) -> Option<Modcod> {
         let (mut place, mut mute) = (0, 0);
         while place + mute < self.turns.len() {

@@ -223,7 +223,7 @@ fn alone(modcod: Modcod) -> f64 {
     f64::from(Frames::payload(modcod)) * 8.0 * 400.0 / 407.0 / frames.duration(modcod, Length::Normal).as_secs_f64()
 }
 
-/// A strong terminal has what the weak streams leave: (1 - weak / weak's rate) of its own rate, less 5 %.
+/// Weak streams leave a strong terminal (1 - weak / weak's rate) of the rate that it has alone, less 5 %.
 #[test]
 fn weak_streams_cost_the_time_of_their_own_bits() {
     let (fast, slow) = (alone(Modcod::Apsk16x5of6), alone(Modcod::Qpsk1of2));
@@ -243,8 +243,7 @@ fn weak_streams_cost_the_time_of_their_own_bits() {
     }
 }
 
-/// A packet waits for `hold`, for the frame under way and for frames of its own strength before it. An idle carrier holds
-/// no packet.
+/// A packet waits for `hold`, for the frame under way and for two weak frames. An idle carrier holds no packet.
 #[test]
 fn a_packet_is_held_for_its_time_at_most() {
     for (hold, short_frames) in [(0, false), (5, true), (15, true), (15, false), (40, true)] {
@@ -284,6 +283,21 @@ fn little_data_leaves_in_short_frames() {
     // 0.3 dB above the threshold of the normal frame.
     let frame = |length| Frame { modcod: Modcod::Qpsk1of2, length, starts: Time::ZERO, ends: Time::ZERO };
     assert_eq!([Length::Normal, Length::Short].map(|length| frame(length).threshold_db()), [1.0, 1.3]);
+}
+
+/// With full queues, frames have packets of one strength only. Equal rates are then half of the harmonic mean of the rates
+/// alone, equal times give each half of its rate. Parts of packets at the ends of frames cost 1 %.
+#[test]
+fn packets_of_others_only_complete_a_frame() {
+    let [fast, slow] = [Modcod::Apsk16x5of6, Modcod::Qpsk1of2].map(alone);
+    let equal = 1.0 / (1.0 / fast + 1.0 / slow);
+    for (share, expected) in [(Share::Bits, [equal, equal]), (Share::Time, [fast / 2.0, slow / 2.0])] {
+        let mut streams = Streams::new(400, &[60e6, 60e6], &[13.0, 3.0]);
+        let found = streams.run(&Tdm { share, ..holds(15, true) }, 5.0);
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found / expected - 1.0).abs() < 0.02, "{share:?}: {found} {expected}");
+        }
+    }
 }
 
 /// A plan waits for packets of its modulation and code, and leaves in a short frame.

@@ -275,7 +275,7 @@ impl NaiveCarrier {
         self.tdm.hold == Duration::ZERO || waiting.get(&modcod.index()).is_some_and(is_ripe)
     }
 
-    /// The modulation of the terminal whose turn it is. `waiting`: of those whose modulation is ripe.
+    /// The modulation of the terminal whose turn it is. `waiting`: only a ripe modulation.
     fn owner(
         &mut self,
         now: Time,
