@@ -138,10 +138,10 @@ struct Announced {
     since: Time,
 }
 
-/// Waiting packets and plans of a modulation and code.
+/// Waiting packets of a modulation and code.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// Bytes of packets with their headers, and of plans.
+    /// Bytes, headers included.
     bytes: u64,
     /// Start of the longest wait.
     since: Time,
@@ -274,11 +274,20 @@ impl TdmMedium {
             self.look_at_queues(now, queues);
         }
         let plan = self.plans.front().map(|plan| plan.modcod);
-        let ripe_plan = plan.filter(|&modcod| self.is_ripe(modcod, now));
-        let ripe = ripe_plan.or_else(|| self.owner(now, queues, true));
-        // The carrier works while something waits.
-        let modcod = ripe.or(plan).or_else(|| self.owner(now, queues, false))?;
-        let (length, payload) = self.size(modcod);
+        let due = self.plans.front().filter(|plan| self.has_waited(plan.since, now)).map(|plan| plan.modcod);
+        // The frame of a plan has the length for the plan: a terminal whose packets complete it has its own turns.
+        let (modcod, own) = match due {
+            Some(modcod) => (modcod, 0),
+            // The carrier works while something waits.
+            None => match (self.owner(now, queues, true), plan) {
+                (None, Some(modcod)) => (modcod, 0),
+                (ripe, _) => {
+                    let modcod = ripe.or_else(|| self.owner(now, queues, false))?;
+                    (modcod, self.open[modcod.index()].bytes)
+                }
+            },
+        };
+        let (length, payload) = self.size(modcod, own);
         let frame = Frame { modcod, length, starts: now, ends: now + self.settings.frames.duration(modcod, length) };
         let mut room = payload;
         self.take_plans(modcod, &mut room);
@@ -299,7 +308,7 @@ impl TdmMedium {
         self.settings.hold > Duration::ZERO
     }
 
-    /// Notes the waiting packets and plans of each modulation and code.
+    /// Notes the waiting packets of each modulation and code.
     fn look_at_queues(&mut self, now: Time, queues: &mut impl Queues) {
         self.open = [Open::EMPTY; MODCODS.len()];
         for place in 0..self.turns.len() {
@@ -311,27 +320,29 @@ impl TdmMedium {
                 self.open[modcod.index()].add(bytes + headers, self.receivers[n].since);
             }
         }
-        for plan in &self.plans {
-            self.open[plan.modcod.index()].add(plan.bytes, plan.since);
-        }
     }
 
-    /// Whether packets and plans of this modulation and code fill a frame, or have waited long enough.
+    /// Whether packets of this modulation and code fill a frame, or have waited long enough.
     fn is_ripe(&self, modcod: Modcod, now: Time) -> bool {
         let Open { bytes, since } = self.open[modcod.index()];
-        !self.holds()
-            || bytes >= u64::from(Frames::payload(modcod))
-            || since <= now && now - since >= self.settings.hold
+        bytes >= u64::from(Frames::payload(modcod)) || self.has_waited(since, now)
     }
 
-    /// Returns the length and the bytes of the next frame. It is short if short frames carry the waiting bytes in less time
-    /// than a normal frame.
-    fn size(&self, modcod: Modcod) -> (Length, u32) {
+    /// Whether the time of packets or of a plan is up.
+    fn has_waited(&self, since: Time, now: Time) -> bool {
+        !self.holds() || since <= now && now - since >= self.settings.hold
+    }
+
+    /// Returns the length and the bytes of the next frame, for `own` bytes of packets and the oldest plan. The frame is short
+    /// if short frames carry these bytes in less time than a normal frame.
+    fn size(&self, modcod: Modcod, own: u64) -> (Length, u32) {
+        let plan = self.plans.front().filter(|plan| plan.modcod.index() >= modcod.index());
+        let bytes = own + plan.map_or(0, |plan| plan.bytes);
         let short = Frames::short_payload(modcod).filter(|_| self.settings.short_frames);
         let takes_less = |&payload: &u32| {
             let [short, normal] =
                 [Length::Short, Length::Normal].map(|length| self.settings.frames.symbols(modcod, length).into());
-            self.open[modcod.index()].bytes.div_ceil(u64::from(payload)).saturating_mul(short) < normal
+            bytes.div_ceil(u64::from(payload)).saturating_mul(short) < normal
         };
         match short.filter(takes_less) {
             Some(payload) => (Length::Short, payload),

@@ -265,7 +265,6 @@ impl NaiveCarrier {
                 add(modcod, bytes + packets * u64::from(4 + self.tdm.label), self.terminals[n].since);
             }
         }
-        self.plans.iter().for_each(|&(bytes, modcod, since)| add(modcod, bytes, since));
         waiting
     }
 
@@ -310,9 +309,10 @@ impl NaiveCarrier {
         }
     }
 
-    /// The length of the next frame.
-    fn length(&self, modcod: Modcod, waiting: &Collected) -> Length {
-        let bytes = waiting.get(&modcod.index()).map_or(0, |of| of.0);
+    /// The length of the next frame, for these bytes of packets and a plan.
+    fn length(&self, modcod: Modcod, own: u64) -> Length {
+        let plan = self.plans.first().filter(|plan| plan.1.efficiency() >= modcod.efficiency());
+        let bytes = own + plan.map_or(0, |plan| plan.0);
         let (_, normal) = sizes(&self.tdm, modcod, Length::Normal).expect("a normal frame");
         let is_faster = |(payload, symbols): (u32, u64)| bytes.div_ceil(payload.into()) * symbols < normal;
         let may = self.tdm.short_frames && self.tdm.modcod.is_none() && self.tdm.acm.margin.0 >= 0.3;
@@ -330,13 +330,13 @@ impl NaiveCarrier {
         }
         let waiting = self.collect(now, links, &mut filled);
         let plan = self.plans.first().map(|plan| plan.1);
-        let modcod = plan
-            .filter(|&modcod| self.is_ripe(modcod, &waiting, now))
-            .or_else(|| self.owner(now, Some(&waiting), links, &mut filled))
-            .or(plan)
-            .or_else(|| self.owner(now, None, links, &mut filled));
+        let due = self.plans.first().filter(|plan| plan.2 + self.tdm.hold <= now).map(|plan| plan.1);
+        let ripe = if due.is_none() { self.owner(now, Some(&waiting), links, &mut filled) } else { None };
+        let for_plan = due.or(plan.filter(|_| ripe.is_none()));
+        let modcod = for_plan.or(ripe).or_else(|| self.owner(now, None, links, &mut filled));
         let Some(modcod) = modcod else { return filled };
-        let length = self.length(modcod, &waiting);
+        let own = waiting.get(&modcod.index()).map_or(0, |of| of.0);
+        let length = self.length(modcod, if for_plan.is_some() { 0 } else { own });
         let (mut room, symbols) = sizes(&self.tdm, modcod, length).expect("a frame");
         let ps = u128::from(symbols) * 1_000_000_000_000 / self.tdm.symbol_rate.0 as u128;
         let frame = Frame { modcod, length, starts: now, ends: now + Duration::from_ps(ps as u64) };
