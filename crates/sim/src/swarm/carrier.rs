@@ -254,6 +254,9 @@ impl NaiveCarrier {
     /// Bytes that wait for each modulation, with their headers, and the start of the longest wait.
     fn collect(&mut self, now: Time, links: &mut [NaiveLink], filled: &mut Filled) -> Collected {
         let mut waiting = Collected::new();
+        if self.tdm.hold == Duration::ZERO && !self.may_be_short() {
+            return waiting;
+        }
         let mut add = |modcod: Modcod, bytes, since| {
             let of = waiting.entry(modcod.index()).or_insert((0, since));
             *of = (of.0 + bytes, since.min(of.1));
@@ -309,14 +312,17 @@ impl NaiveCarrier {
         }
     }
 
+    fn may_be_short(&self) -> bool {
+        self.tdm.short_frames && self.tdm.modcod.is_none() && self.tdm.acm.margin.0 >= 0.3
+    }
+
     /// The length of the next frame, for these bytes of packets and a plan.
     fn length(&self, modcod: Modcod, own: u64) -> Length {
         let plan = self.plans.first().filter(|plan| plan.1.efficiency() >= modcod.efficiency());
         let bytes = own + plan.map_or(0, |plan| plan.0);
         let (_, normal) = sizes(&self.tdm, modcod, Length::Normal).expect("a normal frame");
         let is_faster = |(payload, symbols): (u32, u64)| bytes.div_ceil(payload.into()) * symbols < normal;
-        let may = self.tdm.short_frames && self.tdm.modcod.is_none() && self.tdm.acm.margin.0 >= 0.3;
-        match sizes(&self.tdm, modcod, Length::Short).filter(|_| may).is_some_and(is_faster) {
+        match sizes(&self.tdm, modcod, Length::Short).filter(|_| self.may_be_short()).is_some_and(is_faster) {
             true => Length::Short,
             false => Length::Normal,
         }
