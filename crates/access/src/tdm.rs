@@ -1,7 +1,7 @@
 //! The forward link of DVB-S2 as a component in time: one carrier, one wake-up per frame, none when nothing waits.
 //!
 //! A frame has one modulation and code. Packets of a modulation and code wait for others until they fill a frame, or until
-//! their time is up ([`Tdm::hold`]): they are ripe then. Ripe plans of return links come first. Otherwise the first
+//! their time is up ([`Tdm::hold`]): they are ripe then. Plans whose time is up come first. Otherwise the first
 //! terminal in order of the turns whose choice is ripe gives its choice to the frame. Terminals with this choice come
 //! first, then other terminals that receive the frame complete it: by deficit round robin (M. Shreedhar, G. Varghese,
 //! "Efficient fair queueing using deficit round robin", SIGCOMM 1995).
