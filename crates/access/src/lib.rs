@@ -48,6 +48,8 @@
 //! - A terminal backs off before a block only if it used the block before, or if the load is high.
 //! - The bytes that leave in random bursts are not asked for.
 //! - The controller adapts a waveform with each burst that it measures, also with a lost one.
+//! - The time of packets that wait for a frame ([`Tdm::hold`]) starts again for a terminal at each frame in which one of its
+//!   packets ends.
 //! - Turns by symbols have the symbols of 1500 B in the most efficient modulation and code.
 
 mod adaptation;
@@ -69,7 +71,7 @@ mod terminal;
 mod waveforms;
 
 pub use adaptation::{Adaptation, Choice};
-pub use frames::{Frames, Part};
+pub use frames::{Frames, Length, Part};
 pub use grid::{Grid, Window};
 pub use leo_cell::{LeoCell, OtherUsers};
 pub use mf_tdma::{Free, MfTdma};
@@ -80,6 +82,6 @@ pub use random::{Block, RandomAccess, RandomUse};
 pub use reports::{Measurements, Reported};
 pub use requests::{Request, Volume, Way};
 pub use slotted::SlottedMedium;
-pub use tdm::{Frame, FrameCounters, Queues, Share, Tdm, TdmMedium};
+pub use tdm::{Backlog, Frame, FrameCounters, FramesOf, Queues, Share, Tdm, TdmMedium};
 pub use terminal::{Access, Asked, Demand, MediumCounters, Terminal};
 pub use waveforms::{BurstLength, Waveform};

@@ -1,14 +1,16 @@
 //! The forward link of DVB-S2 as a component in time: one carrier, one wake-up per frame, none when nothing waits.
 //!
-//! A frame has one modulation and code. Plans of return links come first. Otherwise the terminal whose turn it is gives
-//! its choice to the frame, and shares the frame with terminals that receive it, too: by deficit round robin (M.
-//! Shreedhar, G. Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM 1995).
+//! A frame has one modulation and code. Packets of a modulation and code wait for others until they fill a frame, or until
+//! their time is up ([`Tdm::hold`]): they are ripe then. Plans whose time is up come first. Otherwise the first
+//! terminal in order of the turns whose choice is ripe gives its choice to the frame. Terminals with this choice come
+//! first, then other terminals that receive the frame complete it: by deficit round robin (M. Shreedhar, G. Varghese,
+//! "Efficient fair queueing using deficit round robin", SIGCOMM 1995).
 
 use crate::adaptation::Adaptation;
-use crate::frames::{most_efficient, Frames, Part};
-use crate::modcods::Modcod;
+use crate::frames::{most_efficient, Frames, Length, Part};
+use crate::modcods::{Modcod, MODCODS};
 use crate::reports::Reported;
-use bentpipe_units::{words, Time};
+use bentpipe_units::{words, Duration, Time};
 use std::collections::VecDeque;
 
 words! {
@@ -28,6 +30,11 @@ pub struct Tdm {
     pub frames: Frames,
     /// Unit of turns.
     pub share: Share,
+    /// Longest time that packets wait for others of their modulation and code to fill a frame, while the carrier has other
+    /// frames to send. Zero: each turn opens a frame, and all terminals that receive it fill it in turns.
+    pub hold: Duration,
+    /// Whether frames may be short. A short frame needs [`Length::loss_db`] more.
+    pub short_frames: bool,
     /// Constant modulation and code. `None`: adaptive.
     pub modcod: Option<Modcod>,
     /// Adaptation of modulation and code.
@@ -40,6 +47,8 @@ pub trait Queues {
     fn is_up(&mut self, terminal: usize, now: Time) -> bool;
     /// Returns the bytes of the packet that a terminal gets next, at `now`. `None` if no packet waits.
     fn next(&mut self, terminal: usize, now: Time) -> Option<u32>;
+    /// Returns the packets that wait for a terminal, with the packet that has left in part.
+    fn backlog(&mut self, terminal: usize) -> Backlog;
     /// Takes this packet out of its queue: its first part is in a frame.
     fn take(&mut self, terminal: usize);
     /// Puts a part of the packet that was taken into a frame. Returns whether the terminal loses the frame.
@@ -48,15 +57,42 @@ pub trait Queues {
     fn sent(&mut self, terminal: usize, at: Time, is_lost: bool);
 }
 
+/// Packets that wait for a terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes of these packets that have not left.
+    pub bytes: u64,
+}
+
 /// A frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Its modulation and code.
     pub modcod: Modcod,
+    /// Its length.
+    pub length: Length,
     /// Start of its transmission.
     pub starts: Time,
     /// End of its transmission.
     pub ends: Time,
+}
+
+impl Frame {
+    /// Returns the Es/N0 in dB that it needs, ideally.
+    pub fn threshold_db(&self) -> f64 {
+        self.modcod.threshold_db() + self.length.loss_db()
+    }
+}
+
+/// Frames of a modulation and code since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FramesOf {
+    /// Normal frames.
+    pub normal: u64,
+    /// Short frames.
+    pub short: u64,
 }
 
 /// Counts of a forward link since the start, in frames and bytes. Padding is `bytes` - `carried` - `headers` - `plans`.
@@ -85,6 +121,8 @@ struct Receiver {
     /// Rest of its turn, in bytes or symbols.
     deficit: f64,
     is_waiting: bool,
+    /// Start of the wait of its packets: arrival of the first one, or the last frame in which a packet of it ended.
+    since: Time,
     /// Whether its turn has begun.
     in_turn: bool,
     /// Rest of the packet that was taken, and whether a part of it was lost.
@@ -97,6 +135,25 @@ struct Receiver {
 struct Announced {
     bytes: u64,
     modcod: Modcod,
+    since: Time,
+}
+
+/// Waiting packets of a modulation and code.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// Bytes, headers included.
+    bytes: u64,
+    /// Start of the longest wait.
+    since: Time,
+}
+
+impl Open {
+    const EMPTY: Self = Self { bytes: 0, since: Time::NEVER };
+
+    fn add(&mut self, bytes: u64, since: Time) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.since = self.since.min(since);
+    }
 }
 
 /// A forward link that runs.
@@ -107,10 +164,11 @@ pub struct TdmMedium {
     /// Terminals with packets, in order of their turns.
     turns: VecDeque<u32>,
     plans: VecDeque<Announced>,
+    /// Open frames at the start of the last frame, and frames since the start: in the order of the table.
+    open: [Open; MODCODS.len()],
+    by_modcod: [FramesOf; MODCODS.len()],
     quantum: f64,
     counters: FrameCounters,
-    /// Frames by modulation and code, in the order of the table.
-    by_modcod: [u64; crate::MODCODS.len()],
 }
 
 impl TdmMedium {
@@ -124,6 +182,7 @@ impl TdmMedium {
             weight: f64::from(weight.max(1)),
             deficit: 0.0,
             is_waiting: false,
+            since: Time::ZERO,
             in_turn: false,
             rest: 0,
             is_lost: false,
@@ -138,16 +197,17 @@ impl TdmMedium {
             turns: VecDeque::with_capacity(receivers.len()),
             receivers,
             plans: VecDeque::new(),
+            open: [Open::EMPTY; MODCODS.len()],
+            by_modcod: [FramesOf::default(); MODCODS.len()],
             counters: FrameCounters::default(),
-            by_modcod: [0; crate::MODCODS.len()],
         }
     }
 
-    /// Notes that packets wait for a terminal.
-    pub fn arrived(&mut self, terminal: usize) {
+    /// Notes at `now` that packets wait for a terminal.
+    pub fn arrived(&mut self, now: Time, terminal: usize) {
         let receiver = &mut self.receivers[terminal];
         if !receiver.is_waiting {
-            receiver.is_waiting = true;
+            (receiver.is_waiting, receiver.since) = (true, now);
             self.turns.push_back(terminal as u32);
         }
     }
@@ -168,7 +228,7 @@ impl TdmMedium {
     pub fn announce(&mut self, now: Time, bytes: u64, terminals: impl Iterator<Item = u32>) {
         let choices = terminals.filter_map(|n| self.choice(n as usize, now));
         if let Some(modcod) = choices.min_by_key(|modcod| modcod.index()) {
-            self.plans.push_back(Announced { bytes, modcod });
+            self.plans.push_back(Announced { bytes, modcod, since: now });
         }
     }
 
@@ -203,41 +263,111 @@ impl TdmMedium {
     }
 
     /// Returns the number of frames by modulation and code, in the order of [`MODCODS`](crate::MODCODS).
-    pub fn frames_by_modcod(&self) -> &[u64] {
+    pub fn frames_by_modcod(&self) -> &[FramesOf] {
         &self.by_modcod
     }
 
     /// Fills the frame that starts at `now`. Returns `None` if no frame can be filled. After a frame, the next one
     /// starts at its end; without one, at the next arrival or report.
     pub fn next_frame(&mut self, now: Time, queues: &mut impl Queues) -> Option<Frame> {
+        if self.holds() || self.settings.short_frames {
+            self.look_at_queues(now, queues);
+        }
         let plan = self.plans.front().map(|plan| plan.modcod);
-        let modcod = plan.or_else(|| self.owner(now, queues))?;
-        let frame = Frame { modcod, starts: now, ends: now + self.settings.frames.duration(modcod) };
-        let payload = Frames::payload(modcod);
+        let due = self.plans.front().filter(|plan| self.has_waited(plan.since, now)).map(|plan| plan.modcod);
+        // The frame of a plan has the length for the plan: a terminal whose packets complete it has its own turns.
+        let (modcod, own) = match due {
+            Some(modcod) => (modcod, 0),
+            // The carrier works while something waits.
+            None => match (self.owner(now, queues, true), plan) {
+                (None, Some(modcod)) => (modcod, 0),
+                (ripe, _) => {
+                    let modcod = ripe.or_else(|| self.owner(now, queues, false))?;
+                    (modcod, self.open[modcod.index()].bytes)
+                }
+            },
+        };
+        let (length, payload) = self.size(modcod, own);
+        let frame = Frame { modcod, length, starts: now, ends: now + self.settings.frames.duration(modcod, length) };
         let mut room = payload;
         self.take_plans(modcod, &mut room);
-        self.take_packets(&frame, &mut room, queues);
+        if !self.holds() || self.take_packets(&frame, true, &mut room, queues) {
+            self.take_packets(&frame, false, &mut room, queues);
+        }
         self.counters.frames += 1;
         self.counters.bytes += u64::from(payload);
-        self.by_modcod[modcod.index()] += 1;
+        let count = &mut self.by_modcod[modcod.index()];
+        match length {
+            Length::Normal => count.normal += 1,
+            Length::Short => count.short += 1,
+        }
         Some(frame)
     }
 
-    /// Returns the modulation and code of the terminal whose turn it is. Turns in which the first packet costs too much
-    /// pass.
-    fn owner(&mut self, now: Time, queues: &mut impl Queues) -> Option<Modcod> {
-        let mut mute = 0;
-        while mute < self.turns.len() {
-            let n = *self.turns.front()? as usize;
+    fn holds(&self) -> bool {
+        self.settings.hold > Duration::ZERO
+    }
+
+    /// Notes the waiting packets of each modulation and code.
+    fn look_at_queues(&mut self, now: Time, queues: &mut impl Queues) {
+        self.open = [Open::EMPTY; MODCODS.len()];
+        for place in 0..self.turns.len() {
+            let n = self.turns[place] as usize;
+            let Some(modcod) = self.choice(n, now).filter(|_| queues.is_up(n, now)) else { continue };
+            let Backlog { packets, bytes } = queues.backlog(n);
+            if packets > 0 {
+                let headers = packets * u64::from(self.settings.frames.header());
+                self.open[modcod.index()].add(bytes + headers, self.receivers[n].since);
+            }
+        }
+    }
+
+    /// Whether packets of this modulation and code fill a frame, or have waited long enough.
+    fn is_ripe(&self, modcod: Modcod, now: Time) -> bool {
+        let Open { bytes, since } = self.open[modcod.index()];
+        bytes >= u64::from(Frames::payload(modcod)) || self.has_waited(since, now)
+    }
+
+    /// Whether the time of packets or of a plan is up.
+    fn has_waited(&self, since: Time, now: Time) -> bool {
+        !self.holds() || since <= now && now - since >= self.settings.hold
+    }
+
+    /// Returns the length and the bytes of the next frame, for `own` bytes of packets and the oldest plan. The frame is short
+    /// if short frames carry these bytes in less time than a normal frame.
+    fn size(&self, modcod: Modcod, own: u64) -> (Length, u32) {
+        let plan = self.plans.front().filter(|plan| plan.modcod.index() >= modcod.index());
+        let bytes = own + plan.map_or(0, |plan| plan.bytes);
+        let short = Frames::short_payload(modcod).filter(|_| self.settings.short_frames);
+        let takes_less = |&payload: &u32| {
+            let [short, normal] =
+                [Length::Short, Length::Normal].map(|length| self.settings.frames.symbols(modcod, length).into());
+            bytes.div_ceil(u64::from(payload)).saturating_mul(short) < normal
+        };
+        match short.filter(takes_less) {
+            Some(payload) => (Length::Short, payload),
+            None => (Length::Normal, Frames::payload(modcod)),
+        }
+    }
+
+    /// Returns the modulation and code of the terminal whose turn it is. `is_ripe`: terminals with another choice keep their
+    /// place. Turns in which the first packet costs too much pass.
+    fn owner(&mut self, now: Time, queues: &mut impl Queues, is_ripe: bool) -> Option<Modcod> {
+        let (mut place, mut mute) = (0, 0);
+        while place + mute < self.turns.len() {
+            let n = self.turns[place] as usize;
             let Some(modcod) = self.choice(n, now).filter(|_| queues.is_up(n, now)) else {
                 // It cannot be reached. Its packets wait, and its turn passes.
                 mute += 1;
-                self.receivers[n].in_turn = false;
-                self.turns.rotate_left(1);
+                self.pass(place);
                 continue;
             };
+            if is_ripe && !self.is_ripe(modcod, now) {
+                place += 1;
+                continue;
+            }
             let Some(bytes) = self.waiting(n, now, queues) else {
-                self.stop(0);
+                self.stop(place);
                 continue;
             };
             self.begin_turn(n);
@@ -245,8 +375,7 @@ impl TdmMedium {
                 return Some(modcod);
             }
             mute = 0;
-            self.receivers[n].in_turn = false;
-            self.turns.rotate_left(1);
+            self.pass(place);
         }
         None
     }
@@ -264,9 +393,10 @@ impl TdmMedium {
         }
     }
 
-    /// Takes packets in turns until the frame is full: until a terminal finds no room for another part. If a waiting
-    /// terminal cannot receive the frame, further turns of the others are on credit: they pay with later turns.
-    fn take_packets(&mut self, frame: &Frame, room: &mut u32, queues: &mut impl Queues) {
+    /// Takes packets in turns until the frame is full: until a terminal finds no room for another part. Returns whether
+    /// there is room left. `own`: only packets of terminals whose choice the frame has. If a waiting terminal takes no
+    /// part, further turns of the others are on credit: they pay with later turns.
+    fn take_packets(&mut self, frame: &Frame, own: bool, room: &mut u32, queues: &mut impl Queues) -> bool {
         let (mut credit, mut is_shared_by_all) = (0.0, true);
         loop {
             let mut may_go_on = false;
@@ -274,8 +404,9 @@ impl TdmMedium {
             for _ in 0..self.turns.len() {
                 let Some(&n) = self.turns.get(place) else { break };
                 let n = n as usize;
-                let choice = self.choice(n, frame.starts);
-                let receives = choice.is_some_and(|choice| choice.index() >= frame.modcod.index())
+                let choice = self.choice(n, frame.starts).map(Modcod::index);
+                let receives = choice
+                    .is_some_and(|choice| choice == frame.modcod.index() || !own && choice > frame.modcod.index())
                     && queues.is_up(n, frame.starts);
                 is_shared_by_all &= receives;
                 if !receives {
@@ -288,16 +419,12 @@ impl TdmMedium {
                 may_go_on = true;
                 match self.serve(n, credit, frame, room, queues) {
                     Turn::Idle => self.stop(place),
-                    Turn::Over => {
-                        self.receivers[n].in_turn = false;
-                        let _ = self.turns.remove(place);
-                        self.turns.push_back(n as u32);
-                    }
-                    Turn::Full => return,
+                    Turn::Over => self.pass(place),
+                    Turn::Full => return false,
                 }
             }
             if !may_go_on {
-                return;
+                return true;
             }
             if !is_shared_by_all {
                 credit += self.quantum;
@@ -329,6 +456,7 @@ impl TdmMedium {
             if receiver.rest > 0 {
                 return Turn::Full;
             }
+            receiver.since = frame.starts;
             queues.sent(n, frame.ends, core::mem::take(&mut receiver.is_lost));
         }
     }
@@ -353,6 +481,14 @@ impl TdmMedium {
         let receiver = &mut self.receivers[n];
         if !core::mem::replace(&mut receiver.in_turn, true) {
             receiver.deficit += self.quantum * receiver.weight;
+        }
+    }
+
+    /// Ends the turn of a terminal.
+    fn pass(&mut self, place: usize) {
+        if let Some(n) = self.turns.remove(place) {
+            self.receivers[n as usize].in_turn = false;
+            self.turns.push_back(n);
         }
     }
 

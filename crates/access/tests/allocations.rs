@@ -1,8 +1,11 @@
-//! A superframe allocates no memory once its lists have met their largest sizes.
+//! Superframes and frames allocate no memory once their lists have met their largest sizes.
 #![allow(unsafe_code)]
 
-use bentpipe_access::{Access, Demand, Free, MfTdma, RandomAccess, RandomUse, SlottedMedium, Terminal};
-use bentpipe_units::{Duration, Rate};
+use bentpipe_access::{
+    Access, Adaptation, Backlog, Demand, Frame, Frames, Free, MfTdma, Part, Queues, RandomAccess, RandomUse, Share,
+    SlottedMedium, Tdm, TdmMedium, Terminal,
+};
+use bentpipe_units::{Duration, Rate, Time};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,8 +30,72 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
+/// One test, because others would count in its time.
 #[test]
-fn a_warm_superframe_allocates_nothing() {
+fn warm_media_allocate_nothing() {
+    warm_superframes_allocate_nothing();
+    warm_frames_allocate_nothing();
+}
+
+/// Packets that wait, by terminal.
+struct Packets(Vec<u64>);
+
+impl Queues for Packets {
+    fn is_up(&mut self, _terminal: usize, _now: Time) -> bool {
+        true
+    }
+
+    fn next(&mut self, terminal: usize, _now: Time) -> Option<u32> {
+        (self.0[terminal] > 0).then_some(700)
+    }
+
+    fn backlog(&mut self, terminal: usize) -> Backlog {
+        Backlog { packets: self.0[terminal], bytes: self.0[terminal] * 700 }
+    }
+
+    fn take(&mut self, terminal: usize) {
+        self.0[terminal] -= 1;
+    }
+
+    fn put(&mut self, _terminal: usize, _frame: &Frame, _part: Part) -> bool {
+        false
+    }
+
+    fn sent(&mut self, _terminal: usize, _at: Time, _is_lost: bool) {}
+}
+
+fn warm_frames_allocate_nothing() {
+    let settings = Tdm {
+        frames: Frames { symbol_rate: 10_000_000, pilots: true, label: 3 },
+        share: Share::Bits,
+        hold: Duration::from_millis(15),
+        short_frames: true,
+        modcod: None,
+        acm: Adaptation::default(),
+    };
+    let mut medium = TdmMedium::new(&settings, (0..100).map(|n| (1, f64::from(n % 15))));
+    let (mut queues, mut now) = (Packets(vec![0; 100]), Time::ZERO);
+    let mut run = |frames: u64| {
+        for k in 0..frames {
+            let n = (k * 37 % 100) as usize;
+            queues.0[n] += 4;
+            medium.arrived(now, n);
+            if k % 20 == 0 {
+                medium.announce(now, 300, 0..100);
+            }
+            now = medium.next_frame(now, &mut queues).map_or(now, |frame| frame.ends);
+        }
+        let of = medium.frames_by_modcod().iter();
+        let [normal, short] = of.fold([0, 0], |sum, of| [sum[0] + of.normal, sum[1] + of.short]);
+        assert!(normal > 0 && short > 0, "{normal} {short}");
+    };
+    run(5000);
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    run(5000);
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+}
+
+fn warm_superframes_allocate_nothing() {
     let access = Access {
         constant: Rate::from_bps(8_000),
         rate_based: Rate::from_bps(512_000),

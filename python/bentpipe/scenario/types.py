@@ -3847,6 +3847,12 @@ class MediumTdm(_MediumTdmRequired, total=False):
     share :
         Unit of the turns of terminals. Default: "bits".
 
+    hold :
+        Longest time that packets wait for others of their modulation and code to fill a frame, while the carrier has other frames to send. With 0 s each turn opens a frame, and packets of stronger terminals fill it. Default: "15 ms".
+
+    short_frames :
+        Whether little data leaves in short frames of 16,200 coded bits. They need 0.3 dB more (ETSI EN 302 307-1), which is part of the margin. With a smaller margin or a constant `modcod`, all frames are normal. Default: true.
+
     acm :
         Choice of modulation and code by the reports of the terminals.
 
@@ -3860,6 +3866,8 @@ class MediumTdm(_MediumTdmRequired, total=False):
     pilots: bool
     label: str
     share: Literal["bits", "time"]
+    hold: str
+    short_frames: bool
     acm: ReportedChoice
     modcod: Literal["QPSK 1/4", "QPSK 1/3", "QPSK 2/5", "QPSK 1/2", "QPSK 3/5", "QPSK 2/3", "QPSK 3/4", "QPSK 4/5", "QPSK 5/6", "QPSK 8/9", "8PSK 3/5", "QPSK 9/10", "8PSK 2/3", "8PSK 3/4", "8PSK 5/6", "16APSK 2/3", "8PSK 8/9", "8PSK 9/10", "16APSK 3/4", "16APSK 4/5", "16APSK 5/6", "16APSK 8/9", "16APSK 9/10", "32APSK 3/4", "32APSK 4/5", "32APSK 5/6", "32APSK 8/9", "32APSK 9/10"]
     losses: Literal["step", "slope", "waterfall"]

@@ -12,7 +12,7 @@ use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
 use crate::record::{Histogram, Sample};
 use crate::spec::{Losses as LossRule, NeededSignal, Tdm, Terminal};
-use bentpipe_access::{Frame, Loss, Part};
+use bentpipe_access::{Backlog, Frame, Loss, Part};
 use bentpipe_units::{Stream, Time};
 use std::collections::VecDeque;
 
@@ -246,7 +246,7 @@ impl FrameChannel {
             }
         }
         self.signal.seek(frame.ends + link.delay.at(frame.ends));
-        let probability = self.rule.probability(self.signal.value() - frame.modcod.threshold_db());
+        let probability = self.rule.probability(self.signal.value() - frame.threshold_db());
         (probability > 0.0 && self.draws.uniform(number) < probability).then_some(Loss::Outage)
     }
 }
@@ -267,6 +267,13 @@ impl OnCarrier<'_> {
     /// Whether a packet waits for the carrier.
     pub(crate) fn is_waiting(&self) -> bool {
         self.framed.head.is_some() || self.link.queue.len() > 0
+    }
+
+    /// Returns the packets that wait for the carrier.
+    pub(crate) fn backlog(&self) -> Backlog {
+        let head = self.framed.head.map_or(0, |head| head.rest);
+        let packets = self.link.queue.len() + usize::from(self.framed.head.is_some());
+        Backlog { packets: packets as u64, bytes: self.link.queue.bytes() + u64::from(head) }
     }
 
     /// Returns the bytes of the packet that leaves next.

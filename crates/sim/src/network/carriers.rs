@@ -7,7 +7,7 @@ use crate::ids::{LinkId, MediumId, NodeId};
 use crate::link::{DelayCursor, LazyLink, Losses, OnCarrier};
 use crate::packet::Packet;
 use crate::spec::{MediumKind, Scenario, Tdm};
-use bentpipe_access::{Frame, Heard, Measurements, Part, Queues, TdmMedium, MODCODS};
+use bentpipe_access::{Backlog, Frame, Heard, Measurements, Part, Queues, TdmMedium, MODCODS};
 use bentpipe_units::{Duration, Time};
 use std::collections::BTreeMap;
 
@@ -131,7 +131,7 @@ impl ForwardCarrier {
     /// Notes that packets wait for the carrier on a link.
     pub(super) fn arrived(&mut self, now: Time, link: LinkId) {
         if let Some(terminal) = self.terminal(link) {
-            self.medium.arrived(terminal);
+            self.medium.arrived(now, terminal);
             self.wake = self.wake.min(self.free_at.max(now));
         }
     }
@@ -289,6 +289,10 @@ impl Queues for Waiting<'_> {
 
     fn next(&mut self, terminal: usize, now: Time) -> Option<u32> {
         self.ask(terminal, |link, losses| link.next(now, losses)).flatten()
+    }
+
+    fn backlog(&mut self, terminal: usize) -> Backlog {
+        self.link(terminal).map_or(Backlog::default(), |link| link.backlog())
     }
 
     fn take(&mut self, terminal: usize) {

@@ -10,7 +10,7 @@ use crate::middlebox::{AnyMiddlebox, Middlebox};
 use crate::record::{ratio, Drops, Histogram, Names, Recorded, Recorder, RunResult, StopReason};
 use crate::spec::{Medium, MediumKind, Scenario};
 use crate::traffic::Traffic;
-use bentpipe_access::{FrameCounters, MediumCounters, Modcod, Waveform};
+use bentpipe_access::{FrameCounters, FramesOf, Length, MediumCounters, Modcod, Waveform};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ pub(crate) struct FramesSent {
     /// Counts of the carrier.
     pub(crate) counters: FrameCounters,
     /// Frames by modulation and code.
-    pub(crate) by_modcod: Vec<(Modcod, u64)>,
+    pub(crate) by_modcod: Vec<(Modcod, FramesOf)>,
 }
 
 impl MediumGrants {
@@ -114,23 +114,29 @@ pub(crate) fn add_media(result: &mut RunResult, scenario: &Scenario, media: &[Me
 
 /// Rows of the modulations and codes of a medium, by number.
 fn modcod_rows<'a>(medium: &'a Medium, grants: &MediumGrants) -> Vec<ModcodRow<'a>> {
-    let row = |(number, modcod, bursts, each_s): (u32, &'static str, u64, f64)| ModcodRow {
+    let row = |(number, modcod, bursts, time_s): (u32, &'static str, u64, f64)| ModcodRow {
         medium: &medium.name,
         waveform: number.into(),
         modcod,
         bursts,
-        time_s: bursts as f64 * each_s,
+        time_s,
     };
     match (&medium.kind, &grants.frames) {
         (MediumKind::MfTdma(keys), _) => {
             let slot_s = keys.grid().slot().as_secs_f64();
-            let of = |(waveform, &bursts): (&Waveform, &u64)| (waveform.id(), waveform.name(), bursts, slot_s);
+            let of = |(waveform, &bursts): (&Waveform, &u64)| {
+                (waveform.id(), waveform.name(), bursts, bursts as f64 * slot_s)
+            };
             grants.bursts.iter().map(of).map(row).collect()
         }
         (MediumKind::Tdm(keys), Some(sent)) => {
-            let frame_s = |modcod| keys.frames().duration(modcod).as_secs_f64();
-            let of = |&(modcod, frames): &(Modcod, u64)| (modcod.id(), modcod.as_str(), frames, frame_s(modcod));
-            let mut found: Vec<_> = sent.by_modcod.iter().filter(|(_, frames)| *frames > 0).map(of).collect();
+            let time_s =
+                |modcod, length, frames: u64| frames as f64 * keys.frames().duration(modcod, length).as_secs_f64();
+            let of = |&(modcod, FramesOf { normal, short }): &(Modcod, FramesOf)| {
+                let time_s = time_s(modcod, Length::Normal, normal) + time_s(modcod, Length::Short, short);
+                (modcod.id(), modcod.as_str(), normal + short, time_s)
+            };
+            let mut found: Vec<_> = sent.by_modcod.iter().map(of).filter(|of| of.2 > 0).collect();
             found.sort_by_key(|of| of.0);
             found.into_iter().map(row).collect()
         }

@@ -1,28 +1,28 @@
 //! A forward carrier of the naive engine, frame by frame from the rules in `docs/concepts/shared-access.md`. Frames have the
-//! sizes of ETSI EN 302 307-1, tables 5a and 11, and headers those of ETSI TS 102 606-1.
+//! sizes of ETSI EN 302 307-1, tables 5 and 11, and headers those of ETSI TS 102 606-1.
 
 use super::link::NaiveLink;
 use crate::ids::{LinkId, MediumId};
 use crate::link::Losses;
 use crate::network::{on_forward, FramesSent, MediumGrants, OnForward};
 use crate::spec::{MediumKind, Scenario, Tdm};
-use bentpipe_access::{Frame, FrameCounters, Heard, Modcod, Part, Share, MODCODS};
+use bentpipe_access::{Frame, FrameCounters, FramesOf, Heard, Length, Modcod, Part, Share, MODCODS};
 use bentpipe_units::{Duration, Time};
 use std::collections::BTreeMap;
 
-/// Uncoded BCH bits of a normal frame by code rate, table 5a.
-const UNCODED: [(&str, u32); 11] = [
-    ("1/4", 16_008),
-    ("1/3", 21_408),
-    ("2/5", 25_728),
-    ("1/2", 32_208),
-    ("3/5", 38_688),
-    ("2/3", 43_040),
-    ("3/4", 48_408),
-    ("4/5", 51_648),
-    ("5/6", 53_840),
-    ("8/9", 57_472),
-    ("9/10", 58_192),
+/// Uncoded BCH bits of normal and short frames by code rate, tables 5a and 5b.
+const UNCODED: [(&str, u32, u32); 11] = [
+    ("1/4", 16_008, 3072),
+    ("1/3", 21_408, 5232),
+    ("2/5", 25_728, 6312),
+    ("1/2", 32_208, 7032),
+    ("3/5", 38_688, 9552),
+    ("2/3", 43_040, 10_632),
+    ("3/4", 48_408, 11_712),
+    ("4/5", 51_648, 12_432),
+    ("5/6", 53_840, 13_152),
+    ("8/9", 57_472, 14_232),
+    ("9/10", 58_192, 0),
 ];
 
 #[derive(Debug)]
@@ -31,11 +31,11 @@ pub(super) struct NaiveCarrier {
     pub(super) terminals: Vec<NaiveTerminal>,
     /// Terminals with packets, in order of their turns.
     turns: Vec<usize>,
-    /// Bytes and modulation of the plans that wait.
-    plans: Vec<(u64, Modcod)>,
+    /// Bytes, modulation and announcement of the plans that wait.
+    plans: Vec<(u64, Modcod, Time)>,
     free_at: Time,
     counts: FrameCounters,
-    frames: BTreeMap<usize, u64>,
+    frames: BTreeMap<usize, FramesOf>,
 }
 
 #[derive(Debug)]
@@ -43,6 +43,8 @@ pub(super) struct NaiveTerminal {
     of: OnForward,
     deficit: f64,
     has_turn: bool,
+    /// Start of the wait of its packets.
+    since: Time,
     chosen: Option<Modcod>,
     better: u32,
     /// Use and signal of each report.
@@ -51,6 +53,9 @@ pub(super) struct NaiveTerminal {
     /// The next measurement to report in bursts.
     next: u64,
 }
+
+/// Bytes that wait for a modulation, and the start of their wait.
+type Collected = BTreeMap<usize, (u64, Time)>;
 
 /// A frame that was filled.
 #[derive(Debug, Default)]
@@ -94,9 +99,14 @@ fn best(level: f64) -> Option<Modcod> {
     all.max_by(|a, b| a.2.total_cmp(&b.2)).map(|row| row.0)
 }
 
-fn payload(modcod: Modcod) -> u32 {
+/// Bytes and symbols of a frame, if there is one.
+fn sizes(tdm: &Tdm, modcod: Modcod, length: Length) -> Option<(u32, u64)> {
     let code = modcod.as_str().split(' ').nth(1).expect("a code");
-    (UNCODED.iter().find(|(name, _)| *name == code).expect("a code of the standard").1 - 80) / 8
+    let row = UNCODED.iter().find(|row| row.0 == code).expect("a code of the standard");
+    let (uncoded, coded) = if length == Length::Short { (row.2, 16_200) } else { (row.1, 64_800) };
+    let slots = coded / modcod.modulation_bits() as u64 / 90;
+    let pilots = if tdm.pilots { 36 * ((slots - 1) / 16) } else { 0 };
+    Some((uncoded.checked_sub(80)? / 8, 90 * (1 + slots) + pilots))
 }
 
 /// The next part of a packet with `rest` bytes to send, in `room` bytes.
@@ -121,8 +131,9 @@ impl NaiveCarrier {
             let chosen = tdm.modcod.or_else(|| best(of.es_n0_db - tdm.acm.margin.0));
             let (reports, link) = (Vec::new(), of.link);
             let (way, control) = of.back.unwrap_or((link, None));
+            let (deficit, has_turn, since) = (0.0, false, Time::ZERO);
             let mut terminal =
-                NaiveTerminal { of, deficit: 0.0, has_turn: false, chosen, better: 0, reports, used: 0, next: 0 };
+                NaiveTerminal { of, deficit, has_turn, since, chosen, better: 0, reports, used: 0, next: 0 };
             for number in 0.. {
                 let at = measured(tdm, count, n, number);
                 if at > end || control.is_some() || tdm.modcod.is_some() {
@@ -154,6 +165,7 @@ impl NaiveCarrier {
         let n = self.place(link);
         if !self.turns.contains(&n) {
             self.turns.push(n);
+            self.terminals[n].since = now;
         }
         self.free_at.max(now)
     }
@@ -163,7 +175,7 @@ impl NaiveCarrier {
         let Self { terminals, tdm, plans, .. } = self;
         let choices = served.iter().filter_map(|&n| terminals[n as usize].choice(tdm, now));
         let weakest = choices.min_by(|a, b| a.efficiency().total_cmp(&b.efficiency()));
-        plans.extend(weakest.map(|modcod| (bytes, modcod)));
+        plans.extend(weakest.map(|modcod| (bytes, modcod, now)));
         self.free_at.max(now)
     }
 
@@ -239,29 +251,80 @@ impl NaiveCarrier {
         next
     }
 
-    /// The modulation of the terminal whose turn it is.
-    fn owner(&mut self, now: Time, links: &mut [NaiveLink], filled: &mut Filled) -> Option<Modcod> {
-        let mut unreached = 0;
+    /// Bytes that wait for each modulation, with their headers, and the start of the longest wait.
+    fn collect(&mut self, now: Time, links: &mut [NaiveLink], filled: &mut Filled) -> Collected {
+        let mut waiting = Collected::new();
+        if self.tdm.hold == Duration::ZERO && !self.may_be_short() {
+            return waiting;
+        }
+        let mut add = |modcod: Modcod, bytes, since| {
+            let of = waiting.entry(modcod.index()).or_insert((0, since));
+            *of = (of.0 + bytes, since.min(of.1));
+        };
+        for n in self.turns.clone() {
+            let Some(modcod) = self.reach(n, now, links, filled) else { continue };
+            let (packets, bytes) = links[self.terminals[n].of.link].frame_backlog();
+            if packets > 0 {
+                add(modcod, bytes + packets * u64::from(4 + self.tdm.label), self.terminals[n].since);
+            }
+        }
+        waiting
+    }
+
+    fn is_ripe(&self, modcod: Modcod, waiting: &Collected, now: Time) -> bool {
+        let (normal, _) = sizes(&self.tdm, modcod, Length::Normal).expect("a normal frame");
+        let is_ripe = |of: &(u64, Time)| of.0 >= normal.into() || of.1 + self.tdm.hold <= now;
+        self.tdm.hold == Duration::ZERO || waiting.get(&modcod.index()).is_some_and(is_ripe)
+    }
+
+    /// The modulation of the terminal whose turn it is. `waiting`: only a ripe modulation.
+    fn owner(
+        &mut self,
+        now: Time,
+        waiting: Option<&Collected>,
+        links: &mut [NaiveLink],
+        filled: &mut Filled,
+    ) -> Option<Modcod> {
         loop {
-            let &n = self.turns.first()?;
-            if unreached == self.turns.len() {
+            let mut has_passed = false;
+            for n in self.turns.clone() {
+                let Some(modcod) = self.reach(n, now, links, filled) else {
+                    self.end_turn(n);
+                    continue;
+                };
+                if waiting.is_some_and(|waiting| !self.is_ripe(modcod, waiting, now)) {
+                    continue;
+                }
+                let Some((bytes, _)) = self.waiting(n, now, links, filled) else {
+                    self.leave(n);
+                    continue;
+                };
+                self.begin_turn(n);
+                if self.cost(bytes, modcod) <= self.terminals[n].deficit {
+                    return Some(modcod);
+                }
+                has_passed = true;
+                self.end_turn(n);
+            }
+            if !has_passed {
                 return None;
             }
-            let Some(modcod) = self.reach(n, now, links, filled) else {
-                unreached += 1;
-                self.end_turn(n);
-                continue;
-            };
-            let Some((bytes, _)) = self.waiting(n, now, links, filled) else {
-                self.leave(n);
-                continue;
-            };
-            self.begin_turn(n);
-            if self.cost(bytes, modcod) <= self.terminals[n].deficit {
-                return Some(modcod);
-            }
-            unreached = 0;
-            self.end_turn(n);
+        }
+    }
+
+    fn may_be_short(&self) -> bool {
+        self.tdm.short_frames && self.tdm.modcod.is_none() && self.tdm.acm.margin.0 >= 0.3
+    }
+
+    /// The length of the next frame, for these bytes of packets and a plan.
+    fn length(&self, modcod: Modcod, own: u64) -> Length {
+        let plan = self.plans.first().filter(|plan| plan.1.efficiency() >= modcod.efficiency());
+        let bytes = own + plan.map_or(0, |plan| plan.0);
+        let (_, normal) = sizes(&self.tdm, modcod, Length::Normal).expect("a normal frame");
+        let is_faster = |(payload, symbols): (u32, u64)| bytes.div_ceil(payload.into()) * symbols < normal;
+        match sizes(&self.tdm, modcod, Length::Short).filter(|_| self.may_be_short()).is_some_and(is_faster) {
+            true => Length::Short,
+            false => Length::Normal,
         }
     }
 
@@ -271,15 +334,20 @@ impl NaiveCarrier {
         if now < self.free_at {
             return filled;
         }
+        let waiting = self.collect(now, links, &mut filled);
         let plan = self.plans.first().map(|plan| plan.1);
-        let Some(modcod) = plan.or_else(|| self.owner(now, links, &mut filled)) else { return filled };
-        let slots = 64_800 / modcod.modulation_bits() as u64 / 90;
-        let pilots = if self.tdm.pilots { 36 * ((slots - 1) / 16) } else { 0 };
-        let ps = u128::from(90 * (1 + slots) + pilots) * 1_000_000_000_000 / self.tdm.symbol_rate.0 as u128;
-        let frame = Frame { modcod, starts: now, ends: now + Duration::from_ps(ps as u64) };
-        let mut room = payload(modcod);
+        let due = self.plans.first().filter(|plan| plan.2 + self.tdm.hold <= now).map(|plan| plan.1);
+        let ripe = if due.is_none() { self.owner(now, Some(&waiting), links, &mut filled) } else { None };
+        let for_plan = due.or(plan.filter(|_| ripe.is_none()));
+        let modcod = for_plan.or(ripe).or_else(|| self.owner(now, None, links, &mut filled));
+        let Some(modcod) = modcod else { return filled };
+        let own = waiting.get(&modcod.index()).map_or(0, |of| of.0);
+        let length = self.length(modcod, if for_plan.is_some() { 0 } else { own });
+        let (mut room, symbols) = sizes(&self.tdm, modcod, length).expect("a frame");
+        let ps = u128::from(symbols) * 1_000_000_000_000 / self.tdm.symbol_rate.0 as u128;
+        let frame = Frame { modcod, length, starts: now, ends: now + Duration::from_ps(ps as u64) };
         self.counts.bytes += u64::from(room);
-        while let Some(&(bytes, of)) = self.plans.first() {
+        while let Some(&(bytes, of, _)) = self.plans.first() {
             let fits = bytes.min(room.into());
             if of.efficiency() < modcod.efficiency() {
                 break;
@@ -292,21 +360,34 @@ impl NaiveCarrier {
             }
             self.plans.remove(0);
         }
-        self.fill_in_turns(&frame, room, links, &mut filled);
+        let own = |choice: Modcod| choice == modcod;
+        let all = |choice: Modcod| choice.efficiency() >= modcod.efficiency();
+        if self.tdm.hold == Duration::ZERO || self.fill_in_turns(&frame, own, &mut room, links, &mut filled) {
+            self.fill_in_turns(&frame, all, &mut room, links, &mut filled);
+        }
         self.counts.frames += 1;
-        *self.frames.entry(modcod.index()).or_default() += 1;
+        let of = self.frames.entry(modcod.index()).or_default();
+        *(if length == Length::Short { &mut of.short } else { &mut of.normal }) += 1;
         self.free_at = frame.ends;
         filled.ends = Some(frame.ends);
         filled
     }
 
-    fn fill_in_turns(&mut self, frame: &Frame, mut room: u32, links: &mut [NaiveLink], filled: &mut Filled) {
+    /// Fills a frame with packets of terminals with these choices. Returns whether there is room left.
+    fn fill_in_turns(
+        &mut self,
+        frame: &Frame,
+        takes: impl Fn(Modcod) -> bool,
+        room: &mut u32,
+        links: &mut [NaiveLink],
+        filled: &mut Filled,
+    ) -> bool {
         let (mut credit, mut is_shared_by_all) = (0.0, true);
         loop {
             let mut has_taken_part = false;
             for n in self.turns.clone() {
-                let choice = self.reach_in(n, frame, links, filled);
-                if !choice {
+                let choice = self.terminals[n].choice(&self.tdm, frame.starts);
+                if !choice.is_some_and(&takes) || self.reach(n, frame.starts, links, filled).is_none() {
                     is_shared_by_all = false;
                     continue;
                 }
@@ -324,9 +405,9 @@ impl NaiveCarrier {
                         self.end_turn(n);
                         break;
                     }
-                    let Some(part) = part(self.tdm.label, bytes, has_begun, room) else { return };
+                    let Some(part) = part(self.tdm.label, bytes, has_begun, *room) else { return false };
                     self.terminals[n].deficit -= self.cost(part.bytes, frame.modcod);
-                    room -= part.bytes + part.header;
+                    *room -= part.bytes + part.header;
                     self.counts.carried += u64::from(part.bytes);
                     self.counts.headers += u64::from(part.header);
                     let id = self.terminals[n].of.link;
@@ -334,24 +415,18 @@ impl NaiveCarrier {
                     let is_over = arrival.is_some();
                     filled.arrivals.extend(arrival.map(|at| (id, at)));
                     if !is_over {
-                        return;
+                        return false;
                     }
+                    self.terminals[n].since = frame.starts;
                 }
             }
             if !has_taken_part {
-                return;
+                return true;
             }
             if !is_shared_by_all {
                 credit += self.quantum();
             }
         }
-    }
-
-    /// Whether a terminal receives a frame.
-    fn reach_in(&mut self, n: usize, frame: &Frame, links: &mut [NaiveLink], filled: &mut Filled) -> bool {
-        let choice = self.terminals[n].choice(&self.tdm, frame.starts);
-        choice.is_some_and(|choice| choice.efficiency() >= frame.modcod.efficiency())
-            && self.reach(n, frame.starts, links, filled).is_some()
     }
 
     /// Whether something waits.

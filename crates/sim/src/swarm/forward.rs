@@ -17,6 +17,8 @@ pub(super) fn carry(links: &mut [Link], media: &mut Vec<Medium>, dice: &mut Dice
         pilots: dice.coin(),
         label: *dice.pick(&[0, 3, 6]),
         share: *dice.pick(&[Share::Bits, Share::Time]),
+        hold: dice.ms(&[0, 5, 15, 60]),
+        short_frames: dice.coin(),
         acm,
         modcod: dice.coin().then(|| *dice.pick(&[Modcod::Qpsk1of2, Modcod::Apsk16x3of4])),
         losses: *dice.pick(&[Losses::Step, Losses::Waterfall]),

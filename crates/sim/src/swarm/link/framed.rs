@@ -7,7 +7,7 @@ use crate::link::{GrantCounts, Losses};
 use crate::packet::Packet;
 use crate::record::Sample;
 use crate::spec::{Link, Losses as Rule, Medium, MediumKind, Queue};
-use bentpipe_access::{Frame, Loss, Part};
+use bentpipe_access::{Frame, Length, Loss, Part};
 use bentpipe_units::{Stream, Time};
 
 /// The additional state of a link on a carrier.
@@ -128,6 +128,12 @@ impl NaiveLink {
         up
     }
 
+    /// Returns the packets and bytes that wait.
+    pub(in crate::swarm) fn frame_backlog(&mut self) -> (u64, u64) {
+        let (packets, bytes) = (self.queue.len() as u64, self.queue.bytes());
+        self.framed().head.map_or((packets, bytes), |head| (packets + 1, bytes + head.rest))
+    }
+
     /// Returns the bytes that leave next, and whether a part of their packet has left.
     pub(in crate::swarm) fn frame_next(&mut self, now: Time, losses: &mut Losses) -> Option<(u32, bool)> {
         if self.framed().head.is_none() {
@@ -171,7 +177,8 @@ impl NaiveLink {
         if up > frame.starts || down < frame.ends {
             return Some(Loss::Down(if up > frame.starts { frame.starts } else { down }));
         }
-        let above = self.signal_at(frame.ends + times::delay(&self.spec, frame.ends)) - frame.modcod.threshold_db();
+        let needed = frame.modcod.threshold_db() + if frame.length == Length::Short { 0.3 } else { 0.0 };
+        let above = self.signal_at(frame.ends + times::delay(&self.spec, frame.ends)) - needed;
         let framed = self.framed();
         (framed.draws.uniform(number) < framed.rule.probability(above)).then_some(Loss::Outage)
     }
