@@ -108,31 +108,26 @@ def test_each_page_with_an_output_has_a_test_of_it():
     assert {page.stem for page in PAGES if page.stem != "README" and any(map(pieces, outputs(page)))} <= named
 
 
-def test_the_guide_to_shared_access_has_the_means_of_its_cases(tmp_path):
-    page = DOCS / "guides" / "shared-access.md"
+@pytest.mark.parametrize(
+    ("name", "file", "metrics", "is_named"),
+    [
+        ("shared-access", "asks.toml", ["fct:page"], False),
+        ("vsat-and-leo", "vessel.toml", ["fct:web", "mos:call"], True),
+    ],
+)
+def test_a_guide_has_the_means_of_its_cases(name, file, metrics, is_named, tmp_path):
+    page = DOCS / "guides" / f"{name}.md"
     save_files(page, tmp_path)
     (command,) = [each for each in commands(page) if each.startswith("bentpipe compare")]
     cases = cases_of(command)
-    found = bp.compare(tmp_path / "asks.toml", cases=cases, metric="fct:page", replications=5)
-    means = re.findall(r"^\| .* \| (.*) ± (.*) s \|$", page.read_text(), re.MULTILINE)
-    assert len(means) == len(cases) == 3
-    for name, shown in zip(cases, means, strict=True):
-        estimate = found.estimate(name, "fct:page")
-        assert formatting.mean_and_margin(estimate.mean, estimate.half_width) == shown
-
-
-def test_the_guide_to_ships_has_the_means_of_its_cases(tmp_path):
-    page = DOCS / "guides" / "vsat-and-leo.md"
-    save_files(page, tmp_path)
-    (command,) = [each for each in commands(page) if each.startswith("bentpipe compare")]
-    cases = cases_of(command)
-    found = bp.compare(tmp_path / "vessel.toml", cases=cases, metric="fct:web,mos:call", replications=5)
-    rows = re.findall(r"^\| (.*) \| (.*) ± (.*) s \| (.*) ± (.*) \|$", page.read_text(), re.MULTILINE)
+    found = bp.compare(tmp_path / file, cases=cases, metric=",".join(metrics), replications=5)
+    rows = re.findall(r"^\| .* \| .* ± .* \|$", page.read_text(), re.MULTILINE)
     assert len(rows) == len(cases) == 3
-    for name, (shown, *numbers) in zip(cases, rows, strict=True):
-        assert name == shown
-        pairs = [found.estimate(name, metric) for metric in ("fct:web", "mos:call")]
-        assert [text for each in pairs for text in formatting.mean_and_margin(each.mean, each.half_width)] == numbers
+    for case, row in zip(cases, rows, strict=True):
+        assert row.startswith(f"| {case} |") == is_named
+        pairs = [found.estimate(case, metric) for metric in metrics]
+        shown = [" ± ".join(formatting.mean_and_margin(each.mean, each.half_width)) for each in pairs]
+        assert re.findall(r"[\d.]+ ± [\d.]+", row) == shown
 
 
 def test_the_guide_to_quic_has_the_simulated_times(tmp_path):

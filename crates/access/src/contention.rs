@@ -135,8 +135,8 @@ impl Contention {
         1 + 2 * u64::from(self.rules.per_block) * u64::from(self.rules.copies)
     }
 
-    /// Whether a terminal may send a request in this block, after its loss `lost` times in a row. Without a random wait, requests
-    /// that were lost together would meet again in one block for ever.
+    /// Whether a terminal may send a request in this block, after its loss `lost` times in a row. Without a random wait,
+    /// requests that were lost together would meet again in one block for ever.
     fn may_repeat(&mut self, terminal: usize, lost: u32) -> bool {
         let sender = &mut self.senders[terminal];
         if core::mem::replace(&mut sender.lost, lost) != lost && lost > 0 {
@@ -184,8 +184,8 @@ impl Contention {
         bursts
     }
 
-    /// Sends a request, after its loss `lost` times in a row: in the bursts with packets of this terminal if there are some.
-    /// Returns whether it leaves.
+    /// Sends a request, after its loss `lost` times in a row: in the bursts with packets of this terminal if there are
+    /// some. Returns whether it leaves.
     pub(crate) fn send_request(
         &mut self,
         terminal: usize,

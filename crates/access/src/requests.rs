@@ -165,7 +165,7 @@ pub(crate) struct Asking {
     /// Rate asked for last, bit/s, and the superframe of this request.
     rate: u64,
     rate_at: u64,
-    /// Rate before that.
+    /// Rate before the last request of any kind.
     rate_before: u64,
     /// Bytes asked for and not granted, and the superframe of the last request for a volume.
     asked: u64,
@@ -357,8 +357,9 @@ impl Asking {
 
     /// Notes that a request has left.
     pub(crate) fn sent(&mut self, superframe: u64, request: Request, way: Way) {
+        self.rate_before = self.rate;
         if let Some(rate) = request.rate {
-            (self.rate_before, self.rate, self.rate_at) = (self.rate, rate.as_bps(), superframe);
+            (self.rate, self.rate_at) = (rate.as_bps(), superframe);
             // The grants of this superframe's request count from now on.
             self.rates.push(superframe, self.rate);
         }
@@ -493,6 +494,23 @@ mod tests {
         terminal.sent(9, again, Way::Control);
         assert_eq!(terminal.due(&rules, 10, 140, 0, OWN), None);
         assert!(!terminal.awaits_grant());
+    }
+
+    /// A request for a volume alone leaves the rate as it is, also if it is lost.
+    #[test]
+    fn a_lost_volume_takes_no_rate_back() {
+        let (rules, mut terminal) = (rules(), asking(0, 1_000_000, true));
+        let rate = |bps| Request { rate: Some(Rate::from_bps(bps)), volume: None };
+        terminal.sent(0, rate(10_000), Way::Burst);
+        terminal.sent(1, rate(20_000), Way::Burst);
+        let volume = Some(Volume { bytes: 44, is_absolute: false });
+        terminal.sent(2, Request { rate: None, volume }, Way::Random);
+        terminal.due(&rules, 2 + rules.patience(), 40, 0, None);
+        assert_eq!((terminal.rate().as_bps(), terminal.lost()), (20_000, 1));
+        // That of a lost request for a rate is taken back.
+        terminal.sent(26, rate(30_000), Way::Random);
+        terminal.due(&rules, 26 + rules.patience(), 40, 0, None);
+        assert_eq!((terminal.rate().as_bps(), terminal.lost()), (20_000, 2));
     }
 
     /// A constant rate of 16 kbit/s carries 53 B in a superframe, and 200 B in the next 100 ms.

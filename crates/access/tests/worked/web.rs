@@ -2,7 +2,6 @@
 
 use crate::lab::*;
 use bentpipe_access::{Access, Free, MfTdma, RandomAccess, RandomUse, SlottedMedium};
-use bentpipe_units::Duration;
 
 /// A page of one terminal: 400 B, six of 400 B 0.6 s later, 600 of 40 B over 2 s from 1.2 s on.
 fn page(start: f64, number: usize) -> Option<(f64, u32)> {
@@ -82,8 +81,8 @@ fn rows() -> Vec<Row> {
     let [none, requests] = [RandomUse::None, RandomUse::Requests];
     let constant_and_rate = Access { constant: kbps(16), ..rate_based(1000, none) };
     let row = |name, medium: &MfTdma, access, first, all, high, empty| {
-        // The table has no margin on the arrival rate, and leaves to constant rates what they carry within R.
-        let medium = MfTdma { margin: 1.0, ahead: Duration::from_secs(3600), ..medium.clone() };
+        // The table has no margin on the arrival rate.
+        let medium = MfTdma { margin: 1.0, ..medium.clone() };
         Row { name, medium, access, first, all, high, empty }
     };
     vec![
