@@ -1,6 +1,6 @@
 //! Measures the time of a superframe per terminal: `cargo run --release -p bentpipe-access --example cost`.
 
-use bentpipe_access::{Access, Demand, Free, MfTdma, RandomAccess, RandomUse, SlottedMedium, Terminal};
+use bentpipe_access::{Access, Capacity, Demand, Free, MfTdma, RandomAccess, RandomUse, SlottedMedium, Terminal};
 use bentpipe_units::{Duration, Rate};
 use std::io::Write;
 
@@ -17,9 +17,12 @@ fn main() {
         to_terminal: quarter,
         ..MfTdma::default()
     };
-    let volume = Access { volume_based: true, random: RandomUse::Requests, ..Access::default() };
-    let rate = Access { rate_based: Rate::from_bps(1_000_000), ..volume };
-    let all = Access { constant: Rate::from_bps(8_000), ..rate };
+    let first = Capacity { volume_based: true, ..Capacity::default() };
+    let volume = Access { first, random: RandomUse::Requests, ..Access::default() };
+    let first = Capacity { rate_based: Rate::from_bps(1_000_000), ..first };
+    let rate = Access { first, ..volume };
+    let first = Capacity { constant: Rate::from_bps(8_000), ..first };
+    let all = Access { first, ..rate };
     let data = Access { random: RandomUse::Data, ..all };
     let free = MfTdma { free: Free::All, ..medium.clone() };
     for (name, medium, access, backlog) in [
@@ -33,14 +36,16 @@ fn main() {
         let terminals: Vec<Terminal> =
             (0..TERMINALS).map(|n| Terminal { name: format!("link/user{n}"), access }).collect();
         let mut link = SlottedMedium::mf_tdma(medium, &terminals, 1);
-        let mut demands = vec![Demand { backlog, arrived: 0, es_n0_db: 9.0, is_up: true, handed: None }; TERMINALS];
+        let mut demands = vec![Demand::of(backlog, 0, 9.0); TERMINALS];
         let mut best = f64::INFINITY;
         for _ in 0..5 {
             #[allow(clippy::disallowed_methods, reason = "a measurement of time")]
             let start = std::time::Instant::now();
             for k in 0..SUPERFRAMES {
-                for (n, demand) in demands.iter_mut().enumerate() {
-                    demand.arrived = if backlog > 0 { (k * 31 + n as u64 * 17) % 2000 } else { 0 };
+                // As a network does: terminals that sleep are not looked at.
+                for &n in link.visits() {
+                    let arrived = if backlog > 0 { (k * 31 + u64::from(n) * 17) % 2000 } else { 0 };
+                    demands[n as usize].waiting[0].arrived = arrived;
                 }
                 link.advance(&demands);
             }

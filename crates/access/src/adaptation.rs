@@ -18,26 +18,45 @@ impl Default for Adaptation {
 }
 
 /// Choice over time among modulations and codes, as an index of their thresholds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Choice {
     chosen: Option<usize>,
     /// Consecutive choices with a better one possible.
     better: u32,
+    /// Signal that keeps the choice.
+    steady_db: Option<f64>,
 }
 
 impl Choice {
     /// Returns the choice at the start, for this signal and `best`: the most efficient index that a signal permits.
     pub fn first(rule: &Adaptation, level_db: f64, best: impl Fn(f64) -> Option<usize>) -> Self {
-        Self { chosen: best(level_db - rule.margin_db), better: 0 }
+        Self::fixed(best(level_db - rule.margin_db))
     }
 
     /// Returns the choice that never changes, until [`Choice::choose`] is called.
     pub fn fixed(chosen: Option<usize>) -> Self {
-        Self { chosen, better: 0 }
+        Self { chosen, ..Self::default() }
     }
 
-    /// Chooses for a reported signal. `threshold` is the weakest signal that an index permits.
+    /// Chooses for a reported signal, always by the same rule. `threshold` is the weakest signal that an index permits.
+    /// Returns whether the choice may have changed.
     pub fn choose(
+        &mut self,
+        rule: &Adaptation,
+        reported_db: f64,
+        threshold: impl Fn(usize) -> f64,
+        best: impl Fn(f64) -> Option<usize>,
+    ) -> bool {
+        if self.steady_db == Some(reported_db) {
+            return false;
+        }
+        self.follow(rule, reported_db, threshold, best);
+        // Without a better choice under way, the same signal gives the same choice.
+        self.steady_db = (self.better == 0).then_some(reported_db);
+        true
+    }
+
+    fn follow(
         &mut self,
         rule: &Adaptation,
         reported_db: f64,

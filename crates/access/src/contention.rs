@@ -4,15 +4,17 @@ use crate::grid::Grid;
 use crate::random::{draw_different, Block, RandomAccess};
 use crate::requests::Request;
 use bentpipe_units::{Duration, Stream, Time};
+use core::ops::Range;
 
 /// Bursts of a terminal in a block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) terminal: u32,
     pub(crate) bursts: u32,
     /// Whether packets are in its bursts.
     pub(crate) is_data: bool,
-    pub(crate) request: Option<Request>,
+    /// Places of its requests in the list of the block.
+    pub(crate) requests: Range<usize>,
     pub(crate) choice: Option<usize>,
     /// Bit n is the loss of burst n.
     pub(crate) lost: u64,
@@ -44,6 +46,8 @@ pub(crate) struct Contention {
     senders: Vec<Sender>,
     block: Block,
     entries: Vec<Entry>,
+    /// Requests in the bursts of the block, with their classes.
+    requests: Vec<(usize, Request)>,
     chosen: Vec<u32>,
     superframe: u64,
     starts: Time,
@@ -113,6 +117,7 @@ impl Contention {
             senders: links.map(sender).collect(),
             block: Block::default(),
             entries: Vec::new(),
+            requests: Vec::new(),
             chosen: Vec::new(),
             superframe: 0,
             starts: Time::ZERO,
@@ -125,6 +130,7 @@ impl Contention {
     pub(crate) fn begin(&mut self, superframe: u64, starts: Time) {
         (self.superframe, self.starts) = (superframe, starts);
         self.entries.clear();
+        self.requests.clear();
         self.block.clear(self.slots.saturating_mul(self.rules.carriers), self.rules.copies);
         let slots = self.loads.second as u64 * u64::from(self.slots) * u64::from(self.rules.carriers);
         self.is_loaded = self.loads.known(superframe) as f64 > self.rules.high_load.0 * slots as f64;
@@ -180,34 +186,42 @@ impl Contention {
         }
         let fit = self.slots / self.rules.copies.max(1);
         let bursts = bursts.min(self.rules.per_block).min(fit).min(64);
-        self.enter(terminal, bursts, true, None, choice);
+        self.enter(terminal, bursts, true, &[], choice);
         bursts
     }
 
-    /// Sends a request, after its loss `lost` times in a row: in the bursts with packets of this terminal if there are
-    /// some. Returns whether it leaves.
+    /// Sends requests, after their loss `lost` times in a row: in the bursts with packets of this terminal if there are
+    /// some. Returns whether they leave.
     pub(crate) fn send_request(
         &mut self,
         terminal: usize,
-        request: Request,
+        requests: &[(usize, Request)],
         choice: Option<usize>,
         has_data: bool,
         lost: u32,
     ) -> bool {
         if has_data {
             if let Some(entry) = self.entries.last_mut() {
-                entry.request = Some(request);
+                self.requests.extend_from_slice(requests);
+                entry.requests.end = self.requests.len();
             }
             return true;
         }
         let is_sent = self.may_repeat(terminal, lost) && self.may_send(terminal) && self.rules.copies <= self.slots;
         if is_sent {
-            self.enter(terminal, 1, false, Some(request), choice);
+            self.enter(terminal, 1, false, requests, choice);
         }
         is_sent
     }
 
-    fn enter(&mut self, terminal: usize, bursts: u32, is_data: bool, request: Option<Request>, choice: Option<usize>) {
+    fn enter(
+        &mut self,
+        terminal: usize,
+        bursts: u32,
+        is_data: bool,
+        requests: &[(usize, Request)],
+        choice: Option<usize>,
+    ) {
         if bursts == 0 {
             return;
         }
@@ -227,7 +241,10 @@ impl Contention {
         for slots in self.chosen.chunks_exact(self.rules.copies.max(1) as usize) {
             self.block.add(slots);
         }
-        self.entries.push(Entry { terminal: terminal as u32, bursts, is_data, request, choice, lost: 0 });
+        let first = self.requests.len();
+        self.requests.extend_from_slice(requests);
+        let requests = first..self.requests.len();
+        self.entries.push(Entry { terminal: terminal as u32, bursts, is_data, requests, choice, lost: 0 });
     }
 
     /// Reads the block.
@@ -246,5 +263,10 @@ impl Contention {
     /// Returns the bursts of each terminal in the block.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Returns the requests in the bursts of a terminal, with their classes.
+    pub(crate) fn requests(&self, entry: &Entry) -> &[(usize, Request)] {
+        &self.requests[entry.requests.clone()]
     }
 }

@@ -67,6 +67,11 @@ impl Grid {
         Self { superframe: frame, slots, request: 0, slot }
     }
 
+    /// Returns the grid with room for this many requests in the first burst of each window.
+    pub(crate) fn with_requests(self, count: usize) -> Self {
+        Self { request: self.request * count as u32, ..self }
+    }
+
     /// Returns the length of a superframe.
     pub fn superframe(&self) -> Duration {
         self.superframe

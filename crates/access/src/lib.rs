@@ -11,8 +11,9 @@
 //!
 //! A [`SlottedMedium`] wakes up at each [`SlottedMedium::next_wakeup`], the start of a superframe. The simulator then
 //!
-//! 1. serves each link up to this instant, and writes a [`Demand`] per terminal: the bytes that wait, the bytes that
-//!    came since the last superframe, and the signal at the controller;
+//! 1. serves each link of [`SlottedMedium::visits`] up to this instant, and writes a [`Demand`] per terminal: the bytes
+//!    that wait, the bytes that came since the last superframe, and the signal at the controller. The other terminals
+//!    sleep until packets come ([`SlottedMedium::wake`]);
 //! 2. calls [`SlottedMedium::advance`] with the demands. It reads requests that have arrived, plans, opens the windows of
 //!    this superframe and takes the requests that leave in it;
 //! 3. gives the [`SlottedMedium::windows`] of each terminal in [`SlottedMedium::opened`] to the [`Packer`] of its link
@@ -57,6 +58,7 @@ mod contention;
 mod frames;
 mod grid;
 mod leo_cell;
+mod log_on;
 mod mf_tdma;
 mod modcods;
 mod opened;
@@ -65,15 +67,18 @@ mod plan;
 mod random;
 mod reports;
 mod requests;
+mod set;
 mod slotted;
 mod tdm;
 mod terminal;
+mod visits;
 mod waveforms;
 
 pub use adaptation::{Adaptation, Choice};
 pub use frames::{Frames, Length, Part};
 pub use grid::{Grid, Window};
 pub use leo_cell::{LeoCell, OtherUsers};
+pub use log_on::{LogOn, LogOnCounters};
 pub use mf_tdma::{Free, MfTdma};
 pub use modcods::{Modcod, MODCODS};
 pub use opened::Heard;
@@ -83,5 +88,5 @@ pub use reports::{Measurements, Reported};
 pub use requests::{Request, Volume, Way};
 pub use slotted::SlottedMedium;
 pub use tdm::{Backlog, Frame, FrameCounters, FramesOf, Queues, Share, Tdm, TdmMedium};
-pub use terminal::{Access, Asked, Demand, MediumCounters, Terminal};
+pub use terminal::{Access, Asked, Capacity, Demand, MediumCounters, Terminal, Waiting, CLASSES};
 pub use waveforms::{BurstLength, Waveform};

@@ -1,6 +1,7 @@
 //! Settings of a return link of DVB-RCS2: carriers, superframes, requests.
 
 use crate::adaptation::Adaptation;
+use crate::log_on::LogOn;
 use crate::random::RandomAccess;
 use crate::waveforms::{BurstLength, Waveform};
 use bentpipe_units::{words, Duration};
@@ -50,12 +51,26 @@ pub struct MfTdma {
     pub persistence: Duration,
     /// Use of capacity that is left over.
     pub free: Free,
+    /// Largest share of the slots that a plan gives.
+    pub load_limit: f64,
+    /// Log-on of terminals. `None`: all are on.
+    pub log_on: Option<LogOn>,
     /// Random access.
     pub random: Option<RandomAccess>,
     /// Longest propagation from a terminal to the controller, P.
     pub to_controller: Duration,
     /// Longest propagation from the controller to a terminal, P'.
     pub to_terminal: Duration,
+}
+
+impl MfTdma {
+    /// Returns the slots of a superframe that a plan may give, of carriers with this many slots.
+    pub fn planned_slots(&self, slots: u32) -> u32 {
+        let random = self.random.map_or(0, |random| random.carriers);
+        let all = u64::from(slots) * u64::from(self.carriers.saturating_sub(random));
+        let most = (all as f64 * self.load_limit).floor().min(f64::from(u32::MAX)) as u32;
+        most.saturating_sub(self.log_on.as_ref().map_or(0, |log_on| log_on.slots))
+    }
 }
 
 impl Default for MfTdma {
@@ -76,6 +91,8 @@ impl Default for MfTdma {
             overhead: 1.1,
             persistence: Duration::from_millis(1100),
             free: Free::None,
+            load_limit: 1.0,
+            log_on: None,
             random: None,
             to_controller: Duration::ZERO,
             to_terminal: Duration::ZERO,

@@ -4,7 +4,7 @@
 //! part. A part without bytes is not begun. The first burst of a window of a return link keeps 3 B for a request.
 
 use crate::grid::Window;
-use bentpipe_units::Time;
+use bentpipe_units::{Duration, Time};
 
 /// Header of a whole packet, bytes.
 const WHOLE: u32 = 2;
@@ -71,6 +71,9 @@ pub struct Packer {
     has_begun: bool,
     /// Loss of a part of the current packet.
     lost: Option<Loss>,
+    /// Time of the bursts with its parts, and the end of the last of them. Those of a random block are at one time.
+    sending: Duration,
+    until: Time,
     counts: Packing,
 }
 
@@ -84,6 +87,11 @@ impl Packer {
     /// Returns the bytes of the current packet that wait for later windows.
     pub fn rest(&self) -> u32 {
         self.rest
+    }
+
+    /// Returns the time of the bursts with parts of the packet that was packed last.
+    pub fn sending(&self) -> Duration {
+        self.sending
     }
 
     /// Returns the counts since the start.
@@ -102,18 +110,13 @@ impl Packer {
     /// loss of a burst. It is called once for each burst that gets data.
     pub fn offer(&mut self, now: Time, bytes: u32, fate: impl FnMut(&Window, u32) -> Option<Loss>) -> Packed {
         (self.rest, self.has_begun, self.lost) = (bytes, false, None);
+        (self.sending, self.until) = (Duration::ZERO, Time::ZERO);
         self.pack(now, fate)
     }
 
     /// Goes on with the packet that waits, wholly or in part.
     pub fn resume(&mut self, now: Time, fate: impl FnMut(&Window, u32) -> Option<Loss>) -> Packed {
         self.pack(now, fate)
-    }
-
-    /// Returns the opening of the next window in which a packet that comes at `now` begins: `now` if it is open.
-    pub fn opening(&self, now: Time) -> Option<Time> {
-        let windows = self.windows.iter().flatten();
-        windows.filter(|window| window.burst_from(now) < window.bursts()).map(|window| window.opens().max(now)).next()
     }
 
     /// Returns the start of the first burst from `now` on that has room for the begin of a packet.
@@ -167,10 +170,13 @@ impl Packer {
             self.rest -= bytes;
             self.has_begun = true;
             self.lost = self.lost.or(self.loss);
+            let (begin, end) = (window.begin(self.burst), window.end(self.burst));
+            self.sending += end.saturating_since(begin.max(self.until));
+            self.until = end;
             if self.rest == 0 {
                 let lost = self.lost.take();
                 self.has_begun = false;
-                return Packed::Sent { at: window.end(self.burst), lost };
+                return Packed::Sent { at: end, lost };
             }
         }
         Packed::Waits { rest: self.rest }
@@ -193,7 +199,6 @@ mod tests {
     use super::*;
     use crate::grid::Grid;
     use crate::waveforms::BurstLength;
-    use bentpipe_units::Duration;
     use proptest::prelude::*;
 
     /// Bursts of 108 B, 536 us long.
@@ -227,8 +232,22 @@ mod tests {
         // 108 - 2 - 23 = 83 B are left: 81 B whole.
         assert_eq!(offer(&mut packer, 0, 81), sent(4 * 536));
         assert_eq!(offer(&mut packer, 0, 107), Packed::Waits { rest: 3 });
-        packer.open(&[window(0, 1)]);
-        assert_eq!(packer.resume(at(0), |_, _| None), sent(536));
+        let next = Time::ZERO + Duration::from_micros(26_500);
+        let grid = Grid::of_carriers(next - Time::ZERO, 1_000_000, BurstLength::Short);
+        packer.open(&[Window::granted(&grid, next, 0, 1, 108)]);
+        assert_eq!(packer.resume(next, |_, _| None), sent(26_500 + 536));
+        // Parts in the last burst of the first superframe and in the first one of the second.
+        assert_eq!(packer.sending(), Duration::from_micros(2 * 536));
+    }
+
+    /// Three bursts of a random block are read at the end of one superframe.
+    #[test]
+    fn bursts_of_a_random_block_are_sent_at_one_time() {
+        let grid = Grid::of_carriers(Duration::from_micros(26_500), 1_000_000, BurstLength::Short);
+        let mut packer = Packer::default();
+        packer.open(&[Window::random(&grid, Time::ZERO, 3, 108, 0)]);
+        assert_eq!(offer(&mut packer, 0, 300), sent(26_500));
+        assert_eq!((packer.counts().bursts, packer.sending()), (3, grid.superframe()));
     }
 
     /// A first part has 4 B of header: with 4 B of room it is not begun.
@@ -270,8 +289,6 @@ mod tests {
         assert_eq!(packer.offer(at(0), 20, &mut fate), lost);
         assert_eq!(asked, 2);
         packer.open(&[window(20, 1)]);
-        assert_eq!(packer.opening(at(0)), Some(at(20 * 536)));
-        assert_eq!(packer.opening(at(20 * 536 + 1)), None);
         assert_eq!(packer.offer(at(0), 20, |_, _| None), sent(21 * 536));
     }
 

@@ -40,6 +40,8 @@ impl Measurements {
 #[derive(Clone, Debug)]
 pub struct Reported {
     choice: Choice,
+    /// Signal of the report in use, dB.
+    level_db: f64,
     /// Reports under way: the start of the use of each, and its signal.
     coming: VecDeque<(Time, f64)>,
 }
@@ -47,12 +49,13 @@ pub struct Reported {
 impl Reported {
     /// Returns the choice for the signal at the start.
     pub fn new(rule: &Adaptation, es_n0_db: f64) -> Self {
-        Self { choice: Choice::first(rule, es_n0_db, best), coming: VecDeque::with_capacity(4) }
+        Self { choice: Choice::first(rule, es_n0_db, best), level_db: es_n0_db, coming: VecDeque::with_capacity(4) }
     }
 
     /// Returns a constant choice.
     pub fn constant(modcod: Modcod) -> Self {
-        Self { choice: Choice::fixed(Some(modcod.index())), coming: VecDeque::new() }
+        let choice = Choice::fixed(Some(modcod.index()));
+        Self { choice, level_db: f64::NEG_INFINITY, coming: VecDeque::new() }
     }
 
     /// Notes a report that is in use from `from` on, or from that of the report before it if that is later.
@@ -66,10 +69,21 @@ impl Reported {
         self.coming.front().map(|&(from, _)| from)
     }
 
+    /// Returns the signal of the report in use at the last call of [`Reported::at`]. Minus infinity with a constant choice.
+    pub fn level_db(&self) -> f64 {
+        self.level_db
+    }
+
+    /// Whether a modulation and code was chosen at the last call of [`Reported::at`].
+    pub fn is_served(&self) -> bool {
+        self.choice.chosen().is_some()
+    }
+
     /// Returns the choice at `now`. `None` if the signal is too weak for all.
     pub fn at(&mut self, rule: &Adaptation, now: Time) -> Option<Modcod> {
         while let Some((_, level)) = self.coming.front().copied().filter(|(from, _)| *from <= now) {
             self.coming.pop_front();
+            self.level_db = level;
             self.choice.choose(rule, level, |index| MODCODS[index].1, best);
         }
         self.choice.chosen().map(|index| MODCODS[index].0)

@@ -17,7 +17,7 @@
 //! before: with all that waits, to replace the backlog at the controller.
 
 use crate::mf_tdma::MfTdma;
-use crate::terminal::Asked;
+use crate::terminal::{Asked, Capacity};
 use bentpipe_units::{Duration, Rate};
 
 /// Way of a request to the controller.
@@ -63,9 +63,22 @@ const VOLUME_UNITS: [u64; 4] = [1, 8, 64, 512];
 const UNITS_MAX: u64 = 256;
 
 /// Rounds up to the smallest unit that needs a count of 256 or less. The largest value is 256 of the largest unit.
+#[inline]
 fn in_units(value: u64, units: [u64; 4]) -> u64 {
-    let unit = units.into_iter().find(|unit| value <= UNITS_MAX * unit).unwrap_or(units[3]);
-    value.div_ceil(unit).min(UNITS_MAX) * unit
+    // The compiler knows the units, so it divides by multiplying.
+    for unit in units {
+        if value <= UNITS_MAX * unit {
+            return value.div_ceil(unit) * unit;
+        }
+    }
+    UNITS_MAX * units[3]
+}
+
+/// Rounds a positive number below 2^53 to the nearest whole number.
+#[inline]
+fn rounded(value: f64) -> u64 {
+    let whole = value as u64;
+    whole + u64::from(value - whole as f64 >= 0.5)
 }
 
 /// Rules of a medium, with times in superframes where they count superframes.
@@ -152,7 +165,7 @@ impl Recent {
     }
 }
 
-/// State of a terminal that asks.
+/// State of a request class of a terminal.
 #[derive(Clone, Debug)]
 pub(crate) struct Asking {
     constant: u64,
@@ -180,9 +193,9 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
-    /// Returns a terminal with this constant rate, this limit of constant rate and rate asked for, in bit/s, and with
-    /// or without volumes.
-    pub(crate) fn new(rules: &Rules, constant: Rate, rate_based: Rate, volume_based: bool) -> Self {
+    /// Returns a request class of a terminal with this capacity.
+    pub(crate) fn new(rules: &Rules, capacity: Capacity) -> Self {
+        let Capacity { constant, rate_based, volume_based, .. } = capacity;
         let rate_limit = rate_based.as_bps().saturating_sub(constant.as_bps());
         let recent = |count: usize| Recent::of(if rate_limit > 0 { count } else { 0 });
         Self {
@@ -241,16 +254,8 @@ impl Asking {
         arrived: u64,
         way: Option<Way>,
     ) -> Option<Request> {
-        // Windows R after it are its answer.
-        if way == Some(Way::Burst) && self.random_at.is_some_and(|at| superframe >= at + rules.round) {
-            (self.random_at, self.lost) = (None, 0);
-        }
-        if let Some(at) = self.random_at.filter(|at| way == Some(Way::Control) || superframe >= at + rules.patience()) {
-            self.take_back_rate(at, superframe);
-        }
-        if self.random_at.is_some_and(|at| superframe >= at + rules.patience()) {
-            self.random_at = None;
-            self.lost = self.lost.saturating_add(1);
+        if let Some(at) = self.random_at {
+            self.wait(rules, superframe, at, way);
         }
         if self.rate_limit > 0 {
             self.arrivals.push(superframe, arrived);
@@ -264,6 +269,23 @@ impl Asking {
             self.lost = 0;
         }
         is_due.then_some(Request { rate, volume })
+    }
+
+    /// Waits for the answer to the request by random access of superframe `at`.
+    fn wait(&mut self, rules: &Rules, superframe: u64, at: u64, way: Option<Way>) {
+        // Windows R after it are its answer.
+        if way == Some(Way::Burst) && superframe >= at + rules.round {
+            (self.random_at, self.lost) = (None, 0);
+            return;
+        }
+        let is_lost = superframe >= at + rules.patience();
+        if way == Some(Way::Control) || is_lost {
+            self.take_back_rate(at, superframe);
+        }
+        if is_lost {
+            self.random_at = None;
+            self.lost = self.lost.saturating_add(1);
+        }
     }
 
     /// Counts the rate before the request of superframe `at`, which may be lost, since then.
@@ -309,7 +331,7 @@ impl Asking {
         let arriving = rules.margin * self.arrivals.sum as f64 / (rules.evaluated as f64 * rules.superframe_s);
         let waiting = overhead * backlog as f64 - arriving * rules.evaluation_s - under_way;
         let rate = 8.0 * (arriving + waiting.max(0.0) / rules.drain_s) - self.constant as f64;
-        in_units((rate.max(0.0).round() as u64).min(self.rate_limit), RATE_UNITS).min(self.rate_limit)
+        in_units(rounded(rate.max(0.0)).min(self.rate_limit), RATE_UNITS).min(self.rate_limit)
     }
 
     fn volume_due(
@@ -343,6 +365,12 @@ impl Asking {
         };
         let bytes = in_units(missing.max(0.0) as u64, VOLUME_UNITS) as u32;
         (bytes > 0).then_some(Volume { bytes, is_absolute })
+    }
+
+    /// Whether no superframe changes its state before a packet comes.
+    pub(crate) fn is_idle(&self) -> bool {
+        let is_forgotten = self.asked == 0 && self.rate == 0 && self.rates.sum == 0 && self.arrivals.sum == 0;
+        is_forgotten && self.constant == 0 && self.random_at.is_none() && self.lost == 0
     }
 
     /// Returns the requests by random access in a row that were lost.
@@ -392,7 +420,8 @@ mod tests {
     const OWN: Option<Way> = Some(Way::Control);
 
     fn asking(constant: u64, rate_based: u64, volume_based: bool) -> Asking {
-        Asking::new(&rules(), Rate::from_bps(constant), Rate::from_bps(rate_based), volume_based)
+        let [constant, rate_based] = [constant, rate_based].map(Rate::from_bps);
+        Asking::new(&rules(), Capacity { constant, rate_based, volume_based, ..Capacity::default() })
     }
 
     fn rate(request: Option<Request>) -> Option<u64> {

@@ -33,7 +33,7 @@ pub struct Tdm {
     /// Longest time that packets wait for others of their modulation and code to fill a frame, while the carrier has other
     /// frames to send. Zero: each turn opens a frame, and all terminals that receive it fill it in turns.
     pub hold: Duration,
-    /// Whether frames may be short. A short frame needs [`Length::loss_db`] more.
+    /// Whether frames may be short. A short frame needs [`Length::loss_db`] more, beyond the margin.
     pub short_frames: bool,
     /// Constant modulation and code. `None`: adaptive.
     pub modcod: Option<Modcod>,
@@ -128,6 +128,24 @@ struct Receiver {
     /// Rest of the packet that was taken, and whether a part of it was lost.
     rest: u32,
     is_lost: bool,
+    /// Terminals that receive its packets, if it stands for several: with the choice of the weakest that can be served.
+    members: Vec<u32>,
+}
+
+impl Receiver {
+    fn new(reported: Reported, weight: u32, members: Vec<u32>) -> Self {
+        Self {
+            reported,
+            weight: f64::from(weight.max(1)),
+            deficit: 0.0,
+            is_waiting: false,
+            since: Time::ZERO,
+            in_turn: false,
+            rest: 0,
+            is_lost: false,
+            members,
+        }
+    }
 }
 
 /// A plan that waits.
@@ -136,6 +154,8 @@ struct Announced {
     bytes: u64,
     modcod: Modcod,
     since: Time,
+    /// Whether its terminals receive a short frame with the margin.
+    may_be_short: bool,
 }
 
 /// Waiting packets of a modulation and code.
@@ -145,14 +165,17 @@ struct Open {
     bytes: u64,
     /// Start of the longest wait.
     since: Time,
+    /// Whether its terminals receive a short frame with the margin.
+    may_be_short: bool,
 }
 
 impl Open {
-    const EMPTY: Self = Self { bytes: 0, since: Time::NEVER };
+    const EMPTY: Self = Self { bytes: 0, since: Time::NEVER, may_be_short: true };
 
-    fn add(&mut self, bytes: u64, since: Time) {
+    fn add(&mut self, bytes: u64, since: Time, may_be_short: bool) {
         self.bytes = self.bytes.saturating_add(bytes);
         self.since = self.since.min(since);
+        self.may_be_short &= may_be_short;
     }
 }
 
@@ -174,18 +197,12 @@ pub struct TdmMedium {
 impl TdmMedium {
     /// Returns the link at the start of a run. `terminals` has the weight and the signal in dB of each.
     pub fn new(settings: &Tdm, terminals: impl Iterator<Item = (u32, f64)>) -> Self {
-        let receiver = |(weight, es_n0_db): (u32, f64)| Receiver {
-            reported: match settings.modcod {
+        let receiver = |(weight, es_n0_db): (u32, f64)| {
+            let reported = match settings.modcod {
                 Some(modcod) => Reported::constant(modcod),
                 None => Reported::new(&settings.acm, es_n0_db),
-            },
-            weight: f64::from(weight.max(1)),
-            deficit: 0.0,
-            is_waiting: false,
-            since: Time::ZERO,
-            in_turn: false,
-            rest: 0,
-            is_lost: false,
+            };
+            Receiver::new(reported, weight, Vec::new())
         };
         let receivers: Vec<Receiver> = terminals.map(receiver).collect();
         Self {
@@ -201,6 +218,14 @@ impl TdmMedium {
             by_modcod: [FramesOf::default(); MODCODS.len()],
             counters: FrameCounters::default(),
         }
+    }
+
+    /// Adds a queue whose packets are for several terminals. It has turns like a terminal, with this weight, and the
+    /// number after the last terminal. Its modulation and code is that of the weakest terminal that can be served.
+    pub fn add_broadcast(&mut self, weight: u32, members: Vec<u32>) {
+        let reported = Reported::new(&self.settings.acm, f64::NEG_INFINITY);
+        self.receivers.push(Receiver::new(reported, weight, members));
+        self.turns.reserve(self.receivers.len());
     }
 
     /// Notes at `now` that packets wait for a terminal.
@@ -226,15 +251,40 @@ impl TdmMedium {
     /// Announces a plan of a return link to these terminals, at `now`: in the modulation of the weakest of them that
     /// can be served.
     pub fn announce(&mut self, now: Time, bytes: u64, terminals: impl Iterator<Item = u32>) {
-        let choices = terminals.filter_map(|n| self.choice(n as usize, now));
-        if let Some(modcod) = choices.min_by_key(|modcod| modcod.index()) {
-            self.plans.push_back(Announced { bytes, modcod, since: now });
+        let (mut weakest, mut level_db): (Option<Modcod>, f64) = (None, f64::INFINITY);
+        for n in terminals.map(|n| n as usize) {
+            if let Some(modcod) = self.choice(n, now) {
+                weakest = Some(weakest.filter(|weakest| weakest.index() <= modcod.index()).unwrap_or(modcod));
+                level_db = level_db.min(self.receivers[n].reported.level_db());
+            }
+        }
+        if let Some(modcod) = weakest {
+            let may_be_short = self.bears_short(modcod, level_db);
+            self.plans.push_back(Announced { bytes, modcod, since: now, may_be_short });
         }
     }
 
     /// Returns the modulation and code of a terminal. `None` if its signal is too weak for all.
     pub fn choice(&mut self, terminal: usize, now: Time) -> Option<Modcod> {
-        self.receivers[terminal].reported.at(&self.settings.acm, now)
+        if self.receivers[terminal].members.is_empty() {
+            return self.receivers[terminal].reported.at(&self.settings.acm, now);
+        }
+        let members = core::mem::take(&mut self.receivers[terminal].members);
+        let choices = members.iter().filter_map(|&n| self.receivers[n as usize].reported.at(&self.settings.acm, now));
+        let weakest = choices.min_by_key(|modcod| modcod.index());
+        self.receivers[terminal].members = members;
+        weakest
+    }
+
+    /// Returns the signal of a terminal at the last call of [`choice`](Self::choice), dB. Of several, that of the weakest that
+    /// can be served.
+    fn level_db(&self, terminal: usize) -> f64 {
+        let Receiver { reported, members, .. } = &self.receivers[terminal];
+        if members.is_empty() {
+            return reported.level_db();
+        }
+        let members = members.iter().map(|&n| &self.receivers[n as usize].reported).filter(|of| of.is_served());
+        members.map(Reported::level_db).fold(f64::INFINITY, f64::min)
     }
 
     /// Whether plans wait.
@@ -257,6 +307,13 @@ impl TdmMedium {
         self.receivers[terminal].reported.next()
     }
 
+    /// Returns the terminals that receive the packets of a terminal: itself, or several.
+    pub fn members(&self, terminal: usize) -> impl Iterator<Item = usize> + '_ {
+        let members = &self.receivers[terminal].members;
+        let itself = members.is_empty().then_some(terminal);
+        itself.into_iter().chain(members.iter().map(|&n| n as usize))
+    }
+
     /// Returns the counts since the start.
     pub fn counters(&self) -> FrameCounters {
         self.counters
@@ -277,13 +334,13 @@ impl TdmMedium {
         let due = self.plans.front().filter(|plan| self.has_waited(plan.since, now)).map(|plan| plan.modcod);
         // The frame of a plan has the length for the plan: a terminal whose packets complete it has its own turns.
         let (modcod, own) = match due {
-            Some(modcod) => (modcod, 0),
+            Some(modcod) => (modcod, None),
             // The carrier works while something waits.
             None => match (self.owner(now, queues, true), plan) {
-                (None, Some(modcod)) => (modcod, 0),
+                (None, Some(modcod)) => (modcod, None),
                 (ripe, _) => {
                     let modcod = ripe.or_else(|| self.owner(now, queues, false))?;
-                    (modcod, self.open[modcod.index()].bytes)
+                    (modcod, Some(self.open[modcod.index()]))
                 }
             },
         };
@@ -304,6 +361,11 @@ impl TdmMedium {
         Some(frame)
     }
 
+    /// Whether a terminal with this reported signal receives a short frame with the margin of a normal one.
+    fn bears_short(&self, modcod: Modcod, level_db: f64) -> bool {
+        level_db - self.settings.acm.margin_db >= modcod.threshold_db() + Length::Short.loss_db()
+    }
+
     fn holds(&self) -> bool {
         self.settings.hold > Duration::ZERO
     }
@@ -317,14 +379,15 @@ impl TdmMedium {
             let Backlog { packets, bytes } = queues.backlog(n);
             if packets > 0 {
                 let headers = packets * u64::from(self.settings.frames.header());
-                self.open[modcod.index()].add(bytes + headers, self.receivers[n].since);
+                let may_be_short = self.bears_short(modcod, self.level_db(n));
+                self.open[modcod.index()].add(bytes + headers, self.receivers[n].since, may_be_short);
             }
         }
     }
 
     /// Whether packets of this modulation and code fill a frame, or have waited long enough.
     fn is_ripe(&self, modcod: Modcod, now: Time) -> bool {
-        let Open { bytes, since } = self.open[modcod.index()];
+        let Open { bytes, since, .. } = self.open[modcod.index()];
         bytes >= u64::from(Frames::payload(modcod)) || self.has_waited(since, now)
     }
 
@@ -333,12 +396,14 @@ impl TdmMedium {
         !self.holds() || since <= now && now - since >= self.settings.hold
     }
 
-    /// Returns the length and the bytes of the next frame, for `own` bytes of packets and the oldest plan. The frame is short
-    /// if short frames carry these bytes in less time than a normal frame.
-    fn size(&self, modcod: Modcod, own: u64) -> (Length, u32) {
+    /// Returns the length and the bytes of the next frame, for its own packets and the oldest plan. The frame is short if short
+    /// frames carry these bytes in less time than a normal frame, and all their terminals have the margin for it.
+    fn size(&self, modcod: Modcod, own: Option<Open>) -> (Length, u32) {
         let plan = self.plans.front().filter(|plan| plan.modcod.index() >= modcod.index());
-        let bytes = own + plan.map_or(0, |plan| plan.bytes);
-        let short = Frames::short_payload(modcod).filter(|_| self.settings.short_frames);
+        let bytes = own.map_or(0, |own| own.bytes) + plan.map_or(0, |plan| plan.bytes);
+        let is_borne = |plan: &Announced| plan.may_be_short || plan.modcod.index() > modcod.index();
+        let may_be_short = own.is_none_or(|own| own.may_be_short) && plan.is_none_or(is_borne);
+        let short = Frames::short_payload(modcod).filter(|_| self.settings.short_frames && may_be_short);
         let takes_less = |&payload: &u32| {
             let [short, normal] =
                 [Length::Short, Length::Normal].map(|length| self.settings.frames.symbols(modcod, length).into());
@@ -405,8 +470,10 @@ impl TdmMedium {
                 let Some(&n) = self.turns.get(place) else { break };
                 let n = n as usize;
                 let choice = self.choice(n, frame.starts).map(Modcod::index);
+                let level_db = self.level_db(n);
                 let receives = choice
                     .is_some_and(|choice| choice == frame.modcod.index() || !own && choice > frame.modcod.index())
+                    && (frame.length == Length::Normal || self.bears_short(frame.modcod, level_db))
                     && queues.is_up(n, frame.starts);
                 is_shared_by_all &= receives;
                 if !receives {

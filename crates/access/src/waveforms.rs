@@ -10,6 +10,10 @@ words! {
         "short" => Short,
         /// 1616 symbols, waveforms 13 to 22.
         "long" => Long,
+        /// 3236 symbols of BPSK, waveforms 42 and 43: for weak signals.
+        "robust" => Robust,
+        /// 266 symbols, waveforms 44 to 49: for little data with a strong signal.
+        "tiny" => Tiny,
     }
 }
 
@@ -19,6 +23,18 @@ impl BurstLength {
         match self {
             Self::Short => 536,
             Self::Long => 1616,
+            Self::Robust => 3236,
+            Self::Tiny => 266,
+        }
+    }
+
+    /// Returns the places of its waveforms in the table.
+    const fn places(self) -> core::ops::Range<u8> {
+        match self {
+            Self::Short => 0..10,
+            Self::Long => 10..20,
+            Self::Robust => 20..22,
+            Self::Tiny => 22..28,
         }
     }
 }
@@ -27,47 +43,57 @@ impl BurstLength {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Waveform(u8);
 
-/// Name, payload in bytes, Es/N0 in dB. The first row is waveform 3.
-const TABLE: [(&str, u32, f64); 20] = [
-    ("QPSK 1/3", 38, 0.22),
-    ("QPSK 1/2", 59, 2.34),
-    ("QPSK 2/3", 85, 4.29),
-    ("QPSK 3/4", 96, 5.36),
-    ("QPSK 5/6", 108, 6.68),
-    ("8PSK 2/3", 115, 8.08),
-    ("8PSK 3/4", 130, 9.31),
-    ("8PSK 5/6", 144, 10.82),
-    ("16QAM 3/4", 175, 11.17),
-    ("16QAM 5/6", 194, 12.56),
-    ("QPSK 1/3", 123, -0.51),
-    ("QPSK 1/2", 188, 1.71),
-    ("QPSK 2/3", 264, 3.69),
-    ("QPSK 3/4", 298, 4.73),
-    ("QPSK 5/6", 333, 5.94),
-    ("8PSK 2/3", 355, 7.49),
-    ("8PSK 3/4", 400, 8.77),
-    ("8PSK 5/6", 444, 10.23),
-    ("16QAM 3/4", 539, 10.72),
-    ("16QAM 5/6", 599, 12.04),
+/// Number, name, payload in bytes, Es/N0 in dB.
+///
+/// The payloads of 42 to 49 are derived, not read in the standard: from the efficiencies that OpenSAND configures, which are
+/// 8 payload / (symbols + 4), to two digits. The rule gives those of 3 to 22, too, and leaves one whole number for 44 to 49. 42 and 43 have the code blocks of 13 and 14.
+const TABLE: [(u8, &str, u32, f64); 28] = [
+    (3, "QPSK 1/3", 38, 0.22),
+    (4, "QPSK 1/2", 59, 2.34),
+    (5, "QPSK 2/3", 85, 4.29),
+    (6, "QPSK 3/4", 96, 5.36),
+    (7, "QPSK 5/6", 108, 6.68),
+    (8, "8PSK 2/3", 115, 8.08),
+    (9, "8PSK 3/4", 130, 9.31),
+    (10, "8PSK 5/6", 144, 10.82),
+    (11, "16QAM 3/4", 175, 11.17),
+    (12, "16QAM 5/6", 194, 12.56),
+    (13, "QPSK 1/3", 123, -0.51),
+    (14, "QPSK 1/2", 188, 1.71),
+    (15, "QPSK 2/3", 264, 3.69),
+    (16, "QPSK 3/4", 298, 4.73),
+    (17, "QPSK 5/6", 333, 5.94),
+    (18, "8PSK 2/3", 355, 7.49),
+    (19, "8PSK 3/4", 400, 8.77),
+    (20, "8PSK 5/6", 444, 10.23),
+    (21, "16QAM 3/4", 539, 10.72),
+    (22, "16QAM 5/6", 599, 12.04),
+    (42, "BPSK 1/3", 123, -3.52),
+    (43, "BPSK 1/2", 188, -1.3),
+    (44, "QPSK 5/6", 51, 7.3),
+    (45, "8PSK 2/3", 55, 8.71),
+    (46, "8PSK 3/4", 62, 10.04),
+    (47, "8PSK 5/6", 69, 11.59),
+    (48, "16QAM 3/4", 84, 11.73),
+    (49, "16QAM 5/6", 93, 13.18),
 ];
 
-/// Number of the first waveform in the table.
-const FIRST: u8 = 3;
-
 impl Waveform {
-    /// Returns the waveform of this number, 3 to 22.
+    /// Returns the waveform of this number: 3 to 22, and 42 to 49.
     pub fn numbered(id: u32) -> Option<Self> {
-        let index = u8::try_from(id).ok()?.checked_sub(FIRST)?;
-        (usize::from(index) < TABLE.len()).then_some(Self(index))
+        let index = TABLE.iter().position(|row| u32::from(row.0) == id)?;
+        u8::try_from(index).ok().map(Self)
     }
 
     /// Returns the waveforms of a burst length, with rising payload and threshold.
     pub fn all(length: BurstLength) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator {
-        let first = match length {
-            BurstLength::Short => 0,
-            BurstLength::Long => 10,
-        };
-        (first..first + 10).map(Self)
+        length.places().map(Self)
+    }
+
+    /// Returns the waveform at this place among those of a length.
+    pub(crate) fn at(length: BurstLength, index: usize) -> Option<Self> {
+        let places = length.places();
+        (index < places.len()).then(|| Self(places.start + index as u8))
     }
 
     /// Returns the waveform with the largest payload that this Es/N0 permits.
@@ -76,40 +102,41 @@ impl Waveform {
     }
 
     /// Returns its number in EN 301 545-2.
-    pub const fn id(self) -> u32 {
-        (self.0 + FIRST) as u32
+    pub fn id(self) -> u32 {
+        self.row().0.into()
     }
 
     /// Returns its place among the waveforms of its length ([`Waveform::all`]).
     pub const fn index(self) -> usize {
-        (self.0 % 10) as usize
+        (self.0 - self.length().places().start) as usize
     }
 
     /// Returns its burst length.
     pub const fn length(self) -> BurstLength {
-        if self.0 < 10 {
-            BurstLength::Short
-        } else {
-            BurstLength::Long
+        match self.0 {
+            0..10 => BurstLength::Short,
+            10..20 => BurstLength::Long,
+            20..22 => BurstLength::Robust,
+            _ => BurstLength::Tiny,
         }
     }
 
     /// Returns modulation and code, like `QPSK 5/6`.
     pub fn name(self) -> &'static str {
-        self.row().0
+        self.row().1
     }
 
     /// Returns the bytes in a burst.
     pub fn payload(self) -> u32 {
-        self.row().1
+        self.row().2
     }
 
     /// Returns the Es/N0 in dB at which one burst in 100,000 is lost.
     pub fn threshold_db(self) -> f64 {
-        self.row().2
+        self.row().3
     }
 
-    fn row(self) -> (&'static str, u32, f64) {
+    fn row(self) -> (u8, &'static str, u32, f64) {
         TABLE[usize::from(self.0) % TABLE.len()]
     }
 }
@@ -129,22 +156,63 @@ mod tests {
     /// EN 301 545-2, table A-1: bits per symbol and code rate bound the payload of the symbols.
     #[test]
     fn payloads_fit_their_symbols() {
-        for id in 3..=22 {
+        for id in (3..=22).chain(42..=49) {
             let waveform = Waveform::numbered(id).unwrap();
             assert_eq!(waveform.id(), id);
             let (modulation, code) = waveform.name().split_once(' ').unwrap();
-            let bits = [("QPSK", 2.0), ("8PSK", 3.0), ("16QAM", 4.0)].iter().find(|row| row.0 == modulation).unwrap().1;
+            let bits = [("BPSK", 1.0), ("QPSK", 2.0), ("8PSK", 3.0), ("16QAM", 4.0)];
+            let bits = bits.iter().find(|row| row.0 == modulation).unwrap().1;
             let (over, under) = code.split_once('/').unwrap();
             let rate = over.parse::<f64>().unwrap() / under.parse::<f64>().unwrap();
             let share = f64::from(waveform.payload()) * 8.0 / (waveform.length().symbols() as f64 * bits * rate);
             assert!((0.8..1.0).contains(&share), "{id}: {share}");
         }
-        assert_eq!((Waveform::numbered(2), Waveform::numbered(23), Waveform::numbered(u32::MAX)), (None, None, None));
+        assert_eq!([2, 23, 41, 50, u32::MAX].map(Waveform::numbered), [None; 5]);
+    }
+
+    /// Efficiencies of OpenSAND's configuration, in bits per symbol: payload over the symbols and 4 more, to two digits.
+    #[test]
+    fn payloads_have_the_published_efficiencies() {
+        let published = [
+            (3, 0.56),
+            (4, 0.87),
+            (5, 1.26),
+            (6, 1.42),
+            (7, 1.60),
+            (8, 1.70),
+            (9, 1.93),
+            (10, 2.13),
+            (11, 2.59),
+            (12, 2.87),
+            (13, 0.61),
+            (14, 0.93),
+            (15, 1.30),
+            (16, 1.47),
+            (17, 1.64),
+            (18, 1.75),
+            (19, 1.98),
+            (20, 2.19),
+            (21, 2.66),
+            (22, 2.96),
+            (42, 0.30),
+            (43, 0.46),
+            (44, 1.51),
+            (45, 1.63),
+            (46, 1.84),
+            (47, 2.04),
+            (48, 2.49),
+            (49, 2.76),
+        ];
+        for (id, efficiency) in published {
+            let waveform = Waveform::numbered(id).unwrap();
+            let found = 8.0 * f64::from(waveform.payload()) / (waveform.length().symbols() + 4) as f64;
+            assert!((found - efficiency).abs() <= 0.0051, "{id}: {found}");
+        }
     }
 
     #[test]
     fn payloads_rise_with_thresholds() {
-        for length in [BurstLength::Short, BurstLength::Long] {
+        for length in [BurstLength::Short, BurstLength::Long, BurstLength::Robust, BurstLength::Tiny] {
             let all: Vec<Waveform> = Waveform::all(length).collect();
             assert!(all.iter().enumerate().all(|(n, waveform)| waveform.index() == n && waveform.length() == length));
             let rises = |pair: &[Waveform]| {

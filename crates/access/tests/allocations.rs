@@ -2,8 +2,8 @@
 #![allow(unsafe_code)]
 
 use bentpipe_access::{
-    Access, Adaptation, Backlog, Demand, Frame, Frames, Free, MfTdma, Part, Queues, RandomAccess, RandomUse, Share,
-    SlottedMedium, Tdm, TdmMedium, Terminal,
+    Access, Adaptation, Backlog, Capacity, Demand, Frame, Frames, Free, MfTdma, Part, Queues, RandomAccess, RandomUse,
+    Share, SlottedMedium, Tdm, TdmMedium, Terminal,
 };
 use bentpipe_units::{Duration, Rate, Time};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -96,13 +96,14 @@ fn warm_frames_allocate_nothing() {
 }
 
 fn warm_superframes_allocate_nothing() {
-    let access = Access {
+    let first = Capacity {
         constant: Rate::from_bps(8_000),
         rate_based: Rate::from_bps(512_000),
         volume_based: true,
-        random: RandomUse::Data,
-        weight: 1,
+        ..Capacity::default()
     };
+    let further = [Some(Capacity { volume_based: true, ..Capacity::default() }), None, None];
+    let access = Access { first, further, random: RandomUse::Data, weight: 1 };
     let terminals: Vec<Terminal> = (0..200).map(|n| Terminal { name: format!("link/user{n}"), access }).collect();
     let way = Duration::from_millis(250);
     let medium = MfTdma {
@@ -114,13 +115,13 @@ fn warm_superframes_allocate_nothing() {
         ..MfTdma::default()
     };
     let mut link = SlottedMedium::mf_tdma(&medium, &terminals, 1);
-    let mut demands =
-        vec![Demand { backlog: 0, arrived: 0, es_n0_db: 9.0, is_up: true, handed: None }; terminals.len()];
+    let mut demands = vec![Demand::of(0, 0, 9.0); terminals.len()];
     let mut run = |superframes: core::ops::Range<u64>| {
         for k in superframes {
             for (n, demand) in demands.iter_mut().enumerate() {
                 let is_busy = (k / 50 + n as u64) % 3 == 0;
-                (demand.backlog, demand.arrived) = if is_busy { (3000, 500) } else { (0, 0) };
+                *demand = if is_busy { Demand::of(3000, 500, 9.0) } else { Demand::of(0, 0, 9.0) };
+                demand.waiting[1] = demand.waiting[0];
             }
             link.advance(&demands);
         }

@@ -9,13 +9,24 @@ pub(crate) fn fill(wants: &[u32], weights: &[u32], start: usize, capacity: u32, 
         return capacity - wanted as u32;
     }
     let share = |rounds: u32, n: usize| wants[n].min(rounds.saturating_mul(weights[n]));
-    let taken = |rounds: u32| (0..wants.len()).map(|n| u64::from(share(rounds, n))).sum::<u64>();
-    // The largest number of whole rounds that fits.
-    let (mut fits, mut exceeds) = (0, wants.iter().copied().max().unwrap_or(0) + 1);
-    while exceeds - fits > 1 {
-        let rounds = fits + (exceeds - fits) / 2;
-        (fits, exceeds) = if taken(rounds) <= u64::from(capacity) { (rounds, exceeds) } else { (fits, rounds) };
+    // The largest number of whole rounds that fits: the rounds that those who want more can share, again and again.
+    let mut rounds: u32 = 0;
+    loop {
+        let (mut taken, mut turn, mut next) = (0_u64, 0, 0_u64);
+        for (want, weight) in wants.iter().zip(weights) {
+            let given = (*want).min(rounds.saturating_mul(*weight));
+            let more = (*want - given).min(*weight);
+            taken += u64::from(given);
+            next += u64::from(more);
+            turn += if more > 0 { u64::from(*weight) } else { 0 };
+        }
+        let left = u64::from(capacity) - taken;
+        if next > left {
+            break;
+        }
+        rounds += (left / turn).max(1) as u32;
     }
+    let fits = rounds;
     let mut left = capacity;
     for (n, slots) in given.iter_mut().enumerate() {
         *slots = share(fits, n);

@@ -1,13 +1,19 @@
 //! The controller: divides the slots of a superframe among terminals, and places them.
 //!
-//! Phases share what the phases before them leave: control slots, constant rates, rates asked for, volumes, free
-//! capacity. No terminal gets more slots than one carrier has, so no terminal sends twice at a time.
+//! Phases share what the phases before them leave: control slots, constant rates, guaranteed parts of rates asked for,
+//! these rates, volumes, free capacity. Each phase of requests serves one class after the other. No terminal gets more slots than one carrier has, so no terminal sends twice at a time.
+//!
+//! Only [`candidates`](Controller::candidates) take part in a plan: terminals with a control slot, a constant rate or an
+//! open request. So an idle terminal costs nothing in most superframes.
 
 mod filling;
 #[cfg(test)]
 mod tests;
 
 use crate::requests::Request;
+use crate::set::Set;
+use crate::terminal::{Access, Capacity, CLASSES};
+use core::ops::Range;
 use filling::fill;
 
 /// Credit of one bit: rates times superframes are whole multiples of 1e-9 bit.
@@ -25,13 +31,12 @@ pub(crate) enum Left {
     ToAll,
 }
 
-/// A terminal at the controller.
+/// A request class of a terminal at the controller.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Account {
-    /// Bytes of a burst. 0 if the terminal cannot send.
-    pub(crate) payload: u32,
-    /// Waveform of its bursts, as the caller counts them.
-    pub(crate) choice: Option<usize>,
+struct Account {
+    /// Bytes of a burst, and the credit that it costs. 0 if the terminal cannot send.
+    payload: u32,
+    cost: u64,
     /// Growth of the constant rate's credit per superframe.
     constant: u64,
     constant_credit: u64,
@@ -40,14 +45,23 @@ pub(crate) struct Account {
     rate_credit: u64,
     rate_until: u64,
     is_new: bool,
+    /// Growth of the credit for its guaranteed part.
+    guaranteed: u64,
+    guaranteed_credit: u64,
     /// Bytes asked for and not granted.
     volume: u64,
     volume_until: u64,
 }
 
 impl Account {
+    fn new(capacity: Capacity, superframe_ps: u64) -> Self {
+        let [constant, guaranteed] =
+            [capacity.constant, capacity.guaranteed].map(|rate| growth(rate.as_bps(), superframe_ps));
+        Self { constant, guaranteed, ..Self::default() }
+    }
+
     /// The bytes asked for and not granted, without lapsed requests.
-    pub(crate) fn volume_at(&self, superframe: u64) -> u64 {
+    fn volume_at(&self, superframe: u64) -> u64 {
         if superframe < self.volume_until {
             self.volume
         } else {
@@ -55,10 +69,28 @@ impl Account {
         }
     }
 
+    /// Whether a request is open, which may bring slots. With `Left::ToAsking`, answered requests count until they lapse.
+    fn is_open(&self, now: u64, left: Left) -> bool {
+        self.rate > 0 || self.volume > 0 || (left == Left::ToAsking && now < self.volume_until)
+    }
+
+    /// Adds a superframe to the credits of the rate asked for. A new rate begins with the credit of one burst.
+    fn grow_rate(&mut self) {
+        if self.rate == 0 {
+            return;
+        }
+        let first = core::mem::take(&mut self.is_new).then_some(self.cost);
+        self.rate_credit = first.unwrap_or(self.rate_credit.saturating_add(self.rate));
+        let part = self.rate.min(self.guaranteed);
+        if part > 0 {
+            self.guaranteed_credit = first.unwrap_or(self.guaranteed_credit.saturating_add(part));
+        }
+    }
+
     /// Drops lapsed requests.
     fn lapse(&mut self, superframe: u64) {
         if superframe >= self.rate_until {
-            (self.rate, self.rate_credit, self.is_new) = (0, 0, false);
+            (self.rate, self.rate_credit, self.guaranteed_credit, self.is_new) = (0, 0, 0, false);
         }
         if superframe >= self.volume_until {
             self.volume = 0;
@@ -76,8 +108,8 @@ pub(crate) struct Grant {
     pub(crate) control: u32,
     /// Slots for data after them.
     pub(crate) slots: u32,
-    /// Bytes that answer a request for a volume.
-    pub(crate) volume: u64,
+    /// Slots of them that answer a request for a volume, by class.
+    pub(crate) volume: [u32; CLASSES],
     pub(crate) payload: u32,
     pub(crate) choice: Option<usize>,
 }
@@ -88,6 +120,8 @@ pub(crate) struct Plan {
     pub(crate) grants: Vec<Grant>,
     /// By terminal, the waveform of its random bursts.
     pub(crate) choices: Vec<Option<usize>>,
+    /// Number of the state of all choices that was written last.
+    version: u64,
 }
 
 impl Plan {
@@ -100,8 +134,13 @@ impl Plan {
 /// The controller of a medium.
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
-    pub(crate) accounts: Vec<Account>,
+    /// By terminal, the waveform of its bursts, as the caller counts them.
+    choices: Vec<Option<usize>>,
     weights: Vec<u32>,
+    /// By terminal, the accounts of its classes.
+    accounts: Vec<Account>,
+    /// Accounts of a terminal: the most classes that one has.
+    classes: usize,
     /// Slots of a carrier, and of all carriers for plans.
     slots: u32,
     capacity: u32,
@@ -111,109 +150,215 @@ pub(crate) struct Controller {
     control_every: Option<u64>,
     persistence: u64,
     left: Left,
-    has_constant: bool,
+    /// Terminals that get slots without a request.
+    standing: Set,
+    /// Terminals with open requests.
+    open: Set,
+    /// Terminals that may get slots in the superframe of a plan, rising. Other users follow.
+    candidates: Vec<u32>,
+    /// Candidates without other users.
+    known: usize,
+    /// For each candidate: its weight, the slots that it wants and gets in a phase, control slots, and all slots.
+    turns: Vec<u32>,
     wants: Vec<u32>,
     given: Vec<u32>,
-    /// By terminal, control slots, all slots, and slots for a volume.
     control: Vec<u32>,
     total: Vec<u32>,
+    /// Slots for a volume, by candidate and class.
     volume: Vec<u32>,
+    /// Whether terminals have constant rates or free slots, have asked for rates, and have guaranteed parts of them.
+    has_standing: bool,
+    has_rates: bool,
+    has_guarantees: bool,
+    /// Number of the present state of all choices.
+    version: u64,
 }
 
 impl Controller {
-    /// Returns the controller of terminals with these constant rates in bit/s and weights.
+    /// Returns the controller of terminals with this access.
     pub(crate) fn new(
-        terminals: impl Iterator<Item = (u64, u32)>,
+        terminals: &[Access],
         slots: u32,
-        carriers: u32,
+        capacity: u32,
         superframe_ps: u64,
         control_every: Option<u64>,
         persistence: u64,
         left: Left,
     ) -> Self {
-        let (mut accounts, mut weights) = (Vec::new(), Vec::new());
-        for (constant, weight) in terminals {
-            accounts.push(Account { constant: growth(constant, superframe_ps), ..Account::default() });
-            weights.push(weight.max(1));
+        let classes = terminals.iter().map(|access| access.classes().count()).max().unwrap_or(1);
+        let mut accounts = Vec::with_capacity(terminals.len() * classes);
+        for access in terminals {
+            accounts.extend(access.classes().map(|capacity| Account::new(capacity, superframe_ps)));
+            accounts.resize(accounts.len().next_multiple_of(classes), Account::default());
         }
-        let zeros = vec![0; accounts.len()];
-        let has_constant = accounts.iter().any(|account| account.constant > 0);
+        let has_constant = |terminal: &[Account]| terminal.iter().any(|account| account.constant > 0);
+        let stands = |terminal: &[Account]| left == Left::ToAll || has_constant(terminal);
+        let mut standing = Set::of(terminals.len());
+        for (n, _) in accounts.chunks(classes).enumerate().filter(|(_, terminal)| stands(terminal)) {
+            standing.insert(n);
+        }
         Self {
+            has_standing: !standing.is_empty(),
+            has_rates: false,
+            standing,
+            has_guarantees: accounts.iter().any(|account| account.guaranteed > 0),
             accounts,
-            weights,
+            classes,
+            choices: vec![None; terminals.len()],
+            weights: terminals.iter().map(|access| access.weight.max(1)).collect(),
             slots,
-            capacity: slots.saturating_mul(carriers),
+            capacity,
             superframe_ps,
             control_every,
             persistence,
             left,
-            has_constant,
-            wants: zeros.clone(),
-            given: zeros.clone(),
-            control: zeros.clone(),
-            total: zeros.clone(),
-            volume: zeros,
+            open: Set::of(terminals.len()),
+            candidates: Vec::new(),
+            known: 0,
+            turns: Vec::new(),
+            wants: Vec::new(),
+            given: Vec::new(),
+            control: Vec::new(),
+            total: Vec::new(),
+            volume: Vec::new(),
+            version: 1,
         }
     }
 
-    /// Reads the request of a terminal.
-    pub(crate) fn read(&mut self, superframe: u64, terminal: usize, request: Request) {
-        let account = &mut self.accounts[terminal];
+    fn accounts_of(&mut self, terminal: usize) -> &mut [Account] {
+        &mut self.accounts[terminal * self.classes..][..self.classes]
+    }
+
+    /// Returns the bytes that a class of a terminal asked for and that are not granted, without lapsed requests.
+    pub(crate) fn volume_at(&self, superframe: u64, terminal: usize) -> u64 {
+        self.accounts[terminal * self.classes].volume_at(superframe)
+    }
+
+    /// Whether capacity comes to a terminal without a new request: a constant rate, a rate asked for, or free slots.
+    pub(crate) fn is_promised(&self, terminal: usize) -> bool {
+        let accounts = &self.accounts[terminal * self.classes..][..self.classes];
+        self.left == Left::ToAll || accounts.iter().any(|account| account.constant > 0 || account.rate > 0)
+    }
+
+    /// Returns the terminals that get slots without a request.
+    pub(crate) fn standing(&self) -> &Set {
+        &self.standing
+    }
+
+    /// Whether a terminal may get slots of a later plan without a new request.
+    pub(crate) fn is_open(&self, terminal: usize) -> bool {
+        self.open.contains(terminal) || self.standing.contains(terminal)
+    }
+
+    /// Sets the waveform of a terminal's bursts, and their bytes.
+    pub(crate) fn choose(&mut self, terminal: usize, choice: Option<usize>, payload: u32) {
+        let before = &mut self.choices[terminal];
+        self.version += u64::from(*before != choice);
+        *before = choice;
+        self.accounts_of(terminal).iter_mut().for_each(|account| {
+            (account.payload, account.cost) = (payload, u64::from(payload).saturating_mul(8 * BIT));
+        });
+    }
+
+    /// Reads the request of a class of a terminal.
+    pub(crate) fn read(&mut self, superframe: u64, (terminal, class): (usize, usize), request: Request) {
+        let account = &mut self.accounts[terminal * self.classes + class];
         account.lapse(superframe);
         if let Some(rate) = request.rate {
             let rate = growth(rate.as_bps(), self.superframe_ps);
             account.is_new = rate > 0 && (account.is_new || account.rate == 0);
             if rate == 0 {
-                account.rate_credit = 0;
+                (account.rate_credit, account.guaranteed_credit) = (0, 0);
             }
             (account.rate, account.rate_until) = (rate, superframe + self.persistence);
+            self.has_rates |= rate > 0;
         }
         if let Some(volume) = request.volume {
             let before = if volume.is_absolute { 0 } else { account.volume };
             account.volume = before + u64::from(volume.bytes);
             account.volume_until = superframe + self.persistence;
         }
+        if account.is_open(superframe, self.left) {
+            self.open.insert(terminal);
+        }
     }
 
     /// Sets the bytes that a terminal wants, as the controller of its queue sees them.
     pub(crate) fn see(&mut self, superframe: u64, terminal: usize, bytes: u64) {
-        let account = &mut self.accounts[terminal];
+        let account = &mut self.accounts_of(terminal)[0];
         (account.volume, account.volume_until) = (bytes, superframe + 1);
+        if bytes > 0 {
+            self.open.insert(terminal);
+        }
     }
 
     /// Forgets the requests of a terminal.
     pub(crate) fn forget(&mut self, terminal: usize) {
-        let account = &mut self.accounts[terminal];
-        (account.rate, account.rate_credit, account.volume, account.constant_credit) = (0, 0, 0, 0);
+        for account in self.accounts_of(terminal) {
+            let Account { payload, cost, constant, guaranteed, .. } = *account;
+            let Account { rate_until, volume_until, is_new, .. } = *account;
+            let fixed = Account { payload, cost, constant, guaranteed, ..Account::default() };
+            *account = Account { rate_until, volume_until, is_new, ..fixed };
+        }
     }
 
-    /// Whether a control slot of the terminal is due in this superframe. The terminals' slots are spread evenly.
-    fn is_control_due(&self, superframe: u64, terminal: usize) -> bool {
-        let count = self.accounts.len() as u64;
-        self.control_every.is_some_and(|every| (superframe + terminal as u64 * every / count) % every == 0)
+    /// Returns the terminals whose control slots are due in a superframe. The slots are spread evenly: that of terminal n
+    /// comes where n x `control_every` / count, rounded down, completes a multiple of `control_every`.
+    pub(crate) fn due(&self, superframe: u64) -> Range<u32> {
+        let count = self.choices.len() as u64;
+        let Some(every) = self.control_every else { return 0..0 };
+        let part = (every - superframe % every) % every;
+        let first = |part: u64| (part * count).div_ceil(every).min(count) as u32;
+        first(part)..first(part + 1)
     }
 
     /// Plans superframe `governed` at superframe `now`. `others` further terminals always have data.
     pub(crate) fn plan(&mut self, now: u64, governed: u64, others: u32, plan: &mut Plan) {
-        let known = self.accounts.len();
-        let all = known + others as usize;
-        for (slots, fresh) in [(&mut self.wants, 0), (&mut self.given, 0), (&mut self.total, 0), (&mut self.weights, 1)]
-        {
-            slots.resize(all, fresh);
+        let Self { accounts, classes, open, left, .. } = self;
+        open.retain(|n| {
+            let mut is_open = false;
+            for account in &mut accounts[n * *classes..][..*classes] {
+                account.lapse(now);
+                is_open |= account.is_open(now, *left);
+            }
+            is_open
+        });
+        self.open.join(&self.standing, self.due(governed), &mut self.candidates);
+        plan.grants.clear();
+        if self.candidates.is_empty() {
+            return;
         }
-        for slots in [&mut self.control, &mut self.total, &mut self.volume] {
-            slots.fill(0);
+        self.known = self.candidates.len();
+        let all = self.choices.len() as u32 + others;
+        self.turns.clear();
+        self.turns.extend(self.candidates.iter().map(|&n| self.weights[n as usize]));
+        self.candidates.extend(self.choices.len() as u32..all);
+        let count = self.candidates.len();
+        self.turns.resize(count, 1);
+        for slots in [&mut self.wants, &mut self.given, &mut self.control, &mut self.total] {
+            slots.clear();
+            slots.resize(count, 0);
         }
-        let start = if all == 0 { 0 } else { (governed % all as u64) as usize };
+        self.volume.clear();
+        self.volume.resize(count * self.classes, 0);
+        // One terminal later in each superframe.
+        let first = (governed % u64::from(all)) as u32;
+        let start = self.candidates.partition_point(|&n| n < first) % count;
         let mut left = self.capacity;
         if self.control_every.is_some() {
             left = self.control_phase(governed, start, left);
         }
-        if self.has_constant {
-            left = self.constant_phase(start, left);
+        if self.has_standing {
+            left = (0..self.classes).fold(left, |left, class| self.constant_phase(class, start, left));
         }
-        left = self.rate_phase(now, start, left);
-        left = self.volume_phase(start, left);
+        if self.has_guarantees {
+            self.grow_rates();
+            left = (0..self.classes).fold(left, |left, class| self.rate_phase(class, true, start, left));
+        }
+        if self.has_rates {
+            left = (0..self.classes).fold(left, |left, class| self.rate_phase(class, false, start, left));
+        }
+        left = (0..self.classes).fold(left, |left, class| self.volume_phase(class, start, left));
         if self.left != Left::Unused && left > 0 {
             self.free_phase(now, start, left);
         }
@@ -222,80 +367,116 @@ impl Controller {
 
     /// Writes the waveforms of random bursts to a plan.
     pub(crate) fn note_choices(&self, plan: &mut Plan) {
-        plan.choices.clear();
-        plan.choices.extend(self.accounts.iter().map(|account| account.choice));
+        if plan.version != self.version {
+            plan.version = self.version;
+            plan.choices.clear();
+            plan.choices.extend_from_slice(&self.choices);
+        }
     }
 
     fn control_phase(&mut self, governed: u64, start: usize, left: u32) -> u32 {
-        self.wants.fill(0);
-        for n in 0..self.accounts.len() {
-            self.wants[n] = u32::from(self.accounts[n].payload > 0 && self.is_control_due(governed, n));
+        let due = self.due(governed);
+        let from = self.candidates.partition_point(|n| *n < due.start);
+        for (want, n) in self.wants[from..].iter_mut().zip(&self.candidates[from..]) {
+            if !due.contains(n) {
+                break;
+            }
+            *want = u32::from(self.accounts[*n as usize * self.classes].payload > 0);
         }
         let left = self.share(start, left);
-        self.control.copy_from_slice(&self.given[..self.accounts.len()]);
+        self.control.copy_from_slice(&self.given);
         left
     }
 
-    fn constant_phase(&mut self, start: usize, left: u32) -> u32 {
-        self.wants.fill(0);
-        for (n, account) in self.accounts.iter_mut().enumerate() {
-            if account.payload > 0 && account.constant > 0 {
-                account.constant_credit = account.constant_credit.saturating_add(account.constant);
-                self.wants[n] = affordable(account.constant_credit, account.payload, self.slots - self.total[n]);
-            }
+    /// Sets the slots that each candidate wants for a class in a phase. `of` has the slots that the terminal may still get.
+    fn want(&mut self, class: usize, mut of: impl FnMut(&mut Account, u32) -> u32) {
+        let Self { candidates, known, accounts, classes, slots, total, wants, .. } = self;
+        let (wants, others) = wants.split_at_mut(*known);
+        others.fill(0);
+        for ((want, total), n) in wants.iter_mut().zip(total).zip(candidates) {
+            let account = &mut accounts[*n as usize * *classes + class];
+            *want = if account.payload > 0 { of(account, *slots - *total) } else { 0 };
         }
-        let left = self.share(start, left);
-        for (account, slots) in self.accounts.iter_mut().zip(&self.given) {
-            account.constant_credit = paid(account.constant_credit, account.payload, *slots, self.slots);
+    }
+
+    /// Gives each candidate its slots for a class in a phase.
+    fn settle(&mut self, class: usize, mut of: impl FnMut(&mut Account, u32)) {
+        let Self { candidates, known, accounts, classes, given, .. } = self;
+        for (n, given) in candidates[..*known].iter().zip(given) {
+            of(&mut accounts[*n as usize * *classes + class], *given);
         }
+    }
+
+    fn constant_phase(&mut self, class: usize, start: usize, left: u32) -> u32 {
+        self.want(class, |account, room| {
+            account.constant_credit = account.constant_credit.saturating_add(account.constant);
+            affordable(account.constant_credit, account.cost, room)
+        });
+        let (left, most) = (self.share(start, left), self.slots);
+        self.settle(class, |account, slots| {
+            account.constant_credit = paid(account.constant_credit, account.cost, slots, most);
+        });
         left
     }
 
-    fn rate_phase(&mut self, now: u64, start: usize, left: u32) -> u32 {
-        self.wants.fill(0);
-        for (n, account) in self.accounts.iter_mut().enumerate() {
-            account.lapse(now);
-            if account.rate == 0 || account.payload == 0 {
-                continue;
+    /// Adds a superframe to the credits of rates asked for.
+    fn grow_rates(&mut self) {
+        for class in 0..self.classes {
+            self.want(class, |account, _| {
+                account.grow_rate();
+                0
+            });
+        }
+    }
+
+    /// Gives slots for rates asked for. Their credits have grown, or grow now.
+    fn rate_phase(&mut self, class: usize, is_guaranteed: bool, start: usize, left: u32) -> u32 {
+        let grows = !self.has_guarantees;
+        self.want(class, |account, room| {
+            if grows {
+                account.grow_rate();
             }
-            account.rate_credit = match core::mem::take(&mut account.is_new) {
-                true => worth(account.payload, 1),
-                false => account.rate_credit.saturating_add(account.rate),
-            };
-            self.wants[n] = affordable(account.rate_credit, account.payload, self.slots - self.total[n]);
-        }
-        let left = self.share(start, left);
-        for (account, slots) in self.accounts.iter_mut().zip(&self.given) {
-            account.rate_credit = paid(account.rate_credit, account.payload, *slots, self.slots);
-        }
+            let most = if is_guaranteed { account.guaranteed_credit } else { u64::MAX };
+            affordable(account.rate_credit.min(most), account.cost, room)
+        });
+        let (left, most) = (self.share(start, left), self.slots);
+        let has_guarantees = self.has_guarantees;
+        self.settle(class, |account, slots| {
+            account.rate_credit = paid(account.rate_credit, account.cost, slots, most);
+            if has_guarantees {
+                account.guaranteed_credit = paid(account.guaranteed_credit, account.cost, slots, most);
+            }
+        });
         left
     }
 
-    fn volume_phase(&mut self, start: usize, left: u32) -> u32 {
-        let known = self.accounts.len();
-        self.wants.fill(0);
-        self.wants[known..].fill(self.slots);
-        for (n, account) in self.accounts.iter_mut().enumerate() {
-            if account.volume == 0 || account.payload == 0 {
-                continue;
-            }
-            let slots = account.volume.div_ceil(u64::from(account.payload));
-            self.wants[n] = slots.min(u64::from(self.slots - self.total[n])) as u32;
+    fn volume_phase(&mut self, class: usize, start: usize, left: u32) -> u32 {
+        self.want(class, |account, room| match account.volume {
+            0 => 0,
+            volume => volume.div_ceil(u64::from(account.payload)).min(u64::from(room)) as u32,
+        });
+        if class == 0 {
+            self.wants[self.known..].fill(self.slots);
         }
         let left = self.share(start, left);
-        self.volume.copy_from_slice(&self.given[..known]);
-        for (account, slots) in self.accounts.iter_mut().zip(&self.given) {
-            account.volume = account.volume.saturating_sub(u64::from(account.payload) * u64::from(*slots));
+        for (volume, given) in self.volume.chunks_mut(self.classes).zip(&self.given[..self.known]) {
+            volume[class] = *given;
         }
+        self.settle(class, |account, slots| {
+            if slots > 0 {
+                account.volume = account.volume.saturating_sub(u64::from(account.payload) * u64::from(slots));
+            }
+        });
         left
     }
 
     fn free_phase(&mut self, now: u64, start: usize, left: u32) {
         self.wants.fill(0);
-        for (n, account) in self.accounts.iter().enumerate() {
-            let is_asking = account.rate > 0 || now < account.volume_until;
-            if account.payload > 0 && (self.left == Left::ToAll || is_asking) {
-                self.wants[n] = self.slots - self.total[n];
+        for at in 0..self.known {
+            let accounts = &self.accounts[self.candidates[at] as usize * self.classes..][..self.classes];
+            let is_asking = |account: &Account| account.rate > 0 || now < account.volume_until;
+            if accounts[0].payload > 0 && (self.left == Left::ToAll || accounts.iter().any(is_asking)) {
+                self.wants[at] = self.slots - self.total[at];
             }
         }
         self.share(start, left);
@@ -303,25 +484,24 @@ impl Controller {
 
     /// Shares `left` slots among those that want some, and returns the slots that are left.
     fn share(&mut self, start: usize, left: u32) -> u32 {
-        let left = fill(&self.wants, &self.weights, start, left, &mut self.given);
+        let left = fill(&self.wants, &self.turns, start, left, &mut self.given);
         for (total, slots) in self.total.iter_mut().zip(&self.given) {
             *total += slots;
         }
         left
     }
 
-    /// Places slots one after the other, from terminal `start` on.
+    /// Places slots one after the other, from the candidate at `start` on.
     fn place(&self, start: usize, plan: &mut Plan) {
-        plan.grants.clear();
-        let known = self.accounts.len();
         let mut first = 0;
-        for n in (start..self.total.len()).chain(0..start) {
-            let total = self.total[n];
-            if total > 0 && n < known {
-                let Account { payload, choice, .. } = self.accounts[n];
-                let volume = u64::from(self.volume[n]) * u64::from(payload);
-                let (terminal, control) = (n as u32, self.control[n]);
-                let slots = total - control;
+        for at in (start..self.total.len()).chain(0..start) {
+            let total = self.total[at];
+            if total > 0 && at < self.known {
+                let (terminal, control) = (self.candidates[at], self.control[at]);
+                let payload = self.accounts[terminal as usize * self.classes].payload;
+                let (choice, slots) = (self.choices[terminal as usize], total - control);
+                let mut volume = [0; CLASSES];
+                volume.iter_mut().zip(&self.volume[at * self.classes..][..self.classes]).for_each(|(of, n)| *of = *n);
                 plan.grants.push(Grant { terminal, first, control, slots, volume, payload, choice });
             }
             first += total;
@@ -334,20 +514,16 @@ fn growth(rate: u64, superframe_ps: u64) -> u64 {
     u64::try_from(u128::from(rate) * u128::from(superframe_ps) / 1000).unwrap_or(u64::MAX)
 }
 
-/// Returns the credit that `slots` bursts cost.
-fn worth(payload: u32, slots: u32) -> u64 {
-    (u64::from(payload) * u64::from(slots)).saturating_mul(8 * BIT)
+/// Returns the bursts of this cost that a credit buys, at most `most`.
+fn affordable(credit: u64, cost: u64, most: u32) -> u32 {
+    (credit / cost.max(1)).min(u64::from(most)) as u32
 }
 
-/// Returns the bursts that a credit buys, at most `most`.
-fn affordable(credit: u64, payload: u32, most: u32) -> u32 {
-    (credit / worth(payload, 1).max(1)).min(u64::from(most)) as u32
-}
-
-/// Returns what is left of a credit after `slots` bursts, at most the worth of `most` bursts.
-fn paid(credit: u64, payload: u32, slots: u32, most: u32) -> u64 {
+/// Returns what is left of a credit after `slots` bursts of this cost, at most the cost of `most` bursts.
+fn paid(credit: u64, cost: u64, slots: u32, most: u32) -> u64 {
     if credit == 0 {
         return 0;
     }
-    (credit - worth(payload, slots)).min(worth(payload, most))
+    let left = if slots > 0 { credit.saturating_sub(cost.saturating_mul(slots.into())) } else { credit };
+    left.min(cost.saturating_mul(most.into()))
 }

@@ -3,6 +3,7 @@
 use super::filling::fill;
 use super::{Controller, Left, Plan};
 use crate::requests::{Request, Volume};
+use crate::terminal::{Access, Capacity};
 use bentpipe_units::Rate;
 use proptest::prelude::*;
 
@@ -144,20 +145,21 @@ proptest! {
         left in prop_oneof![Just(Left::Unused), Just(Left::ToAsking), Just(Left::ToAll)],
     ) {
         let count = constants.len();
-        let terminals = constants.iter().map(|(rate, weight)| (rate * 1000, *weight));
+        let access = |&(rate, weight): &(u64, u32)| {
+            Access { first: Capacity { constant: Rate::from_bps(rate * 1000), ..Capacity::default() }, weight, ..Access::default() }
+        };
+        let terminals: Vec<Access> = constants.iter().map(access).collect();
         let every = 9;
         let mut controller =
-            Controller::new(terminals, SLOTS, carriers, SUPERFRAME_PS, Some(every), PERSISTENCE, left);
+            Controller::new(&terminals, SLOTS, SLOTS * carriers, SUPERFRAME_PS, Some(every), PERSISTENCE, left);
         let weights: Vec<u32> = constants.iter().map(|(_, weight)| *weight).collect();
         let mut naive: Vec<Naive> =
             constants.iter().map(|(rate, _)| Naive { constant: *rate as f64 * 1e3, ..Naive::default() }).collect();
-        for account in &mut controller.accounts {
-            account.payload = PAYLOAD;
-        }
+        (0..count).for_each(|n| controller.choose(n, None, PAYLOAD));
         let mut plan = Plan::default();
         for now in 0..40 {
             for (_, n, rate, volume) in requests.iter().filter(|(at, ..)| *at == now) {
-                controller.read(now, *n, Request {
+                controller.read(now, (*n, 0), Request {
                     rate: rate.map(|rate| Rate::from_bps(rate * 1000)),
                     volume: volume.map(|(bytes, is_absolute)| Volume { bytes, is_absolute }),
                 });
@@ -199,4 +201,58 @@ proptest! {
             prop_assert_eq!(plan.bytes(), 11 + 3 * slots);
         }
     }
+}
+
+/// Slots of each terminal in superframe `now`.
+fn slots(controller: &mut Controller, now: u64) -> Vec<u32> {
+    let mut plan = Plan::default();
+    controller.plan(now, now, 0, &mut plan);
+    let mut slots = vec![0; controller.choices.len()];
+    plan.grants.iter().for_each(|grant| slots[grant.terminal as usize] = grant.slots);
+    slots
+}
+
+fn controller(terminals: &[Access]) -> Controller {
+    let mut controller = Controller::new(terminals, SLOTS, SLOTS, SUPERFRAME_PS, None, 1000, Left::Unused);
+    (0..terminals.len()).for_each(|n| controller.choose(n, None, PAYLOAD));
+    controller
+}
+
+/// One slot in a superframe is 80 kbit/s. Three of seven slots are rates of class 0, and the others have 4 slots for a volume of
+/// class 1.
+#[test]
+fn a_lower_class_comes_first() {
+    let rate = Some(Rate::from_bps(240_000));
+    let volume = Some(Volume { bytes: 100_000, is_absolute: true });
+    let class = Some(Capacity::default());
+    let access = Access { further: [class, None, None], ..Access::default() };
+    let mut controller = controller(&[access; 3]);
+    controller.read(0, (0, 0), Request { rate, volume: None });
+    (0..3).for_each(|n| controller.read(0, (n, 1), Request { rate: None, volume }));
+    slots(&mut controller, 0);
+    let found: Vec<u32> = (1..31)
+        .map(|now| slots(&mut controller, now))
+        .fold(vec![0; 3], |sum, slots| sum.iter().zip(&slots).map(|(sum, slots)| sum + slots).collect());
+    // Terminal 0 has 3 slots of class 0 and a third of 4.
+    assert_eq!(found.iter().sum::<u32>(), 7 * 30);
+    assert_eq!(found, [3 * 30 + 40, 40, 40]);
+    // Volumes of class 0 leave nothing for those of class 1.
+    controller.read(31, (0, 0), Request { rate: Some(Rate::from_bps(0)), volume });
+    assert_eq!(slots(&mut controller, 31), [7, 0, 0]);
+}
+
+/// Two terminals ask for all slots as a rate. The guaranteed part of one is 5 slots, and they share the other 2.
+#[test]
+fn a_guaranteed_rate_comes_before_other_requests() {
+    let guaranteed = Rate::from_bps(400_000);
+    let first = Capacity { guaranteed, ..Capacity::default() };
+    let mut controller = controller(&[Access { first, ..Access::default() }, Access::default()]);
+    let all = Request { rate: Some(Rate::from_bps(560_000)), volume: None };
+    (0..2).for_each(|n| controller.read(0, (n, 0), all));
+    let found: Vec<_> = (0..20).map(|now| slots(&mut controller, now)).skip(10).collect();
+    assert!(found.iter().all(|slots| slots == &[6, 1]), "{found:?}");
+    // Of a rate below it, only this rate comes first.
+    controller.read(20, (0, 0), Request { rate: Some(Rate::from_bps(80_000)), volume: None });
+    let sum: u32 = (20..40).map(|now| slots(&mut controller, now)[0]).skip(10).sum();
+    assert_eq!(sum, 10);
 }

@@ -1,6 +1,8 @@
 //! A small simulation: queues of packets at terminals, without the propagation of packets.
 
-use bentpipe_access::{Access, BurstLength, Demand, MfTdma, Packed, Packer, RandomUse, SlottedMedium, Terminal};
+use bentpipe_access::{
+    Access, BurstLength, Capacity, Demand, MfTdma, Packed, Packer, RandomUse, SlottedMedium, Terminal,
+};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::collections::VecDeque;
 
@@ -46,7 +48,7 @@ pub(crate) struct Lab {
 
 impl Lab {
     pub(crate) fn new(medium: SlottedMedium, terminals: usize, es_n0_db: f64) -> Self {
-        let demand = Demand { backlog: 0, arrived: 0, es_n0_db, is_up: true, handed: None };
+        let demand = Demand::of(0, 0, es_n0_db);
         let queues = (0..terminals).map(|_| Queue::default()).collect();
         Self { medium, queues, demands: vec![demand; terminals], now: Time::ZERO, left: Vec::new(), down: None }
     }
@@ -113,8 +115,8 @@ impl Lab {
             let sent =
                 queue.waiting.front().filter(|_| queue.in_service).map_or(0, |head| head.bytes - queue.packer.rest());
             let demand = &mut self.demands[n];
-            demand.backlog = queue.bytes - u64::from(sent);
-            demand.arrived = core::mem::take(&mut queue.arrived);
+            demand.waiting[0].backlog = queue.bytes - u64::from(sent);
+            demand.waiting[0].arrived = core::mem::take(&mut queue.arrived);
             demand.is_up = self.down.is_none_or(|(from, to)| now < from || now >= to);
         }
         self.medium.advance(&self.demands);
@@ -161,16 +163,22 @@ pub(crate) fn kbps(rate: u64) -> Rate {
     Rate::from_bps(rate * 1000)
 }
 
+/// The access with changes of its class.
+pub(crate) fn with(mut access: Access, of: impl FnOnce(&mut Capacity)) -> Access {
+    of(&mut access.first);
+    access
+}
+
 pub(crate) fn constant(rate: u64) -> Access {
-    Access { constant: kbps(rate), rate_based: kbps(rate), ..Access::default() }
+    with(Access::default(), |first| (first.constant, first.rate_based) = (kbps(rate), kbps(rate)))
 }
 
 pub(crate) fn rate_based(rate: u64, random: RandomUse) -> Access {
-    Access { rate_based: kbps(rate), random, ..Access::default() }
+    with(Access { random, ..Access::default() }, |first| first.rate_based = kbps(rate))
 }
 
 pub(crate) fn volume_based(random: RandomUse) -> Access {
-    Access { volume_based: true, random, ..Access::default() }
+    with(Access { random, ..Access::default() }, |first| first.volume_based = true)
 }
 
 pub(crate) fn seconds(seconds: f64) -> Time {

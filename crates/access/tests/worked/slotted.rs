@@ -11,7 +11,7 @@ fn link(medium: &MfTdma, count: usize, access: Access) -> SlottedMedium {
 }
 
 pub(crate) fn demand(backlog: u64, es_n0_db: f64) -> Demand {
-    Demand { backlog, arrived: 0, es_n0_db, is_up: true, handed: None }
+    Demand::of(backlog, 0, es_n0_db)
 }
 
 /// Waveforms of the windows of a terminal in each superframe, while its signal follows `signal`.
@@ -58,7 +58,7 @@ fn a_fixed_waveform_stays() {
 /// capacity again R later at most, and asks from scratch.
 #[test]
 fn a_link_that_is_down_has_no_windows() {
-    let mut link = link(&medium(), 2, Access { volume_based: true, ..constant(64) });
+    let mut link = link(&medium(), 2, with(constant(64), |first| first.volume_based = true));
     let mut slots = Vec::new();
     for k in 0..200 {
         let up = demand(100_000, 9.0);
@@ -75,14 +75,18 @@ fn a_link_that_is_down_has_no_windows() {
 /// Granted bytes are those of the windows; no window is longer than a carrier, and two of a terminal do not overlap.
 #[test]
 fn grants_are_windows() {
-    let access = Access { volume_based: true, ..rate_based(1000, RandomUse::None) };
+    let access = with(rate_based(1000, RandomUse::None), |first| first.volume_based = true);
     let mut link = link(&MfTdma { carriers: 3, free: Free::Asking, ..medium() }, 10, access);
     let mut bytes = 0;
     for k in 0..500 {
         let demands: Vec<Demand> = (0..10)
             .map(|n| {
                 let busy = (k / 20 + n) % 3 == 0;
-                Demand { arrived: if busy { 700 } else { 0 }, ..demand(if busy { 9000 } else { 0 }, 9.0) }
+                if busy {
+                    Demand::of(9000, 700, 9.0)
+                } else {
+                    Demand::of(0, 0, 9.0)
+                }
             })
             .collect();
         link.advance(&demands);
@@ -194,7 +198,7 @@ fn draws_are_addressed() {
 /// them, v = 10 superframes before its windows. Without them, the first window waits at least R. They lapse after 1.1 s.
 #[test]
 fn open_requests_go_to_another_medium() {
-    let rate = Access { rate_based: kbps(256), ..Access::default() };
+    let rate = rate_based(256, RandomUse::None);
     for access in [rate, volume_based(RandomUse::None)] {
         let (mut old, mut new) = (link(&medium(), 1, access), link(&medium(), 1, access));
         let (up, down) = (demand(9_000, 9.0), Demand { is_up: false, ..demand(0, 9.0) });

@@ -18,7 +18,9 @@ fn stream(access: Access) -> (f64, f64) {
 }
 
 fn volume_and(constant: u64, rate: u64) -> Access {
-    Access { constant: kbps(constant), rate_based: kbps(rate.max(constant)), ..volume_based(RandomUse::None) }
+    with(volume_based(RandomUse::None), |first| {
+        (first.constant, first.rate_based) = (kbps(constant), kbps(rate.max(constant)));
+    })
 }
 
 /// A superframe, ms: where in it a packet comes decides about its wait.

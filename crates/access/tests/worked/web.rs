@@ -79,7 +79,7 @@ fn rows() -> Vec<Row> {
     let random = MfTdma { control_interval: None, random: Some(RandomAccess::default()), ..medium() };
     let free = MfTdma { free: Free::All, ..random.clone() };
     let [none, requests] = [RandomUse::None, RandomUse::Requests];
-    let constant_and_rate = Access { constant: kbps(16), ..rate_based(1000, none) };
+    let constant_and_rate = with(rate_based(1000, none), |first| first.constant = kbps(16));
     let row = |name, medium: &MfTdma, access, first, all, high, empty| {
         // The table has no margin on the arrival rate.
         let medium = MfTdma { margin: 1.0, ..medium.clone() };
@@ -133,9 +133,12 @@ fn pages_wait_as_their_way_of_access_says_in_each_row() {
 fn a_rate_and_volumes_together_are_faster_than_each_alone() {
     let medium = MfTdma { control_interval: None, random: Some(RandomAccess::default()), ..medium() };
     let requests = RandomUse::Requests;
-    let [rate, volume, both] =
-        [rate_based(512, requests), volume_based(requests), Access { rate_based: kbps(512), ..volume_based(requests) }]
-            .map(|access| run(&medium, access, 1, 100.0));
+    let [rate, volume, both] = [
+        rate_based(512, requests),
+        volume_based(requests),
+        with(volume_based(requests), |first| first.rate_based = kbps(512)),
+    ]
+    .map(|access| run(&medium, access, 1, 100.0));
     let [rate_ms, volume_ms] = [&rate, &volume].map(|seen| seen.all.mean());
     assert!(both.all.mean() < 0.6 * rate_ms.min(volume_ms), "{} ms of {rate_ms} and {volume_ms}", both.all.mean());
     assert!(both.empty < 0.3, "{}", both.empty);
