@@ -2,6 +2,7 @@
 //! window, and the state of Fast Open and T/TCP. Old and new values merge as in Linux, because RFC 9040 leaves that
 //! open.
 
+use crate::cc::{PathLesson, SavedPath};
 use crate::config::{Config, SharedCwnd};
 use bentpipe_units::{Duration, Time};
 
@@ -18,6 +19,9 @@ pub struct PathCache {
     fast_open_failed: Option<Time>,
     /// T/TCP: the connection counts of the latest connections; `None` before the first.
     counts: Option<KnownCounts>,
+    /// Careful resume: the path as the last connection saved it, and whether a connection uses it.
+    saved: Option<SavedPath>,
+    is_in_use: bool,
     /// Error rate that middleboxes last reported on the path to it.
     pub error_rate: Option<f32>,
 }
@@ -45,6 +49,8 @@ struct KnownPath {
 pub(crate) struct Learnt {
     pub(crate) ssthresh: Option<u64>,
     pub(crate) cwnd: Option<u64>,
+    /// For careful resume.
+    pub(crate) saved: Option<SavedPath>,
 }
 
 /// State of a connection's window at its end.
@@ -103,8 +109,25 @@ impl PathCache {
                 SharedCwnd::Cautious => Some(path.cwnd.min(initial).max(smss)),
                 SharedCwnd::Full => Some(path.cwnd.max(smss)),
             },
+            saved: None,
         };
         Some((learnt, path.rtt.filter(|_| sharing.rtt)))
+    }
+
+    /// Gives the saved path to a connection, if no other one uses it and it is young (RFC 9959 §3.1, §4.3).
+    pub(crate) fn take_saved(&mut self, now: Time, lifetime: Duration) -> Option<SavedPath> {
+        let saved = self.saved.filter(|saved| !self.is_in_use && now.saturating_since(saved.at) <= lifetime)?;
+        self.is_in_use = true;
+        Some(saved)
+    }
+
+    /// A connection that `used` the saved path, or did not, has ended.
+    pub(crate) fn return_saved(&mut self, used: bool, lesson: PathLesson) {
+        if lesson.is_deleted {
+            self.saved = None;
+        }
+        self.saved = lesson.saved.or(self.saved);
+        self.is_in_use &= !used;
     }
 
     /// Stores the results of a handshake: the server's cookie and MSS, and whether a SYN with data was lost.

@@ -95,7 +95,9 @@ settings! {
         /// Acknowledgements of the receiver.
         ack: AckPolicy = AckPolicy::default();
         /// ECN marks: queues that can mark do so instead of dropping.
-        ecn: EcnConfig = EcnConfig::default(), "RFC 3168 §6.1: both ends have to agree";
+        /// Default: `off` (RFC 3168 §6.1: both ends have to agree), or the feedback that the congestion control was
+        /// published with: `accurate` with ECT(1) for `prague`, `per-segment` for `dctcp`.
+        ecn: EcnConfig as Open = EcnConfig::default();
         /// Times when segments may leave, in addition to the windows. Retransmissions are paced, too. Acknowledgements
         /// are not paced.
         pacing: Pacing = Pacing::Off, "RFC 5681 does not pace";
@@ -105,6 +107,9 @@ settings! {
         transactions: Option<Transactions> as OnOff = None, "RFC 1644 is historic (RFC 6247)";
         /// Values that a connection takes over from earlier connections.
         sharing: Option<Sharing> as OnOff = None, "RFC 5681: each connection probes from scratch";
+        /// Careful resume: a jump to half of the window that an earlier connection used (RFC 9959). Not for congestion
+        /// controls with a model of the path.
+        careful_resume: Option<CarefulResume> as OnOff = None, "RFC 5681: each connection probes from scratch";
         /// Nagle's algorithm: whether small segments wait while data is outstanding.
         nagle: bool = false, "bulk transfers have few small segments; RFC 9293 §3.7.4";
         /// Reaction to a report of a corrupted segment. Middleboxes send such reports.
@@ -170,9 +175,14 @@ impl Config {
         Some(most.min(self.auto_buffer.unwrap_or(self.receive_buffer) / u64::from(self.smss.max(1))))
     }
 
-    /// Whether the congestion control may draw from its seed. A custom one may.
+    /// Whether the window of the congestion control follows from a model of the path. Custom ones have a window.
+    pub fn is_model_based(&self) -> bool {
+        self.own_cc.is_none() && self.cc.build(Init { smss: self.smss.into(), ..Init::default() }).is_model_based()
+    }
+
+    /// Whether the congestion control draws from its seed. Draws of a custom one are unknown, and do not count.
     pub fn is_random(&self) -> bool {
-        self.own_cc.is_some() || self.cc.build(Init { smss: self.smss.into(), ..Init::default() }).is_random()
+        self.own_cc.is_none() && self.cc.build(Init { smss: self.smss.into(), ..Init::default() }).is_random()
     }
 
     /// The largest window that RFC 7323 can advertise.

@@ -23,6 +23,8 @@ pub struct Init {
     pub growth: Growth,
     /// Whether both ends know [probe segments](crate::cc::ProbeSegments).
     pub has_probe_segments: bool,
+    /// Whether the receiver reports how many packets queues have marked: the feedback `accurate` or `per-segment`.
+    pub has_mark_counts: bool,
 }
 
 impl Default for Init {
@@ -37,12 +39,13 @@ impl Default for Init {
             ssthresh: u64::MAX,
             growth: Growth::default(),
             has_probe_segments: false,
+            has_mark_counts: false,
         }
     }
 }
 
 /// Results of one ACK of new data.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
     /// Bytes that this ACK acknowledged for the first time.
     pub newly_acked: u64,
@@ -51,6 +54,18 @@ pub struct AckSample {
     pub is_cwnd_limited: bool,
     /// Time from the sending of the newest acknowledged segment to this ACK, if that segment was sent once.
     pub rtt: Option<Duration>,
+    /// Packets that this ACK newly reported as arrived, and the marked ones among them.
+    pub marks: Marks,
+}
+
+/// Packets that one ACK reports as arrived, and the marked ones among them. Both are 0 unless the congestion control
+/// [asks for them](crate::cc::CongestionControl::takes_marks) and the feedback counts marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Packets that arrived with a mark (CE, RFC 3168).
+    pub ce_packets: u32,
+    /// Packets that arrived, marked or not; packets of full size are assumed.
+    pub delivered_packets: u32,
 }
 
 /// Delivery and loss by one ACK, in recovery, too. Only for congestion controls that [ask for
@@ -83,6 +98,8 @@ pub struct Delivery {
     /// Round-trip time by the echoed timestamp, in steps of a millisecond, up to a millisecond too short.
     /// Retransmissions have one, too. Only with timestamps, and only from an ACK of new data (RFC 7323 §4.1).
     pub echoed_rtt: Option<Duration>,
+    /// Packets that this ACK newly reported as arrived, and the marked ones among them.
+    pub marks: Marks,
 }
 
 /// Sample of the delivery rate by one ACK.

@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn it_goes_back_in_its_own_way() {
-        let ack = AckSample { newly_acked: 1460, is_cwnd_limited: true, rtt: None };
+        let ack = AckSample { newly_acked: 1460, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
         let path = crate::cc::testbench::path(14_600);
         let mut cc = Cc::from(Box::new(Learns { window: Window::new(Init::default()), acks: 0 }) as Box<dyn Custom>);
         let before = cc.clone();

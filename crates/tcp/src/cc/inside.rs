@@ -3,6 +3,36 @@
 //! A congestion control reports them only when asked, so a run without such records pays nothing. Reporting reads the
 //! state and changes nothing.
 
+use std::fmt;
+
+/// A rate in a reason, bit/s.
+pub(crate) struct Bps(pub(crate) f64);
+
+impl fmt::Display for Bps {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.0 {
+            bps if bps >= 1e9 => (bps / 1e9, "Gbit/s"),
+            bps if bps >= 1e6 => (bps / 1e6, "Mbit/s"),
+            bps => (bps / 1e3, "kbit/s"),
+        };
+        let digits = if value >= 99.5 { 0 } else { 1 + usize::from(value < 9.95) };
+        write!(out, "{value:.digits$} {unit}")
+    }
+}
+
+/// A duration in a reason.
+pub(crate) struct Span(pub(crate) bentpipe_units::Duration);
+
+impl fmt::Display for Span {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.0.as_secs_f64();
+        match s >= 1.0 {
+            true => write!(out, "{s:.1} s"),
+            false => write!(out, "{:.1} ms", 1e3 * s),
+        }
+    }
+}
+
 /// Values that several congestion controls have. Each is a recordable series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
@@ -27,10 +57,10 @@ pub enum Quantity {
 }
 
 /// A value inside a congestion control.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Inside<'a> {
-    /// Name of the state.
-    State(&'a str),
+    /// Name of the state, and why it is in it.
+    State(&'a str, fmt::Arguments<'a>),
     /// A value that several congestion controls have; NaN: it has none now, such as a bound that was lifted.
     Shared(Quantity, f64),
     /// Any other value, with a name whose suffix is the unit.
@@ -46,9 +76,10 @@ impl<'a> Insides<'a> {
         Self(receive)
     }
 
-    /// Reports the name of the state, in kebab case.
-    pub fn state(&mut self, name: &str) -> &mut Self {
-        self.report(Inside::State(name))
+    /// Reports the name of the state, in kebab case, and the reason for it. The reason is a clause whose subject is the
+    /// congestion control, such as `it empties the queue of its start`. Its text is made only when the state changes.
+    pub fn state(&mut self, name: &str, why: fmt::Arguments<'_>) -> &mut Self {
+        self.report(Inside::State(name, why))
     }
 
     /// Reports a value that several congestion controls have. A value that is not finite means that it has none now.

@@ -22,19 +22,22 @@ pub mod settings;
 #[cfg(test)]
 mod testbench;
 
-pub use crate::facts::{AckSample, Congestion, Delivery, Init, LostSegment, Pace, PathState, HALF};
+pub use crate::facts::{AckSample, Congestion, Delivery, Init, LostSegment, Marks, Pace, PathState, HALF};
 pub use custom::{Custom, CustomCc};
 pub use delay::*;
 pub use inside::{Inside, Insides, Quantity};
 pub use loss::*;
 pub use model::*;
 pub use parts::bandwidth_filter::WestwoodSmoothing;
+pub use parts::careful_resume::{
+    CarefulResume, PathLesson, PathObserver, ResumeFacts, ResumePhase, ResumeReason, Resumed, SavedPath,
+};
 pub use parts::loss_window::{Cwnd, Window};
 pub use parts::reallocation::Reallocations;
 pub use probe_segments::ProbeSegments;
 pub use satellite::*;
 
-use crate::keys::{NewReno, NewRenoExit, Rack, Recovery, SackCounting, SackEvidence, SackOnRto, Snack};
+use crate::keys::{EcnConfig, NewReno, NewRenoExit, Rack, Recovery, SackCounting, SackEvidence, SackOnRto, Snack};
 use crate::notice::ExplicitHeader;
 use crate::verdict::VerdictKind;
 use bentpipe_units::module_doc;
@@ -68,6 +71,12 @@ pub trait CongestionControl {
     /// Reports data delivered by an ACK, in recovery, too.
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
         let _ = (delivery, path);
+    }
+    /// Whether it reads how many packets queues have marked, and reacts to them itself: marks then cause no
+    /// [`on_congestion`](Self::on_congestion), an ACK that reports marks may grow the window, and packets may be ECT(1)
+    /// (RFC 9331 §4). Never changes.
+    fn takes_marks(&self) -> bool {
+        false
     }
     /// Reports a segment declared lost, for any verdict: by the ACK of the next `on_delivery`, or by a timer. Segments
     /// sent before the segment size changed are not reported.
@@ -184,10 +193,23 @@ pub struct Takes {
     pub ecn: bool,
     /// An ACK may shrink the window, not only congestion.
     pub shrinks: bool,
+    /// It reads counts of marks, and needs a feedback that counts them.
+    pub marks: bool,
 }
 
 impl Takes {
-    const NOTHING: Self = Self { slow_start: false, increase: false, ecn: false, shrinks: false };
+    const NOTHING: Self = Self { slow_start: false, increase: false, ecn: false, shrinks: false, marks: false };
+}
+
+impl CcKind {
+    /// Returns the marks with which it was published, used unless the scenario names others.
+    pub const fn ecn(self) -> EcnConfig {
+        match self {
+            Self::Prague => EcnConfig::L4S,
+            Self::Dctcp => EcnConfig::PER_SEGMENT,
+            _ => EcnConfig::OFF,
+        }
+    }
 }
 
 macro_rules! registry {
@@ -385,6 +407,9 @@ macro_rules! registry {
             fn on_delivery(&mut self, delivery: &Delivery, path: &PathState) {
                 change!(self, c => c.on_delivery(delivery, path));
             }
+            fn takes_marks(&self) -> bool {
+                each!(&self.of, c => c.takes_marks())
+            }
             fn on_lost(&mut self, lost: &LostSegment, path: &PathState) {
                 change!(self, c => c.on_lost(lost, path));
             }
@@ -517,6 +542,8 @@ registry! {
     "copa" => Copa(Copa, CopaSettings) in "delay/copa.rs", SACK, [slow_start, shrinks];
     /// A cubic function of the time since the last loss (RFC 9438).
     "cubic" => Cubic(Cubic, CubicSettings) in "loss/cubic.rs", SACK, [slow_start, ecn];
+    /// Reduces the window by the share of marked packets; for networks with short marking thresholds (RFC 8257).
+    "dctcp" => Dctcp(Prague, DctcpSettings) in "loss/prague.rs", rack(), [slow_start, ecn, marks];
     /// HSWA's increment, and a window from the estimated bandwidth, also before a loss (Pandya and Shaikh).
     "enhanced-hswa" => EnhancedHswa(EnhancedHswa, EnhancedHswaSettings) in "satellite/enhanced_hswa.rs", SACK, [slow_start, ecn];
     /// More per ACK and a smaller reduction per loss, the larger the window is (RFC 3649).
@@ -537,6 +564,8 @@ registry! {
     "peach" => Peach(Peach, PeachSettings) in "satellite/peach.rs", partial_acks(), [slow_start, increase, ecn];
     /// Peach whose dummy segments carry unacknowledged data (Akyildiz, Zhang and Fang 2002).
     "peach-plus" => PeachPlus(Peach, PeachPlusSettings) in "satellite/peach.rs", SACK, [slow_start, increase, ecn];
+    /// Reduces the window by the share of marked packets, for queues of about a millisecond (L4S, RFC 9330).
+    "prague" => Prague(Prague, PragueSettings) in "loss/prague.rs", rack(), [slow_start, ecn, marks];
     /// Five segments queued, measured by relative delays of the forward path (Parsa and Garcia-Luna-Aceves 1999).
     "santa-cruz" => SantaCruz(SantaCruz, SantaCruzSettings) in "delay/santa_cruz.rs", SACK, [slow_start, ecn, shrinks];
     /// CUBIC that attributes losses to a handover while one is due (Cao and Zhang 2023).

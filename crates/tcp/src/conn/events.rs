@@ -1,5 +1,7 @@
 //! Events of a connection.
 
+use crate::cc::ResumePhase;
+
 /// Reports of a connection to its driver, besides segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -11,6 +13,8 @@ pub enum Event {
     RecoveryExit(u64),
     /// Slow start ended; the congestion window that it reached.
     SlowStartExit(u64),
+    /// Careful resume (RFC 9959) is in another phase; the congestion window.
+    Resumed(ResumePhase, u64),
     /// The retransmission timer expired for the data at this offset.
     Timeout(u64),
     /// The advertised window had not fallen: a loss at this offset was taken for a link error.

@@ -258,15 +258,15 @@ impl Connection {
         }
     }
 
+    /// Takes the path that an earlier connection saved in `cache`, before [`open`](Self::open). `contribute` returns it.
+    pub fn take_path(&mut self, cache: &mut PathCache, now: Time) {
+        self.life.take_path(cache, now, self.tcb.cx.config.careful_resume);
+    }
+
     /// Leave in `cache` what this connection learnt. To be called when it ends, or before a long pause; a connection that
     /// moved less than an initial window has learnt nothing of the path.
     pub fn contribute(&self, cache: &mut PathCache, now: Time) {
-        let opening = &self.life.fast_open;
-        cache.learn_opening(now, opening.granted.zip(opening.mss), opening.has_failed);
-        if let Some(counts) = &self.life.counts {
-            cache.learn_counts(counts.known());
-        }
-        cache.learn(now, &self.tcb.cx.config, self.acked_bytes(), self.tcb.lesson());
+        self.life.contribute(&self.tcb, cache, now);
     }
 }
 

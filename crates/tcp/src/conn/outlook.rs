@@ -1,4 +1,4 @@
-//! Least duration of a connection, for drivers that work ahead of time.
+//! Least duration of a connection, for drivers that work ahead of time; and the backlog of drivers of several connections.
 
 use super::timers::Timer;
 use super::Connection;
@@ -14,5 +14,11 @@ impl Connection {
             cx.timers.get(Timer::KEEPALIVE).min(now + keepalive.idle.min(keepalive.interval))
         });
         sender.gives_up_from(now, cx).min(unanswered)
+    }
+
+    /// Whether more data wait above than were offered: a driver of several connections offers just what leaves now. The
+    /// application then is never the limit of this connection.
+    pub fn set_backlogged(&mut self, is_backlogged: bool) {
+        self.tcb.sender.set_backlogged(is_backlogged);
     }
 }

@@ -20,6 +20,7 @@ mod probe_segments;
 mod random;
 mod records;
 mod requirements;
+mod resume;
 mod snack;
 mod windows;
 

@@ -4,7 +4,7 @@ use bentpipe_units::{amounts, kinds, settings, words, Duration};
 
 settings! {
     /// Growth of a congestion control's window.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Growth {
         /// Value of an ACK for the growth.
         byte_counting: ByteCounting = ByteCounting::Rfc5681, "RFC 5681 §3.1 eq. 2 and 3";
@@ -48,7 +48,7 @@ kinds! {
 
 kinds! {
     /// Growth of the window in slow start, and its end besides the threshold and losses.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum SlowStart as "SlowStart", "a slow start" {
         /// Ends at the threshold or the first loss (RFC 5681).
         "standard" => Standard;
@@ -65,6 +65,9 @@ kinds! {
         /// Continues slowly for some rounds in the first slow start when ACKs come late, and returns if that was a
         /// mistake (RFC 9406).
         "hystart++" => HyStartPlusPlus(HyStartPlusPlus);
+        /// Ends the first slow start when less arrives in a window of time than was sent a round trip before
+        /// (draft-chung-ccwg-search-09).
+        "search" => Search(Search);
     }
 }
 
@@ -171,6 +174,63 @@ settings! {
         /// Most segments that an ACK counts for in the first slow start (L), instead of the limit of `byte_counting`.
         /// RFC 9406 sets no limit with pacing.
         limit: u32 = 8, [1, 1_000_000], "RFC 9406 §4.3, without pacing";
+    }
+}
+
+settings! {
+    /// SEARCH.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Search {
+        /// Length of the compared windows, in round trips of the first sample.
+        window: f64 = 3.5, [1.0, 20.0], "draft-chung-ccwg-search-09";
+        /// Bins of a window.
+        bins: u32 = 10, [2, 100], "draft-chung-ccwg-search-09";
+        /// Bins beside the window, for round trips that grow. A longer round trip is not evaluated.
+        extra_bins: u32 = 15, [1, 1000], "draft-chung-ccwg-search-09";
+        /// Share of the sent bytes that must be missing.
+        threshold: f64 = 0.26, [0.01, 0.9], "draft-chung-ccwg-search-09";
+        /// Round trip between the compared windows.
+        look_back: SearchLookBack = SearchLookBack::Latest, "draft-chung-ccwg-search-09";
+        /// The window after slow start.
+        leave: SearchLeave = SearchLeave::Drain, "draft-chung-ccwg-search-09";
+        /// Acknowledged segments for which one segment leaves while the window falls.
+        drain_every: u32 = 16, [2, 1000], "the authors' module for Linux";
+        /// Bin that is weighed in where the round trip is no whole number of bins.
+        interpolation: SearchInterpolation = SearchInterpolation::Backward, "neqo, agreed with the authors";
+        /// Whether the slow start after a timeout is watched, too.
+        again: bool = false;
+    }
+}
+
+words! {
+    /// Round trip between the windows of SEARCH.
+    pub enum SearchLookBack {
+        /// The newest sample. It contains the queue, so that slow start ends late: without a loss only if the queue holds
+        /// 4.5 bandwidth-delay products.
+        "latest" => Latest,
+        /// The smallest sample of the slow start. A queue of 2 bandwidth-delay products is enough. A longer path is taken
+        /// for a full one.
+        "least" => Least,
+    }
+}
+
+words! {
+    /// The window after the slow start of SEARCH.
+    pub enum SearchLeave {
+        /// It falls to the bytes that arrived in a round trip of the first sample.
+        "drain" => Drain,
+        /// It stays, and the threshold is equal to it.
+        "stay" => Stay,
+    }
+}
+
+words! {
+    /// Bin that SEARCH weighs in.
+    pub enum SearchInterpolation {
+        /// The one before.
+        "backward" => Backward,
+        /// The one after. As the window doubles, slow start then ends at the first comparison on any path.
+        "forward" => Forward,
     }
 }
 

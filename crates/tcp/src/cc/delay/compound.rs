@@ -268,6 +268,7 @@ impl CongestionControl for Compound {
     }
 
     fn inside(&self, insides: &mut Insides<'_>) {
+        self.window.inside(insides);
         insides.min_rtt(self.base.get()).own("delay_window_bytes", self.dwnd).own("gamma_segments", self.gamma);
     }
 
@@ -315,7 +316,12 @@ mod tests {
         fn ack(&mut self, rtt_ms: u64) {
             let before = self.view();
             self.snd_una += 1000;
-            let ack = AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: Some(Duration::from_millis(rtt_ms)) };
+            let ack = AckSample {
+                newly_acked: 1000,
+                is_cwnd_limited: true,
+                rtt: Some(Duration::from_millis(rtt_ms)),
+                ..AckSample::default()
+            };
             self.cc.on_ack(&ack, &PathState { snd_una: self.snd_una, ..before });
         }
 
@@ -417,7 +423,7 @@ mod tests {
         let mut run = Run::new(30, 0, DEFAULT());
         let mut reno = Reno::new(init(30), NoSettings);
         for _ in 0..200 {
-            let ack = AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: None };
+            let ack = AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
             reno.on_ack(&ack, &run.view());
             run.ack(110);
             assert_eq!(run.cc.cwnd(), reno.cwnd());
@@ -494,7 +500,8 @@ mod tests {
         for rtt in [Duration::ZERO, Duration::MAX] {
             let mut run = Run::new(60, 40, CompoundSettings { gamma_min: 100.0, gamma_max: 1.0, ..DEFAULT() });
             for snd_una in 1..10 {
-                let ack = AckSample { newly_acked: u64::MAX, is_cwnd_limited: true, rtt: Some(rtt) };
+                let ack =
+                    AckSample { newly_acked: u64::MAX, is_cwnd_limited: true, rtt: Some(rtt), ..AckSample::default() };
                 run.cc.on_ack(&ack, &PathState { snd_una: snd_una << 60, ..run.view() });
                 run.cc.dwnd = run.cc.win();
             }

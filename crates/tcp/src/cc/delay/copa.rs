@@ -193,7 +193,7 @@ impl Copa {
         let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
         if cwnd < ssthresh {
             if is_below {
-                let ack = AckSample { newly_acked: bytes, is_cwnd_limited: is_used, rtt };
+                let ack = AckSample { newly_acked: bytes, is_cwnd_limited: is_used, rtt, ..AckSample::default() };
                 self.window.slow_start(&ack, path);
                 return;
             }
@@ -296,7 +296,16 @@ impl CongestionControl for Copa {
     }
 
     fn inside(&self, insides: &mut Insides<'_>) {
-        insides.state(if self.per_delta.is_some() { "competitive" } else { "default" }).min_rtt(self.least.get());
+        match self.per_delta {
+            Some(_) => insides.state(
+                "competitive",
+                format_args!("the queue has not been empty for five round trips, so it competes for its share"),
+            ),
+            None => {
+                insides.state("default", format_args!("the queue empties now and then, so it keeps the queue short"))
+            }
+        };
+        insides.min_rtt(self.least.get());
         insides.own("delta", 1.0 / self.per_delta()).own("velocity", self.velocity);
         insides.own("queueing_delay_s", self.queueing().0.as_secs_f64());
     }
@@ -370,7 +379,12 @@ mod tests {
         let mut sender = twenty(1.0);
         let before = sender.cc.cwnd();
         sender.path.snd_una += 2 * SMSS;
-        let two = AckSample { newly_acked: 2 * SMSS, is_cwnd_limited: true, rtt: Some(Duration::from_millis(110)) };
+        let two = AckSample {
+            newly_acked: 2 * SMSS,
+            is_cwnd_limited: true,
+            rtt: Some(Duration::from_millis(110)),
+            ..AckSample::default()
+        };
         sender.cc.on_ack(&two, &sender.path);
         assert_eq!(sender.cc.cwnd() - before, 200);
     }

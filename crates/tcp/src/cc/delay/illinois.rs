@@ -211,6 +211,7 @@ impl CongestionControl for Illinois {
     }
 
     fn inside(&self, insides: &mut Insides<'_>) {
+        self.window.inside(insides);
         insides.min_rtt(self.base.get()).own("alpha_segments", self.alpha).own("beta", self.beta);
     }
 
@@ -248,7 +249,12 @@ mod tests {
         /// An ACK for each segment of a window, all with this delay. What the round taught governs the next.
         fn round(&mut self, rtt_ms: u64) {
             self.now += Duration::from_millis(rtt_ms);
-            let ack = AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: Some(Duration::from_millis(rtt_ms)) };
+            let ack = AckSample {
+                newly_acked: 1000,
+                is_cwnd_limited: true,
+                rtt: Some(Duration::from_millis(rtt_ms)),
+                ..AckSample::default()
+            };
             let end = self.snd_una + self.cc.cwnd();
             while self.snd_una < end {
                 let before = self.view();
@@ -398,7 +404,10 @@ mod tests {
         }
         let mut cc = illinois(100, DEFAULT());
         for rtt in [Duration::ZERO, Duration::MAX, Duration::ZERO] {
-            cc.on_ack(&AckSample { newly_acked: u64::MAX, is_cwnd_limited: true, rtt: Some(rtt) }, &path(1));
+            cc.on_ack(
+                &AckSample { newly_acked: u64::MAX, is_cwnd_limited: true, rtt: Some(rtt), ..AckSample::default() },
+                &path(1),
+            );
             cc.round = Round::default();
         }
     }

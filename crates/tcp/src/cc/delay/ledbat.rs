@@ -169,6 +169,7 @@ impl CongestionControl for Ledbat {
     }
 
     fn inside(&self, insides: &mut Insides<'_>) {
+        self.window.inside(insides);
         insides.own("queueing_delay_s", self.delays.queued().map_or(f64::NAN, |ps| ps as f64 / 1e12));
     }
 
@@ -263,7 +264,7 @@ mod tests {
     fn ack(cc: &mut Ledbat, rtt_ms: u64, ms: u64) -> f64 {
         let before = cc.cwnd() as f64;
         let rtt = Some(Duration::from_millis(rtt_ms));
-        cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt }, &at(cc, ms));
+        cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt, ..AckSample::default() }, &at(cc, ms));
         cc.cwnd() as f64 - before
     }
 
@@ -320,7 +321,7 @@ mod tests {
         let mut cc = ledbat(10, LedbatSettings::default());
         let view = path(3 * SMSS);
         let rtt = Some(Duration::from_millis(50));
-        cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt }, &view);
+        cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt, ..AckSample::default() }, &view);
         assert_eq!(cc.cwnd(), 5 * SMSS);
     }
 

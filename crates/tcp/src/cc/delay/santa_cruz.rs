@@ -162,7 +162,7 @@ impl CongestionControl for SantaCruz {
         self.bottleneck.before = None;
     }
 
-    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh, inside);
 }
 
 const PS_PER_MS: u64 = Duration::from_millis(1).as_ps();

@@ -207,6 +207,7 @@ impl CongestionControl for Vegas {
     }
 
     fn inside(&self, insides: &mut Insides<'_>) {
+        self.window.inside(insides);
         insides.min_rtt(self.rounds.base());
     }
 
@@ -351,7 +352,12 @@ mod tests {
         sender.cc.on_rto(true, &path);
         assert_eq!((sender.cc.cwnd(), sender.cc.ssthresh()), (1000, 15_000));
         sender.path.snd_una -= 10 * SMSS;
-        let acked = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: Some(Duration::from_secs(9)) };
+        let acked = AckSample {
+            newly_acked: SMSS,
+            is_cwnd_limited: true,
+            rtt: Some(Duration::from_secs(9)),
+            ..AckSample::default()
+        };
         for _ in 0..9 {
             sender.path.snd_una += SMSS;
             sender.cc.on_ack(&acked, &sender.path);

@@ -225,6 +225,7 @@ impl CongestionControl for Veno {
     }
 
     fn inside(&self, insides: &mut Insides<'_>) {
+        self.window.inside(insides);
         insides.min_rtt(self.rounds.base()).own("queued_segments", self.queued.unwrap_or(f64::NAN));
     }
 

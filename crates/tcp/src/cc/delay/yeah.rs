@@ -201,7 +201,16 @@ impl CongestionControl for Yeah {
     }
 
     fn inside(&self, insides: &mut Insides<'_>) {
-        insides.state(if self.doing_reno == 0 { "fast" } else { "slow" }).min_rtt(self.rounds.base());
+        let queued = self.queued;
+        match self.doing_reno {
+            0 => insides
+                .state("fast", format_args!("{queued} of its segments wait in the queue, so it grows as Scalable TCP")),
+            _ => insides.state(
+                "slow",
+                format_args!("{queued} of its segments wait in the queue, so it grows as Reno and empties the queue"),
+            ),
+        };
+        insides.min_rtt(self.rounds.base());
         insides.own("queued_segments", self.queued as f64).own("reno_segments", self.reno_count as f64);
     }
 

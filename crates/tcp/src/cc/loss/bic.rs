@@ -191,7 +191,7 @@ impl CongestionControl for Bic {
         self.window.restart(ssthresh);
     }
 
-    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh, inside);
 }
 
 #[cfg(test)]
@@ -219,7 +219,7 @@ mod tests {
     }
 
     fn ack(cc: &mut Bic) {
-        let ack = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None };
+        let ack = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
         cc.on_ack(&ack, &view(cc));
     }
 
@@ -368,7 +368,7 @@ mod tests {
         for settings in [BicSettings::default(), paper(), BicSettings { low_window: 0, smax: 1e6, ..paper() }] {
             for (segments, last_max) in [(1, 0), (1 << 30, 0), (1, 1 << 30), (1 << 30, 1)] {
                 let mut cc = with(segments, last_max, settings);
-                let ack = AckSample { newly_acked: u64::MAX, is_cwnd_limited: true, rtt: None };
+                let ack = AckSample { newly_acked: u64::MAX, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
                 let path = PathState { srtt: None, ..view(&cc) };
                 (0..100).for_each(|_| cc.on_ack(&ack, &path));
                 lose(&mut cc);

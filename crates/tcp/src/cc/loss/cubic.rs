@@ -296,6 +296,7 @@ impl CongestionControl for Cubic {
     }
 
     fn inside(&self, insides: &mut Insides<'_>) {
+        self.window.inside(insides);
         let k = self.epoch.map_or(f64::NAN, |epoch| epoch.k);
         insides.own("w_max_bytes", if self.w_max > 0.0 { self.w_max } else { f64::NAN }).own("k_s", k);
     }
@@ -325,7 +326,7 @@ mod tests {
     }
 
     fn ack(cc: &mut Cubic, at_s: f64) {
-        let ack = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None };
+        let ack = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
         cc.on_ack(&ack, &view(cc, at_s));
     }
 
@@ -435,7 +436,7 @@ mod tests {
         // Nothing is sent: the ACK at 1.1 s leaves nothing outstanding, the next comes a round trip after 3 s of silence.
         let mut cc = start();
         let silent = PathState { flight_size: 0, ..view(&cc, 1.1) };
-        cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None }, &silent);
+        cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None, ..AckSample::default() }, &silent);
         let before = cc.cwnd();
         ack(&mut cc, 4.2);
         near(t(&cc), 1.1, 1e-9);
@@ -444,7 +445,7 @@ mod tests {
         // Something is sent, but the window is not used.
         let mut cc = start();
         for i in 11..41 {
-            let unused = AckSample { newly_acked: SMSS, is_cwnd_limited: false, rtt: None };
+            let unused = AckSample { newly_acked: SMSS, is_cwnd_limited: false, rtt: None, ..AckSample::default() };
             cc.on_ack(&unused, &view(&cc, 0.1 * f64::from(i)));
         }
         ack(&mut cc, 4.1);
@@ -534,7 +535,7 @@ mod tests {
             lose(&mut cc);
             ack(&mut cc, 0.0);
             let before = cc.cwnd();
-            let ack = AckSample { newly_acked: 2 * SMSS, is_cwnd_limited: true, rtt: None };
+            let ack = AckSample { newly_acked: 2 * SMSS, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
             cc.on_ack(&ack, &view(&cc, 1.0));
             (cc.cwnd() - before) as f64
         };
@@ -546,7 +547,7 @@ mod tests {
     fn mean_window(one_in: u64, rtt_s: f64, start: u64) -> f64 {
         let mut cc = with(start, CubicSettings { fast_convergence: false, ..CubicSettings::default() });
         let srtt = Some(Duration::from_secs_f64(rtt_s));
-        let ack = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None };
+        let ack = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
         let (mut now, mut since) = (0.0, 0.0);
         let cycles = (400_000 / one_in).clamp(4, 40);
         for cycle in 0..cycles {
@@ -587,7 +588,7 @@ mod tests {
             let mut cc = cubic(1000);
             lose(&mut cc);
             let srtt = Some(Duration::from_secs_f64(rtt_s));
-            let ack = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None };
+            let ack = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
             let mut now = 0.0;
             for (until, expected) in [(4.543, 962.5), (9.086, 1000.0)] {
                 while now < until {
@@ -606,7 +607,8 @@ mod tests {
         for srtt in [None, Some(Duration::ZERO), Some(Duration::from_secs(1_000_000))] {
             for at_s in [0.0, 0.0, 1e6, 1e7] {
                 let path = PathState { srtt, ..view(&cc, at_s) };
-                let ack = AckSample { newly_acked: u64::MAX >> 20, is_cwnd_limited: true, rtt: srtt };
+                let ack =
+                    AckSample { newly_acked: u64::MAX >> 20, is_cwnd_limited: true, rtt: srtt, ..AckSample::default() };
                 cc.on_ack(&ack, &path);
                 assert!(cc.cwnd() >= SMSS);
             }
@@ -621,7 +623,7 @@ mod tests {
         let round = |cc: &mut Cubic, segments: u64| {
             let (acks, newly_acked) = (cc.cwnd() / (segments * SMSS), segments * SMSS);
             for _ in 0..acks {
-                let ack = AckSample { newly_acked, is_cwnd_limited: true, rtt: None };
+                let ack = AckSample { newly_acked, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
                 cc.on_ack(&ack, &view(cc, 0.0));
             }
         };

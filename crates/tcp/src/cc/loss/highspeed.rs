@@ -286,7 +286,7 @@ impl CongestionControl for HighSpeed {
         self.window.restart(first.then(|| path.as_ssthresh(left)));
     }
 
-    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh, inside);
 }
 
 #[cfg(test)]
@@ -316,7 +316,7 @@ mod tests {
     }
 
     fn ack(cc: &mut impl CongestionControl, bytes: u64) {
-        let ack = AckSample { newly_acked: bytes, is_cwnd_limited: true, rtt: None };
+        let ack = AckSample { newly_acked: bytes, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
         cc.on_ack(&ack, &view(cc));
     }
 

@@ -291,6 +291,7 @@ impl CongestionControl for Htcp {
     }
 
     fn inside(&self, insides: &mut Insides<'_>) {
+        self.window.inside(insides);
         insides.min_rtt(self.rtt_min.get()).own("alpha_segments", self.alpha).own("beta", self.beta);
     }
 
@@ -333,7 +334,8 @@ mod tests {
                 self.now += Duration::from_ps(every.as_ps() / segments);
                 let before = self.view();
                 self.snd_una += 1000;
-                let ack = AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: Some(rtt) };
+                let ack =
+                    AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: Some(rtt), ..AckSample::default() };
                 self.cc.on_ack(&ack, &PathState { snd_una: self.snd_una, ..before });
             }
         }
@@ -345,7 +347,7 @@ mod tests {
             let left = self.cc.cwnd() as f64 / before as f64;
             self.now += rtt;
             self.snd_una = flight;
-            let ack = AckSample { newly_acked: 1000, is_cwnd_limited: false, rtt: None };
+            let ack = AckSample { newly_acked: 1000, is_cwnd_limited: false, rtt: None, ..AckSample::default() };
             self.cc.on_ack(&ack, &self.view());
             left
         }
@@ -497,7 +499,8 @@ mod tests {
             {
                 run.now = now;
                 run.cc.on_congestion(Congestion::FastRetransmit, &run.view());
-                let ack = AckSample { newly_acked: u64::MAX, is_cwnd_limited: true, rtt: Some(rtt) };
+                let ack =
+                    AckSample { newly_acked: u64::MAX, is_cwnd_limited: true, rtt: Some(rtt), ..AckSample::default() };
                 let view = PathState { snd_una: u64::MAX, ..run.view() };
                 (0..5).for_each(|_| run.cc.on_ack(&ack, &view));
                 assert!(run.cc.alpha.is_finite() && run.cc.beta <= 0.99);

@@ -232,6 +232,7 @@ impl CongestionControl for Hybla {
     }
 
     fn inside(&self, insides: &mut Insides<'_>) {
+        self.window.inside(insides);
         insides.own("rho", self.rho);
     }
 
@@ -270,7 +271,10 @@ mod tests {
     }
 
     fn ack_bytes(cc: &mut impl CongestionControl, rtt_ms: u64, newly_acked: u64) {
-        cc.on_ack(&AckSample { newly_acked, is_cwnd_limited: true, rtt: None }, &view(cc, rtt_ms));
+        cc.on_ack(
+            &AckSample { newly_acked, is_cwnd_limited: true, rtt: None, ..AckSample::default() },
+            &view(cc, rtt_ms),
+        );
     }
 
     fn round(cc: &mut impl CongestionControl, rtt_ms: u64) {
@@ -305,7 +309,7 @@ mod tests {
         for srtt in [None, Some(Duration::ZERO), Some(Duration::from_millis(20)), Some(Duration::from_millis(25))] {
             let (mut cc, mut reno) = (hybla(4, 60), Reno::new(init(4, 60), Default::default()));
             for _ in 0..1000 {
-                let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: srtt };
+                let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: srtt, ..AckSample::default() };
                 cc.on_ack(&sample, &PathState { srtt, ..view(&cc, 20) });
                 reno.on_ack(&sample, &PathState { srtt, ..view(&reno, 20) });
                 assert_eq!(cc.cwnd(), reno.cwnd());
@@ -427,7 +431,7 @@ mod tests {
             let before = cc.cwnd() / SMSS;
             ack(&mut cc, 100);
             let repairing = cc.cwnd() / SMSS;
-            let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None };
+            let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
             cc.on_ack(&sample, &PathState { snd_una: sent, ..view(&cc, 100) });
             [before, repairing, cc.cwnd() / SMSS]
         };
@@ -447,7 +451,12 @@ mod tests {
             snd_una += SMSS;
             // A segment each millisecond on a path of 540 ms: it holds 540 segments.
             let now = bentpipe_units::Time::from_ps(1) + Duration::from_millis(540 + sent);
-            let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: Some(Duration::from_millis(540)) };
+            let sample = AckSample {
+                newly_acked: SMSS,
+                is_cwnd_limited: true,
+                rtt: Some(Duration::from_millis(540)),
+                ..AckSample::default()
+            };
             let before = cc.cwnd();
             cc.on_ack(&sample, &PathState { now, snd_una, snd_nxt: snd_una + before, ..view(&cc, 540) });
             if cc.ssthresh() == u64::MAX {

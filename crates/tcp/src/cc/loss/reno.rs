@@ -70,5 +70,5 @@ impl CongestionControl for Reno {
         self.window.restart(first.then(|| path.half_as_ssthresh()));
     }
 
-    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh, inside);
 }

@@ -95,7 +95,7 @@ impl CongestionControl for Scalable {
         self.window.restart(first.then(|| path.as_ssthresh(path.share(self.left(path)))));
     }
 
-    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh, inside);
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
     }
 
     fn round(cc: &mut Scalable) {
-        let ack = AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: None };
+        let ack = AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
         for _ in 0..cc.cwnd() / 1000 {
             cc.on_ack(&ack, &view(cc));
         }

@@ -252,6 +252,7 @@ impl CongestionControl for Westwood {
     }
 
     fn inside(&self, insides: &mut Insides<'_>) {
+        self.window.inside(insides);
         let estimate = match &self.filter {
             Filter::EachAck(filter) => filter.estimate(),
             Filter::EachRound(filter) => filter.estimate(),

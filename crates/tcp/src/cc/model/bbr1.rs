@@ -58,6 +58,7 @@
 //!   than doubles, the window keeps the rate below the bandwidth. With `leo` it knows when paths change.
 //! - ProbeRTT costs 3 % of the time at 100 ms, more over GEO.
 
+use crate::cc::inside::{Bps, Span};
 use crate::cc::model::common::policer::{Policer, Totals};
 use crate::cc::model::common::{
     grown, model_hooks, product, Aggregation, BbrPace, BbrQuantum, Dice, FullPipe, KnownReallocations, ProbeRtt,
@@ -474,14 +475,30 @@ impl CongestionControl for Bbr1 {
 
     fn inside(&self, insides: &mut Insides<'_>) {
         let (pacing_gain, cwnd_gain) = self.gains();
-        insides.state(match self.state {
-            State::Startup => "startup",
-            State::Drain => "drain",
-            State::ProbeBw { phase: 0 } => "probe-bw-up",
-            State::ProbeBw { phase: 1 } => "probe-bw-down",
-            State::ProbeBw { .. } => "probe-bw-cruise",
-            State::ProbeRtt => "probe-rtt",
-        });
+        let bw = Bps(8.0 * self.bw());
+        match self.state {
+            State::Startup => {
+                insides.state("startup", format_args!("it doubles its rate in each round trip until the path is full"))
+            }
+            State::Drain => insides.state(
+                "drain",
+                format_args!("the bandwidth has stopped growing at {bw}, and it empties the queue of its start"),
+            ),
+            State::ProbeBw { phase: 0 } => insides
+                .state("probe-bw-up", format_args!("it sends faster than its estimate of {bw} to probe for more")),
+            State::ProbeBw { phase: 1 } => insides.state(
+                "probe-bw-down",
+                format_args!("it sends slower than its estimate of {bw} to empty the queue of its probe"),
+            ),
+            State::ProbeBw { .. } => insides.state("probe-bw-cruise", format_args!("it sends at its estimate of {bw}")),
+            State::ProbeRtt => insides.state(
+                "probe-rtt",
+                format_args!(
+                    "its minimum round trip is {} old, so it holds a small window to measure the path without a queue",
+                    Span(MIN_RTT_WINDOW)
+                ),
+            ),
+        };
         insides.value(Quantity::PacingGain, pacing_gain).value(Quantity::CwndGain, cwnd_gain);
         insides.value(Quantity::Bandwidth, 8.0 * self.bw()).min_rtt(self.min_rtt);
         insides.value(Quantity::ExtraAcked, self.excess());

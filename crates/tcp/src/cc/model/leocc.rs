@@ -53,6 +53,7 @@
 //!   if the path has not changed. Over GEO that costs thousands of drops and timeouts, and has no advantage over BBR.
 //! - With wrong instants, LeoCC reacts to changes like BBR, and has the pauses in addition.
 
+use crate::cc::inside::Bps;
 use crate::cc::model::common::{grown, model_hooks, product, BbrPace, BbrQuantum, Dice, FullPipe, Rounds, Sample};
 use crate::cc::parts::reallocation::{Reallocation, Reallocations};
 use crate::cc::parts::windowed::{Max, Windowed};
@@ -494,14 +495,27 @@ impl CongestionControl for LeoCc {
 
     fn inside(&self, insides: &mut Insides<'_>) {
         let (pacing_gain, cwnd_gain) = self.gains();
-        insides.state(match self.state {
-            State::Startup => "startup",
-            State::Drain => "drain",
-            State::Cruise { phase: 0 } => "probe-bw-up",
-            State::Cruise { phase: 1 } => "probe-bw-down",
-            State::Cruise { .. } => "probe-bw-cruise",
-            State::ProbeRtt(_) => "probe-rtt",
-        });
+        let bw = Bps(8.0 * self.bw());
+        match self.state {
+            State::Startup => {
+                insides.state("startup", format_args!("it doubles its rate in each round trip until the path is full"))
+            }
+            State::Drain => insides.state(
+                "drain",
+                format_args!("the bandwidth has stopped growing at {bw}, and it empties the queue of its start"),
+            ),
+            State::Cruise { phase: 0 } => insides
+                .state("probe-bw-up", format_args!("it sends faster than its estimate of {bw} to probe for more")),
+            State::Cruise { phase: 1 } => insides.state(
+                "probe-bw-down",
+                format_args!("it sends slower than its estimate of {bw} to empty the queue of its probe"),
+            ),
+            State::Cruise { .. } => insides.state("probe-bw-cruise", format_args!("it sends at its estimate of {bw}")),
+            State::ProbeRtt(_) => insides.state(
+                "probe-rtt",
+                format_args!("the path may be another one, so it holds a small window to measure it without a queue"),
+            ),
+        };
         insides.value(Quantity::PacingGain, pacing_gain).value(Quantity::CwndGain, cwnd_gain);
         insides.value(Quantity::Bandwidth, 8.0 * self.bw()).min_rtt(self.min_rtt);
         insides.own("fluctuates", f64::from(u8::from(self.fluctuates())));

@@ -2,8 +2,9 @@
 //! increase (RFC 5681 §3.1). The unit of slow start, its end and the increase are settings ([`Growth`]) that all
 //! congestion controls share. A congestion control with its own increase uses slow start only.
 
+use crate::cc::inside::Span;
 use crate::cc::parts::slow_start::Algorithm;
-use crate::cc::{AckSample, Init, PathState};
+use crate::cc::{AckSample, Init, Insides, PathState};
 use crate::keys::{ByteCounting, Growth, Increase};
 use bentpipe_units::Duration;
 
@@ -36,7 +37,7 @@ impl Window {
         let Growth { byte_counting, slow_start, increase, slow_start_at_ssthresh, whole_segments } = init.growth;
         let parts = Parts {
             counting: byte_counting,
-            algorithm: Algorithm::new(slow_start, init.smss),
+            algorithm: Algorithm::new(slow_start, init.smss, init.cwnd),
             increase,
             slow_start_at_ssthresh,
             whole_segments,
@@ -78,6 +79,29 @@ impl Window {
         0
     }
 
+    /// Reports its state, for records.
+    pub fn inside(&self, insides: &mut Insides<'_>) {
+        if self.parts.as_ref().is_some_and(|parts| parts.algorithm.is_draining()) {
+            insides
+                .state("drain", format_args!("less arrives than was sent, so the window falls until both are equal"));
+            return;
+        }
+        let delay = self.parts.as_ref().and_then(|parts| parts.algorithm.conservative());
+        match (self.is_in_slow_start(), delay) {
+            (true, Some(least)) => insides.state(
+                "conservative-slow-start",
+                format_args!(
+                    "the round trip has grown to {}, so the window grows slower than in slow start",
+                    Span(least)
+                ),
+            ),
+            (true, None) => insides
+                .state("slow-start", format_args!("the window is below its threshold, and doubles in each round trip")),
+            (false, _) => insides
+                .state("avoidance", format_args!("the window has reached its threshold, and probes for more slowly")),
+        };
+    }
+
     /// Applies additive increase for `bytes`, the rest of the ACK after [`slow_start`](Self::slow_start).
     #[inline]
     pub fn increase(&mut self, bytes: u64, path: &PathState) {
@@ -105,12 +129,16 @@ impl Window {
     fn slow_start_by_parts(&mut self, ack: &AckSample, path: &PathState) -> u64 {
         let Some(parts) = &mut self.parts else { return 0 };
         let cwnd = self.cwnd.bytes();
+        if let Some(less) = parts.algorithm.drain(ack, path) {
+            self.cwnd = Cwnd::new(less.min(cwnd));
+            return 0;
+        }
         // Results of an ACK hold for later ACKs (RFC 9406 §4.2: first the window is updated).
         let (limit, divisor) = (parts.algorithm.limit(), parts.algorithm.divisor(cwnd));
         if let Some(ssthresh) = parts.algorithm.watch(ack, path, cwnd, cwnd < self.ssthresh) {
             self.ssthresh = self.ssthresh.min(ssthresh.max(2 * self.smss));
         }
-        if !ack.is_cwnd_limited {
+        if !ack.is_cwnd_limited || parts.algorithm.is_draining() {
             return 0;
         }
         if !(cwnd < self.ssthresh || (parts.slow_start_at_ssthresh && cwnd == self.ssthresh)) {
@@ -364,6 +392,11 @@ macro_rules! window_hooks {
             self.window.cwnd()
         }
     };
+    (@inside) => {
+        fn inside(&self, insides: &mut $crate::cc::Insides<'_>) {
+            self.window.inside(insides);
+        }
+    };
     (@ssthresh) => {
         #[inline]
         fn ssthresh(&self) -> u64 {
@@ -391,7 +424,7 @@ mod tests {
 
     /// What Reno does with an ACK of `newly` bytes at this round-trip time.
     fn ack(window: &mut Window, newly: u64, srtt_ms: u64) {
-        let ack = AckSample { newly_acked: newly, is_cwnd_limited: true, rtt: None };
+        let ack = AckSample { newly_acked: newly, is_cwnd_limited: true, rtt: None, ..AckSample::default() };
         let path = PathState { smss: SMSS, srtt: Some(Duration::from_millis(srtt_ms)), ..path(window.cwnd()) };
         window.grow(&ack, &path);
     }

@@ -125,7 +125,12 @@ mod tests {
     use bentpipe_units::Time;
 
     fn sample(rtt_ms: u64) -> AckSample {
-        AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: Some(Duration::from_millis(rtt_ms)) }
+        AckSample {
+            newly_acked: SMSS,
+            is_cwnd_limited: true,
+            rtt: Some(Duration::from_millis(rtt_ms)),
+            ..AckSample::default()
+        }
     }
 
     fn at(snd_una: u64, snd_nxt: u64, now_ms: u64) -> PathState {

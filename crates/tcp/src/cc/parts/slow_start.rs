@@ -2,6 +2,7 @@
 //!
 //! Signs are evaluated per round. A round ends when the data sent by its start is acknowledged.
 
+use super::search::{Exit, Search};
 use crate::cc::{AckSample, PathState};
 use crate::keys::{Hoe, HyStart, HyStartBaseline, HyStartDetect, HyStartPlusPlus, SlowStart};
 use bentpipe_units::{Duration, Time};
@@ -14,16 +15,19 @@ pub(crate) enum Algorithm {
     Hoe(Spacing),
     HyStart(Signs),
     PlusPlus(DelayIncrease),
+    Search(Search),
 }
 
 impl Algorithm {
-    pub(crate) fn new(config: SlowStart, smss: u64) -> Self {
+    /// Windows are in bytes.
+    pub(crate) fn new(config: SlowStart, smss: u64, initial_window: u64) -> Self {
         match config {
             SlowStart::Standard => Self::Standard,
             SlowStart::Limited { max_ssthresh } => Self::Limited { max_ssthresh: max_ssthresh.bytes(smss) },
             SlowStart::Hoe(config) => Self::Hoe(Spacing::new(config)),
             SlowStart::HyStart(config) => Self::HyStart(Signs::new(config)),
             SlowStart::HyStartPlusPlus(config) => Self::PlusPlus(DelayIncrease::new(config)),
+            SlowStart::Search(config) => Self::Search(Search::new(config, initial_window)),
         }
     }
 
@@ -48,6 +52,38 @@ impl Algorithm {
                 }
                 is_over.then_some(cwnd)
             }
+            Self::Search(search) => {
+                let exit = if slow_start { search.watch(ack, path) } else { None };
+                if !slow_start || exit == Some(Exit::Stay) {
+                    self.end_search();
+                }
+                exit.map(|exit| match exit {
+                    Exit::Stay => cwnd,
+                    Exit::Drain(target) => target.min(cwnd),
+                })
+            }
+        }
+    }
+
+    /// Returns the window after an ACK while it falls to the threshold.
+    pub(crate) fn drain(&mut self, ack: &AckSample, path: &PathState) -> Option<u64> {
+        let Self::Search(search) = self else { return None };
+        let (cwnd, is_last) = search.drain(ack, path)?;
+        if is_last {
+            self.end_search();
+        }
+        Some(cwnd)
+    }
+
+    /// Whether the window falls to the threshold.
+    pub(crate) fn is_draining(&self) -> bool {
+        matches!(self, Self::Search(search) if search.is_draining())
+    }
+
+    fn end_search(&mut self) {
+        match self {
+            Self::Search(search) if search.is_repeated() => search.reset(),
+            _ => *self = Self::Standard,
         }
     }
 
@@ -69,11 +105,20 @@ impl Algorithm {
         }
     }
 
+    /// Returns the least round-trip time at the start of conservative slow start (HyStart++), while that lasts.
+    pub(crate) fn conservative(&self) -> Option<Duration> {
+        match self {
+            Self::PlusPlus(delay) => delay.css.map(|css| css.baseline),
+            _ => None,
+        }
+    }
+
     /// Reacts to a loss, a mark or a timeout.
     pub(crate) fn on_congestion(&mut self) {
         match self {
             Self::Hoe(_) | Self::PlusPlus(_) => *self = Self::Standard,
             Self::HyStart(signs) => signs.round.end = 0,
+            Self::Search(_) => self.end_search(),
             Self::Standard | Self::Limited { .. } => {}
         }
     }

@@ -260,7 +260,7 @@ impl CongestionControl for EnhancedHswa {
         self.is_avoiding = before.is_avoiding;
     }
 
-    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh, inside);
 }
 
 #[cfg(test)]
@@ -294,7 +294,10 @@ mod tests {
         let before = sender.cc.cwnd();
         for _ in 0..1000 {
             let view = *sender.view();
-            sender.cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None }, &view);
+            sender.cc.on_ack(
+                &AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: None, ..AckSample::default() },
+                &view,
+            );
         }
         (sender.cc.cwnd() - before) as f64 / SMSS as f64 / 1000.0
     }

@@ -272,7 +272,7 @@ impl CongestionControl for Hswa {
         self.window.restart(first.then(|| path.half_as_ssthresh()));
     }
 
-    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh, inside);
 }
 
 #[cfg(test)]
@@ -301,7 +301,7 @@ mod tests {
     fn ack(cc: &mut Hswa, rtt_ms: f64) -> f64 {
         let before = cc.cwnd();
         let rtt = (rtt_ms > 0.0).then(|| ms(rtt_ms));
-        let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt };
+        let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt, ..AckSample::default() };
         cc.on_ack(&sample, &PathState { smss: SMSS, ..path(before) });
         (cc.cwnd() - before) as f64 / SMSS as f64
     }

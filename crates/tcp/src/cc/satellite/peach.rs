@@ -353,7 +353,7 @@ impl CongestionControl for Peach {
         Some(self)
     }
 
-    window_hooks!(set_window, on_smss, cwnd, ssthresh);
+    window_hooks!(set_window, on_smss, cwnd, ssthresh, inside);
 }
 
 impl ProbeSegments for Peach {
@@ -443,7 +443,10 @@ mod tests {
     }
 
     fn ack(peach: &mut Peach, path: &PathState) {
-        peach.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: path.srtt }, path);
+        peach.on_ack(
+            &AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt: path.srtt, ..AckSample::default() },
+            path,
+        );
     }
 
     fn answers(peach: &mut Peach, n: u64) -> f64 {
@@ -593,7 +596,8 @@ mod tests {
         let mut reno = crate::cc::Reno::new(init, crate::cc::settings::NoSettings);
         for step in 0..200_u64 {
             let view = PathState { ssthresh_base: peach.cwnd(), ..path(step as f64) };
-            let sample = AckSample { newly_acked: SMSS, is_cwnd_limited: step % 7 > 0, rtt: None };
+            let sample =
+                AckSample { newly_acked: SMSS, is_cwnd_limited: step % 7 > 0, rtt: None, ..AckSample::default() };
             for cc in [&mut peach as &mut dyn CongestionControl, &mut reno] {
                 match step {
                     60 | 120 => cc.on_congestion(Congestion::FastRetransmit, &view),

@@ -186,7 +186,7 @@ mod tests {
     fn ack(cc: &mut SaTcp, at_s: f64) {
         let rtt = Some(Duration::from_millis(50));
         let path = view(cc, at_s);
-        cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt }, &path);
+        cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt, ..AckSample::default() }, &path);
     }
 
     fn lose(cc: &mut SaTcp, at_s: f64) {
@@ -289,7 +289,7 @@ mod tests {
             let rtt_ms = if ((at_s - 7.0) / 15.0).floor() % 2.0 == 0.0 { 40 } else { 60 };
             let path = view(&cc, at_s);
             let rtt = Some(Duration::from_millis(rtt_ms));
-            cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt }, &path);
+            cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt, ..AckSample::default() }, &path);
         }
         cc.set_window(100 * SMSS, 2 * SMSS);
         lose(&mut cc, 150.0 + 7.2);

@@ -201,7 +201,7 @@ mod tests {
         assert!(cc.cwnd() > 1 << 30, "before the first ACK it is not known");
         cc.limit_cwnd(65_535);
         let view = PathState { rwnd: 300_000, ..path(65_535) };
-        cc.on_ack(&AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: None }, &view);
+        cc.on_ack(&AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt: None, ..AckSample::default() }, &view);
         assert_eq!(cc.cwnd(), 300_000);
         cc.on_congestion(Congestion::FastRetransmit, &view);
         cc.on_rto(true, &view);
@@ -216,7 +216,7 @@ mod tests {
             (1..=30).for_each(|n| {
                 let rtt = Some(Duration::from_millis(400 + n));
                 let view = PathState { snd_una: n * 1000, snd_nxt: 10_000 + n * 1000, ..view };
-                cc.on_ack(&AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt }, &view);
+                cc.on_ack(&AckSample { newly_acked: 1000, is_cwnd_limited: true, rtt, ..AckSample::default() }, &view);
             });
             let grown = cc.cwnd();
             cc.on_congestion(Congestion::FastRetransmit, &view);

@@ -116,7 +116,7 @@ impl CongestionControl for Stp {
         true
     }
 
-    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh);
+    window_hooks!(limit_cwnd, set_window, on_smss, cwnd, ssthresh, inside);
 }
 
 #[cfg(test)]
@@ -131,7 +131,10 @@ mod tests {
     }
 
     fn stat(stp: &mut Stp, segments: u64) -> u64 {
-        stp.on_ack(&AckSample { newly_acked: segments * SMSS, is_cwnd_limited: true, rtt: None }, &path());
+        stp.on_ack(
+            &AckSample { newly_acked: segments * SMSS, is_cwnd_limited: true, rtt: None, ..AckSample::default() },
+            &path(),
+        );
         stp.cwnd()
     }
 

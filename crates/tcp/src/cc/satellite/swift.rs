@@ -288,7 +288,7 @@ mod tests {
 
     fn ack(swift: &mut Swift, rtt_ms: u64, path: &PathState) {
         let rtt = Some(Duration::from_millis(rtt_ms));
-        swift.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt }, path);
+        swift.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt, ..AckSample::default() }, path);
     }
 
     fn swift(settings: SwiftSettings) -> Swift {

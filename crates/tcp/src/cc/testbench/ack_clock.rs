@@ -55,7 +55,8 @@ impl<C: CongestionControl> AckClock<C> {
         self.path.snd_nxt = self.path.snd_una + cwnd - SMSS;
         self.path.now += Duration::from_secs_f64(rtt_ms / 1000.0 * SMSS as f64 / cwnd as f64);
         self.view();
-        self.cc.on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt }, &self.path);
+        self.cc
+            .on_ack(&AckSample { newly_acked: SMSS, is_cwnd_limited: true, rtt, ..AckSample::default() }, &self.path);
     }
 
     /// Runs a round trip of this length.

@@ -12,7 +12,7 @@ pub(crate) mod bottleneck;
 pub(crate) mod suite;
 pub(crate) mod transfer;
 
-use crate::cc::{Delivery, PathState};
+use crate::cc::{Delivery, Marks, PathState};
 use crate::facts::RateSample;
 use bentpipe_units::{Duration, Time};
 
@@ -45,6 +45,7 @@ pub(crate) const DELIVERY: Delivery = Delivery {
     one_way_delay: None,
     receiver_clock: None,
     echoed_rtt: None,
+    marks: Marks { ce_packets: 0, delivered_packets: 0 },
 };
 
 /// An empty sample. Tests state what differs.

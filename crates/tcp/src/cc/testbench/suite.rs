@@ -4,7 +4,7 @@ use crate::cc::settings::{Fields, Shape, Typed, Value};
 use crate::cc::testbench::path;
 use crate::cc::{
     AckSample, Cc, CcConfig, CcKind, Congestion, CongestionControl, Cwnd, Delivery, HyblaSettings, Init, LostSegment,
-    PathState, ScpsCongestion, ScpsSettings,
+    Marks, PathState, ScpsCongestion, ScpsSettings,
 };
 use crate::facts::RateSample;
 use crate::keys::{ByteCounting, Growth, Hoe, HyStart, HyStartPlusPlus, Increase, SlowStart, WindowSize};
@@ -36,6 +36,7 @@ enum Operation {
 struct Arrived {
     segments: u64,
     lost: u64,
+    marked: u64,
     /// Segments in flight now, and when the acknowledged segments left.
     in_flight: u64,
     flight_before: u64,
@@ -48,7 +49,16 @@ impl Arrived {
     /// Returns one arrived segment of ten in flight, after a round trip of `rtt_ms`.
     fn of(rtt_ms: u64) -> Self {
         let rtt_us = Some(1000 * rtt_ms);
-        Self { segments: 1, lost: 0, in_flight: 10, flight_before: 10, after_us: 0, rtt_us, is_app_limited: false }
+        Self {
+            segments: 1,
+            lost: 0,
+            marked: 0,
+            in_flight: 10,
+            flight_before: 10,
+            after_us: 0,
+            rtt_us,
+            is_app_limited: false,
+        }
     }
 }
 
@@ -285,6 +295,7 @@ fn deliver(cc: &mut Cc, arrived: &Arrived, totals: [u64; 2], view: &PathState) {
         one_way_delay: rtt.map(|rtt| rtt / 2),
         receiver_clock: rtt.map(|_| (view.now.as_ps() >> 30) as u32),
         echoed_rtt: rtt.map(|rtt| Duration::from_millis(rtt.as_ps() / 1_000_000_000)),
+        marks: marks(arrived.segments, arrived.marked),
     };
     cc.on_delivery(&delivery, view);
 }
@@ -330,8 +341,17 @@ fn any_operations_keep_the_bounds(config: CcConfig, growth: Growth, knows: bool)
     let deliveries =
         deliveries.prop_map(|(segments, lost, in_flight, flight_before, after_us, rtt_us, is_app_limited)| {
             let rtt_us = (rtt_us % 5 != 0).then_some(rtt_us);
-            let after_us = after_us * after_us / 1_000_000;
-            Operation::Deliver(Arrived { segments, lost, in_flight, flight_before, after_us, rtt_us, is_app_limited })
+            let (after_us, marked) = (after_us * after_us / 1_000_000, (in_flight % 5).saturating_sub(2));
+            Operation::Deliver(Arrived {
+                segments,
+                lost,
+                marked,
+                in_flight,
+                flight_before,
+                after_us,
+                rtt_us,
+                is_app_limited,
+            })
         });
     let wants = config.build(Init::default()).takes_deliveries();
     let operation = if wants { prop_oneof![operation, deliveries].boxed() } else { operation.boxed() };
@@ -449,10 +469,15 @@ fn ignores_timeouts(config: &CcConfig) -> bool {
     matches!(config, CcConfig::Scps(ScpsSettings { congestion: ScpsCongestion::None, .. }))
 }
 
+/// Returns that many packets, and at most that many marked ones among them.
+fn marks(packets: u64, marked: u64) -> Marks {
+    Marks { ce_packets: marked.min(packets) as u32, delivered_packets: packets as u32 }
+}
+
 fn start(kind: CcKind, cwnd: u64, ssthresh: u64) -> Cc {
     CcConfig::from(kind).build(Init { smss: SMSS, cwnd, ssthresh, ..Init::default() })
 }
 
 fn ack(newly_acked: u64, is_cwnd_limited: bool) -> AckSample {
-    AckSample { newly_acked, is_cwnd_limited, rtt: Some(Duration::from_millis(500)) }
+    AckSample { newly_acked, is_cwnd_limited, rtt: Some(Duration::from_millis(500)), ..AckSample::default() }
 }

@@ -12,8 +12,9 @@ pub use state::State;
 
 use super::agreed::{self, Agreed};
 use crate::cache::{Learnt, PathCache};
-use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
+use crate::config::{CarefulResume, Config, EcnFeedback, Recovery, SavedWindow, SnackForm};
 use crate::conn::receiver::EcnReceiver;
+use crate::conn::tcb::Tcb;
 use crate::scps::ScpsCapabilities;
 use crate::segment::{FastOpenOption, Flags, Options, Segment, SynOptions};
 use bentpipe_units::{Duration, Time};
@@ -81,6 +82,34 @@ impl Life {
         let (learnt, rtt) = cache.recall(now, config)?;
         self.learnt = Some(Box::new(learnt));
         rtt
+    }
+
+    /// Begins with the saved path of an earlier connection, if `cache` has a free one.
+    pub(crate) fn take_path(&mut self, cache: &mut PathCache, now: Time, settings: Option<CarefulResume>) {
+        let Some(settings) = settings.filter(|settings| settings.saved == SavedWindow::Cache) else { return };
+        if self.state != State::Closed {
+            return;
+        }
+        if let Some(saved) = cache.take_saved(now, settings.lifetime) {
+            self.learnt.get_or_insert_with(Box::default).saved = Some(saved);
+        }
+    }
+
+    /// Leaves in `cache` what the connection of `tcb` learnt.
+    pub(crate) fn contribute(&self, tcb: &Tcb, cache: &mut PathCache, now: Time) {
+        let opening = &self.fast_open;
+        cache.learn_opening(now, opening.granted.zip(opening.mss), opening.has_failed);
+        if let Some(counts) = &self.counts {
+            cache.learn_counts(counts.known());
+        }
+        let config = &tcb.cx.config;
+        let acked = tcb.sender.space.una.min(tcb.sender.space.offered);
+        cache.learn(now, config, acked, tcb.lesson());
+        if config.careful_resume.is_some() {
+            let lesson = tcb.sender.path_lesson(now, config.initial_window.bytes(tcb.sender.space.smss));
+            let used = self.learnt.as_ref().is_some_and(|learnt| learnt.saved.is_some());
+            cache.return_saved(used, lesson);
+        }
     }
 
     /// Whether a server took data whose sender has not yet completed the handshake.

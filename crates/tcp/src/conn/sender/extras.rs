@@ -10,6 +10,8 @@ use super::polls::Polls;
 use super::probe_segments::Probes;
 use super::records::Records;
 use super::reported::Notified;
+use super::resume::Resume;
+use crate::facts::Marks;
 
 /// Parts of a sender that few connections have.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +28,8 @@ pub(crate) struct SenderExtras {
     pub(crate) records: Option<Records>,
     /// Interpretation of the windows that the network advertises.
     pub(crate) feedback: Option<WindowFeedback>,
+    /// Careful resume is on.
+    pub(crate) resume: Option<Box<Resume>>,
     /// Notices of errors are heeded.
     pub(crate) notified: Option<Notified>,
     /// Word of a router that came before data could be sent.
@@ -38,11 +42,18 @@ pub(crate) struct SenderExtras {
     pub(crate) signals_slow_start: bool,
     /// ACKs draw on a token bucket too.
     pub(crate) paces_acks: bool,
+    /// More data wait above than the connection was offered.
+    pub(crate) is_backlogged: bool,
 }
 
 impl SenderExtras {
     /// Whether the ACK that is being processed reports marks.
     pub(super) fn is_echoed(&self) -> bool {
         self.ecn.as_ref().is_some_and(|ecn| ecn.is_echoed)
+    }
+
+    /// The marks that the ACK being processed reports to a congestion control that counts them.
+    pub(super) fn marks(&self) -> Marks {
+        self.ecn.as_ref().map_or(Marks::default(), |ecn| ecn.marks)
     }
 }

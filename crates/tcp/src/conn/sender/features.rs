@@ -6,7 +6,7 @@ use super::state::Sender;
 use crate::cc::CongestionControl;
 use crate::conn::context::Context;
 use crate::scps::ScpsOptions;
-use crate::segment::{Ecn, Flags, Options, PlainSegment, Segment, ACK_RATIO_LEN, OPTIONS_MAX};
+use crate::segment::{Flags, Options, PlainSegment, Segment, ACK_RATIO_LEN, OPTIONS_MAX};
 
 impl Sender {
     /// The extras, for a part that is on.
@@ -27,6 +27,19 @@ impl Sender {
 
     pub(crate) fn has_ack_ratio(&self) -> bool {
         self.extras.as_ref().is_some_and(|extras| extras.ack_ratio.is_some())
+    }
+
+    /// Whether more data wait above than the connection was offered: the application is never the limit.
+    #[inline]
+    pub(super) fn is_backlogged(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.is_backlogged)
+    }
+
+    /// Sets whether more data wait above.
+    pub(crate) fn set_backlogged(&mut self, is_backlogged: bool) {
+        if is_backlogged || self.extras.is_some() {
+            self.extras_mut().is_backlogged = is_backlogged;
+        }
     }
 
     pub(crate) fn has_probes(&self) -> bool {
@@ -59,9 +72,9 @@ impl Sender {
             cx.counters.retransmitted_bytes += u64::from(segment.len);
             cx.counters.retransmitted_segments += 1;
         }
-        if let (Some(ecn), true, false) = (&extras.ecn, segment.len > 0, segment.is_retransmission) {
-            segment.ecn = if ecn.sends_ect { Ecn::Ect0 } else { segment.ecn };
-            if self.reducer.take_cwr() && ecn.sends_cwr() {
+        if let (Some(ecn), true) = (&extras.ecn, segment.len > 0) {
+            segment.ecn = ecn.codepoint(segment.is_retransmission);
+            if !segment.is_retransmission && self.reducer.take_cwr() && ecn.sends_cwr() {
                 segment.flags = segment.flags.with(Flags::CWR);
             }
         }

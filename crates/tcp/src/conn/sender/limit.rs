@@ -43,12 +43,14 @@ impl Sender {
         }
     }
 
-    /// Returns the limit of new data, in the order of the checks in `next_new` looks.
+    /// Returns the limit of new data, in the order of the checks in `next_new`.
     #[inline]
     fn limit_of_new(&self, cx: &Context) -> SendLimit {
         let space = &self.space;
-        let unsent = space.next_len();
-        if space.nxt >= space.offered {
+        let is_backlogged = self.is_backlogged();
+        // The next segment of data that wait above is a full one.
+        let unsent = if is_backlogged { space.smss() } else { space.next_len() };
+        if space.nxt >= space.offered && !is_backlogged {
             SendLimit::Application
         } else if unsent < space.smss() && space.nxt + unsent < space.offered {
             SendLimit::SendBuffer

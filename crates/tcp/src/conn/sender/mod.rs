@@ -11,6 +11,7 @@
 //! | [`Episode`](episode) | when recovery begins and ends |
 //! | [`Reducer`](reduce) | how far the window falls, and whether it does |
 //! | [`WindowFeedback`](feedback) | whether windows that the network advertises show a link error |
+//! | [`Resume`](resumed) | whether the window jumps to that of an earlier connection, and retreats |
 //! | [`Notified`](notified) | reports of nodes of the network, and the retransmissions for them |
 //! | [`Undo`](undo) | spurious episodes, and the state to restore |
 //! | [`AckRatio`](ack_ratio) | for how many segments the receiver sends an ACK |
@@ -40,6 +41,8 @@ mod recovery;
 mod reduce;
 mod reported;
 mod resend;
+mod resume;
+mod resumed;
 mod rtt;
 mod scoreboard;
 mod space;
@@ -62,7 +65,7 @@ use super::timers::Timer;
 use super::Event;
 use crate::cc::{AckSample, CongestionControl};
 use crate::config::{ByteCounting, Config, CwndValidation};
-use crate::facts::RateSample;
+use crate::facts::{Marks, RateSample};
 use ack::AckFacts;
 use ack_ratio::AckSeen;
 use bentpipe_units::{Rate, Time};
@@ -180,18 +183,23 @@ impl Sender {
             advance
         };
         // RFC 3168 §6.1.2: an ACK that reports marks does not grow the window.
-        let is_echoed = self.extras.as_ref().is_some_and(|extras| extras.is_echoed());
-        let may_grow = self.may_grow(now, facts.newly_acked, cx) && !is_echoed;
+        let has_extras = self.extras.is_some();
+        let (is_held, marks) = if has_extras { self.said_in_extras() } else { (false, Marks::default()) };
+        let may_grow = self.may_grow(now, facts.newly_acked, cx) && !is_held;
+        let before = self.cc.cwnd();
         if !advance.in_recovery {
             // Computed once more: to read back what was just stored would wait for the store.
             let rtt = facts.acked.newest().map(|sent_at| now - sent_at);
             let newly_acked = self.counted(facts.newly_acked, cx);
-            let sample = AckSample { newly_acked, is_cwnd_limited: may_grow, rtt };
+            let sample = AckSample { newly_acked, is_cwnd_limited: may_grow, rtt, marks };
             let path = self.path(now, cx);
             self.cc.on_ack(&sample, &path);
             if self.usage.in_slow_start != (self.cc.cwnd() < self.cc.ssthresh()) {
                 self.turn_slow_start(cx);
             }
+        }
+        if has_extras {
+            self.after_ack_with_extras(now, before, marks, cx);
         }
         if self.space.buffer < cx.config.send_buffer {
             self.space.tune_buffer(cx.config.send_buffer, self.cc.cwnd());
@@ -202,6 +210,23 @@ impl Sender {
             // RFC 6298 §5.3.
             self.rtt.arm(now, &mut cx.timers);
         }
+    }
+
+    /// Whether the ACK that is being processed must not grow the window, and the marks that it reports.
+    #[inline(never)]
+    fn said_in_extras(&self) -> (bool, Marks) {
+        let is_echoed = self.extras.as_ref().is_some_and(|extras| extras.is_echoed());
+        let marks = self.extras.as_ref().map_or(Marks::default(), |extras| extras.marks());
+        (is_echoed || self.is_window_held(), marks)
+    }
+
+    /// The window, which was `before`, was grown or reduced by an ACK with these marks.
+    #[inline(never)]
+    fn after_ack_with_extras(&mut self, now: Time, before: u64, marks: Marks, cx: &mut Context) {
+        if marks.ce_packets > 0 {
+            self.note_reduction(now, before, cx);
+        }
+        self.on_resume_ack(now, cx);
     }
 
     /// The rest of an advancing ACK, in detail.
@@ -273,6 +298,9 @@ impl Sender {
         if self.is_detailed {
             self.notify_delivery(now, &ack, false, cx);
         }
+        if self.extras.is_some() {
+            self.on_resume_ack(now, cx);
+        }
     }
 
     /// A duplicate ACK on a connection without SACK.
@@ -291,6 +319,10 @@ impl Sender {
 
     /// An ACK was entered and recovery has answered.
     fn end_ack(&mut self, now: Time, facts: &AckFacts, is_further: bool, cx: &mut Context) {
+        let (delivered, smss) = (self.board.delivery().bytes, self.space.smss());
+        if let Some(ecn) = self.ecn_mut() {
+            ecn.count(delivered, smss);
+        }
         if let Some(rates) = &mut self.rates {
             let base = self.board.first().unwrap_or(self.board.next_index());
             rates.last = rates.on_ack(now, self.board.delivery(), base, self.board.lost_ever());
@@ -505,6 +537,7 @@ impl Sender {
             packet_len: self.space.smss() + cx.agreed.header_len(),
             flight_size: self.board.flight_size(),
             rtt: self.rtt.expected(),
+            resumed: if self.extras.is_some() { self.resumed_pace(cx) } else { None },
         }
     }
 }

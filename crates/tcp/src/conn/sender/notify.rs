@@ -3,10 +3,11 @@
 use super::ack::Ack;
 use super::episode::Phase;
 use super::state::Sender;
-use crate::cc::{CongestionControl, Delivery, LostSegment, PathState};
+use crate::cc::{CongestionControl, Delivery, LostSegment, Marks, PathState, ResumeReason};
 use crate::config::{SsthreshBase, SsthreshRounding};
 use crate::conn::clock::since;
 use crate::conn::context::Context;
+use crate::conn::Event;
 use bentpipe_units::{Duration, Time};
 
 impl Sender {
@@ -18,7 +19,7 @@ impl Sender {
 
     /// The controller that asked for it learns what the ACK said of delivery.
     #[inline(never)]
-    pub(super) fn notify_delivery(&mut self, now: Time, ack: &Ack<'_>, advances: bool, cx: &Context) {
+    pub(super) fn notify_delivery(&mut self, now: Time, ack: &Ack<'_>, advances: bool, cx: &mut Context) {
         if !self.cc.takes_deliveries() {
             return;
         }
@@ -46,11 +47,29 @@ impl Sender {
             }),
             receiver_clock: timestamps.map(|timestamps| timestamps.value),
             echoed_rtt: timestamps.filter(|_| advances).map(|timestamps| since(now, timestamps.echo)),
+            marks: self.extras.as_ref().map_or(Marks::default(), |extras| extras.marks()),
         };
         let path = self.path(now, cx);
+        let before = self.cc.cwnd();
         self.cc.on_delivery(&delivery, &path);
+        if delivery.marks.ce_packets > 0 {
+            self.note_reduction(now, before, cx);
+        }
         if let (Some(rates), true) = (&mut self.rates, self.cc.holds_back()) {
             rates.on_app_limited(delivery.in_flight);
+        }
+    }
+
+    /// An ACK reported marks to a controller that counts them, whose window was `before`.
+    #[cold]
+    pub(super) fn note_reduction(&mut self, now: Time, before: u64, cx: &mut Context) {
+        if self.cc.cwnd() < before {
+            cx.counters.ecn_reductions += 1;
+            cx.report(Event::EcnReduction(self.space.una));
+            if self.usage.in_slow_start {
+                self.turn_slow_start(cx);
+            }
+            self.on_resume_congestion(now, ResumeReason::EcnCe, cx);
         }
     }
 
@@ -111,6 +130,7 @@ impl Sender {
     fn judge_app_limited(&mut self) {
         let in_flight = self.in_flight();
         let has_data = self.space.data_end().saturating_sub(self.space.nxt) >= self.space.smss();
+        let has_data = has_data || self.is_backlogged();
         let is_limited = !has_data && in_flight < self.cc.cwnd() && !self.board.has_unrepaired();
         if let (Some(rates), true) = (&mut self.rates, is_limited) {
             rates.on_app_limited(in_flight);

@@ -29,6 +29,8 @@ pub(crate) struct Paced {
     pub(crate) flight_size: u64,
     /// The round-trip time that is measured, or expected.
     pub(crate) rtt: Option<Duration>,
+    /// The pace of a window that careful resume has not proven yet.
+    pub(crate) resumed: Option<Pace>,
 }
 
 impl Pacer {
@@ -49,7 +51,7 @@ impl Pacer {
 
     /// A packet of `size` bytes leaves that counts.
     pub(crate) fn on_sent(&mut self, now: Time, size: u64, pacing: Pacing, cc: &Cc, paced: Paced) {
-        let own = cc.pacing();
+        let own = paced.resumed.or_else(|| cc.pacing());
         let Some(rate) = rate(pacing, own, cc, paced) else { return };
         let Paced { smss, packet_len, .. } = paced;
         let burst = own.and_then(|pace| pace.bucket).unwrap_or(match pacing {

@@ -235,7 +235,7 @@ impl Sender {
     #[inline(always)]
     fn note_usage(&mut self, now: Time, cx: &Context) {
         let outstanding = [self.board.flight_size(), self.board.pipe()];
-        if self.usage.on_sent(now, &self.space, outstanding, self.cc.cwnd()) {
+        if self.usage.on_sent(now, &self.space, outstanding, self.cc.cwnd()) && !self.is_backlogged() {
             let used = used(now, &self.space, &self.board, &self.episode, &self.rtt, cx);
             self.usage.on_room(used, &mut self.cc);
         }
@@ -408,8 +408,11 @@ impl Sender {
     }
 
     /// A packet of `size` bytes leaves that pacing counts.
-    pub(crate) fn pace(&mut self, now: Time, size: u64, cx: &Context) {
+    pub(crate) fn pace(&mut self, now: Time, size: u64, cx: &mut Context) {
         self.pacer.on_sent(now, size, cx.config.pacing, &self.cc, self.paced(cx));
+        if self.extras.is_some() {
+            self.on_resume_sent(now, cx);
+        }
     }
 }
 

@@ -194,7 +194,9 @@ impl Sender {
 
     /// The window falls as data are delivered, not at once (RFC 9937), from `flight` on, of which `sacked` has arrived.
     fn reduce_in_proportion(&mut self, flight: u64, sacked: u64, config: &Config) {
-        if config.reduction == Reduction::AtOnce || !self.episode.is_reduced || self.cc.is_model_based() {
+        // RFC 9959 §3.5: a retreat has set the window already.
+        let is_at_once = config.reduction == Reduction::AtOnce || self.is_window_held();
+        if is_at_once || !self.episode.is_reduced || self.cc.is_model_based() {
             return;
         }
         let smss = self.space.smss();
@@ -263,7 +265,11 @@ impl Sender {
         if self.extras.is_some() && self.is_link_error(now, cause, cx) {
             return ReduceOutcome::LinkError;
         }
-        self.reduce_for_congestion(now, cause, cx)
+        let outcome = self.reduce_for_congestion(now, cause, cx);
+        if self.extras.is_some() {
+            self.on_resume_reduction(now, cause, outcome, cx);
+        }
+        outcome
     }
 
     pub(super) fn reduce_for_congestion(&mut self, now: Time, cause: Cause, cx: &mut Context) -> ReduceOutcome {
@@ -327,6 +333,9 @@ impl Sender {
         }
         let room = newly_acked.min(cx.config.initial_window.bytes(self.space.smss));
         self.episode = saved.restore(response, room, &mut self.board, &mut self.cc, undo, &cx.config);
+        if self.extras.is_some() {
+            self.on_resume_undo(now, cx);
+        }
         if self.board.flight_size() > 0 {
             self.rtt.arm(now, &mut cx.timers);
         }

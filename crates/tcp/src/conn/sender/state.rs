@@ -19,7 +19,7 @@ use super::space::SendSpace;
 use super::undo::Undo;
 use super::usage::{Usage, Used};
 use crate::cache::Learnt;
-use crate::cc::{Cc, CongestionControl, Init};
+use crate::cc::{Cc, CcConfig, CcKind, CongestionControl, Init};
 use crate::config::{Config, InitialSsthresh, Pacing, Reduction, SlowStartAcks, SpuriousDetection};
 use crate::conn::context::Context;
 use crate::conn::timers::{Timer, Timers};
@@ -56,12 +56,14 @@ impl Sender {
         let config = &*cx.config;
         let may_undo = config.spurious_detection != SpuriousDetection::Off || config.heeds_notices();
         let undo = may_undo.then(|| Box::new(Undo::new()));
-        let init = Init { smss: u64::from(config.smss), ..Init::default() };
+        let has_mark_counts = config.ecn.feedback.counts_marks();
+        let init = Init { smss: u64::from(config.smss), has_mark_counts, ..Init::default() };
         let cc = initial_cc(config, &Learnt::default(), init, u64::MAX);
         let rates: Option<Box<Rates>> = cc.takes_deliveries().then(Box::default);
         let (feedback, notified) = (WindowFeedback::of(config), Notified::of(config));
         let is_noticed = feedback.is_some() || notified.is_some();
-        let is_detailed = rates.is_some() || undo.is_some() || is_noticed || config.reduction != Reduction::AtOnce;
+        let counts = rates.is_some() || cc.takes_marks();
+        let is_detailed = counts || undo.is_some() || is_noticed || config.reduction != Reduction::AtOnce;
         let mut board = Scoreboard::default();
         if is_detailed {
             board.set_detail(false);
@@ -115,6 +117,10 @@ impl Sender {
         self.settle(count.filter(|_| cx.agreed.counts), |extras| &mut extras.count);
     }
 
+    pub(super) fn ecn_mut(&mut self) -> Option<&mut EcnSender> {
+        self.extras.as_mut()?.ecn.as_mut()
+    }
+
     /// ECN was agreed on.
     pub(crate) fn begin_ecn(&mut self, ecn: EcnSender) {
         self.extras_mut().ecn = Some(ecn);
@@ -135,10 +141,16 @@ impl Sender {
             seed,
             smss: self.space.smss(),
             has_probe_segments: self.has_probes(),
+            has_mark_counts: self.ecn_mut().is_some_and(|ecn| ecn.counts_marks()),
             ..Init::default()
         };
         self.cc = initial_cc(&cx.config, learnt, init, self.space.rwnd);
+        let takes_marks = self.cc.takes_marks();
+        if let Some(ecn) = self.ecn_mut() {
+            ecn.begin(takes_marks, &cx.config.ecn);
+        }
         self.is_paced = cx.config.pacing != Pacing::Off || self.cc.paces();
+        self.begin_resume(now, learnt, cx);
         if paces_acks(&self.cc) {
             self.extras_mut().paces_acks = true;
         }
@@ -241,6 +253,8 @@ fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64) -> Cc {
     }
     match &config.own_cc {
         Some(own) => own.build(init, config.cc).into(),
+        // RFC 9331 §4.3: without counts of marks the flow has to behave as a classic flow.
+        None if config.cc.kind().takes().marks && !init.has_mark_counts => CcConfig::from(CcKind::NewReno).build(init),
         None => config.cc.build(init),
     }
 }

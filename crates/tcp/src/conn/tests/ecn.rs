@@ -1,10 +1,12 @@
 //! Marks.
 
 use super::*;
+use crate::cc::{AckSample, Congestion, CustomCc, Delivery, Marks, PathState, Window};
 use crate::segment::Ecn;
+use std::sync::{Arc, Mutex};
 
 fn marking(feedback: EcnFeedback) -> impl Fn(&mut Config) {
-    move |config| config.ecn = EcnConfig { feedback, beta: None }
+    move |config| config.ecn = EcnConfig { feedback, ..EcnConfig::OFF }
 }
 
 impl Bench {
@@ -25,7 +27,7 @@ impl Bench {
 fn rfc3168_6_1_2_one_reduction_per_window() {
     for (beta, left) in [(None, 10), (Some(800), 16), (Some(850), 17)] {
         let mut s = Bench::new(CcKind::Reno, 20, |config| {
-            config.ecn = EcnConfig { feedback: EcnFeedback::Classic, beta };
+            config.ecn = EcnConfig { feedback: EcnFeedback::Classic, beta, ..EcnConfig::OFF };
         });
         s.send(100);
         s.echo(1, Flags::ECE);
@@ -93,12 +95,16 @@ fn open(client: EcnFeedback, server: EcnFeedback) -> (Connection, Connection, [u
 fn open_acked(client: EcnFeedback, server: EcnFeedback, every: u32) -> (Connection, Connection, [u8; 3]) {
     let config = |feedback| Config {
         smss: SMSS as u32,
-        ecn: EcnConfig { feedback, beta: None },
+        ecn: EcnConfig { feedback, ..EcnConfig::OFF },
         ack: AckPolicy { every, ..AckPolicy::default() },
         ..Config::default()
     };
-    let mut a = Connection::new(config(client), Role::Active, Seq::new(100));
-    let mut b = Connection::new(config(server), Role::Passive, Seq::new(200));
+    open_configured(config(client), config(server))
+}
+
+fn open_configured(client: Config, server: Config) -> (Connection, Connection, [u8; 3]) {
+    let mut a = Connection::new(client, Role::Active, Seq::new(100));
+    let mut b = Connection::new(server, Role::Passive, Seq::new(200));
     let now = Time::ZERO;
     b.open(now);
     a.open(now);
@@ -230,7 +236,7 @@ fn rfc9768_a_2_an_unchanged_counter_proves_little() {
 fn rfc3168_6_1_5_only_new_data_can_be_marked() {
     for feedback in [EcnFeedback::Classic, EcnFeedback::PerSegment, EcnFeedback::Accurate] {
         let config = Config {
-            ecn: EcnConfig { feedback, beta: None },
+            ecn: EcnConfig { feedback, ..EcnConfig::OFF },
             give_up: GiveUp::Never,
             rto: RtoConfig { min: Duration::from_millis(200), ..RtoConfig::default() },
             ..Config::default()
@@ -245,4 +251,149 @@ fn rfc3168_6_1_5_only_new_data_can_be_marked() {
         // The queue would have marked ACKs and data. It dropped ACKs, but no data.
         assert!(a.counters().retransmitted_segments <= 2, "{feedback:?} {:?}", a.counters());
     }
+}
+
+/// An end that counts marks.
+fn l4s(cc: CcKind, ecn: EcnConfig) -> Config {
+    Config { smss: SMSS as u32, cc: cc.into(), recovery: cc.recovery(), ecn, ..Config::default() }
+}
+
+/// RFC 9331 §4.3: without counts of marks the flow is NewReno's, and its data are not ECN-capable.
+#[test]
+fn rfc9331_4_3_ect1_needs_counts_of_marks() {
+    use EcnFeedback::{Accurate, Classic, Off};
+    let ect0 = EcnConfig { ect: Some(0), ..EcnConfig::L4S };
+    for (cc, ecn, server, expected) in [
+        (CcKind::Prague, EcnConfig::L4S, Accurate, Ecn::Ect1),
+        (CcKind::Prague, EcnConfig::L4S, Classic, Ecn::NotEct),
+        (CcKind::Prague, EcnConfig::L4S, Off, Ecn::NotEct),
+        (CcKind::Prague, ect0, Accurate, Ecn::Ect0),
+        (CcKind::Dctcp, EcnConfig::PER_SEGMENT, Classic, Ecn::Ect0),
+        (CcKind::Reno, EcnConfig::L4S, Accurate, Ecn::NotEct),
+    ] {
+        let peer =
+            Config { ecn: EcnConfig { feedback: server, ..EcnConfig::OFF }, ..l4s(CcKind::Reno, EcnConfig::OFF) };
+        let (mut a, _, _) = open_configured(l4s(cc, ecn), peer);
+        a.offer(SMSS);
+        assert_eq!(leave(&mut a, Time::ZERO).unwrap().ecn, expected, "{cc:?} {ecn:?} {server:?}");
+        let counts = expected != Ecn::NotEct;
+        assert_eq!(a.tcb.sender.cc.takes_marks(), counts && cc != CcKind::Reno, "{cc:?} {server:?}");
+    }
+}
+
+/// Retransmissions wait in the same queue as data.
+#[test]
+fn retransmissions_are_ect1_too() {
+    for (cc, config, expected) in
+        [(CcKind::Prague, EcnConfig::L4S, Ecn::Ect1), (CcKind::Dctcp, EcnConfig::PER_SEGMENT, Ecn::NotEct)]
+    {
+        let mut s = Bench::new(cc, 20, |ends| ends.ecn = config);
+        s.send(20);
+        s.at(Time::ZERO + Duration::from_millis(100)).hear(0, &[(1, 10)], None);
+        s.at(Time::ZERO + Duration::from_millis(200));
+        s.conn.handle_wakeup(s.now);
+        let again = std::iter::from_fn(|| leave(&mut s.conn, s.now)).find(|segment| segment.is_retransmission);
+        assert_eq!(again.map(|segment| segment.ecn), Some(expected), "{cc:?}");
+    }
+}
+
+/// Marked and delivered packets of each call.
+type Counts = Vec<(u32, u32)>;
+
+/// Reno that counts marks and never reacts to them; its notes are [in on_delivery, in on_ack].
+#[derive(Clone, Debug)]
+struct CountsMarks(Window, Arc<Mutex<[Counts; 2]>>);
+
+impl CountsMarks {
+    fn note(&self, hook: usize, marks: Marks) {
+        self.1.lock().unwrap()[hook].push((marks.ce_packets, marks.delivered_packets));
+    }
+}
+
+impl CongestionControl for CountsMarks {
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+        self.note(1, ack.marks);
+        self.0.grow(ack, path);
+    }
+    fn on_delivery(&mut self, delivery: &Delivery, _: &PathState) {
+        self.note(0, delivery.marks);
+    }
+    fn on_congestion(&mut self, _: Congestion, _: &PathState) {}
+    fn on_rto(&mut self, _: bool, _: &PathState) {}
+    fn limit_cwnd(&mut self, max: u64) {
+        self.0.limit(max);
+    }
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        self.0.set(cwnd, ssthresh);
+    }
+    fn on_smss(&mut self, smss: u64) {
+        self.0.on_smss(smss);
+    }
+    fn cwnd(&self) -> u64 {
+        self.0.cwnd()
+    }
+    fn ssthresh(&self) -> u64 {
+        self.0.ssthresh()
+    }
+    fn takes_deliveries(&self) -> bool {
+        true
+    }
+    fn takes_marks(&self) -> bool {
+        true
+    }
+}
+
+/// `docs/specs/l4s.md`, test 9, on a connection: each ACK counts its marked packets, also by SACK.
+#[test]
+fn acks_report_how_many_packets_were_marked() {
+    let seen = |feedback, wrap| {
+        let notes = Arc::<Mutex<[Vec<(u32, u32)>; 2]>>::default();
+        let mut s = Bench::new(CcKind::Sack, 40, |config| {
+            config.ecn = EcnConfig { feedback, wrap, ..EcnConfig::OFF };
+            let notes = Arc::clone(&notes);
+            config.own_cc =
+                Some(CustomCc::new(move |init| Box::new(CountsMarks(Window::new(init), Arc::clone(&notes)))));
+        });
+        s.send(40);
+        let before = s.conn.cwnd();
+        let is_accurate = feedback == EcnFeedback::Accurate;
+        let flags = |ace: u8, ece| match is_accurate {
+            true => Flags::default().with_ace(ace),
+            false if ece => Flags::ECE,
+            false => Flags::default(),
+        };
+        s.echo(2, flags(6, true));
+        s.echo(4, flags(6, false));
+        // Twelve packets, whose marks have moved the counter from 6 to 1.
+        s.echo(16, flags(1, true));
+        assert!(s.conn.cwnd() > before, "ACKs that report marks grow the window");
+        let counts = feedback != EcnFeedback::Classic;
+        assert_eq!(
+            s.conn.counters().ecn_reductions,
+            u64::from(!counts),
+            "the window is reduced for marks, or they are counted"
+        );
+        let notes = notes.lock().unwrap().clone();
+        assert_eq!(notes[0], notes[1]);
+        notes[0].clone()
+    };
+    use crate::config::AceWrap::{Least, Most};
+    assert_eq!(seen(EcnFeedback::Accurate, Most), [(1, 2), (0, 2), (11, 12)]);
+    assert_eq!(seen(EcnFeedback::Accurate, Least), [(1, 2), (0, 2), (3, 12)]);
+    assert_eq!(seen(EcnFeedback::PerSegment, Most), [(2, 2), (0, 2), (12, 12)]);
+    assert_eq!(seen(EcnFeedback::Classic, Most), [(0, 0); 3]);
+}
+
+/// Prague's first mark halves the window and ends slow start; more marks of this window do nothing.
+#[test]
+fn prague_reduces_once_per_window_of_data() {
+    let mut s = Bench::new(CcKind::Prague, 20, |config| config.ecn = EcnConfig::L4S);
+    s.send(100);
+    s.now += Duration::from_millis(50);
+    s.echo(1, Flags::default().with_ace(6));
+    assert_eq!((s.cwnd(), s.ssthresh(), s.conn.counters().ecn_reductions), (10, 10, 1));
+    s.echo(2, Flags::default().with_ace(7));
+    s.echo(20, Flags::default().with_ace(0));
+    assert_eq!((s.cwnd(), s.conn.counters().ecn_reductions), (10, 1));
+    assert!(s.events().iter().any(|event| matches!(event, Event::SlowStartExit(_))), "slow start ended");
 }

@@ -268,3 +268,67 @@ fn initial_windows_count_in_segments_that_both_ends_take() {
     let (client, _) = connect(config(1460, false), config(1460, false), |syn_ack| syn_ack.options = Options::None);
     assert_eq!((client.tcb.sender.space.smss, client.cwnd(), client.tcb.cx.agreed.sack), (536, 5360, false));
 }
+
+/// A sender of 200 round trips of 100 ms. It is offered all data at once, or as much as the window has room for, each round
+/// trip, by a driver that has more. Returns the sender, with the limit that it had before each offer.
+fn driven(kind: CcKind, cwnd_validation: CwndValidation, in_time: bool, more: bool) -> (Connection, Vec<SendLimit>) {
+    let config = Config {
+        cc: kind.into(),
+        recovery: kind.recovery(),
+        cwnd_validation,
+        initial_ssthresh: InitialSsthresh::Segments(20),
+        receive_buffer: 1 << 30,
+        ..Config::default()
+    };
+    let mut client = Connection::new(config.clone(), Role::Active, Seq::new(7));
+    let mut server = Connection::new(config, Role::Passive, Seq::new(9));
+    let (mut now, mut limits) = (Time::ZERO, Vec::new());
+    client.measure_rates();
+    client.set_backlogged(more);
+    server.open(now);
+    client.open(now);
+    if !in_time {
+        client.offer(1 << 40);
+    }
+    for _ in 0..200 {
+        now += Duration::from_millis(50);
+        client.handle_wakeup(now);
+        if in_time && client.has_been_established() {
+            limits.extend(client.send_limit());
+            client.offer(client.cwnd().saturating_sub(client.flight_size()));
+        }
+        while client.transmit(now, &mut |segment: Segment| server.handle(now, &segment)).is_some() {}
+        now += Duration::from_millis(50);
+        server.handle_wakeup(now);
+        while server.transmit(now, &mut |segment: Segment| client.handle(now, &segment)).is_some() {}
+    }
+    (client, limits)
+}
+
+/// RFC 7661 §4.1 judges by flight against window, not by a queue above the window.
+#[test]
+fn rfc7661_4_1_a_window_grows_alike_if_data_are_offered_just_in_time() {
+    for kind in [CcKind::NewReno, CcKind::Cubic, CcKind::Hybla, CcKind::Bbr3] {
+        for validation in
+            [CwndValidation::IfUsed, CwndValidation::Rfc2861, CwndValidation::Rfc7661, CwndValidation::Linux]
+        {
+            let all = driven(kind, validation, false, false).0.cwnd();
+            for more in [false, true] {
+                let in_time = driven(kind, validation, true, more).0.cwnd();
+                let ratio = in_time as f64 / all as f64;
+                assert!((0.98..1.02).contains(&ratio), "{kind:?} {validation:?} {more}: {in_time}, not {all}");
+            }
+        }
+    }
+}
+
+/// A driver with more data is never the limit: not in rate samples, and not in the limit that the sender reports.
+#[test]
+fn a_backlog_above_is_not_the_limit_of_the_application() {
+    for more in [false, true] {
+        let (client, limits) = driven(CcKind::NewReno, CwndValidation::IfUsed, true, more);
+        assert_eq!(client.rate_sample().map(|sample| sample.is_app_limited), Some(!more));
+        assert_eq!(limits.iter().filter(|limit| **limit == SendLimit::Application).count() > 190, !more, "{limits:?}");
+        assert_eq!(limits.iter().all(|limit| *limit != SendLimit::Application), more, "{limits:?}");
+    }
+}

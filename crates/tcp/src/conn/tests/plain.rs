@@ -19,6 +19,7 @@ fn extras(conn: &Connection, names: &mut BTreeSet<&'static str>) {
         probes,
         records,
         feedback,
+        resume,
         notified,
         // It comes with an echo, and is gone when data can be sent.
         early_word: _,
@@ -26,6 +27,8 @@ fn extras(conn: &Connection, names: &mut BTreeSet<&'static str>) {
         early,
         signals_slow_start,
         paces_acks,
+        // A driver sets it, no configuration: see `a_backlog_above_is_not_the_limit_of_the_application`.
+        is_backlogged: _,
     } = *sender.unwrap_or_default();
     let ReceiverExtras { ecn: marks, snack, patience, probes: answers, echo } = *receiver.unwrap_or_default();
     let has = [
@@ -35,6 +38,7 @@ fn extras(conn: &Connection, names: &mut BTreeSet<&'static str>) {
         (probes.is_some(), "probes"),
         (records.is_some(), "records"),
         (feedback.is_some(), "feedback"),
+        (resume.is_some(), "resume"),
         (notified.is_some(), "notified"),
         (count.is_some(), "count"),
         (early > 0, "early"),
@@ -49,7 +53,7 @@ fn extras(conn: &Connection, names: &mut BTreeSet<&'static str>) {
     names.extend(has.iter().filter(|(is_on, _)| *is_on).map(|(_, name)| *name));
 }
 
-const ALL: usize = 16;
+const ALL: usize = 17;
 
 /// The client, after a handshake with a server that is configured alike.
 fn opened(config: &Config) -> Connection {
@@ -81,6 +85,7 @@ fn a_feature_of_segments_makes_a_connection_other_than_plain() {
         Config { fast_open: Some(FastOpen { is_known: true, cookie: [9; 8] }), ..tcp.clone() },
         Config { ack: every, ..tcp.clone() },
         Config { auto_buffer: Some(10_000), ..tcp.clone() },
+        Config { careful_resume: Some(CarefulResume::default()), ..tcp.clone() },
     ]);
     let mut names = BTreeSet::new();
     for config in cases {

@@ -92,6 +92,7 @@ mod version;
 
 pub use version::{Bbr2Settings, Bbr2Up, Bbr3Profile, Bbr3Settings};
 
+use crate::cc::inside::{Bps, Span};
 use crate::cc::model::common::{
     model_hooks, Aggregation, BbrPace, Dice, FullPipe, KnownReallocations, ProbeRtt, Rounds, Sample,
 };
@@ -422,7 +423,24 @@ impl CongestionControl for Bbr3 {
 
     fn inside(&self, insides: &mut Insides<'_>) {
         let bytes = |bound: u64| if bound == u64::MAX { f64::NAN } else { bound as f64 };
-        insides.state(self.state.name());
+        let bw = Bps(8.0 * self.max_bw.get());
+        let name = self.state.name();
+        match self.state {
+            State::Startup => insides.state(name, format_args!("it doubles its rate in each round trip until the path is full")),
+            State::Drain => insides.state(name, format_args!("the path is full at {bw}, and it empties the queue of its start")),
+            State::Down => insides.state(name, format_args!("it sends slower than its estimate of {bw} to empty the queue of its probe")),
+            State::Cruise => insides.state(name, format_args!("it sends at its estimate of {bw} and leaves room for others")),
+            State::Refill => insides.state(name, format_args!("it fills the path for a round trip before it probes for more than {bw}")),
+            State::Up => insides.state(name, format_args!("it sends faster than its estimate of {bw} to probe for more")),
+            State::ProbeRtt => insides.state(
+                name,
+                format_args!(
+                    "its minimum round trip is {} old, so it holds the window at a part of the path for {} to measure without a queue",
+                    Span(PROBE_RTT_INTERVAL),
+                    Span(PROBE_RTT)
+                ),
+            ),
+        };
         insides.value(Quantity::PacingGain, self.pacing_gain()).value(Quantity::CwndGain, self.window_gain());
         insides.value(Quantity::Bandwidth, 8.0 * self.max_bw.get()).min_rtt(self.rtt.min);
         insides.value(Quantity::BandwidthShortterm, 8.0 * self.bounds.bw_short);

@@ -34,7 +34,8 @@ impl Sender {
         if self.path.snd_una > self.end {
             self.end = self.path.snd_nxt;
         }
-        let ack = AckSample { newly_acked: segments * SMSS, is_cwnd_limited: true, rtt: Some(rtt) };
+        let ack =
+            AckSample { newly_acked: segments * SMSS, is_cwnd_limited: true, rtt: Some(rtt), ..AckSample::default() };
         self.window.grow(&ack, &self.path);
         let whole_segments = self.window.cwnd() / SMSS * SMSS;
         self.path.snd_nxt = self.path.snd_nxt.max(self.path.snd_una + whole_segments);

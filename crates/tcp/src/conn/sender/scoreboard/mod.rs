@@ -388,6 +388,14 @@ impl Scoreboard {
         }
     }
 
+    /// First segment from `index` on that is neither delivered nor declared lost, and its offset; none: all are. Segments
+    /// below `index` are.
+    pub(crate) fn unsettled_from(&self, index: u64) -> Option<(u64, u64)> {
+        let first = index.max(self.base);
+        let mut rest = (first..).zip(self.ring.iter().skip((first - self.base) as usize));
+        rest.find(|(_, sent)| !sent.has(SACKED | LOST)).map(|(index, sent)| (index, sent.start))
+    }
+
     /// The oldest segment outstanding.
     pub(crate) fn first(&self) -> Option<u64> {
         (!self.ring.is_empty()).then_some(self.base)
