@@ -1,0 +1,468 @@
+//! One end of a connection: drives the stack, quinn-proto, in virtual time.
+//!
+//! A datagram is taken from the stack at a time, so that its pacing spaces datagrams. A pace that the congestion control
+//! sets is applied here, before the stack makes a datagram. The stack's own pacing knows 1.25 windows per round trip only.
+//!
+//! Applications move counts of bytes. The content of streams is zeros, which the stack shares without a copy.
+
+use crate::clock::Clock;
+use crate::migration::{address, Migration};
+use crate::setup;
+use crate::tap::Shared;
+use bentpipe_sim::spec::{Quic, QuicRead};
+use bentpipe_sim::stack::{Engine, EngineCounters, EngineEvent, EngineState, Engines, Seed, SentDatagram, StreamNo};
+use bentpipe_tcp::Ecn;
+use bentpipe_units::{Duration, Time};
+use bytes::{Bytes, BytesMut};
+use quinn_proto::{
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, ReadError, Side,
+    StreamEvent, StreamId, VarInt,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+/// Source in front of the payload: it stands for the address in the headers of IP and UDP. A datagram to a former address of
+/// the client still arrives: the links of a path decide what a handover loses.
+const SOURCE: usize = 2;
+/// Content of streams.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// One end of a QUIC connection.
+pub struct QuicEnd {
+    clock: Clock,
+    endpoint: Endpoint,
+    connection: Option<(ConnectionHandle, Connection)>,
+    /// Settings of an opener that has not connected yet.
+    client: Option<ClientConfig>,
+    side: Side,
+    facts: Shared,
+    read: QuicRead,
+    ecn: bool,
+    /// Number of the address that the peer last sent from.
+    peer: u16,
+    /// Datagrams that the endpoint answers with, outside a connection.
+    answers: VecDeque<Vec<u8>>,
+    /// Whether the server validates addresses before the handshake.
+    retry: bool,
+    /// The own address, and its changes.
+    migration: Migration,
+    events: VecDeque<EngineEvent>,
+    sends: BTreeMap<StreamNo, Sending>,
+    reads: BTreeMap<StreamNo, u64>,
+    /// Streams that are numbered, and those that the stack has opened.
+    numbered: u64,
+    opened: u64,
+    /// Earliest departure of the next datagram by the pace of the congestion control.
+    gate: Time,
+    wakeup: Time,
+    counters: EngineCounters,
+    scratch: Vec<u8>,
+    /// Whether the client sends early data.
+    has_early_data: bool,
+}
+
+/// Data of a stream that goes to the peer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sending {
+    /// Bytes that the application has written, and those that the stack has taken.
+    offered: u64,
+    taken: u64,
+    /// Whether the application has written the last byte, and whether the stack knows.
+    is_last: bool,
+    is_finished: bool,
+}
+
+/// Returns the stack for scenarios.
+pub fn engines() -> Engines {
+    Engines::new(|quic, seed| pair(quic, seed).map(|end| Box::new(end) as Box<dyn Engine>))
+}
+
+/// Makes both ends of a connection: the opener first.
+pub fn pair(quic: &Quic, seed: Seed<'_>) -> [QuicEnd; 2] {
+    let clock = Clock::new();
+    [Side::Client, Side::Server].map(|side| QuicEnd::new(quic, seed, side, clock))
+}
+
+impl QuicEnd {
+    fn new(quic: &Quic, seed: Seed<'_>, side: Side, clock: Clock) -> Self {
+        let facts = Shared::default();
+        let (endpoint, client) = setup::endpoint(quic, seed, side, &facts, clock);
+        Self {
+            retry: quic.handshake.retry,
+            migration: Migration::new(&quic.migration, side),
+            clock,
+            endpoint,
+            connection: None,
+            client,
+            side,
+            facts,
+            read: quic.read,
+            ecn: quic.ecn,
+            peer: (!side) as u16,
+            answers: VecDeque::new(),
+            events: VecDeque::new(),
+            sends: BTreeMap::new(),
+            reads: BTreeMap::new(),
+            numbered: 0,
+            opened: 0,
+            gate: Time::ZERO,
+            wakeup: Time::NEVER,
+            counters: EngineCounters::default(),
+            scratch: Vec::new(),
+            has_early_data: false,
+        }
+    }
+
+    /// Passes a datagram on to the connection, or makes the connection of the first one.
+    fn accept(&mut self, now: Time, datagram: &[u8], ecn: Ecn) {
+        let Some((source, payload)) = datagram.split_first_chunk::<SOURCE>() else {
+            self.counters.unreadable += 1;
+            return;
+        };
+        let source = u16::from_be_bytes(*source);
+        self.peer = source;
+        let codepoint = EcnCodepoint::from_bits(ecn.bits());
+        let instant = self.clock.instant(now);
+        self.scratch.clear();
+        let from = address(source);
+        let data = BytesMut::from(payload);
+        match self.endpoint.handle(instant, from, None, codepoint, data, &mut self.scratch) {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => match &mut self.connection {
+                Some((own, connection)) if *own == handle => connection.handle_event(event),
+                _ => self.counters.unreadable += 1,
+            },
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                if self.connection.is_some() {
+                    self.endpoint.ignore(incoming);
+                    self.counters.unreadable += 1;
+                    return;
+                }
+                if self.retry && !incoming.remote_address_validated() {
+                    if let Ok(transmit) = self.endpoint.retry(incoming, &mut self.scratch) {
+                        self.answers.push_back(self.scratch[..transmit.size].to_vec());
+                    }
+                    return;
+                }
+                match self.endpoint.accept(incoming, instant, &mut self.scratch, None) {
+                    Ok(made) => self.connection = Some(made),
+                    Err(error) => {
+                        if let Some(transmit) = error.response {
+                            self.answers.push_back(self.scratch[..transmit.size].to_vec());
+                        }
+                    }
+                }
+            }
+            Some(DatagramEvent::Response(transmit)) => {
+                self.answers.push_back(self.scratch[..transmit.size].to_vec());
+            }
+            None => self.counters.unreadable += 1,
+        }
+    }
+
+    /// Carries events between connection, endpoint and application, until there are no more.
+    fn pump(&mut self, now: Time) {
+        loop {
+            self.open_streams();
+            self.write_streams();
+            let Some((handle, connection)) = &mut self.connection else { break };
+            let event = connection.poll();
+            let mut is_done = event.is_none();
+            while let Some(event) = connection.poll_endpoint_events() {
+                is_done = false;
+                if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                    connection.handle_event(event);
+                }
+            }
+            if let Some(event) = event {
+                self.on_event(event);
+            }
+            if is_done {
+                break;
+            }
+        }
+        self.rearm(now);
+    }
+
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Connected => {
+                self.repeat_early_data();
+                self.events.push_back(EngineEvent::Established);
+            }
+            Event::ConnectionLost { reason } => {
+                self.events.push_back(EngineEvent::Failed(reason.to_string()));
+            }
+            Event::Stream(StreamEvent::Opened { dir }) => self.accept_streams(dir),
+            Event::Stream(StreamEvent::Readable { id }) => self.read_stream(id),
+            Event::Stream(StreamEvent::Finished { id }) => {
+                if let Some(sending) = self.sends.remove(&id.into()) {
+                    self.counters.acked_bytes += sending.taken;
+                    self.events.push_back(EngineEvent::Acked(id.into()));
+                }
+            }
+            // The next turn of the pump opens, or writes.
+            Event::Stream(
+                StreamEvent::Available { .. } | StreamEvent::Writable { .. } | StreamEvent::Stopped { .. },
+            )
+            | Event::HandshakeDataReady
+            | Event::DatagramReceived
+            | Event::DatagramsUnblocked => {}
+        }
+    }
+
+    /// Retransmits early data that the server has refused: the stack has forgotten its streams.
+    fn repeat_early_data(&mut self) {
+        let Some((_, connection)) = &mut self.connection else { return };
+        if self.side.is_server() || !self.has_early_data || connection.accepted_0rtt() {
+            return;
+        }
+        self.opened = 0;
+        for sending in self.sends.values_mut() {
+            (sending.taken, sending.is_finished) = (0, false);
+        }
+    }
+
+    /// Changes the address of the client. The server sees it with the next datagram.
+    fn migrate(&mut self, now: Time) {
+        if self.migration.change(now) {
+            if let Some((_, connection)) = &mut self.connection {
+                connection.local_address_changed();
+            }
+        }
+    }
+
+    /// Opens the streams that are numbered, as far as the peer allows.
+    fn open_streams(&mut self) {
+        let Some((_, connection)) = &mut self.connection else { return };
+        while self.opened < self.numbered && connection.streams().open(Dir::Bi).is_some() {
+            self.opened += 1;
+        }
+    }
+
+    fn accept_streams(&mut self, dir: Dir) {
+        while let Some(id) = self.connection.as_mut().and_then(|(_, connection)| connection.streams().accept(dir)) {
+            self.read_stream(id);
+        }
+    }
+
+    /// Gives the stack as much data of each stream as its send window takes.
+    fn write_streams(&mut self) {
+        let Some((_, connection)) = &mut self.connection else { return };
+        if connection.is_closed() {
+            return;
+        }
+        let open = StreamId::new(self.side, Dir::Bi, self.opened);
+        for (&stream, sending) in &mut self.sends {
+            let Some(id) = stream_id(stream, self.side, open) else { continue };
+            while sending.taken < sending.offered {
+                let chunk = usize::try_from(sending.offered - sending.taken).unwrap_or(usize::MAX).min(ZEROS.len());
+                let mut chunks = [Bytes::from_static(&ZEROS[..chunk])];
+                match connection.send_stream(id).write_chunks(&mut chunks) {
+                    Ok(written) => sending.taken += written.bytes as u64,
+                    Err(_) => break,
+                }
+            }
+            if sending.is_last && !sending.is_finished && sending.taken == sending.offered {
+                sending.is_finished = connection.send_stream(id).finish().is_ok();
+            }
+        }
+    }
+
+    fn read_stream(&mut self, id: StreamId) {
+        let Some((_, connection)) = &mut self.connection else { return };
+        let mut stream = connection.recv_stream(id);
+        let Ok(mut chunks) = stream.read(self.read == QuicRead::Ordered) else { return };
+        let mut bytes = 0;
+        let is_last = loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => bytes += chunk.bytes.len() as u64,
+                Ok(None) => break true,
+                Err(ReadError::Blocked | ReadError::Reset(_)) => break false,
+            }
+        };
+        let _ = chunks.finalize();
+        let number = StreamNo::from(id);
+        let total = self.reads.entry(number).or_default();
+        *total += bytes;
+        self.counters.read_bytes += bytes;
+        if bytes > 0 || is_last {
+            self.events.push_back(EngineEvent::Received { stream: number, bytes: *total, is_last });
+        }
+        if is_last {
+            self.reads.remove(&number);
+        }
+    }
+
+    /// Sets the wake-up: the earliest timer of the stack, or of the pace.
+    fn rearm(&mut self, now: Time) {
+        let timer = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
+        // A timer of the stack may be in the past.
+        self.wakeup = timer.map_or(Time::NEVER, |instant| self.clock.time(instant).max(now));
+        if self.gate > now {
+            self.wakeup = self.wakeup.min(self.gate);
+        }
+        self.wakeup = self.wakeup.min(self.migration.next().max(now));
+    }
+
+    /// Counts a departure of `size` bytes, headers included, against the pace of the congestion control.
+    fn pace(&mut self, now: Time, size: u64) {
+        let Some(pace) = self.facts.lock().pace else {
+            self.gate = Time::ZERO;
+            return;
+        };
+        let burst = pace.bucket.or(pace.burst).unwrap_or(2 * size);
+        let saved = pace.rate.time_to_send(burst.saturating_sub(size));
+        let earliest = Time::from_ps(now.as_ps().saturating_sub(saved.as_ps()));
+        self.gate = self.gate.max(earliest) + pace.rate.time_to_send(size).min(GAP_MAX);
+    }
+
+    /// Writes source and payload, and returns the payload's length.
+    fn write_datagram(&self, payload: &[u8], into: &mut Vec<u8>) -> u16 {
+        into.extend(self.migration.own().to_be_bytes());
+        into.extend(payload);
+        u16::try_from(payload.len()).unwrap_or(u16::MAX)
+    }
+}
+
+/// Longest wait between two datagrams, at any pace.
+const GAP_MAX: Duration = Duration::from_secs(60);
+
+impl Engine for QuicEnd {
+    fn handle(&mut self, now: Time, datagram: &[u8], ecn: Ecn) {
+        self.counters.received_datagrams += 1;
+        self.counters.received_bytes += datagram.len().saturating_sub(SOURCE) as u64;
+        self.accept(now, datagram, ecn);
+        self.pump(now);
+    }
+
+    fn handle_wakeup(&mut self, now: Time) {
+        while self.migration.take_due(now) {
+            self.migrate(now);
+        }
+        let instant = self.clock.instant(now);
+        if let Some((_, connection)) = &mut self.connection {
+            connection.handle_timeout(instant);
+        }
+        self.pump(now);
+    }
+
+    fn poll_transmit(&mut self, now: Time, into: &mut Vec<u8>) -> Option<SentDatagram> {
+        let mut ecn = Ecn::NotEct;
+        let len = if let Some(answer) = self.answers.pop_front() {
+            self.write_datagram(&answer, into)
+        } else {
+            if self.gate > now {
+                return None;
+            }
+            let instant = self.clock.instant(now);
+            let mut payload = std::mem::take(&mut self.scratch);
+            payload.clear();
+            let transmit = self.connection.as_mut().and_then(|(_, c)| c.poll_transmit(instant, 1, &mut payload));
+            let len = transmit.as_ref().map(|transmit| {
+                if self.ecn {
+                    ecn = transmit.ecn.map_or(Ecn::NotEct, |ecn| Ecn::from_bits(ecn as u8));
+                }
+                self.write_datagram(&payload[..transmit.size], into)
+            });
+            self.scratch = payload;
+            let Some(len) = len else {
+                self.pump(now);
+                return None;
+            };
+            self.pace(now, u64::from(len) + u64::from(Quic::HEADERS));
+            len
+        };
+        self.counters.sent_datagrams += 1;
+        self.counters.sent_bytes += u64::from(len);
+        self.rearm(now);
+        Some(SentDatagram { len, ecn, path: 0, number: self.facts.lock().number })
+    }
+
+    fn next_wakeup(&self) -> Time {
+        self.wakeup
+    }
+
+    fn poll_event(&mut self) -> Option<EngineEvent> {
+        self.events.pop_front()
+    }
+
+    fn lane_changed(&mut self, _: u8, now: Time) {
+        // Both directions change at a handover.
+        if self.migration.follows_handovers(now) {
+            self.migrate(now);
+            self.pump(now);
+        }
+    }
+
+    fn connect(&mut self, now: Time) {
+        let Some(client) = self.client.take() else { return };
+        let instant = self.clock.instant(now);
+        match self.endpoint.connect(instant, client, address(self.peer), "server") {
+            Ok(made) => {
+                self.has_early_data = made.1.has_0rtt();
+                self.connection = Some(made);
+            }
+            Err(error) => {
+                self.events.push_back(EngineEvent::Failed(error.to_string()));
+            }
+        }
+        self.pump(now);
+    }
+
+    fn open_stream(&mut self, now: Time) -> StreamNo {
+        let id = StreamId::new(self.side, Dir::Bi, self.numbered);
+        self.numbered += 1;
+        self.pump(now);
+        id.into()
+    }
+
+    fn write(&mut self, now: Time, stream: StreamNo, bytes: u64, is_last: bool) {
+        let sending = self.sends.entry(stream).or_default();
+        sending.offered += bytes;
+        sending.is_last |= is_last;
+        self.counters.offered_bytes += bytes;
+        self.pump(now);
+    }
+
+    fn close(&mut self, now: Time) {
+        let instant = self.clock.instant(now);
+        if let Some((_, connection)) = &mut self.connection {
+            connection.close(instant, VarInt::from_u32(0), Bytes::new());
+        }
+        self.pump(now);
+    }
+
+    fn counters(&self) -> EngineCounters {
+        let mut counters = EngineCounters { reductions: self.facts.lock().reductions, ..self.counters };
+        if let Some((_, connection)) = &self.connection {
+            let stats = connection.stats();
+            counters.declared_lost = stats.path.lost_packets;
+            counters.acks = stats.frame_tx.acks;
+            counters.path_challenges = stats.frame_tx.path_challenge;
+            counters.blocked = stats.frame_tx.data_blocked + stats.frame_tx.stream_data_blocked;
+        }
+        counters
+    }
+
+    fn state(&self) -> EngineState {
+        self.facts.lock().state
+    }
+
+    fn take_rtt(&mut self) -> Option<Duration> {
+        self.facts.lock().rtts.pop_front()
+    }
+}
+
+impl fmt::Debug for QuicEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QuicEnd").field("side", &self.side).field("wakeup", &self.wakeup).finish_non_exhaustive()
+    }
+}
+
+/// The identifier of a stream; none while the stack has not opened it. Own streams are open below `open`.
+fn stream_id(stream: StreamNo, side: Side, open: StreamId) -> Option<StreamId> {
+    let initiator = if stream & 1 == 0 { Side::Client } else { Side::Server };
+    let dir = if stream & 2 == 0 { Dir::Bi } else { Dir::Uni };
+    let id = StreamId::new(initiator, dir, stream >> 2);
+    (initiator != side || id < open).then_some(id)
+}

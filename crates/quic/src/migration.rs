@@ -1,0 +1,83 @@
+//! Addresses of an end, and their changes (RFC 9000 §9).
+
+use bentpipe_sim::spec::{QuicChange, QuicMigration};
+use bentpipe_units::Time;
+use quinn_proto::Side;
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// First port of each end.
+const PORT: u16 = 443;
+
+/// The own address, and its changes.
+#[derive(Debug)]
+pub(crate) struct Migration {
+    own: u16,
+    /// Times of changes.
+    times: VecDeque<Time>,
+    at_handovers: bool,
+    change: QuicChange,
+    changed_at: Option<Time>,
+}
+
+impl Migration {
+    pub(crate) fn new(migration: &QuicMigration, side: Side) -> Self {
+        let (times, at_handovers, change) = match migration {
+            QuicMigration::At { times, change } if side.is_client() => (times.clone().into(), false, *change),
+            QuicMigration::Handover { change } => (VecDeque::new(), side.is_client(), *change),
+            _ => (VecDeque::new(), false, QuicChange::Rebinding),
+        };
+        Self { own: side as u16, times, at_handovers, change, changed_at: None }
+    }
+
+    /// Returns the number of the own address.
+    pub(crate) fn own(&self) -> u16 {
+        self.own
+    }
+
+    /// Returns the time of the next change.
+    pub(crate) fn next(&self) -> Time {
+        self.times.front().copied().unwrap_or(Time::NEVER)
+    }
+
+    /// Takes a change that is due.
+    pub(crate) fn take_due(&mut self, now: Time) -> bool {
+        let is_due = self.next() <= now;
+        if is_due {
+            self.times.pop_front();
+        }
+        is_due
+    }
+
+    /// Whether the address changes with the route of the flow at `now`. Both directions change at a handover.
+    pub(crate) fn follows_handovers(&self, now: Time) -> bool {
+        self.at_handovers && self.changed_at != Some(now)
+    }
+
+    /// Changes the address. Returns whether the client knows.
+    pub(crate) fn change(&mut self, now: Time) -> bool {
+        self.changed_at = Some(now);
+        match self.change {
+            QuicChange::Rebinding => self.own = rebound(self.own),
+            QuicChange::Address => self.own = moved(self.own),
+        }
+        self.change == QuicChange::Address
+    }
+}
+
+/// The address with this number. The lowest bit is the side, so that both ends have different hosts for ever. The
+/// next seven bits are the port, and the upper byte is the host.
+pub(crate) fn address(number: u16) -> SocketAddr {
+    let [host, port] = number.to_be_bytes();
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, port & 1, host)), PORT + u16::from(port >> 1))
+}
+
+/// The same host at its next port, as after a NAT has forgotten it.
+fn rebound(number: u16) -> u16 {
+    number & 0xff00 | (number & 0xff).wrapping_add(2) & 0xff
+}
+
+/// The next host.
+fn moved(number: u16) -> u16 {
+    number.wrapping_add(0x100)
+}

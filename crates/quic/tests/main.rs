@@ -1,0 +1,13 @@
+//! Connections over a small path of two links, without the simulator's network.
+
+mod path;
+
+mod controls;
+mod early;
+mod gates;
+mod handshake;
+mod hostile;
+mod migration;
+mod network;
+mod repeats;
+mod windows;

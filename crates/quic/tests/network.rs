@@ -1,0 +1,151 @@
+//! QUIC in the simulator's network.
+
+use bentpipe_quic::engines;
+use bentpipe_sim::record::RunResult;
+use bentpipe_sim::{scenario, Network};
+use std::sync::Arc;
+
+/// Runs a flow with these keys over GEO, 20/2 Mbit/s, with queues of 0.6 s of the rate.
+fn run(flow: &str, more: &str) -> RunResult {
+    run_over("", flow, more, 1)
+}
+
+/// As `run`, with these keys of the link.
+fn run_over(link: &str, flow: &str, more: &str, seed: u64) -> RunResult {
+    let text = format!(
+        r#"
+        duration = "300 s"
+        [link.sat]
+        from = "terminal"
+        to = "gateway"
+        delay = "300 ms"
+        {link}
+        forward = {{ rate = "2 Mbit/s", queue = "150 kB" }}
+        reverse = {{ rate = "20 Mbit/s", queue = "1500 kB" }}
+        [flow.f]
+        from = "terminal"
+        to = "gateway"
+        {flow}
+        {more}
+        "#
+    );
+    let read = scenario::from_toml(&text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let written = read.to_toml();
+    let again = scenario::from_toml(&written, "again", &[]).unwrap_or_else(|problems| panic!("{written}{problems}"));
+    assert_eq!(again.digest(), read.digest(), "{written}");
+    let scenario = Arc::new(read.scenario.with_engines(&engines()));
+    let mut network = Network::build(&scenario, seed);
+    assert!(network.run(u64::MAX));
+    network.finish().unwrap()
+}
+
+const REQUEST: &str = r#"app = { kind = "request-response", request = "100 B", response = "10 MB", count = 1 }"#;
+
+fn value(result: &RunResult, table: &str, column: &str) -> f64 {
+    let table = match table {
+        "flows" => &result.flows,
+        "quic" => &result.quic,
+        "transfers" => &result.transfers,
+        _ => &result.links,
+    };
+    let whole = table.whole(column);
+    if whole.is_empty() {
+        table.real(column)[0]
+    } else {
+        whole[0] as f64
+    }
+}
+
+/// The same transfer as over the small path of `controls`: 8.96 s, of which the handshake takes 0.605 s.
+#[test]
+fn a_download_takes_the_time_that_it_takes_without_the_network() {
+    let result = run(REQUEST, "quic = { stream_window = '8 MB', connection_window = '8 MB' }");
+    assert_eq!(result.flows.text("outcome"), ["completed"]);
+    assert_eq!(result.flows.text("cc"), ["cubic"]);
+    let done = value(&result, "flows", "completion_s");
+    assert!((done / 8.96 - 1.0).abs() < 0.01, "{done}");
+    let handshake = value(&result, "quic", "handshake_s");
+    assert!((handshake - 0.605).abs() < 0.005, "{handshake}");
+    assert!((value(&result, "quic", "first_byte_s") - 1.21).abs() < 0.01);
+    // With the request, as for TCP.
+    assert_eq!(value(&result, "flows", "delivered_bytes"), 10_000_100.0);
+    assert!(value(&result, "quic", "declared_lost") > 1400.0);
+}
+
+/// Each packet that was sent has arrived or was lost, with recording on, too; and equal seeds have equal results.
+#[test]
+fn repeated_runs_are_equal_with_recording_and_without() {
+    let flow = r#"app = { kind = "file", size = "1 MB" }
+        quic = {}"#;
+    let error = "error = { kind = 'packet', rate = 0.01 }";
+    let plain = run_over(error, flow, "", 1);
+    assert_eq!(plain, run_over(error, flow, "", 1));
+    let recorded = run_over(error, flow, "[record]\nseries = ['cwnd_bytes', 'srtt_s', 'goodput_bps', 'events']\n", 1);
+    assert_eq!((&plain.flows, &plain.quic, &plain.links), (&recorded.flows, &recorded.quic, &recorded.links));
+    assert!(recorded.series.iter().any(|(name, rows)| name == "cwnd_bytes" && rows.real("cwnd_bytes").len() > 10));
+    assert_ne!(plain, run_over(error, flow, "", 2));
+}
+
+/// A split proxy cannot read datagrams: the result is the same to the last bit.
+#[test]
+fn a_proxy_on_the_path_changes_nothing() {
+    let quic = "quic = {}";
+    let flow = format!("{}\n{quic}", r#"app = { kind = "bulk", size = "300 kB", pause = "1 s", count = 3 }"#);
+    let without = run(&flow, "");
+    let with = run(&flow, "[node.gateway]\nmiddlebox = ['spoof']");
+    assert_eq!((without.flows, without.quic), (with.flows, with.quic));
+}
+
+/// TCP and QUIC share a link, and each kind of application runs over QUIC.
+#[test]
+fn applications_run_beside_tcp() {
+    for app in [
+        "{ kind = 'greedy' }",
+        "{ kind = 'file', size = '2 MB' }",
+        "{ kind = 'bulk', size = '100 kB', pause = '40 s', count = 4 }",
+        "{ kind = 'bulk', size = '100 kB', pause = '1 s', reconnect = true, count = 4 }",
+        "{ kind = 'arrivals', size = '20 kB', interval = '2 s', count = 50 }",
+        "{ kind = 'request-response', request = '200 B', response = '50 kB', wait = '100 ms', count = 10 }",
+    ] {
+        let flow = format!("app = {app}\nquic = {{ cc = 'bbr3' }}");
+        let tcp = format!("[flow.t]\nfrom = 'terminal'\nto = 'gateway'\napp = {app}");
+        let result = run(&flow, &tcp);
+        let expected = if app.contains("greedy") { "running" } else { "completed" };
+        assert_eq!(result.flows.text("outcome"), [expected; 2], "{app}: {:?}", result.quic.text("failure"));
+        let delivered = result.flows.whole("delivered_bytes");
+        assert!(app.contains("greedy") || delivered[0] == delivered[1], "{app}: {delivered:?}");
+        assert_eq!(result.quic.text("flow"), ["f"]);
+        let names: Vec<String> = result.flows.text("cc").to_vec();
+        assert_eq!(names[0], "bbr3");
+    }
+}
+
+/// RFC 9000 §10.1: an idle timeout that an outage exceeds ends the connection, with the stack's reason.
+#[test]
+fn a_long_outage_ends_a_connection() {
+    let outage = "outage = { spans = [['5 s', '60 s']] }";
+    let result = run_over(outage, "app = { kind = 'file', size = '10 MB' }\nquic = {}", "", 1);
+    assert_eq!(result.flows.text("outcome"), ["aborted"]);
+    assert_eq!(result.quic.text("failure"), ["timed out"]);
+}
+
+/// Messages name the key and the possible values.
+#[test]
+fn impossible_keys_are_refused() {
+    let refused = |flow: &str, reason: &str| {
+        let text = format!(
+            "duration = '1 s'\n[link.l]\nfrom = 'a'\nto = 'b'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[flow.f]\nfrom = 'a'\nto = 'b'\n{flow}"
+        );
+        let problems = scenario::from_toml(&text, "test", &[]).unwrap_err().to_string();
+        assert!(problems.contains(reason), "{flow}: {problems}");
+    };
+    refused("quic = { mtu = '1000 B' }", "expected 1200 B to 65507 B");
+    refused("quic = { cc = 'peach' }", "cannot control QUIC: its dummy segments are segments of TCP");
+    refused("quic = { cc = 'prague' }", "cannot control QUIC: the stack does not count marks");
+    refused("quic = { handshake = { flight = '10 B' } }", "expected 300 B to 100 kB");
+    refused("quic = { stream_window = '0 B' }", "expected at least one packet");
+    refused("quic = {}\ntcp = {}", "a flow has one transport");
+    refused("quic = { window = '1 MB' }", "window");
+    refused("quic = {}\napp = { kind = 'cbr', rate = '1 kbit/s', size = '100 B' }", "it has no transport");
+    refused("quic = { idle_timeout = '0 s' }", "expected at least 1 ms");
+}
