@@ -23,6 +23,8 @@ const GEO: &str = include_str!("../../../python/bentpipe/scenario/shipped/geo.to
 const WEB: &str = include_str!("../../../python/bentpipe/scenario/shipped/web-on-geo.toml");
 /// The links of S1, with hosts of today.
 const LINUX: &str = include_str!("cases/linux.toml");
+/// Hosts of a LAN, at short links, behind a terminal.
+const LAN: &str = include_str!("cases/lan.toml");
 /// Datagrams of 1,000 terminals on a return link with grants, and over plain links.
 const TERMINALS: &str = include_str!("cases/terminals.toml");
 const PLAIN: &str = include_str!("cases/plain.toml");
@@ -149,6 +151,39 @@ const CASES: &[Case] = &[
         file: Text::File(LEO),
         sets: &[("flow.transfer.count", "3"), ("flow.transfer.app", "{ kind = \"file\", size = \"100 MB\" }")],
         budget_ms: 150.0,
+        ns: None,
+        is_counted: true,
+    },
+    Case { name: "GEO, a LAN", file: Text::File(LAN), sets: &[], budget_ms: 140.0, ns: None, is_counted: true },
+    Case {
+        // As the LAN, but with one host and one server for all flows.
+        name: "GEO, one data centre",
+        file: Text::File(LAN),
+        sets: &[
+            ("link.internet.from", "server"),
+            ("link.internet.count", "1"),
+            ("link.home.to", "home"),
+            ("link.home.count", "1"),
+            ("flow.f.from", "server"),
+            ("flow.f.to", "home"),
+        ],
+        budget_ms: 140.0,
+        ns: None,
+        is_counted: true,
+    },
+    Case {
+        name: "GEO, a LAN, 500 Mbit/s",
+        file: Text::File(LAN),
+        sets: &[("duration", "20 s"), ("link.sat.forward.rate", "500 Mbit/s"), ("link.sat.reverse.rate", "50 Mbit/s")],
+        budget_ms: 400.0,
+        ns: None,
+        is_counted: false,
+    },
+    Case {
+        name: "S1, short access links",
+        file: Text::File(S1),
+        sets: &[("link.up.delay", "10 us"), ("link.down.delay", "10 us")],
+        budget_ms: 45.0,
         ns: None,
         is_counted: true,
     },

@@ -73,8 +73,10 @@ ids! {
     MediumId;
     /// Flow.
     FlowId;
-    /// One direction of a flow, whose packets follow one route. Flow `n` has index 2 n from its sender and 2 n + 1
-    /// back.
+    /// One way of a flow there and back. A flow has one or several, which follow each other.
+    LaneId;
+    /// One direction of a lane, whose packets follow one route. Lane `n` has index 2 n from its flow's sender and
+    /// 2 n + 1 back.
     PathId;
     /// One of the two ends of a slot in the pool of connections. In slot `n`, the end that opens the connection has
     /// index 2 n, the other 2 n + 1.
@@ -82,27 +84,27 @@ ids! {
 }
 
 impl PathId {
-    /// Returns the path from a flow's sender to its receiver.
+    /// Returns the path of a lane from its flow's sender to the receiver.
     #[inline]
-    pub const fn there(flow: FlowId) -> Self {
-        Self(2 * flow.0)
+    pub const fn there(lane: LaneId) -> Self {
+        Self(2 * lane.0)
     }
 
-    /// Returns the path from a flow's receiver to its sender.
+    /// Returns the path of a lane from its flow's receiver to the sender.
     #[inline]
-    pub const fn back(flow: FlowId) -> Self {
-        Self(2 * flow.0 + 1)
+    pub const fn back(lane: LaneId) -> Self {
+        Self(2 * lane.0 + 1)
     }
 
-    /// Returns both paths of a flow.
-    pub const fn both(flow: FlowId) -> [Self; 2] {
-        [Self::there(flow), Self::back(flow)]
+    /// Returns both paths of a lane.
+    pub const fn both(lane: LaneId) -> [Self; 2] {
+        [Self::there(lane), Self::back(lane)]
     }
 
-    /// Returns the flow.
+    /// Returns the lane.
     #[inline]
-    pub const fn flow(self) -> FlowId {
-        FlowId(self.0 / 2)
+    pub const fn lane(self) -> LaneId {
+        LaneId(self.0 / 2)
     }
 
     /// Whether the path leads to the flow's sender.
@@ -111,7 +113,7 @@ impl PathId {
         self.0 % 2 == 1
     }
 
-    /// Returns the other direction of the flow.
+    /// Returns the other direction of the lane.
     #[inline]
     pub const fn reverse(self) -> Self {
         Self(self.0 ^ 1)

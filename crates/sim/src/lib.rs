@@ -6,6 +6,7 @@
 //! | `distribution` | random sizes and times |
 //! | [`spec`] | description of a run as plain values, with their keys in a scenario |
 //! | [`scenario`] | scenario files, their meaning, and their faults |
+//! | [`stack`] | contract of transports that are not part of the simulator, such as QUIC |
 //! | [`Network`] | the running value: links, nodes, hosts, schedule |
 //! | [`ids`] | indices of the parts of a network |
 //! | `engine` | schedule and order of events |
@@ -27,6 +28,7 @@ mod packet;
 pub mod record;
 pub mod scenario;
 pub mod spec;
+pub mod stack;
 #[cfg(test)]
 mod swarm;
 mod traffic;

@@ -117,3 +117,77 @@ fn a_route_that_moves_brings_packets_of_two_links_in_order() {
         assert_eq!((ahead.1, ahead.2, ahead.3), (in_order.1, in_order.2, in_order.3), "{at}");
     }
 }
+
+/// Flows over plain links that merge.
+const PLAIN: &str = r#"
+[link.up]
+from = "a{n}"
+to = "b"
+count = 4
+rate = "20 Mbit/s"
+delay = "5 ms"
+[link.one]
+from = "b"
+to = "c"
+rate = "20 Mbit/s"
+delay = "20 ms"
+[link.down]
+from = "c"
+to = "d{n}"
+count = 4
+rate = "20 Mbit/s"
+delay = "5 ms"
+[flow.f]
+from = "a{n}"
+to = "d{n}"
+count = 4
+"#;
+
+/// A transfer over a link in a medium, whose way back is plain.
+const SHARED: &str = r#"
+[medium.m]
+kind = "mf-tdma"
+symbol_rate = "1 Mbaud"
+carriers = 1
+controller = "y"
+[link.other]
+from = "x"
+to = "y"
+delay = "250 ms"
+forward = { medium = "m", es_n0 = "9 dB", access = { constant = "64 kbit/s" } }
+reverse = { rate = "1 Mbit/s" }
+[link.beyond]
+from = "y"
+to = "z"
+rate = "1 Mbit/s"
+delay = "5 ms"
+[flow.g]
+from = "x"
+to = "z"
+"#;
+
+/// The events of a run, and its rows of flows.
+fn events_of(parts: &[&str]) -> (u64, Vec<(String, i64, i64)>) {
+    let text = format!("duration = \"20 s\"\n[tcp]\nlike = \"rfc\"\n{}", parts.concat());
+    let scenario = from_toml(&text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario;
+    let (mut network, mut events) = (Network::build(&scenario, 1), 0);
+    while !network.run(1) {
+        events += 1;
+    }
+    let flows = network.finish().expect("no middlebox fails").flows;
+    let counts = flows.whole("sent_packets").iter().zip(flows.whole("acked_bytes"));
+    let rows = flows.text("flow").iter().cloned().zip(counts).map(|(flow, (sent, acked))| (flow, *sent, *acked));
+    (events, rows.collect())
+}
+
+/// A medium reads the queues of its links only: other lanes work ahead of time as if there were none.
+#[test]
+fn a_medium_limits_only_its_own_lanes() {
+    let (plain, of_plain) = events_of(&[PLAIN]);
+    let (shared, of_shared) = events_of(&[SHARED]);
+    let (both, of_both) = events_of(&[PLAIN, SHARED]);
+    assert_eq!(of_both, [of_plain.clone(), of_shared].concat());
+    assert!(both <= plain + shared + plain / 50, "{both} events, not {plain} and {shared}");
+    let packets: i64 = of_plain.iter().map(|(_, sent, _)| sent).sum();
+    assert!(plain < packets as u64 * 2, "{plain} events for {packets} packets there, their ACKs, and six links");
+}

@@ -239,6 +239,11 @@ fn plans_to_weak_terminals_cost_short_frames() {
 /// use after 0.26 s, half a superframe and a burst. The carrier is so fast that terminals seldom share a frame: with a
 /// weaker terminal in it, a frame is lost less often.
 fn lost_s(slope: f64, every: &str, short_frames: bool) -> (f64, f64, f64) {
+    lost_with(slope, every, short_frames, "none", "constant = '33 kbit/s'")
+}
+
+/// Seconds with lost packets, as `lost_s`, with control slots and this access.
+fn lost_with(slope: f64, every: &str, short_frames: bool, control: &str, access: &str) -> (f64, f64, f64) {
     const STEP: f64 = 0.01;
     let fall = 12.0 / slope;
     let mut points = String::from("['0 s', '15 dB']");
@@ -264,7 +269,7 @@ kind = "mf-tdma"
 symbol_rate = "1 Mbaud"
 carriers = 2
 controller = "gateway"
-control_interval = "none"
+control_interval = "{control}"
 [link.user]
 from = "gateway"
 to = "terminal{{n}}"
@@ -276,7 +281,7 @@ es_n0 = {{ points = [{points}] }}
 [link.user.reverse]
 medium = "up"
 es_n0 = "9 dB"
-access = {{ constant = "33 kbit/s" }}
+access = {{ {access} }}
 [flow.f]
 from = "gateway"
 to = "terminal{{n}}"
@@ -310,11 +315,23 @@ fn a_fade_costs_frames_above_the_slope_that_reports_bear() {
     }
 }
 
-/// Short frames need 0.3 dB of the margin of 1 dB: the limit is 0.7 / 1.636 = 0.43 dB/s.
+/// Short frames have the margin of normal ones.
 #[test]
-fn short_frames_bear_a_slope_of_the_rest_of_the_margin() {
-    assert_eq!(lost_s(0.42, "1.1 s", true), (0.0, 0.0, 0.0));
-    assert!(lost_s(0.6, "1.1 s", true).2 > 0.5);
+fn short_frames_bear_the_slope_of_normal_ones() {
+    assert_eq!(lost_s(0.6, "1.1 s", true), (0.0, 0.0, 0.0));
+    assert!(lost_s(0.8, "1.1 s", true).2 > 0.5);
+}
+
+/// A control slot has the signal of the moment: with one each 38 superframes, a fade costs no frames up to
+/// 1 / (1.007 + 0.25 + 0.01 + 0.25) = 0.66 dB/s, also at a terminal that sends nothing. Steeper fades cost frames.
+#[test]
+fn control_slots_report_the_signal_of_the_moment() {
+    for access in ["volume_based = true", "constant = '33 kbit/s'"] {
+        assert_eq!(lost_with(0.64, "1.1 s", false, "1 s", access), (0.0, 0.0, 0.0), "{access}");
+        assert!(lost_with(0.8, "1.1 s", false, "1 s", access).2 > 0.2, "{access}");
+    }
+    // With half of the interval: 1 / (0.504 + 0.51) = 0.99 dB/s.
+    assert_eq!(lost_with(0.95, "1.1 s", false, "500 ms", "volume_based = true").2, 0.0);
 }
 
 #[test]
@@ -388,8 +405,9 @@ fn critical_paths_have_the_wait_for_frames() {
     let access = parts.text("part").iter().position(|part| part == "access").expect("packets wait for frames");
     let mean = parts.real("total_s")[access] / result.datagrams.whole("arrived_packets")[0] as f64;
     let wait = result.media.real("grant_wait_mean_s")[0];
-    // The carrier is busy for a part of the time, and a packet then waits for half a frame on average, or less.
-    assert!(mean > 0.0 && mean < APSK16_5OF6.1 / BAUD && (mean / wait - 1.0).abs() < 0.02, "{mean} {wait}");
+    // The carrier is busy for a part of the time, and a packet then waits for half a frame on average, or less. The wait has the
+    // time behind packets of the link, too.
+    assert!(mean > 0.0 && mean < APSK16_5OF6.1 / BAUD && (0.9..1.0).contains(&(mean / wait)), "{mean} {wait}");
     let total: f64 = parts.real("total_s").iter().sum();
     let sent = result.datagrams.real("delay_mean_s")[0] * result.datagrams.whole("arrived_packets")[0] as f64;
     assert!((total - sent).abs() < 1e-6 * sent, "{total} {sent}");

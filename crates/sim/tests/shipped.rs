@@ -134,6 +134,23 @@ fn geo_access_random_loses_bursts_that_collide() {
     assert!((mean / expected - 1.0).abs() < 0.03, "{mean} {expected}");
 }
 
+/// Forty homes receive 4 Mbit/s of media at the price of one: in frames of the weakest home, QPSK 5/6 at 6 dB less 1 dB.
+#[test]
+fn broadcast_sends_one_packet_for_forty_homes() {
+    let result = run("broadcast.toml", &[]);
+    let [sent, arrived] = ["sent_packets", "arrived_packets"].map(|name| result.datagrams.whole(name));
+    assert_eq!(sent.len(), 40);
+    let media_s = 1316.0 * 8.0 / 4e6;
+    assert!(sent.iter().all(|sent| *sent == (60.0 / media_s) as i64 + 1), "{sent:?}");
+    assert!(arrived.iter().zip(sent).all(|(arrived, sent)| sent - arrived < 120), "{arrived:?}");
+    assert!(result.datagrams.real("late_packets").iter().all(|late| *late == 0.0));
+    let web: f64 = result.flows.real("goodput_bps").iter().take(4).sum();
+    assert!(web > 15e6, "{web}");
+    let weak = run("broadcast.toml", &[("link.edge.forward.es_n0", "1 dB")]);
+    let slower: f64 = weak.flows.real("goodput_bps").iter().take(4).sum();
+    assert!(slower < 0.95 * web, "{slower} of {web}");
+}
+
 /// What documents show as a scenario is one, and runs.
 #[test]
 fn examples_in_documents_run() {
@@ -214,7 +231,7 @@ fn leo_pass_gives_up_at_a_high_error_rate() {
     assert_eq!(result.flows.text("outcome"), ["aborted"]);
 }
 
-/// Half of the packets in a hundredth of the time, and one in a thousand otherwise. None at boundaries, where packets are held.
+/// 0.2 % of the packets of a direction, as in the table of slots. None at boundaries, where packets are held.
 #[test]
 fn starlink_loses_packets_on_the_air_alone() {
     let share = |sets: &[(&str, &str)]| {
@@ -225,14 +242,11 @@ fn starlink_loses_packets_on_the_air_alone() {
             ["corrupted_packets", "carried_packets"].map(|column| result.links.whole(column)[access] as f64);
         hit / all
     };
-    // A sender at constant rate meets the mean: 0.001 + 0.5 / 101.
+    // A sender at constant rate meets the mean of the slots.
     let blind =
         [("flow.download.app", "{ kind = \"cbr\", rate = \"10 Mbit/s\", size = \"1200 B\" }"), ("duration", "1200 s")];
-    let bursts = share(&blind);
-    assert!((0.003..0.009).contains(&bursts), "{bursts}");
-    let steady = share(&[blind[0], ("link.access.error", "{ kind = \"packet\", rate = 1e-3 }")]);
-    assert!((steady / 1e-3 - 1.0).abs() < 0.2, "{steady}");
-    assert_eq!(share(&[blind[0], ("link.access.error", "none")]), 0.0);
+    let mean = share(&blind);
+    assert!((mean / 1.85e-3 - 1.0).abs() < 0.1, "{mean}");
 }
 
 /// Round trips of pings from the Seychelles to Lagos in 2023 (J. Zhao and J. Pan, MMSys 2024): least, median, 95 %.
@@ -243,11 +257,28 @@ fn starlink_isl_has_the_round_trips_that_were_measured() {
         let ratio = 1e3 * result.flows.real(column)[0] / measured_ms;
         assert!((0.85..1.15).contains(&ratio), "{column}: {ratio}");
     }
-    // The path is always there, and the pauses lose no packet.
+    // The path is always there. A few packets are lost at satellites without a way to the next one.
     assert_eq!(result.notes.len(), 0);
-    assert_eq!(result.summary.whole("lost_packets"), [0]);
+    let causes: Vec<&str> = result.drops.text("cause").iter().map(String::as_str).collect();
+    assert!(causes.iter().all(|cause| ["handover", "bit-error"].contains(cause)), "{causes:?}");
+    let lost = result.summary.whole("lost_packets")[0] as f64 / result.summary.whole("sent_packets")[0] as f64;
+    assert!(lost < 0.01, "{lost}");
     let best = run("starlink-isl.toml", &[("sky.selection", "any")]).flows.real("rtt_p95_s")[0];
-    assert!(best < 0.09, "{best}");
+    // 80 ms and the waits for the scheduler.
+    assert!(best < 0.1, "{best}");
+}
+
+/// Packets that wait for a place go on over the links between satellites. No ping waits until its satellite comes back.
+#[test]
+fn pings_over_starlink_isl_do_not_wait_for_a_satellite_to_come_back() {
+    let pings = ("flow.ping.app", "{ kind = \"probe\", interval = \"50 ms\" }");
+    let result = run("starlink-isl.toml", &[pings, ("duration", "10 min")]);
+    let slowest = result.probes.real("rtt_s").iter().copied().fold(0.0, f64::max);
+    assert!((0.2..1.0).contains(&slowest), "{slowest}");
+    assert_eq!(result.summary.whole("stranded_packets"), [0]);
+    let rows = result.probes.text("outcome").iter().zip(result.probes.real("sent_s"));
+    let under_way: Vec<f64> = rows.filter(|(outcome, _)| *outcome == "under-way").map(|(_, sent)| *sent).collect();
+    assert!(under_way.iter().all(|sent| *sent > 599.0), "{under_way:?}");
 }
 
 /// 200 acknowledgements a second, each of two full segments; what the window holds beyond that waits on the way back.

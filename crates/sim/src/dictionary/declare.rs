@@ -61,11 +61,11 @@ macro_rules! names {
     };
 }
 
-/// Declares the time series: an enum for each kind of source, which matches on it, and the list of all. Lines as in
-/// [`names!`].
+/// Declares the time series: an enum for each source, which matches on it, and the list of all. Lines as in [`names!`],
+/// with a [`Kind`](super::Kind) in parentheses; without one, it is a level.
 macro_rules! series {
     ($($(#[doc = $about:literal])+ $type:ident ($entity:expr, sampled: $sampled:literal) {
-        $($variant:ident $name:literal, $unit:literal, $meaning:literal;)+
+        $($variant:ident $(($kind:ident))? $name:literal, $unit:literal, $meaning:literal;)+
     })+) => {
         $(
             $(#[doc = $about])+
@@ -83,6 +83,11 @@ macro_rules! series {
                 pub(crate) const fn name(self) -> &'static str {
                     match self { $(Self::$variant => $name,)+ }
                 }
+
+                /// Returns the meaning of a row.
+                pub(crate) const fn kind(self) -> Kind {
+                    match self { $(Self::$variant => kind!($($kind)?),)+ }
+                }
             }
         )+
 
@@ -91,7 +96,18 @@ macro_rules! series {
             column: Column { name: $name, unit: $unit, meaning: $meaning },
             entity: $entity,
             sampled: $sampled,
+            kind: kind!($($kind)?),
         },)+)+];
+    };
+}
+
+/// The kind of a series, if its line has one.
+macro_rules! kind {
+    () => {
+        Kind::Level
+    };
+    ($kind:ident) => {
+        Kind::$kind
     };
 }
 
@@ -113,7 +129,7 @@ macro_rules! cell {
 }
 
 pub(in crate::dictionary) use {cell, column_name};
-pub(super) use {names, series, table};
+pub(super) use {kind, names, series, table};
 
 /// Value of a column in a row, and its form in the table.
 pub(super) trait Cell {

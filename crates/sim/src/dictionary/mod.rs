@@ -6,11 +6,13 @@
 //! compile. [`table!`], [`names!`] and [`series!`] describe the syntax.
 
 mod declare;
+mod plain;
 mod table;
 
+pub use plain::to_json;
 pub use table::{Table, Values};
 
-use declare::{names, series, table};
+use declare::{kind, names, series, table};
 
 /// One column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,32 @@ pub struct Series {
     pub entity: Entity,
     /// Whether it is sampled at the record's interval. Otherwise a row is written when the value changes.
     pub sampled: bool,
+    /// Meaning of a row between its neighbours.
+    pub kind: Kind,
+}
+
+/// Meaning of a row of a time series between its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The value holds until the next row.
+    Level,
+    /// A level whose numbers stand for names.
+    State,
+    /// A level with the columns `least` and `greatest`: the extremes since the row before, or since the start.
+    LevelWithExtremes,
+    /// The value is the mean since the row before, or since the start.
+    Rate,
+}
+
+impl Kind {
+    /// Returns the name: `level`, `state` or `rate`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Level | Self::LevelWithExtremes => "level",
+            Self::State => "state",
+            Self::Rate => "rate",
+        }
+    }
 }
 
 /// Whether this is a time series that is sampled at the record's interval.
@@ -125,6 +153,12 @@ table! {
         corrupted_packets: whole, "1", "Packets that this link corrupted.";
         dropped_packets: whole, "1", "Packets that this link lost (in its queue, in an outage, by errors that lose); corrupted ones are dropped, and counted, where they arrive.";
         marked_packets: whole, "1", "Packets that this link's queue marked instead of dropping them (CE, RFC 3168 §5).";
+        l4s_packets: whole, "1", "Packets that left the L queue of a DualPI2 queue (RFC 9332); 0 with other queues.";
+        l4s_native_marks: whole, "1", "Packets of the L queue that were marked because they had waited longer than the step.";
+        l4s_coupled_marks: whole, "1", "Other packets of the L queue that were marked. Marks in the C queue are the rest of `marked_packets`.";
+        l4s_queue_mean_s: real, "s", "Mean time that packets waited in the L queue; missing without such packets.";
+        l4s_queue_p99_s: real, "s", "99 % quantile of the same.";
+        classic_queue_mean_s: real, "s", "Mean time that packets waited in the C queue; missing without such packets.";
         queue_mean_s: real, "s", "Mean time that carried packets waited before their sending began.";
         queue_p50_s: real, "s", "Median of the same (upper edge of a bin of at most 1.6 %).";
         queue_p95_s: real, "s", "95 % quantile of the same.";
@@ -169,10 +203,11 @@ table! {
 }
 
 table! {
-    /// One row per flow of datagrams.
+    /// One row per flow of datagrams. A flow with several receivers has a row for each.
     DATAGRAMS, DatagramRow {
         flow: text, "", "Name of the flow.";
-        sent_packets: whole, "1", "Datagrams sent.";
+        receiver: text, "", "Node of the receiver.";
+        sent_packets: whole, "1", "Datagrams sent. Each receiver of a flow has them all, and the links carry one packet for several.";
         arrived_packets: whole, "1", "Datagrams that arrived, copies included; answers to probes not.";
         lost_packets: whole, "1", "Datagrams lost, answers to probes included. Other missing datagrams were under way when the run ended.";
         loss_pct: real, "%", "100 x lost / sent.";
@@ -182,6 +217,25 @@ table! {
         delay_p95_s: real, "s", "95 % quantile of the same.";
         delay_p99_s: real, "s", "99 % quantile of the same.";
         jitter_s: real, "s", "Mean absolute difference of the delays of datagrams that arrived one after the other (RFC 3393 §1.1).";
+        interarrival_jitter_s: real, "s", "Interarrival jitter, smoothed over 16 arrivals, after the last one (RFC 3550 §6.4.1).";
+        late_packets: real, "1", "Media packets that arrived after their playout; missing without a time of playout.";
+    }
+}
+
+table! {
+    /// One row per flow over QUIC.
+    QUIC, QuicRow {
+        flow: text, "", "Name of the flow.";
+        handshake_s: real, "s", "Time from the first packet until the handshake is complete at the opener, of the first connection; missing without one.";
+        first_byte_s: real, "s", "Time from the first packet until the receiver of the data has read some, on the first connection; missing if it has not.";
+        sent_datagrams: whole, "1", "Datagrams of the sender of the data.";
+        arrived_datagrams: whole, "1", "Datagrams that arrived at the receiver of the data.";
+        declared_lost: whole, "1", "Packets that the sender declared lost (RFC 9002 §6). Their data leaves in new packets.";
+        reductions: whole, "1", "Times that losses or marks reduced the sender's window.";
+        acks: whole, "1", "Frames with acknowledgements that the receiver sent.";
+        blocked: whole, "1", "Frames of the sender that report a window of flow control as the limit (RFC 9000 §4.1).";
+        unreadable: whole, "1", "Datagrams that their end could not read.";
+        failure: text, "", "The stack's reason for the last connection that failed; empty without one.";
     }
 }
 
@@ -228,7 +282,12 @@ table! {
         requests_lost: whole, "1", "Requests that did not reach the controller.";
         random_bursts: whole, "1", "Bursts of random access.";
         random_lost: whole, "1", "Bursts of random access that collided and were not read.";
-        grant_wait_mean_s: real, "s", "Mean wait of a packet for its grant: from its arrival at the link to the next opening of a window of the link (0 if one is open), or to the next frame with data of the link.";
+        log_ons: whole, "1", "Log-ons of terminals.";
+        log_on_bursts: whole, "1", "Bursts for log-ons.";
+        log_on_lost: whole, "1", "Bursts for log-ons that were not read.";
+        log_on_mean_s: real, "s", "Mean time of a log-on: from its need, such as a reset of the hub, to the answer.";
+        log_on_max_s: real, "s", "Longest time of a log-on: the length of a storm.";
+        grant_wait_mean_s: real, "s", "Mean wait of a packet at the link: from its arrival to the end of its last burst or frame, without the bursts or frames with its parts. Covers packets that arrived.";
         grant_wait_p95_s: real, "s", "95 % quantile of the same (upper edge of a bin of at most 1.6 %).";
         jain: real, "1", "Jain's index of the bytes that the terminals carried: (sum x)^2 / (n sum x^2), 1/n to 1.";
     }
@@ -239,8 +298,13 @@ table! {
     TERMINALS, TerminalRow {
         link: text, "", "Name of the link with its direction: `NAME.forward`, `NAME.reverse`.";
         medium: text, "", "Name of its medium.";
-        grant_wait_mean_s: real, "s", "Mean wait of a packet for its grant: from its arrival at the link to the next opening of a window of the link (0 if one is open), or to the next frame with data of the link.";
+        grant_wait_mean_s: real, "s", "Mean wait of a packet at the link: from its arrival to the end of its last burst or frame, without the bursts or frames with its parts. Covers packets that arrived.";
         grant_wait_p95_s: real, "s", "95 % quantile of the same (upper edge of a bin of at most 1.6 %).";
+        asking_mean_s: real, "s", "Mean part of this wait without capacity to come: the terminal has no window in the superframe and no promised rate, so it asks or waits for the answer. 0 on a forward carrier.";
+        behind_mean_s: real, "s", "Mean part behind packets of the same link: capacity goes to packets before it.";
+        turn_mean_s: real, "s", "Mean part as the next packet: its window, burst or frame has not begun. The three parts add up to the wait.";
+        sending_mean_s: real, "s", "Mean time of the bursts or frames with parts of the packet.";
+        air_mean_s: real, "s", "Mean propagation, with processing at the far end. The wait, the bursts and this add up to the mean delay over the link.";
         granted_bps: real, "bit/s", "8 x bytes in the bursts that the link might send, or of its parts of frames, over the run's duration.";
         unused_share: real, "1", "Share of these bytes in bursts without data.";
     }
@@ -268,6 +332,9 @@ table! {
         delivered_packets: whole, "1", "Packets that reached a host uncorrupted.";
         lost_packets: whole, "1", "Packets lost, for all causes.";
         in_flight_packets: whole, "1", "Packets in queues, on links and in middleboxes at the end; sent = delivered + lost + in flight.";
+        on_links_packets: whole, "1", "Packets in flight at the end that are on a link: being sent, or under way.";
+        queued_packets: whole, "1", "Packets in flight at the end that wait in a queue or in a middlebox.";
+        stranded_packets: whole, "1", "Packets in flight at the end that wait for a link that is away or down.";
         packet_hops: whole, "1", "Packets carried over one link each: the measure of work.";
         completion_mean_s: real, "s", "Mean of `completion_s` over the flows that end by themselves; missing if one of them did not complete.";
         completion_bound_s: real, "s", "As `completion_s`, but an incomplete flow counts with its time from the first packet to the end of the scenario's duration. The mean is at least this (right-censored, Kaplan and Meier 1958).";
@@ -292,12 +359,12 @@ series! {
         FlightSize "flight_size_bytes", "B", "Data sent and not acknowledged (RFC 5681).";
         ReceiveWindow "receive_window_bytes", "B", "Window that the receiver advertised last.";
         DeliveryRate "delivery_rate_bps", "bit/s", "Rate at which the path took the last data acknowledged, as the sender estimates it.";
-        LimitedBy "limited_by", "1", "Limit of the sender: 0 no limit, 1 start-up, 2 the congestion window, 3 the receiver's window, 4 the send buffer, 5 the application, 6 fast recovery, 7 the retransmission timer.";
+        LimitedBy (State) "limited_by", "1", "Limit of the sender: 0 no limit, 1 start-up, 2 the congestion window, 3 the receiver's window, 4 the send buffer, 5 the application, 6 fast recovery, 7 the retransmission timer.";
         PacingRate "pacing_rate_bps", "bit/s", "Pacing rate of the sender, headers included; no row without pacing.";
     }
     /// Series of the values inside a congestion control: a row is written when the value changes.
     InsideSeries (Entity::Flow, sampled: false) {
-        State "cc_state", "1", "State of the congestion control, by its number in the list of states. The column `name` has its name.";
+        State (State) "cc_state", "1", "State of the congestion control, by its number in the list of states. The column `name` has its name, and `why` the reason for it.";
         PacingGain "cc_pacing_gain", "1", "Factor of the pacing rate over the estimated bandwidth (BBR, LeoCC).";
         CwndGain "cc_cwnd_gain", "1", "Factor of the congestion window over estimated bandwidth times least round-trip time (BBR, LeoCC).";
         Bandwidth "cc_bandwidth_bps", "bit/s", "Bandwidth that the congestion control estimates, payload only (BBR: max_bw).";
@@ -311,15 +378,15 @@ series! {
     }
     /// Series of a flow, sampled at the interval of the record.
     FlowSeries (Entity::Flow, sampled: true) {
-        Goodput "goodput_bps", "bit/s", "Bytes delivered in order in the last interval, as a rate.";
+        Goodput (Rate) "goodput_bps", "bit/s", "Bytes delivered in order in the last interval, as a rate.";
     }
     /// Series of a link, sampled at the interval of the record.
     LinkSeries (Entity::Link, sampled: true) {
-        QueueBytes "queue_bytes", "B", "Waiting bytes, without the packet in transmission.";
-        QueuePackets "queue_packets", "1", "Waiting packets, without the packet in transmission.";
-        Carried "carried_bps", "bit/s", "Bytes put on the link in the last interval, as a rate.";
-        Waveform "modcod", "1", "Number of the waveform that the controller plans for the link (EN 301 545-2 annex A), or of the modulation and code on a forward carrier (EN 302 307-1 table 12); no row if none fits the signal.";
-        Granted "granted_bps", "bit/s", "Bytes in the bursts that the link might send in the last interval, or of its parts of frames, as a rate, in a medium.";
+        QueueBytes (LevelWithExtremes) "queue_bytes", "B", "Waiting bytes, without the packet in transmission. The columns `least` and `greatest` have the extremes since the row before.";
+        QueuePackets (LevelWithExtremes) "queue_packets", "1", "Waiting packets, without the packet in transmission. The columns `least` and `greatest` are as in `queue_bytes`.";
+        Carried (Rate) "carried_bps", "bit/s", "Bytes put on the link in the last interval, as a rate.";
+        Waveform (State) "modcod", "1", "Number of the waveform that the controller plans for the link (EN 301 545-2 annex A), or of the modulation and code on a forward carrier (EN 302 307-1 table 12); no row if none fits the signal.";
+        Granted (Rate) "granted_bps", "bit/s", "Bytes in the bursts that the link might send in the last interval, or of its parts of frames, as a rate, in a medium.";
         Requested "requested_bps", "bit/s", "Rate that the link asks for beyond its constant rate, in a medium.";
         Backlog "backlog_bytes", "B", "Bytes that waited when the last superframe started, with the rest of a packet in service, in a medium; on a forward carrier: at the sample.";
     }
@@ -339,6 +406,12 @@ pub const CC_STATES: &[(&str, &str)] = &[
     ("competitive", "Competes with flows that fill the queue (Copa)."),
     ("fast", "Grows as Scalable TCP, because the queue is short (YeAH)."),
     ("slow", "Grows as Reno, because the queue is long (YeAH)."),
+    ("slow-start", "Doubles the window in each round trip up to its threshold (RFC 5681)."),
+    (
+        "conservative-slow-start",
+        "Grows slower than in slow start, because the round trip has grown (HyStart++, RFC 9406).",
+    ),
+    ("avoidance", "Probes for more slowly, above the threshold (RFC 5681 and others)."),
 ];
 
 /// Lists of happenings, recorded like a series: name, and meaning of a row.
@@ -403,7 +476,7 @@ names! {
     /// Parts of the time of a transfer or datagram.
     PATH_PARTS, pub(crate) PathPart {
         Queue "queue", "", "Waiting in the queue of a link while it sends packets of others.";
-        Access "access", "", "Waiting for a medium: until the next window in which the link may send opens, or the next frame with data of the link starts.";
+        Access "access", "", "Waiting for a medium: until the next window in which the link may send opens, or the next frame with data of the link starts; also between the bursts or frames of a packet.";
         Transmission "transmission", "", "Sending bytes of the same transfer on a link, one packet after the other.";
         Shaper "shaper", "", "Waiting for tokens of a link's shaper, for bytes of the same transfer.";
         Outage "outage", "", "Waiting for a link that sends nothing: it is down, or it repairs what was damaged.";
@@ -430,6 +503,10 @@ names! {
         FastRetransmit "fast_retransmit", "B", "Loss recovery begins; value: offset of the missing byte.";
         RecoveryExit "recovery_exit", "B", "Loss recovery ends; value: offset acknowledged.";
         SlowStartExit "slow_start_exit", "B", "Slow start ends, by a loss or before it; value: the congestion window that it reached.";
+        ResumeUnvalidated "resume_unvalidated", "B", "Careful resume jumps (RFC 9959); value: the congestion window.";
+        ResumeValidating "resume_validating", "B", "Careful resume has sent the jump, and waits for its acknowledgement; value: the congestion window.";
+        ResumeRetreat "resume_retreat", "B", "The jump was too large: careful resume retreats; value: the congestion window.";
+        ResumeNormal "resume_normal", "B", "Careful resume ends; value: the congestion window.";
         Timeout "timeout", "B", "The retransmission timer expired; value: offset of the missing byte.";
         Undo "undo", "B", "The last loss episode was spurious and is undone; value: offset acknowledged.";
         ErrorReport "error_report", "B", "A node of the network has reported a segment as corrupted, and it leaves again; value: its offset.";

@@ -11,3 +11,14 @@ pub(crate) struct LinkCounters {
     pub(crate) dropped: u64,
     pub(crate) backlog_bytes_max: u64,
 }
+
+/// Packets of a link at the end of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkAtEnd {
+    /// Packets on the link or waiting for it.
+    pub(crate) packets: usize,
+    /// Packets whose transmission has not begun.
+    pub(crate) waiting: usize,
+    /// Whether the link is there and has no outage.
+    pub(crate) is_up: bool,
+}

@@ -85,13 +85,18 @@ impl LazyLink {
         let start = self.free_at.max(at);
         let finish = start + self.fast_path.sending;
         let arrival = self.arrival(finish);
-        let Self { plain: Some(plain), fast_path, .. } = self else { return Crossing::No };
+        let Self { plain: Some(plain), fast_path, levels, .. } = self else { return Crossing::No };
         if arrival > until {
             return Crossing::No;
         }
         self.counters.offered += 1;
         if !plain.take([at, start], fast_path, &mut self.counters, &mut self.waits) {
             return Crossing::Full;
+        }
+        if let Some(levels) = levels.as_deref_mut().filter(|_| start > at) {
+            let (packets, bytes) = plain.backlog();
+            levels.note((packets - 1, bytes - u64::from(size)));
+            levels.note((packets, bytes));
         }
         (self.free_at, self.last_arrival) = (finish, arrival);
         match self.has_error(finish, size.into()) {

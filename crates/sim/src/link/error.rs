@@ -6,7 +6,7 @@
 use super::interleave::InterleavedErrors;
 use super::profile::Pieces;
 use super::states::{SteppedStates, TimedStates};
-use crate::spec::{loss_in_blocks, ErrorModel as Spec, ErrorUnit, Link, Stay};
+use crate::spec::{loss_in_blocks, Bursts, ErrorModel as Spec, ErrorUnit, Link, Stay};
 use bentpipe_units::{Stream, Time};
 
 /// The error process of a link, for any model.
@@ -16,6 +16,7 @@ pub(super) enum ErrorProcess {
     Independent(Box<IndependentErrors>),
     GilbertElliott(Box<GilbertElliottErrors>),
     Varying(Box<VaryingErrors>),
+    Bursts(Box<BurstErrors>),
     Blocks(Box<BlockErrors>),
     Listed(Box<ListedErrors>),
     Interleaved(Box<InterleavedErrors>),
@@ -60,6 +61,12 @@ impl ErrorProcess {
             Spec::Profile { unit, rates } => {
                 Self::Varying(Box::new(VaryingErrors { unit: *unit, rates: Pieces::of(rates), losses: draws(&name) }))
             }
+            Spec::Bursts(bursts) => Self::Bursts(Box::new(BurstErrors::new(
+                bursts,
+                draws(&name),
+                Stream::new(seed, &name, "error/state"),
+                end,
+            ))),
             Spec::Blocks { rates } => {
                 Self::Blocks(Box::new(BlockErrors { rates: Pieces::of(rates), losses: draws(&name) }))
             }
@@ -83,6 +90,7 @@ impl ErrorProcess {
             Self::Independent(model) => model.has_error(size),
             Self::GilbertElliott(model) => model.has_error(at, index, size),
             Self::Varying(model) => model.has_error(at, index, size),
+            Self::Bursts(model) => model.has_error(at),
             Self::Blocks(model) => model.has_error(at, index, size),
             Self::Listed(model) => model.has_error(index),
             Self::Interleaved(model) => model.has_error(at, index, size),
@@ -200,6 +208,29 @@ impl VaryingErrors {
     }
 }
 
+/// Losses in bursts.
+#[derive(Clone, Debug)]
+pub(super) struct BurstErrors {
+    states: TimedStates,
+    rates: Pieces<f64>,
+    most: f64,
+    /// Decides whether a burst is left out.
+    kept: Stream,
+}
+
+impl BurstErrors {
+    fn new(bursts: &Bursts, kept: Stream, states: Stream, end: Time) -> Self {
+        let [between, burst] = bursts.stays();
+        let states = TimedStates::new(between, burst, states, end);
+        Self { states, rates: Pieces::of(&bursts.rates), most: bursts.most, kept }
+    }
+
+    fn has_error(&mut self, at: Time) -> bool {
+        self.rates.seek(at);
+        self.states.is_bad_at(at) && self.kept.uniform(self.states.number()) * self.most < self.rates.value()
+    }
+}
+
 /// Losses of the blocks of a code.
 #[derive(Clone, Debug)]
 pub(super) struct BlockErrors {
@@ -279,6 +310,22 @@ mod tests {
 
     fn ms(n: u64) -> Duration {
         Duration::from_millis(n)
+    }
+
+    /// The share that is lost is that of the rates, each in its time. Runs have the length of exponential times that are
+    /// sampled: 1 / (1 - exp(-gap / mean)), and a little more for those that touch.
+    #[test]
+    fn bursts_take_their_share_of_the_time_and_last_as_long_as_asked() {
+        let half = 1_000_000;
+        let points = vec![(Time::ZERO, 0.02), (Time::ZERO + ms(half), 0.005)];
+        let rates = Profile::Points { points, linear: false, period: None };
+        let fates = fates(&link(Spec::Bursts(Bursts { mean: ms(3), most: 0.02, rates })), 1500, 2 * half, ms(1));
+        for (part, share) in fates.chunks(half as usize).zip([0.02, 0.005]) {
+            let lost = part.iter().filter(|is_lost| **is_lost).count() as f64 / half as f64;
+            assert!((lost / share - 1.0).abs() < 0.05, "{lost} {share}");
+            let expected = 1.0 / (1.0 - libm::exp(-1.0 / 3.0));
+            assert!((mean_burst(part) / expected - 1.0).abs() < 0.05, "{}", mean_burst(part));
+        }
     }
 
     /// `docs/specs/error-models.md`: the three units, within four standard deviations.

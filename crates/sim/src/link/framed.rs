@@ -4,16 +4,17 @@
 //! its first frame. A packet arrives when the frame with its last part has ended, plus the delay of the link. The link
 //! does nothing between two frames, so its next visible effect is the head of its ring.
 
+use super::delays::{DelayParts, Delays};
 use super::granted::{name_dropped, GrantCounts};
 use super::profile::Pieces;
 use super::queue::{AnyQueue, Discipline, Losses};
 use super::served::{InService, ServedParts};
 use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
-use crate::record::{Histogram, Sample};
+use crate::record::Sample;
 use crate::spec::{Losses as LossRule, NeededSignal, Tdm, Terminal};
 use bentpipe_access::{Backlog, Frame, Loss, Part};
-use bentpipe_units::{Stream, Time};
+use bentpipe_units::{Duration, Stream, Time};
 use std::collections::VecDeque;
 
 /// The additional state of a link on a forward carrier.
@@ -25,16 +26,17 @@ pub(super) struct Framed {
     /// Bytes of packets and of headers in frames.
     carried: u64,
     headers: u64,
-    /// Time from the arrival of a packet to the next frame with data of the link.
-    waits: Histogram,
-    /// Arrivals since the last frame with data of the link.
-    waiting: Vec<Time>,
+    delays: Delays,
+    /// Start of the frame with the last part of the last packet.
+    last_left: Time,
     /// Starts of the frames with data of the link, if it has a journal.
     openings: Option<Vec<Time>>,
     /// Number of the modulation and code at the last sample.
     modcod: Option<u32>,
     /// Causes of loss of the erased packets in the ring, in order.
     causes: VecDeque<Cause>,
+    /// Packets that were put into the ring, count.
+    sent: u64,
 }
 
 /// The fate of frames at the terminal.
@@ -57,10 +59,25 @@ struct Head {
     packet: Packet,
     /// Bytes that have not left.
     rest: u32,
-    /// Start of its first frame, and its number among the packets of the link.
-    begun: Option<(Time, u64)>,
+    /// Start of its first frame.
+    begun: Option<Time>,
     /// The first loss of a frame with a part of it.
     lost: Option<Loss>,
+    /// Time of the frames with its parts, and start of the last one.
+    sending: Duration,
+    last_part: Time,
+}
+
+/// A packet whose last part has left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) packet: Packet,
+    /// Start of its first frame.
+    pub(crate) start: Time,
+    /// Time behind other packets in its queue.
+    pub(crate) behind: Duration,
+    /// Time of the frames with its parts.
+    pub(crate) sending: Duration,
 }
 
 impl Framed {
@@ -80,11 +97,12 @@ impl Framed {
             head: None,
             carried: 0,
             headers: 0,
-            waits: Histogram::default(),
-            waiting: Vec::new(),
+            delays: Delays::default(),
+            last_left: Time::ZERO,
             openings: is_traced.then(Vec::new),
             modcod: None,
             causes: VecDeque::new(),
+            sent: 0,
         }
     }
 
@@ -94,7 +112,7 @@ impl Framed {
         if let Some(cause) = link.refusal(now, packet) {
             return link.lose(now, *packet, cause, losses);
         }
-        self.waiting.push(now);
+        link.note_level();
         let before = losses.len();
         match &mut link.queue {
             // The next packet for the carrier needs no room.
@@ -110,6 +128,7 @@ impl Framed {
             }
         }
         link.counters.backlog_bytes_max = link.counters.backlog_bytes_max.max(link.queue.bytes());
+        link.note_level();
     }
 
     /// Whether the link is up at `now`. An outage may flush the packets that wait.
@@ -142,7 +161,7 @@ impl Framed {
     fn take(&mut self, link: &mut ServedParts<'_>, start: Time) {
         let Some(head) = &mut self.head else { return };
         let size = head.packet.size();
-        head.begun = Some((start, link.counters.carried));
+        head.begun = Some(start);
         link.counters.carried += 1;
         link.counters.carried_bytes += size;
         link.waits.record_span(start.saturating_since(head.packet.at));
@@ -150,32 +169,76 @@ impl Framed {
 
     /// Puts a part of the packet at the head into frame number `number` of the carrier. Returns whether it is lost.
     fn put(&mut self, link: &mut ServedParts<'_>, frame: &Frame, number: u64, part: Part) -> bool {
-        self.carried += u64::from(part.bytes);
-        self.headers += u64::from(part.header);
-        if self.channel.last != Some(*frame) {
-            self.channel.last = Some(*frame);
-            self.channel.busy_ps += (frame.ends - frame.starts).as_ps();
-            for came in self.waiting.drain(..) {
-                self.waits.record_span(frame.starts.saturating_since(came));
-            }
-            if let Some(openings) = &mut self.openings {
-                openings.push(frame.starts);
-            }
-        }
-        let lost = self.channel.fate(link, frame, number);
+        let lost = self.hear(link, frame, number);
+        self.fill(frame, part);
         if let Some(head) = &mut self.head {
-            head.rest = head.rest.saturating_sub(part.bytes);
             head.lost = head.lost.or(lost);
         }
         lost.is_some()
     }
 
+    /// Puts a part of the packet at the head into a frame.
+    fn fill(&mut self, frame: &Frame, part: Part) {
+        self.carried += u64::from(part.bytes);
+        self.headers += u64::from(part.header);
+        if let Some(head) = &mut self.head {
+            head.rest = head.rest.saturating_sub(part.bytes);
+            head.sending += frame.ends - frame.starts;
+            head.last_part = frame.starts;
+        }
+    }
+
+    /// Receives a frame with data. Returns its loss.
+    fn hear(&mut self, link: &mut ServedParts<'_>, frame: &Frame, number: u64) -> Option<Loss> {
+        if self.channel.last != Some(*frame) {
+            self.channel.last = Some(*frame);
+            self.channel.busy_ps += (frame.ends - frame.starts).as_ps();
+            if let Some(openings) = &mut self.openings {
+                openings.push(frame.starts);
+            }
+        }
+        self.channel.fate(link, frame, number)
+    }
+
     /// Puts the packet at the head into the ring: its last part leaves with a frame that ends at `sent`.
     fn send(&mut self, link: &mut ServedParts<'_>, sent: Time) {
-        let Some(Head { packet, begun: Some((start, index)), lost, .. }) = self.head.take() else { return };
+        let lost = self.head.and_then(|head| head.lost);
+        if let Some(packet) = self.take_sent() {
+            self.put_into_ring(link, packet, sent, lost);
+        }
+    }
+
+    /// Takes the packet at the head after its last part.
+    fn take_sent(&mut self) -> Option<Sent> {
+        let Head { packet, begun, sending, last_part, .. } = self.head.take()?;
+        let start = begun?;
+        let next_since = std::mem::replace(&mut self.last_left, last_part).max(packet.at).min(start);
+        Some(Sent { packet, start, behind: next_since - packet.at, sending })
+    }
+
+    /// Puts a packet into the ring: its last frame ends at `sent`.
+    fn put_into_ring(&mut self, link: &mut ServedParts<'_>, of: Sent, sent: Time, lost: Option<Loss>) {
+        let (Sent { packet, start, behind, sending }, index) = (of, self.sent);
+        self.sent += 1;
         *link.free_at = (*link.free_at).max(sent);
         let opened = self.opening_for(packet.at);
-        self.causes.extend(link.send(InService { packet, start, index }, opened, sent, lost));
+        let begin = start + (sent - start).saturating_sub(sending);
+        self.causes.extend(link.send(InService { packet, start, index }, [opened, start, begin, sent], lost));
+        if lost.is_none() {
+            let arrival = *link.last_arrival;
+            let turn = (sent - packet.at).saturating_sub(behind + sending);
+            let parts = DelayParts { asking: Duration::ZERO, behind, turn, sending, air: arrival - sent };
+            self.delays.note(start, arrival, parts);
+        }
+    }
+
+    /// Receives a packet that the carrier sent to several links.
+    fn receive(&mut self, link: &mut ServedParts<'_>, of: Sent, sent: Time, lost: Option<Loss>) {
+        link.counters.offered += 1;
+        link.counters.carried += 1;
+        link.counters.carried_bytes += of.packet.size();
+        link.waits.record_span(of.start.saturating_since(of.packet.at));
+        self.put_into_ring(link, of, sent, lost);
     }
 
     /// The start of the first frame with data of the link from `arrived` on, if the link has a journal.
@@ -206,11 +269,11 @@ impl Framed {
         self.causes.pop_front().unwrap_or(Cause::LinkLoss)
     }
 
-    /// Counts so far.
-    pub(super) fn counts(&self) -> GrantCounts {
+    /// Counts until `now`.
+    pub(super) fn counts(&self, now: Time) -> GrantCounts {
         let used = self.carried + self.headers;
-        let Self { carried, headers, waits, .. } = self;
-        GrantCounts { granted: used, used, carried: *carried, headers: *headers, waits: waits.clone() }
+        let (carried, headers) = (self.carried, self.headers);
+        GrantCounts { granted: used, used, carried, headers, delays: self.delays.until(now) }
     }
 
     /// A series of a link on a carrier. `queued`: bytes in the queue.
@@ -232,7 +295,7 @@ impl Framed {
 impl Head {
     fn of(packet: Packet, link: &ServedParts<'_>) -> Self {
         let rest = u32::try_from(link.wire.size(packet.size())).unwrap_or(u32::MAX);
-        Self { packet, rest, begun: None, lost: None }
+        Self { packet, rest, begun: None, lost: None, sending: Duration::ZERO, last_part: Time::ZERO }
     }
 }
 
@@ -289,6 +352,26 @@ impl OnCarrier<'_> {
     /// Puts a part of this packet into frame number `number` of the carrier. Returns whether the terminal loses it.
     pub(crate) fn put(&mut self, frame: &Frame, number: u64, part: Part) -> bool {
         self.framed.put(&mut self.link, frame, number, part)
+    }
+
+    /// Puts a part of this packet into a frame for several links.
+    pub(crate) fn fill(&mut self, frame: &Frame, part: Part) {
+        self.framed.fill(frame, part);
+    }
+
+    /// Takes this packet after its last part.
+    pub(crate) fn take_sent(&mut self) -> Option<Sent> {
+        self.framed.take_sent()
+    }
+
+    /// Receives frame number `number`, with a packet for several links. Returns its loss.
+    pub(crate) fn hear(&mut self, frame: &Frame, number: u64) -> Option<Loss> {
+        self.framed.hear(&mut self.link, frame, number)
+    }
+
+    /// Receives a packet for several links, whose last frame ends at `sent`.
+    pub(crate) fn receive(&mut self, packet: Sent, sent: Time, lost: Option<Loss>) {
+        self.framed.receive(&mut self.link, packet, sent, lost);
     }
 
     /// Sends this packet with the frame that ends at `sent`.

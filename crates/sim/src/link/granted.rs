@@ -5,15 +5,16 @@
 //! the next windows. So the next visible effect of the link is the head of its ring. If the ring is empty, it is the next burst
 //! that can take a waiting packet, or none before the next superframe.
 
+use super::delays::{AskingClock, DelayParts, DelaySums, Delays};
 use super::outages::Outages;
 use super::profile::Pieces;
 use super::queue::{AnyQueue, Discipline, Losses};
 use super::served::{InService, ServedParts};
 use crate::dictionary::{Cause, LinkSeries};
 use crate::packet::Packet;
-use crate::record::{Histogram, Sample};
+use crate::record::Sample;
 use crate::spec::{Losses as LossRule, NeededSignal, Terminal};
-use bentpipe_access::{Demand, Loss, Packed, Packer, Packing, Waveform, Window};
+use bentpipe_access::{Demand, Loss, Packed, Packer, Packing, Waiting, Waveform, Window, CLASSES};
 use bentpipe_units::{Rate, Stream, Time};
 use std::collections::VecDeque;
 
@@ -26,18 +27,19 @@ pub(super) struct Granted {
     since: Time,
     /// The packet in service that waits for later windows.
     held: Option<InService>,
-    /// Bytes offered since the last superframe.
-    arrived: u64,
+    /// Request classes, and the bytes offered to each since the last superframe.
+    classes: usize,
+    arrived: [u64; CLASSES],
     /// Bytes that waited when the last superframe started.
     backlog: u64,
     /// Bytes in the bursts of all its windows.
     granted: u64,
     /// Waveform and rate asked for, at the last sample.
     planned: (Option<Waveform>, Rate),
-    /// Time from the arrival of a packet to the next opening of a window.
-    waits: Histogram,
-    /// Arrivals for which no window is known.
-    waiting: Vec<Time>,
+    delays: Delays,
+    clock: AskingClock,
+    /// Start of the time when the packet in service was the next packet.
+    next_since: Time,
     /// Openings of windows and the begin of their last bursts, if the link has a journal.
     openings: Option<Vec<(Time, Time)>>,
     /// Causes of loss of the erased packets in the ring, in order.
@@ -91,12 +93,14 @@ impl Granted {
             channel,
             since: Time::ZERO,
             held: None,
-            arrived: 0,
+            classes: terminal.access.request_classes().len(),
+            arrived: [0; CLASSES],
             backlog: 0,
             granted: 0,
             planned: (None, Rate::from_bps(0)),
-            waits: Histogram::default(),
-            waiting: Vec::new(),
+            delays: Delays::default(),
+            clock: AskingClock::new(),
+            next_since: Time::ZERO,
             openings: is_traced.then(Vec::new),
             causes: VecDeque::new(),
             corrupted_at: Time::ZERO,
@@ -110,11 +114,8 @@ impl Granted {
         if let Some(cause) = link.refusal(now, packet) {
             return link.lose(now, *packet, cause, losses);
         }
-        self.arrived += packet.size();
-        match self.packer.opening(now) {
-            Some(at) => self.waits.record_span(at.saturating_since(now)),
-            None => self.waiting.push(now),
-        }
+        link.note_level();
+        self.arrived[self.class_of(packet)] += packet.size();
         let before = losses.len();
         match &mut link.queue {
             AnyQueue::DropTail(queue) => {
@@ -137,6 +138,7 @@ impl Granted {
             }
         }
         link.counters.backlog_bytes_max = link.counters.backlog_bytes_max.max(link.queue.bytes());
+        link.note_level();
     }
 
     /// Packs all packets that wait when a burst begins, up to `now`. Idempotent.
@@ -216,7 +218,21 @@ impl Granted {
         self.held = None;
         let opened = self.opening_for(service.packet.at);
         let before = link.counters.corrupted;
-        self.causes.extend(link.send(service, opened, sent, lost));
+        let InService { packet, start, .. } = service;
+        let next_since = std::mem::replace(&mut self.next_since, self.channel.last).clamp(packet.at, start);
+        let sending = self.packer.sending().min(sent - start);
+        self.causes.extend(link.send(
+            service,
+            [opened, start, start + (sent - start).saturating_sub(sending), sent],
+            lost,
+        ));
+        if lost.is_none() {
+            let [came, next, left] = [packet.at, next_since, sent].map(|at| self.clock.at(at));
+            let behind = (next_since - packet.at).saturating_sub(next.saturating_sub(came));
+            let (asking, arrival) = (left.saturating_sub(came), *link.last_arrival);
+            let turn = (sent - packet.at).saturating_sub(asking + behind + sending);
+            self.delays.note(start, arrival, DelayParts { asking, behind, turn, sending, air: arrival - sent });
+        }
         if link.counters.corrupted > before {
             self.corrupted_at = self.channel.last;
         }
@@ -245,28 +261,44 @@ impl Granted {
             }
         }
         self.channel.signal.seek(now);
-        self.backlog = link.queue.bytes() + u64::from(self.packer.rest());
+        let rest = u64::from(self.packer.rest());
+        self.backlog = link.queue.bytes() + rest;
+        let mut waiting = [Waiting::default(); CLASSES];
+        let arrived = std::mem::take(&mut self.arrived);
+        if self.classes == 1 {
+            waiting[0] = Waiting { backlog: self.backlog, arrived: arrived[0] };
+        } else {
+            for (class, (of, arrived)) in waiting.iter_mut().zip(arrived).take(self.classes).enumerate() {
+                *of = Waiting { backlog: link.queue.bytes_of(class), arrived };
+            }
+            if let Some(held) = &self.held {
+                waiting[self.class_of(&held.packet)].backlog += rest;
+            }
+        }
         Demand {
-            backlog: self.backlog,
-            arrived: std::mem::take(&mut self.arrived),
+            waiting,
             es_n0_db: self.channel.signal.value(),
             is_up,
+            until: link.outages.as_ref().map_or(Time::NEVER, |outages| outages.changes_at(now)),
             handed: None,
         }
     }
 
+    /// The request class of a packet: the last one for higher numbers, as in queues.
+    fn class_of(&self, packet: &Packet) -> usize {
+        usize::from(packet.class).min(self.classes - 1)
+    }
+
     /// Opens the windows of the superframe that starts at `now`, and serves into them.
     pub(super) fn open(&mut self, link: &mut ServedParts<'_>, now: Time, windows: &[Window], losses: &mut Losses) {
-        let Some(first) = windows.first() else { return };
+        if windows.is_empty() {
+            return;
+        }
         self.packer.open(windows);
         let bytes = |window: &Window| u64::from(window.bursts()) * u64::from(window.payload());
         self.granted += windows.iter().map(bytes).sum::<u64>();
         self.since = now;
         self.channel.bursts.clear();
-        let opens = first.opens();
-        for came in self.waiting.drain(..) {
-            self.waits.record_span(opens.saturating_since(came));
-        }
         if let Some(openings) = &mut self.openings {
             let of = |window: &Window| (window.opens(), window.begin(window.bursts().saturating_sub(1)));
             openings.extend(windows.iter().map(of));
@@ -277,6 +309,18 @@ impl Granted {
             self.settle(link, service, packed);
         }
         self.serve(link, now, losses);
+    }
+
+    /// Notes from `now` on whether the terminal has capacity to come.
+    pub(super) fn note_asking(&mut self, queue: &AnyQueue, now: Time, asks: bool) {
+        self.clock.run(now, asks);
+        if self.clock.is_full() {
+            let held = self.held.map(|held| held.packet.at);
+            let queued = if queue.len() == 0 { Some(now) } else { queue.oldest() };
+            if let Some(queued) = queued {
+                self.clock.forget(held.map_or(queued, |held| held.min(queued)));
+            }
+        }
     }
 
     /// Packets in service without an arrival.
@@ -300,10 +344,10 @@ impl Granted {
         self.causes.pop_front().unwrap_or(Cause::LinkLoss)
     }
 
-    /// Counts so far.
-    pub(super) fn counts(&self) -> GrantCounts {
+    /// Counts until `now`.
+    pub(super) fn counts(&self, now: Time) -> GrantCounts {
         let Packing { used, carried, headers, .. } = self.packer.counts();
-        GrantCounts { granted: self.granted, used, carried, headers, waits: self.waits.clone() }
+        GrantCounts { granted: self.granted, used, carried, headers, delays: self.delays.until(now) }
     }
 
     /// Notes the plan of the medium for the link.
@@ -347,8 +391,8 @@ pub(crate) struct GrantCounts {
     pub(crate) carried: u64,
     /// Bytes of headers, with the room for requests.
     pub(crate) headers: u64,
-    /// Time from the arrival of a packet to the next opening of a window.
-    pub(crate) waits: Histogram,
+    /// Delays of the packets that arrived, except those of lost bursts or frames.
+    pub(crate) delays: DelaySums,
 }
 
 impl BurstChannel {

@@ -1,15 +1,17 @@
 //! Variable delays: values that hold for a time. Each value is a function of its number, so the draws do not depend on the
 //! packets.
 
-use crate::spec::{Jitter as Spec, Link};
+use super::slotted::Slotted;
+use crate::spec::{of_both, Jitter as Spec, Link};
 use bentpipe_units::{Duration, Stream, Time};
 use libm::{cos, erfc, exp, log, sqrt};
 use std::f64::consts::{PI, SQRT_2};
 
-/// The variable delays of a link. They add up.
+/// The variable delays of a link, and the delay of its slots. They add up.
 #[derive(Clone, Debug)]
 pub(super) struct Jitter {
     terms: Vec<Term>,
+    slots: Option<Slotted>,
     /// End of the run, after which no packet arrives.
     end: Time,
 }
@@ -31,19 +33,21 @@ struct Term {
 impl Jitter {
     /// The variable delays of a link, if it has any.
     pub(super) fn of(link: &Link, seed: u64, end: Time) -> Option<Self> {
-        let both = link.name.rsplit_once('.').map_or(link.name.as_str(), |(both, _)| both);
+        let both = of_both(&link.name);
         let term = |(number, spec): (usize, &Spec)| {
             let name = if spec.both_ways { both } else { &link.name };
             Term::new(spec, Stream::new(seed, &format!("link/{name}"), &format!("jitter/{number}")))
         };
-        let terms = link.jitter.as_ref()?.iter().enumerate().map(term).collect();
-        Some(Self { terms, end })
+        let terms: Vec<Term> = link.jitter.iter().flat_map(|all| all.iter()).enumerate().map(term).collect();
+        let slots = Slotted::of(link, seed);
+        (!terms.is_empty() || slots.is_some()).then_some(Self { terms, slots, end })
     }
 
     /// The extra delay at an instant. Links ask in order of time; going back is allowed, and slow.
     pub(super) fn at(&mut self, at: Time) -> Duration {
         let at = at.min(self.end);
-        self.terms.iter_mut().fold(Duration::ZERO, |sum, term| sum + term.at(at))
+        let slots = self.slots.as_mut().map_or(Duration::ZERO, |slots| slots.at(at));
+        self.terms.iter_mut().fold(slots, |sum, term| sum + term.at(at))
     }
 }
 

@@ -8,6 +8,8 @@ use bentpipe_units::Time;
 pub(crate) struct Service {
     /// The packet, leaving the queue.
     pub(crate) packet: Packet,
+    /// Whether the link is in a medium. Then the time between `up` and `begin` is a wait for the medium.
+    pub(crate) is_granted: bool,
     /// The first instant from its arrival when the link might send: later than the arrival in a medium.
     pub(crate) opened: Time,
     /// Its departure from the queue.

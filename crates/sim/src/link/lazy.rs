@@ -7,6 +7,7 @@ use super::error::ErrorProcess;
 use super::framed::{Framed, OnCarrier};
 use super::granted::Granted;
 use super::journal::Service;
+use super::levels::Levels;
 use super::outages::Outages;
 use super::plain::{FastPath, Plain};
 use super::processing::Processing;
@@ -53,6 +54,8 @@ pub(crate) struct LazyLink {
     pub(super) delay: DelayCursor,
     pub(super) layer2: Option<Box<Layer2>>,
     pub(super) wire: Wire,
+    /// If the record has samples of the queue.
+    pub(super) levels: Option<Box<Levels>>,
 }
 
 /// Service of a link that sends its packets otherwise than once, at its rate. One box, so that a link takes no more lines of
@@ -88,6 +91,7 @@ impl LazyLink {
             reorders: spec.arq.is_some_and(|arq| arq.order == Order::Free),
             processing: None,
             wire: Wire::of(spec),
+            levels: None,
             counters: LinkCounters::default(),
             waits: Histogram::default(),
         }
@@ -176,6 +180,7 @@ impl LazyLink {
             last_arrival: &mut self.last_arrival,
             counters: &mut self.counters,
             waits: &mut self.waits,
+            levels: self.levels.as_deref_mut(),
         };
         (self.layer2.as_deref_mut(), parts)
     }
@@ -245,6 +250,9 @@ impl LazyLink {
             }
         }
         let AnyQueue::DropTail(queue) = &mut self.queue else { return self.offer(now, packet, losses) };
+        if let Some(levels) = &mut self.levels {
+            levels.note((queue.len(), queue.bytes()));
+        }
         if self.free_at <= now {
             self.waits.record_zero();
             let slot = self.start(now, packet);
@@ -253,6 +261,9 @@ impl LazyLink {
         if let Some(slot) = queue.push(packet) {
             slot.at = now;
             self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(queue.bytes());
+            if let Some(levels) = &mut self.levels {
+                levels.note((queue.len(), queue.bytes()));
+            }
         } else {
             self.lose(now, *packet, Cause::QueueOverflow, losses);
         }
@@ -263,10 +274,12 @@ impl LazyLink {
     #[inline(never)]
     fn offer(&mut self, now: Time, packet: &Packet, losses: &mut Losses) -> Option<Time> {
         let (was_empty, before) = (self.ring.len() == 0, losses.len());
+        self.note_level();
         self.queue.enqueue(now, packet, losses);
         let next = if self.free_at <= now { self.queue.dequeue(now, losses) } else { None };
         self.count_dropped(now, &mut losses[before..]);
         self.counters.backlog_bytes_max = self.counters.backlog_bytes_max.max(self.queue.bytes());
+        self.note_level();
         let next = next?;
         self.waits.record_zero();
         let slot = self.start(now, &next);
@@ -368,24 +381,6 @@ impl LazyLink {
         self.ring.next_at()
     }
 
-    /// Packets and bytes that wait.
-    pub(crate) fn backlog(&self) -> (usize, u64) {
-        let (packets, bytes) = self.plain.as_ref().map_or((0, 0), |plain| plain.backlog());
-        (packets + self.queue.len(), bytes + self.queue.bytes())
-    }
-
-    /// Counters at the instant of the last `advance`.
-    pub(crate) fn counters(&self) -> LinkCounters {
-        let Some(plain) = &self.plain else { return self.counters };
-        let (packets, bytes) = plain.backlog();
-        LinkCounters {
-            carried: self.counters.carried - packets as u64,
-            carried_bytes: self.counters.carried_bytes - bytes,
-            corrupted: self.counters.corrupted - plain.waiting_corrupted(),
-            ..self.counters
-        }
-    }
-
     /// Packets on the link or waiting for it.
     pub(crate) fn len(&self) -> usize {
         let in_service = self.in_service();
@@ -461,7 +456,16 @@ impl LazyLink {
         match self.wire.0.as_mut().and_then(|apart| apart.journal.as_mut()) {
             Some(journal) => {
                 let opened = packet.at;
-                journal.0.push(Service { packet: *packet, opened, start: at, up, begin, finish, arrival });
+                journal.0.push(Service {
+                    packet: *packet,
+                    is_granted: false,
+                    opened,
+                    start: at,
+                    up,
+                    begin,
+                    finish,
+                    arrival,
+                });
             }
             None => self.note_fast_path(packet.length()),
         }
@@ -581,6 +585,12 @@ impl LazyLink {
     /// The delay of a packet that leaves at `now`.
     pub(crate) fn delay_at(&mut self, now: Time) -> Duration {
         self.delay.at(now)
+    }
+
+    /// Counts a packet that its carrier refused for this link and others.
+    pub(crate) fn count_refused(&mut self) {
+        self.counters.offered += 1;
+        self.counters.dropped += 1;
     }
 
     /// Counts a packet that was truncated or erased on this link.

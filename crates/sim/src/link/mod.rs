@@ -12,6 +12,7 @@ mod arq;
 mod bucket;
 mod counters;
 mod crossing;
+mod delays;
 mod downtime;
 mod error;
 mod framed;
@@ -21,6 +22,7 @@ mod interleave;
 mod jitter;
 mod journal;
 mod lazy;
+mod levels;
 mod observe;
 mod outages;
 mod plain;
@@ -29,17 +31,23 @@ mod profile;
 mod queue;
 mod ring;
 mod served;
+mod slotted;
 mod states;
 #[cfg(test)]
 mod tests;
 mod wire;
 
+pub(crate) use counters::LinkAtEnd;
+#[cfg(test)]
+pub(crate) use delays::{DelayParts, DelaySums};
 pub(crate) use downtime::Downtime;
-pub(crate) use framed::OnCarrier;
+pub(crate) use framed::{OnCarrier, Sent};
 pub(crate) use granted::GrantCounts;
 pub(crate) use journal::Service;
 pub(crate) use lazy::LazyLink;
 pub(crate) use plain::Crossing;
 pub(crate) use processing::{processing, Processing};
 pub(crate) use profile::DelayCursor;
+#[cfg(test)]
+pub(crate) use queue::L4sCounts;
 pub(crate) use queue::Losses;

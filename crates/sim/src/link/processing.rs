@@ -31,8 +31,9 @@ impl Processing {
 /// longest applies.
 pub(crate) fn processing(scenario: &Scenario) -> Vec<(Duration, Duration)> {
     let mut times = vec![(Duration::ZERO, Duration::ZERO); scenario.links.len()];
-    for flow in &scenario.flows {
-        for &link in [flow.route.last(), flow.reverse_route.last()].into_iter().flatten() {
+    for lane in &scenario.lanes {
+        let flow = &scenario.flows[lane.flow];
+        for &link in [lane.route.last(), lane.reverse_route.last()].into_iter().flatten() {
             if flow.processing.1 > times[link].1 {
                 times[link] = flow.processing;
             }

@@ -3,10 +3,11 @@
 use super::bucket::Buckets;
 use super::counters::LinkCounters;
 use super::error::ErrorProcess;
+use super::levels::Levels;
 use super::outages::Outages;
 use super::processing::Processing;
 use super::profile::DelayCursor;
-use super::queue::{AnyQueue, Losses};
+use super::queue::{AnyQueue, Discipline, Losses};
 use super::ring::Ring;
 use super::wire::Wire;
 use crate::dictionary::Cause;
@@ -31,6 +32,7 @@ pub(super) struct ServedParts<'a> {
     pub(super) last_arrival: &'a mut Time,
     pub(super) counters: &'a mut LinkCounters,
     pub(super) waits: &'a mut Histogram,
+    pub(super) levels: Option<&'a mut Levels>,
 }
 
 impl ServedParts<'_> {
@@ -50,23 +52,31 @@ impl ServedParts<'_> {
         losses.push((packet, cause));
     }
 
+    /// Notes the backlog, if the record has samples of it.
+    pub(super) fn note_level(&mut self) {
+        if let Some(levels) = &mut self.levels {
+            levels.note((self.queue.len(), self.queue.bytes()));
+        }
+    }
+
     /// Counts the losses of the queue at this instant.
     pub(super) fn count_dropped(&mut self, at: Time, lost: &mut [(Packet, Cause)]) {
         self.counters.dropped += lost.len() as u64;
         lost.iter_mut().for_each(|(packet, _)| packet.at = at);
     }
 
-    /// Decides the fate of a packet, and puts it into the ring. At `sent`, its last part has left, or the link went down;
-    /// `opened` is for the journal. Returns the cause of loss of a packet that is erased.
-    pub(super) fn send(&mut self, service: InService, opened: Time, sent: Time, lost: Option<Loss>) -> Option<Cause> {
-        let InService { packet, start, index } = service;
+    /// Decides the fate of a packet, and puts it into the ring. At the last of `times`, its last part has left, or the link went
+    /// down; the times before it are for the journal. Returns the cause of loss of a packet that is erased.
+    pub(super) fn send(&mut self, service: InService, times: [Time; 4], lost: Option<Loss>) -> Option<Cause> {
+        let InService { packet, index, .. } = service;
+        let [opened, start, begin, sent] = times;
         let wire = self.wire.size(packet.size());
         let has_error = self.error.has_error(sent, index, wire);
         let processing = self.processing.as_mut().map(|processing| processing.draw(index));
         let arrival = sent + self.delay.at(sent) + self.delay.jitter_at(sent) + processing.unwrap_or_default();
         let arrival = arrival.max(*self.last_arrival);
         *self.last_arrival = arrival;
-        self.wire.note(packet, [opened, start, sent, arrival]);
+        self.wire.note(packet, [opened, start, begin, sent, arrival]);
         let slot = self.ring.push(&packet);
         slot.at = arrival;
         slot.next += 1;

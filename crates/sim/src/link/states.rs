@@ -33,6 +33,11 @@ impl TimedStates {
         self.is_bad
     }
 
+    /// The number of the state that was looked up last, from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.drawn - 1
+    }
+
     /// The end of the state at `at`, and of the next state.
     pub(super) fn ends_from(&mut self, at: Time) -> (Time, Time) {
         self.seek(at);

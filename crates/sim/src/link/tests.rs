@@ -22,8 +22,8 @@ pub(super) fn spec(limit: QueueLimit) -> Spec {
     Spec { queue, ..Spec::plain(Rate::from_bps(8000), Duration::from_secs(10)) }
 }
 
-fn outage(from: f64, to: f64, flush: bool) -> Option<Outage> {
-    Some(Outage { when: Downtimes::Spans { spans: vec![(s(from), s(to))], period: None }, flush })
+fn outage(from: f64, to: f64, flush: bool) -> Option<Box<Outage>> {
+    Some(Box::new(Outage { when: Downtimes::Spans { spans: vec![(s(from), s(to))], period: None }, flush }))
 }
 
 /// Packet number `id`, `size` bytes with its headers.
@@ -161,6 +161,7 @@ fn each_series_of_a_link_has_its_own_value() {
     let value = |series| match link.sample(series) {
         Sample::Value(value) => (value, 0),
         Sample::Bytes(bytes) => (f64::NAN, bytes),
+        Sample::Level(value, _) => (value, 0),
         Sample::None => (f64::NAN, 0),
     };
     assert_eq!(value(LinkSeries::QueueBytes), (2000.0, 0));

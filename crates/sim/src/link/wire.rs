@@ -31,9 +31,10 @@ impl Wire {
     }
 
     /// Adds a service in a medium to the journal, if the link has one.
-    pub(super) fn note(&mut self, packet: Packet, [opened, start, finish, arrival]: [Time; 4]) {
+    pub(super) fn note(&mut self, packet: Packet, [opened, start, begin, finish, arrival]: [Time; 5]) {
         if let Some(journal) = self.0.as_mut().and_then(|apart| apart.journal.as_mut()) {
-            journal.0.push(Service { packet, opened, start, up: start, begin: start, finish, arrival });
+            let is_granted = true;
+            journal.0.push(Service { packet, is_granted, opened, start, up: start, begin, finish, arrival });
         }
     }
 

@@ -237,7 +237,7 @@ impl Context<'_> {
 
     /// Returns the segment of a packet of a connection; `None` for a datagram.
     pub fn segment(&self, packet: &Packet) -> Option<Segment> {
-        (!packet.is_datagram()).then(|| packet.segment(self.bodies))
+        packet.is_segment().then(|| packet.segment(self.bodies))
     }
 
     /// Whether a packet of a connection has options besides timestamps.
@@ -248,7 +248,7 @@ impl Context<'_> {
     /// Returns the packet with another segment, and with its label. A datagram stays unchanged.
     #[must_use]
     pub fn rewrite(&mut self, packet: Packet, segment: &Segment) -> Packet {
-        if packet.is_datagram() {
+        if !packet.is_segment() {
             return packet;
         }
         let mut old = packet;
@@ -295,7 +295,7 @@ impl Context<'_> {
     /// datagram, which no segment answers.
     #[must_use]
     pub fn answer(&mut self, packet: &Packet, segment: &Segment) -> Option<Packet> {
-        (!packet.is_datagram()).then(|| packet.answer(segment, self.bodies))
+        packet.is_segment().then(|| packet.answer(segment, self.bodies))
     }
 
     /// Sends a message to the middleboxes of a node on the path of `packet`, or on the return path (`is_back`). They
@@ -315,7 +315,7 @@ impl Context<'_> {
     /// Sets the segment size of the endpoint that sent `packet` to `bytes` of payload, from the arrival of the message
     /// there. Ignores datagrams.
     pub fn set_segment_size(&mut self, packet: &Packet, bytes: u32) {
-        if !packet.is_datagram() {
+        if packet.is_segment() {
             self.send_back_to_end(packet, Message::SegmentSize(packet.sender(), bytes));
         }
     }
@@ -323,7 +323,7 @@ impl Context<'_> {
     /// Notifies the endpoint that sent `packet`, by a datagram of 76 bytes that queues and may be lost. Ignores
     /// datagrams.
     pub fn notify_sender(&mut self, packet: &Packet, notice: Notice) {
-        if !packet.is_datagram() {
+        if packet.is_segment() {
             self.send_back_to_end(packet, Message::Notice(packet.sender(), notice));
         }
     }

@@ -10,7 +10,7 @@
 
 use super::{Context, Middlebox, MiddleboxConfig};
 use crate::dictionary::Cause;
-use crate::ids::{FlowId, NodeId};
+use crate::ids::{LaneId, NodeId};
 use crate::packet::Packet;
 use crate::record::RunResult;
 use crate::scenario::from_toml;
@@ -137,13 +137,13 @@ fn forgets_flows(trial: &Trial) {
     assert_complete(&run(network), 450);
 }
 
-/// Checks the class of all packets against the flows.
+/// Checks the class of all packets against the lanes.
 #[derive(Debug)]
 struct Classes(Vec<u8>);
 
 impl Middlebox for Classes {
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        assert_eq!(packet.class, self.0[packet.flow().index()], "{packet:?}");
+        assert_eq!(packet.class, self.0[packet.lane().index()], "{packet:?}");
         cx.forward(packet);
     }
 }
@@ -153,7 +153,7 @@ fn carries(trial: &Trial) {
     let classes = [("flow.f.class", "2"), ("flow.back.class", "3"), ("flow.goes-on.class", "4")];
     let sets = [&[("tcp.ecn", "classic"), ("duration", "140 s")][..], &classes].concat();
     let scenario = read(PATH, trial.nodes, &sets);
-    let classes: Vec<u8> = scenario.flows.iter().map(|flow| flow.class).collect();
+    let classes: Vec<u8> = scenario.lanes.iter().map(|lane| lane.class).collect();
     let looks = || Box::new(Classes(classes.clone())) as Box<dyn Middlebox + Send + Sync>;
     let result = run(Network::build_with(&scenario, 1, NodeId::all(4).map(|node| (node, looks())).collect()));
     assert_complete(&result, 450);
@@ -192,11 +192,11 @@ fn bears_many(trial: &Trial) {
 
 /// Models a sender of a flow that is silent after the other endpoint has sent its FIN.
 #[derive(Debug)]
-struct FallsSilent(FlowId, bool);
+struct FallsSilent(LaneId, bool);
 
 impl Middlebox for FallsSilent {
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        let is_of_flow = packet.flow() == self.0;
+        let is_of_flow = packet.lane() == self.0;
         self.1 |= is_of_flow && packet.is_to_sender() && packet.header_flags().has(Flags::FIN);
         if self.1 && is_of_flow && !packet.is_to_sender() {
             cx.drop(packet, Cause::Policy);
@@ -222,7 +222,7 @@ fn proxies_give_up_what_only_closes() {
             ];
             let scenario = read(PATH, nodes, &sets);
             let node = scenario.nodes.iter().position(|node| node.name == "a").map(NodeId::new).unwrap();
-            let flow = scenario.flows.iter().position(|flow| flow.name == "f").map(FlowId::new).unwrap();
+            let flow = scenario.flows.iter().position(|flow| flow.name == "f").map(LaneId::new).unwrap();
             let mut network = Network::build_with(&scenario, 1, vec![(node, Box::new(FallsSilent(flow, false)))]);
             assert!(network.run(u64::MAX));
             assert_eq!(network.kept_by_functions().0 > 0, kept, "{nodes} after {duration}");

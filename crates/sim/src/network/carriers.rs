@@ -1,10 +1,12 @@
 //! Forward carriers of a run. A carrier wakes up when it can fill a frame, takes packets from the queues of its links, and
 //! sleeps while nothing waits.
 
+use super::broadcast::BroadcastQueue;
 use super::results::{FramesSent, MediumGrants};
+use super::routes::Routes;
 use crate::dictionary::Cause;
 use crate::ids::{LinkId, MediumId, NodeId};
-use crate::link::{DelayCursor, LazyLink, Losses, OnCarrier};
+use crate::link::{DelayCursor, LazyLink, LinkAtEnd, Losses, OnCarrier};
 use crate::packet::Packet;
 use crate::spec::{MediumKind, Scenario, Tdm};
 use bentpipe_access::{Backlog, Frame, Heard, Measurements, Part, Queues, TdmMedium, MODCODS};
@@ -18,6 +20,10 @@ pub(super) struct ForwardCarrier {
     /// Links, by terminal: rising.
     links: Vec<LinkId>,
     reports: Reports,
+    /// Queues of packets for several links. Their turns follow those of the links.
+    broadcasts: Vec<BroadcastQueue>,
+    /// Copies of such packets since they were last counted.
+    pub(super) copied: u64,
     /// End of the last frame.
     free_at: Time,
     /// The next time to fill a frame.
@@ -96,7 +102,7 @@ pub(crate) fn on_forward(scenario: &Scenario, id: MediumId) -> Vec<OnForward> {
 }
 
 impl ForwardCarrier {
-    pub(super) fn new(scenario: &Scenario, id: MediumId, tdm: &Tdm, seed: u64) -> Self {
+    pub(super) fn new(scenario: &Scenario, id: MediumId, tdm: &Tdm, routes: &Routes, seed: u64) -> Self {
         let terminals = on_forward(scenario, id);
         let end = Time::ZERO + scenario.duration;
         let way = |terminal: &OnForward| {
@@ -107,8 +113,18 @@ impl ForwardCarrier {
         };
         let ways = if tdm.modcod.is_some() { Vec::new() } else { terminals.iter().map(way).collect() };
         let measurements = Measurements { every: tdm.acm.every, terminals: terminals.len() as u64 };
+        let mut medium = TdmMedium::new(&tdm.parameters(), terminals.iter().map(|of| (of.weight, of.es_n0_db)));
+        let broadcasts = BroadcastQueue::all(scenario, id, routes, seed);
+        for queue in &broadcasts {
+            let place = |link: LinkId| terminals.binary_search_by_key(&link, |of| of.link).ok();
+            let members: Vec<usize> = queue.links().filter_map(place).collect();
+            let weight = members.iter().map(|&n| terminals[n].weight.max(1)).sum();
+            medium.add_broadcast(weight, members.iter().map(|&n| n as u32).collect());
+        }
         Self {
-            medium: TdmMedium::new(&tdm.parameters(), terminals.iter().map(|of| (of.weight, of.es_n0_db))),
+            medium,
+            broadcasts,
+            copied: 0,
             links: terminals.into_iter().map(|of| of.link).collect(),
             reports: Reports { measurements, ways, measured: 0 },
             free_at: Time::ZERO,
@@ -136,6 +152,35 @@ impl ForwardCarrier {
         }
     }
 
+    /// Offers a packet for several links. Returns the link that counts its losses.
+    pub(super) fn offer(
+        &mut self,
+        now: Time,
+        place: usize,
+        packet: &Packet,
+        links: &mut [LazyLink],
+        losses: &mut Losses,
+    ) -> LinkId {
+        let queue = &mut self.broadcasts[place];
+        queue.accept(now, packet, losses);
+        losses.iter().for_each(|_| links[queue.first()].count_refused());
+        if queue.len() > 0 {
+            self.medium.arrived(now, self.links.len() + place);
+            self.wake = self.wake.min(self.free_at.max(now));
+        }
+        queue.first()
+    }
+
+    /// Packets of its queues for several links, at the end of the run.
+    pub(super) fn broadcasts_at_end(&self, now: Time) -> Vec<LinkAtEnd> {
+        self.broadcasts.iter().map(|queue| queue.at_end(now)).collect()
+    }
+
+    /// Packets in its queues for several links.
+    pub(super) fn held(&self) -> usize {
+        self.broadcasts.iter().map(BroadcastQueue::len).sum()
+    }
+
     /// Announces a plan of a return link to these terminals.
     pub(super) fn announce(
         &mut self,
@@ -157,7 +202,8 @@ impl ForwardCarrier {
         let Some(WayBack { delay, in_bursts: Some((control, next)) }) = ways.get_mut(terminal) else { return };
         let last = measurements.last(terminal as u64, heard.begin);
         let is_new = last.is_some_and(|(number, _)| number >= *next);
-        let at = match (heard.has_request, last.filter(|_| is_new)) {
+        // A control slot and a request have the signal of the moment.
+        let at = match (heard.has_request || heard.has_control, last.filter(|_| is_new)) {
             (true, _) => heard.begin,
             (false, Some((_, at))) => at,
             (false, None) => return,
@@ -200,9 +246,9 @@ impl ForwardCarrier {
     /// Fills the frame that starts now, if any.
     pub(super) fn fill(&mut self, now: Time, links: &mut [LazyLink]) {
         self.measure_until(now, links);
-        let Self { medium, links: of, sent, lost, .. } = self;
+        let Self { medium, links: of, broadcasts, copied, sent, lost, .. } = self;
         let number = medium.counters().frames;
-        let mut waiting = Waiting { links, of, now, number, sent, lost, losses: Losses::new() };
+        let mut waiting = Waiting { links, of, broadcasts, copied, now, number, sent, lost, losses: Losses::new() };
         match self.medium.next_frame(now, &mut waiting) {
             Some(frame) => {
                 self.free_at = frame.ends;
@@ -216,13 +262,16 @@ impl ForwardCarrier {
     fn reachable_at(&mut self, now: Time, links: &mut [LazyLink]) -> Time {
         let mut first = Time::NEVER;
         let waiting: Vec<usize> = self.medium.waiting_terminals().collect();
-        for terminal in waiting {
-            let at = match self.medium.choice(terminal, now) {
-                // An outage that follows an absence may flush what waited.
-                Some(_) => links[self.links[terminal]].changes_at(now),
-                None => self.medium.next_report(terminal).unwrap_or_else(|| self.next_measured(terminal)),
-            };
-            first = first.min(at);
+        for waits in waiting {
+            let terminals: Vec<usize> = self.medium.members(waits).collect();
+            for terminal in terminals {
+                let at = match self.medium.choice(terminal, now) {
+                    // An outage that follows an absence may flush what waited.
+                    Some(_) => links[self.links[terminal]].changes_at(now),
+                    None => self.medium.next_report(terminal).unwrap_or_else(|| self.next_measured(terminal)),
+                };
+                first = first.min(at);
+            }
         }
         first
     }
@@ -248,11 +297,16 @@ impl ForwardCarrier {
     }
 
     /// Returns its frames and the parts of its links, among all links.
-    pub(super) fn grants(&self, links: &[LazyLink]) -> MediumGrants {
-        let of = |&link: &LinkId| Some((link, links[link].grants()?));
+    pub(super) fn grants(&self, links: &[LazyLink], now: Time) -> MediumGrants {
+        let of = |&link: &LinkId| Some((link, links[link].grants(now)?));
         let by_modcod = MODCODS.iter().zip(self.medium.frames_by_modcod()).map(|(row, &frames)| (row.0, frames));
         let frames = FramesSent { counters: self.medium.counters(), by_modcod: by_modcod.collect() };
-        MediumGrants { frames: Some(frames), ..MediumGrants::of(self.links.iter().filter_map(of).collect()) }
+        let broadcasts = self.broadcasts.iter().filter_map(|of| of.grants(now)).collect();
+        MediumGrants {
+            frames: Some(frames),
+            broadcasts,
+            ..MediumGrants::of(self.links.iter().filter_map(of).collect())
+        }
     }
 }
 
@@ -260,6 +314,8 @@ impl ForwardCarrier {
 struct Waiting<'a> {
     links: &'a mut [LazyLink],
     of: &'a [LinkId],
+    broadcasts: &'a mut [BroadcastQueue],
+    copied: &'a mut u64,
     now: Time,
     /// Number of the frame.
     number: u64,
@@ -269,16 +325,29 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    fn link(&mut self, terminal: usize) -> Option<OnCarrier<'_>> {
-        self.links[self.of[terminal]].on_carrier()
+    /// The queue of a terminal, or one for several.
+    fn queue(&mut self, terminal: usize) -> Option<OnCarrier<'_>> {
+        match self.of.get(terminal) {
+            Some(&link) => self.links[link].on_carrier(),
+            None => self.broadcasts[terminal - self.of.len()].on_carrier(),
+        }
     }
 
-    /// Asks a link whose queue may lose packets.
+    /// Asks a queue that may lose packets.
     fn ask<T>(&mut self, terminal: usize, ask: impl FnOnce(&mut OnCarrier<'_>, &mut Losses) -> T) -> Option<T> {
-        let id = self.of[terminal];
-        let answer = ask(&mut self.links[id].on_carrier()?, &mut self.losses);
-        self.lost.extend(self.losses.drain(..).map(|(packet, cause)| (id, packet, cause)));
-        Some(answer)
+        let mut losses = std::mem::take(&mut self.losses);
+        let answer = self.queue(terminal).map(|mut queue| ask(&mut queue, &mut losses));
+        let id = match self.of.get(terminal) {
+            Some(&link) => link,
+            None => {
+                let first = self.broadcasts[terminal - self.of.len()].first();
+                losses.iter().for_each(|_| self.links[first].count_refused());
+                first
+            }
+        };
+        self.lost.extend(losses.drain(..).map(|(packet, cause)| (id, packet, cause)));
+        self.losses = losses;
+        answer
     }
 }
 
@@ -292,25 +361,40 @@ impl Queues for Waiting<'_> {
     }
 
     fn backlog(&mut self, terminal: usize) -> Backlog {
-        self.link(terminal).map_or(Backlog::default(), |link| link.backlog())
+        self.queue(terminal).map_or(Backlog::default(), |link| link.backlog())
     }
 
     fn take(&mut self, terminal: usize) {
         let now = self.now;
-        if let Some(mut link) = self.link(terminal) {
+        if let Some(mut link) = self.queue(terminal) {
             link.take(now);
         }
     }
 
     fn put(&mut self, terminal: usize, frame: &Frame, part: Part) -> bool {
         let number = self.number;
-        self.link(terminal).is_some_and(|mut link| link.put(frame, number, part))
+        match self.of.get(terminal) {
+            Some(&link) => self.links[link].on_carrier().is_some_and(|mut link| link.put(frame, number, part)),
+            None => {
+                self.broadcasts[terminal - self.of.len()].put(frame, number, part, self.links);
+                false
+            }
+        }
     }
 
     fn sent(&mut self, terminal: usize, at: Time, _is_lost: bool) {
-        if let Some(mut link) = self.link(terminal) {
-            link.send(at);
+        match self.of.get(terminal) {
+            Some(&link) => {
+                if let Some(mut link) = self.links[link].on_carrier() {
+                    link.send(at);
+                }
+                self.sent.push(link);
+            }
+            None => {
+                let queue = &mut self.broadcasts[terminal - self.of.len()];
+                *self.copied += queue.send(at, self.links);
+                self.sent.extend(queue.links());
+            }
         }
-        self.sent.push(self.of[terminal]);
     }
 }

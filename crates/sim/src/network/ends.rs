@@ -5,7 +5,7 @@ use super::Network;
 use crate::dictionary::{Cause, EventKind};
 use crate::engine::Source;
 use crate::ids::{EndpointId, FlowId, NodeId};
-use crate::packet::{Packet, NO_BODY};
+use crate::packet::{Packet, PacketKind, NO_BODY};
 use crate::record::{LossPlace, StopReason};
 use crate::traffic::{event_kind, event_of_segment, Task};
 use bentpipe_tcp::Event;
@@ -15,8 +15,8 @@ impl Network {
     /// Delivers a packet to its endpoint, and sends the answers.
     #[inline(always)]
     pub(super) fn arrive(&mut self, at: Time, node: NodeId, packet: &Packet) {
-        if packet.is_datagram() {
-            return self.receive_datagram(at, node, packet);
+        if !packet.is_segment() {
+            return self.receive_other(at, node, packet);
         }
         let endpoint = packet.endpoint();
         if packet.body != NO_BODY {
@@ -35,10 +35,10 @@ impl Network {
         host.on_arrival(at, packet, &mut self.bodies);
         if host.sends_data {
             if let Some(rtt) = host.conn.take_rtt() {
-                self.traffic.flows[packet.flow()].rtts.record_span(rtt);
+                self.traffic.flows[host.flow].rtts.record_span(rtt);
             }
             if self.recorder.wants_events && host.conn.acked_bytes() > 0 {
-                self.recorder.on_event(at, packet.flow(), EventKind::Acked, host.conn.acked_bytes());
+                self.recorder.on_event(at, host.flow, EventKind::Acked, host.conn.acked_bytes());
             }
         }
         self.drive(at, endpoint);
@@ -63,6 +63,11 @@ impl Network {
     fn act(&mut self, at: Time, endpoint: EndpointId) {
         if self.observers.is_any {
             self.trace_wakeup(endpoint);
+        }
+        // The timer of a host with an engine is that of the engine, too.
+        if self.traffic.hosts[endpoint].is_application_due(at) && self.traffic.has_engine(endpoint) {
+            self.traffic.wake_engine(at, endpoint);
+            return self.drive_engine(at, endpoint);
         }
         self.traffic.wake_endpoint(at, endpoint);
         self.drive_apart(at, endpoint);
@@ -113,13 +118,17 @@ impl Network {
                 }
                 Task::Drive(endpoint) => {
                     self.note_acting(Acting::ForApplication);
-                    self.drive_apart(at, endpoint);
+                    if self.traffic.has_engine(endpoint) {
+                        self.drive_engine(at, endpoint);
+                    } else {
+                        self.drive_apart(at, endpoint);
+                    }
                 }
                 Task::Rearm(flow) => self.rearm_flow(flow),
                 Task::Send(path, size, of) => {
-                    let mut packet = Packet::datagram(of, path.flow(), size, self.routes.first(path))
+                    let mut packet = Packet::datagram(of, path.lane(), size, self.routes.first(path))
                         .towards(path)
-                        .in_class(self.scenario.flows[path.flow()].class);
+                        .in_class(self.scenario.lanes[path.lane()].class);
                     self.ledger.sent += 1;
                     if self.observers.is_any {
                         self.see_sent(&packet);
@@ -259,23 +268,28 @@ impl Network {
     /// Sends a packet whose host is a node with middleboxes, with the choice of the next hop, or at the end of its route.
     #[inline(never)]
     fn launch_at_node(&mut self, at: Time, packet: &mut Packet) {
-        let flow = &self.scenario.flows[packet.flow()];
-        let node = if packet.is_to_sender() { flow.to } else { flow.from };
+        let [node, _] = self.scenario.ends(packet.path());
         self.enter_node(at, node, packet);
     }
 
-    /// A datagram or a message has reached its host.
+    /// A packet other than a segment has reached its host.
     #[cold]
-    fn receive_datagram(&mut self, at: Time, node: NodeId, packet: &Packet) {
-        if packet.is_message() {
-            return self.receive_message(at, node, packet);
+    fn receive_other(&mut self, at: Time, node: NodeId, packet: &Packet) {
+        match packet.kind() {
+            PacketKind::Datagram => self.receive_datagram(at, node, packet),
+            PacketKind::Message => self.receive_message(at, node, packet),
+            PacketKind::Engine => self.receive_engine(at, node, packet),
+            PacketKind::Segment => {}
         }
+    }
+
+    fn receive_datagram(&mut self, at: Time, node: NodeId, packet: &Packet) {
         self.ledger.delivered += 1;
         if self.observers.is_any {
             self.see_arrival(node, packet);
         }
         self.traffic.on_datagram(at, packet, self.bodies.sent_at(packet));
-        if self.traffic.flows[packet.flow()].is_port() {
+        if self.traffic.flows[self.flow_of(packet)].is_port() {
             self.deliver_to_port(packet);
         }
         self.bodies.release(packet);
@@ -316,6 +330,60 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{LaneId, LinkId, PathId};
+    use crate::spec::{Change, Lane};
+    use bentpipe_units::Duration;
+    use std::sync::Arc;
+
+    /// Two lanes of one flow over two routes, with datagrams on both. The second lane loses its route: datagrams of the
+    /// first still arrive, and those of both count for the flow.
+    #[test]
+    fn each_lane_of_a_flow_has_its_own_route() {
+        let link = |name: &str, from: &str, to: &str| {
+            format!("[link.{name}]\nfrom = '{from}'\nto = '{to}'\nrate = '10 Mbit/s'\ndelay = '10 ms'\n")
+        };
+        let text = format!(
+            "duration = '4 s'\n{}{}{}[flow.f]\nfrom = 'a'\nto = 'b'\nroute = ['a', 'b']\nreverse_route = ['b', 'a']\n\
+             app = {{ kind = 'cbr', rate = '80 kbit/s', size = '1000 B' }}\n",
+            link("ab", "a", "b"),
+            link("ac", "a", "c"),
+            link("cb", "c", "b"),
+        );
+        let resolved = crate::scenario::from_toml(&text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut scenario = (*resolved.scenario).clone();
+        let named = |name: &str| {
+            LinkId::new(scenario.links.iter().position(|link| link.name == name).expect("a link of the scenario"))
+        };
+        let second = LaneId::new(scenario.lanes.len());
+        let route = [named("ac.forward"), named("cb.forward")].into();
+        let reverse_route = [named("cb.reverse"), named("ac.reverse")].into();
+        scenario.lanes.push(Lane { flow: FlowId::new(0), route, reverse_route, class: 0 });
+        let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+        scenario.timeline.changes = vec![(at(2), Change::Withdraw(PathId::there(second)))];
+        let mut network = Network::build(&Arc::new(scenario), 1);
+        let mut sent = 0;
+        for seconds in 1..4 {
+            network.run_until(at(seconds));
+            for path in PathId::both(second) {
+                let mut packet = Packet::datagram(network.now, second, 500, network.routes.first(path)).towards(path);
+                network.ledger.sent += 1;
+                sent += 1;
+                network.launch(network.now, &mut packet);
+            }
+        }
+        while !network.run(u64::MAX) {}
+        let result = network.finish().unwrap();
+        let carried = |name: &str| {
+            let at = result.links.text("link").iter().position(|link| link == name).expect("a link of the scenario");
+            result.links.whole("carried_packets")[at]
+        };
+        // Datagrams there at 1 s, and back at 1, 2 and 3 s.
+        let on_links = ["ac.forward", "cb.forward", "cb.reverse", "ac.reverse"].map(carried);
+        assert_eq!((on_links, carried("ab.reverse"), sent), ([1, 1, 3, 3], 0, 6));
+        let under_way = result.summary.whole("in_flight_packets")[0];
+        assert_eq!(result.flows.whole("arrived_packets")[0], carried("ab.forward") - under_way + 1 + 3);
+        assert_eq!((result.drops.text("flow"), result.drops.whole("packets")), (&["f".to_owned()][..], &[2][..]));
+    }
 
     /// Thousands of connections, of which a few are open at a time: their slots are used again and again, also where
     /// packets are lost, doubled and held back for longer than a connection lives.

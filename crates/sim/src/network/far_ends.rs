@@ -3,7 +3,7 @@
 use super::inbox::Inbox;
 use super::routes::Routes;
 use crate::dictionary;
-use crate::ids::{LinkId, NodeId, PathId};
+use crate::ids::{LaneId, LinkId, NodeId, PathId};
 use crate::link::LazyLink;
 use crate::spec::{Absence, InFlight, Link, NodeKind, Order, Scenario, Waiting};
 use bentpipe_units::{Duration, Time};
@@ -75,7 +75,7 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
         let later = changing.get(&back).into_iter().flatten().filter_map(|(_, route)| *route);
         let mut firsts = [scenario.first_route(back)].into_iter().chain(later).map(|route| route.first());
         let answers = firsts.all(|first| first.is_some_and(|&first| feeders[first] == Feeder::Host(back)));
-        answers && scenario.flows[path.flow()].app.is_single()
+        answers && scenario.flows[scenario.lanes[path.lane()].flow].is_one_connection()
     };
     let absences = scenario.timeline.absences();
     // Paths whose last links may have packets at the same time.
@@ -88,10 +88,11 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
             meeting.insert(path);
         }
     }
-    let runs_ahead = |link: &Link| !acts(link.to) && !reorders(link);
+    let limited = with_media(scenario);
+    let runs_ahead = |(link, limited): (&Link, &bool)| !acts(link.to) && !reorders(link) && !limited;
     // Rows of all other series are in the order of events.
     let ends_ahead = scenario.record.series.iter().all(|name| dictionary::is_sampled(name));
-    let mut relays: Vec<bool> = scenario.links.iter().map(runs_ahead).collect();
+    let mut relays: Vec<bool> = scenario.links.iter().zip(&limited).map(runs_ahead).collect();
     let mut ends: Vec<bool> = relays.iter().map(|&ahead| ahead && ends_ahead).collect();
     each_hop(scenario, |path, from, to| {
         if let Some(from) = from.map(LinkId::index) {
@@ -110,6 +111,31 @@ pub(super) fn far_ends(scenario: &Scenario, routes: &Routes, acts: impl Fn(NodeI
         };
     }
     far_ends
+}
+
+/// Returns the links of all lanes that ever cross a medium. A medium reads the queues of its links at its own instants. So
+/// packets of these lanes come at theirs, as do their answers. Other lanes share no link with them.
+fn with_media(scenario: &Scenario) -> Vec<bool> {
+    let mut found = vec![false; scenario.links.len()];
+    if scenario.media.is_empty() {
+        return found;
+    }
+    let changing = scenario.timeline.routes();
+    for lane in LaneId::all(scenario.lanes.len()) {
+        let links: Vec<LinkId> = PathId::both(lane)
+            .into_iter()
+            .flat_map(|path| {
+                let later = changing.get(&path).into_iter().flatten().filter_map(|(_, route)| *route);
+                [scenario.first_route(path)].into_iter().chain(later)
+            })
+            .flatten()
+            .copied()
+            .collect();
+        if links.iter().any(|link| scenario.links[*link].terminal.is_some()) {
+            links.into_iter().for_each(|link| found[link] = true);
+        }
+    }
+    found
 }
 
 /// Whether each last link of a path, given from its instant on, has lost its packets and stays away until it is the last link
@@ -169,11 +195,17 @@ pub(super) fn inboxes(scenario: &Scenario, links: &[LazyLink], far_ends: &mut [F
             spans[to] = spans[to].zip(delay).map(with);
         }
     });
-    let (feeders, mut inboxes, mut inbox_of) = (feeders(scenario), Vec::new(), vec![None; links.len()]);
+    let (feeders, limited) = (feeders(scenario), with_media(scenario));
+    let (mut inboxes, mut inbox_of) = (Vec::new(), vec![None; links.len()]);
     for link in LinkId::all(links.len()).filter(|&link| feeders[link] == Feeder::Many) {
         if let (Some((least, most)), Some(seat)) = (spans[link], seats[link]) {
             inbox_of[link] = Some(inboxes.len() as u32);
-            inboxes.push(Inbox::new(link, seat, least, most));
+            let mut inbox = Inbox::new(link, seat, least, most);
+            if limited[link] {
+                // Its packets leave it at their own instants.
+                inbox.lead = Duration::ZERO;
+            }
+            inboxes.push(inbox);
         }
     }
     for (far_end, next) in far_ends.iter_mut().zip(next) {
@@ -187,7 +219,7 @@ pub(super) fn inboxes(scenario: &Scenario, links: &[LazyLink], far_ends: &mut [F
 /// Calls `note` with each path, each link into a node and each link out of it on this path. Hosts are `None`.
 fn each_hop(scenario: &Scenario, mut note: impl FnMut(PathId, Option<LinkId>, Option<LinkId>)) {
     let changing = scenario.timeline.routes();
-    for path in PathId::all(2 * scenario.flows.len()).filter(|path| !changing.contains_key(path)) {
+    for path in scenario.paths().filter(|path| !changing.contains_key(path)) {
         let mut from = None;
         for &link in scenario.first_route(path) {
             note(path, from, Some(link));

@@ -4,7 +4,7 @@
 //! crossed its path, and none before its connection may give up. One flow that lasts is enough, as the run ends with the last.
 
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
-use crate::spec::Scenario;
+use crate::spec::{Link, Scenario};
 use crate::traffic::{lasts_until, least_rtt, OnPath, Traffic};
 use bentpipe_units::{Duration, Time};
 
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(super) struct Horizon {
     /// The flow that lasts longest, as far as known.
     witness: FlowId,
-    /// Middleboxes on the path of each flow. Empty if the network has none.
+    /// Middleboxes and media on the path of each flow. Empty if the network has none.
     on_path: Vec<OnPath>,
     since: Time,
     until: Time,
@@ -60,7 +60,7 @@ impl Horizon {
             let app = &scenario.flows[*flow].app;
             !app.is_single() && app.count().is_none()
         };
-        let has_middleboxes = NodeId::all(scenario.nodes.len()).any(&acts);
+        let has_middleboxes = NodeId::all(scenario.nodes.len()).any(&acts) || !scenario.media.is_empty();
         Self {
             witness: FlowId::all(scenario.flows.len()).find(endless).unwrap_or(FlowId::new(0)),
             on_path: if has_middleboxes { on_paths(scenario, on_node) } else { Vec::new() },
@@ -112,17 +112,23 @@ impl Horizon {
     }
 }
 
-/// Returns the effect of the middleboxes on all routes of each flow.
+/// Returns the effect of the middleboxes and media on all routes of each flow.
 fn on_paths(scenario: &Scenario, on_node: impl Fn(NodeId) -> OnPath) -> Vec<OnPath> {
     let changing = scenario.timeline.routes();
+    // The largest rate of a link in a medium is an estimate: it bounds no transfer.
+    let on_link = |link: &Link| match link.terminal {
+        Some(_) => OnPath::Middlebox,
+        None => OnPath::Nothing,
+    };
     let on_route = |route: &[LinkId]| {
-        let ends = route.iter().map(|&link| &scenario.links[link]).flat_map(|link| [link.from, link.to]);
-        ends.map(&on_node).max()
+        let links = route.iter().map(|&link| &scenario.links[link]);
+        links.map(|link| on_link(link).max(on_node(link.from)).max(on_node(link.to))).max()
     };
     let on_path = |path| {
         let later = changing.get(&path).into_iter().flatten().filter_map(|(_, route)| *route);
         [scenario.first_route(path)].into_iter().chain(later).filter_map(on_route).max()
     };
-    let on_flow = |flow| PathId::both(flow).into_iter().filter_map(on_path).max().unwrap_or(OnPath::Nothing);
+    let on_flow =
+        |flow| scenario.lanes_of(flow).flat_map(PathId::both).filter_map(on_path).max().unwrap_or(OnPath::Nothing);
     FlowId::all(scenario.flows.len()).map(on_flow).collect()
 }

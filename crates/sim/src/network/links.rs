@@ -6,13 +6,14 @@
 
 use super::far_ends::{Behind, FarEnd};
 use super::inbox::{Inbox, Order};
+use super::media::SharedMedium;
 use super::routes::{AT_NODE, HOST};
 use super::Network;
 use crate::dictionary::Cause;
 use crate::engine::Source;
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{LinkId, MediumId, NodeId};
 use crate::link::Crossing;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketKind};
 use crate::record::LossPlace;
 use bentpipe_units::Time;
 
@@ -171,13 +172,13 @@ impl Network {
     /// Whether a packet can affect more than one endpoint.
     #[inline(always)]
     fn moves_others(&self, packet: &Packet) -> bool {
-        packet.is_datagram() || self.bodies.label(packet).is_some()
+        !packet.is_segment() || self.bodies.label(packet).is_some()
     }
 
     /// Runs the timers of the packet's endpoint up to `packet.at`, then delivers the packet.
     #[inline]
     fn arrive_ahead(&mut self, index: LinkId, node: NodeId, packet: &Packet) {
-        if !packet.is_datagram() {
+        if packet.is_segment() {
             self.act_until(packet.endpoint(), packet.at);
         }
         if !packet.is_damaged() || !self.ends_at(index, packet) {
@@ -362,6 +363,47 @@ impl Network {
     fn overflow(&mut self, at: Time, link: LinkId, packet: &mut Packet) {
         packet.at = at;
         self.lose(at, LossPlace::Link(link), *packet, Cause::QueueOverflow);
+    }
+
+    /// Sends a packet from its node to its next hop. It is lost if the node knows no route.
+    pub(super) fn leave_node(&mut self, node: NodeId, mut packet: Packet) {
+        if !self.find_way(self.now, node, &mut packet) {
+            return;
+        }
+        match self.routes.copies.are_made_at(node) && packet.kind() == PacketKind::Datagram {
+            true => self.leave_in_copies(node, packet),
+            false => self.forward(node, &mut packet),
+        }
+    }
+
+    /// Sends a packet and its copies from their node to their next hops.
+    #[cold]
+    fn leave_in_copies(&mut self, node: NodeId, packet: Packet) {
+        for n in 0..=self.routes.copies.of_packet(&packet).len() {
+            // The packet itself comes last.
+            let mut copy = match self.routes.copies.of_packet(&packet).get(n) {
+                Some(&(lane, next)) => {
+                    self.ledger.sent += 1;
+                    let mut copy = self.bodies.copy_of(&packet).on_lane(lane);
+                    copy.next = next;
+                    self.trace_copy(&packet, &copy);
+                    copy
+                }
+                None => packet,
+            };
+            match self.routes.copies.broadcast(&copy) {
+                Some(broadcast) => self.offer_broadcast(broadcast, copy),
+                None => self.forward(node, &mut copy),
+            }
+        }
+    }
+
+    /// Offers a packet to a carrier that sends it to several links.
+    fn offer_broadcast(&mut self, (id, place): (MediumId, usize), packet: Packet) {
+        let SharedMedium::Frames(carrier) = &mut self.media[id] else { return };
+        let link = carrier.offer(self.now, place, &packet, &mut self.links, &mut self.losses);
+        self.schedule.set(Source::Medium(id), carrier.next_wakeup());
+        self.count_losses(link);
     }
 }
 

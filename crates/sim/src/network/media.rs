@@ -3,10 +3,11 @@
 
 use super::carriers::{opposites, ForwardCarrier};
 use super::results::MediumGrants;
+use super::routes::Routes;
 use crate::ids::{LinkId, MediumId, NodeId};
-use crate::link::LazyLink;
+use crate::link::{LazyLink, LinkAtEnd};
 use crate::spec::{LeoCell, MediumKind, MfTdma, Scenario};
-use bentpipe_access::{Access, Asked, Demand, RandomUse, SlottedMedium, Terminal, Waveform};
+use bentpipe_access::{Asked, Demand, SlottedMedium, Terminal, Waveform};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
@@ -35,23 +36,41 @@ pub(super) struct MediumState {
     pub(super) plan: SlottedMedium,
     /// Links, by terminal.
     pub(super) links: Vec<LinkId>,
-    /// Demands of the terminals at the start of a superframe, kept to reuse their memory.
+    /// Demands of the terminals at their last visits.
     pub(super) demands: Vec<Demand>,
     /// Bursts granted by waveform.
     pub(super) bursts: BTreeMap<Waveform, u64>,
     pub(super) forward: ForwardSide,
     /// Links of the same node in other media that hand requests over, by terminal. Empty without the key.
     before: Vec<Vec<Elsewhere>>,
+    /// Whether each terminal had no capacity to come in the last superframe.
+    pub(super) asking: Vec<bool>,
     /// Terminals of a plan, kept to reuse their memory.
     pub(super) told: Vec<u32>,
 }
 
 impl SharedMedium {
     /// Returns its grants to its links, among all links.
-    pub(super) fn grants(&self, links: &[LazyLink]) -> MediumGrants {
+    pub(super) fn grants(&self, links: &[LazyLink], now: Time) -> MediumGrants {
         match self {
-            Self::Slots(slots) => slots.grants(links),
-            Self::Frames(carrier) => carrier.grants(links),
+            Self::Slots(slots) => slots.grants(links, now),
+            Self::Frames(carrier) => carrier.grants(links, now),
+        }
+    }
+
+    /// Packets of its queues for several links, at the end of the run.
+    pub(super) fn broadcasts_at_end(&self, now: Time) -> Vec<LinkAtEnd> {
+        match self {
+            Self::Slots(_) => Vec::new(),
+            Self::Frames(carrier) => carrier.broadcasts_at_end(now),
+        }
+    }
+
+    /// Packets in its queues for several links.
+    pub(super) fn held(&self) -> usize {
+        match self {
+            Self::Slots(_) => 0,
+            Self::Frames(carrier) => carrier.held(),
         }
     }
 
@@ -65,6 +84,14 @@ impl SharedMedium {
 }
 
 impl MediumState {
+    /// Wakes up the terminal of a link.
+    pub(super) fn wake(&mut self, link: LinkId) {
+        // Links rise with terminals.
+        if let Ok(terminal) = self.links.binary_search(&link) {
+            self.plan.wake(terminal);
+        }
+    }
+
     /// Lets superframes pass while all links lose what is offered to them, like those of a satellite out of reach.
     pub(super) fn rest(&mut self, now: Time, links: &mut [LazyLink]) {
         let mut until = Time::NEVER;
@@ -77,19 +104,21 @@ impl MediumState {
         self.plan.rest(until);
     }
 
-    fn grants(&self, links: &[LazyLink]) -> MediumGrants {
-        let of = |&link: &LinkId| Some((link, links[link].grants()?));
+    fn grants(&self, links: &[LazyLink], now: Time) -> MediumGrants {
+        let of = |&link: &LinkId| Some((link, links[link].grants(now)?));
         let of_links = MediumGrants::of(self.links.iter().filter_map(of).collect());
-        MediumGrants { counters: self.plan.counters(), bursts: self.bursts.clone(), ..of_links }
+        let log_ons = (self.plan.log_ons(), self.plan.grid().superframe().as_secs_f64());
+        MediumGrants { counters: self.plan.counters(), log_ons, bursts: self.bursts.clone(), ..of_links }
     }
 }
 
 /// Returns the media at the start of a run.
-pub(super) fn states(scenario: &Scenario, seed: u64) -> Vec<SharedMedium> {
+pub(super) fn states(scenario: &Scenario, routes: &Routes, seed: u64) -> Vec<SharedMedium> {
     let slots = |id, (plan, links): (SlottedMedium, Vec<LinkId>), forward| {
-        let demands = Vec::with_capacity(links.len());
+        let demands = vec![Demand::of(0, 0, 0.0); links.len()];
         let (bursts, told, before) = (BTreeMap::new(), Vec::new(), elsewhere(scenario, id));
-        SharedMedium::Slots(Box::new(MediumState { plan, demands, links, bursts, forward, before, told }))
+        let asking = vec![true; links.len()];
+        SharedMedium::Slots(Box::new(MediumState { plan, demands, links, bursts, forward, before, asking, told }))
     };
     let state = |id: MediumId| match &scenario.media[id].kind {
         MediumKind::MfTdma(keys) => {
@@ -98,7 +127,7 @@ pub(super) fn states(scenario: &Scenario, seed: u64) -> Vec<SharedMedium> {
             slots(id, planned, forward)
         }
         MediumKind::LeoCell(keys) => slots(id, seen(scenario, (id, keys), seed), ForwardSide::default()),
-        MediumKind::Tdm(keys) => SharedMedium::Frames(Box::new(ForwardCarrier::new(scenario, id, keys, seed))),
+        MediumKind::Tdm(keys) => SharedMedium::Frames(Box::new(ForwardCarrier::new(scenario, id, keys, routes, seed))),
     };
     MediumId::all(scenario.media.len()).map(state).collect()
 }
@@ -147,7 +176,11 @@ pub(super) fn hand_over(media: &mut [SharedMedium], id: MediumId, now: Time, lin
     };
     let SharedMedium::Slots(slots) = &media[id] else { return };
     let mut found = Vec::new();
-    for (n, (before, demand)) in slots.before.iter().zip(&slots.demands).enumerate() {
+    if slots.before.is_empty() {
+        return;
+    }
+    for n in slots.plan.visited().iter().map(|&n| n as usize) {
+        let (before, demand) = (&slots.before[n], &slots.demands[n]);
         if demand.is_up && !slots.plan.was_up(n) {
             let left = before.iter().filter(|there| !links[there.link].is_up(now));
             let left = left.filter_map(|there| plan(there.medium)?.left(now, there.terminal));
@@ -214,15 +247,8 @@ fn terminals(scenario: &Scenario, id: MediumId) -> (Vec<Terminal>, Vec<LinkId>) 
     let (mut links, mut terminals) = (Vec::new(), Vec::new());
     for (link, spec) in LinkId::all(scenario.links.len()).zip(&scenario.links) {
         let Some(terminal) = spec.terminal.as_ref().filter(|terminal| terminal.medium == id) else { continue };
-        let access = Access {
-            constant: terminal.access.constant,
-            rate_based: terminal.access.rate_based,
-            volume_based: terminal.access.volume_based,
-            random: terminal.access.random.unwrap_or(RandomUse::None),
-            weight: terminal.access.weight,
-        };
         links.push(link);
-        terminals.push(Terminal { name: spec.name.clone(), access });
+        terminals.push(Terminal { name: spec.name.clone(), access: terminal.access.parameters() });
     }
     (terminals, links)
 }

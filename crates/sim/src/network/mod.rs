@@ -1,10 +1,13 @@
 //! A running network: links, nodes, traffic and the schedule, from a [`Scenario`]. It is a value: networks in one thread are
 //! independent.
 
+mod broadcast;
 mod carriers;
 mod changes;
+mod copies;
 mod critical;
 mod ends;
+mod engines;
 mod far_ends;
 mod horizon;
 mod inbox;
@@ -18,6 +21,7 @@ mod results;
 mod routes;
 mod silence;
 mod so_far;
+mod superframes;
 mod trouble;
 mod windows;
 mod witness;
@@ -25,7 +29,7 @@ mod witness;
 use crate::dictionary::Cause;
 use crate::engine::{Schedule, Source};
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
-use crate::link::{processing, LazyLink, Losses, Processing};
+use crate::link::{processing, LazyLink, LinkAtEnd, Losses, Processing};
 use crate::middlebox::{AnyMiddlebox, Middlebox, MiddleboxConfig, Outbox, Own};
 use crate::packet::{Bodies, Packet, UNROUTED};
 use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
@@ -33,8 +37,13 @@ use crate::spec::{Change, Scenario, Waiting};
 use crate::traffic::Traffic;
 use bentpipe_units::Time;
 #[cfg(test)]
+pub(crate) use broadcast::queue_of;
+#[cfg(test)]
 pub(crate) use carriers::{on_forward, OnForward};
 use changes::Changes;
+use copies::copying_nodes;
+#[cfg(test)]
+pub(crate) use copies::Broadcast;
 use critical::CriticalPaths;
 use far_ends::{far_ends, inboxes, Behind, FarEnd};
 pub use horizon::Ahead;
@@ -139,6 +148,7 @@ impl Network {
         own: Vec<(NodeId, Box<dyn Middlebox + Send + Sync>)>,
         real: Option<&Arc<dyn RealPackets>>,
     ) -> Self {
+        assert!(!scenario.needs_engines(), "flows over QUIC need a stack, see Scenario::with_engines");
         let mut boxes: Vec<Vec<AnyMiddlebox>> = scenario
             .nodes
             .iter()
@@ -152,7 +162,8 @@ impl Network {
         if let Some(real) = real {
             stand_beside(scenario, seed, real, &mut boxes);
         }
-        let acts = |node: NodeId| !boxes[node].is_empty();
+        let copying = copying_nodes(scenario);
+        let acts = |node: NodeId| !boxes[node].is_empty() || copying.contains(&node);
         let routes = Routes::new(scenario, acts);
         let critical = CriticalPaths::of(scenario);
         let links = links(scenario, seed, acts, critical.is_some());
@@ -162,8 +173,10 @@ impl Network {
             far_ends.iter_mut().for_each(|far_end| far_end.behind = Behind::Traced);
         }
         let traffic = Traffic::new(scenario, seed, |path| routes.first(path), true);
-        let opener =
-            |path: PathId| traffic.flows[path.flow()].newest.filter(|_| scenario.flows[path.flow()].app.is_single());
+        let opener = |path: PathId| {
+            let flow = scenario.lanes[path.lane()].flow;
+            traffic.flows[flow].newest.filter(|_| scenario.flows[flow].is_one_connection())
+        };
         let windows = Windows::of(scenario, &links, &far_ends, &mut inboxes, opener);
         let resets = |node: NodeId| {
             given.contains(&node) || scenario.nodes[node].middleboxes.iter().any(MiddleboxConfig::resets)
@@ -187,7 +200,7 @@ impl Network {
             inboxes,
             windows,
             nodes: node_states(scenario, boxes),
-            media: media::states(scenario, seed),
+            media: media::states(scenario, &routes, seed),
             routes,
             changes: Changes::of(scenario),
             traffic,
@@ -202,6 +215,9 @@ impl Network {
             observers: Observers { witness: None, is_any: critical.is_some(), critical },
             scenario: Arc::clone(scenario),
         };
+        if network.recorder.wants_levels() {
+            network.links.iter_mut().for_each(LazyLink::observe_levels);
+        }
         network.change();
         network.arm_media();
         network.carry_out_tasks(Time::ZERO);
@@ -254,7 +270,10 @@ impl Network {
     fn change(&mut self) {
         while let Some(change) = self.changes.take_due(self.now) {
             match change {
-                Change::Install { path, route } => self.routes.install(path, &route),
+                Change::Install { path, route } => {
+                    self.routes.install(path, &route);
+                    self.change_lane(path.lane());
+                }
                 Change::Withdraw(path) => self.routes.withdraw(path),
                 Change::Down { link, waiting, .. } => {
                     let mut left = Vec::new();
@@ -323,13 +342,16 @@ impl Network {
         }
         let now = self.now;
         self.advance_links();
+        self.note_plans();
         for packet in self.inboxes.iter_mut().flat_map(Inbox::clear) {
             self.links[self.routes.before(&packet)].put_back(&packet);
         }
         let on_links: usize = self.links.iter().map(LazyLink::len).sum();
-        let held: usize = self.nodes.iter().map(NodeState::held).sum();
-        self.ledger.in_flight = (on_links + held) as u64;
-        let Ledger { sent, delivered, lost, in_flight } = self.ledger;
+        let held = self.held();
+        let of_carriers: Vec<LinkAtEnd> = self.media.iter().flat_map(|medium| medium.broadcasts_at_end(now)).collect();
+        let of_links = self.links.iter().map(|link| link.at_end(now));
+        self.ledger.set_in_flight(self.held_in_nodes(), of_links.chain(of_carriers));
+        let Ledger { sent, delivered, lost, in_flight, .. } = self.ledger;
         assert_eq!(sent, delivered + lost + in_flight, "packets are conserved, at {now}, {}", self.scenario.title);
         assert!(
             self.bodies.in_use() <= on_links + held + self.traffic.entering(),
@@ -338,7 +360,7 @@ impl Network {
         let end = RunEnd { stop: self.stop.unwrap_or(StopReason::Interrupted), at: now, ledger: self.ledger };
         self.trace_end();
         let mut result = assemble(&self.scenario, end, &self.traffic, &self.links, &self.drops, self.recorder);
-        let grants: Vec<_> = self.media.iter().map(|medium| medium.grants(&self.links)).collect();
+        let grants: Vec<_> = self.media.iter().map(|medium| medium.grants(&self.links, now)).collect();
         add_media(&mut result, &self.scenario, &grants, now);
         if let Some(paths) = &self.observers.critical {
             result.series.push((critical::SERIES.to_owned(), paths.table(&names(&self.scenario))));
@@ -374,11 +396,11 @@ impl Network {
     }
 
     /// Sets the horizon: links and endpoints may run ahead up to the next sample, to the next change, and as long as a flow
-    /// lasts. With ports, observers or media, nothing runs ahead. Nothing is due before `now`.
+    /// lasts. With ports or observers, nothing runs ahead; with media, other lanes than theirs do. Nothing is due before `now`.
     fn update_horizon(&mut self, now: Time) {
         let (change, sample) = (self.last_before_change(), self.recorder.next_wakeup());
         let known = change.min(sample);
-        let is_watched = !self.ports.is_empty() || self.observers.is_any || !self.media.is_empty();
+        let is_watched = !self.ports.is_empty() || self.observers.is_any;
         let lasts = if is_watched { Time::ZERO } else { self.bounds.lasting.lasts_until(now, known, &self.traffic) };
         let bound = match known {
             _ if lasts <= known => Bound::Flow,
@@ -411,6 +433,7 @@ impl Network {
         self.note_plans();
         let links = |series| self.links.iter().map(move |link| link.sample(series));
         self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
+        self.links.iter_mut().for_each(LazyLink::renew_levels);
         self.update_horizon(self.now);
         self.schedule.set(Source::Sampler, self.recorder.next_wakeup());
     }
@@ -422,10 +445,24 @@ impl Network {
         }
     }
 
+    /// Returns the flow of a packet.
+    fn flow_of(&self, packet: &Packet) -> FlowId {
+        self.scenario.lanes[packet.lane()].flow
+    }
+
     fn count_losses(&mut self, link: LinkId) {
         while let Some((packet, cause)) = self.losses.pop() {
             self.lose(packet.at, LossPlace::Link(link), packet, cause);
         }
+    }
+
+    /// Packets that middleboxes and broadcasts hold.
+    fn held(&self) -> usize {
+        self.held_in_nodes() + self.media.iter().map(SharedMedium::held).sum::<usize>()
+    }
+
+    fn held_in_nodes(&self) -> usize {
+        self.nodes.iter().map(NodeState::held).sum()
     }
 
     #[cold]
@@ -434,12 +471,24 @@ impl Network {
         if self.observers.is_any {
             self.see_lost(at, place, &packet, cause);
         }
-        self.drops.add(place, packet.flow(), cause, packet.size());
         self.ports.on_loss(self.now, place, cause, &packet, &mut self.bodies);
         self.bodies.release(&packet);
-        let offset = self.traffic.on_loss(at, &packet, cause, self.now);
-        let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
-        self.recorder.on_loss(at, place, packet.flow(), cause, lost);
+        let Self { now, drops, traffic, recorder, routes, scenario, .. } = self;
+        let mut count = |packet: &Packet| {
+            let flow = scenario.lanes[packet.lane()].flow;
+            drops.add(place, flow, cause, packet.size());
+            let offset = traffic.on_loss(at, packet, cause, *now);
+            let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
+            recorder.on_loss(at, place, flow, cause, lost);
+        };
+        count(&packet);
+        if !routes.copies.is_empty() {
+            routes
+                .copies
+                .lose_with(&packet, place, &routes.hops)
+                .into_iter()
+                .for_each(|lane| count(&packet.on_lane(lane)));
+        }
     }
 }
 
@@ -461,6 +510,8 @@ fn links(scenario: &Scenario, seed: u64, acts: impl Fn(NodeId) -> bool, traced: 
     let (end, mut absences) = (Time::ZERO + scenario.duration, scenario.timeline.absences());
     let links = LinkId::all(scenario.links.len()).zip(&scenario.links).zip(processing(scenario));
     let link = |((id, spec), time): ((LinkId, &crate::spec::Link), _)| {
+        let drawn = spec.slots.is_some().then(|| spec.in_slots(seed, end));
+        let spec = drawn.as_ref().unwrap_or(spec);
         let link = LazyLink::new(spec, seed, end).toward_host(Processing::new(time, seed, &spec.name));
         let link = if traced { link.with_journal() } else { link };
         let link = match absences.remove(&id) {

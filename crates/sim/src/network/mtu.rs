@@ -29,7 +29,7 @@ struct Guarded {
 #[derive(Debug)]
 struct Guard {
     links: Vec<Guarded>,
-    /// Whether the hosts of each flow ignore reports.
+    /// Whether the hosts of each lane ignore reports.
     ignores: Arc<[bool]>,
     /// Writes the reports to real senders.
     real: Option<Arc<dyn RealPackets>>,
@@ -54,7 +54,10 @@ pub(crate) fn guards(
             });
         }
     }
-    let ignores: Arc<[bool]> = scenario.flows.iter().map(|flow| flow.tcp.path_mtu == PathMtu::Ignore).collect();
+    let ignores: Arc<[bool]> = {
+        let flows = scenario.lanes.iter().map(|lane| &scenario.flows[lane.flow]);
+        flows.map(|flow| flow.transport.tcp().is_some_and(|tcp| tcp.path_mtu == PathMtu::Ignore)).collect()
+    };
     let guard = |links| Box::new(Guard { links, ignores: Arc::clone(&ignores), real: real.cloned() }) as Box<_>;
     guarded.into_iter().map(|(node, links)| (node, guard(links))).collect()
 }
@@ -71,14 +74,14 @@ impl Middlebox for Guard {
         if mtu.oversize == Oversize::Report && packet.len > 0 {
             let (seq, len) = (packet.seq, packet.len);
             cx.notify_sender(&packet, Notice::TooBig { seq, len, mtu: mtu.size as u32 });
-            is_reported = !packet.is_datagram();
+            is_reported = packet.is_segment();
             let real = self.real.as_ref().zip(cx.bytes(&packet));
             if let Some((report, header_len)) = real.and_then(|(real, bytes)| real.too_big(bytes, mtu.size)) {
                 cx.emit_bytes(&packet, true, header_len, report);
                 is_reported = true;
             }
         }
-        let is_ignored = is_reported && self.ignores[packet.flow().index()];
+        let is_ignored = is_reported && self.ignores[packet.lane().index()];
         if !is_reported || is_ignored {
             guarded.unreported += u64::from(!is_reported);
             guarded.ignored += u64::from(is_ignored);

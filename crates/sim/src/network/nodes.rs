@@ -1,14 +1,13 @@
-//! Middleboxes of a node, its choice of the next hop, and the media, which wake up among the nodes.
+//! Middleboxes of a node, and its choice of the next hop.
 
-use super::media::{hand_over, MediumState, SharedMedium};
 use super::routes::Routes;
 use super::{Failure, Network, Trouble};
 use crate::dictionary::Cause;
 use crate::engine::Source;
-use crate::ids::{LinkId, MediumId, NodeId, PathId};
+use crate::ids::{LinkId, NodeId, PathId};
 use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outlook, QueueView, HELD_MAX};
-use crate::packet::{Message, Packet, Request, UNROUTED};
+use crate::packet::{Message, Packet, PacketKind, Request, UNROUTED};
 use crate::record::{LossPlace, StopReason};
 use crate::spec::Scenario;
 use crate::traffic::Traffic;
@@ -130,11 +129,9 @@ impl Outlook for NodeOutlook<'_> {
     }
 
     fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {
-        let flow = &self.scenario.flows[packet.flow()];
-        let ways =
-            [(PathId::there(packet.flow()), flow.from, flow.to), (PathId::back(packet.flow()), flow.to, flow.from)];
         let mut sum = Duration::ZERO;
-        for (path, mut node, end) in ways {
+        for path in PathId::both(packet.lane()) {
+            let [mut node, end] = self.scenario.ends(path);
             // A changing route may form a loop for some time.
             for _ in 0..self.scenario.nodes.len() {
                 let Some(link) = self.routes.link(path, node, UNROUTED) else { break };
@@ -168,7 +165,9 @@ impl Network {
     #[inline]
     pub(super) fn enter_node(&mut self, at: Time, node: NodeId, packet: &mut Packet) {
         // A link never answers at this instant, so steps are not needed.
-        let takes_no_step = self.nodes[node].boxes.is_empty() && !self.steps.are_taken && !packet.is_message();
+        let acts = !self.nodes[node].boxes.is_empty()
+            || packet.kind() == PacketKind::Datagram && self.routes.copies.are_made_at(node);
+        let takes_no_step = !acts && !self.steps.are_taken && !packet.is_message();
         if !takes_no_step || self.find_way(at, node, packet) && !self.take_link(at, packet) {
             debug_assert!(at == self.now, "nothing runs ahead of time at nodes that act");
             self.enter_in_steps(node, *packet);
@@ -224,13 +223,6 @@ impl Network {
             }
         }
         self.steps.are_taken = false;
-    }
-
-    /// Sends a packet from its node to its next hop. It is lost if the node knows no route.
-    pub(super) fn leave_node(&mut self, node: NodeId, mut packet: Packet) {
-        if self.find_way(self.now, node, &mut packet) {
-            self.forward(node, &mut packet);
-        }
     }
 
     /// Sets the next hop of a packet if the node decides it. Returns false if the node knows no route: the packet is lost.
@@ -446,155 +438,6 @@ impl Network {
         if due != state.armed {
             state.armed = due;
             self.schedule.set(Source::Node(node), due);
-        }
-    }
-
-    /// Schedules the first superframe of each medium.
-    pub(super) fn arm_media(&mut self) {
-        for medium in MediumId::all(self.media.len()) {
-            self.schedule.set(Source::Medium(medium), self.media[medium].next_wakeup());
-        }
-    }
-
-    /// Starts a superframe, or fills a frame.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn wake_medium(&mut self, id: MediumId) {
-        match &self.media[id] {
-            SharedMedium::Slots(_) => {
-                self.begin_superframe(id);
-            }
-            SharedMedium::Frames(_) => self.fill_frame(id),
-        }
-        self.schedule.set(Source::Medium(id), self.media[id].next_wakeup());
-    }
-
-    fn slots(&mut self, id: MediumId) -> Option<&mut MediumState> {
-        match &mut self.media[id] {
-            SharedMedium::Slots(slots) => Some(slots),
-            SharedMedium::Frames(_) => None,
-        }
-    }
-
-    /// Starts a superframe: reads the demand of each link, and opens the windows.
-    fn begin_superframe(&mut self, id: MediumId) -> Option<()> {
-        let mut demands = std::mem::take(&mut self.slots(id)?.demands);
-        demands.clear();
-        for terminal in 0..self.slots(id)?.links.len() {
-            let link = self.slots(id)?.links[terminal];
-            let demand = self.links[link].demand(self.now, &mut self.losses);
-            // A link that went down loses its packet in service.
-            if demand.is_some_and(|demand| !demand.is_up) {
-                self.schedule.set(Source::Link(link), self.links[link].next_event());
-            }
-            demands.extend(demand);
-            self.note_served(link);
-        }
-        self.slots(id)?.demands = demands;
-        hand_over(&mut self.media, id, self.now, &self.links);
-        let MediumState { plan, demands, .. } = self.slots(id)?;
-        plan.advance(demands);
-        for number in 0..self.slots(id)?.plan.opened().len() {
-            let SharedMedium::Slots(slots) = &mut self.media[id] else { return None };
-            let MediumState { plan, links, bursts, .. } = &mut **slots;
-            let terminal = plan.opened()[number] as usize;
-            let (link, windows) = (links[terminal], plan.windows(terminal));
-            for window in windows {
-                if let Some(waveform) = window.waveform() {
-                    *bursts.entry(waveform).or_default() += u64::from(window.bursts());
-                }
-            }
-            self.links[link].open(self.now, windows, &mut self.losses);
-            self.schedule.update(link, self.links[link].next_event());
-            self.note_served(link);
-        }
-        self.tell_carriers(id)?;
-        let SharedMedium::Slots(slots) = &mut self.media[id] else { return None };
-        slots.rest(self.now, &mut self.links);
-        Some(())
-    }
-
-    /// Gives the reports and the plan of a superframe to the forward carriers.
-    fn tell_carriers(&mut self, id: MediumId) -> Option<()> {
-        let forward = std::mem::take(&mut self.slots(id)?.forward);
-        for (terminal, place) in forward.reports.iter().enumerate() {
-            let (Some(heard), Some((carrier, place))) = (self.slots(id)?.plan.heard(terminal), *place) else {
-                continue;
-            };
-            let SharedMedium::Frames(carrier) = &mut self.media[carrier] else { continue };
-            carrier.hear(self.now, place, heard, &mut self.links);
-        }
-        if let Some((carrier, places)) = &forward.plans {
-            // The plan leaves the medium, so that both may be borrowed.
-            let mut told = std::mem::take(&mut self.slots(id)?.told);
-            let plan = &self.slots(id)?.plan;
-            let bytes = plan.plan_bytes();
-            told.extend(plan.planned().filter_map(|terminal| places[terminal as usize]));
-            if let (SharedMedium::Frames(carrier), 1..) = (&mut self.media[*carrier], bytes) {
-                carrier.announce(self.now, bytes, told.drain(..), &mut self.links);
-            }
-            self.slots(id)?.told = told;
-        }
-        let carriers = forward.reports.iter().flatten().map(|(carrier, _)| *carrier);
-        let mut last = None;
-        for carrier in carriers.chain(forward.plans.iter().map(|(carrier, _)| *carrier)) {
-            if last.replace(carrier) != Some(carrier) {
-                self.schedule.set(Source::Medium(carrier), self.media[carrier].next_wakeup());
-            }
-        }
-        self.slots(id)?.forward = forward;
-        Some(())
-    }
-
-    /// Fills the next frame of a forward carrier from the queues of its links.
-    fn fill_frame(&mut self, id: MediumId) {
-        let SharedMedium::Frames(carrier) = &mut self.media[id] else { return };
-        carrier.fill(self.now, &mut self.links);
-        let (mut sent, mut lost) = (std::mem::take(&mut carrier.sent), std::mem::take(&mut carrier.lost));
-        for link in sent.drain(..) {
-            self.schedule.set(Source::Link(link), self.links[link].next_event());
-            self.note_served(link);
-        }
-        for (link, packet, cause) in lost.drain(..) {
-            self.lose(packet.at, LossPlace::Link(link), packet, cause);
-        }
-        if let SharedMedium::Frames(carrier) = &mut self.media[id] {
-            (carrier.sent, carrier.lost) = (sent, lost);
-        }
-    }
-
-    /// Notes that a packet was offered to a link in a medium. A forward carrier may have waited for it.
-    pub(super) fn note_offered(&mut self, link: LinkId) {
-        let Some(id) = self.scenario.links[link].terminal.as_ref().map(|terminal| terminal.medium) else { return };
-        let SharedMedium::Frames(carrier) = &mut self.media[id] else { return };
-        if self.links[link].on_carrier().is_some_and(|link| link.is_waiting()) {
-            carrier.arrived(self.now, link);
-            self.schedule.set(Source::Medium(id), carrier.next_wakeup());
-        }
-    }
-
-    /// Notes the plans of the media for their links, before samples.
-    pub(super) fn note_plans(&mut self) {
-        for medium in &mut self.media {
-            match medium {
-                SharedMedium::Slots(slots) => {
-                    for (terminal, &link) in slots.links.iter().enumerate() {
-                        let (waveform, requested) = (slots.plan.waveform(terminal), slots.plan.requested(terminal));
-                        self.links[link].note_plan(waveform, requested);
-                    }
-                }
-                SharedMedium::Frames(carrier) => carrier.note_modcods(self.now, &mut self.links),
-            }
-        }
-    }
-
-    /// Notes the services and losses of a link in a medium.
-    fn note_served(&mut self, link: LinkId) {
-        if self.observers.critical.is_some() {
-            self.trace_services(link);
-        }
-        if !self.losses.is_empty() {
-            self.count_losses(link);
         }
     }
 }

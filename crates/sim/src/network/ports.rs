@@ -5,7 +5,7 @@ use crate::dictionary::Cause;
 use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::packet::{Bodies, Carried, Packet};
 use crate::record::{LossPlace, StopReason};
-use crate::spec::{App, Scenario};
+use crate::spec::{App, Lane, Scenario};
 use bentpipe_tcp::Ecn;
 use bentpipe_units::Time;
 use std::fmt;
@@ -176,7 +176,7 @@ impl Network {
     /// No such flow, or it is of another kind.
     pub fn ports(&self, flow: &str) -> Result<[PortId; 2], Refused> {
         let mut named = self.ports.flows.iter().filter(|&&id| self.scenario.flows[id].name == flow);
-        named.next().map(|&id| PathId::both(id).map(PortId)).ok_or(Refused::NoPort)
+        named.next().map(|&id| PathId::both(self.scenario.flows[id].lane).map(PortId)).ok_or(Refused::NoPort)
     }
 
     /// Enters a packet at `at`, not before [`now`](Self::now). It has `size` bytes with all headers; the first `header_len`
@@ -194,7 +194,7 @@ impl Network {
         bytes: Box<[u8]>,
     ) -> Result<(), Refused> {
         let PortId(path) = port;
-        let flow = path.flow();
+        let Lane { flow, class, .. } = self.scenario.lanes[path.lane()];
         if !self.ports.flows.contains(&flow) {
             return Err(Refused::NoPort);
         }
@@ -210,7 +210,6 @@ impl Network {
             return Err(Refused::Size { size, takes });
         };
         let body = self.bodies.loads.insert(Carried::Bytes { entered: at, bytes }.into());
-        let class = self.scenario.flows[flow].class;
         let packet = Packet::foreign(path, len, header_len, body).in_class(class);
         self.traffic.enter_later(at, flow, packet);
         self.rearm_flow(flow);
@@ -219,7 +218,7 @@ impl Network {
 
     /// The largest packet that all queues of a path can take.
     fn largest(&self, path: PathId) -> u64 {
-        let (route, class) = (self.scenario.first_route(path), self.scenario.flows[path.flow()].class);
+        let (route, class) = (self.scenario.first_route(path), self.scenario.lanes[path.lane()].class);
         let limit = |link: &LinkId| self.scenario.links[*link].queue.largest_packet(class);
         route.iter().map(limit).min().unwrap_or(u64::MAX).min(u16::MAX.into())
     }

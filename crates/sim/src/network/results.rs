@@ -2,25 +2,43 @@
 
 use super::silence;
 use crate::dictionary::{
-    CompletionRow, DatagramRow, FlowRow, LinkRow, MediumRow, ModcodRow, ProbeRow, SummaryRow, Table, TerminalRow,
+    CompletionRow, DatagramRow, FlowRow, LinkRow, MediumRow, ModcodRow, ProbeRow, QuicRow, SummaryRow, Table,
+    TerminalRow,
 };
 use crate::ids::LinkId;
-use crate::link::{GrantCounts, LazyLink};
+use crate::link::{GrantCounts, LazyLink, LinkAtEnd};
 use crate::middlebox::{AnyMiddlebox, Middlebox};
 use crate::record::{ratio, Drops, Histogram, Names, Recorded, Recorder, RunResult, StopReason};
 use crate::spec::{Medium, MediumKind, Scenario};
 use crate::traffic::Traffic;
-use bentpipe_access::{FrameCounters, FramesOf, Length, MediumCounters, Modcod, Waveform};
+use bentpipe_access::{FrameCounters, FramesOf, Length, LogOnCounters, MediumCounters, Modcod, Waveform};
 use bentpipe_units::Time;
 use std::collections::BTreeMap;
 
 /// Packets into and out of the network: sent = delivered + lost + in flight.
+///
+/// Packets in flight that are not queued or stranded are on links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ledger {
     pub(crate) sent: u64,
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
     pub(crate) in_flight: u64,
+    /// Packets in flight that wait for a link that is up, or in a middlebox.
+    pub(crate) queued: u64,
+    /// Packets in flight that wait for a link that is away or down.
+    pub(crate) stranded: u64,
+}
+
+impl Ledger {
+    /// Sets the packets in flight: those that middleboxes hold, and those of the links.
+    pub(crate) fn set_in_flight(&mut self, held: usize, links: impl Iterator<Item = LinkAtEnd>) {
+        (self.in_flight, self.queued, self.stranded) = (held as u64, held as u64, 0);
+        for LinkAtEnd { packets, waiting, is_up } in links {
+            self.in_flight += packets as u64;
+            *if is_up { &mut self.queued } else { &mut self.stranded } += waiting as u64;
+        }
+    }
 }
 
 /// The end of a run: reason and instant.
@@ -38,12 +56,14 @@ pub(crate) fn assemble(
     traffic: &Traffic,
     links: &[LazyLink],
     drops: &Drops,
-    recorder: Recorder,
+    mut recorder: Recorder,
 ) -> RunResult {
+    let samples = |series| links.iter().map(move |link| link.sample(series));
+    recorder.on_end(end.at, |series| traffic.samples(series), samples);
     let names = names(scenario);
     let flows = traffic.flow_rows(scenario, end.at);
     let summary = summary(scenario, end, &flows, links, traffic);
-    let Recorded { series, events, transfers, notes: of_tables } = recorder.finish(&names);
+    let Recorded { series, coverage, events, transfers, notes: of_tables } = recorder.finish(&names);
     let mut notes = scenario.notes();
     notes.extend(silence::notes(scenario, end.at.as_secs_f64(), &flows, drops, &names));
     notes.extend(of_tables);
@@ -55,11 +75,13 @@ pub(crate) fn assemble(
         transfers,
         datagrams: DatagramRow::table(traffic.datagram_rows(scenario)),
         probes: ProbeRow::table(traffic.probe_rows(scenario)),
+        quic: QuicRow::table(traffic.quic_rows(scenario, end.at)),
         media: MediumRow::table([]),
         terminals: TerminalRow::table([]),
         modcods: ModcodRow::table([]),
         summary,
         series,
+        coverage,
         events,
         notes,
     }
@@ -70,10 +92,14 @@ pub(crate) fn assemble(
 pub(crate) struct MediumGrants {
     /// Counts of the medium.
     pub(crate) counters: MediumCounters,
+    /// Counts of log-ons, and the length of a superframe in s.
+    pub(crate) log_ons: (LogOnCounters, f64),
     /// Bursts by waveform.
     pub(crate) bursts: BTreeMap<Waveform, u64>,
     /// Counts of its links.
     pub(crate) links: Vec<(LinkId, GrantCounts)>,
+    /// Counts of packets for several links, if it is a forward carrier.
+    pub(crate) broadcasts: Vec<GrantCounts>,
     /// Frames, if it is a forward carrier.
     pub(crate) frames: Option<FramesSent>,
 }
@@ -90,7 +116,14 @@ pub(crate) struct FramesSent {
 impl MediumGrants {
     /// Grants to these links, without counts of the medium.
     pub(crate) fn of(links: Vec<(LinkId, GrantCounts)>) -> Self {
-        Self { counters: MediumCounters::default(), bursts: BTreeMap::new(), links, frames: None }
+        Self {
+            counters: MediumCounters::default(),
+            log_ons: (LogOnCounters::default(), 0.0),
+            bursts: BTreeMap::new(),
+            links,
+            broadcasts: Vec::new(),
+            frames: None,
+        }
     }
 }
 
@@ -103,8 +136,13 @@ pub(crate) fn add_media(result: &mut RunResult, scenario: &Scenario, media: &[Me
         grants.links.iter().map(|(link, counts)| TerminalRow {
             link: &scenario.links[*link].name,
             medium: &medium.name,
-            grant_wait_mean_s: counts.waits.mean_s(),
-            grant_wait_p95_s: counts.waits.quantile_s(0.95),
+            grant_wait_mean_s: counts.delays.waits.mean_s(),
+            grant_wait_p95_s: counts.delays.waits.quantile_s(0.95),
+            asking_mean_s: counts.delays.means_s()[0],
+            behind_mean_s: counts.delays.means_s()[1],
+            turn_mean_s: counts.delays.means_s()[2],
+            sending_mean_s: counts.delays.means_s()[3],
+            air_mean_s: counts.delays.means_s()[4],
             granted_bps: ratio(counts.granted as f64 * 8.0, run_s),
             unused_share: ratio((counts.granted - counts.used) as f64, counts.granted as f64),
         })
@@ -146,7 +184,8 @@ fn modcod_rows<'a>(medium: &'a Medium, grants: &MediumGrants) -> Vec<ModcodRow<'
 }
 
 fn medium_row<'a>(name: &'a str, grants: &MediumGrants) -> MediumRow<'a> {
-    let sum = |of: fn(&GrantCounts) -> u64| grants.links.iter().map(|(_, counts)| of(counts)).sum::<u64>();
+    let all = || grants.links.iter().map(|(_, counts)| counts).chain(&grants.broadcasts);
+    let sum = |of: fn(&GrantCounts) -> u64| all().map(of).sum::<u64>();
     let (mut granted, mut used) = (sum(|counts| counts.granted), sum(|counts| counts.used));
     let (carried, headers) = (sum(|counts| counts.carried), sum(|counts| counts.headers));
     let mut plans_inside = 0;
@@ -154,9 +193,9 @@ fn medium_row<'a>(name: &'a str, grants: &MediumGrants) -> MediumRow<'a> {
         (granted, used, plans_inside) = (counters.bytes, counters.bytes, counters.plans);
     }
     let mut waits = Histogram::default();
-    grants.links.iter().for_each(|(_, counts)| waits.merge(&counts.waits));
+    grants.links.iter().for_each(|(_, counts)| waits.merge(&counts.delays.waits));
     let shares: Vec<f64> = grants.links.iter().map(|(_, counts)| counts.carried as f64).collect();
-    let counters = grants.counters;
+    let (counters, (log_ons, superframe_s)) = (grants.counters, grants.log_ons);
     MediumRow {
         medium: name,
         granted_bytes: granted,
@@ -173,6 +212,11 @@ fn medium_row<'a>(name: &'a str, grants: &MediumGrants) -> MediumRow<'a> {
         requests_lost: counters.requests_lost,
         random_bursts: counters.random_bursts,
         random_lost: counters.random_lost,
+        log_ons: log_ons.done,
+        log_on_bursts: log_ons.bursts,
+        log_on_lost: log_ons.lost,
+        log_on_mean_s: ratio(log_ons.superframes as f64 * superframe_s, log_ons.done as f64),
+        log_on_max_s: ratio(log_ons.longest as f64 * superframe_s, f64::from(u8::from(log_ons.done > 0))),
         grant_wait_mean_s: waits.mean_s(),
         grant_wait_p95_s: waits.quantile_s(0.95),
         jain: jain(&shares),
@@ -220,6 +264,9 @@ fn summary(scenario: &Scenario, end: RunEnd, flows: &[FlowRow<'_>], links: &[Laz
         delivered_packets: end.ledger.delivered,
         lost_packets: end.ledger.lost,
         in_flight_packets: end.ledger.in_flight,
+        on_links_packets: end.ledger.in_flight - end.ledger.queued - end.ledger.stranded,
+        queued_packets: end.ledger.queued,
+        stranded_packets: end.ledger.stranded,
         packet_hops: links.iter().map(LazyLink::carried_packets).sum(),
         completion_mean_s,
         completion_bound_s,

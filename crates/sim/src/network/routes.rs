@@ -1,5 +1,6 @@
 //! Routes of all paths: in packets, and in the tables of nodes.
 
+use super::copies::PacketCopies;
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::packet::{Packet, UNROUTED};
 use crate::spec::{Forwarding, Scenario};
@@ -27,6 +28,8 @@ pub(super) struct Routes {
     /// First index of each path's newest route.
     newest: Vec<u32>,
     ends: Vec<LinkEnds>,
+    /// Copies for flows with several receivers.
+    pub(super) copies: PacketCopies,
 }
 
 /// The two nodes of a link.
@@ -44,16 +47,16 @@ impl Routes {
         let is_asked = !scenario.timeline.changes.is_empty() || NodeId::all(scenario.nodes.len()).any(&acts);
         let mut routes = Self {
             hops: vec![AT_NODE],
-            first: Vec::with_capacity(2 * scenario.flows.len()),
-            tables: vec![Vec::new(); if is_asked { 2 * scenario.flows.len() } else { 0 }],
-            known: vec![UNROUTED + 1; if is_asked { 2 * scenario.flows.len() } else { 0 }],
-            newest: Vec::with_capacity(2 * scenario.flows.len()),
+            first: Vec::with_capacity(2 * scenario.lanes.len()),
+            tables: vec![Vec::new(); if is_asked { 2 * scenario.lanes.len() } else { 0 }],
+            known: vec![UNROUTED + 1; if is_asked { 2 * scenario.lanes.len() } else { 0 }],
+            newest: Vec::with_capacity(2 * scenario.lanes.len()),
             by_node: !changing.is_empty() && scenario.timeline.forwarding == Forwarding::HopByHop,
             ends: scenario.links.iter().map(|link| LinkEnds { from: link.from, to: link.to }).collect(),
+            copies: PacketCopies::default(),
         };
-        for path in PathId::all(2 * scenario.flows.len()) {
-            let flow = &scenario.flows[path.flow()];
-            let (route, source) = (scenario.first_route(path), if path.is_back() { flow.to } else { flow.from });
+        for path in scenario.paths() {
+            let (route, [source, _]) = (scenario.first_route(path), scenario.ends(path));
             let begin = routes.append(route);
             let asks = acts(source) || changing.contains_key(&path);
             routes.first.push(if asks { UNROUTED } else { begin });
@@ -62,12 +65,18 @@ impl Routes {
                 routes.learn(path, route, begin);
             }
         }
+        routes.copies = PacketCopies::of(scenario, |path, links| routes.place(path, links));
         routes
     }
 
     /// First index of a path's packets.
     pub(super) fn first(&self, path: PathId) -> u32 {
         self.first[path]
+    }
+
+    /// The hop behind this many links of a path's newest route.
+    pub(super) fn place(&self, path: PathId, links: usize) -> u32 {
+        self.newest[path] + links as u32
     }
 
     /// Whether the nodes decide the next hop of packets under way.
@@ -168,6 +177,7 @@ impl Routes {
             known: Vec::new(),
             newest: Vec::new(),
             ends: Vec::new(),
+            copies: PacketCopies::default(),
         }
     }
 }
@@ -175,7 +185,7 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::FlowId;
+    use crate::ids::LaneId;
     use bentpipe_units::Time;
 
     /// A packet on an older or withdrawn route is no longer sent by the route in it.
@@ -190,10 +200,11 @@ mod tests {
             known: vec![u32::MAX; 2],
             newest: vec![0; 2],
             ends: ends.to_vec(),
+            copies: PacketCopies::default(),
         };
-        let flow = FlowId::new(0);
-        let path = PathId::there(flow);
-        let at = |next| Packet::datagram(Time::ZERO, flow, 100, next);
+        let lane = LaneId::new(0);
+        let path = PathId::there(lane);
+        let at = |next| Packet::datagram(Time::ZERO, lane, 100, next);
         routes.install(path, &[LinkId::new(0), LinkId::new(1)]);
         let old = routes.at(path, NodeId::new(0)).expect("the route begins there");
         assert!(routes.leads(&at(old)) && routes.leads(&at(old + 1)) && !routes.leads(&at(UNROUTED)));

@@ -56,7 +56,8 @@ pub(super) fn notes(
 
 /// Whether a flow sent packets for some round trips and nothing of its data arrived.
 fn is_silent(scenario: &Scenario, flow: &Flow, row: &FlowRow<'_>, end_s: f64) -> bool {
-    let ways = flow.route.iter().chain(&flow.reverse_route);
+    let lane = &scenario.lanes[flow.lane];
+    let ways = lane.route.iter().chain(&lane.reverse_route);
     let rtt_s: f64 = ways.map(|&link| scenario.links[link].delay.largest().as_secs_f64()).sum();
     let is_empty = row.arrived_packets == 0 || (row.delivered_bytes == 0 && row.sent_bytes > 0);
     // NaN: it has not started.
@@ -66,10 +67,10 @@ fn is_silent(scenario: &Scenario, flow: &Flow, row: &FlowRow<'_>, end_s: f64) ->
 /// Whether a custom congestion control has kept the window at one segment, which is the least that a connection has,
 /// without a loss as the reason.
 fn is_below_a_segment(flow: &Flow, row: &FlowRow<'_>) -> bool {
-    let smss = u64::from(flow.tcp.smss);
+    let smss = u64::from(flow.transport.payload());
     let has_lost = row.retransmissions + row.timeouts + row.ecn_reductions > 0;
     let is_least = row.cwnd_end_bytes <= smss as f64 && row.acked_bytes > FEW * smss;
-    flow.tcp.own_cc.is_some() && is_least && !has_lost
+    flow.transport.own_cc().is_some() && is_least && !has_lost
 }
 
 /// Counts the other flows.

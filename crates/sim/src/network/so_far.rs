@@ -2,9 +2,9 @@
 
 use super::critical::SERIES;
 use super::inbox::Inbox;
-use super::{add_media, assemble, names, notes_of_functions, Failure, Network, NodeState, RunEnd};
+use super::{add_media, assemble, names, notes_of_functions, Failure, Network, RunEnd};
 use crate::ids::LinkId;
-use crate::link::{LazyLink, Losses};
+use crate::link::Losses;
 use crate::record::{LossPlace, LossSize, RunResult, StopReason};
 
 /// Returns the results up to now, as if the run were interrupted here.
@@ -23,21 +23,23 @@ pub(super) fn so_far(network: &Network) -> Result<RunResult, Failure> {
         let place = LossPlace::Link(link);
         while let Some((packet, cause)) = losses.pop() {
             ledger.lost += 1;
-            drops.add(place, packet.flow(), cause, packet.size());
-            let offset = traffic.on_loss(packet.at, &packet, cause, network.now);
-            let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
-            recorder.on_loss(packet.at, place, packet.flow(), cause, lost);
+            let others = network.routes.copies.lose_with(&packet, place, &network.routes.hops).into_iter();
+            for packet in std::iter::once(packet).chain(others.map(|lane| packet.on_lane(lane))) {
+                let flow = network.flow_of(&packet);
+                drops.add(place, flow, cause, packet.size());
+                let offset = traffic.on_loss(packet.at, &packet, cause, network.now);
+                let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
+                recorder.on_loss(packet.at, place, flow, cause, lost);
+            }
         }
     }
     for packet in network.inboxes.clone().iter_mut().flat_map(Inbox::clear) {
         links[network.routes.before(&packet)].put_back(&packet);
     }
-    let on_links: usize = links.iter().map(LazyLink::len).sum();
-    let held: usize = network.nodes.iter().map(NodeState::held).sum();
-    ledger.in_flight = (on_links + held) as u64;
+    ledger.set_in_flight(network.held(), links.iter().map(|link| link.at_end(network.now)));
     let end = RunEnd { stop: network.stop.unwrap_or(StopReason::Interrupted), at: network.now, ledger };
     let mut result = assemble(&network.scenario, end, &traffic, &links, &drops, recorder);
-    let grants: Vec<_> = network.media.iter().map(|medium| medium.grants(&links)).collect();
+    let grants: Vec<_> = network.media.iter().map(|medium| medium.grants(&links, network.now)).collect();
     add_media(&mut result, &network.scenario, &grants, network.now);
     if let Some(paths) = &network.observers.critical {
         let mut paths = paths.clone();

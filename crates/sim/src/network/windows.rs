@@ -168,7 +168,7 @@ struct Merge {
 impl Layout {
     fn of(scenario: &Scenario, links: &[LazyLink], far_ends: &[FarEnd], inboxes: usize) -> Self {
         let changing = scenario.timeline.routes();
-        let paths = || PathId::all(2 * scenario.flows.len());
+        let paths = || scenario.paths();
         let mut users = vec![0_u32; links.len()];
         let later = changing.values().flatten().filter_map(|(_, route)| *route);
         let routes = paths().map(|path| scenario.first_route(path)).chain(later);
@@ -180,7 +180,7 @@ impl Layout {
         let mut feeders = vec![0; inboxes];
         LinkId::all(links.len()).filter_map(inbox_behind).for_each(|inbox| feeders[inbox] += 1);
         let mut feeding = vec![Vec::new(); inboxes];
-        let mut reached = vec![None; 2 * scenario.flows.len()];
+        let mut reached = vec![None; 2 * scenario.lanes.len()];
         for path in paths().filter(|path| !changing.contains_key(path) && !changing.contains_key(&path.reverse())) {
             let route = scenario.first_route(path);
             let (Some(&first), Some(&last)) = (route.first(), route.last()) else { continue };

@@ -107,12 +107,12 @@ impl Network {
     fn sighting(&self, at: Time, packet: &Packet) -> Sighting {
         Sighting {
             at,
-            flow: packet.flow(),
+            flow: self.flow_of(packet),
             connection: packet.connection(),
             is_back: packet.is_to_sender(),
             len: packet.len,
             header_len: packet.header_len,
-            segment: (!packet.is_datagram()).then(|| packet.segment(&self.bodies)),
+            segment: packet.is_segment().then(|| packet.segment(&self.bodies)),
         }
     }
 }

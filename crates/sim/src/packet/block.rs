@@ -20,7 +20,7 @@ impl Bodies {
     pub(crate) fn member(&self, packet: &Packet) -> Option<Member> {
         match packet.body {
             NO_BODY => None,
-            body if packet.is_datagram() => self.loads[body].member,
+            body if !packet.is_segment() => self.loads[body].member,
             _ => self.parts(packet)?.member,
         }
     }
@@ -35,7 +35,7 @@ impl Bodies {
 
     /// Numbers a packet.
     pub(crate) fn set_member(&mut self, packet: &mut Packet, member: Member) {
-        if !packet.is_datagram() {
+        if packet.is_segment() {
             self.parts_of(packet).member = Some(member);
         } else if packet.body == NO_BODY {
             packet.body = self.loads.insert(Load { carried: None, member: Some(member) });
@@ -47,7 +47,7 @@ impl Bodies {
     /// Removes the number from a packet.
     pub(crate) fn take_member(&mut self, packet: &mut Packet) -> Option<Member> {
         let member = self.member(packet)?;
-        if !packet.is_datagram() {
+        if packet.is_segment() {
             self.parts.slots[packet.body as usize].member = None;
             self.drop_plain_parts(packet);
         } else if self.loads[packet.body].carried.is_none() {
@@ -70,7 +70,7 @@ impl Bodies {
     pub(crate) fn copy_to_block(&mut self, slot: u32, packet: &Packet) {
         let copied = match packet.body {
             NO_BODY => Copied::Nothing,
-            body if packet.is_datagram() => Copied::Load(self.loads[body].clone()),
+            body if !packet.is_segment() => Copied::Load(self.loads[body].clone()),
             body if body & STAMPED != 0 => Copied::Stamp(self.stamps[body & !STAMPED]),
             body => Copied::Parts(self.parts[body]),
         };

@@ -23,7 +23,7 @@ impl Bodies {
     pub(crate) fn copy_of(&mut self, packet: &Packet) -> Packet {
         let body = match packet.body {
             NO_BODY => NO_BODY,
-            body if packet.is_datagram() => {
+            body if !packet.is_segment() => {
                 let load = self.loads[body].clone();
                 self.hold_block_of(&load);
                 self.loads.insert(load)
@@ -37,7 +37,7 @@ impl Bodies {
     /// Returns the parts of a packet of a connection, if it has others than timestamps.
     #[inline]
     pub(super) fn parts(&self, packet: &Packet) -> Option<&Parts> {
-        (packet.body & STAMPED == 0 && !packet.is_datagram()).then(|| &self.parts[packet.body])
+        (packet.body & STAMPED == 0 && packet.is_segment()).then(|| &self.parts[packet.body])
     }
 
     /// Returns the timestamps of a packet of a connection, if it has no other parts.
@@ -65,7 +65,7 @@ impl Bodies {
 
     /// Replaces the label of a packet of a connection. A datagram has none.
     pub(crate) fn set_label(&mut self, packet: &mut Packet, label: Label, bytes: u8) {
-        if packet.is_datagram() {
+        if !packet.is_segment() {
             return;
         }
         self.take_label(packet);
@@ -105,7 +105,7 @@ impl Bodies {
         if packet.body != NO_BODY {
             if packet.body & STAMPED != 0 {
                 self.stamps.free.push(packet.body & !STAMPED);
-            } else if packet.is_datagram() {
+            } else if !packet.is_segment() {
                 self.release_load(packet.body);
             } else {
                 self.parts.free.push(packet.body);
@@ -123,7 +123,7 @@ impl Bodies {
 
     /// Returns the contents of a datagram or message, if any.
     pub(crate) fn carried(&self, packet: &Packet) -> Option<&Carried> {
-        (packet.is_datagram() && packet.body != NO_BODY).then(|| self.loads[packet.body].carried.as_ref())?
+        (!packet.is_segment() && packet.body != NO_BODY).then(|| self.loads[packet.body].carried.as_ref())?
     }
 
     /// Returns the time when a datagram was sent.
@@ -152,7 +152,7 @@ impl Bodies {
 
     /// Returns and removes the time when a packet entered its port, and its bytes, if any.
     pub(crate) fn take_bytes(&mut self, packet: &Packet) -> Option<(Time, Box<[u8]>)> {
-        if !packet.is_datagram() || packet.body == NO_BODY {
+        if packet.is_segment() || packet.body == NO_BODY {
             return None;
         }
         match &mut self.loads.slots[packet.body as usize].carried {

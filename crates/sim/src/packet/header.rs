@@ -1,7 +1,7 @@
 //! A packet under way: plain data, small, copied from ring to ring.
 
 use super::parts::Recipient;
-use crate::ids::{EndpointId, FlowId, PathId};
+use crate::ids::{EndpointId, LaneId, PathId};
 use bentpipe_tcp::{Ecn, Flags, PlainSegment};
 use bentpipe_units::{Seq, Time};
 
@@ -17,8 +17,7 @@ pub struct Packet {
     pub next: u32,
     /// The lower half of its [owner](Packet::owner).
     pub(super) owner: u32,
-    /// Slot of its connection, or [`NO_SESSION`] for a datagram. Above [`SLOTS`] are [`MADE`] and the upper half of its
-    /// owner.
+    /// Slot of its session, or [`SLOTS`] without one. Its [`PacketKind`], [`MADE`] and the upper half of its owner are above.
     pub(crate) session: u32,
     pub(crate) seq: Seq,
     /// Slot of its rare parts; [`NO_BODY`] without any.
@@ -43,8 +42,30 @@ pub(crate) const NO_BODY: u32 = u32::MAX;
 /// Bit of [`Packet::body`]: the rest is the slot of timestamps, the only option of most segments. Also set in [`NO_BODY`].
 pub(super) const STAMPED: u32 = 1 << 31;
 
-/// Bits of [`Packet::session`] that are a slot.
-pub(super) const SLOTS: u32 = MADE - 1;
+/// Kind of a packet. All links and queues treat the four alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacketKind {
+    /// A segment of a TCP connection: middleboxes can read its header.
+    Segment,
+    /// A datagram of a session over another transport, with bytes that only its two ends can read.
+    Engine,
+    /// A datagram of a flow, without a session.
+    Datagram,
+    /// A message of a middlebox, to another or to an endpoint.
+    Message,
+}
+
+/// Bits of [`Packet::session`] that are a slot; all of them are set without a session.
+pub(super) const SLOTS: u32 = (1 << KIND_SHIFT) - 1;
+
+/// Place of the kind in [`Packet::session`], in the order of [`PacketKind`].
+const KIND_SHIFT: u32 = 26;
+
+/// Bits of [`Packet::session`] that are a kind.
+const KINDS: u32 = 3 << KIND_SHIFT;
+
+/// Bits of [`Packet::session`] above slot and kind.
+pub(super) const ABOVE_KIND: u32 = !(SLOTS | KINDS);
 
 /// Bit of [`Packet::session`]: a middlebox made the segment, its sender did not.
 const MADE: u32 = 1 << 28;
@@ -52,11 +73,14 @@ const MADE: u32 = 1 << 28;
 /// Place of the upper half of an owner in [`Packet::session`].
 const UPPER_HALF: u32 = 29;
 
-/// [`Packet::session`] of a datagram.
-const NO_SESSION: u32 = SLOTS;
+/// Bits of [`Packet::session`] of a datagram of a session.
+const ENGINE: u32 = (PacketKind::Engine as u32) << KIND_SHIFT;
 
-/// [`Packet::session`] of a message: the first value above the slots of connections.
-pub(super) const MESSAGE: u32 = SLOTS - 1;
+/// [`Packet::session`] of a datagram without a session.
+const DATAGRAM: u32 = (PacketKind::Datagram as u32) << KIND_SHIFT | SLOTS;
+
+/// [`Packet::session`] of a message.
+pub(super) const MESSAGE: u32 = (PacketKind::Message as u32) << KIND_SHIFT | SLOTS;
 
 /// [`Packet::next`] of a packet that its node has not forwarded yet.
 pub(crate) const UNROUTED: u32 = 0;
@@ -64,12 +88,12 @@ pub(crate) const UNROUTED: u32 = 0;
 /// Bytes of IPv4 and UDP header.
 pub(crate) const DATAGRAM_HEADERS: u8 = 28;
 
-/// Bits of a flow's index in the lower half of an owner. The other three are in the upper half. A scenario has at most
-/// a million flows.
-const FLOW_BITS: u32 = 17;
+/// Bits of a lane's index in the lower half of an owner. The other three are in the upper half. A scenario has at most
+/// a million lanes.
+const LANE_BITS: u32 = 17;
 
-/// Numbers of connections within a flow, before they wrap around.
-const CONNECTIONS_MAX: u64 = 1 << (32 - FLOW_BITS);
+/// Numbers of connections within a lane, before they wrap around.
+const CONNECTIONS_MAX: u64 = 1 << (32 - LANE_BITS);
 
 const CORRUPTED: u8 = 1;
 const RETRANSMISSION: u8 = 2;
@@ -92,7 +116,7 @@ const ECN_SHIFT: u8 = 4;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     pub(crate) endpoint: EndpointId,
-    /// Owner, made by [`Packet::owner`] of a flow and a connection.
+    /// Owner, made by [`Packet::owner`] of a lane and a connection.
     pub(crate) owner: u64,
     /// Index of the first hop in the network's hops.
     pub(crate) first_hop: u32,
@@ -141,14 +165,14 @@ impl Packet {
         }
     }
 
-    /// A datagram of `flow`. It remembers when it was sent, where segments have their sequence numbers. An answer remembers
+    /// A datagram on `lane`. It remembers when it was sent, where segments have their sequence numbers. An answer remembers
     /// when its probe was sent.
-    pub(crate) fn datagram(now: Time, flow: FlowId, len: u16, first_hop: u32) -> Self {
+    pub(crate) fn datagram(now: Time, lane: LaneId, len: u16, first_hop: u32) -> Self {
         Self {
             at: Time::ZERO,
             next: first_hop,
-            owner: Self::owner(flow, 0) as u32,
-            session: NO_SESSION | upper_half(Self::owner(flow, 0)),
+            owner: Self::owner(lane, 0) as u32,
+            session: DATAGRAM | upper_half(Self::owner(lane, 0)),
             seq: Seq::new((now.as_ps() >> 32) as u32),
             ack: Seq::new(now.as_ps() as u32),
             body: NO_BODY,
@@ -159,6 +183,13 @@ impl Packet {
             flags: 0,
             class: 0,
         }
+    }
+
+    /// A datagram of a session over an [engine](crate::stack::Engine), with the bytes in `body`.
+    pub(crate) fn engine(origin: &Origin, len: u16, ecn: Ecn, body: u32) -> Self {
+        let segment = PlainSegment { len, ecn, ..PlainSegment::default() };
+        let packet = Self::plain(&segment, origin);
+        Self { session: packet.session | ENGINE, body, tcp_flags: 0, header_len: DATAGRAM_HEADERS, ..packet }
     }
 
     /// Its header alone, to remember it by: without options or bytes, and no packet to be sent.
@@ -174,7 +205,7 @@ impl Packet {
 
     /// A packet of a stranger on this path, of which `header_len` bytes are its header.
     pub(crate) fn foreign(path: PathId, len: u16, header_len: u8, body: u32) -> Self {
-        Self { body, header_len, ..Self::datagram(Time::ZERO, path.flow(), len, UNROUTED).towards(path) }
+        Self { body, header_len, ..Self::datagram(Time::ZERO, path.lane(), len, UNROUTED).towards(path) }
     }
 
     /// The same packet in the direction of `path`.
@@ -184,29 +215,29 @@ impl Packet {
         Self { flags, ..self }
     }
 
-    /// Its flow.
+    /// Its lane.
     #[inline]
-    pub fn flow(&self) -> FlowId {
-        let lower = self.owner & ((1 << FLOW_BITS) - 1);
-        FlowId::new((lower | self.session >> UPPER_HALF << FLOW_BITS) as usize)
+    pub fn lane(&self) -> LaneId {
+        let lower = self.owner & ((1 << LANE_BITS) - 1);
+        LaneId::new((lower | self.session >> UPPER_HALF << LANE_BITS) as usize)
     }
 
-    /// Its flow and its direction.
+    /// Its lane and its direction.
     #[inline]
     pub fn path(&self) -> PathId {
         if self.is_to_sender() {
-            PathId::back(self.flow())
+            PathId::back(self.lane())
         } else {
-            PathId::there(self.flow())
+            PathId::there(self.lane())
         }
     }
 
-    /// The owner of packets of connection `number` of `flow`: the connection's number above the lower bits of the flow's index, and
+    /// The owner of packets of connection `number` on `lane`: the connection's number above the lower bits of the lane's index, and
     /// in the upper half the rest of that. Numbers wrap around.
-    pub(crate) fn owner(flow: FlowId, number: u64) -> u64 {
-        let flow = flow.index() as u64;
-        let lower = flow & ((1 << FLOW_BITS) - 1) | (number % CONNECTIONS_MAX) << FLOW_BITS;
-        lower | flow >> FLOW_BITS << u32::BITS
+    pub(crate) fn owner(lane: LaneId, number: u64) -> u64 {
+        let lane = lane.index() as u64;
+        let lower = lane & ((1 << LANE_BITS) - 1) | (number % CONNECTIONS_MAX) << LANE_BITS;
+        lower | lane >> LANE_BITS << u32::BITS
     }
 
     /// Whose it is, as [`owner`](Self::owner) makes it.
@@ -214,14 +245,20 @@ impl Packet {
         u64::from(self.owner) | u64::from(self.session >> UPPER_HALF) << u32::BITS
     }
 
-    /// The number of its connection within its flow. Numbers wrap around.
+    /// The number of its connection within its lane. Numbers wrap around.
     pub fn connection(&self) -> u32 {
-        self.owner >> FLOW_BITS
+        self.owner >> LANE_BITS
     }
 
-    /// Identifies its connection, or the datagrams of its flow, among those on the same link, in one direction.
+    /// Identifies its connection, or the datagrams of its lane, among those on the same link, in one direction.
     pub fn conversation(&self) -> u64 {
         self.owned() << 1 | u64::from(self.is_to_sender())
+    }
+
+    /// The same datagram, on another lane.
+    pub(crate) fn on_lane(self, lane: LaneId) -> Self {
+        let owner = Self::owner(lane, 0);
+        Self { owner: owner as u32, session: DATAGRAM | upper_half(owner), ..self }
     }
 
     /// The same packet in a class.
@@ -230,16 +267,33 @@ impl Packet {
         Self { class, ..self }
     }
 
-    /// Whether it belongs to no connection: it is a datagram or a message.
+    /// Its kind.
     #[inline]
-    pub fn is_datagram(&self) -> bool {
-        self.session & SLOTS >= MESSAGE
+    pub(crate) fn kind(&self) -> PacketKind {
+        match (self.session & KINDS) >> KIND_SHIFT {
+            0 => PacketKind::Segment,
+            1 => PacketKind::Engine,
+            2 => PacketKind::Datagram,
+            _ => PacketKind::Message,
+        }
+    }
+
+    /// Whether it is a segment of a TCP connection. Its rare parts are then those of a segment, else they are a load.
+    #[inline]
+    pub fn is_segment(&self) -> bool {
+        self.session & KINDS == 0
+    }
+
+    /// Whether it belongs to a session: a segment, or a datagram of an engine.
+    #[inline]
+    pub(crate) fn is_of_session(&self) -> bool {
+        matches!(self.kind(), PacketKind::Segment | PacketKind::Engine)
     }
 
     /// Whether a middlebox made it, for another or for an endpoint.
     #[inline]
     pub(crate) fn is_message(&self) -> bool {
-        self.session & SLOTS == MESSAGE
+        self.kind() == PacketKind::Message
     }
 
     /// Whether a middlebox made its segment. A copy of a packet, and a packet that was restored, are its sender's.
@@ -319,7 +373,7 @@ impl Packet {
         self.length().into()
     }
 
-    /// Packs the flags of TCP in as few bits as possible.
+    /// Its size, in 32 bits.
     #[inline(always)]
     pub(crate) fn length(&self) -> u32 {
         u32::from(self.len) + u32::from(self.header_len)
@@ -414,6 +468,7 @@ impl Packet {
 /// Our connections set neither PSH nor URG: in a packet their bits are those of the flags above the eighth.
 const PLACES: [(Flags, u8); 2] = [(Flags::AE, 0x08), (Flags::SLOW_START, 0x20)];
 
+/// Packs the flags of TCP into eight bits.
 #[inline]
 fn pack(flags: Flags) -> u8 {
     if flags.bits() <= 0xff {
@@ -446,7 +501,10 @@ fn unpack_rare(packed: u8, packet_flags: u8) -> Flags {
 
 #[cfg(test)]
 mod tests {
+    use super::super::body::Bodies;
+    use super::super::parts::Message;
     use super::*;
+    use crate::ids::NodeId;
 
     #[test]
     fn packets_stay_small() {
@@ -454,24 +512,42 @@ mod tests {
     }
 
     #[test]
-    fn a_million_flows_are_told_apart() {
-        for (flow, number) in [(0, 0), (131_071, 32_767), (131_072, 0), (131_073, 5), (999_999, 32_767)] {
-            let (flow, slot) = (FlowId::new(flow), 3_999_999);
-            let owner = Packet::owner(flow, number);
+    fn a_million_lanes_are_told_apart() {
+        for (lane, number) in [(0, 0), (131_071, 32_767), (131_072, 0), (131_073, 5), (999_999, 32_767)] {
+            let (lane, slot) = (LaneId::new(lane), 3_999_999);
+            let owner = Packet::owner(lane, number);
             let origin = Origin::of(EndpointId::opener(slot), owner);
             let packet = Packet::plain(&PlainSegment::default(), &origin);
-            assert_eq!((packet.flow(), u64::from(packet.connection())), (flow, number));
+            assert_eq!((packet.lane(), u64::from(packet.connection())), (lane, number));
             assert_eq!(packet.recipient(), Recipient { endpoint: EndpointId::listener(slot), owner });
-            let datagram = Packet::datagram(Time::ZERO, flow, 1, UNROUTED);
-            assert!(datagram.is_datagram() && !packet.is_datagram());
-            assert_eq!((datagram.flow(), datagram.connection()), (flow, 0));
+            let datagram = Packet::datagram(Time::ZERO, lane, 1, UNROUTED);
+            assert_eq!([datagram, packet].map(|packet| packet.kind()), [PacketKind::Datagram, PacketKind::Segment]);
+            assert_eq!((datagram.lane(), datagram.connection()), (lane, 0));
+        }
+    }
+
+    #[test]
+    fn kind_slot_and_owner_share_a_word() {
+        let (lane, slot) = (LaneId::new(999_999), SLOTS as usize - 1);
+        let origin = Origin::of(EndpointId::listener(slot), Packet::owner(lane, 5));
+        let segment = Packet::plain(&PlainSegment::default(), &origin).made();
+        for (code, kind) in
+            (0..).zip([PacketKind::Segment, PacketKind::Engine, PacketKind::Datagram, PacketKind::Message])
+        {
+            let packet = Packet { session: segment.session & !KINDS | code << KIND_SHIFT, ..segment };
+            assert_eq!((packet.kind(), packet.is_segment()), (kind, kind == PacketKind::Segment));
+            assert_eq!((packet.endpoint(), packet.is_made()), (EndpointId::opener(slot), true));
+            assert_eq!((packet.lane(), packet.connection()), (lane, 5));
+            let message =
+                Packet::message(&packet, Message::ToNode(NodeId::new(0), [0; 2]), true, &mut Bodies::default());
+            assert_eq!((message.kind(), message.lane(), message.is_made()), (PacketKind::Message, lane, true));
         }
     }
 
     /// The link that loses a packet names the cause, also if an earlier link corrupted it.
     #[test]
     fn a_corrupted_packet_that_is_erased_was_not_cut_off() {
-        let mut packet = Packet::datagram(Time::ZERO, FlowId::new(0), 1, UNROUTED);
+        let mut packet = Packet::datagram(Time::ZERO, LaneId::new(0), 1, UNROUTED);
         packet.corrupt();
         packet.erase();
         assert!(packet.is_erased() && !packet.is_cut_off());
@@ -483,7 +559,7 @@ mod tests {
     #[test]
     fn datagrams_remember_when_they_were_sent() {
         let now = Time::from_ps(0x1234_5678_9abc_def0);
-        let packet = Packet::datagram(now, FlowId::new(3), 1200, 0);
-        assert_eq!((packet.sent_at(), packet.size(), packet.is_datagram()), (now, 1228, true));
+        let packet = Packet::datagram(now, LaneId::new(3), 1200, 0);
+        assert_eq!((packet.sent_at(), packet.size(), packet.kind()), (now, 1228, PacketKind::Datagram));
     }
 }

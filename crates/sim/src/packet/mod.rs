@@ -18,7 +18,7 @@ mod segment;
 
 pub use body::Bodies;
 pub use header::Packet;
-pub(crate) use header::{Origin, DATAGRAM_HEADERS, LOWEST, NO_BODY, UNROUTED};
+pub(crate) use header::{Origin, PacketKind, DATAGRAM_HEADERS, LOWEST, NO_BODY, UNROUTED};
 pub(crate) use parts::{Carried, Compressed, Fields, Member, Message, Recipient, Repair};
 pub use parts::{Label, Records};
 pub(crate) use request::Request;

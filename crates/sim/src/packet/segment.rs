@@ -1,7 +1,7 @@
 //! Packets of segments and messages, with parts in their bodies.
 
 use super::body::Bodies;
-use super::header::{Origin, Packet, DAMAGE, DATAGRAM_HEADERS, MESSAGE, SLOTS, TO_SENDER, UNROUTED};
+use super::header::{Origin, Packet, ABOVE_KIND, DAMAGE, DATAGRAM_HEADERS, MESSAGE, TO_SENDER, UNROUTED};
 use super::parts::{Carried, Message, Parts};
 use bentpipe_tcp::{Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
@@ -41,7 +41,7 @@ impl Packet {
         Self {
             at: Time::ZERO,
             next: UNROUTED,
-            session: MESSAGE | packet.session & !SLOTS,
+            session: MESSAGE | packet.session & ABOVE_KIND,
             seq: Seq::new(0),
             body: bodies.loads.insert(Carried::Message(message).into()),
             ack: Seq::new(0),

@@ -54,6 +54,11 @@ impl Histogram {
         }
     }
 
+    /// Samples of zero.
+    pub(crate) fn zeros(&self) -> u64 {
+        self.zeros
+    }
+
     #[inline]
     pub(crate) fn record_zero(&mut self) {
         self.zeros += 1;

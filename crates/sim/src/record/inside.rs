@@ -1,9 +1,10 @@
 //! Keeps the values inside congestion controls, if they are recorded: a row for each change.
 
-use super::rows::{Room, Rows};
+use super::rows::{Keep, Room, Rows, SeriesRow};
 use crate::dictionary::{InsideSeries, Table, Values, CC_STATES};
 use crate::ids::FlowId;
 use bentpipe_units::Time;
+use std::fmt;
 
 /// A value inside a congestion control, as its series has it.
 #[derive(Clone, Copy, Debug)]
@@ -12,8 +13,8 @@ pub(crate) enum InsideValue<'a> {
     Number(f64),
     /// One of several numbers of the series, with its name.
     Named(&'a str, f64),
-    /// The name of a state.
-    State(&'a str),
+    /// The name of a state, and why the congestion control is in it.
+    State(&'a str, fmt::Arguments<'a>),
 }
 
 /// A recorded series of values inside congestion controls.
@@ -21,9 +22,10 @@ pub(crate) enum InsideValue<'a> {
 pub(crate) struct InsideTrack {
     series: InsideSeries,
     pub(super) rows: Rows,
-    /// Name of each row by its index, for series with names.
-    name: Vec<u32>,
+    /// Names of states by their numbers, or of values by the parts of the rows.
     names: Vec<String>,
+    /// Reasons of states, each once, by the labels of the rows.
+    reasons: Vec<String>,
     /// Last written values by flow, one for each name.
     last: Vec<Vec<f64>>,
 }
@@ -33,13 +35,13 @@ impl InsideTrack {
     pub(super) fn all(series: Vec<InsideSeries>, flows: usize) -> Vec<Self> {
         let track = |series| Self {
             series,
-            rows: Rows::default(),
-            name: Vec::new(),
+            rows: Rows::new(Keep::of(series.kind())),
             // States of the registry have the same numbers in all runs.
             names: match series {
                 InsideSeries::State => CC_STATES.iter().map(|(name, _)| (*name).to_owned()).collect(),
                 _ => Vec::new(),
             },
+            reasons: Vec::new(),
             last: vec![Vec::new(); flows],
         };
         series.into_iter().map(track).collect()
@@ -51,16 +53,13 @@ impl InsideTrack {
 
     /// Writes a value that has changed.
     pub(super) fn write(&mut self, room: &mut Room, now: Time, flow: FlowId, value: InsideValue<'_>) {
-        let (place, name, value) = match value {
-            InsideValue::Number(value) => (0, None, value),
+        let (place, part, why, value) = match value {
+            InsideValue::Number(value) => (0, None, None, value),
             InsideValue::Named(name, value) => {
-                let index = self.index_of(name);
-                (index, Some(index), value)
+                let index = index_of(&mut self.names, name);
+                (index, Some(index as u32), None, value)
             }
-            InsideValue::State(name) => {
-                let index = self.index_of(name);
-                (0, Some(index), index as f64)
-            }
+            InsideValue::State(name, why) => (0, None, Some(why), index_of(&mut self.names, name) as f64),
         };
         let last = &mut self.last[flow];
         if last.len() <= place {
@@ -69,27 +68,38 @@ impl InsideTrack {
         }
         let before = std::mem::replace(&mut last[place], value);
         let is_same = value == before || value.is_nan() && before.is_nan();
-        if !is_same && self.rows.write(room, now, flow.index(), value) {
-            self.name.extend(name.map(|index| index as u32));
+        if !is_same {
+            let label = why.map(|why| index_of(&mut self.reasons, &why.to_string()) as u32);
+            self.rows.write(room, SeriesRow { part, label, ..SeriesRow::new(now, flow.index(), value) });
         }
-    }
-
-    fn index_of(&mut self, name: &str) -> usize {
-        self.names.iter().position(|known| known == name).unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            self.names.len() - 1
-        })
     }
 
     /// Returns the table. A series with names has them in the column `name`.
     pub(super) fn table(self, flows: &[&str]) -> Table {
-        let names: Vec<String> = self.name.iter().map(|&index| self.names[index as usize].clone()).collect();
+        let name = |index: usize| self.names[index].clone();
+        let names: Option<Vec<String>> = match self.series {
+            InsideSeries::State => Some(self.rows.value.iter().map(|&number| name(number as usize)).collect()),
+            InsideSeries::Values => Some(self.rows.part.iter().map(|&index| name(index as usize)).collect()),
+            _ => None,
+        };
+        let reasons: Vec<String> = self.rows.label.iter().map(|&index| self.reasons[index as usize].clone()).collect();
         let mut table = self.rows.table("flow", self.series.name(), flows);
-        if matches!(self.series, InsideSeries::State | InsideSeries::Values) {
+        if let Some(names) = names {
             table.columns.insert(2, ("name", Values::Text(names)));
+        }
+        if self.series == InsideSeries::State {
+            table.columns.push(("why", Values::Text(reasons)));
         }
         table
     }
+}
+
+/// Returns the place of a text, which is added if it is new.
+fn index_of(known: &mut Vec<String>, text: &str) -> usize {
+    known.iter().position(|each| each == text).unwrap_or_else(|| {
+        known.push(text.to_owned());
+        known.len() - 1
+    })
 }
 
 #[cfg(test)]
@@ -108,10 +118,16 @@ mod tests {
     fn states_of_the_registry_have_numbers_and_others_follow_by_appearance() {
         let mut states = track(InsideSeries::State);
         for (ms, name) in [(0, "startup"), (1, "startup"), (2, "mine"), (3, "drain"), (4, "mine")] {
-            states.write(&mut Room::new(100, 100), at(ms), FlowId::new(0), InsideValue::State(name));
+            states.write(
+                &mut Room::new(100, 100),
+                at(ms),
+                FlowId::new(0),
+                InsideValue::State(name, format_args!("{ms} ms")),
+            );
         }
         let table = states.table(&["f"]);
         assert_eq!(table.text("name"), ["startup", "mine", "drain", "mine"]);
+        assert_eq!(table.text("why"), ["0 ms", "2 ms", "3 ms", "4 ms"]);
         let mine = CC_STATES.len() as f64;
         assert_eq!(table.real("cc_state"), [0.0, mine, 1.0, mine]);
         assert_eq!(CC_STATES[1].0, "drain");

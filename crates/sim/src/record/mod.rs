@@ -10,6 +10,7 @@ mod objects;
 mod probes;
 mod recorder;
 mod rows;
+mod thinning;
 mod transfers;
 
 pub(crate) use drops::{Drops, LossPlace};
@@ -17,6 +18,7 @@ pub(crate) use histogram::Histogram;
 pub(crate) use inside::InsideValue;
 pub(crate) use objects::LoadedObject;
 pub(crate) use probes::Probes;
+pub use recorder::Coverage;
 pub(crate) use recorder::{LossSize, Recorded, Recorder, Sample};
 pub(crate) use transfers::{Arrived, Completions, Transfer};
 
@@ -61,6 +63,8 @@ pub struct RunResult {
     pub datagrams: Table,
     /// One row per probe.
     pub probes: Table,
+    /// One row per flow over QUIC.
+    pub quic: Table,
     /// One row per medium.
     pub media: Table,
     /// One row per link and direction in a medium.
@@ -71,6 +75,8 @@ pub struct RunResult {
     pub summary: Table,
     /// (name, rows of `time_s`, `flow` or `link`, value) for each recorded series.
     pub series: Vec<(String, Table)>,
+    /// Recorded tables that are thinned or end early.
+    pub coverage: Vec<Coverage>,
     /// Rows of `time_s`, `flow`, `event`, `value`.
     pub events: Table,
     /// Findings about the run itself, such as rows that did not fit the record.

@@ -2,11 +2,12 @@
 
 use super::inside::{InsideTrack, InsideValue};
 use super::objects::{LoadedObject, Objects};
-use super::rows::{seconds, Cut, Room, Rows, ROWS_MAX};
+use super::rows::{seconds, Cut, Keep, Room, Rows, SeriesRow, ROWS_MAX};
 use super::transfers::{Transfer, TransferRows};
 use super::{LossPlace, Names};
 use crate::dictionary::{
-    Cause, EventKind, FlowSeries, InsideSeries, LinkSeries, LossRow, SenderSeries, Table, Values, CRITICAL_PATH_SERIES,
+    Cause, EventKind, FlowSeries, InsideSeries, Kind, LinkSeries, LossRow, SenderSeries, Table, Values,
+    CRITICAL_PATH_SERIES,
 };
 use crate::ids::FlowId;
 use crate::spec::Record;
@@ -17,6 +18,7 @@ use bentpipe_units::{Duration, Time};
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     interval: Duration,
+    last_sample: Time,
     next_sample: Time,
     room: Room,
     /// Last written value, by flow.
@@ -48,6 +50,8 @@ pub(crate) struct Recorder {
 pub(crate) enum Sample {
     /// Written unchanged.
     Value(f64),
+    /// A level, with its least and greatest value since the last sample.
+    Level(f64, [f64; 2]),
     /// Bytes counted so far. Their rate in the last interval is written.
     Bytes(u64),
     /// No row: the series does not apply.
@@ -58,9 +62,27 @@ pub(crate) enum Sample {
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
     pub(crate) series: Vec<(String, Table)>,
+    pub(crate) coverage: Vec<Coverage>,
     pub(crate) events: Table,
     pub(crate) transfers: Table,
     pub(crate) notes: Vec<String>,
+}
+
+/// Which part of a run a recorded table covers, and how finely.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coverage {
+    /// Name of the series or list.
+    pub series: &'static str,
+    /// Width of the columns of a series that was thinned; zero: it has all its rows.
+    pub column: Duration,
+    /// Instant of the first missing row, if any is missing.
+    pub end: Option<Time>,
+}
+
+/// A recorded table, for its reader.
+struct About {
+    coverage: Coverage,
+    note: Option<String>,
 }
 
 /// A recorded series.
@@ -105,13 +127,14 @@ impl Recorder {
 
     /// Creates a recorder that keeps `of_all` rows, in all series together.
     fn with_room(record: &Record, flows: usize, links: usize, of_all: u64) -> Self {
-        let senders = Track::all(SenderSeries::asked_for(&record.series), flows, f64::NAN);
+        let senders = Track::all(SenderSeries::asked_for(&record.series), SenderSeries::kind, flows, f64::NAN);
         let insides = InsideTrack::all(InsideSeries::asked_for(&record.series), flows);
-        let flows = Track::all(FlowSeries::asked_for(&record.series), flows, 0);
-        let links = Track::all(LinkSeries::asked_for(&record.series), links, 0);
+        let flows = Track::all(FlowSeries::asked_for(&record.series), FlowSeries::kind, flows, 0);
+        let links = Track::all(LinkSeries::asked_for(&record.series), LinkSeries::kind, links, 0);
         let wants = |wanted: &str| record.series.iter().any(|name| name == wanted);
         Self {
             interval: record.interval,
+            last_sample: Time::ZERO,
             next_sample: Time::ZERO + record.interval,
             room: Room::new(record.rows_max, of_all),
             wants_flow_series: !(senders.is_empty() && insides.is_empty()),
@@ -133,6 +156,11 @@ impl Recorder {
         }
     }
 
+    /// Whether samples have extremes of queues.
+    pub(crate) fn wants_levels(&self) -> bool {
+        self.wants_samples && self.links.iter().any(|track| track.series.kind() == Kind::LevelWithExtremes)
+    }
+
     /// Returns the time of the next sample.
     pub(crate) fn next_wakeup(&self) -> Time {
         if self.wants_samples {
@@ -148,7 +176,7 @@ impl Recorder {
         for track in &mut self.senders {
             if let Some(value) = value(track.series).filter(|&value| value != track.last[flow]) {
                 track.last[flow] = value;
-                track.rows.write(&mut self.room, now, flow.index(), value);
+                track.rows.write(&mut self.room, SeriesRow::new(now, flow.index(), value));
             }
         }
     }
@@ -210,76 +238,112 @@ impl Recorder {
         F: IntoIterator<Item = Sample>,
         L: IntoIterator<Item = Sample>,
     {
-        self.next_sample = now + self.interval;
+        let lasted = now - self.last_sample;
+        (self.last_sample, self.next_sample) = (now, now + self.interval);
         for track in &mut self.flows {
-            track.sample(&mut self.room, now, self.interval, flows(track.series));
+            track.sample(&mut self.room, now, lasted, flows(track.series));
         }
         for track in &mut self.links {
-            track.sample(&mut self.room, now, self.interval, links(track.series));
+            track.sample(&mut self.room, now, lasted, links(track.series));
+        }
+    }
+
+    /// As `on_sample`, if the run ends at `now` between two samples. A rate over the short rest would be no mean of anything,
+    /// so the rest becomes part of the last row.
+    pub(crate) fn on_end<F, L>(&mut self, now: Time, flows: impl Fn(FlowSeries) -> F, links: impl Fn(LinkSeries) -> L)
+    where
+        F: IntoIterator<Item = Sample>,
+        L: IntoIterator<Item = Sample>,
+    {
+        if self.wants_samples && now > self.last_sample {
+            self.on_sample(now, flows, links);
+            let rows = self.flows.iter_mut().map(|track| &mut track.rows);
+            let rows = rows.chain(self.links.iter_mut().map(|track| &mut track.rows));
+            rows.for_each(|rows| rows.join_last(now));
         }
     }
 
     /// Returns the tables: each recorded series, the events and the transfers.
     pub(crate) fn finish(self, names: &Names<'_>) -> Recorded {
         let (of_flows, of_links) = (("flow", &names.flows[..]), ("link", &names.links[..]));
+        let room = &self.room;
+        let about = |name: &'static str, rows: &Rows| About::of(name, rows.width, rows.cut, rows.note(name, room));
         let table = |name: &'static str, (entity, entities): (_, &[&str]), rows: Rows| {
-            (name, rows.cut, rows.table(entity, name, entities))
+            (about(name, &rows), rows.table(entity, name, entities))
         };
         let senders = self.senders.into_iter().map(|track| table(track.series.name(), of_flows, track.rows));
-        let insides =
-            self.insides.into_iter().map(|track| (track.series().name(), track.rows.cut, track.table(&names.flows)));
+        let insides = self
+            .insides
+            .into_iter()
+            .map(|track| (about(track.series().name(), &track.rows), track.table(&names.flows)));
         let flows = self.flows.into_iter().map(|track| table(track.series.name(), of_flows, track.rows));
         let links = self.links.into_iter().map(|track| table(track.series.name(), of_links, track.rows));
-        let mut cuts = Vec::new();
+        let mut abouts = Vec::new();
         let mut series: Vec<(String, Table)> = senders
             .chain(insides)
             .chain(flows)
             .chain(links)
-            .map(|(name, cut, table)| {
-                cuts.push((name, cut));
-                (name.to_owned(), table)
+            .map(|(about, table)| {
+                let name = about.coverage.series.to_owned();
+                abouts.push(about);
+                (name, table)
             })
             .collect();
-        cuts.push(("events", self.events.cut));
+        let list = |name: &'static str, cut: Cut| About::of(name, Duration::ZERO, cut, cut.note(name, room));
+        abouts.push(list("events", self.events.cut));
         if let Some(decisions) = self.decisions {
-            cuts.push(("decisions", decisions.cut));
+            abouts.push(list("decisions", decisions.cut));
             series.push(("decisions".to_owned(), decisions.table(names)));
         }
         if self.wants_losses {
-            cuts.push(("losses", self.losses.cut));
+            abouts.push(list("losses", self.losses.cut));
             series.push(("losses".to_owned(), self.losses.table(names)));
         }
         if let Some(objects) = self.objects {
-            cuts.push(("objects", objects.cut()));
+            abouts.push(list("objects", objects.cut()));
             series.push(("objects".to_owned(), objects.table(&names.flows)));
         }
-        let notes = cuts.into_iter().filter_map(|(name, cut)| cut.note(name, &self.room));
-        let notes = notes.chain(self.transfers.note(&self.room)).collect();
+        let coverage = abouts.iter().map(|about| about.coverage).filter(Coverage::is_partial).collect();
+        let notes = abouts.into_iter().filter_map(|about| about.note);
+        let notes = notes.chain(self.transfers.note(room)).collect();
         let events = self.events.table(names);
-        Recorded { series, events, transfers: self.transfers.table(&names.flows), notes }
+        Recorded { series, coverage, events, transfers: self.transfers.table(&names.flows), notes }
+    }
+}
+
+impl Coverage {
+    fn is_partial(&self) -> bool {
+        self.column > Duration::ZERO || self.end.is_some()
+    }
+}
+
+impl About {
+    fn of(series: &'static str, column: Duration, cut: Cut, note: Option<String>) -> Self {
+        Self { coverage: Coverage { series, column, end: cut.end() }, note }
     }
 }
 
 impl<S: Copy, L: Copy> Track<S, L> {
     /// Creates a track per series of `series`, for `entities` flows or links that start at `first`.
-    fn all(series: Vec<S>, entities: usize, first: L) -> Vec<Self> {
-        let track = |series| Self { series, rows: Rows::default(), last: vec![first; entities] };
+    fn all(series: Vec<S>, kind: fn(S) -> Kind, entities: usize, first: L) -> Vec<Self> {
+        let track = |series| Self { series, rows: Rows::new(Keep::of(kind(series))), last: vec![first; entities] };
         series.into_iter().map(track).collect()
     }
 }
 
 impl<S> Track<S, u64> {
-    fn sample(&mut self, room: &mut Room, now: Time, interval: Duration, samples: impl IntoIterator<Item = Sample>) {
+    fn sample(&mut self, room: &mut Room, now: Time, lasted: Duration, samples: impl IntoIterator<Item = Sample>) {
         for (entity, (sample, last)) in samples.into_iter().zip(&mut self.last).enumerate() {
-            let value = match sample {
+            let (value, extremes) = match sample {
                 Sample::None => continue,
-                Sample::Value(value) => value,
+                Sample::Value(value) => (value, None),
+                Sample::Level(value, extremes) => (value, Some(extremes)),
                 Sample::Bytes(bytes) => {
                     let before = std::mem::replace(last, bytes);
-                    (bytes - before) as f64 * 8.0 / interval.as_secs_f64()
+                    ((bytes - before) as f64 * 8.0 / lasted.as_secs_f64(), None)
                 }
             };
-            self.rows.write(room, now, entity, value);
+            self.rows.write(room, SeriesRow { extremes, ..SeriesRow::new(now, entity, value) });
         }
     }
 }
@@ -395,7 +459,7 @@ mod tests {
         assert_eq!((losses.text("where"), losses.whole("bytes")), (&["l".into()][..], &[1500][..]));
     }
 
-    /// All tables together have a bound, for any number of series: memory is bounded for any scenario.
+    /// All lists together have a bound: memory is bounded for any scenario. A series thins itself in the rows of its own.
     #[test]
     fn rows_of_all_series_together_are_bounded() {
         let series = ["cwnd_bytes", "events", "losses", "objects"].map(str::to_owned).to_vec();
@@ -417,7 +481,8 @@ mod tests {
             let recorded = recorder.finish(&Names { flows: vec!["f"], links: vec!["l"], nodes: vec![] });
             let tables = recorded.series.iter().map(|(_, table)| table);
             let rows = tables.chain([&recorded.events, &recorded.transfers]).map(Table::len).sum::<usize>();
-            assert_eq!(rows as u64, room.min(12));
+            // The row of the window at 2 s is beside the room of all.
+            assert_eq!(rows as u64, room.min(12) + u64::from(room == 8));
             recorded.notes
         };
         assert!(notes(12).is_empty(), "{:?}", notes(12));
@@ -428,8 +493,8 @@ mod tests {
         assert_eq!(
             notes(8)[..2],
             [
-                "cwnd_bytes ends at 2.000000 s: 1 more rows did not fit the 8 rows of all series together",
                 "events ends at 2.000000 s: 1 more rows did not fit the 8 rows of all series together",
+                "losses ends at 2.000000 s: 1 more rows did not fit the 8 rows of all series together",
             ]
         );
         let whole = Recorder::new(&record, 1, 1).room;

@@ -157,6 +157,12 @@ pub(crate) struct Arrived {
     last: Option<Duration>,
     variations: u64,
     variation: Duration,
+    /// The estimate of the interarrival jitter of RFC 3550, seconds.
+    smoothed_s: f64,
+    /// Largest delay of a datagram that is played, from the first arrival on.
+    deadline: Option<Duration>,
+    /// Datagrams that arrived after their deadline.
+    pub(crate) late: u64,
     /// Datagrams lost on the path.
     pub(crate) lost: u64,
     /// Its probes, from the first one.
@@ -164,12 +170,26 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
-    pub(crate) fn add(&mut self, delay: Duration) {
+    /// Adds a datagram. With `playout`, it is late if its delay is above that of the first arrival by more than this.
+    pub(crate) fn add(&mut self, delay: Duration, playout: Option<Duration>) {
         self.delays.record_span(delay);
         if let Some(last) = self.last.replace(delay) {
+            let variation = delay.abs_diff(last);
             self.variations += 1;
-            self.variation += delay.abs_diff(last);
+            self.variation += variation;
+            self.smoothed_s += (variation.as_secs_f64() - self.smoothed_s) / 16.0;
         }
+        if let Some(playout) = playout {
+            self.late += u64::from(delay > *self.deadline.get_or_insert(delay + playout));
+        }
+    }
+
+    /// Returns the interarrival jitter (RFC 3550 §6.4.1) after the last arrival, seconds.
+    pub(crate) fn interarrival_jitter_s(&self) -> f64 {
+        if self.variations == 0 {
+            return f64::NAN;
+        }
+        self.smoothed_s
     }
 
     /// Returns the mean difference of the delays of consecutive datagrams (RFC 3393 §1.1), seconds.
@@ -218,8 +238,31 @@ mod tests {
         let mut arrived = Arrived::default();
         assert!(arrived.jitter_s().is_nan());
         for ms in [10, 14, 12] {
-            arrived.add(Duration::from_millis(ms));
+            arrived.add(Duration::from_millis(ms), None);
         }
         assert!((arrived.jitter_s() - 0.003).abs() < 1e-12);
+        assert_eq!(arrived.late, 0);
+    }
+
+    /// J = J + (|D| - J)/16 for each arrival after the first (RFC 3550 §6.4.1): |D| is 16 ms, then 32 ms.
+    #[test]
+    fn interarrival_jitter_is_that_of_rfc_3550() {
+        let mut arrived = Arrived::default();
+        assert!(arrived.interarrival_jitter_s().is_nan());
+        for ms in [100, 116, 84] {
+            arrived.add(Duration::from_millis(ms), None);
+        }
+        let first = 0.016 / 16.0;
+        assert!((arrived.interarrival_jitter_s() - (first + (0.032 - first) / 16.0)).abs() < 1e-12);
+    }
+
+    /// The first arrival sets the playout point: 100 ms + 20 ms.
+    #[test]
+    fn packets_after_the_playout_point_are_late() {
+        let mut arrived = Arrived::default();
+        for ms in [100, 120, 121, 80, 130] {
+            arrived.add(Duration::from_millis(ms), Some(Duration::from_millis(20)));
+        }
+        assert_eq!(arrived.late, 2);
     }
 }

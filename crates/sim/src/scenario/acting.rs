@@ -7,6 +7,7 @@ use super::inherit::{of_direction, sides, DEEP, NOT_OF_PROXIES};
 use super::keys::DATAGRAMS;
 use super::overrides::Overrides;
 use super::report::Findings;
+use super::transports::TRANSPORTS;
 use super::tree::{join, Tree, Value};
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ pub(super) fn check(tree: &Tree, overrides: &Overrides, findings: &mut Findings)
 /// Returns the keys that replace the key at this path, if it has no effect.
 pub(super) fn hidden(tree: &Tree, path: &[&str]) -> Option<Hidden> {
     match path {
-        ["tcp", rest @ ..] => by_flows(tree, rest),
+        [transport, rest @ ..] if TRANSPORTS.contains(transport) => by_flows(tree, transport, rest),
         ["link", name, key, ..] => by_directions(tree, &["link", name], key),
         ["sky", "constellation", name, hop, key, ..] => by_directions(tree, &["sky", "constellation", name, hop], key),
         ["sky", hop, key, ..] if HOPS.contains(hop) => {
@@ -88,8 +89,8 @@ fn by_constellations(tree: &Tree, key: &str) -> Option<Hidden> {
     (!acting.is_empty()).then(|| Hidden { key: join("sky", key), why, acting })
 }
 
-/// Returns the flows' keys that replace a key of `[tcp]`. `path` is below `tcp`.
-fn by_flows(tree: &Tree, path: &[&str]) -> Option<Hidden> {
+/// Returns the flows' keys that replace a key of the common table of a transport. `path` is below this table.
+fn by_flows(tree: &Tree, transport: &str, path: &[&str]) -> Option<Hidden> {
     // Flows inherit these tables key by key.
     let depth = if path.first().is_some_and(|key| DEEP.contains(key)) { 2 } else { 1 };
     let path = path.get(..depth)?;
@@ -102,16 +103,16 @@ fn by_flows(tree: &Tree, path: &[&str]) -> Option<Hidden> {
         if is_datagrams(flow) {
             continue;
         }
-        if takes(flow.get("tcp")?, path) {
+        if takes(flow.get(transport)?, path) {
             return None;
         }
-        acting.push(path.iter().fold(join(&join("flow", name), "tcp"), |path, key| join(&path, key)));
+        acting.push(path.iter().fold(join(&join("flow", name), transport), |path, key| join(&path, key)));
     }
     let why = match acting.is_empty() {
         true => "no flow sends by TCP".to_owned(),
         false => format!("each flow has its own {}", path.join(".")),
     };
-    Some(Hidden { key: path.iter().fold("tcp".to_owned(), |path, key| join(&path, key)), why, acting })
+    Some(Hidden { key: path.iter().fold(transport.to_owned(), |path, key| join(&path, key)), why, acting })
 }
 
 /// Whether the transport of a flow takes this key from `[tcp]`.

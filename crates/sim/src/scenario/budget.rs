@@ -7,9 +7,9 @@ use super::routes_over_time::RoutesOverTime;
 use crate::dictionary;
 use crate::ids::LinkId;
 use crate::spec::{
-    ratio, rounds, App, Capacity, Downtimes, Flow, Link, MediumKind, Outage, Profile, QueueLimit, Scenario, Tdm,
+    ratio, rounds, App, Capacity, Downtimes, Flow, Lane, Link, MediumKind, Outage, Profile, QueueLimit, Scenario, Tdm,
 };
-use bentpipe_tcp::Feedback;
+use bentpipe_tcp::{Config, Feedback};
 use bentpipe_units::Duration;
 
 /// Largest number of flows: a million take about four gigabytes.
@@ -54,7 +54,7 @@ const REPORT_BYTES: f64 = 32.0;
 const PROBE_BYTES: f64 = 300.0;
 
 /// Bytes of headers in a data packet, without options.
-pub(super) const HEADERS: u64 = 40;
+const HEADERS: u64 = 40;
 
 /// Cost of a run, at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,9 +144,9 @@ struct Hops {
 }
 
 fn count_hops(scenario: &Scenario, routes: &RoutesOverTime) -> Result<Hops, TooMuch> {
-    let users = routes.peaks(&scenario.flows, scenario.links.len(), |_| |_| [1.0]);
+    let users = routes.peaks(scenario.users(), scenario.links.len(), |_| |_| [1.0]);
     let mut flows = vec![(0.0, 0, 0.0_f64); scenario.flows.len()];
-    for (flow, ways) in routes.each(&scenario.flows) {
+    for (&Lane { flow, .. }, ways) in routes.each(&scenario.lanes) {
         let load = Load::of(scenario, &scenario.flows[flow], ways, &users);
         let (hops, links, in_flight) = &mut flows[flow];
         if load.hops >= *hops {
@@ -269,11 +269,11 @@ impl Load {
             links.fold(Duration::ZERO, |sum, d| sum + d).as_secs_f64()
         };
         let (rtt, longest) = (sum(Profile::<Duration>::least), sum(Profile::<Duration>::largest));
-        let packet = (u64::from(flow.tcp.smss) + HEADERS) as f64;
+        let packet = (u64::from(flow.transport.payload()) + HEADERS) as f64;
         // The window bounds the rate if the round trip takes time.
-        let window = 8.0 * flow.tcp.receive_buffer as f64 / rtt.max(1e-9);
+        let window = 8.0 * flow.transport.window_max() as f64 / rtt.max(1e-9);
         let packets = path.min(window) * seconds / (8.0 * packet);
-        let capacity = Capacity { seconds, rtt_s: rtt, rate: path, packets, smss: flow.tcp.smss };
+        let capacity = Capacity { seconds, rtt_s: rtt, rate: path, packets, smss: flow.transport.payload() };
         let packets = flow.app.packets(&capacity);
         let links = &scenario.links;
         let under_way = match flow.app.datagrams() {
@@ -286,10 +286,11 @@ impl Load {
             None => {
                 let room = |&link: &LinkId| room(&links[link], packet) / users[link][0].max(1.0);
                 let full = path * longest / (8.0 * packet) + route.iter().map(room).sum::<f64>();
-                (0.0, full.min(flow.tcp.receive_buffer as f64 / f64::from(flow.tcp.smss)))
+                (0.0, full.min(flow.transport.window_max() as f64 / f64::from(flow.transport.payload())))
             }
         };
-        let (bursts, burst) = if flow.app.has_transport() { bursts(scenario, flow, rtt) } else { (0.0, 0.0) };
+        let tcp = flow.transport.tcp().filter(|_| flow.app.has_transport());
+        let (bursts, burst) = tcp.map_or((0.0, 0.0), |tcp| bursts(scenario, tcp, rtt));
         let hops = packets * (route.len() + back.len()) as f64 + bursts;
         Self { hops, in_flight: under_way.1.min(packets).max(burst) }
     }
@@ -297,14 +298,14 @@ impl Load {
 
 /// Returns the packets that a sender sends at an instant for any path, over the run and in one burst: the
 /// first window, and after a loss that of REFWA Plus if no node writes the window. A queue drops most of them.
-fn bursts(scenario: &Scenario, flow: &Flow, rtt_s: f64) -> (f64, f64) {
-    let segments = |bytes: u64| bytes.min(flow.tcp.receive_buffer) as f64 / f64::from(flow.tcp.smss);
+fn bursts(scenario: &Scenario, tcp: &Config, rtt_s: f64) -> (f64, f64) {
+    let segments = |bytes: u64| bytes.min(tcp.receive_buffer) as f64 / f64::from(tcp.smss);
     let mut middleboxes = scenario.nodes.iter().flat_map(|node| &node.middleboxes);
-    if matches!(flow.tcp.feedback, Feedback::RefwaPlus(_)) && !middleboxes.any(|each| WRITERS.contains(&each.name())) {
+    if matches!(tcp.feedback, Feedback::RefwaPlus(_)) && !middleboxes.any(|each| WRITERS.contains(&each.name())) {
         let burst = segments(u64::MAX);
         return (burst * (scenario.duration.as_secs_f64() / rtt_s.max(1e-9)).max(1.0), burst);
     }
-    let burst = segments(flow.tcp.initial_window.bytes(flow.tcp.smss));
+    let burst = segments(tcp.initial_window.bytes(tcp.smss));
     (burst, burst)
 }
 
@@ -327,7 +328,7 @@ fn waiting(scenario: &Scenario, routes: &RoutesOverTime) -> Vec<f64> {
     let seconds = scenario.duration.as_secs_f64();
     let carried = |link: LinkId, size: f64| scenario.links[link].largest_for(size as u64).as_bps() as f64 / 8.0;
     // Offered load of each link in bytes and packets per second.
-    let offered = routes.peaks(&scenario.flows, scenario.links.len(), |flow| {
+    let offered = routes.peaks(scenario.users(), scenario.links.len(), |flow| {
         let (mut bytes, size) = scenario.flows[flow].app.datagrams().unwrap_or((0.0, 1.0));
         move |link| {
             let comes = bytes;
@@ -349,7 +350,7 @@ fn waiting(scenario: &Scenario, routes: &RoutesOverTime) -> Vec<f64> {
 
 /// Returns the number of changes of a link, by key.
 fn link_changes(link: &Link, run: Duration) -> [(&'static str, f64); 5] {
-    let outage = match &link.outage {
+    let outage = match link.outage.as_deref() {
         Some(Outage { when: Downtimes::Spans { spans, period }, .. }) => rounds(2 * spans.len(), *period, run),
         Some(Outage { when: Downtimes::Random { mean_up, mean_down }, .. }) => 2.0 * ratio(run, *mean_up + *mean_down),
         None => 0.0,

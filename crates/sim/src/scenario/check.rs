@@ -9,6 +9,7 @@ use super::report::Findings;
 use super::schema::to_json;
 use super::tree::{is_hidden, join, quoted, Place, Tree, Value, NAME_MAX};
 use super::words;
+use crate::spec::DURATION_MAX;
 use bentpipe_units::settings::{Absent, Format, Key, Shape, Table, Title};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -303,7 +304,12 @@ impl Walk<'_> {
             }
             Some((format, said)) => {
                 let most = match format.name {
-                    "duration" if said.ends_with("too large") => format!("at most {LONGEST_DAYS} d, as "),
+                    // A run ends before time does, so that timers after its end exist.
+                    "duration" if said.ends_with("too large") => {
+                        let days =
+                            if path == "duration" { DURATION_MAX.as_secs_f64() as u64 / 86_400 } else { LONGEST_DAYS };
+                        format!("at most {days} d, because time is counted in picoseconds with 64 bits, as ")
+                    }
                     _ => String::new(),
                 };
                 let expected = format!("expected {most}{}, like \"{}\"", format.expected, format.example);

@@ -1,8 +1,8 @@
 //! Replaces custom congestion controls by registered ones, because the schema knows only those.
 
 use super::files::Sender;
+use super::transports::{tables_of, TRANSPORTS};
 use super::tree::{Tree, Value};
-use std::collections::BTreeMap;
 
 /// Replaces each custom congestion control by the registered congestion control that it extends, and records the
 /// original. A resolved scenario may contain it as a table whose `code` identifies the class at that time.
@@ -10,20 +10,13 @@ pub(super) fn stand_in(tree: &mut Tree, senders: &[Sender]) {
     if senders.is_empty() {
         return;
     }
-    let Some(table) = tree.table_mut() else { return };
-    if let Some(tcp) = table.get_mut("tcp") {
-        replace(tcp, senders);
-    }
-    let flows = table.get_mut("flow").and_then(Tree::table_mut);
-    for flow in flows.into_iter().flat_map(BTreeMap::values_mut) {
-        if let Some(tcp) = flow.table_mut().and_then(|flow| flow.get_mut("tcp")) {
-            replace(tcp, senders);
-        }
+    for transport in TRANSPORTS {
+        tables_of(tree, transport).for_each(|table| replace(table, senders));
     }
 }
 
-fn replace(tcp: &mut Tree, senders: &[Sender]) {
-    let Some(cc) = tcp.table_mut().and_then(|tcp| tcp.get_mut("cc")) else { return };
+fn replace(transport: &mut Tree, senders: &[Sender]) {
+    let Some(cc) = transport.table_mut().and_then(|table| table.get_mut("cc")) else { return };
     let name = match &cc.value {
         Value::Table(table) => table.get("kind").map(|kind| &kind.value),
         name => Some(name),
@@ -102,9 +95,9 @@ tcp.cc = [\"mine\", \"reno\"]
     fn it_is_in_the_flows_that_take_it_and_in_no_other() {
         let read = from_toml_with(TEXT, "", &set("mine"), &given("1")).unwrap();
         let names: Vec<_> =
-            read.scenario.flows.iter().map(|flow| flow.tcp.own_cc.as_ref().map(CustomCc::name)).collect();
+            read.scenario.flows.iter().map(|flow| flow.tcp().own_cc.as_ref().map(CustomCc::name)).collect();
         assert_eq!(names, [Some("mine"), Some("mine"), None], "one, three, two");
-        assert!(read.scenario.flows[..2].iter().all(|flow| matches!(flow.tcp.recovery, Recovery::Sack { .. })));
+        assert!(read.scenario.flows[..2].iter().all(|flow| matches!(flow.tcp().recovery, Recovery::Sack { .. })));
         assert!(from_toml_with(TEXT, "", &set("yours"), &given("1")).is_err());
     }
 
@@ -125,7 +118,7 @@ tcp.cc = [\"mine\", \"reno\"]
     fn it_can_be_a_point_of_a_grid() {
         let given = given("1");
         let sweep = from_toml_with(TEXT, "", &[], &given).unwrap().sweep.unwrap();
-        let points = [0, 1].map(|at| sweep.point(&[at], &given).unwrap().scenario.flows[0].tcp.own_cc.is_some());
+        let points = [0, 1].map(|at| sweep.point(&[at], &given).unwrap().scenario.flows[0].tcp().own_cc.is_some());
         assert_eq!(points, [true, false]);
     }
 
@@ -135,12 +128,15 @@ tcp.cc = [\"mine\", \"reno\"]
         let given = of("1", CcKind::Cubic);
         let sets = [set("{ kind = \"mine\", beta = 0.8 }")[0].clone(), ("tcp.like".into(), "linux-6".into())];
         let read = from_toml_with(TEXT, "", &sets, &given).unwrap();
-        let CcConfig::Cubic(settings) = read.scenario.flows[0].tcp.cc else { panic!("cubic") };
+        let CcConfig::Cubic(settings) = read.scenario.flows[0].tcp().cc else { panic!("cubic") };
         assert_eq!((settings.beta, settings.first_growth), (0.8, 0.05));
         let text = read.to_toml();
         assert!(text.contains("extends = \"cubic\"") && text.contains("beta = 0.8"), "{text}");
         let again = from_toml_with(&text, "", &[], &given).unwrap();
-        assert_eq!((again.digest(), again.scenario.flows[0].tcp.cc), (read.digest(), read.scenario.flows[0].tcp.cc));
+        assert_eq!(
+            (again.digest(), again.scenario.flows[0].tcp().cc),
+            (read.digest(), read.scenario.flows[0].tcp().cc)
+        );
         let wrong = set("{ kind = \"mine\", epsilon = 1 }");
         let problems = from_toml_with(TEXT, "", &wrong, &given).map(drop).unwrap_err().to_string();
         assert!(problems.contains("tcp.cc.epsilon is not a known key"), "{problems}");

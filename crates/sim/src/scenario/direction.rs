@@ -42,10 +42,14 @@ fn one(
     let no_delay = Profile::Constant(Duration::ZERO);
     let delay = delay.as_ref().map_or(no_delay, |delay| keys::delay(delay, report, &path("delay")));
     let jitter = keys.jitter.as_ref().map(|jitter| jitter.checked(run, report, &path("jitter")));
+    if let Some(slots) = &keys.slots {
+        let is_coded = keys.coding.is_some() || keys.interleave.is_some();
+        keys::check_slots(slots, (&rate, &error, is_coded), run, report, &path("slots"));
+    }
     keys::check_queue(&keys.queue, report, &path("queue"));
     keys::check_bucket(keys.policer, report, &path("policer"));
     keys::check_bucket(keys.shaper, report, &path("shaper"));
-    let outage = keys.outage.as_ref().map(|outage| keys::outage(outage, report, &path("outage")));
+    let outage = keys.outage.as_ref().map(|outage| Box::new(keys::outage(outage, report, &path("outage"))));
     let mut made = Link {
         name: String::new(),
         from: NodeId::new(0),
@@ -54,6 +58,7 @@ fn one(
         terminal: terminal.map(Box::new),
         delay,
         jitter: jitter.filter(|all| !all.is_empty()).map(Arc::new),
+        slots: keys.slots.clone().map(Arc::new),
         policer: keys.policer.map(Box::new),
         shaper: keys.shaper.map(Box::new),
         queue: keys.queue.clone(),
@@ -102,9 +107,10 @@ pub(super) fn written(link: &Link, media: &[Medium]) -> keys::Direction {
         delay: Some(DelayProfile::of(delay)),
         keys: LinkKeys {
             medium: terminal.map(|of| media[of.medium].name.clone()),
-            access: terminal.filter(|of| media[of.medium].kind.has_access()).map(|of| of.access),
+            access: terminal.filter(|of| media[of.medium].kind.has_access()).map(|of| of.access.clone()),
             es_n0: terminal.and_then(|of| of.es_n0.as_ref()).map(Signal::of),
             jitter: link.jitter.as_deref().and_then(|all| Jitters::of(all)),
+            slots: link.slots.as_deref().cloned(),
             policer: link.policer.as_deref().copied(),
             shaper: link.shaper.as_deref().copied(),
             queue: link.queue.clone(),
@@ -114,14 +120,14 @@ pub(super) fn written(link: &Link, media: &[Medium]) -> keys::Direction {
             arq: link.arq,
             framing: link.framing,
             mtu: link.mtu,
-            outage: link.outage.as_ref().map(OutageKeys::of),
+            outage: link.outage.as_deref().map(OutageKeys::of),
         },
     }
 }
 
 /// Returns the number of points, spans and indices of a direction.
 pub(super) fn entries(link: &Link) -> usize {
-    let spans = match &link.outage {
+    let spans = match link.outage.as_deref() {
         Some(Outage { when: Downtimes::Spans { spans, .. }, .. }) => spans.len(),
         _ => 0,
     };
@@ -132,4 +138,5 @@ pub(super) fn entries(link: &Link) -> usize {
         + link.queue.entries()
         + spans
         + link.error.entries()
+        + link.slots.as_ref().map_or(0, |slots| slots.rows.len())
 }

@@ -67,7 +67,7 @@ pub fn choices() -> Vec<Choice> {
                             let _ = write!(doc, "\n\n{head}\n# Settings\n\n");
                         }
                         if let Some(table) = option.table() {
-                            keys(&mut doc, table, &[]);
+                            keys(&mut doc, table);
                             choices_of(&mut doc, table, &mut Vec::new());
                         }
                     }
@@ -85,6 +85,7 @@ pub fn reference() -> Vec<(String, String)> {
         ("tcp", "`[tcp]`, `[flow.NAME.tcp]`", "Tcp"),
         ("rto", "`rto`, in `[tcp]`", "Rto"),
         ("ack", "`ack`, in `[tcp]`", "Ack"),
+        ("quic", "`[quic]`, `[flow.NAME.quic]`", "Quic"),
         ("node", "`[node.NAME]`", "Node"),
         ("sky", "`[sky]`", "Sky"),
         ("constellation", "`[sky.constellation.NAME]`", "Constellation"),
@@ -112,8 +113,7 @@ pub fn reference() -> Vec<(String, String)> {
     }
     let top = table("File");
     let _ = write!(first, "\n## Top level\n\n{}\n", sentence(top.about));
-    keys(&mut first, top, &[]);
-    headings_of(&mut first, top, &[], 3);
+    entries(&mut first, top, &[], 3);
     let mut pages = vec![("scenario.md".to_owned(), first)];
     for (page, title, name) in tables {
         // A direction has most keys of its link, a constellation most keys of its sky.
@@ -126,8 +126,7 @@ pub fn reference() -> Vec<(String, String)> {
         let of = table(name);
         let about = sentence(of.about);
         let mut text = format!("# {title}\n\n<!-- Generated from the schema; do not edit. -->\n\n{about}\n");
-        keys(&mut text, of, &told);
-        headings_of(&mut text, of, &told, 2);
+        entries(&mut text, of, &told, 2);
         pages.push((format!("scenario/{page}.md"), text));
     }
     pages
@@ -136,53 +135,85 @@ pub fn reference() -> Vec<(String, String)> {
 /// Another page and the table that it describes, for keys of both pages.
 type Page = (&'static str, &'static Table);
 
-/// Writes a table of keys. A key with the same choices on a page of `told` links to that page.
-fn keys(out: &mut String, table: &Table, told: &[Page]) {
+/// Writes an entry for each key: a heading of this level, its meaning, facts and choices. A key with the same choices on
+/// a page of `told` links to that page.
+fn entries(out: &mut String, table: &Table, told: &[Page], level: usize) {
+    for key in table.keys.iter().flatten() {
+        let name = key.name;
+        let _ = write!(out, "\n{} {name}\n\n{}\n\n", "#".repeat(level), sentence(key.meaning));
+        facts(out, key, "");
+        match told.iter().find(|page| !choices_of_key(key).is_empty() && is_on(page, key)) {
+            Some((page, _)) => {
+                let _ = writeln!(out, "\nIts choices are those of [`{name}`]({page}.md#{name}).");
+            }
+            None => write_choices(out, key, &mut Vec::new()),
+        }
+    }
+}
+
+/// Writes a list of keys: the keys of a choice.
+fn keys(out: &mut String, table: &Table) {
     let Some(keys) = table.keys.as_ref().filter(|keys| !keys.is_empty()) else { return };
-    out.push_str("\n| key | value | default | source | meaning |\n|---|---|---|---|---|\n");
+    out.push('\n');
     for key in keys {
-        let (default, origin) = key.usual();
-        let has_choices = !choices_of_key(key).is_empty();
-        let row = [
-            match told.iter().find(|page| has_choices && is_on(page, key)) {
-                Some((page, _)) => format!("[`{name}`]({page}.md#{name})", name = key.name),
-                None => format!("`{}`", key.name),
-            },
-            value(key),
-            default_of(default),
-            origin.into(),
-            sentence(key.meaning),
-        ];
-        let _ = writeln!(out, "{}", line(&row));
-    }
-    hosts_of(out, keys);
-}
-
-/// Writes the defaults of keys whose defaults differ by host: a column for each host.
-fn hosts_of(out: &mut String, keys: &[Key]) {
-    let keys: Vec<&Key> = keys.iter().filter(|key| !key.hosts.is_empty()).collect();
-    let Some(first) = keys.first() else { return };
-    let mut hosts: Vec<&str> = first.hosts.iter().map(|host| host.host).collect();
-    // The usual host and its variant are first.
-    hosts.sort_by_key(|host| !host.starts_with(Like::TODAYS.name()));
-    let heads = hosts.iter().map(|host| format!("`{host}`"));
-    let heads: Vec<String> = ["key".to_owned()].into_iter().chain(heads).collect();
-    let _ = write!(out, "\nDefaults by `like`:\n\n{}\n|{}\n", line(&heads), "---|".repeat(heads.len()));
-    for key in keys {
-        let cell = |name: &str| key.hosts.iter().find(|host| host.host == name).map(of_host).unwrap_or_default();
-        let usual = cell(Like::TODAYS.name());
-        let is_variant = |name: &str| name != Like::TODAYS.name() && name.starts_with(Like::TODAYS.name());
-        let short = |name: &&str| match cell(name) {
-            same if is_variant(name) && same == usual => format!("as `{}`", Like::TODAYS.name()),
-            own => own,
-        };
-        let cells: Vec<String> = [format!("`{}`", key.name)].into_iter().chain(hosts.iter().map(short)).collect();
-        let _ = writeln!(out, "{}", line(&cells));
+        let _ = writeln!(out, "- `{}`: {}", key.name, sentence(key.meaning));
+        facts(out, key, "    ");
     }
 }
 
-/// Describes the defaults of one host, each with its source.
-fn of_host(host: &HostDefaults) -> String {
+/// Writes a list of facts of a key, indented: its values, and its default with its source, by host where they differ.
+fn facts(out: &mut String, key: &Key, indent: &str) {
+    let _ = writeln!(out, "{indent}- Value: {}", value(key));
+    let (default, origin) = key.usual();
+    match (key.hosts.is_empty(), default) {
+        (true, Absent::Required) => {
+            let _ = writeln!(out, "{indent}- Required");
+        }
+        (true, Absent::Default(_)) => {
+            let source = if origin.is_empty() { String::new() } else { format!(" ({origin})") };
+            let _ = writeln!(out, "{indent}- Default: {}{source}", default_of(default));
+        }
+        (true, Absent::Open) if origin.is_empty() => {}
+        (true, Absent::Open) => {
+            let _ = writeln!(out, "{indent}- Source: {origin}");
+        }
+        (false, _) => {
+            let _ = writeln!(out, "{indent}- Default by [host](tcp.md#like):");
+            for (hosts, said) in hosts_of(key) {
+                let names: Vec<String> = hosts.iter().map(|host| format!("`{host}`")).collect();
+                match said.as_slice() {
+                    [only] => {
+                        let _ = writeln!(out, "{indent}    - {}: {only}", names.join(", "));
+                    }
+                    several => {
+                        let _ = writeln!(out, "{indent}    - {}:", names.join(", "));
+                        for each in several {
+                            let _ = writeln!(out, "{indent}        - {each}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the defaults of a key by host, the usual host first. Hosts with equal defaults are together.
+fn hosts_of(key: &Key) -> Vec<(Vec<&str>, Vec<String>)> {
+    let mut hosts: Vec<&HostDefaults> = key.hosts.iter().collect();
+    hosts.sort_by_key(|host| !host.host.starts_with(Like::TODAYS.name()));
+    let mut found: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
+    for host in hosts {
+        let said = of_host(host);
+        match found.iter_mut().find(|(_, other)| *other == said) {
+            Some((names, _)) => names.push(host.host),
+            None => found.push((vec![&host.host], said)),
+        }
+    }
+    found
+}
+
+/// Describes the defaults of one host, each with its condition and source.
+fn of_host(host: &HostDefaults) -> Vec<String> {
     let prefix = format!("{}: ", host.host);
     let said = |one: &HostDefault, is_last: bool| {
         let with = match one.when.as_str() {
@@ -193,10 +224,11 @@ fn of_host(host: &HostDefaults) -> String {
         let origin = one.origin.strip_prefix(&prefix).unwrap_or(&one.origin);
         let value = default_of(&one.value);
         let separator = if value.is_empty() || origin.is_empty() { "" } else { ", " };
-        format!("{with}{value}{separator}{origin}")
+        let told = format!("{value}{separator}{origin}");
+        format!("{with}{}", if told.is_empty() { "none" } else { &told })
     };
     let others = host.others.iter().map(|other| said(other, true));
-    [said(&host.of_empty, false)].into_iter().chain(others).collect::<Vec<_>>().join("<br>")
+    [said(&host.of_empty, false)].into_iter().chain(others).collect()
 }
 
 fn default_of(default: &Absent) -> String {
@@ -204,23 +236,6 @@ fn default_of(default: &Absent) -> String {
         Absent::Default(default) => format!("`{}`", to_json(default)),
         Absent::Required => "required".into(),
         Absent::Open => String::new(),
-    }
-}
-
-/// Returns a line of a table.
-fn line(cells: &[String]) -> String {
-    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-    format!("| {} |", cells.join(" | "))
-}
-
-/// Writes the choices of a table's keys, each key under a heading of this level, unless a page of `told` has them.
-fn headings_of(out: &mut String, table: &Table, told: &[Page], level: usize) {
-    for key in table.keys.iter().flatten() {
-        if told.iter().any(|page| is_on(page, key)) || choices_of_key(key).is_empty() {
-            continue;
-        }
-        let _ = write!(out, "\n{} {}\n", "#".repeat(level), key.name);
-        write_choices(out, key, &mut Vec::new());
     }
 }
 
@@ -238,7 +253,7 @@ fn write_choices<'s>(out: &mut String, key: &'s Key, written: &mut Vec<&'s Key>)
     for (notation, option) in choices_of_key(key) {
         let _ = write!(out, "\n`{notation}`: {}\n", sentence(option.about()));
         if let Some(table) = option.table() {
-            keys(out, table, &[]);
+            keys(out, table);
             choices_of(out, table, written);
         }
     }

@@ -7,6 +7,7 @@ pub(super) type Group = (&'static str, &'static [&'static str]);
 pub(super) fn groups(table: &str) -> &'static [Group] {
     match table {
         "Tcp" | "Config" => TCP,
+        "Quic" => QUIC,
         "Rto" => RTO,
         "Sky" | "Constellation" => SKY,
         "Hop" => HOP,
@@ -21,7 +22,7 @@ pub(super) fn groups(table: &str) -> &'static [Group] {
 const FILE: &[Group] = &[
     ("Run", &["title", "duration", "seed", "record"]),
     ("Network", &["link", "medium", "node", "sky", "at", "forwarding"]),
-    ("Traffic", &["flow", "tcp"]),
+    ("Traffic", &["flow", "tcp", "quic"]),
     ("Experiments", &["case", "sweep", "tune"]),
 ];
 
@@ -71,10 +72,30 @@ const TCP: &[Group] = &[
     ("Buffers", &["buffers", "receive_buffer", "send_buffer", "auto_buffer", "auto_send_buffer", "window_scaling"]),
     (
         "Connections",
-        &["handshake", "timestamps", "fast_open", "transactions", "sharing", "acceptable_acks", "challenge_acks"],
+        &[
+            "handshake",
+            "timestamps",
+            "fast_open",
+            "transactions",
+            "sharing",
+            "careful_resume",
+            "acceptable_acks",
+            "challenge_acks",
+        ],
     ),
     ("Packets and hosts", &["smss", "packet_size", "path_mtu", "processing"]),
     ("Reports of errors", &["error_reports", "report_copies", "report_resend"]),
+];
+
+const QUIC: &[Group] = &[
+    ("Congestion control", &["cc", "byte_counting", "slow_start", "initial_window", "ecn"]),
+    ("Windows", &["stream_window", "connection_window", "send_window", "read"]),
+    (
+        "Losses and ACKs",
+        &["initial_rtt", "packet_threshold", "time_threshold", "persistent_congestion", "ack_frequency"],
+    ),
+    ("Connection", &["handshake", "migration", "idle_timeout", "keep_alive"]),
+    ("Packets and hosts", &["mtu", "processing"]),
 ];
 
 const RTO: &[Group] = &[
@@ -106,7 +127,7 @@ const SKY: &[Group] = &[
 ];
 
 const HOP: &[Group] = &[
-    ("Rate and delay", &["rate", "delay", "jitter", "queue", "shaper", "policer", "mtu", "framing"]),
+    ("Rate and delay", &["rate", "delay", "jitter", "slots", "queue", "shaper", "policer", "mtu", "framing"]),
     ("Errors and repair", &["error", "interleave", "coding", "arq", "outage"]),
     ("Shared access", &["medium", "access", "es_n0"]),
     ("Radio", &["up", "down"]),
@@ -114,25 +135,39 @@ const HOP: &[Group] = &[
 ];
 
 const LINK: &[Group] = &[
-    ("Path", &["from", "to", "count", "rate", "delay", "jitter", "queue", "shaper", "policer", "mtu", "framing"]),
+    (
+        "Path",
+        &["from", "to", "count", "rate", "delay", "jitter", "slots", "queue", "shaper", "policer", "mtu", "framing"],
+    ),
     ("Errors and repair", &["error", "interleave", "coding", "arq", "outage"]),
     ("Shared access", &["medium", "access", "es_n0"]),
     ("Directions", &["forward", "reverse"]),
 ];
 
 const FLOW: &[Group] = &[
-    ("Application", &["from", "to", "count", "app", "reader", "start"]),
+    ("Application", &["from", "to", "copy_of", "count", "app", "reader", "start"]),
     ("Network", &["class", "route", "reverse_route"]),
-    ("Transport", &["tcp"]),
+    ("Transport", &["tcp", "quic"]),
 ];
 
 /// Returns the quantity of a string in this format, so that a form can explain it.
 pub(super) fn quantity(format: &str) -> &'static str {
     match format {
-        "duration" | "age" | "control-interval" | "give-up" | "stay" | "phase" => "time",
+        "duration" | "age" | "control-interval" | "give-up" | "stay" | "phase" | "saved-rtt" | "quic-keep-alive" => {
+            "time"
+        }
         "instant" => "instant",
-        "size" | "initial-window" | "initial-ssthresh" | "receive-buffer" | "send-buffer" | "window-size"
-        | "queue-limit" => "size",
+        "size"
+        | "initial-window"
+        | "initial-ssthresh"
+        | "receive-buffer"
+        | "send-buffer"
+        | "window-size"
+        | "queue-limit"
+        | "saved-window"
+        | "max-jump"
+        | "quic-window"
+        | "quic-initial-window" => "size",
         "rate" => "rate",
         "symbol rate" => "symbol-rate",
         "probability" | "share" => "share",

@@ -1,19 +1,18 @@
-//! Passes shared values on: `[tcp]` to the flows, a link's keys to its directions.
+//! Passes shared values on: those of a transport to the flows, a link's keys to its directions.
 
 use super::keys;
+use super::transports::{tables_of, TRANSPORTS};
 use super::tree::{Tree, Value};
 use bentpipe_units::settings::Settings;
 use std::collections::BTreeMap;
 
-/// Adds the keys of `[tcp]` to each flow with its own table `tcp`, unless the flow sets them. Flows without a table
-/// share `[tcp]`, because there may be many.
-pub(super) fn tcp(tree: &mut Tree) {
-    let common = tree.get("tcp").cloned().unwrap_or_else(Tree::empty);
-    let flows = tree.table_mut().and_then(|table| table.get_mut("flow")).and_then(Tree::table_mut);
-    for flow in flows.into_iter().flat_map(BTreeMap::values_mut) {
-        if let Some(own) = flow.table_mut().and_then(|table| table.get_mut("tcp")) {
-            inherit(own, &common, &DEEP);
-        }
+/// Adds the keys of each transport to each flow with its own table of it, unless the flow sets them. Flows without a table
+/// share the common one, because there may be many.
+pub(super) fn transports(tree: &mut Tree) {
+    for transport in TRANSPORTS {
+        let Some(common) = tree.get(transport).cloned() else { continue };
+        // The common table has its own keys already.
+        tables_of(tree, transport).for_each(|own| inherit(own, &common, &DEEP));
     }
 }
 

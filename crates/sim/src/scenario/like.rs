@@ -3,10 +3,11 @@
 //! Each value has its source and appears in the resolved scenario. Keys of the file stay as they are. A preset leaves a
 //! key at its default if no primary source gives its value.
 
+use super::transports::tables_of;
 use super::tree::{Place, Tree, Value};
 use crate::spec::{Buffers, Like};
 use bentpipe_tcp::cc::CcKind;
-use bentpipe_tcp::{Recovery, SackEvidence};
+use bentpipe_tcp::{EcnConfig, Recovery, SackEvidence};
 use bentpipe_units::Word;
 use std::collections::BTreeMap;
 
@@ -34,6 +35,7 @@ impl Row {
         let (words, is_met): (_, fn(&Tree, CcKind) -> bool) = match self.key {
             "smss" => ("`timestamps = true`", |tcp, _| is_set(tcp, "timestamps", true)),
             "recovery" => ("a congestion control without its own recovery", takes_sack),
+            "ecn" => ("a congestion control without its own marks", |_, cc| cc.ecn() == EcnConfig::OFF),
             "reduction" | "dsack" => ("a recovery with SACK", takes_sack),
             // It is a key of this recovery only.
             "recovery.undo_shows_reordering" => ("", |tcp, _| uses_rack(tcp)),
@@ -248,13 +250,9 @@ pub(super) fn asked(key: &str) -> Option<&'static str> {
 /// Adds the values of the imitated host to each transport, unless the file sets them.
 pub(super) fn fill(tree: &mut Tree) {
     let Some(table) = tree.table_mut() else { return };
-    fill_one(table.entry("tcp".to_owned()).or_insert_with(Tree::empty));
-    let flows = table.get_mut("flow").and_then(Tree::table_mut);
-    for flow in flows.into_iter().flat_map(BTreeMap::values_mut) {
-        if let Some(tcp) = flow.table_mut().and_then(|flow| flow.get_mut("tcp")) {
-            fill_one(tcp);
-        }
-    }
+    // Presets are of TCP.
+    table.entry("tcp".to_owned()).or_insert_with(Tree::empty);
+    tables_of(tree, "tcp").for_each(fill_one);
 }
 
 /// Adds the values of the imitated host to one transport.

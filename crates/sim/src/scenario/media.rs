@@ -1,18 +1,22 @@
 //! Media and the links in them: converts the keys, computes propagation to the controllers, rejects contradictions.
 
+mod access;
 mod cell;
 mod senders;
+mod targets;
 mod tdm;
 #[cfg(test)]
 mod tests;
+
+pub(super) use targets::follow_grants;
 
 use super::instances::Instance;
 use super::keys::{self, File};
 use super::report::{below, path, Report};
 use super::route::Graph;
 use crate::ids::{LinkId, MediumId, NodeId};
-use crate::spec::{Framing, Link, Medium, MediumKind, MfTdma, Profile, Terminal, TerminalAccess};
-use bentpipe_access::{Free, RandomUse};
+use crate::spec::{Framing, Link, Medium, MediumKind, MfTdma, Terminal, TerminalAccess};
+use bentpipe_access::RandomUse;
 use bentpipe_units::settings::Level;
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,10 +70,11 @@ pub(super) fn terminal(
         }
         MediumKind::LeoCell(_) => return None,
     };
-    let written = keys.access.unwrap_or_default();
+    let written = keys.access.clone().unwrap_or_default();
     let of_medium = if medium.random.is_some() { RandomUse::Requests } else { RandomUse::None };
     let access = TerminalAccess { random: Some(written.random.unwrap_or(of_medium)), ..written };
-    check_access(medium, name, &access, &es_n0, &at("access"), report);
+    access::check((name, medium), &access, &es_n0, &at("access"), report);
+    access::check_classes(medium, &access, &direction.keys, &at, report);
     let alone = medium.rate_alone(&es_n0, &access);
     Some((Terminal { medium: MediumId::new(index), es_n0: Some(es_n0), access }, alone))
 }
@@ -91,58 +96,6 @@ fn refuse_own_transmission(
     ];
     for (_, key, why) in own.into_iter().filter(|(is_there, ..)| *is_there) {
         report.key(&at(key), &format!("excludes medium: {why}"), &format!("expected {key} or medium, not both"));
-    }
-}
-
-fn check_access(
-    medium: &MfTdma,
-    name: &str,
-    access: &TerminalAccess,
-    es_n0: &Profile<f64>,
-    at: &[String],
-    report: &mut Report<'_>,
-) {
-    let none = Rate::from_bps(0);
-    let uses = access.random.unwrap_or(RandomUse::None);
-    let asks = access.rate_based > access.constant || access.volume_based;
-    if uses != RandomUse::None && medium.random.is_none() {
-        let expected = format!("expected random in medium.{name}, like {{ carriers = 1 }}, or random = \"none\"");
-        report.value(&below(at, "random"), "uses random access, which the medium does not have", &expected);
-    }
-    if access.constant == none && !asks && medium.free == Free::None && uses != RandomUse::Data {
-        let expected = "expected constant, rate_based or volume_based in access, like { constant = \"64 kbit/s\" }";
-        report.key(at, "brings no slot", expected);
-        return;
-    }
-    let has_slots = access.constant > none || medium.free == Free::All;
-    let has_control = medium.control_interval.every().is_some();
-    if asks && !has_control && uses == RandomUse::None && !has_slots {
-        let expected = format!("expected control_interval or random in medium.{name}, or constant beside it");
-        report.key(at, "has no way for a request", &expected);
-    }
-    if access.rate_based > none && access.constant > access.rate_based {
-        let expected = format!("expected at most rate_based, {}, which includes it", access.rate_based);
-        report.value(&below(at, "constant"), "is above rate_based", &expected);
-    }
-    if let Some(every) = medium.control_interval.every() {
-        let is_rate = access.rate_based > access.constant;
-        if is_rate && uses == RandomUse::None && medium.persistence <= every && !has_slots {
-            let expected = format!("expected medium.{name}.persistence above its control_interval, {every}");
-            report.value(&below(at, "rate_based"), "would lapse between two requests", &expected);
-        }
-    }
-    let start = es_n0.values().next().unwrap_or(f64::NEG_INFINITY);
-    let fits = medium.waveform_for(start).map_or(none, |waveform| medium.carrier_rate(waveform));
-    if access.constant > fits {
-        let message = "is above one carrier, the most that a terminal can send";
-        report.value(&below(at, "constant"), message, &format!("expected at most {fits}, with the signal at 0 s"));
-    }
-    let best = es_n0.values().fold(f64::NEG_INFINITY, f64::max);
-    let most = medium.waveform_for(best).map_or(none, |waveform| medium.carrier_rate(waveform));
-    if access.rate_based > most && access.constant <= fits {
-        let key = below(at, "rate_based").join(".");
-        let note = format!("{key} = {}: one carrier has {most} in the best waveform of its signal", access.rate_based);
-        report.findings.notes.push(note);
     }
 }
 
@@ -188,6 +141,23 @@ pub(super) fn check(media: &BTreeMap<String, MediumKind>, report: &mut Report<'_
         }
         check_levels([medium.acm.margin, medium.acm.hysteresis], &key("acm"), report);
         check_waveform(medium, &key, report);
+        if medium.data_slots() == 0 {
+            let message = "leaves no slot for plans";
+            report.key(
+                &path(["medium", name]),
+                message,
+                "expected more carriers, a higher load_limit, or fewer log-on slots",
+            );
+        }
+        if let Some(log_on) = &medium.log_on {
+            if log_on.resets.windows(2).any(|pair| pair[0] >= pair[1]) {
+                report.value(
+                    &below(&key("log_on"), "resets"),
+                    "is not rising",
+                    "expected instants in order, each once",
+                );
+            }
+        }
         let Some(random) = medium.random else { continue };
         let random_key = key("random");
         if random.carriers >= medium.carriers {
@@ -214,8 +184,8 @@ fn check_levels([margin, hysteresis]: [Level; 2], acm: &[String], report: &mut R
 
 /// Checks a constant waveform: it has the length of the bursts, and excludes adaptation.
 fn check_waveform(medium: &MfTdma, key: &impl Fn(&'static str) -> Vec<String>, report: &mut Report<'_>) {
-    let Some(waveform) = medium.waveform.and_then(bentpipe_access::Waveform::numbered) else { return };
-    if waveform.length() != medium.bursts {
+    let Some(number) = medium.waveform else { return };
+    if bentpipe_access::Waveform::numbered(number).is_none_or(|waveform| waveform.length() != medium.bursts) {
         let all: Vec<String> = bentpipe_access::Waveform::all(medium.bursts).map(|of| of.id().to_string()).collect();
         report.value(&key("waveform"), "has bursts of another length", &format!("expected one of {}", all.join(", ")));
     }
@@ -264,7 +234,7 @@ pub(super) fn resolve(
             continue;
         }
         if let MediumKind::MfTdma(keys) = kind {
-            check_constants(name, keys, &members, links, report);
+            access::check_sums((name, keys), &members, links, report);
         }
         let [mut there, mut back, mut beyond] = [Duration::ZERO; 3];
         let way = longest(&graph, links, controller, &members);
@@ -358,25 +328,5 @@ fn check_round(medium: &Medium, keys: &MfTdma, report: &mut Report<'_>) {
         let message = format!("makes a grant come {round} superframes after its request");
         let expected = format!("expected at most {ROUND_MAX}; lengthen the superframe or shorten the delays");
         report.value(&path(["medium", &medium.name, "superframe"]), &message, &expected);
-    }
-}
-
-/// Rejects constant rates that do not fit the medium together.
-fn check_constants(name: &str, medium: &MfTdma, members: &[LinkId], links: &[Link], report: &mut Report<'_>) {
-    let second = medium.superframe.as_secs_f64();
-    let slots = |link: &LinkId| {
-        let terminal = links[*link].terminal.as_ref()?;
-        let waveform = medium.waveform_for(terminal.es_n0.as_ref()?.values().next()?)?;
-        Some(terminal.access.constant.as_bps() as f64 * second / f64::from(8 * waveform.payload()))
-    };
-    let wanted: f64 = members.iter().filter_map(slots).sum();
-    let most = medium.data_slots() as f64;
-    if wanted > most {
-        let message = format!("grants {wanted:.1} slots a superframe as constant rates, and has {most:.0}");
-        report.key(
-            &path(["medium", name]),
-            &message,
-            "expected lower constant rates, fewer terminals or more carriers",
-        );
     }
 }

@@ -1,13 +1,11 @@
 //! Computes the load that flows offer to links, and the rate of transfers for a given load.
 
-use super::budget;
 use super::instances::{expand, Instance};
 use super::keys::{self, File};
 use super::report::{path, Report};
 use super::routes_over_time::RoutesOverTime;
 use crate::ids::LinkId;
-use crate::spec::{App, Arrivals, Flow, Link};
-use bentpipe_tcp::Config;
+use crate::spec::{App, Arrivals, Flow, Lane, Link, Users};
 use bentpipe_units::settings::Share;
 use bentpipe_units::Duration;
 use std::sync::Arc;
@@ -19,7 +17,7 @@ const DATAGRAM_HEADERS: u64 = crate::packet::DATAGRAM_HEADERS as u64;
 pub(super) fn settle(
     file: &File,
     instances: &[Instance<'_>],
-    flows: &mut [Flow],
+    (flows, lanes): (&mut [Flow], &[Lane]),
     links: &[Link],
     report: &mut Report<'_>,
 ) {
@@ -32,8 +30,9 @@ pub(super) fn settle(
             let full = links[link].name.as_str();
             full == name || full.rsplit_once('.').is_some_and(|(base, _)| base == name)
         };
-        let Some(&link) = flow.route.iter().find(is_meant) else {
-            let known: Vec<&str> = flow.route.iter().map(|&link| links[link].name.as_str()).collect();
+        let route = &lanes[flow.lane].route;
+        let Some(&link) = route.iter().find(is_meant) else {
+            let known: Vec<&str> = route.iter().map(|&link| links[link].name.as_str()).collect();
             let key = path(["flow", instance.entry, "app", "link"]);
             let expected = format!("expected one of {}", known.join(", "));
             report.value(&key, &format!("is not on the path from \"{}\"", instance.from), &expected);
@@ -52,23 +51,13 @@ pub(super) fn settle(
 
 /// Returns the mean bytes, with headers, and packets of a transfer's first transmissions.
 fn packets_of_transfer(flow: &Flow, arrivals: &Arrivals) -> (f64, f64) {
-    let segments = arrivals.size.segments(flow.tcp.smss);
-    (arrivals.size.mean() + segments * header_len(&flow.tcp) as f64, segments)
+    let segments = arrivals.size.segments(flow.transport.payload());
+    (arrivals.size.mean() + segments * f64::from(flow.transport.headers()), segments)
 }
 
 /// Returns the largest packet that the flow sends towards its receiver, in bytes.
 pub(super) fn largest_packet(flow: &Flow) -> u64 {
-    flow.app.datagrams().map_or_else(|| full_packet(&flow.tcp), |(_, size)| size as u64 + DATAGRAM_HEADERS)
-}
-
-/// Returns the bytes of a full segment with its headers.
-pub(super) fn full_packet(tcp: &Config) -> u64 {
-    u64::from(tcp.smss) + header_len(tcp)
-}
-
-fn header_len(tcp: &Config) -> u64 {
-    // 12 bytes of RFC 7323 timestamps.
-    budget::HEADERS + if tcp.timestamps { 12 } else { 0 }
+    flow.app.datagrams().map_or_else(|| flow.transport.full_packet(), |(_, size)| size as u64 + DATAGRAM_HEADERS)
 }
 
 /// Returns the mean bytes, with headers, and packets per second that a flow offers to links, if it does not adapt to
@@ -88,9 +77,9 @@ fn offered(flow: &Flow) -> (f64, f64) {
 }
 
 /// Notes the link that datagrams overload most: they do not adapt, so that their queue stays full and the rest is lost.
-pub(super) fn note_overload(flows: &[Flow], routes: &RoutesOverTime, links: &[Link], report: &mut Report<'_>) {
-    let loads = routes.peaks(flows, links.len(), |flow| {
-        let (bytes, packets) = flows[flow].app.datagrams().map_or((0.0, 0.0), |_| offered(&flows[flow]));
+pub(super) fn note_overload(users: Users<'_>, routes: &RoutesOverTime, links: &[Link], report: &mut Report<'_>) {
+    let loads = routes.peaks(users, links.len(), |flow| {
+        let (bytes, packets) = users.flows[flow].app.datagrams().map_or((0.0, 0.0), |_| offered(&users.flows[flow]));
         move |link| [8.0 * links[link].framing.wire_bytes(bytes, packets)]
     });
     // Without a waveform, a link in a medium has no rate. It has its own note.
@@ -113,17 +102,17 @@ pub(super) fn note_overload(flows: &[Flow], routes: &RoutesOverTime, links: &[Li
 /// depend on its duration.
 pub(super) fn refuse_overload(
     instances: &[Instance<'_>],
-    flows: &[Flow],
+    users: Users<'_>,
     routes: &RoutesOverTime,
     links: &[Link],
     report: &mut Report<'_>,
 ) {
-    let offered = routes.peaks(flows, links.len(), |flow| {
-        let (bytes, packets) = offered(&flows[flow]);
+    let offered = routes.peaks(users, links.len(), |flow| {
+        let (bytes, packets) = offered(&users.flows[flow]);
         move |link| [8.0 * links[link].framing.wire_bytes(bytes, packets)]
     });
-    for (flow, [route, _]) in routes.each(flows) {
-        let App::Arrivals(Arrivals { overload: false, .. }) = *flows[flow].app else { continue };
+    for (&Lane { flow, .. }, [route, _]) in routes.each(users.lanes) {
+        let App::Arrivals(Arrivals { overload: false, .. }) = *users.flows[flow].app else { continue };
         let share = |&link: &LinkId| offered[link][0] / links[link].sustained().as_bps() as f64;
         let fullest = route.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
         if let Some(&link) = fullest.filter(|link| share(link) >= 1.0 - 1e-9) {

@@ -37,7 +37,7 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
 fn check_asked(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
     let flows = FlowId::all(scenario.flows.len());
     let passes = |flow: FlowId| {
-        let way = scenario.first_route(PathId::there(flow));
+        let way = &scenario.lane_of(flow).route;
         way.iter().any(|&link| [scenario.links[link].from, scenario.links[link].to].contains(&id))
     };
     // Later routes may lead other flows here.
@@ -54,7 +54,7 @@ fn check_asked(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Rep
 fn check_reports(scenario: &Scenario, report: &mut Report<'_>) {
     let reports = |mtu: Mtu| mtu.oversize == Oversize::Report;
     for flow in FlowId::all(scenario.flows.len()).filter(|&flow| scenario.flows[flow].app.has_transport()) {
-        let [there, back] = PathId::both(flow).map(|path| scenario.first_route(path));
+        let [there, back] = PathId::both(scenario.flows[flow].lane).map(|path| scenario.first_route(path));
         for link in there.iter().map(|&link| &scenario.links[link]).filter(|link| link.mtu.is_some_and(reports)) {
             let passes = |id: &LinkId| [scenario.links[*id].from, scenario.links[*id].to].contains(&link.from);
             if let (Some((name, side)), false) = (link.name.rsplit_once('.'), back.iter().any(passes)) {
@@ -129,7 +129,7 @@ fn check_halves(scenario: &Scenario, report: &mut Report<'_>) {
         }
         let meets_first = |second: usize| (pair.first.1 < second) != pair.path.is_back();
         if let Some(other) = of_path().find(|other| other.second.0 == pair.first.0 && meets_first(other.second.1)) {
-            let flow = &scenario.flows[pair.path.flow()].name;
+            let flow = &scenario.flows[scenario.lanes[pair.path.lane()].flow].name;
             let message = format!("meets packets of \"{flow}\" before the {partner} of \"{name}\" does");
             let expected = format!(
                 "expected the {partner}, middlebox {}, before it; reverse packets may need a pair with its own direction",
@@ -143,7 +143,7 @@ fn check_halves(scenario: &Scenario, report: &mut Report<'_>) {
 /// Returns nodes that can read packets on the routes of the packets that `half` acts on: those behind the node for a
 /// first half, those before it for a second half.
 fn nodes_beside(scenario: &Scenario, node: NodeId, half: HalfOfPair) -> Vec<&str> {
-    let first = PathId::all(2 * scenario.flows.len()).map(|path| (path, scenario.first_route(path)));
+    let first = scenario.paths().map(|path| (path, scenario.first_route(path)));
     let all = first.chain(scenario.timeline.installs().map(|(_, path, route)| (path, route)));
     let mut found = BTreeSet::new();
     for (path, route) in all {
@@ -167,13 +167,13 @@ fn nodes_beside(scenario: &Scenario, node: NodeId, half: HalfOfPair) -> Vec<&str
 fn check_explicit(scenario: &Scenario, report: &mut Report<'_>) {
     for id in FlowId::all(scenario.flows.len()).filter(|flow| scenario.flows[*flow].app.has_transport()) {
         let flow = &scenario.flows[id];
-        let name = match flow.tcp.feedback {
-            Feedback::Off | Feedback::RefwaPlus(_) => continue,
-            Feedback::Xcp(_) => "xcp",
-            Feedback::Rcp(_) => "rcp",
+        let name = match flow.transport.tcp().map(|tcp| &tcp.feedback) {
+            None | Some(Feedback::Off | Feedback::RefwaPlus(_)) => continue,
+            Some(Feedback::Xcp(_)) => "xcp",
+            Some(Feedback::Rcp(_)) => "rcp",
         };
         let has = |node: NodeId, name: &str| scenario.nodes[node].middleboxes.iter().any(|m| m.name() == name);
-        let ways = PathId::both(id).map(|path| scenario.first_route(path));
+        let ways = PathId::both(flow.lane).map(|path| scenario.first_route(path));
         let key = path(["flow", &flow.name, "tcp", "feedback"]);
         let splits = ["split", "satpep", "cache"];
         let nodes = || ways.iter().flat_map(|way| way.iter()).map(|&link| &scenario.links[link]);
@@ -218,7 +218,7 @@ fn check_pairs(scenario: &Scenario, report: &mut Report<'_>) {
         scenario.nodes[**node].middleboxes.iter().any(|middlebox| matches!(middlebox, MiddleboxConfig::SatPep(_)))
     };
     for flow in FlowId::all(scenario.flows.len()).filter(|flow| scenario.flows[*flow].app.has_transport()) {
-        let route = scenario.first_route(PathId::there(flow));
+        let route = &scenario.lane_of(flow).route;
         let nodes: Vec<_> = route
             .first()
             .map(|&link| scenario.links[link].from)
@@ -249,7 +249,8 @@ fn visits(scenario: &Scenario, path: PathId, node: NodeId) -> bool {
 fn check_way(scenario: &Scenario, id: NodeId, direction: Way, key: &[String], report: &mut Report<'_>) {
     let flows = FlowId::all(scenario.flows.len()).filter(|&flow| scenario.flows[flow].app.has_transport());
     let looked_at = |path: &PathId| direction.is_from(if path.is_back() { Side::Receiver } else { Side::Sender });
-    let paths: Vec<PathId> = flows.flat_map(PathId::both).filter(looked_at).collect();
+    let paths: Vec<PathId> =
+        flows.flat_map(|flow| scenario.lanes_of(flow)).flat_map(PathId::both).filter(looked_at).collect();
     let is_passed = |node: &NodeId| paths.iter().any(|&path| visits(scenario, path, *node));
     // A flow without simulated TCP may carry that of real programs.
     if paths.is_empty() || is_passed(&id) {
@@ -272,7 +273,7 @@ fn check_both_ways(scenario: &Scenario, id: NodeId, key: &[String], report: &mut
         if !scenario.flows[flow].app.has_transport() && *scenario.flows[flow].app != App::Port {
             continue;
         }
-        let [there, back] = PathId::both(flow).map(|path| visits(path, id));
+        let [there, back] = PathId::both(scenario.flows[flow].lane).map(|path| visits(path, id));
         if there && back {
             return;
         }
@@ -286,7 +287,7 @@ fn check_both_ways(scenario: &Scenario, id: NodeId, key: &[String], report: &mut
             "expected it at a node on the way of one",
         );
     };
-    let both = |node: &NodeId| PathId::both(flow).into_iter().all(|path| visits(path, *node));
+    let both = |node: &NodeId| PathId::both(scenario.flows[flow].lane).into_iter().all(|path| visits(path, *node));
     let possible: Vec<_> =
         NodeId::all(scenario.nodes.len()).filter(both).map(|node| scenario.nodes[node].name.as_str()).collect();
     let (seen, unseen) = if sees_data { ("data", "ACKs") } else { ("ACKs", "data") };
@@ -338,7 +339,7 @@ fn check_end(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Repor
 
 /// Checks that a gateway of this protocol sends directly to a recording satellite.
 fn check_been_gateway(scenario: &Scenario, id: NodeId, key: &[String], report: &mut Report<'_>) {
-    let first = PathId::all(2 * scenario.flows.len()).map(|path| scenario.first_route(path));
+    let first = scenario.paths().map(|path| scenario.first_route(path));
     let all = first.chain(scenario.timeline.installs().map(|(_, _, route)| route));
     let links = all.flatten().map(|&link| &scenario.links[link]);
     let is_up = |node: NodeId| scenario.has_been(node, Role::Satellite);

@@ -5,7 +5,7 @@ use super::report::{path, Report};
 use super::route::base_rtt;
 use super::routes_over_time::RoutesOverTime;
 use super::{keys, offered_load};
-use crate::spec::{Flow, Link, Queue, QueueLimit};
+use crate::spec::{Link, Queue, QueueLimit, Users};
 use bentpipe_units::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ const PACKET: u64 = 1500;
 
 /// Returns the longest propagation round trip and the largest packet of the flows over each link, or zeros without
 /// flows. Counts every route of the run, with the route of the other direction at the same time.
-fn crossings(links: &[Link], flows: &[Flow], routes: &RoutesOverTime) -> Vec<(Duration, u64)> {
+fn crossings(links: &[Link], users: Users<'_>, routes: &RoutesOverTime) -> Vec<(Duration, u64)> {
     let mut crossing: Vec<(Duration, u64)> = links.iter().map(|_| (Duration::ZERO, 0)).collect();
-    for (flow, [route, back]) in routes.each(flows) {
+    for (lane, [route, back]) in routes.each(users.lanes) {
         let rtt = base_rtt(route, back, links);
-        let packet = offered_load::largest_packet(&flows[flow]);
+        let packet = offered_load::largest_packet(&users.flows[lane.flow]);
         for &link in route.iter().chain(back) {
             let (longest, largest) = crossing[link];
             crossing[link] = (longest.max(rtt), largest.max(packet));
@@ -29,8 +29,8 @@ fn crossings(links: &[Link], flows: &[Flow], routes: &RoutesOverTime) -> Vec<(Du
 
 /// Converts limits in bdp to bytes. A bdp is the most that the link carries in full packets during the largest
 /// propagation round trip of the flows over the link in either direction. Without flows, the round trip is twice the link's delay.
-pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &RoutesOverTime) {
-    let crossings = crossings(links, flows, routes);
+pub(super) fn set_queues(links: &mut [Link], users: Users<'_>, routes: &RoutesOverTime) {
+    let crossings = crossings(links, users, routes);
     for (link, (rtt, packet)) in links.iter_mut().zip(crossings) {
         let (rtt, packet) = if packet == 0 { (link.delay_max() * 2, PACKET) } else { (rtt, packet) };
         let rate = link.largest_over(rtt, packet);
@@ -45,7 +45,7 @@ pub(super) fn set_queues(links: &mut [Link], flows: &[Flow], routes: &RoutesOver
 /// Rejects token buckets that no packet of their flows can pass.
 pub(super) fn check_buckets(
     links: &[Link],
-    flows: &[Flow],
+    users: Users<'_>,
     routes: &RoutesOverTime,
     link_entries: &[Instance<'_>],
     report: &mut Report<'_>,
@@ -55,7 +55,7 @@ pub(super) fn check_buckets(
     }
     let entries: BTreeMap<&str, &str> = link_entries.iter().map(|link| (link.name.as_str(), link.entry)).collect();
     let mut said = BTreeSet::new();
-    for (link, (_, packet)) in links.iter().zip(crossings(links, flows, routes)) {
+    for (link, (_, packet)) in links.iter().zip(crossings(links, users, routes)) {
         let Some((name, side)) = link.name.rsplit_once('.') else { continue };
         let entry = entries.get(name).copied().unwrap_or(name);
         for (key, bucket) in [("policer", &link.policer), ("shaper", &link.shaper)] {
@@ -71,15 +71,15 @@ pub(super) fn check_buckets(
 /// Rejects classes that a queue on the path does not have, and queues that no packet of their flows can pass.
 pub(super) fn check_queues(
     links: &[Link],
-    flows: &[Flow],
+    users: Users<'_>,
     routes: &RoutesOverTime,
     link_entries: &[Instance<'_>],
     flow_entries: &[Instance<'_>],
     report: &mut Report<'_>,
 ) {
     let mut said = BTreeSet::new();
-    for (flow, [route, back]) in routes.each(flows) {
-        let (class, instance) = (flows[flow].class, &flow_entries[flow]);
+    for (lane, [route, back]) in routes.each(users.lanes) {
+        let (class, instance) = (lane.class, &flow_entries[lane.flow]);
         for &link in route.iter().chain(back) {
             let classes = links[link].queue.classes().unwrap_or(usize::MAX);
             if usize::from(class) >= classes && said.insert(instance.entry) {
@@ -95,7 +95,7 @@ pub(super) fn check_queues(
         return;
     }
     let entries: BTreeMap<&str, &str> = link_entries.iter().map(|link| (link.name.as_str(), link.entry)).collect();
-    for (link, (_, packet)) in links.iter().zip(crossings(links, flows, routes)) {
+    for (link, (_, packet)) in links.iter().zip(crossings(links, users, routes)) {
         let is_short = |limit: QueueLimit| matches!(limit, QueueLimit::Bytes(n) if n < packet);
         let mut queue = link.queue.clone();
         if !needs_room(link) || !queue.limits_mut().into_iter().any(|limit| is_short(*limit)) {

@@ -101,7 +101,7 @@ fn read(
     sky::expand(&mut tree, files, &mut findings);
     check::walk(schema::shape(), &mut tree, "", &mut findings);
     if findings.found.is_empty() && problems.is_empty() {
-        inherit::tcp(&mut tree);
+        inherit::transports(&mut tree);
         like::fill(&mut tree);
         inherit::proxies(&mut tree);
         check::complete(schema::shape(), &mut tree);
@@ -121,6 +121,9 @@ fn read(
                 findings.add(&Place::Nowhere, "", format!("not a scenario: {error}"), String::new(), String::new())
             }
         }
+    }
+    if let Some(written) = &over {
+        sky::name_media_as_written(&mut findings.found, written, &tree);
     }
     findings.found.sort_by(|a, b| a.place.cmp(&b.place));
     problems.splice(0..0, findings.found.into_iter().map(|found| located(found, source, &tree)));

@@ -2,6 +2,7 @@
 
 use super::files::Files;
 use super::problem::{suggestion, Expected, Problem, SHOWN};
+use super::transports::TRANSPORTS;
 use super::tree::{join, Place, Tree};
 
 /// Problems with the places of their keys.
@@ -38,12 +39,14 @@ impl<'a> Report<'a> {
         matches!(self.tree.at(path.iter().map(String::as_str)).place, Place::Default(_))
     }
 
-    /// Returns the key under which a value was written: that of `[tcp]` for a flow, that of the link for a direction.
+    /// Returns the key under which a value was written: that of the common table of a transport for a flow, that of the link for a direction.
     fn written(&self, path: &[String]) -> (Vec<String>, &'a Tree) {
         let tree = self.tree.at(path.iter().map(String::as_str));
         let path = match path {
-            [flow, _, tcp, rest @ ..] if flow == "flow" && tcp == "tcp" && tree.inherited => {
-                ["tcp".to_owned()].into_iter().chain(rest.iter().cloned()).collect()
+            [flow, _, transport, rest @ ..]
+                if flow == "flow" && TRANSPORTS.contains(&transport.as_str()) && tree.inherited =>
+            {
+                [transport].into_iter().chain(rest).cloned().collect()
             }
             [link, name, direction, key, rest @ ..]
                 if link == "link" && self.tree.at([link, name, direction, key].map(String::as_str)).inherited =>

@@ -6,16 +6,19 @@
 use super::budget::{self, ENTRIES_MAX, FLOWS_MAX};
 use super::check::HIDDEN;
 use super::direction;
-use super::instances::{check_names, expand, instances, Instance};
-use super::keys::{self, File, Transport};
+use super::instances::{check_names, expand, instances, Instance, WrittenEnds};
+use super::keys::{self, File, TransportKeys};
 use super::queue_limits::{check_buckets, check_queues, set_queues};
 use super::report::{below, path, Report};
 use super::route::{base_rtt, explain, Graph};
 use super::tree::{is_hidden, join};
-use super::{media, offered_load, placement, timeline};
-use crate::ids::{LinkId, NodeId};
-use crate::spec::{App, Buffers, Combining, Flow, Like, Link, Node, NodeKind, Reader, Scenario, Start, DURATION_MAX};
-use bentpipe_tcp::{ClockPhase, Config, RtoConfig};
+use super::{media, offered_load, placement, receivers, timeline};
+use crate::ids::{FlowId, LaneId, LinkId, NodeId};
+use crate::spec::{
+    full_segment, App, Buffers, Combining, Flow, Lane, Like, Link, Node, NodeKind, Quic, Reader, Scenario, Start,
+    Transport, Users, DURATION_MAX,
+};
+use bentpipe_tcp::{Config, BDP};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -53,8 +56,15 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         .iter()
         .map(|(name, link)| (name.as_str(), direction::both(name, link, &file.medium, file.duration, report)))
         .collect();
-    let mut transports: BTreeMap<&str, Transport> = BTreeMap::new();
+    let mut transports: BTreeMap<&str, TransportKeys> = BTreeMap::new();
     for (name, flow) in &file.flow {
+        if let Some(quic) = &flow.quic {
+            keys::check_quic(quic, report, &path(["flow", name, "quic"]));
+            if flow.tcp.is_some() {
+                let place = path(["flow", name, "quic"]);
+                report.key(&place, "contradicts `tcp`: a flow has one transport", "expected one of the two tables");
+            }
+        }
         if let Some(own) = &flow.tcp {
             transports.insert(name, keys::transport(own, report, &["flow", name, "tcp"]));
         } else if !transports.contains_key("") {
@@ -64,9 +74,15 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     }
 
     let links_max = budget::links_max(file.flow.values().map(|flow| u64::from(flow.count.unwrap_or(1))).sum());
-    let ends = |link: &keys::Link| (link.count, link.from.clone(), link.to.clone());
+    let ends = |link: &keys::Link| {
+        let (count, from, to) = (link.count, link.from.clone(), vec![link.to.clone()]);
+        WrittenEnds { count, from, to, is_list: false, copy_of: None }
+    };
     let links = instances("link", links_max, file.link.iter().map(|(name, link)| (name.as_str(), ends(link))), report);
-    let ends = |flow: &keys::Flow| (flow.count, flow.from.clone(), flow.to.clone());
+    let ends = |flow: &keys::Flow| {
+        let (count, from, to) = (flow.count, flow.from.clone(), flow.to.written().to_vec());
+        WrittenEnds { count, from, to, is_list: flow.to.is_list(), copy_of: flow.copy_of.clone() }
+    };
     let flows = instances("flow", FLOWS_MAX, file.flow.iter().map(|(name, flow)| (name.as_str(), ends(flow))), report);
     let (links, flows) = (links?, in_order(flows?));
     check_routes(file, report);
@@ -87,17 +103,20 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     check_mtu(&made, file, &links, &nodes, report);
     check_parallel(&made, &nodes, report);
     let media = media::resolve(file, &made, &links, &nodes, report);
+    media::follow_grants(&mut made, &media, &links, report);
     let routes = find_routes(file, &flows, &flow_ends, &made, &nodes, report)?;
-    let mut made_flows = make_flows(file, (&flows, &flow_ends), &routes, &transports, &made, report);
-    offered_load::settle(file, &flows, &mut made_flows, &made, report);
+    let (mut made_flows, lanes) = make_flows(file, (&flows, &flow_ends), &routes, &transports, &made, report);
+    receivers::join(file, &flows, (&mut made_flows, &lanes), report);
+    offered_load::settle(file, &flows, (&mut made_flows, &lanes), &made, report);
+    let users = Users { flows: &made_flows, lanes: &lanes };
     let graph = Graph::new(nodes.len(), &made);
     let timeline::Compiled { timeline, origins, routes } =
-        timeline::compile(file, &timeline::Known::new(&made, &made_flows, &nodes, &graph, &flows), report);
-    offered_load::refuse_overload(&flows, &made_flows, &routes, &made, report);
-    offered_load::note_overload(&made_flows, &routes, &made, report);
-    set_queues(&mut made, &made_flows, &routes);
-    check_queues(&made, &made_flows, &routes, &links, &flows, report);
-    check_buckets(&made, &made_flows, &routes, &links, report);
+        timeline::compile(file, &timeline::Known::new(&made, users, &nodes, &graph, &flows), report);
+    offered_load::refuse_overload(&flows, users, &routes, &made, report);
+    offered_load::note_overload(users, &routes, &made, report);
+    set_queues(&mut made, users, &routes);
+    check_queues(&made, users, &routes, &links, &flows, report);
+    check_buckets(&made, users, &routes, &links, report);
 
     let mut record = file.record.clone();
     record.series.sort_unstable();
@@ -110,11 +129,14 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         links: made,
         media,
         flows: made_flows,
+        lanes,
         timeline,
         record,
         notes: std::mem::take(&mut report.findings.notes),
     };
     placement::check(&scenario, report);
+    let flow_entries = flows.iter().map(|flow| (flow.name.as_str(), flow.entry)).collect();
+    receivers::check(&scenario, &flow_entries, report);
     let cost = budget::estimate(&scenario, &routes).map_err(|budget::TooMuch { mut key, message, expected }| {
         // The key as written: the entry of the link, and the direction.
         if let Some((name, side)) = key.get(1).and_then(|name| name.rsplit_once('.')) {
@@ -408,10 +430,10 @@ fn make_flows(
     file: &File,
     (flows, ends): (&[Instance<'_>], &[[NodeId; 2]]),
     routes: &[[Vec<LinkId>; 2]],
-    transports: &BTreeMap<&str, Transport>,
+    transports: &BTreeMap<&str, TransportKeys>,
     links: &[Link],
     report: &mut Report<'_>,
-) -> Vec<Flow> {
+) -> (Vec<Flow>, Vec<Lane>) {
     let settled: BTreeMap<&str, _> =
         file.flow.iter().map(|(name, flow)| (name.as_str(), settle_flow(name, flow, report))).collect();
     let settled: BTreeMap<&str, _> =
@@ -419,18 +441,39 @@ fn make_flows(
     // Flows of one entry share their transport unless it depends on the path.
     let mut last: Option<Arc<Config>> = None;
     let mut shared = |config: Config| match &last {
-        Some(known) if **known == config => Arc::clone(known),
-        _ => Arc::clone(last.insert(Arc::new(config))),
+        Some(known) if **known == config => Transport::Tcp(Arc::clone(known)),
+        _ => Transport::Tcp(Arc::clone(last.insert(Arc::new(config)))),
     };
-    let make = |((flow, &[from, to]), [route, back]): ((&Instance<'_>, &[NodeId; 2]), &[Vec<LinkId>; 2])| {
+    let mut last_quic: Option<Arc<Quic>> = None;
+    let mut shared_quic = |quic: Quic| match &last_quic {
+        Some(known) if **known == quic => Arc::clone(known),
+        _ => Arc::clone(last_quic.insert(Arc::new(quic))),
+    };
+    let lanes = FlowId::all(flows.len()).zip(flows).zip(routes).map(|((id, flow), [route, back])| Lane {
+        flow: id,
+        route: route.as_slice().into(),
+        reverse_route: back.as_slice().into(),
+        class: file.flow[flow.entry].class,
+    });
+    let lanes: Vec<Lane> = lanes.collect();
+    let make = |((flow, &[from, to]), (id, lane)): ((&Instance<'_>, &[NodeId; 2]), (LaneId, &Lane))| {
         let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
-        let packet = offered_load::full_packet(&transport.config);
-        let rtt = base_rtt(route, back, links);
-        let slowest =
-            route.iter().map(|&link| links[link].largest_over(rtt, packet)).min().unwrap_or(Rate::from_bps(0));
+        let packet = full_segment(&transport.config);
+        let rtt = base_rtt(&lane.route, &lane.reverse_route, links);
+        let slowest = slowest_of(&lane.route, links, rtt, packet);
         let (app, reader, start) = &settled[flow.entry];
+        let quic = file.flow[flow.entry].quic.clone().map(|quic| {
+            // Data may flow both ways.
+            let fastest = slowest_of(&lane.reverse_route, links, rtt, packet).max(slowest);
+            shared_quic(quic.over(keys::product(fastest, rtt, BDP)))
+        });
         // A port may carry simulated TCP to real programs.
-        let has_tcp = app.has_transport() || **app == App::Port;
+        let has_tcp = (app.has_transport() || **app == App::Port) && quic.is_none();
+        let processing = match &quic {
+            Some(quic) => quic.processing,
+            None if app.has_transport() => transport.processing,
+            None => (Duration::ZERO, Duration::ZERO),
+        };
         Flow {
             name: flow.name.clone(),
             from,
@@ -438,24 +481,24 @@ fn make_flows(
             app: Arc::clone(app),
             reader: *reader,
             start: *start,
-            class: file.flow[flow.entry].class,
-            // A flow without connections has no transport, and must not seem to have one.
-            tcp: shared(if has_tcp {
-                transport.on_path(slowest, rtt)
-            } else {
-                Config {
-                    rto: RtoConfig { phase: ClockPhase::At(Duration::ZERO), ..RtoConfig::default() },
-                    ..Config::default()
-                }
-            }),
-            route: route.clone(),
-            reverse_route: back.clone(),
+            lane: id,
+            transport: match quic {
+                Some(quic) => Transport::Quic(quic),
+                None if has_tcp => shared(transport.on_path(slowest, rtt)),
+                None => Transport::None,
+            },
+            copy_of: None,
             like: if has_tcp { transport.like } else { Like::Rfc },
             buffers: if has_tcp { transport.buffers } else { Buffers::Stock },
-            processing: if app.has_transport() { transport.processing } else { (Duration::ZERO, Duration::ZERO) },
+            processing,
         }
     };
-    flows.iter().zip(ends).zip(routes).map(make).collect()
+    (flows.iter().zip(ends).zip(LaneId::all(lanes.len()).zip(&lanes)).map(make).collect(), lanes)
+}
+
+/// Returns the least rate on a route for packets of this size.
+fn slowest_of(route: &[LinkId], links: &[Link], rtt: Duration, packet: u64) -> Rate {
+    route.iter().map(|&link| links[link].largest_over(rtt, packet)).min().unwrap_or(Rate::from_bps(0))
 }
 
 /// Returns application, reader and start of an entry's flows.
@@ -473,6 +516,18 @@ fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (Ap
                 "datagrams have no transport"
             };
             report.key(&key(of), &format!("has no effect: {what}"), "expected an application that uses TCP");
+        }
+    }
+    if written.quic.is_some() {
+        if let Some(why) = keys::refuses_quic(&app) {
+            report.key(
+                &key("quic"),
+                &format!("cannot carry this application: {why}"),
+                "expected bulk, a file, greedy, arrivals or requests",
+            );
+        }
+        if written.reader.is_some() {
+            report.key(&key("reader"), "has no effect: QUIC reads data when it arrives", "expected a flow over TCP");
         }
     }
     keys::check_start(written.start, report, &key("start"));

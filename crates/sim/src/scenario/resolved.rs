@@ -10,11 +10,11 @@ use super::tree::{is_hidden, split_path, Place, Tree, Value};
 use super::tune::Tune;
 use super::{direction, keys, like, sky, timeline};
 use crate::ids::{LinkId, NodeId};
-use crate::spec::{App, Flow, Framing, Link, Medium, NodeKind, Scenario, Timeline};
+use crate::spec::{App, Flow, Framing, Lane, Link, Medium, NodeKind, Scenario, Timeline};
 use bentpipe_tcp::cc::{CcConfig, CcKind, CustomCc};
-use bentpipe_tcp::{AutoBuffer, AutoSendBuffer};
+use bentpipe_tcp::{AutoBuffer, AutoSendBuffer, ClockPhase, Config, RtoConfig};
 use bentpipe_units::settings::{Fields, Settings, Typed, Value as Written};
-use bentpipe_units::Word;
+use bentpipe_units::{Duration, Word};
 use serde_json::{json, Map, Value as Json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -196,7 +196,12 @@ impl Resolved {
                 path.drain(..2);
             }
         }
-        let written = path.iter().try_fold(&self.tree, |tree, key| tree.get(key));
+        let find = |path: &[&str]| path.iter().try_fold(&self.tree, |tree, key| tree.get(key));
+        let written = find(&path).or_else(|| match path[..] {
+            // A list of receivers makes it.
+            ["flow", entry, "copy_of"] => find(&["flow", entry, "to"]),
+            _ => None,
+        });
         let Some(written) = written else {
             return match path.last() {
                 Some(&("route" | "reverse_route")) => "default, shortest delay".into(),
@@ -206,7 +211,8 @@ impl Resolved {
         };
         let origin = match &written.place {
             Place::Line(stretch) if path[0] == "tcp" || (written.inherited && path[0] == "flow") => {
-                format!("[tcp] line {}", stretch.line())
+                let table = if path[0] == "flow" { path[2] } else { path[0] };
+                format!("[{table}] line {}", stretch.line())
             }
             place => place.origin(),
         };
@@ -220,9 +226,13 @@ impl Resolved {
         }
         // Values in bdp have become bytes.
         match (&written.value, path.last()) {
-            (Value::Text(text), Some(&("queue" | "initial_ssthresh" | "receive_buffer" | "send_buffer")))
-                if text.ends_with("bdp") =>
-            {
+            (
+                Value::Text(text),
+                Some(
+                    &("queue" | "initial_ssthresh" | "receive_buffer" | "send_buffer" | "initial_window"
+                    | "stream_window" | "connection_window" | "send_window"),
+                ),
+            ) if text.ends_with("bdp") || text == "auto" && path.contains(&"quic") => {
                 format!("{origin}: {}", text.trim())
             }
             _ => origin,
@@ -253,7 +263,7 @@ fn is_section(path: &[String], key: &str, value: &Json) -> bool {
                 | ["node" | "medium" | "link" | "flow", _]
                 | ["tcp", "rto" | "ack"]
                 | ["link", _, "forward" | "reverse"]
-                | ["flow", _, "tcp"]
+                | ["flow", _, "tcp" | "quic"]
                 | ["flow", _, "tcp", "rto" | "ack"]
         )
 }
@@ -296,7 +306,8 @@ fn quoted(text: &str) -> String {
 
 /// Returns the flow whose transport becomes `[tcp]` of the document.
 fn shared(scenario: &Scenario) -> Option<&Flow> {
-    scenario.flows.iter().find(|flow| flow.app.has_transport()).or(scenario.flows.first())
+    let has_tcp = |flow: &&Flow| flow.app.has_transport() && flow.transport.quic().is_none();
+    scenario.flows.iter().find(has_tcp).or(scenario.flows.first())
 }
 
 /// Returns a route from a node as names of nodes, or of links if several join the same nodes.
@@ -352,14 +363,18 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         let mut table = Map::new();
         table.insert("from".into(), node(flow.from));
         table.insert("to".into(), node(flow.to));
+        table.extend(flow.copy_of.map(|first| ("copy_of".to_owned(), scenario.flows[first].name.clone().into())));
         table.insert("app".into(), to_json(&keys::App::written(&flow.app)));
         table.extend(flow.reader.map(|reader| ("reader".to_owned(), to_json(&Typed::write(&reader)))));
         table.insert("start".into(), to_json(&flow.start.write()));
-        table.insert("class".into(), flow.class.into());
-        table.insert("route".into(), way(flow.from, &flow.route));
-        table.insert("reverse_route".into(), way(flow.to, &flow.reverse_route));
+        let Lane { route, reverse_route, class, .. } = &scenario.lanes[flow.lane];
+        table.insert("class".into(), (*class).into());
+        table.insert("route".into(), way(flow.from, route));
+        table.insert("reverse_route".into(), way(flow.to, reverse_route));
         let same = first.is_some_and(|first| transport(flow) == transport(first));
-        if !same && flow.app.has_transport() {
+        if let Some(quic) = flow.transport.quic() {
+            table.insert("quic".into(), to_json(&Typed::write(quic.as_ref())));
+        } else if !same && flow.app.has_transport() {
             table.insert("tcp".into(), difference(&transport(flow), &common));
         }
         (flow.name.clone(), Json::Object(table))
@@ -409,8 +424,14 @@ fn direction(link: &Link, media: &[Medium]) -> Map<String, Json> {
     table.0.iter().map(|(key, value)| (key.clone(), to_json(value))).collect()
 }
 
+/// Returns the values of TCP that a document without connections has.
+fn without_connections() -> Arc<Config> {
+    let rto = RtoConfig { phase: ClockPhase::At(Duration::ZERO), ..RtoConfig::default() };
+    Arc::new(Config { rto, ..Config::default() })
+}
+
 fn transport(flow: &Flow) -> Json {
-    let config = &flow.tcp;
+    let config = flow.transport.tcp().map_or_else(without_connections, Arc::clone);
     let (start, limit) = (config.auto_buffer.unwrap_or_default(), config.receive_buffer);
     let auto_buffer = AutoBuffer { start, limit, growth: config.buffer_growth };
     let (start, limit) = (config.auto_send_buffer.unwrap_or_default(), config.send_buffer);

@@ -307,7 +307,7 @@ fn values_of(range: &BTreeMap<String, Tree>, place: &Place) -> Result<Vec<Tree>,
     if is_log && (from <= 0.0 || to <= 0.0) {
         return Err(("a logarithmic range of numbers that are not positive".into(), "expected from and to above 0"));
     }
-    let (start, end) = if is_log { (from.log10(), to.log10()) } else { (from, to) };
+    let (start, end) = if is_log { (libm::log10(from), libm::log10(to)) } else { (from, to) };
     let count = match (range.get("count"), range.get("step")) {
         (Some(Tree { value: Value::Int(count), .. }), None) if (2..=COUNT_MAX).contains(count) => *count as usize,
         (Some(count), None) => return Err((format!("count = {count}"), "expected a whole number, 2 to 100000")),

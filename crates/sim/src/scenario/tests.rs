@@ -122,14 +122,14 @@ fn set(key: &str, value: &str) -> Result<Resolved, Problems> {
 #[test]
 fn a_minimal_scenario_with_hosts_as_in_the_rfcs_has_the_defaults_of_the_standards() {
     let scenario = read(&format!("{MINIMAL}[tcp]\nlike = \"rfc\"\n"));
-    assert_eq!(*scenario.flows[0].tcp, Config::default());
-    assert_eq!(scenario.flows[0].tcp.rto.phase, ClockPhase::Random);
+    assert_eq!(*scenario.flows[0].tcp(), Config::default());
+    assert_eq!(scenario.flows[0].tcp().rto.phase, ClockPhase::Random);
     assert_eq!((&*scenario.flows[0].app, scenario.flows[0].start), (&App::Greedy, Start::At(Time::ZERO)));
     assert_eq!((scenario.seed, scenario.title.as_str()), (1, ""));
     assert_eq!(scenario.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(scenario.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>(), ["up.forward", "up.reverse"]);
     let [there, back] = [0, 1].map(LinkId::new);
-    assert_eq!([&scenario.flows[0].route, &scenario.flows[0].reverse_route], [&[there], &[back]]);
+    assert_eq!([&*scenario.lanes[0].route, &*scenario.lanes[0].reverse_route], [[there], [back]]);
     // 10 Mbit/s x 500 ms.
     assert_eq!(scenario.links[1].queue, Queue::DropTail { limit: QueueLimit::Bytes(625_000) });
     assert_eq!(scenario.record.interval, Duration::from_millis(100));
@@ -144,17 +144,18 @@ fn everything_can_be_written_and_read_back() {
     let names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
     assert_eq!(names[..3], ["f1", "f2", "f3"]);
     assert_eq!((names[10], names[11]), ("f11", "last"));
-    assert_eq!((flow("f3").tcp.cc.kind(), flow("f3").tcp.recovery), (CcKind::Reno, Recovery::Reno));
-    assert_eq!(flow("last").tcp.cc.kind(), CcKind::Sack);
+    assert_eq!((flow("f3").tcp().cc.kind(), flow("f3").tcp().recovery), (CcKind::Reno, Recovery::Reno));
+    assert_eq!(flow("last").tcp().cc.kind(), CcKind::Sack);
     // `[tcp]` sets the granularity, the flow the lower bound.
-    assert_eq!(flow("last").tcp.rto.granularity, Duration::from_millis(10));
-    assert_eq!(flow("last").tcp.rto.min, Duration::from_millis(200));
-    assert_eq!(flow("last").tcp.rto.phase, ClockPhase::Random);
-    assert!(matches!(flow("f1").tcp.rto.phase, ClockPhase::At(_)));
+    assert_eq!(flow("last").tcp().rto.granularity, Duration::from_millis(10));
+    assert_eq!(flow("last").tcp().rto.min, Duration::from_millis(200));
+    assert_eq!(flow("last").tcp().rto.phase, ClockPhase::Random);
+    assert!(matches!(flow("f1").tcp().rto.phase, ClockPhase::At(_)));
     // 10 Mbit/s times 5 + 17.994 + 6 ms twice, by half.
-    let InitialSsthresh::Bytes(bytes) = flow("last").tcp.initial_ssthresh else { panic!() };
+    let InitialSsthresh::Bytes(bytes) = flow("last").tcp().initial_ssthresh else { panic!() };
     assert!((36_200..36_300).contains(&bytes), "{bytes}");
-    let route: Vec<&str> = flow("f1").route.iter().map(|&link| scenario.links[link].name.as_str()).collect();
+    let route: Vec<&str> =
+        scenario.lanes[flow("f1").lane].route.iter().map(|&link| scenario.links[link].name.as_str()).collect();
     assert_eq!(route, ["up1.forward", "isl 2.forward", "down1.forward"]);
 
     let toml = resolved.to_toml();
@@ -233,9 +234,9 @@ tcp.verdict = "alwayscongestion"
         "error: link.feeder.error.rate = \"112 %\" is not a probability              geo.toml:7:35\n  \
            expected a number from 0 to 1, or 0 % to 100 %, like \"0.1 %\"\n\
          error: flow.web.tcp.cc.kind = \"cubix\" is not a congestion control         geo.toml:11:19\n  \
-           known: bbr1, bbr2, bbr3, bic, compound, copa, cubic, enhanced-hswa, highspeed, hswa, htcp, hybla, \
-           illinois, ledbat, leocc, newreno, peach, peach-plus, reno, sack, santa-cruz, satcp, scalable, scps, stp, swift, tahoe, \
-           tcpmin, vegas, veno, westwood, westwood-nr, westwood-plus, wtcp, yeah; did you mean \"cubic\"?\n\
+           known: bbr1, bbr2, bbr3, bic, compound, copa, cubic, dctcp, enhanced-hswa, highspeed, hswa, htcp, hybla, \
+           illinois, ledbat, leocc, newreno, peach, peach-plus, prague, reno, sack, santa-cruz, \
+           satcp, scalable, scps, stp, swift, tahoe, tcpmin, vegas, veno, westwood, westwood-nr, westwood-plus, wtcp, yeah; did you mean \"cubic\"?\n\
          error: flow.web.tcp.verdict = \"alwayscongestion\" is not a verdict         geo.toml:12:15\n  \
            known: always-congestion, always-link-error, assume-congestion, assume-corruption, ceten-a, ceten-p, \
            low-priority-copies; did you mean \
@@ -267,7 +268,8 @@ fn every_kind_of_mistake_is_explained() {
         ("\"250 ms\"", "{ pass = { altitude = \"1 km\", elevation_min = \"20 deg\" } }", "expected 100 km"),
         ("\"250 ms\"", "{ pass = { altitude = \"900 km\", elevation_min = \"20 deg\", hops = 0 } }", "expected 1 to 100"),
         ("\"10 s\"", "\"0 s\"", "duration = \"0 s\" is out of range"),
-        ("\"10 s\"", "\"8760 h\"", "it is too large"),
+        ("\"10 s\"", "\"300 d\"", "expected at most 200 d, because time is counted in picoseconds with 64 bits"),
+        ("\"250 ms\"", "\"300 d\"", "expected at most 213 d, because time is counted in picoseconds with 64 bits"),
         ("\"10 s\"", "\"5000 h\"", "at most 200 days"),
         ("duration = \"10 s\"", "", "duration is missing"),
         ("duration", "title = \"\\u001b[31m\"\nduration", "title = \"\\u001b[31m\" contains a control character"),
@@ -394,6 +396,7 @@ fn every_kind_of_mistake_is_explained() {
         ("\"10 Mbit/s\"\ndelay = \"250 ms\"", "\"1000000 Gbit/s\"\ndelay = \"1 us\"\n[tcp]\nlike = \"rfc\"", "packet-hops"),
         ("250 ms\"", "250 ms\"\nforward.rate = { points = [[\"0 s\", \"1 Mb/s\"]], every = \"1 ns\" }", "changes about"),
         ("[flow.f]", "[record]\nseries = [\"queue_bytes\"]\ninterval = \"1 ns\"\n[flow.f]", "samples"),
+        ("250 ms\"", "250 ms\"\nslots = { every = \"1 s\", rows = [{ base = \"1 ms\", wait = [\"0 s\", \"0 s\", \"0 s\", \"0 s\", \"0 s\", \"0 s\", \"0 s\", \"0 s\", \"0 s\", \"0 s\"], rate = 0.5 }] }\nforward.rate = { points = [[\"0 s\", \"1 Mbit/s\"]], every = \"10 us\" }", "beside slots that lower the rate"),
         ("[link.up]", "[link.up", "not TOML"),
     ] {
         let problems = wrong(from, to);
@@ -483,8 +486,11 @@ fn a_window_that_is_sent_at_once_counts_with_all_its_packets() {
 
 #[test]
 fn sets_go_over_the_file_and_are_checked_like_it() {
-    assert_eq!(set("tcp.cc", "reno").unwrap().scenario.flows[0].tcp.cc.kind(), CcKind::Reno);
-    assert_eq!(set("flow.f.tcp.rto.min", "200 ms").unwrap().scenario.flows[0].tcp.rto.min, Duration::from_millis(200));
+    assert_eq!(set("tcp.cc", "reno").unwrap().scenario.flows[0].tcp().cc.kind(), CcKind::Reno);
+    assert_eq!(
+        set("flow.f.tcp.rto.min", "200 ms").unwrap().scenario.flows[0].tcp().rto.min,
+        Duration::from_millis(200)
+    );
     assert_eq!(set("seed", "9").unwrap().scenario.seed, 9);
     assert!(set("tcp.cc", "reno").unwrap().to_toml().contains("# --set"));
     let problem = set("link.up.rate", "fast").unwrap_err().to_string();
@@ -582,7 +588,7 @@ fn some_ends_of_a_counted_link_may_be_idle_and_not_all() {
         );
         from_toml(&text, "f.toml", &[]).map_err(|problems| problems.to_string())
     };
-    assert_eq!(file("crew2").unwrap().scenario.flows[0].route.len(), 2);
+    assert_eq!(file("crew2").unwrap().scenario.lanes[0].route.len(), 2);
     let idle = file("ship").unwrap_err();
     assert!(idle.contains("link.lan.from = \"crew{n}\" is a dead end"), "{idle}");
 }
@@ -765,7 +771,7 @@ to = "r{n}"
 count = 50000
 "#;
     let scenario = read(text);
-    assert!(scenario.flows.iter().all(|flow| flow.route.len() == 2 && flow.reverse_route.len() == 2));
+    assert!(scenario.lanes.iter().all(|lane| lane.route.len() == 2 && lane.reverse_route.len() == 2));
     let written = read(
         &text.replace("count = 50000\n\"", "").replace("[flow.f]", "[flow.f]\nroute = [\"s{n}\", \"hub\", \"r{n}\"]"),
     );
@@ -787,7 +793,7 @@ fn routes_take_the_shortest_delay_and_break_ties_by_name() {
     ]);
     let text: String = text.collect();
     let names = |scenario: &Scenario| -> Vec<String> {
-        scenario.flows[0].route.iter().map(|&link| scenario.links[link].name.clone()).collect()
+        scenario.lanes[0].route.iter().map(|&link| scenario.links[link].name.clone()).collect()
     };
     assert_eq!(names(&read(&text)), ["l1.forward", "l2.forward"]);
     assert_eq!(names(&read(&text.replace("11 ms", "10 ms"))), ["l5.forward"]);
@@ -893,6 +899,8 @@ fn growth() -> impl Strategy<Value = Vec<(String, Json)>> {
         "hoe",
         "hystart",
         "hystart++",
+        "search",
+        r#"{"kind": "search", "window": 1.0, "bins": 2, "extra_bins": 1, "look_back": "least", "leave": "stay"}"#,
         r#"{"kind": "limited", "max_ssthresh": "64 kB"}"#,
         r#"{"kind": "hoe", "pairs": 1, "resolution": "0 s"}"#,
         r#"{"kind": "hystart", "detect": "delay", "baseline": "last-round", "delay_max": "1 s"}"#,

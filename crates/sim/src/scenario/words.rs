@@ -58,7 +58,7 @@ const VALUES: &[(&str, &str)] = &[
 ];
 
 /// Names of transports that are not simulated.
-const TRANSPORTS: &[&str] = &["quic", "http3", "h3", "sctp", "dccp", "mptcp"];
+const TRANSPORTS: &[&str] = &["http3", "h3", "sctp", "dccp", "mptcp"];
 
 /// Whether this application is the name of a transport that is not simulated.
 pub(super) fn is_transport(given: &str, known: &[&str]) -> bool {
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_transport_is_no_application() {
-        for app in ["quic", "{ kind = \"http3\" }"] {
+        for app in ["sctp", "{ kind = \"http3\" }"] {
             let wrong = from_toml(TEXT, "f", &[("flow.f.app".into(), app.into())]).map(drop).unwrap_err();
             let told = wrong.problems[0].to_string();
             assert!(told.contains("is a transport, not an application"), "{told}");

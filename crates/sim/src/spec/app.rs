@@ -80,6 +80,11 @@ impl App {
         each!(self, keys => keys.has_transport())
     }
 
+    /// Whether its data may be for several receivers.
+    pub(crate) fn is_for_many(&self) -> bool {
+        each!(self, keys => keys.is_for_many())
+    }
+
     /// Whether it is one connection from its start, without later decisions.
     pub(crate) fn is_single(&self) -> bool {
         each!(self, keys => keys.is_single())
@@ -110,6 +115,14 @@ impl App {
         each!(self, keys => keys.datagrams())
     }
 
+    /// Returns the time from the first arrival to the playout of media, if it sends media.
+    pub(crate) fn playout(&self) -> Option<Duration> {
+        match self {
+            Self::Datagrams(datagrams) => datagrams.playout,
+            _ => None,
+        }
+    }
+
     /// Estimates its packets in a run, at most.
     pub(crate) fn packets(&self, capacity: &Capacity) -> f64 {
         each!(self, keys => keys.packets(capacity))
@@ -122,6 +135,7 @@ trait Facts {
     const IS_TWO_WAY: bool = false;
     const HAS_TRANSPORT: bool = true;
     const IS_SINGLE: bool = false;
+    const IS_FOR_MANY: bool = false;
 
     fn kind(&self) -> &'static str {
         Self::KIND
@@ -137,6 +151,10 @@ trait Facts {
 
     fn is_single(&self) -> bool {
         Self::IS_SINGLE
+    }
+
+    fn is_for_many(&self) -> bool {
+        Self::IS_FOR_MANY
     }
 
     fn has_end(&self) -> bool {
@@ -424,11 +442,31 @@ settings! {
 /// Datagrams, sent without regard to losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Datagrams {
-    /// Payload bytes of each.
+    /// Payload bytes of each, without a header of RTP.
     pub size: u16,
     /// Times of the datagrams.
     pub gaps: Gaps,
+    /// Media: time from the first arrival to its playout. Later arrivals with a larger delay are late.
+    pub playout: Option<Duration>,
 }
+
+impl Datagrams {
+    /// Datagrams without a time of playout.
+    pub const fn new(size: u16, gaps: Gaps) -> Self {
+        Self { size, gaps, playout: None }
+    }
+
+    /// Returns the payload bytes of each, with a header of RTP if it is media.
+    pub(crate) const fn payload(&self) -> u16 {
+        match self.playout {
+            Some(_) => self.size.saturating_add(RTP_HEADER),
+            None => self.size,
+        }
+    }
+}
+
+/// Bytes of the header of RTP (RFC 3550 §5.1).
+pub(crate) const RTP_HEADER: u16 = 12;
 
 /// Times of datagrams. Rates are of payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -477,20 +515,21 @@ impl Datagrams {
                 peak.as_bps() as f64 * on / (on + off)
             }
         };
-        bps / 8.0
+        bps / 8.0 * f64::from(self.payload()) / f64::from(self.size)
     }
 }
 
 impl Facts for Datagrams {
     const KIND: &'static str = "datagrams";
     const HAS_TRANSPORT: bool = false;
+    const IS_FOR_MANY: bool = true;
 
     fn is_random(&self) -> bool {
         !matches!(self.gaps, Gaps::Constant { jitter: Duration::ZERO, .. })
     }
 
     fn datagrams(&self) -> Option<(f64, f64)> {
-        Some((self.bytes_per_second(), self.size.into()))
+        Some((self.bytes_per_second(), self.payload().into()))
     }
 
     fn packets(&self, capacity: &Capacity) -> f64 {
@@ -498,6 +537,6 @@ impl Facts for Datagrams {
             Gaps::OnOff { on, off, .. } => capacity.seconds / (on.mean() + off.mean()).as_secs_f64(),
             _ => 0.0,
         };
-        (self.bytes_per_second() * capacity.seconds / f64::from(self.size)).max(bursts)
+        (self.bytes_per_second() * capacity.seconds / f64::from(self.payload())).max(bursts)
     }
 }

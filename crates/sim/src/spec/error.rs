@@ -33,6 +33,8 @@ pub enum ErrorModel {
         /// Probability per unit over time.
         rates: Profile<f64>,
     },
+    /// Losses of all packets in bursts of exponential time: see `Bursts`.
+    Bursts(Bursts),
     /// Independent losses of the blocks of a code: see `loss_in_blocks`.
     Blocks {
         /// Probability per block over time.
@@ -53,6 +55,7 @@ impl ErrorModel {
         match self {
             Self::None => None,
             Self::Arrivals { .. } => Some("this model lists packets"),
+            Self::Bursts(_) => Some("this model loses packets"),
             Self::Blocks { .. } => Some("the rates of this model are those of blocks"),
             Self::GilbertElliott { stay: Stay::Packets { .. }, .. } => Some("the states of this model count packets"),
             Self::Independent { unit, .. } | Self::GilbertElliott { unit, .. } | Self::Profile { unit, .. } => {
@@ -68,7 +71,9 @@ impl ErrorModel {
             Self::None | Self::Arrivals { .. } => false,
             Self::Independent { rate, .. } => is_chance(*rate),
             Self::GilbertElliott { .. } => true,
-            Self::Profile { rates, .. } | Self::Blocks { rates } => rates.values().any(is_chance),
+            Self::Profile { rates, .. } | Self::Blocks { rates } | Self::Bursts(Bursts { rates, .. }) => {
+                rates.values().any(is_chance)
+            }
         }
     }
 
@@ -78,6 +83,7 @@ impl ErrorModel {
             Self::None | Self::Independent { .. } | Self::Arrivals { .. } => 0.0,
             Self::GilbertElliott { stay: Stay::Packets { .. }, .. } => 0.0,
             Self::GilbertElliott { stay: Stay::Time { good, bad }, .. } => 2.0 * ratio(time, *good + *bad),
+            Self::Bursts(bursts) => 2.0 * ratio(time, bursts.mean) * bursts.most + bursts.rates.changes(time),
             Self::Profile { rates, .. } | Self::Blocks { rates } => rates.changes(time),
         }
     }
@@ -86,9 +92,31 @@ impl ErrorModel {
     pub(crate) fn entries(&self) -> usize {
         match self {
             Self::None | Self::Independent { .. } | Self::GilbertElliott { .. } => 0,
-            Self::Profile { rates, .. } | Self::Blocks { rates } => rates.values().count(),
+            Self::Profile { rates, .. } | Self::Blocks { rates } | Self::Bursts(Bursts { rates, .. }) => {
+                rates.values().count()
+            }
             Self::Arrivals { list, .. } => list.len(),
         }
+    }
+}
+
+/// Bursts of losses. They begin as often as `most` asks for. Where the share is lower, whole bursts are left out by
+/// chance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bursts {
+    /// Mean time of a burst.
+    pub mean: Duration,
+    /// Largest share, 0 to 1. It does not depend on the run, so that a longer run begins as a shorter one.
+    pub most: f64,
+    /// Share of the time that is lost, up to `most`.
+    pub rates: Profile<f64>,
+}
+
+impl Bursts {
+    /// Returns the mean times between bursts and in a burst, at the largest share.
+    pub(crate) fn stays(&self) -> [Duration; 2] {
+        let between = self.mean.as_secs_f64() * (1.0 / self.most - 1.0);
+        [Duration::from_secs_f64(between.max(0.0)), self.mean]
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Hints that need results of runs are in the face, in `experiment/hints.py`.
 
-use super::{Change, Flow, Queue, QueueLimit, Scenario};
-use crate::ids::LinkId;
+use super::{Change, DualPi2, Flow, Lane, Queue, QueueLimit, Scenario};
+use crate::ids::{FlowId, LinkId, PathId};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::EcnFeedback;
 use bentpipe_units::Duration;
@@ -18,7 +18,7 @@ const FAR: f64 = 4.0;
 const FEW_PACKETS: u64 = 20;
 
 impl Scenario {
-    /// The hints, in the order: marks, small queues, large queues, small probed windows.
+    /// The hints, in the order: marks, small queues, large queues, small probed windows, controllers of queues.
     pub fn hints(&self) -> Vec<String> {
         self.hints_at_keys().map(|(_, hint)| hint).collect()
     }
@@ -26,23 +26,26 @@ impl Scenario {
     /// The hints with the keys that they are about.
     pub(super) fn hints_at_keys(&self) -> impl Iterator<Item = (String, String)> {
         let [small, large] = self.queues_far_from_bdp();
-        [self.marks_that_no_queue_makes(), small, large, self.probes_below_bdp()].into_iter().flatten()
+        let others = [self.probes_below_bdp(), self.controllers_of_shorter_paths()];
+        [self.marks_that_no_queue_makes(), small, large].into_iter().chain(others).flatten()
     }
 
     /// Flows whose congestion control probes, at the start, for a window that is far smaller than the bandwidth-delay
     /// product of their path, because the receiver's first window is. Their window then grows slowly.
     fn probes_below_bdp(&self) -> Option<(String, String)> {
         let mut found = self.flows.iter().filter(|flow| flow.app.has_transport()).filter_map(|flow| {
-            let probed = flow.tcp.probed_window()?;
-            let links = || flow.route.iter().chain(&flow.reverse_route).map(|&link| &self.links[link]);
+            let tcp = flow.transport.tcp()?;
+            let probed = tcp.probed_window()?;
+            let lane = &self.lanes[flow.lane];
+            let links = || lane.route.iter().chain(&lane.reverse_route).map(|&link| &self.links[link]);
             let rtt = links().fold(Duration::ZERO, |sum, link| sum + link.delay.largest());
-            let slowest = flow.route.iter().map(|&link| self.links[link].rate.largest_over(rtt)).min()?;
-            let packet = u64::from(flow.tcp.smss) + HEADERS;
+            let slowest = lane.route.iter().map(|&link| self.links[link].rate.largest_over(rtt)).min()?;
+            let packet = u64::from(tcp.smss) + HEADERS;
             let held = (slowest.as_bps() as f64 / 8.0 * rtt.as_secs_f64() / packet as f64) as u64;
-            (held as f64 > FAR * probed as f64).then_some((flow, probed, held))
+            (held as f64 > FAR * probed as f64).then_some((flow, tcp, probed, held))
         });
-        let (flow, probed, held) = found.next()?;
-        let (name, cc) = (&flow.name, flow.tcp.cc.kind().name());
+        let (flow, tcp, probed, held) = found.next()?;
+        let (name, cc) = (&flow.name, tcp.cc.kind().name());
         let more = match found.count() {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -54,19 +57,46 @@ impl Scenario {
         Some(("tcp.receive_buffer".to_owned(), hint))
     }
 
+    /// DualPI2 queues whose controller is not stable for the round trip of a flow.
+    fn controllers_of_shorter_paths(&self) -> Option<(String, String)> {
+        let mut rtts = vec![Duration::ZERO; self.links.len()];
+        for flow in self.flows.iter().filter(|flow| flow.app.has_transport()) {
+            let lane = &self.lanes[flow.lane];
+            let links = || lane.route.iter().chain(&lane.reverse_route).copied();
+            let rtt = links().fold(Duration::ZERO, |sum, link| sum + self.links[link].delay.largest());
+            links().for_each(|link| rtts[link.index()] = rtts[link.index()].max(rtt));
+        }
+        let mut queues = self.links.iter().zip(rtts).filter_map(|(link, rtt)| match &link.queue {
+            Queue::DualPi2(dual) => Some((link, rtt, dual.max_rtt().unwrap_or(DualPi2::MAX_RTT))),
+            _ => None,
+        });
+        let (link, rtt, most) = queues.find(|(_, rtt, most)| rtt > most)?;
+        let key = queue_key(&link.name);
+        let hint = format!(
+            "the queue of \"{}\" is stable up to a round trip of {most}, and that of its flows is {rtt}; a queue for it: \
+             {key}.max_rtt = \"{rtt}\"",
+            link.name
+        );
+        Some((key, hint))
+    }
+
     /// Flows that ask for congestion marks where no queue on their paths marks. Custom middleboxes may mark.
     fn marks_that_no_queue_makes(&self) -> Option<(String, String)> {
-        let asks = |flow: &Flow| flow.app.has_transport() && flow.tcp.ecn.feedback != EcnFeedback::Off;
+        let asks = |flow: &Flow| {
+            let tcp = flow.transport.tcp().filter(|_| flow.app.has_transport());
+            tcp.is_some_and(|tcp| tcp.ecn.feedback != EcnFeedback::Off)
+        };
         let is_own = |middlebox: &MiddleboxConfig| matches!(middlebox, MiddleboxConfig::Own(_));
         if !self.flows.iter().any(asks) || self.nodes.iter().flat_map(|node| &node.middleboxes).any(is_own) {
             return None;
         }
         let marks = |route: &[LinkId]| route.iter().any(|&link| self.links[link].queue.marks());
-        let mut are_marked: Vec<bool> =
-            self.flows.iter().map(|flow| marks(&flow.route) || marks(&flow.reverse_route)).collect();
+        let mut are_marked: Vec<bool> = FlowId::all(self.flows.len())
+            .map(|flow| self.lanes_of(flow).flat_map(PathId::both).any(|path| marks(self.first_route(path))))
+            .collect();
         for (_, change) in &self.timeline.changes {
             if let Change::Install { path, route } = change {
-                are_marked[path.flow()] |= marks(route);
+                are_marked[self.lanes[path.lane()].flow] |= marks(route);
             }
         }
         let flows = self.flows.iter().zip(are_marked).filter(|(flow, is_marked)| asks(flow) && !is_marked);
@@ -124,14 +154,14 @@ impl Scenario {
     fn bottlenecks(&self) -> Vec<Option<Bottleneck>> {
         let mut found: Vec<Option<Bottleneck>> = self.links.iter().map(|_| None).collect();
         for flow in self.flows.iter().filter(|flow| flow.app.has_transport()) {
-            for (route, back, is_used) in
-                [(&flow.route, &flow.reverse_route, true), (&flow.reverse_route, &flow.route, flow.app.is_two_way())]
+            let Lane { route, reverse_route, .. } = &self.lanes[flow.lane];
+            for (route, back, is_used) in [(route, reverse_route, true), (reverse_route, route, flow.app.is_two_way())]
             {
                 let rate = |link: &&LinkId| self.links[**link].sustained();
                 let Some(&slowest) = route.iter().min_by_key(rate).filter(|_| is_used) else { continue };
                 let rtt =
                     route.iter().chain(back).fold(Duration::ZERO, |sum, &link| sum + self.links[link].delay.largest());
-                let packet = u64::from(flow.tcp.smss) + HEADERS;
+                let packet = u64::from(flow.transport.payload()) + HEADERS;
                 let before = found[slowest].take().unwrap_or(Bottleneck { flows: 0, rtt, packet });
                 found[slowest] = Some(Bottleneck {
                     flows: before.flows + 1,
@@ -206,6 +236,17 @@ mod tests {
             assert!(hints(tcp, queue, flow).is_empty(), "{tcp} {queue} {flow}");
         }
         assert_eq!(hints(on, "{ kind = 'codel' }", "").len(), 1);
+    }
+
+    #[test]
+    fn controllers_for_shorter_round_trips_have_a_hint() {
+        let found = hints("", "'dualpi2'", "").join("");
+        let expected =
+            "the queue of \"sat.forward\" is stable up to a round trip of 100 ms, and that of its flows is 520 ms";
+        assert!(found.starts_with(expected) && found.ends_with("max_rtt = \"520 ms\""), "{found}");
+        for queue in ["{ kind = 'dualpi2', max_rtt = '520 ms' }", "{ kind = 'dualpi2', typical_rtt = '100 ms' }"] {
+            assert_eq!(hints("", queue, ""), [""; 0]);
+        }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! drop packets while they wait for a grant.
 
 use super::{
-    Downtimes, Link, Losses, Medium, MediumKind, MfTdma, NeededSignal, Outage, Profile, Queue, Scenario, Tdm, Terminal,
+    ControlInterval, Downtimes, Link, Losses, Medium, MediumKind, MfTdma, NeededSignal, Outage, Profile, Queue,
+    Scenario, Tdm, Terminal,
 };
 use bentpipe_access::{Free, Modcod, RandomUse};
 use bentpipe_units::{Duration, Rate, Time};
@@ -32,6 +33,24 @@ struct Late {
 }
 
 impl Medium {
+    /// Returns the time after which a terminal repeats an unanswered request, R + 2 T. `None` for a carrier without requests.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        let superframe = match &self.kind {
+            MediumKind::MfTdma(keys) => keys.superframe,
+            MediumKind::LeoCell(keys) => keys.frame,
+            MediumKind::Tdm(_) => return None,
+        };
+        self.request_to_grant().map(|round| round + superframe.saturating_mul(2))
+    }
+
+    /// Returns the longest wait for a control slot. Zero without control slots.
+    pub(crate) fn control_wait(&self) -> Duration {
+        match &self.kind {
+            MediumKind::MfTdma(MfTdma { control_interval: ControlInterval::Every(every), .. }) => *every,
+            _ => Duration::ZERO,
+        }
+    }
+
     /// Returns the longest time from a request to its grant. `None` for a carrier without requests.
     pub(crate) fn request_to_grant(&self) -> Option<Duration> {
         let (superframe, control) = match &self.kind {
@@ -77,7 +96,7 @@ impl Scenario {
                 MediumKind::LeoCell(_) => continue,
             };
             if let Some(weak) =
-                weak(terminal.signal(), link.outage.as_ref(), self.duration, |db| needed.exceeds(db, losses))
+                weak(terminal.signal(), link.outage.as_deref(), self.duration, |db| needed.exceeds(db, losses))
             {
                 found
                     .entry(format!("{} {:?} {:?}", needed.unit, needed.constant, needed.signal))
@@ -107,7 +126,9 @@ impl Scenario {
     /// Returns a note on the medium whose rate requests divide by a longer time than that of the run.
     fn note_on_evaluation(&self) -> Option<(String, String)> {
         let (medium, evaluation) = self.in_media().find_map(|(_, terminal, medium, _)| match &medium.kind {
-            MediumKind::MfTdma(keys) if terminal.access.rate_based > terminal.access.constant => {
+            MediumKind::MfTdma(keys)
+                if terminal.access.request_classes().iter().any(|of| of.rate_based > of.constant) =>
+            {
                 Some((medium, keys.evaluation)).filter(|(_, evaluation)| *evaluation > self.duration)
             }
             _ => None,
@@ -129,7 +150,7 @@ impl Scenario {
                 Queue::Pie(queue) => ("pie", queue.target),
                 _ => return None,
             };
-            let asks = terminal.access.volume_based || terminal.access.rate_based > terminal.access.constant;
+            let asks = terminal.access.asks();
             let wait = medium.request_to_grant().filter(|_| asks && link.from != medium.controller)?;
             (target < wait).then_some((link, name, target, wait))
         });
@@ -254,7 +275,10 @@ fn first_grant(terminal: &Terminal, medium: &Medium, [place, all]: [u64; 2]) -> 
         MediumKind::MfTdma(keys) => {
             let access = &terminal.access;
             let random = access.random.unwrap_or(RandomUse::None);
-            if access.constant > Rate::from_bps(0) || keys.free == Free::All || random == RandomUse::Data {
+            if access.sum(|class| class.constant) > Rate::from_bps(0)
+                || keys.free == Free::All
+                || random == RandomUse::Data
+            {
                 return None;
             }
             if random == RandomUse::None {
@@ -406,7 +430,9 @@ count = 2
                 "target {target} of {name} at \"user1.reverse\" (and 1 more) is below the wait for a grant, 556.5 ms: set it \
                  above, and interval above the round trip"
             );
-            assert_eq!(notes(&[(queue, &format!("'{name}'"))]), [expected]);
+            assert_eq!(notes(&[(queue, &format!("{{ kind = '{name}', target = '{target}' }}"))]), [expected]);
+            // The default follows the medium.
+            assert_eq!(notes(&[(queue, &format!("'{name}'"))]), [""; 0]);
         }
         assert_eq!(notes(&[(queue, "{ kind = 'fq-codel', target = '600 ms', interval = '2 s' }")]), [""; 0]);
         assert_eq!(notes(&[("link.user.forward.queue", "'fq-codel'")]), [""; 0]);

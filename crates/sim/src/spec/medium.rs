@@ -5,11 +5,11 @@
 
 use super::{LeoCell, Losses, Profile, Tdm};
 use crate::ids::{MediumId, NodeId};
-use bentpipe_access::{Adaptation, BurstLength, Free, Grid, RandomUse, Waveform};
+use bentpipe_access::{Access, Adaptation, BurstLength, Capacity, Free, Grid, RandomUse, Waveform, CLASSES};
 use bentpipe_units::settings::{Baud, Chance, Level};
 #[cfg(test)]
 use bentpipe_units::settings::{Fields, Settings, Typed};
-use bentpipe_units::{amounts, kinds, settings, Duration, Rate};
+use bentpipe_units::{amounts, kinds, settings, Duration, Rate, Time};
 
 /// A medium of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,15 +115,52 @@ settings! {
         hands_over: bool = false;
         /// Owners of slots that no request covers.
         free: Free = Free::None;
+        /// Largest share of the slots that a plan gives. The rest stays empty. SNS3 plans 0.9.
+        load_limit: f64 = 1.0, [0.01, 1.0];
         /// Choice of the waveform by the signal.
         acm: WaveformChoice = WaveformChoice::default();
-        /// Constant waveform instead: its number, 3 to 12 for short bursts and 13 to 22 for long ones. Default: adaptive
-        /// (`acm`).
-        waveform: Option<u32>, [3, 22];
+        /// Constant waveform instead: its number, 3 to 12 for short bursts, 13 to 22 for long ones, 42 and 43 for robust ones
+        /// and 44 to 49 for tiny ones. Default: adaptive (`acm`).
+        waveform: Option<u32>, [3, 49];
         /// Losses of bursts as a function of the signal.
         losses: Losses = Losses::Step;
         /// Random access on some of the carriers. Default: none.
         random: Option<RandomAccess>;
+        /// Log-on of the terminals. Default: all are logged on.
+        log_on: Option<LogOn>;
+    }
+}
+
+settings! {
+    /// Log-on of terminals: a burst in a slot of slotted ALOHA, which the controller answers. Before, a terminal has no slots.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct LogOn {
+        /// Slots of each superframe for log-on bursts. Plans have the others.
+        slots: u32 = 4, [1, 10_000], "reading: hubs set it";
+        /// Whether all terminals are off at the start of the run.
+        at_start: bool = true;
+        /// Random wait before each burst.
+        repeat: Repeat = Repeat { first: 16, most: 512 }, "reading: OpenSAND's exponential back-off";
+        /// Outage of its link after which a terminal is off.
+        after: Duration = Duration::from_secs(10), "reading: synchronization is lost";
+        /// Time without traffic after which a terminal logs off. Default: it stays on.
+        idle: Option<Duration>;
+        /// Instants at which the hub resets and loses all terminals, rising.
+        resets: Vec<Time> = Vec::new();
+    }
+}
+
+impl LogOn {
+    /// Returns the log-on for the component of the access crate.
+    fn parameters(&self) -> bentpipe_access::LogOn {
+        bentpipe_access::LogOn {
+            slots: self.slots,
+            at_start: self.at_start,
+            repeat: (self.repeat.first, self.repeat.most),
+            after: self.after,
+            idle: self.idle,
+            resets: self.resets.clone(),
+        }
     }
 }
 
@@ -201,7 +238,7 @@ settings! {
 }
 
 settings! {
-    /// Wait before a request by random access is repeated: a random number of blocks below a limit, which doubles with each
+    /// Wait before a request by random access is repeated, or before a log-on: a random number of blocks below a limit, which doubles with each
     /// loss.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Repeat {
@@ -214,19 +251,84 @@ settings! {
 
 settings! {
     /// Capacity of a terminal in its medium.
-    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq)]
     pub struct TerminalAccess as "Access" {
         /// Rate that the terminal has without asking (CRA).
         constant: Rate = Rate::from_bps(0);
         /// Limit of the rate that it has and may ask for together (CRA and RBDC).
         rate_based: Rate = Rate::from_bps(0);
+        /// Part of the rate asked for that a plan serves before all other requests (least RBDC).
+        guaranteed: Rate = Rate::from_bps(0);
         /// Whether it asks for the bytes that wait (VBDC).
         volume_based: bool = false;
+        /// Request classes: number 0, 1, ... Each class asks for its own packets, and a plan serves class 0 first. The queue has
+        /// as many classes and decides which packet leaves. Default: one class with the keys above.
+        "class" classes: Vec<ClassAccess> = Vec::new(), [0, 4];
         /// Share in a phase of the plan that is short of slots, and in the turns on the forward carrier to the same
         /// terminal.
         weight: u32 = 1, [1, 1000];
         /// Use of random access. Default: `"requests"` if the medium has random access, else `"none"`.
         random: Option<RandomUse>;
+    }
+}
+
+settings! {
+    /// Capacity of a request class.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ClassAccess {
+        /// Rate that the class has without asking (CRA).
+        constant: Rate = Rate::from_bps(0);
+        /// Limit of the rate that it has and may ask for together (CRA and RBDC).
+        rate_based: Rate = Rate::from_bps(0);
+        /// Part of the rate asked for that a plan serves before all other requests (least RBDC).
+        guaranteed: Rate = Rate::from_bps(0);
+        /// Whether it asks for the bytes that wait (VBDC).
+        volume_based: bool = false;
+    }
+}
+
+impl ClassAccess {
+    /// Whether it asks for capacity.
+    pub(crate) fn asks(&self) -> bool {
+        self.volume_based || self.rate_based > self.constant
+    }
+
+    /// Returns the capacity for the component of the access crate.
+    fn capacity(&self) -> Capacity {
+        let Self { constant, rate_based, guaranteed, volume_based } = *self;
+        Capacity { constant, rate_based, guaranteed, volume_based }
+    }
+}
+
+impl TerminalAccess {
+    /// Returns its request classes.
+    pub(crate) fn request_classes(&self) -> Vec<ClassAccess> {
+        let &Self { constant, rate_based, guaranteed, volume_based, .. } = self;
+        match self.classes.is_empty() {
+            true => vec![ClassAccess { constant, rate_based, guaranteed, volume_based }],
+            false => self.classes.clone(),
+        }
+    }
+
+    /// Whether one of its classes asks for capacity.
+    pub(crate) fn asks(&self) -> bool {
+        self.request_classes().iter().any(ClassAccess::asks)
+    }
+
+    /// Returns the sum of a rate over its classes.
+    pub(crate) fn sum(&self, of: impl Fn(&ClassAccess) -> Rate) -> Rate {
+        Rate::from_bps(self.request_classes().iter().map(|class| of(class).as_bps()).sum())
+    }
+
+    /// Returns the access for the component of the access crate.
+    pub(crate) fn parameters(&self) -> Access {
+        let classes = self.request_classes();
+        let mut further = [None; CLASSES - 1];
+        for (of, class) in further.iter_mut().zip(&classes[1..]) {
+            *of = Some(class.capacity());
+        }
+        let random = self.random.unwrap_or(RandomUse::None);
+        Access { first: classes[0].capacity(), further, random, weight: self.weight }
     }
 }
 
@@ -280,7 +382,15 @@ impl MediumKind {
 impl Default for TerminalAccess {
     fn default() -> Self {
         let none = Rate::from_bps(0);
-        Self { constant: none, rate_based: none, volume_based: false, weight: 1, random: None }
+        Self {
+            constant: none,
+            rate_based: none,
+            guaranteed: none,
+            volume_based: false,
+            classes: Vec::new(),
+            weight: 1,
+            random: None,
+        }
     }
 }
 
@@ -343,8 +453,8 @@ impl MfTdma {
 
     /// Returns the slots for data of a superframe, on all carriers.
     pub(crate) fn data_slots(&self) -> u64 {
-        let random = self.random.map_or(0, |random| random.carriers);
-        u64::from(self.carriers.saturating_sub(random)) * u64::from(self.grid().slots())
+        let parameters = self.parameters(Duration::ZERO, Duration::ZERO);
+        parameters.planned_slots(self.grid().slots()).into()
     }
 
     /// Returns the parameters of the medium for the component of the access crate.
@@ -365,6 +475,8 @@ impl MfTdma {
             overhead: self.overhead,
             persistence: self.persistence,
             free: self.free,
+            load_limit: self.load_limit,
+            log_on: self.log_on.as_ref().map(LogOn::parameters),
             random: self.random.map(|random| bentpipe_access::RandomAccess {
                 carriers: random.carriers,
                 copies: random.copies,
@@ -386,9 +498,10 @@ impl MfTdma {
         let best = es_n0.values().fold(f64::NEG_INFINITY, f64::max);
         let carrier = self.waveform_for(best).map_or(Rate::from_bps(0), |waveform| self.carrier_rate(waveform));
         let takes_data_slots = access.random == Some(RandomUse::Data);
-        match access.volume_based || self.free != Free::None || takes_data_slots {
+        let classes = access.request_classes();
+        match classes.iter().any(|class| class.volume_based) || self.free != Free::None || takes_data_slots {
             true => carrier,
-            false => carrier.min(access.constant.max(access.rate_based)),
+            false => carrier.min(access.sum(|class| class.constant.max(class.rate_based))),
         }
     }
 }

@@ -14,8 +14,11 @@ mod notes;
 mod pairs;
 mod queue;
 mod randomness;
+mod receivers;
+mod slots;
 mod tdm;
 mod timeline;
+mod transport;
 
 pub use app::*;
 pub use bucket::TokenBucket;
@@ -26,20 +29,31 @@ pub use channel::{Arq, Combining, Downtimes, Interleave, Jitter, Mtu, Order, Out
 pub use coding::{Acm, Coded, Coding, Losses, Modcod, Signal, SignalPoints};
 pub(crate) use coding::{Combiner, SignalOverTime};
 pub(crate) use error::{loss_in_blocks, BLOCK_BITS};
-pub use error::{Effect, ErrorModel, ErrorUnit, Stay, MILLIONTHS};
+pub use error::{Bursts, Effect, ErrorModel, ErrorUnit, Stay, MILLIONTHS};
 pub use medium::*;
 pub(crate) use pairs::{FunctionId, FunctionPair, HalfOfPair};
-pub use queue::{Codel, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
+pub(crate) use queue::Dp2Control;
+pub use queue::{Codel, Dp2Native, Dp2Overload, DualPi2, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
+pub use randomness::Randomness;
+pub(crate) use receivers::{branches, receivers_by_flow, shared_links, Branch};
+pub(crate) use slots::{of_both, SlotDraws, COMMON, SHARES};
+pub use slots::{Slot, SlotTable, Slots};
 pub use tdm::*;
 pub use timeline::{Absence, Change, Forwarding, InFlight, RouteSince, Timeline, Waiting};
+pub(crate) use transport::full_segment;
+pub use transport::Transport;
 
 pub use crate::distribution::{Between, Size, Wait};
 pub use crate::framing::{Frames, Framing};
+pub use crate::stack::{
+    Quic, QuicAckFrequency, QuicCc, QuicChange, QuicHandshake, QuicInitialWindow, QuicKeepAlive, QuicMigration,
+    QuicRead, QuicResume, QuicWindow,
+};
 
 use crate::dictionary;
-use crate::ids::{FlowId, LinkId, NodeId, PathId};
+use crate::ids::{FlowId, LaneId, LinkId, NodeId, PathId};
 use crate::middlebox::{MiddleboxConfig, Role};
-use bentpipe_tcp::Config;
+use crate::stack::Engines;
 use bentpipe_units::settings::{Settings, Shape, Title, Typed, Unfit, Value, Written};
 use bentpipe_units::{settings, words, Duration, Rate, Stream, Time};
 use std::collections::BTreeSet;
@@ -65,6 +79,8 @@ pub struct Scenario {
     pub media: Vec<Medium>,
     /// Flows, sorted by name (natural order: `f2` before `f10`).
     pub flows: Vec<Flow>,
+    /// Lanes, in the order of their flows.
+    pub lanes: Vec<Lane>,
     /// Changes during the run.
     pub timeline: Timeline,
     /// Time series to record.
@@ -88,20 +104,62 @@ impl Scenario {
 
     /// Returns the route of a path at the start of the run.
     pub fn first_route(&self, path: PathId) -> &[LinkId] {
-        let flow = &self.flows[path.flow()];
+        self.lanes[path.lane()].first_route(path)
+    }
+
+    /// Returns the first and the last node of a path.
+    pub fn ends(&self, path: PathId) -> [NodeId; 2] {
+        let flow = &self.flows[self.lanes[path.lane()].flow];
         if path.is_back() {
-            &flow.reverse_route
+            [flow.to, flow.from]
         } else {
-            &flow.route
+            [flow.from, flow.to]
         }
+    }
+
+    /// Whether flows use QUIC, and no stack is known.
+    pub fn needs_engines(&self) -> bool {
+        self.flows.iter().filter_map(|flow| flow.transport.quic()).any(|quic| quic.engines.is_none())
+    }
+
+    /// Returns the same scenario with a stack for its flows over QUIC.
+    #[must_use]
+    pub fn with_engines(&self, engines: &Engines) -> Self {
+        let mut scenario = self.clone();
+        for flow in &mut scenario.flows {
+            if let Transport::Quic(quic) = &mut flow.transport {
+                Arc::make_mut(quic).engines = Some(engines.clone());
+            }
+        }
+        scenario
+    }
+
+    /// Returns the flows with their lanes.
+    pub(crate) fn users(&self) -> Users<'_> {
+        Users { flows: &self.flows, lanes: &self.lanes }
+    }
+
+    /// Returns all paths, of all lanes.
+    pub(crate) fn paths(&self) -> impl DoubleEndedIterator<Item = PathId> + ExactSizeIterator {
+        PathId::all(2 * self.lanes.len())
+    }
+
+    /// Returns the first lane of a flow: all its packets take it if it has no other.
+    pub(crate) fn lane_of(&self, flow: FlowId) -> &Lane {
+        &self.lanes[self.flows[flow].lane]
+    }
+
+    /// Returns the lanes of a flow.
+    pub(crate) fn lanes_of(&self, flow: FlowId) -> impl Iterator<Item = LaneId> + '_ {
+        let first = self.flows[flow].lane.index();
+        (first..self.lanes.len()).map(LaneId::new).take_while(move |lane| self.lanes[*lane].flow == flow)
     }
 
     /// Returns the hosts of its flows with a transport, each with its congestion controls, in the order of the flows.
     pub fn hosts(&self) -> Vec<(String, Vec<&str>)> {
         let mut found: Vec<(String, Vec<&str>)> = Vec::new();
         for flow in self.flows.iter().filter(|flow| flow.app.has_transport()) {
-            let cc = flow.tcp.own_cc.as_ref().map_or(flow.tcp.cc.kind().name(), |own| own.name());
-            let host = flow.host();
+            let (cc, host) = (flow.transport.cc_name(), flow.host());
             match found.iter_mut().find(|(known, _)| *known == host) {
                 Some((_, names)) if names.contains(&cc) => {}
                 Some((_, names)) => names.push(cc),
@@ -114,9 +172,11 @@ impl Scenario {
     /// Returns the node that acknowledges the data of a flow's first endpoint: its other endpoint, or the first proxy
     /// on its path.
     pub(crate) fn answers_for(&self, flow: FlowId) -> NodeId {
-        let ways = self.first_route(PathId::there(flow)).iter().map(|&link| self.links[link].to);
+        let ways = self.lane_of(flow).route.iter().map(|&link| self.links[link].to);
         let has_proxy = |node: &NodeId| self.nodes[*node].middleboxes.iter().any(MiddleboxConfig::acknowledges);
-        ways.into_iter().find(has_proxy).filter(|_| self.flows[flow].tcp.handshake).unwrap_or(self.flows[flow].to)
+        let flow = &self.flows[flow];
+        let opens = flow.transport.tcp().is_some_and(|tcp| tcp.handshake);
+        ways.into_iter().find(has_proxy).filter(|_| opens).unwrap_or(flow.to)
     }
 }
 
@@ -161,8 +221,10 @@ pub struct Link {
     pub delay: Profile<Duration>,
     /// Varying delays in addition; shared by the instances of an entry.
     pub jitter: Option<Arc<Vec<Jitter>>>,
+    /// Slots with their own delays, losses and rate; shared by the instances of an entry.
+    pub slots: Option<Arc<Slots>>,
     /// Outages.
-    pub outage: Option<Outage>,
+    pub outage: Option<Box<Outage>>,
     /// Token bucket that drops arriving packets beyond its rate.
     pub policer: Option<Box<TokenBucket>>,
     /// Token bucket that delays transmissions beyond its rate.
@@ -189,6 +251,11 @@ impl Link {
     /// Returns the largest rate at which it serves its queue for packets of this size, in bytes of packets.
     pub(crate) fn largest_for(&self, size: u64) -> Rate {
         self.largest_over(Duration::ZERO, size)
+    }
+
+    /// Returns the size of its full packets, bytes: its MTU, or that of Ethernet.
+    pub(crate) fn full_packet(&self) -> u64 {
+        self.mtu.map_or(1500, |mtu| mtu.size)
     }
 
     /// Returns the largest mean of this rate over any time of this length.
@@ -220,6 +287,7 @@ impl Link {
             terminal: None,
             delay: Profile::Constant(delay),
             jitter: None,
+            slots: None,
             outage: None,
             policer: None,
             shaper: None,
@@ -244,31 +312,76 @@ pub struct Flow {
     pub from: NodeId,
     /// The receiving node.
     pub to: NodeId,
+    /// Flow whose datagrams it receives, as one of several receivers. `None`: it sends its own.
+    pub copy_of: Option<FlowId>,
     /// Application; shared by the instances of an entry.
     pub app: Arc<App>,
     /// Reading of the application at the receiver; `None`: immediately.
     pub reader: Option<Reader>,
     /// Time of its start.
     pub start: Start,
-    /// Class in queues with classes.
-    pub class: u8,
-    /// The links from `from` to `to`.
-    pub route: Vec<LinkId>,
-    /// The links back.
-    pub reverse_route: Vec<LinkId>,
-    /// The transport at both ends, shared by all flows that have the same; datagrams do not use it.
-    pub tcp: Arc<Config>,
-    /// Host whose settings filled the open keys of the file. They are all in `tcp`.
+    /// Its first lane. Others follow.
+    pub lane: LaneId,
+    /// The transport at both ends.
+    pub transport: Transport,
+    /// Host whose settings filled the open keys of the file. They are all in `transport`.
     pub like: Like,
-    /// Limits of its tuned buffers by name; stock without such buffers. The sizes are in `tcp`.
+    /// Limits of its tuned buffers by name; stock without such buffers. The sizes are in `transport`.
     pub buffers: Buffers,
     /// Processing time of a packet at a host: shortest and longest, the latter excluded unless they are equal.
     pub processing: (Duration, Duration),
 }
 
+/// Flows with their lanes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Users<'a> {
+    pub(crate) flows: &'a [Flow],
+    pub(crate) lanes: &'a [Lane],
+}
+
+/// One way of a flow there and back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lane {
+    /// Its flow.
+    pub flow: FlowId,
+    /// The links from the flow's `from` to its `to`, at the start of the run.
+    pub route: Box<[LinkId]>,
+    /// The links back.
+    pub reverse_route: Box<[LinkId]>,
+    /// Class in queues with classes.
+    pub class: u8,
+}
+
+impl Lane {
+    /// Returns the route of one of its paths at the start of the run.
+    pub(crate) fn first_route(&self, path: PathId) -> &[LinkId] {
+        if path.is_back() {
+            &self.reverse_route
+        } else {
+            &self.route
+        }
+    }
+}
+
+#[cfg(test)]
 impl Flow {
+    /// Returns the values of TCP of a flow with TCP.
+    pub(crate) fn tcp(&self) -> &bentpipe_tcp::Config {
+        self.transport.tcp().expect("a flow with TCP")
+    }
+}
+
+impl Flow {
+    /// Whether it has one TCP connection from its start on, which nothing else feeds.
+    pub(crate) fn is_one_connection(&self) -> bool {
+        self.app.is_single() && self.transport.quic().is_none()
+    }
+
     /// Returns the name of its hosts for people.
     fn host(&self) -> String {
+        if self.transport.quic().is_some() {
+            return "QUIC".to_owned();
+        }
         match self.buffers {
             Buffers::Stock => self.like.title().to_owned(),
             Buffers::Raised => format!("{} (raised buffers)", self.like.title()),
@@ -347,7 +460,7 @@ settings! {
         series: Vec<String> as SeriesNames = Vec::new();
         /// Time between samples of links and of rates.
         interval: Duration = Duration::from_millis(100);
-        /// Largest number of rows per series. Further rows are counted, not kept.
+        /// Largest number of rows per series. A full series thins itself, and a full list counts further rows.
         rows_max: u64 = 1_000_000, [0, 1_000_000_000];
         /// Largest number of rows in the table of transfers. Further rows are counted, and the statistics cover all.
         transfers_max: u64 = 100_000, [0, 1_000_000_000];

@@ -1,7 +1,7 @@
 //! Notes on a scenario that need no run: those of its reader, delays that are longer than any orbit's or than the run,
 //! and congestion controls without the bounded window that they need.
 
-use super::{Flow, Queue, Scenario};
+use super::{Flow, Lane, Queue, Scenario};
 use crate::ids::LinkId;
 use bentpipe_tcp::cc::Unbounded;
 use bentpipe_units::{Duration, Time};
@@ -76,10 +76,13 @@ impl Scenario {
             };
             route.iter().map(over).sum::<f64>()
         };
-        let needed = |flow: &Flow| match flow.app.datagrams() {
-            _ if flow.route.is_empty() || flow.reverse_route.is_empty() => 0.0,
-            Some((_, size)) => time(&flow.route, size as u64),
-            None => time(&flow.route, u64::from(flow.tcp.smss) + HEADERS) + time(&flow.reverse_route, HEADERS),
+        let needed = |flow: &Flow| {
+            let Lane { route, reverse_route, .. } = &self.lanes[flow.lane];
+            match flow.app.datagrams() {
+                _ if route.is_empty() || reverse_route.is_empty() => 0.0,
+                Some((_, size)) => time(route, size as u64),
+                None => time(route, u64::from(flow.transport.payload()) + HEADERS) + time(reverse_route, HEADERS),
+            }
         };
         let end = Time::ZERO + self.duration;
         let is_short = |flow: &&Flow| {
@@ -113,7 +116,7 @@ impl Scenario {
         let mut found: Vec<(&str, Unbounded, Vec<&str>)> = Vec::new();
         for flow in &self.flows {
             let Some(unbounded) = self.unbounded(flow) else { continue };
-            let cc = flow.tcp.cc.kind().name();
+            let Some(cc) = flow.transport.tcp().map(|tcp| tcp.cc.kind().name()) else { continue };
             match found.iter_mut().find(|(name, what, _)| *name == cc && *what == unbounded) {
                 Some((_, _, flows)) => flows.push(&flow.name),
                 None => found.push((cc, unbounded, vec![&flow.name])),
@@ -131,10 +134,10 @@ impl Scenario {
             return None;
         }
         let serves_probes_last = || {
-            let mut queues = flow.route.iter().map(|&link| &self.links[link].queue);
+            let mut queues = self.lanes[flow.lane].route.iter().map(|&link| &self.links[link].queue);
             queues.all(|queue| matches!(queue, Queue::Priority { .. }))
         };
-        flow.tcp.unbounded().filter(|unbounded| !(unbounded.is_probes && serves_probes_last()))
+        flow.transport.unbounded().filter(|unbounded| !(unbounded.is_probes && serves_probes_last()))
     }
 }
 

@@ -56,9 +56,7 @@ impl Scenario {
         kinds.sort_unstable();
         kinds.dedup();
         let (changing, mut streams) = (self.timeline.routes(), BTreeMap::new());
-        for (kind, path) in
-            kinds.iter().flat_map(|kind| PathId::all(2 * self.flows.len()).map(move |path| (kind, path)))
-        {
+        for (kind, path) in kinds.iter().flat_map(|kind| self.paths().map(move |path| (kind, path))) {
             let later = changing.get(&path).into_iter().flatten().filter_map(|(_, route)| *route);
             let known = pairs.len();
             for route in std::iter::once(self.first_route(path)).chain(later) {

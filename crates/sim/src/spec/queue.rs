@@ -1,8 +1,8 @@
 //! Queues in front of links: their limits and disciplines.
 
 use super::ratio;
-use bentpipe_units::settings::{Bytes, Chance, Shape, Typed, Unfit, Value, Written};
-use bentpipe_units::{amounts, kinds, settings, Duration};
+use bentpipe_units::settings::{Bytes, Chance, Maybe, Plain, Shape, Typed, Unfit, Value, Written};
+use bentpipe_units::{amounts, kinds, settings, words, Duration};
 
 kinds! {
     /// A queue discipline with its limits. Packets in transmission do not count.
@@ -22,6 +22,8 @@ kinds! {
         "fq-codel" => FqCodel(FqCodel);
         /// Drops arrivals with a probability set by a controller of the waiting time (RFC 8033).
         "pie" => Pie(Pie);
+        /// A queue of a millisecond for L4S beside one for classic traffic, coupled so that both get similar rates (RFC 9332).
+        "dualpi2" => DualPi2(DualPi2);
         /// Strict priority: a class is served if no packet waits in the classes before it.
         "priority" => Priority {
             /// Whether the limit of the first class is that of all together. A packet that finds the queue full then
@@ -101,10 +103,12 @@ settings! {
     pub struct Codel {
         /// Queue limit. Packets above it are dropped.
         limit: QueueLimit = QueueLimit::ONE_BDP;
-        /// Target of the standing waiting time.
+        /// Target of the standing waiting time. Default on a link that asks a medium for capacity: R + 2 T, above the wait for
+        /// a grant.
         target: Duration = Duration::from_millis(5), "RFC 8289 §4.4";
         /// Time that packets must wait longer than the target before a drop; about the largest round trip, which over a
-        /// GEO satellite is 600 ms.
+        /// GEO satellite is 600 ms. Default on a link that asks a medium for capacity: the target, the propagation there
+        /// and back, and the control interval.
         interval: Duration = Duration::from_millis(100), "RFC 8289 §4.3";
         /// Whether ECN-capable packets are marked instead of dropped (RFC 3168).
         ecn: bool = false;
@@ -114,16 +118,19 @@ settings! {
 settings! {
     /// FQ-CoDel (RFC 8290).
     pub struct FqCodel {
-        /// Limit of all queues together. Packets above it are dropped from the longest.
+        /// Limit of all queues together. Packets above it are dropped from the longest. Default on a link that asks a medium for
+        /// capacity: the bytes that the link carries in the default interval.
         limit: QueueLimit = QueueLimit::Packets(10_240), "RFC 8290 §5.2.3";
         /// Number of queues.
         queues: u32 = 1024, [1, 65_536], "RFC 8290 §4.1.2";
         /// Bytes that a queue sends per turn.
         quantum: u32 as Bytes = 1514, "RFC 8290 §5.2.4";
-        /// Target of the standing waiting time.
+        /// Target of the standing waiting time. Default on a link that asks a medium for capacity: R + 2 T, above the wait for
+        /// a grant.
         target: Duration = Duration::from_millis(5), "RFC 8290 §5.2.2";
         /// Time that packets must wait longer than the target before a drop; about the largest round trip, which over a
-        /// GEO satellite is 600 ms.
+        /// GEO satellite is 600 ms. Default on a link that asks a medium for capacity: the target, the propagation there
+        /// and back, and the control interval.
         interval: Duration = Duration::from_millis(100), "RFC 8290 §5.2.1";
         /// Whether ECN-capable packets are marked instead of dropped (RFC 3168).
         ecn: bool = true, "RFC 8290 §5.2.6";
@@ -135,7 +142,7 @@ settings! {
     pub struct Pie {
         /// Queue limit. Packets above it are dropped.
         limit: QueueLimit = QueueLimit::ONE_BDP;
-        /// Target of the waiting time.
+        /// Target of the waiting time. Default on a link that asks a medium for capacity: R + 2 T, above the wait for a grant.
         target: Duration = Duration::from_millis(15), "RFC 8033 §4.2";
         /// Time between updates of the probability.
         update: Duration = Duration::from_millis(15), "RFC 8033 §4.2";
@@ -147,6 +154,93 @@ settings! {
         mean_packet: u32 as Bytes = 1000, "ns-3";
         /// Whether ECN-capable packets are marked instead of dropped while the probability is below 0.1 (RFC 3168).
         ecn: bool = false;
+    }
+}
+
+settings! {
+    /// DualPI2 (RFC 9332). ECN is always on. Packets that are ECT(1) or CE wait in the L queue, others in the C queue.
+    pub struct DualPi2 {
+        /// Limit of both queues together. Packets above it are dropped.
+        limit: QueueLimit = QueueLimit::Packets(10_000), "Linux; RFC 9332 A.1: 250 ms";
+        /// Target of the longer waiting time of both queues.
+        target: Duration = Duration::from_millis(15), "RFC 9332 A.1, Linux";
+        /// Time between updates of the probability.
+        update: Duration = Duration::from_millis(16), "Linux; RFC 9332 A.1: 15 ms";
+        /// Weight of the distance from the target, per second.
+        alpha: f64 = 0.160_156_25, [0.0, 1000.0], "Linux: 41/256; RFC 9332 A.1: 0.15";
+        /// Weight of the change of the waiting time, per second.
+        beta: f64 = 3.199_218_75, [0.0, 1000.0], "Linux: 819/256; RFC 9332 A.1: 3";
+        /// Longest round trip, from which `target`, `update`, `alpha` and `beta` follow (RFC 9332 A.1); not with these
+        /// keys. The defaults are stable up to 100 ms. A GEO satellite needs 600 ms.
+        max_rtt: Option<Duration> as Maybe<Plain> = None;
+        /// Typical round trip, a sixth of `max_rtt`; one of the two.
+        typical_rtt: Option<Duration> as Maybe<Plain> = None;
+        /// Marks of L4S for each unit of p', whose square is the probability of a classic drop or mark (k).
+        coupling: f64 = 2.0, [1.0, 8.0], "RFC 9332 §2.1, Linux";
+        /// Share of the link for the C queue while both queues wait.
+        classic_share: f64 as Chance = 0.1, "Linux; RFC 9332 leaves the scheduler open";
+        /// Marks of L4S by the wait of the packet itself.
+        native: enum Dp2Native = Dp2Native::Step, "Linux";
+        /// Waiting time above which packets of L4S are marked. It should exceed a frame of the link, or the time between
+        /// grants, by a millisecond.
+        step: Duration = Duration::from_millis(1), "Linux; RFC 9332 A.1";
+        /// Packets in the L queue up to which the step marks none.
+        step_min: u32 = 0, [0, 1_000_000], "Linux";
+        /// Reaction to traffic that marks do not slow down.
+        overload: enum Dp2Overload = Dp2Overload::Drop, "RFC 9332 §4.2, Linux";
+        /// Whether drops and marks are evenly spread. Otherwise they are drawn.
+        spread: bool = false, "Linux draws; RFC 9332 A.1: recur()";
+    }
+}
+
+words! {
+    /// Marks of L4S by the wait of the packet itself.
+    pub enum Dp2Native {
+        /// All packets that have waited longer than `step`.
+        "step" => Step,
+        /// No packet up to 0.8 `step`, all from 1.2 `step` on, and never a packet alone (RFC 9332 A.1).
+        "ramp" => Ramp,
+    }
+}
+
+words! {
+    /// Reaction to traffic that marks do not slow down.
+    pub enum Dp2Overload {
+        /// Packets of L4S are dropped with the probability of classic ones, and marks end in the C queue.
+        "drop" => Drop,
+        /// The probability stays at the greatest value for marks. The queue fills up to its limit.
+        "overflow" => Overflow,
+    }
+}
+
+/// The controller of a DualPI2 queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dp2Control {
+    /// Target of the waiting time, and time between updates.
+    pub(crate) target: Duration,
+    pub(crate) update: Duration,
+    /// Weights of the distance from the target and of the change, per second.
+    pub(crate) alpha: f64,
+    pub(crate) beta: f64,
+}
+
+impl DualPi2 {
+    /// Longest round trip for which the default controller is stable (RFC 9332 A.1).
+    pub(crate) const MAX_RTT: Duration = Duration::from_millis(100);
+
+    /// Returns the longest round trip that it is set for.
+    pub(crate) fn max_rtt(&self) -> Option<Duration> {
+        self.max_rtt.or(self.typical_rtt.map(|typical| typical * 6))
+    }
+
+    /// Returns its controller, from the longest round trip if that is given.
+    pub(crate) fn control(&self) -> Dp2Control {
+        let Self { target, update, alpha, beta, .. } = *self;
+        let Some(max) = self.max_rtt() else { return Dp2Control { target, update, alpha, beta } };
+        let typical = max / 6;
+        let update = typical.min(max / 3);
+        let (max, step) = (max.as_secs_f64(), update.as_secs_f64());
+        Dp2Control { target: typical, update, alpha: 0.1 * step / (max * max), beta: 0.3 / max }
     }
 }
 
@@ -215,6 +309,7 @@ impl Queue {
             Self::Codel(codel) => vec![&mut codel.limit],
             Self::FqCodel(fq) => vec![&mut fq.limit],
             Self::Pie(pie) => vec![&mut pie.limit],
+            Self::DualPi2(dual) => vec![&mut dual.limit],
             Self::Priority { limits, .. } => limits.iter_mut().collect(),
             Self::Wrr { classes } | Self::Drr { classes, .. } => {
                 classes.iter_mut().map(|share| &mut share.limit).collect()
@@ -229,6 +324,7 @@ impl Queue {
             Self::Codel(codel) => codel.ecn,
             Self::FqCodel(fq) => fq.ecn,
             Self::Pie(pie) => pie.ecn,
+            Self::DualPi2(_) => true,
             Self::DropTail { .. } | Self::Priority { .. } | Self::Wrr { .. } | Self::Drr { .. } => false,
         }
     }
@@ -278,6 +374,7 @@ impl Queue {
         match self {
             Self::Red(red) if red.adaptive => ratio(run, Red::ADAPT_EVERY),
             Self::Pie(pie) => ratio(run, pie.update),
+            Self::DualPi2(dual) => ratio(run, dual.control().update),
             _ => 0.0,
         }
     }

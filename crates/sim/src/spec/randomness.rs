@@ -2,29 +2,61 @@
 
 use super::{Downtimes, Flow, Link, Losses, MediumKind, Others, Queue, Scenario, Start};
 use crate::middlebox::MiddleboxConfig;
-use bentpipe_tcp::Config;
-use std::sync::Arc;
+
+/// Reach of the seed in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Randomness {
+    /// Only the timing of hosts: processing times and the phases of clocks.
+    Timing,
+    /// The timing of hosts, and draws that custom classes may make.
+    Custom,
+    /// Errors, delays, queues, loads, starts, or a congestion control. Packets from outside may be random, too.
+    Drawn,
+}
+
+impl Randomness {
+    /// Name in Python.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Timing => "timing",
+            Self::Custom => "custom",
+            Self::Drawn => "drawn",
+        }
+    }
+}
 
 impl Scenario {
-    /// Whether the seed decides more than the timing of hosts: errors, delays, queues, loads, starts, or a congestion control.
-    ///
-    /// Processing times and the phases of clocks are the timing of hosts. Custom classes and packets from outside may be random.
-    pub fn is_random(&self) -> bool {
+    /// Returns what the seed decides in a run of this scenario.
+    pub fn randomness(&self) -> Randomness {
+        if self.is_random() {
+            return Randomness::Drawn;
+        }
+        let is_own = |middlebox: &MiddleboxConfig| matches!(middlebox, MiddleboxConfig::Own(_));
+        let has_custom = self.flows.iter().any(|flow| flow.transport.own_cc().is_some())
+            || self.nodes.iter().flat_map(|node| &node.middleboxes).any(is_own);
+        if has_custom {
+            Randomness::Custom
+        } else {
+            Randomness::Timing
+        }
+    }
+
+    fn is_random(&self) -> bool {
         let has_transport = |flow: &&Flow| flow.app.has_transport();
-        let mut transports: Vec<&Arc<Config>> = self.flows.iter().filter(has_transport).map(|flow| &flow.tcp).collect();
-        transports.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        let mut transports: Vec<_> = self.flows.iter().filter(has_transport).map(|flow| &flow.transport).collect();
+        transports.dedup_by(|a, b| a.is_shared(b));
         self.links.iter().any(is_random_link)
             || self.media.iter().any(|medium| is_random_medium(&medium.kind))
             || self.flows.iter().any(|flow| matches!(flow.start, Start::Uniform { .. }) || flow.app.is_random())
             || self.nodes.iter().flat_map(|node| &node.middleboxes).any(is_random_middlebox)
-            || transports.iter().any(|tcp| tcp.is_random())
+            || transports.iter().any(|transport| transport.is_random())
     }
 }
 
 fn is_random_link(link: &Link) -> bool {
     let is_down = link.outage.as_ref().is_some_and(|outage| matches!(outage.when, Downtimes::Random { .. }));
-    let draws = matches!(link.queue, Queue::Red(_) | Queue::FqCodel(_) | Queue::Pie(_));
-    link.jitter.is_some() || is_down || draws || link.error.is_random()
+    let draws = matches!(link.queue, Queue::Red(_) | Queue::FqCodel(_) | Queue::Pie(_) | Queue::DualPi2(_));
+    link.jitter.is_some() || link.slots.is_some() || is_down || draws || link.error.is_random()
 }
 
 fn is_random_medium(kind: &MediumKind) -> bool {
@@ -37,7 +69,7 @@ fn is_random_medium(kind: &MediumKind) -> bool {
 
 fn is_random_middlebox(middlebox: &MiddleboxConfig) -> bool {
     match middlebox {
-        MiddleboxConfig::Impair(_) | MiddleboxConfig::Erasure(_) | MiddleboxConfig::Own(_) => true,
+        MiddleboxConfig::Impair(_) | MiddleboxConfig::Erasure(_) => true,
         MiddleboxConfig::Split(split) => split.opener.is_random() || split.listener.is_random(),
         MiddleboxConfig::SatPep(pep) => pep.terrestrial.is_random(),
         _ => false,
@@ -46,7 +78,10 @@ fn is_random_middlebox(middlebox: &MiddleboxConfig) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::Randomness;
     use crate::scenario::from_toml;
+    use crate::spec::{ErrorModel, ErrorUnit};
+    use bentpipe_tcp::cc::CustomCc;
 
     fn is_random(tcp: &str, link: &str, flow: &str, more: &str) -> bool {
         let text = format!(
@@ -84,6 +119,18 @@ mod tests {
         ] {
             assert!(is_random(tcp, link, flow, more), "{tcp} {link} {flow} {more}");
         }
+    }
+
+    #[test]
+    fn draws_of_custom_classes_are_unknown() {
+        let text = "duration = '1 s'\n[link.l]\nfrom = 'a'\nto = 'b'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[flow.f]\nfrom = 'a'\nto = 'b'\n";
+        let mut scenario = (*from_toml(text, "f", &[]).unwrap().scenario).clone();
+        assert_eq!(scenario.randomness(), Randomness::Timing);
+        let tcp = scenario.flows[0].transport.tcp_mut().unwrap();
+        tcp.own_cc = Some(CustomCc::new(|_| unreachable!("no connection")));
+        assert_eq!(scenario.randomness(), Randomness::Custom);
+        scenario.links[0].error = ErrorModel::Independent { unit: ErrorUnit::Packet, rate: 0.1 };
+        assert_eq!(scenario.randomness(), Randomness::Drawn);
     }
 
     #[test]

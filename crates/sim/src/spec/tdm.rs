@@ -22,8 +22,8 @@ settings! {
         /// Longest time that packets wait for others of their modulation and code to fill a frame, while the carrier has
         /// other frames to send. With 0 s each turn opens a frame, and packets of stronger terminals fill it.
         hold: Duration = Duration::from_millis(15), "SNS3";
-        /// Whether little data leaves in short frames of 16,200 coded bits. They need 0.3 dB more (ETSI EN 302 307-1), which
-        /// is part of the margin. With a smaller margin or a constant `modcod`, all frames are normal.
+        /// Whether little data leaves in short frames of 16,200 coded bits. They need 0.3 dB more (ETSI EN 302 307-1), so a
+        /// terminal receives them if its report has the margin and 0.3 dB. With a constant `modcod`, all frames are normal.
         short_frames: bool = true;
         /// Choice of modulation and code by the reports of the terminals.
         acm: ReportedChoice = ReportedChoice::default();
@@ -72,7 +72,7 @@ impl Tdm {
             frames: self.frames(),
             share: self.share,
             hold: self.hold,
-            short_frames: self.short_frames && self.modcod.is_none() && margin.0 >= Length::Short.loss_db(),
+            short_frames: self.short_frames && self.modcod.is_none(),
             modcod: self.modcod,
             acm: Adaptation { margin_db: margin.0, hysteresis_db: hysteresis.0, hold },
         }

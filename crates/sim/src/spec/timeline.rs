@@ -46,14 +46,13 @@ impl Scenario {
         let is_here = |link: &LinkId| self.links[*link].from == node || self.links[*link].to == node;
         let mut instants = Vec::new();
         let mut paths: BTreeSet<PathId> =
-            PathId::all(2 * self.flows.len()).filter(|&path| self.first_route(path).iter().any(is_here)).collect();
+            self.paths().filter(|&path| self.first_route(path).iter().any(is_here)).collect();
         for (at, change) in &self.timeline.changes {
             let concerns = match change {
                 Change::Up(link) | Change::Down { link, .. } => is_here(link),
                 Change::Withdraw(path) => paths.remove(path),
                 Change::Install { path, route } => {
-                    let flow = &self.flows[path.flow()];
-                    let source = if path.is_back() { flow.to } else { flow.from };
+                    let [source, _] = self.ends(*path);
                     // A route from another node does not affect the knowledge of this one.
                     let is_whole = route.first().is_some_and(|link| self.links[*link].from == source);
                     let leads_here = route.iter().any(is_here);

@@ -2,11 +2,13 @@
 //! sizes of ETSI EN 302 307-1, tables 5 and 11, and headers those of ETSI TS 102 606-1.
 
 use super::link::NaiveLink;
-use crate::ids::{LinkId, MediumId};
+use super::receivers;
+use super::routes::NaiveRoutes;
+use crate::ids::{FlowId, LaneId, LinkId, MediumId};
 use crate::link::Losses;
 use crate::network::{on_forward, FramesSent, MediumGrants, OnForward};
 use crate::spec::{MediumKind, Scenario, Tdm};
-use bentpipe_access::{Frame, FrameCounters, FramesOf, Heard, Length, Modcod, Part, Share, MODCODS};
+use bentpipe_access::{Frame, FrameCounters, FramesOf, Heard, Length, Loss, Modcod, Part, Share, MODCODS};
 use bentpipe_units::{Duration, Time};
 use std::collections::BTreeMap;
 
@@ -29,10 +31,12 @@ const UNCODED: [(&str, u32, u32); 11] = [
 pub(super) struct NaiveCarrier {
     tdm: Tdm,
     pub(super) terminals: Vec<NaiveTerminal>,
+    /// Queues for several links: each has a terminal behind those of the links.
+    broadcasts: Vec<Broadcasting>,
     /// Terminals with packets, in order of their turns.
     turns: Vec<usize>,
-    /// Bytes, modulation and announcement of the plans that wait.
-    plans: Vec<(u64, Modcod, Time)>,
+    /// Bytes, modulation and announcement of the plans that wait, and the weakest signal of their terminals.
+    plans: Vec<(u64, Modcod, Time, f64)>,
     free_at: Time,
     counts: FrameCounters,
     frames: BTreeMap<usize, FramesOf>,
@@ -54,8 +58,19 @@ pub(super) struct NaiveTerminal {
     next: u64,
 }
 
-/// Bytes that wait for a modulation, and the start of their wait.
-type Collected = BTreeMap<usize, (u64, Time)>;
+/// A queue for several links.
+#[derive(Debug)]
+struct Broadcasting {
+    /// Terminal of the queue, and terminals that receive its packets.
+    terminal: usize,
+    members: Vec<usize>,
+    /// Lane and number of links before this one, for each member.
+    lanes: Vec<(LaneId, usize)>,
+    lost: Vec<Option<Loss>>,
+}
+
+/// Bytes that wait for a modulation, the start of their wait, and the weakest signal of their terminals.
+type Collected = BTreeMap<usize, (u64, Time, f64)>;
 
 /// A frame that was filled.
 #[derive(Debug, Default)]
@@ -65,6 +80,8 @@ pub(super) struct Filled {
     pub(super) losses: Vec<(LinkId, Losses)>,
     /// Links that are down come back up.
     pub(super) retries: Vec<Time>,
+    /// Copies of packets for several links.
+    pub(super) copied: u64,
 }
 
 impl NaiveTerminal {
@@ -86,6 +103,11 @@ impl NaiveTerminal {
             }
         }
         self.chosen
+    }
+
+    /// The signal of the report in use.
+    fn level(&self) -> f64 {
+        self.used.checked_sub(1).map_or(self.of.es_n0_db, |used| self.reports[used].1)
     }
 
     fn report(&mut self, from: Time, level: f64) {
@@ -144,8 +166,39 @@ impl NaiveCarrier {
             uses.extend(terminal.reports.iter().map(|report| report.0));
             terminal
         });
+        let mut terminals: Vec<NaiveTerminal> = terminals.collect();
+        let mut broadcasts = Vec::new();
+        for (place, (broadcast, _)) in receivers::broadcasts(scenario).into_iter().enumerate() {
+            if broadcast.medium != id {
+                continue;
+            }
+            let find =
+                |link: LinkId| terminals.iter().position(|of| of.of.link == link).expect("a link of the carrier");
+            let members: Vec<usize> = broadcast.receivers.iter().map(|of| find(of.1)).collect();
+            let weight = members.iter().map(|&n| terminals[n].of.weight.max(1)).sum();
+            let link = LinkId::new(scenario.links.len() + place);
+            let of = OnForward { link, weight, es_n0_db: f64::NEG_INFINITY, back: None };
+            let lane = |flow: FlowId| scenario.flows[flow].lane;
+            let lanes = broadcast.receivers.iter().map(|of| (lane(of.0), of.2)).collect();
+            let lost = vec![None; members.len()];
+            broadcasts.push(Broadcasting { terminal: terminals.len(), members, lanes, lost });
+            let (deficit, has_turn, since, chosen) = (0.0, false, Time::ZERO, None);
+            let reports = Vec::new();
+            terminals.push(NaiveTerminal {
+                of,
+                deficit,
+                has_turn,
+                since,
+                chosen,
+                better: 0,
+                reports,
+                used: 0,
+                next: 0,
+            });
+        }
         let carrier = Self {
-            terminals: terminals.collect(),
+            terminals,
+            broadcasts,
             tdm: tdm.clone(),
             turns: Vec::new(),
             plans: Vec::new(),
@@ -170,18 +223,52 @@ impl NaiveCarrier {
         self.free_at.max(now)
     }
 
+    /// The choice of a terminal, or that of the weakest of several.
+    fn choice(&mut self, n: usize, now: Time) -> Option<Modcod> {
+        let Self { terminals, broadcasts, tdm, .. } = self;
+        match broadcasts.iter().find(|of| of.terminal == n) {
+            None => terminals[n].choice(tdm, now),
+            Some(of) => {
+                let choices = of.members.iter().filter_map(|&n| terminals[n].choice(tdm, now));
+                choices.min_by(|a, b| a.efficiency().total_cmp(&b.efficiency()))
+            }
+        }
+    }
+
+    /// The signal of a terminal, or that of the weakest of several that can be served.
+    fn level(&self, n: usize) -> f64 {
+        match self.broadcasts.iter().find(|of| of.terminal == n) {
+            None => self.terminals[n].level(),
+            Some(of) => {
+                let members = of.members.iter().map(|&n| &self.terminals[n]).filter(|of| of.chosen.is_some());
+                members.map(NaiveTerminal::level).fold(f64::INFINITY, f64::min)
+            }
+        }
+    }
+
+    /// The link that counts the losses of a queue.
+    fn counts_for(&self, n: usize) -> LinkId {
+        let first = self.broadcasts.iter().find(|of| of.terminal == n).map(|of| of.members[0]);
+        self.terminals[first.unwrap_or(n)].of.link
+    }
+
     /// A plan waits. Returns when the carrier may take it.
     pub(super) fn announce(&mut self, now: Time, bytes: u64, served: &[u32]) -> Time {
         let Self { terminals, tdm, plans, .. } = self;
-        let choices = served.iter().filter_map(|&n| terminals[n as usize].choice(tdm, now));
-        let weakest = choices.min_by(|a, b| a.efficiency().total_cmp(&b.efficiency()));
-        plans.extend(weakest.map(|modcod| (bytes, modcod, now)));
+        let mut reached = Vec::new();
+        for &n in served {
+            let terminal = &mut terminals[n as usize];
+            reached.extend(terminal.choice(tdm, now).map(|modcod| (modcod, terminal.level())));
+        }
+        let level = reached.iter().map(|of| of.1).fold(f64::INFINITY, f64::min);
+        let weakest = reached.iter().map(|of| of.0).min_by(|a, b| a.efficiency().total_cmp(&b.efficiency()));
+        plans.extend(weakest.map(|modcod| (bytes, modcod, now, level)));
         self.free_at.max(now)
     }
 
     /// A controller hears a terminal. Returns when its report comes into use.
     pub(super) fn hear(&mut self, n: usize, heard: Heard, links: &mut [NaiveLink]) -> Option<Time> {
-        let count = self.terminals.len();
+        let count = self.terminals.len() - self.broadcasts.len();
         let terminal = &mut self.terminals[n];
         let (way, Some(control)) = terminal.of.back? else { return None };
         if self.tdm.modcod.is_some() {
@@ -189,7 +276,7 @@ impl NaiveCarrier {
         }
         let done = (0..).take_while(|&number| measured(&self.tdm, count, n, number) <= heard.begin).last();
         let newest = done.filter(|&number| number >= terminal.next);
-        let at = match (heard.has_request, newest) {
+        let at = match (heard.has_request || heard.has_control, newest) {
             (true, _) => heard.begin,
             (false, Some(number)) => measured(&self.tdm, count, n, number),
             (false, None) => return None,
@@ -233,7 +320,7 @@ impl NaiveCarrier {
 
     /// The choice of a terminal that can be reached.
     fn reach(&mut self, n: usize, now: Time, links: &mut [NaiveLink], filled: &mut Filled) -> Option<Modcod> {
-        let choice = self.terminals[n].choice(&self.tdm, now)?;
+        let choice = self.choice(n, now)?;
         let (id, mut lost) = (self.terminals[n].of.link, Losses::new());
         let up = links[id].frame_up_at(now, &mut lost);
         filled.losses.push((id, lost));
@@ -247,7 +334,11 @@ impl NaiveCarrier {
     fn waiting(&mut self, n: usize, now: Time, links: &mut [NaiveLink], filled: &mut Filled) -> Option<(u32, bool)> {
         let (id, mut lost) = (self.terminals[n].of.link, Losses::new());
         let next = links[id].frame_next(now, &mut lost);
-        filled.losses.push((id, lost));
+        let counts = self.counts_for(n);
+        if counts != id {
+            links[counts].count_refused(lost.len());
+        }
+        filled.losses.push((counts, lost));
         next
     }
 
@@ -257,15 +348,16 @@ impl NaiveCarrier {
         if self.tdm.hold == Duration::ZERO && !self.may_be_short() {
             return waiting;
         }
-        let mut add = |modcod: Modcod, bytes, since| {
-            let of = waiting.entry(modcod.index()).or_insert((0, since));
-            *of = (of.0 + bytes, since.min(of.1));
+        let mut add = |modcod: Modcod, bytes, since, level: f64| {
+            let of = waiting.entry(modcod.index()).or_insert((0, since, level));
+            *of = (of.0 + bytes, since.min(of.1), level.min(of.2));
         };
         for n in self.turns.clone() {
             let Some(modcod) = self.reach(n, now, links, filled) else { continue };
             let (packets, bytes) = links[self.terminals[n].of.link].frame_backlog();
             if packets > 0 {
-                add(modcod, bytes + packets * u64::from(4 + self.tdm.label), self.terminals[n].since);
+                let NaiveTerminal { since, .. } = self.terminals[n];
+                add(modcod, bytes + packets * u64::from(4 + self.tdm.label), since, self.level(n));
             }
         }
         waiting
@@ -273,7 +365,7 @@ impl NaiveCarrier {
 
     fn is_ripe(&self, modcod: Modcod, waiting: &Collected, now: Time) -> bool {
         let (normal, _) = sizes(&self.tdm, modcod, Length::Normal).expect("a normal frame");
-        let is_ripe = |of: &(u64, Time)| of.0 >= normal.into() || of.1 + self.tdm.hold <= now;
+        let is_ripe = |of: &(u64, Time, f64)| of.0 >= normal.into() || of.1 + self.tdm.hold <= now;
         self.tdm.hold == Duration::ZERO || waiting.get(&modcod.index()).is_some_and(is_ripe)
     }
 
@@ -313,13 +405,23 @@ impl NaiveCarrier {
     }
 
     fn may_be_short(&self) -> bool {
-        self.tdm.short_frames && self.tdm.modcod.is_none() && self.tdm.acm.margin.0 >= 0.3
+        self.tdm.short_frames && self.tdm.modcod.is_none()
     }
 
-    /// The length of the next frame, for these bytes of packets and a plan.
-    fn length(&self, modcod: Modcod, own: u64) -> Length {
+    /// Whether a terminal with this signal receives a short frame: 0.3 dB above the threshold and the margin.
+    fn bears_short(&self, modcod: Modcod, level: f64) -> bool {
+        level - self.tdm.acm.margin.0 >= modcod.threshold_db() + 0.3
+    }
+
+    /// The length of the next frame, for packets of these bytes and the weakest signal, and for a plan.
+    fn length(&self, modcod: Modcod, own: Option<(u64, f64)>) -> Length {
         let plan = self.plans.first().filter(|plan| plan.1.efficiency() >= modcod.efficiency());
-        let bytes = own + plan.map_or(0, |plan| plan.0);
+        let bytes = own.map_or(0, |own| own.0) + plan.map_or(0, |plan| plan.0);
+        // Terminals of a more efficient plan receive the frame with more than that, or as others.
+        let of_plan = plan.filter(|plan| plan.1 == modcod).map(|plan| plan.3);
+        if [own.map(|own| own.1), of_plan].into_iter().flatten().any(|level| !self.bears_short(modcod, level)) {
+            return Length::Normal;
+        }
         let (_, normal) = sizes(&self.tdm, modcod, Length::Normal).expect("a normal frame");
         let is_faster = |(payload, symbols): (u32, u64)| bytes.div_ceil(payload.into()) * symbols < normal;
         match sizes(&self.tdm, modcod, Length::Short).filter(|_| self.may_be_short()).is_some_and(is_faster) {
@@ -341,13 +443,13 @@ impl NaiveCarrier {
         let for_plan = due.or(plan.filter(|_| ripe.is_none()));
         let modcod = for_plan.or(ripe).or_else(|| self.owner(now, None, links, &mut filled));
         let Some(modcod) = modcod else { return filled };
-        let own = waiting.get(&modcod.index()).map_or(0, |of| of.0);
-        let length = self.length(modcod, if for_plan.is_some() { 0 } else { own });
+        let own = waiting.get(&modcod.index()).map(|of| (of.0, of.2));
+        let length = self.length(modcod, own.filter(|_| for_plan.is_none()));
         let (mut room, symbols) = sizes(&self.tdm, modcod, length).expect("a frame");
         let ps = u128::from(symbols) * 1_000_000_000_000 / self.tdm.symbol_rate.0 as u128;
         let frame = Frame { modcod, length, starts: now, ends: now + Duration::from_ps(ps as u64) };
         self.counts.bytes += u64::from(room);
-        while let Some(&(bytes, of, _)) = self.plans.first() {
+        while let Some(&(bytes, of, ..)) = self.plans.first() {
             let fits = bytes.min(room.into());
             if of.efficiency() < modcod.efficiency() {
                 break;
@@ -360,8 +462,10 @@ impl NaiveCarrier {
             }
             self.plans.remove(0);
         }
-        let own = |choice: Modcod| choice == modcod;
-        let all = |choice: Modcod| choice.efficiency() >= modcod.efficiency();
+        let margin = self.tdm.acm.margin.0;
+        let has_margin = |level: f64| length == Length::Normal || level - margin >= modcod.threshold_db() + 0.3;
+        let own = |choice: Modcod, level: f64| choice == modcod && has_margin(level);
+        let all = |choice: Modcod, level: f64| choice.efficiency() >= modcod.efficiency() && has_margin(level);
         if self.tdm.hold == Duration::ZERO || self.fill_in_turns(&frame, own, &mut room, links, &mut filled) {
             self.fill_in_turns(&frame, all, &mut room, links, &mut filled);
         }
@@ -373,11 +477,11 @@ impl NaiveCarrier {
         filled
     }
 
-    /// Fills a frame with packets of terminals with these choices. Returns whether there is room left.
+    /// Fills a frame with packets of terminals with these choices and signals. Returns whether there is room left.
     fn fill_in_turns(
         &mut self,
         frame: &Frame,
-        takes: impl Fn(Modcod) -> bool,
+        takes: impl Fn(Modcod, f64) -> bool,
         room: &mut u32,
         links: &mut [NaiveLink],
         filled: &mut Filled,
@@ -386,8 +490,11 @@ impl NaiveCarrier {
         loop {
             let mut has_taken_part = false;
             for n in self.turns.clone() {
-                let choice = self.terminals[n].choice(&self.tdm, frame.starts);
-                if !choice.is_some_and(&takes) || self.reach(n, frame.starts, links, filled).is_none() {
+                let choice = self.choice(n, frame.starts);
+                let level = self.level(n);
+                if !choice.is_some_and(|choice| takes(choice, level))
+                    || self.reach(n, frame.starts, links, filled).is_none()
+                {
                     is_shared_by_all = false;
                     continue;
                 }
@@ -410,11 +517,7 @@ impl NaiveCarrier {
                     *room -= part.bytes + part.header;
                     self.counts.carried += u64::from(part.bytes);
                     self.counts.headers += u64::from(part.header);
-                    let id = self.terminals[n].of.link;
-                    let arrival = links[id].frame_put(frame, self.counts.frames, part);
-                    let is_over = arrival.is_some();
-                    filled.arrivals.extend(arrival.map(|at| (id, at)));
-                    if !is_over {
+                    if !self.put(n, frame, part, links, filled) {
                         return false;
                     }
                     self.terminals[n].since = frame.starts;
@@ -429,6 +532,32 @@ impl NaiveCarrier {
         }
     }
 
+    /// Puts a part of a packet into a frame. Returns whether it was the last part.
+    fn put(&mut self, n: usize, frame: &Frame, part: Part, links: &mut [NaiveLink], filled: &mut Filled) -> bool {
+        let (id, number) = (self.terminals[n].of.link, self.counts.frames);
+        let Self { terminals, broadcasts, .. } = self;
+        let Some(of) = broadcasts.iter_mut().find(|of| of.terminal == n) else {
+            let arrival = links[id].frame_put(frame, number, part);
+            filled.arrivals.extend(arrival.map(|at| (id, at)));
+            return arrival.is_some();
+        };
+        let sent = links[id].frame_fill_for_all(frame, part);
+        for (place, &member) in of.members.iter().enumerate() {
+            let lost = links[terminals[member].of.link].frame_hear(frame, number);
+            of.lost[place] = of.lost[place].or(lost);
+        }
+        let Some(sent) = sent else { return false };
+        for (place, &member) in of.members.iter().enumerate() {
+            let (link, (lane, before)) = (terminals[member].of.link, of.lanes[place]);
+            let mut copy = sent.packet.on_lane(lane);
+            copy.next = NaiveRoutes::place(lane, before);
+            let arrival = links[link].frame_receive(&sent.copied(copy), frame.ends, of.lost[place].take());
+            filled.arrivals.push((link, arrival));
+        }
+        filled.copied += of.members.len() as u64 - 1;
+        true
+    }
+
     /// Whether something waits.
     pub(super) fn is_waiting(&self) -> bool {
         !self.turns.is_empty() || !self.plans.is_empty()
@@ -436,18 +565,21 @@ impl NaiveCarrier {
 
     pub(super) fn note_modcods(&mut self, now: Time, links: &mut [NaiveLink]) {
         let Self { terminals, tdm, .. } = self;
-        for terminal in terminals {
+        let of_links = terminals.len() - self.broadcasts.len();
+        for terminal in &mut terminals[..of_links] {
             let choice = terminal.choice(tdm, now);
             links[terminal.of.link].note_modcod(choice.map(Modcod::id));
         }
     }
 
-    pub(super) fn grants(&self, links: &[NaiveLink]) -> MediumGrants {
+    pub(super) fn grants(&self, links: &[NaiveLink], now: Time) -> MediumGrants {
         let of = self.terminals.iter().map(|terminal| terminal.of.link);
-        let of_links = of.filter_map(|link| Some((link, links[link].grants()?))).collect();
+        let of_all = of.filter_map(|link| Some((link, links[link].grants(now)?))).collect::<Vec<_>>();
+        let (of_links, of_broadcasts) = of_all.split_at(self.terminals.len() - self.broadcasts.len());
+        let broadcasts = of_broadcasts.iter().map(|of| of.1.clone()).collect();
         let by_modcod = self.frames.iter().map(|(&index, &frames)| (MODCODS[index].0, frames)).collect();
         let frames = Some(FramesSent { counters: self.counts, by_modcod });
-        MediumGrants { frames, ..MediumGrants::of(of_links) }
+        MediumGrants { frames, broadcasts, ..MediumGrants::of(of_links.to_vec()) }
     }
 }
 

@@ -11,10 +11,6 @@ use std::collections::BTreeMap;
 /// Life of a request at the controller.
 const LIFE: Duration = Duration::from_millis(1100);
 
-/// Bytes of a plan, and of each slot of a known user in it.
-const PLAN: u64 = 11;
-const SLOT: u64 = 3;
-
 /// A direction of a cell.
 #[derive(Debug)]
 pub(super) struct NaiveCell {
@@ -125,14 +121,14 @@ impl NaiveCell {
         self.read(frame);
         if self.way.is_none() {
             for (user, demand) in self.users.iter_mut().zip(demands) {
-                (user.wanted, user.until) = (with_overhead(demand.backlog), frame + 1);
+                (user.wanted, user.until) = (with_overhead(demand.backlog()), frame + 1);
             }
         }
         self.plan(frame, frame + to_grant);
         self.open(frame);
         if self.way.is_some() {
             for (user, demand) in demands.iter().enumerate().filter(|(_, demand)| demand.is_up) {
-                self.ask(frame, frame + to_plan, to_plan + to_grant, user, demand.backlog);
+                self.ask(frame, frame + to_plan, to_plan + to_grant, user, demand.backlog());
             }
         }
         for user in &mut self.users {
@@ -216,9 +212,6 @@ impl NaiveCell {
         }
         for (user, given) in self.users.iter_mut().zip(given) {
             user.wanted = user.wanted.saturating_sub(self.payload * given);
-        }
-        if self.users.iter().any(|user| user.is_up) {
-            self.counters.plan_bytes += PLAN + SLOT * slots.iter().flatten().count() as u64;
         }
         self.plans.insert(governed, slots);
     }

@@ -20,7 +20,7 @@ impl Sketch {
         }
         let ends: Vec<(usize, usize)> = links.iter().map(|link| (link.from.index(), link.to.index())).collect();
         for flow in FlowId::all(flows.len()) {
-            for path in PathId::both(flow) {
+            for path in PathId::both(flows[flow].lane) {
                 let end = if path.is_back() { flows[flow].from } else { flows[flow].to };
                 for _ in 0..dice.below(4) {
                     let at = instant(self.seconds, dice);

@@ -4,6 +4,11 @@
 use bentpipe_units::settings::{Absent, Fields, Key, Shape, Typed, Value};
 use bentpipe_units::{Duration, Stream};
 
+pub(super) const RATES: [u64; 5] = [64_000, 256_000, 1_000_000, 2_000_000, 8_000_000];
+pub(super) const PROCESSING_US: [(u64, u64); 4] = [(0, 0), (0, 100), (50, 50), (0, 20_000)];
+/// Also of a LAN: with short links beside long ones, packets are known long before they are due.
+pub(super) const DELAYS_US: [u64; 6] = [0, 1, 1000, 5000, 20_000, 250_000];
+
 /// Values of keys whose declarations do not show which values make rare events common.
 const CHOICES: &[(&str, &[&str])] = &[
     ("tcp.feedback.rto", &["200 ms", "1 s"]),
@@ -28,6 +33,10 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("tcp.pacing.gain", &["1.2"]),
     ("tcp.pacing.gain_slow_start", &["2"]),
     ("tcp.pacing.burst", &["2 segments", "1 B", "10 kB"]),
+    ("tcp.careful_resume.saved", &["cache", "40 segments", "200 kB"]),
+    ("tcp.careful_resume.saved_rtt", &["2 ms", "100 ms", "1 s"]),
+    ("tcp.careful_resume.max_jump", &["unlimited", "30 segments"]),
+    ("tcp.careful_resume.lifetime", &["1 s", "3600 s"]),
     ("tcp.slow_start.max_ssthresh", &["800 B", "8 segments"]),
     ("tcp.slow_start.low_window", &["2 segments", "16 segments"]),
     ("tcp.recovery.burst", &["0", "2"]),
@@ -47,6 +56,13 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("bucket.rate", &["100 kbit/s", "500 kbit/s", "3 Mbit/s"]),
     ("bucket.burst", &["1600 B", "3 kB", "12345 B", "100 kB"]),
     ("bucket.after", &["0 B", "0 B", "20 kB"]),
+    ("queue.max_rtt", &["30 ms", "600 ms"]),
+    ("queue.typical_rtt", &["5 ms", "100 ms"]),
+    ("queue.step", &["100 us", "1 ms", "20 ms"]),
+    ("queue.alpha", &["0", "0.16015625", "10"]),
+    ("queue.beta", &["0", "3.19921875", "100"]),
+    ("queue.coupling", &["1", "2", "3.5"]),
+    ("queue.classic_share", &["0", "0.1", "1"]),
     ("framing.header", &["0 B", "8 B"]),
     ("framing.label", &["0 B", "6 B"]),
     ("framing.overhead", &["0 B", "7 B"]),

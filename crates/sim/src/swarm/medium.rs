@@ -7,7 +7,7 @@ use super::link::{NaiveLink, NaiveWindow};
 use crate::ids::{LinkId, MediumId};
 use crate::network::{forward_side, planned, ForwardSide, MediumGrants};
 use crate::spec::{MediumKind, Scenario};
-use bentpipe_access::{Asked, Demand, MediumCounters, SlottedMedium, Waveform};
+use bentpipe_access::{Asked, Demand, LogOnCounters, MediumCounters, SlottedMedium, Waveform};
 use bentpipe_units::{Rate, Time};
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) enum NaiveShared {
     Slots(Box<NaiveMedium>),
-    Frames(NaiveCarrier),
+    Frames(Box<NaiveCarrier>),
 }
 
 impl NaiveShared {
@@ -39,7 +39,7 @@ impl NaiveShared {
             MediumKind::Tdm(_) => {
                 let (carrier, uses) = NaiveCarrier::of(scenario, id, links);
                 times.extend(uses.into_iter().map(|at| (id, at)));
-                Self::Frames(carrier)
+                Self::Frames(Box::new(carrier))
             }
         };
         (MediumId::all(scenario.media.len()).map(&mut of).collect(), times)
@@ -66,10 +66,10 @@ impl NaiveShared {
         }
     }
 
-    pub(super) fn grants(&self, links: &[NaiveLink]) -> MediumGrants {
+    pub(super) fn grants(&self, links: &[NaiveLink], now: Time) -> MediumGrants {
         match self {
-            Self::Slots(slots) => slots.grants(links),
-            Self::Frames(carrier) => carrier.grants(links),
+            Self::Slots(slots) => slots.grants(links, now),
+            Self::Frames(carrier) => carrier.grants(links, now),
         }
     }
 }
@@ -155,9 +155,21 @@ impl NaiveMedium {
         }
     }
 
-    pub(super) fn grants(&self, links: &[NaiveLink]) -> MediumGrants {
-        let of = |&link: &LinkId| Some((link, links[link].grants()?));
+    /// Whether capacity comes to a terminal without a new request. A cell promises no rate.
+    pub(super) fn is_promised(&self, terminal: usize) -> bool {
+        match &self.plan {
+            NaivePlan::Cell(_) => false,
+            NaivePlan::Slotted(plan) => plan.is_promised(terminal),
+        }
+    }
+
+    pub(super) fn grants(&self, links: &[NaiveLink], now: Time) -> MediumGrants {
+        let of = |&link: &LinkId| Some((link, links[link].grants(now)?));
         let of_links = MediumGrants::of(self.links.iter().filter_map(of).collect());
-        MediumGrants { counters: self.counters(), bursts: self.bursts.clone(), ..of_links }
+        let log_ons = match &self.plan {
+            NaivePlan::Cell(_) => (LogOnCounters::default(), 0.0),
+            NaivePlan::Slotted(plan) => (plan.log_ons(), plan.grid().superframe().as_secs_f64()),
+        };
+        MediumGrants { counters: self.counters(), log_ons, bursts: self.bursts.clone(), ..of_links }
     }
 }

@@ -39,7 +39,7 @@ impl Outlook for NaiveOutlook<'_> {
     fn round_trip(&mut self, packet: &Packet) -> Option<Duration> {
         let scenario = self.scenario;
         let mut sum = Duration::ZERO;
-        for path in [PathId::there(packet.flow()), PathId::back(packet.flow())] {
+        for path in PathId::both(packet.lane()) {
             let (mut node, end) = (end_of(scenario, path.reverse()), end_of(scenario, path));
             for _ in 0..scenario.nodes.len() {
                 let Some(link) = self.routes.link_at(path, node) else { break };

@@ -26,7 +26,7 @@ impl Sketch {
         let mut dice = Dice::new(Stream::new(self.seed, "entering", "sketch"));
         let mut all = Vec::new();
         for flow in FlowId::all(scenario.flows.len()).filter(|&flow| *scenario.flows[flow].app == App::Port) {
-            for path in PathId::both(flow) {
+            for path in PathId::both(scenario.flows[flow].lane) {
                 for _ in 0..dice.below(60) {
                     let at = Time::ZERO + dice.ms(&[1, 10, 100]) * dice.below(1 + 20 * self.seconds);
                     all.push((at, path, u64::from(HEADER_LEN) + *dice.pick(&[0, 12, 160, 1200])));
@@ -44,7 +44,7 @@ pub(super) fn recorded(scenario: &Scenario, flow: FlowId, spec: Datagrams) -> Ve
     let size = u64::from(HEADER_LEN) + u64::from(spec.size);
     let times = send_times_of(&scenario.flows[flow], spec, scenario.seed);
     let end = Time::ZERO + scenario.duration;
-    times.take_while(|&at| at <= end).map(|at| (at, PathId::there(flow), size)).collect()
+    times.take_while(|&at| at <= end).map(|at| (at, PathId::there(scenario.flows[flow].lane), size)).collect()
 }
 
 /// Runs an open network. Its clock advances in steps, and some packets enter while it runs. Fails if middleboxes answer each

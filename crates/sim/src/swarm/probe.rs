@@ -89,7 +89,7 @@ impl Probe {
             }
             9 => {
                 let mut left = Vec::new();
-                cx.extract(&packet, &mut |waiting, _| waiting.flow() != packet.flow(), &mut left);
+                cx.extract(&packet, &mut |waiting, _| waiting.lane() != packet.lane(), &mut left);
                 left.into_iter().for_each(|packet| cx.forward(packet));
                 cx.forward(packet);
             }

@@ -1,22 +1,20 @@
 //! Random scenarios in which rare events are common: ties, tiny queues, one-segment windows, outages shorter than a
 //! round trip, corruption that a bent pipe forwards.
 
-use super::draw::Dice;
-use super::{forward, shared_cell};
+use super::draw::{Dice, DELAYS_US, PROCESSING_US, RATES};
+use super::{forward, shared_cell, slotted, slotted_media};
 use crate::dictionary::{HAPPENINGS, SERIES};
-use crate::ids::{LinkId, MediumId, NodeId};
+use crate::ids::{FlowId, LaneId, LinkId, NodeId};
 use crate::middlebox::{CodeRole, CompressConfig, ErasureConfig, MiddleboxConfig, PackRole};
 use crate::spec::{
-    App, Arq, Arrivals, Buffers, Bulk, Catalogue, Coded, Coding, Combining, ControlInterval, Datagrams, Downtimes,
-    Effect, ErrorModel, ErrorUnit, Flow, Framing, Gaps, Interleave, Jitter, Like, Link, Losses, Medium, MediumKind,
-    MfTdma, Modcod, Mtu, Node, NodeKind, Order, Outage, Oversize, Page, PageModel, ProbeTimes, Probing, Profile, Queue,
-    QueueLimit, RandomAccess, Reader, Record, RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Terminal,
-    TerminalAccess, Wait, WrittenRecords, MILLIONTHS,
+    App, Arq, Arrivals, Buffers, Bulk, Catalogue, Coded, Coding, Combining, Datagrams, Downtimes, Effect, ErrorModel,
+    ErrorUnit, Flow, Framing, Gaps, Interleave, Jitter, Lane, Like, Link, Losses, Modcod, Mtu, Node, NodeKind, Order,
+    Outage, Oversize, Page, PageModel, ProbeTimes, Probing, Profile, Queue, QueueLimit, Reader, Record,
+    RequestResponse, Scenario, Signal, Size, Spread, Start, Stay, Transport, Wait, WrittenRecords, MILLIONTHS,
 };
-use bentpipe_access::{Free, RandomUse};
 use bentpipe_tcp::cc::CcKind;
 use bentpipe_tcp::{BufferGrowth, Config, Feedback, SsthreshRounding};
-use bentpipe_units::settings::{Baud, Chance, Fields, Level, Settings};
+use bentpipe_units::settings::{Chance, Fields, Level, Settings};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -58,21 +56,22 @@ impl Sketch {
     pub(crate) fn scenario(&self) -> Scenario {
         let mut dice = Dice::new(Stream::new(self.seed, "scenario", "sketch"));
         let (nodes, edges, paths) = topology(self.flows, &mut dice);
-        let base = Base { rate: *dice.pick(&RATES), delay: *dice.pick(&DELAYS_MS), queue: dice.queue() };
+        let base = Base { rate: *dice.pick(&RATES), delay: *dice.pick(&DELAYS_US), queue: dice.queue() };
         let mut links = Vec::new();
         for (index, &(from, to)) in edges.iter().enumerate() {
             let [from, to] = [from, to].map(NodeId::new);
             links.push(self.link(format!("l{index}.forward"), from, to, &base, &mut dice));
             links.push(self.link(format!("l{index}.reverse"), to, from, &base, &mut dice));
         }
-        let mut media = if self.has(MEDIA, &mut dice) { share(&mut links, &mut dice) } else { Vec::new() };
+        let mut media =
+            if self.has(MEDIA, &mut dice) { slotted_media::share(&mut links, &mut dice) } else { Vec::new() };
         shared_cell::divide(&mut links, &mut media, &mut dice);
         if self.has(MEDIA, &mut dice) {
             forward::carry(&mut links, &mut media, &mut dice);
         }
         let settings = Arc::new(self.tcp(&mut dice));
         let flow = |(index, path)| self.flow(index, path, &links, &settings, &mut dice);
-        let flows: Vec<Flow> = (0..self.flows).zip(paths).map(flow).collect();
+        let (flows, lanes): (Vec<Flow>, Vec<Lane>) = (0..self.flows).zip(paths).map(flow).unzip();
         let timeline = self.timeline(&flows, &links, &mut dice);
         let mut series: Vec<String> = SERIES.iter().map(|series| series.column.name.to_owned()).collect();
         series.extend(HAPPENINGS.iter().map(|(name, _)| (*name).to_owned()));
@@ -99,6 +98,7 @@ impl Sketch {
             seed: self.seed,
             nodes: all,
             flows,
+            lanes,
             links,
             media,
             timeline,
@@ -125,9 +125,9 @@ impl Sketch {
     fn link(&self, name: String, from: NodeId, to: NodeId, base: &Base, dice: &mut Dice) -> Link {
         let differs = self.has(UNEQUAL, dice);
         let rate = Rate::from_bps(if differs { *dice.pick(&RATES) } else { base.rate });
-        let delay = Duration::from_millis(if differs { *dice.pick(&DELAYS_MS) } else { base.delay });
+        let delay = Duration::from_micros(if differs { *dice.pick(&DELAYS_US) } else { base.delay });
         let error = if self.has(ERRORS, dice) { dice.error() } else { ErrorModel::None };
-        let outage = self.has(OUTAGES, dice).then(|| dice.outage());
+        let outage = self.has(OUTAGES, dice).then(|| Box::new(dice.outage()));
         let is_up = outage.is_none();
         let can_interleave = error.is_of_packets().is_none();
         let made = Link {
@@ -137,6 +137,7 @@ impl Sketch {
             rate: if self.has(PROFILES, dice) { dice.rates(rate) } else { Profile::Constant(rate) },
             delay: if self.has(PROFILES, dice) { dice.delays(delay) } else { Profile::Constant(delay) },
             jitter: self.has(PROFILES, dice).then(|| dice.jitter()).filter(|all| !all.is_empty()).map(Arc::new),
+            slots: None,
             outage,
             policer: self.has(BUCKETS, dice).then(|| Box::new(dice.value("bucket"))),
             shaper: self.has(BUCKETS, dice).then(|| Box::new(dice.value("bucket"))),
@@ -164,7 +165,8 @@ impl Sketch {
                 oversize: Oversize::Fragment,
             }),
         };
-        Self::coded(made, dice)
+        let made = Self::coded(made, dice);
+        Link { slots: self.has(PROFILES, dice).then(|| slotted::slots(dice, &made)).flatten(), ..made }
     }
 
     /// Adds a code whose copies are combined to a link with ARQ.
@@ -198,7 +200,7 @@ impl Sketch {
         Link { rate: meets.rate, delay: meets.delay, error: meets.error, arq, coded, ..link }
     }
 
-    fn flow(&self, index: usize, path: Path, links: &[Link], settings: &Arc<Config>, dice: &mut Dice) -> Flow {
+    fn flow(&self, index: usize, path: Path, links: &[Link], settings: &Arc<Config>, dice: &mut Dice) -> (Flow, Lane) {
         let app = match (self.has(TRAFFIC, dice), dice.coin()) {
             _ if self.has(PORTS, dice) => App::Port,
             (true, _) => dice.app(),
@@ -212,21 +214,26 @@ impl Sketch {
             1 => Start::Uniform { from: Time::ZERO, to: Time::ZERO + Duration::from_secs(1) },
             _ => Start::At(Time::ZERO),
         };
-        Flow {
+        let [from, to] = [path.out[0], path.back[0]].map(|link| links[link].from);
+        let reader = reader.filter(|_| dice.coin());
+        let class = dice.below(4) as u8;
+        let tcp = if dice.coin() { Arc::new(self.tcp(dice)) } else { Arc::clone(settings) };
+        let flow = Flow {
             name: format!("f{index}"),
-            from: links[path.out[0]].from,
-            to: links[path.back[0]].from,
+            from,
+            to,
+            lane: LaneId::new(index),
             app: Arc::new(app),
-            reader: reader.filter(|_| dice.coin()),
+            reader,
             start,
-            class: dice.below(4) as u8,
-            route: path.out,
-            reverse_route: path.back,
-            tcp: if dice.coin() { Arc::new(self.tcp(dice)) } else { Arc::clone(settings) },
+            copy_of: None,
+            // Also of datagrams, which some tests replace by files.
+            transport: Transport::Tcp(tcp),
             like: Like::Rfc,
             buffers: Buffers::Stock,
             processing: *dice.pick(&PROCESSING_US.map(|(a, b)| (Duration::from_micros(a), Duration::from_micros(b)))),
-        }
+        };
+        (flow, Lane { flow: FlowId::new(index), route: path.out.into(), reverse_route: path.back.into(), class })
     }
 
     fn tcp(&self, dice: &mut Dice) -> Config {
@@ -260,71 +267,8 @@ impl Sketch {
     }
 }
 
-/// Puts some of the links into a medium, and returns it.
-fn share(links: &mut [Link], dice: &mut Dice) -> Vec<Medium> {
-    if dice.coin() {
-        return shared_cell::share(links, dice);
-    }
-    let random =
-        dice.coin().then(|| RandomAccess { carriers: 1, copies: *dice.pick(&[1, 2, 3]), ..RandomAccess::default() });
-    let keys = MfTdma {
-        symbol_rate: Baud(*dice.pick(&[200e3, 536e3, 1e6])),
-        carriers: *dice.pick(&[2, 3, 7]),
-        superframe: *dice.pick(&[Duration::from_millis(20), Duration::from_micros(26_500)]),
-        control_interval: *dice.pick(&[ControlInterval::None, ControlInterval::Every(Duration::from_millis(300))]),
-        free: *dice.pick(&[Free::None, Free::Asking, Free::All]),
-        losses: *dice.pick(&[Losses::Step, Losses::Waterfall]),
-        random,
-        ..MfTdma::named("n0")
-    };
-    for link in links.iter_mut() {
-        if dice.coin() {
-            continue;
-        }
-        let levels = [3.0, 6.0, 9.0, 14.0];
-        let es_n0 = match dice.coin() {
-            true => Profile::Constant(*dice.pick(&levels)),
-            false => {
-                let at = |ms| Time::ZERO + Duration::from_millis(ms);
-                let points = [0, 400, 900].map(|ms| (at(ms), *dice.pick(&levels))).to_vec();
-                Profile::Points { points, linear: false, period: None }
-            }
-        };
-        let uses = match random {
-            Some(_) => *dice.pick(&[RandomUse::None, RandomUse::Requests, RandomUse::Data]),
-            None => RandomUse::None,
-        };
-        let access = TerminalAccess {
-            constant: Rate::from_bps(*dice.pick(&[0, 16_000, 64_000])),
-            rate_based: Rate::from_bps(*dice.pick(&[0, 256_000])),
-            volume_based: dice.coin(),
-            weight: *dice.pick(&[1, 3]),
-            random: Some(uses),
-        };
-        link.terminal = Some(Box::new(Terminal { medium: MediumId::new(0), es_n0: Some(es_n0), access }));
-        link.rate = Profile::Constant(Rate::from_bps(1_000_000));
-        (link.coded, link.arq, link.interleave, link.framing) = (None, None, None, Framing::None);
-        link.shaper = None;
-        if matches!(link.error, ErrorModel::Profile { .. } | ErrorModel::Blocks { .. }) {
-            link.error = ErrorModel::None;
-        }
-    }
-    let [there, back] = [dice.ms(&[0, 5, 250]), dice.ms(&[0, 5, 250])];
-    vec![Medium {
-        name: "m".to_owned(),
-        kind: MediumKind::MfTdma(keys),
-        controller: NodeId::new(0),
-        there,
-        back,
-        beyond: Duration::ZERO,
-    }]
-}
-
 /// Keys that belong to another feature.
 const OF_ENDS: [&str; 6] = ["ecn", "pacing", "fast_open", "transactions", "sharing", "nagle"];
-const RATES: [u64; 5] = [64_000, 256_000, 1_000_000, 2_000_000, 8_000_000];
-const PROCESSING_US: [(u64, u64); 4] = [(0, 0), (0, 100), (50, 50), (0, 20_000)];
-const DELAYS_MS: [u64; 5] = [0, 1, 5, 20, 250];
 
 /// Common properties of the links of a network, unless they differ.
 struct Base {
@@ -489,7 +433,8 @@ impl Dice {
                         Gaps::OnOff { peak: rate, on: Wait::Exponential { mean: self.ms(&[5, 300]) }, off: self.wait() }
                     }
                 };
-                App::Datagrams(Datagrams { size: *self.pick(&[160, 1200, 1472]), gaps })
+                let playout = self.coin().then(|| self.ms(&[0, 50]));
+                App::Datagrams(Datagrams { size: *self.pick(&[160, 1200, 1460]), gaps, playout })
             }
         }
     }

@@ -4,6 +4,7 @@
 //! It is slow and plain. It shares connections, applications, middleboxes and the recorder with
 //! [`Network`](crate::Network), but neither the schedule nor any part of a link.
 
+mod several;
 mod sharing;
 
 use super::happening::{tie_breaker, Happening};
@@ -11,15 +12,16 @@ use super::link::NaiveLink;
 use super::medium::NaiveShared;
 use super::outlook::NaiveOutlook;
 use super::ports::{Entering, Left, HEADER_LEN};
+use super::receivers;
 use super::routes::{end_of, NaiveRoutes};
 use crate::dictionary::{Cause, EventKind, LinkRow};
 use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
 use crate::link::{LazyLink, Losses};
 use crate::middlebox::{Action, AnyMiddlebox, Context, Middlebox, Outbox, Own};
-use crate::network::{add_media, assemble, guards, introduce, notes_of_functions, Ledger, RunEnd};
+use crate::network::{add_media, assemble, guards, introduce, notes_of_functions, Broadcast, Ledger, RunEnd};
 use crate::packet::{Bodies, Carried, Message, Packet, UNROUTED};
-use crate::record::{Drops, LossPlace, LossSize, Recorder, RunResult, StopReason};
-use crate::spec::{Change, InFlight, NodeKind, Scenario, Waiting};
+use crate::record::{Drops, LossPlace, Recorder, RunResult, StopReason};
+use crate::spec::{Change, InFlight, Link, NodeKind, Scenario, Waiting};
 use crate::traffic::{event_kind, event_of_segment, Task, Traffic};
 use bentpipe_units::{Seq, Time};
 use std::cmp::Reverse;
@@ -42,9 +44,10 @@ pub(crate) fn run(
         let carried = Carried::Bytes { entered: at, bytes: Box::default() };
         let body = reference.bodies.loads.insert(carried.into());
         let len = size as u16 - u16::from(HEADER_LEN);
-        let packet = Packet::foreign(path, len, HEADER_LEN, body).in_class(scenario.flows[path.flow()].class);
-        reference.traffic.enter_later(at, packet.flow(), packet);
-        reference.enter(at, Happening::Flow(packet.flow()));
+        let packet = Packet::foreign(path, len, HEADER_LEN, body).in_class(scenario.lanes[path.lane()].class);
+        let flow = scenario.lanes[path.lane()].flow;
+        reference.traffic.enter_later(at, flow, packet);
+        reference.enter(at, Happening::Flow(flow));
     }
     let end = Time::ZERO + scenario.duration;
     let stop = loop {
@@ -68,6 +71,7 @@ pub(crate) fn run(
 
 struct Reference<'a> {
     scenario: &'a Scenario,
+    broadcasts: Vec<Broadcast>,
     heap: BinaryHeap<Entry>,
     entered: u64,
     now: Time,
@@ -95,9 +99,15 @@ impl<'a> Reference<'a> {
             (0..).zip(&node.middleboxes).map(|(i, config)| config.build(seed, &node.name, i)).collect()
         };
         let mut links: Vec<_> = LinkId::all(scenario.links.len()).map(|id| NaiveLink::of(scenario, id, seed)).collect();
+        // Behind the links of the scenario.
+        let broadcasts = receivers::broadcasts(scenario);
+        let queue =
+            |(of, spec): &(Broadcast, Link)| NaiveLink::broadcast(scenario, (of.receivers[0].1, spec.clone()), seed);
+        links.extend(broadcasts.iter().map(queue));
         let (media, media_at) = NaiveShared::all(scenario, &mut links, seed);
         let mut reference = Self {
             scenario,
+            broadcasts: broadcasts.into_iter().map(|(of, _)| of).collect(),
             heap: BinaryHeap::new(),
             entered: 0,
             now: Time::ZERO,
@@ -213,11 +223,11 @@ impl<'a> Reference<'a> {
             }
             Happening::Flow(_) | Happening::End(_) => {}
             Happening::Sample => {
-                for medium in &mut self.media {
-                    medium.note_plans(self.now, &mut self.links);
-                }
-                let links = |series| self.links.iter().map(move |link| link.sample(series));
+                self.media.iter_mut().for_each(|medium| medium.note_plans(self.now, &mut self.links));
+                let of_scenario = &self.links[..self.scenario.links.len()];
+                let links = |series| of_scenario.iter().map(move |link| link.sample(series));
                 self.recorder.on_sample(self.now, |series| self.traffic.samples(series), links);
+                self.links.iter_mut().for_each(NaiveLink::renew_levels);
                 self.enter(self.recorder.next_wakeup(), Happening::Sample);
             }
         }
@@ -311,10 +321,17 @@ impl<'a> Reference<'a> {
         self.traffic.on_end(packet);
     }
 
-    fn forward(&mut self, node: NodeId, mut packet: Packet) {
+    fn forward(&mut self, node: NodeId, packet: Packet) {
         let Some(next) = self.routes.next(node, &packet) else {
             return self.lose(LossPlace::Node(node), &packet, Cause::RouteMissing);
         };
+        if !self.is_for_one(&packet) {
+            return self.forward_to_several(node, packet, NaiveRoutes::links_before(next));
+        }
+        self.forward_one(node, packet, next);
+    }
+
+    fn forward_one(&mut self, node: NodeId, mut packet: Packet, next: u32) {
         let Some(link) = self.routes.link(next) else { return self.reach_host(node, packet) };
         // Waiting packets still point to the link: a middlebox may take them out again.
         packet.next = next;
@@ -342,10 +359,10 @@ impl<'a> Reference<'a> {
         if packet.is_message() {
             return self.receive_message(node, &packet);
         }
-        if packet.is_datagram() {
+        if !packet.is_segment() {
             self.ledger.delivered += 1;
             self.traffic.on_datagram(self.now, &packet, self.bodies.sent_at(&packet));
-            if self.traffic.flows[packet.flow()].is_port() {
+            if self.traffic.flows[self.flow_of(&packet)].is_port() {
                 self.left.push((self.now, packet.path(), packet.size()));
             }
             self.bodies.release(&packet);
@@ -362,11 +379,12 @@ impl<'a> Reference<'a> {
         self.ledger.delivered += 1;
         host.on_arrival(self.now, &packet, &mut self.bodies);
         if host.sends_data {
-            let flow = &mut self.traffic.flows[packet.flow()];
+            let flow = &mut self.traffic.flows[host.flow];
             host.conn.take_rtt().into_iter().for_each(|rtt| flow.rtts.record_span(rtt));
             let acked = host.conn.acked_bytes();
             if acked > 0 {
-                self.note(packet.flow(), EventKind::Acked, acked);
+                let flow = host.flow;
+                self.note(flow, EventKind::Acked, acked);
             }
         }
         self.drive(endpoint);
@@ -421,15 +439,14 @@ impl<'a> Reference<'a> {
                 Task::Rearm(flow) => self.enter_flow(flow),
                 Task::Send(path, size, of) => {
                     self.ledger.sent += 1;
-                    let ends = &self.scenario.flows[path.flow()];
-                    let packet = Packet::datagram(of, path.flow(), size, 0).towards(path).in_class(ends.class);
-                    self.launch(if path.is_back() { ends.to } else { ends.from }, packet);
+                    let class = self.scenario.lanes[path.lane()].class;
+                    let packet = Packet::datagram(of, path.lane(), size, 0).towards(path).in_class(class);
+                    self.launch(self.scenario.ends(path)[0], packet);
                 }
                 Task::Enter(flow) => {
                     if let Some(packet) = self.traffic.take_entering(self.now, flow) {
                         self.ledger.sent += 1;
-                        let ends = &self.scenario.flows[flow];
-                        self.launch(if packet.is_to_sender() { ends.to } else { ends.from }, packet);
+                        self.launch(self.scenario.ends(packet.path())[0], packet);
                     }
                     self.enter_flow(flow);
                 }
@@ -561,29 +578,20 @@ impl<'a> Reference<'a> {
         }
     }
 
-    fn lose_all(&mut self, link: LinkId, losses: Losses) {
-        losses.iter().for_each(|(packet, cause)| self.lose(LossPlace::Link(link), packet, *cause));
-    }
-
-    fn lose(&mut self, place: LossPlace, packet: &Packet, cause: Cause) {
-        self.ledger.lost += 1;
-        self.drops.add(place, packet.flow(), cause, packet.size());
-        self.bodies.release(packet);
-        let offset = self.traffic.on_loss(self.now, packet, cause, self.now);
-        let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
-        self.recorder.on_loss(self.now, place, packet.flow(), cause, lost);
-    }
-
     fn finish(mut self, stop: StopReason) -> (RunResult, Vec<Left>) {
         let held: usize = self.nodes.iter().flatten().map(Middlebox::held).sum();
-        self.ledger.in_flight = (self.links.iter().map(NaiveLink::len).sum::<usize>() + held) as u64;
+        self.ledger.set_in_flight(held, self.links.iter().map(|link| link.at_end(self.now)));
         let end = RunEnd { stop, at: self.now, ledger: self.ledger };
         // The summary reads only their numbers of packets.
         let carried = |link: &NaiveLink| LazyLink::that_carried(link.carried_packets());
-        let idle: Vec<LazyLink> = self.links.iter().map(carried).collect();
+        self.media.iter_mut().for_each(|medium| medium.note_plans(self.now, &mut self.links));
+        let of_scenario = &self.links[..self.scenario.links.len()];
+        let samples = |series| of_scenario.iter().map(move |link| link.sample(series));
+        self.recorder.on_end(self.now, |series| self.traffic.samples(series), samples);
+        let idle: Vec<LazyLink> = of_scenario.iter().map(carried).collect();
         let mut result = assemble(self.scenario, end, &self.traffic, &idle, &self.drops, self.recorder);
-        result.links = LinkRow::table(self.links.iter().map(|link| link.row(self.now)));
-        let grants: Vec<_> = self.media.iter().map(|medium| medium.grants(&self.links)).collect();
+        result.links = LinkRow::table(of_scenario.iter().map(|link| link.row(self.now)));
+        let grants: Vec<_> = self.media.iter().map(|medium| medium.grants(&self.links, self.now)).collect();
         add_media(&mut result, self.scenario, &grants, self.now);
         let boxes = self.nodes.iter().map(|boxes| &boxes[..]);
         result.notes.extend(notes_of_functions(self.scenario, boxes));

@@ -1,6 +1,6 @@
 //! Routes in their simplest form: lists of all routes of the run, and a map of each node's knowledge.
 
-use crate::ids::{LinkId, NodeId, PathId};
+use crate::ids::{LaneId, LinkId, NodeId, PathId};
 use crate::packet::{Packet, UNROUTED};
 use crate::spec::{Forwarding, Scenario};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ impl NaiveRoutes {
     pub(super) fn of(scenario: &Scenario) -> Self {
         let is_by_node = scenario.timeline.forwarding == Forwarding::HopByHop;
         let mut routes = Self { ways: Vec::new(), known: BTreeMap::new(), newest: BTreeMap::new(), is_by_node };
-        for path in PathId::all(2 * scenario.flows.len()) {
+        for path in PathId::all(2 * scenario.lanes.len()) {
             routes.install(scenario, path, scenario.first_route(path));
         }
         routes
@@ -33,6 +33,16 @@ impl NaiveRoutes {
         self.known.insert((path, end_of(scenario, path)), (self.ways.len(), route.len()));
         self.newest.insert(path, self.ways.len());
         self.ways.push(route.to_vec());
+    }
+
+    /// Returns the place of a packet on a lane behind this many links of its first route.
+    pub(super) fn place(lane: LaneId, links: usize) -> u32 {
+        (PathId::there(lane).index() * PLACES + links + 1) as u32
+    }
+
+    /// Returns the number of links before a place of a first route.
+    pub(super) fn links_before(next: u32) -> usize {
+        (next as usize - 1) % PLACES
     }
 
     /// Returns the newest route of a path.
@@ -70,7 +80,7 @@ impl NaiveRoutes {
 
 /// Returns the node where a path ends.
 pub(super) fn end_of(scenario: &Scenario, path: PathId) -> NodeId {
-    let flow = &scenario.flows[path.flow()];
+    let flow = &scenario.flows[scenario.lanes[path.lane()].flow];
     if path.is_back() {
         flow.from
     } else {

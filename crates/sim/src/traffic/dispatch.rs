@@ -1,14 +1,15 @@
 //! Flows of a run: wakes their applications, and passes the events of connections on to them.
 
 use super::apps::{AnyApp, Draws};
-use super::flow::FlowState;
-use super::host::{AppWait, Hosts};
-use super::sessions::{FlowSessions, Pool, Task};
+use super::flow::{FlowState, OwnLane};
+use super::goal::End;
+use super::host::Hosts;
+use super::sessions::{FlowSessions, Over, Pool, Task};
 use super::ways::Ways;
 use crate::dictionary::SenderSeries;
 use crate::ids::{EndpointId, FlowId, PathId};
 use crate::record::Recorder;
-use crate::spec::Scenario;
+use crate::spec::{receivers_by_flow, Scenario};
 use bentpipe_tcp::Event;
 use bentpipe_units::Time;
 
@@ -16,6 +17,8 @@ use bentpipe_units::Time;
 #[derive(Clone, Debug)]
 pub(crate) struct Traffic {
     pub(crate) flows: Vec<FlowState>,
+    /// The flow of each lane.
+    pub(super) flow_of: Vec<FlowId>,
     pub(crate) hosts: Hosts,
     pub(super) apps: Vec<AnyApp>,
     pub(super) pool: Pool,
@@ -30,19 +33,22 @@ impl Traffic {
         let count = scenario.flows.len();
         let mut traffic = Self {
             flows: Vec::with_capacity(count),
+            flow_of: scenario.lanes.iter().map(|lane| lane.flow).collect(),
             hosts: Hosts::with_capacity(count),
             apps: Vec::with_capacity(count),
             pool: Pool::new(count, reuses_slots, measures_rates),
         };
         for (id, flow) in FlowId::all(count).zip(&scenario.flows) {
             let component = format!("flow/{}", flow.name);
-            let first_hops = PathId::both(id).map(&first_hop);
+            let first_hops = PathId::both(flow.lane).map(&first_hop);
+            let lane = OwnLane { id: flow.lane, first_hops, class: scenario.lanes[flow.lane].class };
             let (path, downtime) = (ways.ideal(id), ways.downtime(id, seed));
-            traffic.flows.push(FlowState::new(flow, &component, seed, first_hops, path, downtime));
+            traffic.flows.push(FlowState::new(flow, &component, seed, lane, path, downtime));
             let draws = Draws { seed, component: &component, far: &scenario.nodes[flow.to].name };
             traffic.apps.push(AnyApp::new(&flow.app, &draws));
         }
-        for flow in FlowId::all(count) {
+        traffic.pool.receivers = receivers_by_flow(&scenario.flows);
+        for flow in FlowId::all(count).filter(|flow| scenario.flows[*flow].copy_of.is_none()) {
             let (app, mut sessions) = traffic.lend(Time::ZERO, flow);
             app.set_up(&mut sessions);
         }
@@ -52,7 +58,7 @@ impl Traffic {
     /// The application of a flow, and the sessions that it may use at `now`.
     fn lend(&mut self, now: Time, flow: FlowId) -> (&mut AnyApp, FlowSessions<'_>) {
         let Self { flows, hosts, apps, pool, .. } = self;
-        (&mut apps[flow], FlowSessions { now, id: flow, flows, hosts, pool })
+        (&mut apps[flow], FlowSessions::new(now, flow, flows, hosts, pool))
     }
 
     /// Whether the caller carries out the tasks. Otherwise a call further up does, until there are no more.
@@ -92,12 +98,16 @@ impl Traffic {
     }
 
     fn on_timer(&mut self, now: Time, endpoint: EndpointId) {
-        let host = &mut self.hosts[endpoint];
-        if !host.reads_at(now) {
-            let flow = host.flow;
-            let (app, mut sessions) = self.lend(now, flow);
-            app.on_timer(&mut sessions, endpoint.slot());
+        if !self.hosts[endpoint].reads_at(now) {
+            self.wake_application(now, endpoint);
         }
+    }
+
+    /// Runs the application of an endpoint at its timer there.
+    pub(super) fn wake_application(&mut self, now: Time, endpoint: EndpointId) {
+        let (flow, session) = (self.hosts[endpoint].flow, self.over(endpoint.slot()));
+        let (app, mut sessions) = self.lend(now, flow);
+        app.on_timer(&mut sessions, session);
     }
 
     /// Notes the limit of an endpoint that cannot send more.
@@ -130,22 +140,31 @@ impl Traffic {
 
     /// Ends the wait of an application at an endpoint.
     pub(crate) fn on_wait_over(&mut self, now: Time, endpoint: EndpointId, recorder: &mut Recorder) {
+        let session = self.over(endpoint.slot());
         let host = &mut self.hosts[endpoint];
         let flow = host.flow;
-        let goal = std::mem::replace(&mut host.awaits, AppWait::Nothing);
-        if goal != AppWait::Nothing {
+        if let Some(goal) = host.awaits.take() {
             let (app, mut sessions) = self.lend(now, flow);
-            app.on_goal(&mut sessions, endpoint, goal, recorder);
+            app.on_goal(&mut sessions, (session, End::of(endpoint)), goal, recorder);
         }
     }
 
     /// Reports a failed connection to its application, unless that has released it.
-    fn on_abort(&mut self, now: Time, slot: usize) {
+    pub(super) fn on_abort(&mut self, now: Time, slot: usize) {
         let session = &self.pool.sessions[slot];
         if !session.is_released {
-            let flow = session.flow;
+            let (flow, over) = (session.flow, self.over(slot));
             let (app, mut sessions) = self.lend(now, flow);
-            app.on_abort(&mut sessions, slot);
+            app.on_abort(&mut sessions, over);
+        }
+    }
+
+    /// Returns the session in a slot as its application names it.
+    fn over(&self, slot: usize) -> Over {
+        if self.pool.sessions[slot].engine.is_some() {
+            Over::Engine(slot)
+        } else {
+            Over::Tcp(slot)
         }
     }
 

@@ -1,14 +1,16 @@
 //! State of a flow during a run, and its counters.
 
+use super::engines::{EngineSession, EngineTotals};
 use super::host::Host;
 use super::loss_verdicts::VerdictCounts;
 use super::send_times::SendTimes;
 use crate::distribution::clocks;
-use crate::ids::{EndpointId, NodeId};
+use crate::ids::{EndpointId, LaneId, NodeId};
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
-use crate::spec::{App, Flow, Reader};
-use bentpipe_tcp::{Config, Counters};
+use crate::spec::{App, Flow, Reader, Transport};
+use crate::stack::{Engine, Seed};
+use bentpipe_tcp::Counters;
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -23,13 +25,14 @@ pub(crate) struct FlowState {
     pub(super) start: Time,
     /// Next instant when the application acts.
     pub(crate) timer: Time,
-    /// Transport of both endpoints. Flows with equal values share it.
-    pub(super) config: Arc<Config>,
+    /// Transport of both endpoints.
+    pub(super) transport: Transport,
+    /// Source of the random numbers of QUIC: the name of the flow as a component, and the seed. None for other transports.
+    source: Option<Box<(String, u64)>>,
     /// Phases of the clocks of the opener and of the listener.
     pub(super) clocks: [[Duration; 2]; 2],
-    /// First hops of the opener and of the listener.
-    pub(super) first_hops: [u32; 2],
-    pub(super) class: u8,
+    /// Lane of its sessions and datagrams.
+    pub(super) lane: OwnLane,
     /// Nodes of the opener and of the listener.
     pub(super) ends: [NodeId; 2],
     /// Sessions so far, count.
@@ -63,7 +66,7 @@ impl FlowState {
         flow: &Flow,
         component: &str,
         seed: u64,
-        first_hops: [u32; 2],
+        lane: OwnLane,
         path: IdealPath,
         downtime: Downtime,
     ) -> Self {
@@ -77,10 +80,13 @@ impl FlowState {
             downtime,
             start,
             timer: Time::NEVER,
-            config: Arc::clone(&flow.tcp),
-            clocks: [0, 1].map(|draw| clocks(&flow.tcp, &mut phases, draw)),
-            first_hops,
-            class: flow.class,
+            transport: flow.transport.clone(),
+            clocks: [0, 1].map(|draw| match flow.transport.tcp() {
+                Some(config) => clocks(config, &mut phases, draw),
+                None => [Duration::ZERO; 2],
+            }),
+            source: flow.transport.quic().map(|_| Box::new((component.to_owned(), seed))),
+            lane,
             ends: [flow.from, flow.to],
             opened: 0,
             newest: None,
@@ -98,6 +104,24 @@ impl FlowState {
         }
     }
 
+    /// Makes both ends of its session `ordinal`, if that is not over TCP.
+    pub(super) fn engines(&self, ordinal: u64) -> Option<[Box<dyn Engine>; 2]> {
+        let (quic, (flow, run)) = (self.transport.quic()?, self.source.as_deref()?);
+        let seed = Seed { run: *run, flow, ordinal };
+        Some(quic.engines.as_ref()?.make(quic, seed))
+    }
+
+    /// Returns the reason for the failure of a session whose slot has been reused.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.totals.as_ref()?.engines.as_ref()?.reason.as_deref()
+    }
+
+    /// Adds a session to its totals.
+    pub(super) fn add_to_totals(&mut self, now: Time, session: OneSession<'_>, ends: [&Host; 2]) {
+        let answers = self.app.is_two_way();
+        self.totals_mut().add_session(now, session, ends, answers);
+    }
+
     /// Whether its application uses the timer of the flow.
     pub(crate) fn can_wake(&self) -> bool {
         !self.app.is_single()
@@ -105,8 +129,7 @@ impl FlowState {
 
     /// Whether its connections share what they learn of the path with later ones.
     pub(super) fn remembers(&self) -> bool {
-        let config = &self.config;
-        config.sharing.is_some() || config.fast_open.is_some() || config.transactions.is_some()
+        self.transport.remembers()
     }
 
     /// Returns the statistics of its transfers. None if it makes only one.
@@ -157,16 +180,26 @@ impl FlowState {
     }
 }
 
+/// Lane of a flow, as its packets carry it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnLane {
+    pub(super) id: LaneId,
+    /// First hops of the opener and of the listener.
+    pub(super) first_hops: [u32; 2],
+    pub(super) class: u8,
+}
+
 /// Path of a flow without queues, for its least delays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IdealPath {
     rtt: Duration,
     /// Rate of the slowest link in each direction, each link at its largest rate.
     rates: [Rate; 2],
-    smss: u64,
-    headers: u64,
-    /// Whether data waits for the handshake.
-    handshake: bool,
+    /// Bytes of a full packet.
+    payload: u32,
+    headers: u32,
+    /// Round trips before the first data.
+    opening_rtts: u32,
     /// Whether the data has one route.
     is_fixed: bool,
 }
@@ -178,9 +211,9 @@ impl IdealPath {
             rtt,
             is_fixed,
             rates,
-            smss: u64::from(flow.tcp.smss),
-            headers: Self::headers(flow),
-            handshake: flow.tcp.handshake && flow.tcp.fast_open.is_none() && flow.tcp.transactions.is_none(),
+            payload: flow.transport.payload(),
+            headers: flow.transport.headers(),
+            opening_rtts: flow.transport.opening_rtts(),
         }
     }
 
@@ -196,25 +229,26 @@ impl IdealPath {
         self.rtt
     }
 
-    fn headers(flow: &Flow) -> u64 {
-        40 + if flow.tcp.timestamps { 12 } else { 0 }
-    }
-
-    /// Returns the bytes of a full segment with its headers.
-    pub(super) fn full_packet(flow: &Flow) -> u64 {
-        u64::from(flow.tcp.smss) + Self::headers(flow)
-    }
-
     /// Returns the least duration of a transfer with these bytes in each direction: the handshake of a new connection,
     /// a round trip, and the transmission times at the bottlenecks.
     pub(super) fn ideal(&self, is_new: bool, bytes: [u64; 2]) -> Duration {
-        let opening = if is_new && self.handshake { self.rtt } else { Duration::ZERO };
+        let opening = if is_new { self.rtt * u64::from(self.opening_rtts) } else { Duration::ZERO };
         let sending = |side: usize| {
-            let wire = bytes[side] + bytes[side].div_ceil(self.smss) * self.headers;
+            let packets = bytes[side].div_ceil(self.payload.into());
+            let wire = bytes[side] + packets * u64::from(self.headers);
             self.rates[side].time_to_send(wire)
         };
         opening + self.rtt + sending(0) + sending(1)
     }
+}
+
+/// A session whose counters are added.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OneSession<'a> {
+    /// Its number in its flow.
+    pub(super) ordinal: u64,
+    /// Its ends, if it is not over TCP.
+    pub(super) engine: Option<&'a EngineSession>,
 }
 
 /// Counters of several sessions of a flow.
@@ -235,10 +269,50 @@ pub(crate) struct Totals {
     pub(crate) cwnd: Option<u64>,
     pub(crate) ssthresh: Option<u64>,
     pub(crate) verdicts: VerdictCounts,
+    /// Totals of sessions over engines. None before the first.
+    pub(crate) engines: Option<Box<EngineTotals>>,
     newest: Option<u64>,
 }
 
 impl Totals {
+    /// Adds the counters of a session, whose listener sends the data of the flow if it `answers`.
+    pub(super) fn add_session(&mut self, now: Time, session: OneSession<'_>, ends: [&Host; 2], answers: bool) {
+        match session.engine {
+            None => self.add(now, session.ordinal, ends),
+            Some(engine) => self.add_engine(session.ordinal, engine, ends, answers),
+        }
+    }
+
+    /// Adds the counters of a session over an engine. Packets declared lost count as retransmissions, because the stack does not
+    /// report the bytes that it repeats.
+    #[cold]
+    fn add_engine(&mut self, ordinal: u64, session: &EngineSession, ends: [&Host; 2], answers: bool) {
+        let counters = [0, 1].map(|side| session.ends[side].engine.counters());
+        for (side, host) in ends.into_iter().enumerate().filter(|(_, host)| host.sends_data) {
+            let (sent, received) = (counters[side], counters[1 - side]);
+            self.sent.sent_segments += sent.sent_datagrams;
+            self.sent.sent_bytes += sent.sent_bytes;
+            self.sent.retransmitted_segments += sent.declared_lost;
+            self.received.arrived_segments += received.received_datagrams;
+            self.received.arrived_bytes += received.received_bytes;
+            self.received.delivered_bytes += received.read_bytes;
+            self.acked_bytes += sent.acked_bytes;
+            self.sent_wire_bytes += host.sent_wire_bytes;
+        }
+        if self.newest <= Some(ordinal) {
+            let state = session.ends[usize::from(answers)].engine.state();
+            self.newest = Some(ordinal);
+            (self.cwnd, self.ssthresh) = (Some(state.cwnd), state.ssthresh);
+        }
+        self.note_first(ends[0]);
+        self.engines.get_or_insert_with(Box::default).add(session, ends, answers);
+    }
+
+    fn note_first(&mut self, opener: &Host) {
+        let earlier = |a: Time, b: Option<Time>| b.map_or(a, |b| a.min(b));
+        self.first_sent = opener.first_sent.map(|at| earlier(at, self.first_sent)).or(self.first_sent);
+    }
+
     /// Adds the counters of a session: its opener and its listener.
     pub(super) fn add(&mut self, now: Time, ordinal: u64, [opener, other]: [&Host; 2]) {
         for (near, far) in [(opener, other), (other, opener)] {
@@ -259,8 +333,7 @@ impl Totals {
                 (self.cwnd, self.ssthresh) = (Some(near.conn.cwnd()), near.conn.ssthresh());
             }
         }
-        let earlier = |a: Time, b: Option<Time>| b.map_or(a, |b| a.min(b));
-        self.first_sent = opener.first_sent.map(|at| earlier(at, self.first_sent)).or(self.first_sent);
+        self.note_first(opener);
     }
 
     /// Counts a datagram: bytes of payload, and bytes with headers.

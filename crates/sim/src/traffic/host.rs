@@ -1,11 +1,13 @@
 //! One endpoint of a connection: the wait of its application there, and its counters.
 
+use super::goal::{Goal, What};
 use super::loss_verdicts::LossVerdicts;
 use super::send_times::{SendTimes, Stopwatch};
 use crate::ids::{EndpointId, FlowId};
 use crate::link::Downtime;
 use crate::packet::{Bodies, Label, Message, Origin, Packet, Recipient, NO_BODY};
 use crate::spec::Reader;
+use crate::stack::SentDatagram;
 use bentpipe_tcp::{Arrived, Connection, ExplicitHeader, Feedback, PlainSegment, Segment, Sink, State, Timestamps};
 use bentpipe_units::Time;
 use std::ops::{Index, IndexMut};
@@ -18,7 +20,8 @@ pub(crate) struct Host {
     pub(crate) armed: Time,
     /// Next instant when its application acts here: opens, answers, reads.
     pub(super) timer: Time,
-    pub(super) awaits: AppWait,
+    /// Goal of its application.
+    pub(super) awaits: Option<Goal>,
     pub(crate) flow: FlowId,
     /// Origin of its packets.
     origin: Origin,
@@ -48,18 +51,6 @@ struct Reading {
     reader: Reader,
     /// Bytes read so far.
     taken: u64,
-}
-
-/// Goal of an application that waits at one endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AppWait {
-    Nothing,
-    /// This many bytes are acknowledged.
-    Acked(u64),
-    /// This many bytes were received in order.
-    Received(u64),
-    /// This many bytes were received and read.
-    Read(u64),
 }
 
 /// Both endpoints of each slot.
@@ -130,7 +121,7 @@ impl Host {
             conn,
             armed: Time::NEVER,
             timer: Time::NEVER,
-            awaits: AppWait::Nothing,
+            awaits: None,
             flow,
             origin,
             sends_data,
@@ -237,6 +228,13 @@ impl Host {
         Some(packet)
     }
 
+    /// Returns the packet of a datagram of its engine, whose bytes are in `body`.
+    pub(super) fn engine_packet(&mut self, now: Time, sent: SentDatagram, body: u32) -> Packet {
+        let packet = Packet::engine(&self.origin, sent.len, sent.ecn, body);
+        self.note_sent(now, &packet);
+        packet
+    }
+
     #[inline(always)]
     fn note_sent(&mut self, now: Time, packet: &Packet) {
         self.first_sent.get_or_insert(now);
@@ -263,7 +261,7 @@ impl Host {
     /// Whether its application waits for a goal, or reads in steps.
     #[inline]
     pub(crate) fn needs_attention(&self) -> bool {
-        self.awaits != AppWait::Nothing || self.reading.is_some()
+        self.awaits.is_some() || self.reading.is_some()
     }
 
     /// Schedules the next read after a possible arrival, if the application reads in steps.
@@ -289,17 +287,15 @@ impl Host {
 
     /// Whether its application has reached its goal.
     pub(crate) fn is_wait_over(&self) -> bool {
-        let (bytes, awaited) = match self.awaits {
-            AppWait::Nothing => return false,
-            AppWait::Acked(bytes) if self.first_sent.is_some() => (self.conn.acked_bytes(), bytes),
-            AppWait::Acked(_) => return false,
-            AppWait::Received(bytes) => {
+        let Some(Goal { what, bytes: awaited }) = self.awaits else { return false };
+        let bytes = match what {
+            What::Acked if self.first_sent.is_some() => self.conn.acked_bytes(),
+            What::Acked => return false,
+            What::Received => {
                 let counters = self.conn.counters();
-                (counters.delivered_bytes + counters.skipped_bytes, bytes)
+                counters.delivered_bytes + counters.skipped_bytes
             }
-            AppWait::Read(bytes) => {
-                (self.reading.as_ref().map_or(self.conn.counters().delivered_bytes, |reading| reading.taken), bytes)
-            }
+            What::Read => self.reading.as_ref().map_or(self.conn.counters().delivered_bytes, |reading| reading.taken),
         };
         bytes >= awaited && (awaited > 0 || self.conn.has_been_established())
     }

@@ -6,12 +6,12 @@ use crate::ids::{EndpointId, FlowId};
 use crate::spec::App;
 use bentpipe_units::{Duration, Time};
 
-/// Effect of the middleboxes on the path of a flow on its end.
+/// Effect of the middleboxes and media on the path of a flow on its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OnPath {
     /// There are none.
     Nothing,
-    /// They may shorten a transfer, for instance with an erasure code.
+    /// They may shorten a transfer: an erasure code does, or a medium faster than its estimate.
     Middlebox,
     /// They may reset a connection at any time.
     Reset,
@@ -34,6 +34,9 @@ pub(crate) fn lasts_until(traffic: &Traffic, now: Time, flow: FlowId, on_path: O
         };
     }
     let Some(slot) = state.newest_slot() else { return Time::ZERO };
+    if traffic.has_engine(EndpointId::opener(slot)) {
+        return if state.has_begun { Time::ZERO } else { traffic.hosts[EndpointId::opener(slot)].timer };
+    }
     let [opener, listener] = EndpointId::both(slot).map(|end| &traffic.hosts[end]);
     if !state.has_begun {
         return opener.timer;

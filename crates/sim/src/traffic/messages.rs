@@ -2,11 +2,10 @@
 
 use super::apps::AnyApp;
 use super::dispatch::Traffic;
-use super::host::AppWait;
 use super::sessions::Task;
 use crate::dictionary::Cause;
 use crate::ids::{EndpointId, FlowId};
-use crate::packet::{Label, Message, Packet, Recipient, Request, LOWEST};
+use crate::packet::{Label, Message, Packet, PacketKind, Recipient, Request, LOWEST};
 use bentpipe_tcp::{Arrived, Notice};
 use bentpipe_units::Time;
 
@@ -19,7 +18,7 @@ impl Traffic {
 
     /// Whether the endpoint that a packet travels to is still that of its connection.
     pub(crate) fn takes(&self, packet: &Packet) -> bool {
-        packet.is_datagram() || self.is_there(packet.recipient())
+        !packet.is_segment() || self.is_there(packet.recipient())
     }
 
     /// Returns the recipient of a message, if it exists.
@@ -43,7 +42,7 @@ impl Traffic {
     /// Counts a packet that was lost at `at`. All losses before `known` are counted. Returns the offset of its data, if
     /// it is a segment with data.
     pub(crate) fn on_loss(&mut self, at: Time, packet: &Packet, cause: Cause, known: Time) -> Option<u64> {
-        if !packet.is_datagram() {
+        if packet.is_segment() {
             self.on_end(packet);
             if packet.len > 0 && packet.class != LOWEST {
                 let sender = &mut self.hosts[packet.endpoint().peer()];
@@ -54,8 +53,10 @@ impl Traffic {
                 }
                 return Some(offset);
             }
-        } else if !packet.is_message() {
-            let flow = &mut self.flows[packet.flow()];
+        } else if packet.kind() == PacketKind::Engine {
+            self.on_end(packet);
+        } else if packet.kind() == PacketKind::Datagram {
+            let flow = &mut self.flows[self.flow_of[packet.lane()]];
             if let Some(arrived) = &mut flow.arrived {
                 arrived.lost += 1;
                 if let Some(probes) = &mut arrived.probes {
@@ -68,35 +69,35 @@ impl Traffic {
 
     /// Counts a packet that will not reach its host.
     pub(crate) fn on_end(&mut self, packet: &Packet) {
-        if !packet.is_datagram() {
+        if packet.is_of_session() {
             self.hosts[packet.endpoint()].ended_packets += 1;
         }
     }
 
     /// Reports a corrupted packet to its host, which discards it.
     pub(crate) fn on_corrupted(&mut self, now: Time, packet: &Packet) {
-        if !packet.is_datagram() {
+        if packet.is_segment() {
             self.hosts[packet.endpoint()].conn.handle(now, Arrived::Corrupted);
         }
     }
 
     /// Counts a packet that a middlebox has made, as if its endpoint had sent it.
     pub(crate) fn on_made(&mut self, packet: &Packet) {
-        if !packet.is_datagram() {
+        if packet.is_of_session() {
             self.hosts[packet.endpoint().peer()].sent_packets += 1;
         }
     }
 
     /// Counts a packet that a middlebox takes, if it accepts it in place of the packet's endpoint.
     pub(crate) fn on_taken(&mut self, packet: &Packet, is_accepted: bool) {
-        if is_accepted && !packet.is_datagram() && !packet.is_made() {
+        if is_accepted && packet.is_segment() && !packet.is_made() {
             self.hosts[packet.endpoint()].accepted += 1;
         }
     }
 
     /// Returns the present request of a packet's connection.
     pub(crate) fn request_of(&self, packet: &Packet) -> Option<Request> {
-        let is_there = !packet.is_datagram() && self.hosts[packet.endpoint()].is(packet.recipient());
+        let is_there = packet.is_segment() && self.hosts[packet.endpoint()].is(packet.recipient());
         let session = is_there.then(|| &self.pool.sessions[packet.endpoint().slot()]);
         session.filter(|session| !session.is_released)?.request.as_deref().copied()
     }
@@ -108,13 +109,13 @@ impl Traffic {
             let session = &mut self.pool.sessions[slot];
             session.answered += request.size;
             session.unseen += request.bytes;
-            self.hosts[EndpointId::listener(slot)].awaits = AppWait::Nothing;
+            self.hosts[EndpointId::listener(slot)].awaits = None;
         }
     }
 
     /// Counts a datagram that has arrived. The other end answers a probe, and each copy of it.
     pub(crate) fn on_datagram(&mut self, now: Time, packet: &Packet, sent_at: Time) {
-        let flow = &mut self.flows[packet.flow()];
+        let flow = &mut self.flows[self.flow_of[packet.lane()]];
         if let Some(probes) = flow.arrived.as_mut().and_then(|arrived| arrived.probes.as_mut()) {
             if packet.is_to_sender() {
                 let rtt = probes.on_answer(sent_at, now);
@@ -123,8 +124,9 @@ impl Traffic {
             probes.on_arrival(sent_at, now);
             self.pool.tasks.push_back(Task::Send(packet.path().reverse(), packet.len, sent_at));
         }
+        let playout = flow.app.playout();
         if let Some(arrived) = &mut flow.arrived {
-            arrived.add(now - sent_at);
+            arrived.add(now - sent_at, playout);
         }
         let received = &mut flow.totals_mut().received;
         received.arrived_segments += 1;

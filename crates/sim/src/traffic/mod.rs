@@ -6,7 +6,11 @@
 
 mod apps;
 mod dispatch;
+
+mod driving;
+mod engines;
 mod flow;
+mod goal;
 mod host;
 mod lasting;
 mod loss_verdicts;

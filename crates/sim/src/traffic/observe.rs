@@ -5,12 +5,12 @@ use super::flow::{FlowState, Totals};
 use super::host::Host;
 use super::send_times::SendTimes;
 use crate::dictionary::{
-    CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, InsideSeries, ProbeRow, SenderSeries,
+    CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, InsideSeries, ProbeRow, QuicRow, SenderSeries,
 };
 use crate::ids::FlowId;
 use crate::record::{ratio, Completions, InsideValue, Recorder, Sample};
 use crate::spec::{App, Flow, Scenario};
-use bentpipe_tcp::cc::{Inside, Insides, Quantity};
+use bentpipe_tcp::cc::{Inside, Insides, Quantity, ResumePhase};
 use bentpipe_tcp::{Event, PlainSegment, SendLimit};
 use bentpipe_units::{Duration, Time};
 
@@ -37,7 +37,8 @@ impl Traffic {
 
     /// Returns a row for each flow of datagrams.
     pub(crate) fn datagram_rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = DatagramRow<'a>> {
-        scenario.flows.iter().zip(&self.flows).filter_map(|(flow, state)| datagram_row(flow, state))
+        let row = |(flow, state)| datagram_row(scenario, flow, state);
+        scenario.flows.iter().zip(&self.flows).filter_map(row)
     }
 
     /// Returns the rows of each flow of probes: one for each probe.
@@ -47,13 +48,30 @@ impl Traffic {
         flows.flat_map(|(name, probes)| probes.rows(name))
     }
 
+    /// Returns a row for each flow over QUIC. The run ended at `at`.
+    pub(crate) fn quic_rows<'a>(&'a self, scenario: &'a Scenario, at: Time) -> Vec<QuicRow<'a>> {
+        if scenario.flows.iter().all(|flow| flow.transport.quic().is_none()) {
+            return Vec::new();
+        }
+        let flows = FlowId::all(scenario.flows.len()).zip(&scenario.flows).zip(self.totals(at));
+        let flows = flows.filter(|((_, flow), _)| flow.transport.quic().is_some());
+        flows.map(|((id, flow), totals)| quic_row(flow, totals, self.failure(id))).collect()
+    }
+
+    /// Returns the stack's reason for the last connection of a flow that failed; empty without one.
+    fn failure(&self, flow: FlowId) -> &str {
+        let sessions = self.pool.sessions.iter().filter(|session| session.flow == flow);
+        let mut reasons = sessions.filter_map(|session| session.engine.as_ref()?.reason.as_deref());
+        reasons.next_back().or_else(|| self.flows[flow].failure()).unwrap_or("")
+    }
+
     /// Returns the counters of each flow at `now`, present sessions included.
     fn totals(&self, now: Time) -> Vec<Totals> {
         let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals(), flow.downtime.clone())).collect();
         for (slot, session) in self.pool.sessions.iter().enumerate() {
             let ends = self.hosts.pair(slot);
             let (totals, path) = &mut totals[session.flow];
-            totals.add(now, session.ordinal, ends);
+            totals.add_session(now, session.counted(), ends, self.flows[session.flow].app.is_two_way());
             for host in ends {
                 if let Some(times) = host.times_until(now, path) {
                     totals.times += times;
@@ -66,8 +84,11 @@ impl Traffic {
     /// Returns the payload bytes that each flow has delivered.
     fn delivered_bytes(&self) -> Vec<u64> {
         let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals().delivered_bytes()).collect();
-        for slot in 0..self.hosts.slots() {
+        for (slot, session) in self.pool.sessions.iter().enumerate() {
             let [opener, other] = self.hosts.pair(slot);
+            if let Some(engine) = &session.engine {
+                bytes[session.flow] += engine.delivered([opener, other]);
+            }
             for (near, far) in [(opener, other), (other, opener)] {
                 // As in `Totals::add`: bytes that a middlebox sends back to a sender are not data of the flow.
                 if near.sends_data {
@@ -93,7 +114,7 @@ impl Host {
         if recorder.wants_insides {
             self.conn.inside_cc(&mut Insides::new(&mut |inside| {
                 let (series, value) = match inside {
-                    Inside::State(name) => (InsideSeries::State, InsideValue::State(name)),
+                    Inside::State(name, why) => (InsideSeries::State, InsideValue::State(name, why)),
                     Inside::Shared(quantity, value) => (series_of(quantity), InsideValue::Number(value)),
                     Inside::Own(name, value) => (InsideSeries::Values, InsideValue::Named(name, value)),
                 };
@@ -140,6 +161,13 @@ pub(crate) fn event_kind(event: Event, is_opener: bool) -> Option<(EventKind, u6
         Event::FastRetransmit(offset) => (EventKind::FastRetransmit, offset),
         Event::RecoveryExit(offset) => (EventKind::RecoveryExit, offset),
         Event::SlowStartExit(cwnd) => (EventKind::SlowStartExit, cwnd),
+        Event::Resumed(phase, cwnd) => match phase {
+            ResumePhase::Reconnaissance => return None,
+            ResumePhase::Unvalidated => (EventKind::ResumeUnvalidated, cwnd),
+            ResumePhase::Validating => (EventKind::ResumeValidating, cwnd),
+            ResumePhase::Retreat => (EventKind::ResumeRetreat, cwnd),
+            ResumePhase::Normal => (EventKind::ResumeNormal, cwnd),
+        },
         Event::Timeout(offset) => (EventKind::Timeout, offset),
         Event::LinkError(offset) => (EventKind::LinkError, offset),
         Event::Undo(offset) => (EventKind::Undo, offset),
@@ -178,17 +206,16 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
     let of_complete = |at: Time| state.completed.and((at != Time::NEVER).then_some(at));
     let active_s = since_start(Some(state.completed.unwrap_or(at)));
     let delivered_bits = received.delivered_bytes as f64 * 8.0;
-    let time_s = |of: fn(&SendTimes) -> Duration| match flow.app.has_transport() {
+    // Only the connections of the product report their limits.
+    let has_times = flow.app.has_transport() && flow.transport.quic().is_none();
+    let time_s = |of: fn(&SendTimes) -> Duration| match has_times {
         false => f64::NAN,
         true => of(&totals.times).as_secs_f64(),
     };
     FlowRow {
         flow: &flow.name,
-        cc: match &flow.tcp.own_cc {
-            _ if !flow.app.has_transport() => "none",
-            Some(custom) => custom.name(),
-            None => flow.tcp.cc.kind().name(),
-        },
+        // A port has the transport of programs, which the network does not run.
+        cc: if flow.app.has_transport() { flow.transport.cc_name() } else { "none" },
         outcome: outcome(state),
         start_s: totals.first_sent.map_or(f64::NAN, Time::as_secs_f64),
         completion_s: since_start(state.completed),
@@ -253,6 +280,24 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
     }
 }
 
+fn quic_row<'a>(flow: &'a Flow, totals: Totals, failure: &'a str) -> QuicRow<'a> {
+    let totals = totals.engines.map(|engines| *engines).unwrap_or_default();
+    let seconds = |span: Option<Duration>| span.map_or(f64::NAN, Duration::as_secs_f64);
+    QuicRow {
+        flow: &flow.name,
+        handshake_s: seconds(totals.handshake),
+        first_byte_s: seconds(totals.first_byte),
+        sent_datagrams: totals.sent.sent_datagrams,
+        arrived_datagrams: totals.received.received_datagrams,
+        declared_lost: totals.sent.declared_lost,
+        reductions: totals.sent.reductions,
+        acks: totals.received.acks,
+        blocked: totals.sent.blocked,
+        unreadable: totals.sent.unreadable + totals.received.unreadable,
+        failure,
+    }
+}
+
 fn outcome(flow: &FlowState) -> &'static str {
     if flow.completed.is_some() {
         "completed"
@@ -290,12 +335,13 @@ fn completion_rows_of<'a>(flow: &'a Flow, completions: &'a Completions) -> impl 
 }
 
 /// Returns the row of a flow, if it sends datagrams.
-fn datagram_row<'a>(flow: &'a Flow, state: &FlowState) -> Option<DatagramRow<'a>> {
+fn datagram_row<'a>(scenario: &'a Scenario, flow: &'a Flow, state: &FlowState) -> Option<DatagramRow<'a>> {
     let arrived = state.arrived.as_deref()?;
     let totals = state.totals();
     let sent = totals.sent.sent_segments;
     Some(DatagramRow {
         flow: &flow.name,
+        receiver: &scenario.nodes[flow.to].name,
         sent_packets: sent,
         arrived_packets: totals.received.arrived_segments,
         lost_packets: arrived.lost,
@@ -306,5 +352,7 @@ fn datagram_row<'a>(flow: &'a Flow, state: &FlowState) -> Option<DatagramRow<'a>
         delay_p95_s: arrived.delays.quantile_s(0.95),
         delay_p99_s: arrived.delays.quantile_s(0.99),
         jitter_s: arrived.jitter_s(),
+        interarrival_jitter_s: arrived.interarrival_jitter_s(),
+        late_packets: flow.app.playout().map_or(f64::NAN, |_| arrived.late as f64),
     })
 }

@@ -3,12 +3,15 @@
 //! A session has a slot with two endpoints. A slot is reused after its application has released it, if neither endpoint
 //! can act and no packet is in flight: a late packet cannot reach another connection.
 
-use super::flow::FlowState;
-use super::host::{AppWait, Host, Hosts};
+use super::engines::EngineSession;
+use super::flow::{FlowState, OneSession};
+use super::goal::{End, Goal, What};
+use super::host::{Host, Hosts};
 use crate::ids::{EndpointId, FlowId, NodeId, PathId};
-use crate::packet::{Origin, Packet, Request};
+use crate::packet::{Origin, Packet, Request, DATAGRAM_HEADERS};
 use crate::record::{Recorder, Transfer};
-use bentpipe_tcp::{Connection, Notice, PathCache, Role};
+use crate::spec::Transport;
+use bentpipe_tcp::{Config, Connection, Notice, PathCache, Role};
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -48,6 +51,8 @@ pub(crate) struct Session {
     pub(super) unseen: u64,
     /// The last request, if it names an object.
     pub(super) request: Option<Box<Request>>,
+    /// Its ends, if it is over another transport than TCP.
+    pub(super) engine: Option<Box<EngineSession>>,
 }
 
 /// Transfer that a connection carries.
@@ -60,6 +65,15 @@ pub(super) struct TransferUnderWay {
     pub(super) received: Option<Time>,
     /// Instant when the last byte was acknowledged, if that was before it was received.
     pub(super) acked: Option<Time>,
+}
+
+/// A session as its application names it, by the transport that carries it. Only [`FlowSessions`] looks inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// The TCP connection in this slot.
+    Tcp(usize),
+    /// The connection over an engine in this slot.
+    Engine(usize),
 }
 
 /// State that the sessions of all flows share.
@@ -80,6 +94,8 @@ pub(super) struct Pool {
     measures_rates: bool,
     /// Knowledge of the path from a node to another node, for later connections (RFC 9040, RFC 7413, RFC 1644).
     pub(super) caches: BTreeMap<[NodeId; 2], PathCache>,
+    /// Receivers of the datagrams of each flow with several, the flow itself first.
+    pub(super) receivers: BTreeMap<FlowId, Vec<FlowId>>,
     /// Connection count of the latest endpoint: one counter serves all hosts (RFC 1644 §2.1).
     counts: u32,
 }
@@ -94,41 +110,67 @@ impl Pool {
             unfinished: flows,
             reuses_slots,
             measures_rates,
+            receivers: BTreeMap::new(),
             caches: BTreeMap::new(),
             counts: 1,
         }
     }
 }
 
-/// The sessions of one flow, as its application uses them at an instant.
+/// The sessions of one flow, as its application uses them at an instant. Applications reach hosts and their transports
+/// only by these methods.
 pub(super) struct FlowSessions<'a> {
     pub(super) now: Time,
     pub(super) id: FlowId,
-    pub(super) flows: &'a mut [FlowState],
-    pub(super) hosts: &'a mut Hosts,
-    pub(super) pool: &'a mut Pool,
+    flows: &'a mut [FlowState],
+    hosts: &'a mut Hosts,
+    pool: &'a mut Pool,
 }
 
-impl FlowSessions<'_> {
+impl<'a> FlowSessions<'a> {
+    pub(super) fn new(
+        now: Time,
+        id: FlowId,
+        flows: &'a mut [FlowState],
+        hosts: &'a mut Hosts,
+        pool: &'a mut Pool,
+    ) -> Self {
+        Self { now, id, flows, hosts, pool }
+    }
+
     pub(super) fn flow(&mut self) -> &mut FlowState {
         &mut self.flows[self.id]
     }
 
-    /// Opens a connection, whose far end listens. The only place that creates connections.
-    pub(super) fn open(&mut self) -> usize {
+    /// Opens a session over the transport of the flow. Its far end listens.
+    ///
+    /// # Panics
+    /// The flow has no transport: its application sends datagrams.
+    pub(super) fn open(&mut self) -> Over {
+        match self.flows[self.id].transport.clone() {
+            Transport::Tcp(config) => Over::Tcp(self.open_slot(&config)),
+            // Its TCP connection stays closed.
+            Transport::Quic(_) => Over::Engine(self.open_slot(&Arc::default())),
+            Transport::None => panic!("an application without a transport opens a session"),
+        }
+    }
+
+    /// Opens a connection. The only place that creates connections.
+    fn open_slot(&mut self, config: &Arc<Config>) -> usize {
         let slot = self.free_slot();
         let Self { now, id, flows, hosts, pool } = self;
         let flow = &mut flows[*id];
-        let session = Session::new(*id, flow.opened);
+        let mut session = Session::new(*id, flow.opened);
+        session.engine = flow.engines(session.ordinal).map(|ends| Box::new(EngineSession::new(ends)));
         let is_two_way = flow.app.is_two_way();
         let seeds = flow.seeds(flow.opened);
         let ends = flow.ends;
-        let owner = Packet::owner(*id, session.ordinal);
+        let owner = Packet::owner(flow.lane.id, session.ordinal);
         let counts = [1, 2].map(|n| pool.counts.wrapping_add(n));
         pool.counts = counts[1];
-        let end = |endpoint: EndpointId, role| {
+        let mut end = |endpoint: EndpointId, role| {
             let side = endpoint.side();
-            let mut conn = Connection::new(Arc::clone(&flow.config), role, Seq::new(0));
+            let mut conn = Connection::new(Arc::clone(config), role, Seq::new(0));
             let [retransmission, delayed_ack] = flow.clocks[side];
             conn.set_clocks(retransmission, delayed_ack);
             conn.set_random_seed(seeds[side]);
@@ -136,11 +178,13 @@ impl FlowSessions<'_> {
             if pool.measures_rates {
                 conn.measure_rates();
             }
-            if let Some(cache) = pool.caches.get(&[ends[side], ends[1 - side]]) {
+            if let Some(cache) = pool.caches.get_mut(&[ends[side], ends[1 - side]]) {
                 conn.prime(cache, *now);
+                conn.take_path(cache, *now);
             }
             let reader = flow.reader.as_deref().filter(|_| is_two_way == (side == 0)).copied();
-            let origin = Origin { endpoint, owner, first_hop: flow.first_hops[side], class: flow.class };
+            let first_hop = flow.lane.first_hops[side];
+            let origin = Origin { endpoint, owner, first_hop, class: flow.lane.class };
             let mut host = Host::new(conn, *id, origin, endpoint.is_opener() || is_two_way, reader);
             // If both ends send, the times of a flow are those of the end that answers.
             host.stopwatch = (is_two_way == (side == 1)).then(Box::default);
@@ -148,7 +192,9 @@ impl FlowSessions<'_> {
         };
         let opener = end(EndpointId::opener(slot), Role::Active);
         let mut listener = end(EndpointId::listener(slot), Role::Passive);
-        listener.conn.open(*now);
+        if session.engine.is_none() {
+            listener.conn.open(*now);
+        }
         flow.opened += 1;
         flow.newest = Some(EndpointId::opener(slot));
         if slot == pool.sessions.len() {
@@ -162,8 +208,21 @@ impl FlowSessions<'_> {
         slot
     }
 
-    /// Leaves a connection that has been closed or has failed. The only place that releases slots.
-    pub(super) fn release(&mut self, slot: usize) {
+    /// Leaves a session that has been closed or has failed.
+    pub(super) fn release(&mut self, session: Over) {
+        match session {
+            Over::Tcp(slot) => self.release_slot(slot),
+            Over::Engine(slot) => {
+                let now = self.now;
+                self.engine(slot).0.close(now);
+                self.drive(session, End::Opener);
+                self.release_slot(slot);
+            }
+        }
+    }
+
+    /// Leaves a connection. The only place that releases slots.
+    fn release_slot(&mut self, slot: usize) {
         let Self { now, id, flows, hosts, pool } = self;
         let flow = &mut flows[*id];
         for end in EndpointId::both(slot) {
@@ -184,21 +243,50 @@ impl FlowSessions<'_> {
         pool.released.push_back(slot);
     }
 
-    /// Closes and releases a connection.
-    pub(super) fn close(&mut self, slot: usize) {
-        self.end_data(slot);
-        self.pool.tasks.push_back(Task::Drive(EndpointId::opener(slot)));
-        self.release(slot);
+    /// Closes and releases a session.
+    pub(super) fn close(&mut self, session: Over) {
+        self.end_data(session);
+        self.drive(session, End::Opener);
+        self.release(session);
     }
 
     /// Ends the data of the opener: its FIN follows the last byte.
-    pub(super) fn end_data(&mut self, slot: usize) {
-        self.hosts[EndpointId::opener(slot)].conn.close();
+    pub(super) fn end_data(&mut self, session: Over) {
+        match session {
+            Over::Tcp(slot) => self.hosts[EndpointId::opener(slot)].conn.close(),
+            // Each stream has ended.
+            Over::Engine(_) => {}
+        }
     }
 
-    /// Opens the connection of a session from before the run. Notices of the network since then are repeated.
-    pub(super) fn connect(&mut self, slot: usize) {
+    /// Ends a record of the opener with the last byte so far.
+    pub(super) fn end_record(&mut self, session: Over) {
+        match session {
+            Over::Tcp(slot) => self.hosts[EndpointId::opener(slot)].conn.end_record(),
+            // A scenario with records over QUIC is refused.
+            Over::Engine(_) => {}
+        }
+    }
+
+    /// Gives the opener of a session from before the run all its data, and opens the connection. Notices of the network
+    /// since then are repeated.
+    pub(super) fn begin(&mut self, session: Over, bytes: u64, is_all: bool) {
+        match session {
+            Over::Tcp(slot) => self.begin_connection(slot, bytes, is_all),
+            Over::Engine(slot) => {
+                let now = self.now;
+                self.engine(slot).0.ask(now, bytes, is_all);
+            }
+        }
+    }
+
+    fn begin_connection(&mut self, slot: usize, bytes: u64, is_all: bool) {
         let end = EndpointId::opener(slot);
+        let conn = &mut self.hosts[end].conn;
+        conn.offer(bytes);
+        if is_all {
+            conn.close();
+        }
         let known = self.pool.caches.get(&self.flows[self.id].path_from(end));
         let conn = &mut self.hosts[end].conn;
         if let Some(rate) = known.and_then(|cache| cache.error_rate) {
@@ -208,59 +296,153 @@ impl FlowSessions<'_> {
     }
 
     /// Gives the opener `bytes` more to send. It opens the connection if it is not open.
-    pub(super) fn ask(&mut self, slot: usize, bytes: u64) {
-        self.pool.sessions[slot].asked += bytes;
-        let opener = &mut self.hosts[EndpointId::opener(slot)].conn;
-        opener.offer(bytes);
-        opener.open(self.now);
-        self.pool.tasks.push_back(Task::Drive(EndpointId::opener(slot)));
+    pub(super) fn ask(&mut self, session: Over, bytes: u64) {
+        self.session_mut(session).asked += bytes;
+        match session {
+            Over::Tcp(slot) => {
+                let opener = &mut self.hosts[EndpointId::opener(slot)].conn;
+                opener.offer(bytes);
+                opener.open(self.now);
+            }
+            Over::Engine(slot) => {
+                let now = self.now;
+                self.engine(slot).0.ask(now, bytes, true);
+            }
+        }
+        self.drive(session, End::Opener);
     }
 
     /// Gives the listener `bytes` more to send, unless the session is released.
-    pub(super) fn answer(&mut self, slot: usize, bytes: u64) {
-        let session = &mut self.pool.sessions[slot];
-        if !session.is_released {
-            session.answered += bytes;
-            self.hosts[EndpointId::listener(slot)].conn.offer(bytes);
-            self.pool.tasks.push_back(Task::Drive(EndpointId::listener(slot)));
+    pub(super) fn answer(&mut self, session: Over, bytes: u64) {
+        let state = self.session_mut(session);
+        if state.is_released {
+            return;
+        }
+        state.answered += bytes;
+        match session {
+            Over::Tcp(slot) => self.hosts[EndpointId::listener(slot)].conn.offer(bytes),
+            Over::Engine(slot) => {
+                let now = self.now;
+                self.engine(slot).0.answer(now, bytes);
+            }
+        }
+        self.drive(session, End::Listener);
+    }
+
+    /// Lets an end send its data, after the application.
+    fn drive(&mut self, session: Over, end: End) {
+        match session {
+            Over::Tcp(slot) | Over::Engine(slot) => self.pool.tasks.push_back(Task::Drive(end.of_slot(slot))),
+        }
+    }
+
+    /// Returns the engines of a session, and the hosts.
+    ///
+    /// # Panics
+    /// The session is over TCP.
+    fn engine(&mut self, slot: usize) -> (&mut EngineSession, &mut Hosts) {
+        let engine = self.pool.sessions[slot].engine.as_deref_mut();
+        (engine.expect("a session over an engine"), self.hosts)
+    }
+
+    fn session_mut(&mut self, session: Over) -> &mut Session {
+        match session {
+            Over::Tcp(slot) | Over::Engine(slot) => &mut self.pool.sessions[slot],
         }
     }
 
     /// Names the object of the last request: its number, the bytes of the request, the size of the object.
-    pub(super) fn name_request(&mut self, slot: usize, [object, bytes, size]: [u64; 3]) {
+    pub(super) fn name_request(&mut self, session: Over, [object, bytes, size]: [u64; 3]) {
         let object = (self.flows[self.id].ends[1], object);
-        let session = &mut self.pool.sessions[slot];
+        let session = self.session_mut(session);
         session.request = Some(Box::new(Request { object, size, bytes, asked: session.asked }));
     }
 
-    pub(super) fn session(&self, slot: usize) -> &Session {
-        &self.pool.sessions[slot]
+    pub(super) fn session(&self, session: Over) -> &Session {
+        match session {
+            Over::Tcp(slot) | Over::Engine(slot) => &self.pool.sessions[slot],
+        }
     }
 
-    /// Sets the wait of the opener and that of the listener.
-    pub(super) fn wait(&mut self, slot: usize, [opener, listener]: [AppWait; 2]) {
-        self.hosts[EndpointId::opener(slot)].awaits = opener;
-        self.wait_at_listener(slot, listener);
+    /// Sets the goals of the opener and of the listener.
+    pub(super) fn wait(&mut self, session: Over, goals: [Option<Goal>; 2]) {
+        for (end, goal) in End::BOTH.into_iter().zip(goals) {
+            self.wait_at(session, end, goal);
+        }
     }
 
-    /// Sets both waits. An endpoint with a wait that is over already acts at this instant, too: its data may have
-    /// arrived together with that of the wait before.
-    pub(super) fn wait_for_next(&mut self, slot: usize, waits: [AppWait; 2]) {
-        self.wait(slot, waits);
-        for end in EndpointId::both(slot) {
-            if self.hosts[end].is_wait_over() {
-                self.pool.tasks.push_back(Task::Drive(end));
+    /// Sets both goals. An end that has reached its goal already acts at this instant, too: its data may have arrived
+    /// together with that of the goal before.
+    pub(super) fn wait_for_next(&mut self, session: Over, goals: [Option<Goal>; 2]) {
+        self.wait(session, goals);
+        for end in End::BOTH {
+            if self.has_reached_goal(session, end) {
+                self.drive(session, end);
             }
         }
     }
 
-    pub(super) fn wait_at_listener(&mut self, slot: usize, wait: AppWait) {
-        self.hosts[EndpointId::listener(slot)].awaits = wait;
+    /// Sets the goal of an end.
+    pub(super) fn wait_at(&mut self, session: Over, end: End, goal: Option<Goal>) {
+        match session {
+            Over::Tcp(slot) | Over::Engine(slot) => self.hosts[end.of_slot(slot)].awaits = goal,
+        }
+    }
+
+    /// Returns the goal of an end.
+    fn goal(&self, session: Over, end: End) -> Option<Goal> {
+        match session {
+            Over::Tcp(slot) | Over::Engine(slot) => self.hosts[end.of_slot(slot)].awaits,
+        }
+    }
+
+    /// Whether an end waits for a goal that is reached.
+    pub(super) fn has_reached_goal(&self, session: Over, end: End) -> bool {
+        match session {
+            Over::Tcp(slot) => self.hosts[end.of_slot(slot)].is_wait_over(),
+            Over::Engine(slot) => {
+                let goal = self.hosts[end.of_slot(slot)].awaits;
+                self.pool.sessions[slot].engine.as_ref().is_some_and(|engine| engine.has_reached(end, goal))
+            }
+        }
     }
 
     /// Whether the opener waits for nothing.
-    pub(super) fn is_idle(&self, slot: usize) -> bool {
-        self.hosts[EndpointId::opener(slot)].awaits == AppWait::Nothing
+    pub(super) fn is_idle(&self, session: Over) -> bool {
+        self.goal(session, End::Opener).is_none()
+    }
+
+    /// Sets the timer of the application at an end.
+    pub(super) fn set_timer(&mut self, session: Over, end: End, at: Time) {
+        match session {
+            Over::Tcp(slot) => self.hosts[end.of_slot(slot)].timer = at,
+            Over::Engine(slot) => {
+                let (engine, hosts) = self.engine(slot);
+                hosts[end.of_slot(slot)].timer = engine.set_timer(end, at);
+            }
+        }
+    }
+
+    /// Returns the instant when the flow starts.
+    pub(super) fn start(&self) -> Time {
+        self.flows[self.id].start
+    }
+
+    /// Lets the packet enter that was given to the flow's port for this instant.
+    pub(super) fn enter(&mut self) {
+        self.pool.tasks.push_back(Task::Enter(self.id));
+    }
+
+    /// Sends a datagram with this many payload bytes, to all receivers.
+    pub(super) fn send(&mut self, size: u16) {
+        let wire = u64::from(size) + u64::from(DATAGRAM_HEADERS);
+        let itself = [self.id];
+        for &flow in self.pool.receivers.get(&self.id).map_or(&itself[..], Vec::as_slice) {
+            let state = &mut self.flows[flow];
+            state.has_begun = true;
+            state.totals_mut().on_datagram_sent(self.now, size.into(), wire);
+        }
+        self.pool.tasks.push_back(Task::Send(PathId::there(self.flows[self.id].lane.id), size, self.now));
     }
 
     /// Sets the timer of the flow.
@@ -275,32 +457,32 @@ impl FlowSessions<'_> {
     }
 
     /// Begins a transfer on a connection.
-    pub(super) fn begin_transfer(&mut self, slot: usize, index: u64, size: u64) {
+    pub(super) fn begin_transfer(&mut self, session: Over, index: u64, size: u64) {
         let start = self.now;
-        self.pool.sessions[slot].transfer = TransferUnderWay { index, size, start, ..TransferUnderWay::default() };
+        self.session_mut(session).transfer = TransferUnderWay { index, size, start, ..TransferUnderWay::default() };
         self.flow().completions_mut().begun += 1;
     }
 
-    /// Whether a transfer is both received and acknowledged, now that the wait of one endpoint is over.
-    pub(super) fn is_transfer_over(&mut self, slot: usize, goal: AppWait) -> bool {
-        let is_on_the_way = self.is_on_the_way(slot);
-        let transfer = &mut self.pool.sessions[slot].transfer;
-        match goal {
-            AppWait::Received(_) if transfer.acked.is_none() => transfer.received = Some(self.now),
-            AppWait::Acked(_) if is_on_the_way => transfer.acked = Some(self.now),
+    /// Whether a transfer is both received and acknowledged, now that one end has reached its goal.
+    pub(super) fn is_transfer_over(&mut self, session: Over, goal: Goal) -> bool {
+        let (now, is_on_the_way) = (self.now, self.is_on_the_way(session));
+        let transfer = &mut self.session_mut(session).transfer;
+        match goal.what {
+            What::Received if transfer.acked.is_none() => transfer.received = Some(now),
+            What::Acked if is_on_the_way => transfer.acked = Some(now),
             _ => return true,
         }
         false
     }
 
     /// Whether the listener still waits for data. A proxy may have acknowledged it.
-    pub(super) fn is_on_the_way(&self, slot: usize) -> bool {
-        matches!(self.hosts[EndpointId::listener(slot)].awaits, AppWait::Received(_))
+    pub(super) fn is_on_the_way(&self, session: Over) -> bool {
+        self.goal(session, End::Listener).is_some_and(|goal| goal.what == What::Received)
     }
 
     /// Records the transfer of a connection, which is complete.
-    pub(super) fn end_transfer(&mut self, slot: usize, ideal: Option<Duration>, recorder: &mut Recorder) {
-        let transfer = self.pool.sessions[slot].transfer;
+    pub(super) fn end_transfer(&mut self, session: Over, ideal: Option<Duration>, recorder: &mut Recorder) {
+        let transfer = self.session(session).transfer;
         self.record_whole(transfer, ideal, recorder);
     }
 
@@ -354,7 +536,8 @@ impl FlowSessions<'_> {
         let tried = if self.pool.reuses_slots { self.pool.released.len().min(SLOTS_TRIED) } else { 0 };
         for _ in 0..tried {
             let Some(slot) = self.pool.released.pop_front() else { break };
-            if self.hosts.are_done(slot) {
+            let is_at_rest = self.pool.sessions[slot].engine.as_ref().is_none_or(|engine| engine.is_at_rest());
+            if is_at_rest && self.hosts.are_done(slot) {
                 self.add_to_totals(slot);
                 return slot;
             }
@@ -365,9 +548,9 @@ impl FlowSessions<'_> {
 
     /// Adds the counts of a session, possibly of another flow, to its flow.
     fn add_to_totals(&mut self, slot: usize) {
-        let Session { flow, ordinal, .. } = self.pool.sessions[slot];
-        let flow = &mut self.flows[flow];
-        flow.totals_mut().add(self.now, ordinal, self.hosts.pair(slot));
+        let session = &self.pool.sessions[slot];
+        let flow = &mut self.flows[session.flow];
+        flow.add_to_totals(self.now, session.counted(), self.hosts.pair(slot));
         if flow.newest_slot() == Some(slot) {
             flow.newest = None;
         }
@@ -375,6 +558,11 @@ impl FlowSessions<'_> {
 }
 
 impl Session {
+    /// Returns what its counters need.
+    pub(super) fn counted(&self) -> OneSession<'_> {
+        OneSession { ordinal: self.ordinal, engine: self.engine.as_deref() }
+    }
+
     fn new(flow: FlowId, ordinal: u64) -> Self {
         Self {
             flow,
@@ -385,6 +573,7 @@ impl Session {
             answered: 0,
             unseen: 0,
             request: None,
+            engine: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Routes of each flow during the run, from the timeline: least delays and downtimes.
 
 use super::flow::IdealPath;
-use crate::ids::{FlowId, LinkId, PathId};
+use crate::ids::{FlowId, LaneId, LinkId, PathId};
 use crate::link::Downtime;
 use crate::spec::{Absence, Link, RouteSince, Scenario};
 use bentpipe_units::{Duration, Rate, Time};
@@ -27,19 +27,24 @@ impl<'a> Ways<'a> {
         Self { scenario, later, absences: scenario.timeline.absences() }
     }
 
+    fn lane(&self, flow: FlowId) -> LaneId {
+        self.scenario.flows[flow].lane
+    }
+
     /// Returns the path of a flow with the least delays and largest rates of its routes.
     pub(super) fn ideal(&self, flow: FlowId) -> IdealPath {
-        let best = PathId::both(flow).map(|path| match self.later.get(&path) {
+        let best = PathId::both(self.lane(flow)).map(|path| match self.later.get(&path) {
             None => self.along(path, self.scenario.first_route(path)),
             Some(_) => self.best(path),
         });
-        let is_fixed = !self.later.contains_key(&PathId::there(flow));
+        let is_fixed = !self.later.contains_key(&PathId::there(self.lane(flow)));
         IdealPath::of(&self.scenario.flows[flow], best[0].0 + best[1].0, best.map(|(_, rate)| rate), is_fixed)
     }
 
     /// Returns the least delay of a route, and its largest rate for packets of the flow.
     fn along(&self, path: PathId, route: &[LinkId]) -> (Duration, Rate) {
-        let packet = IdealPath::full_packet(&self.scenario.flows[path.flow()]);
+        let flow = self.scenario.lanes[path.lane()].flow;
+        let packet = self.scenario.flows[flow].transport.full_packet();
         let unlimited = (Duration::ZERO, Rate::from_bps(u64::MAX));
         route.iter().fold(unlimited, |(delay, rate), &link| {
             let link = &self.scenario.links[link];
@@ -51,8 +56,7 @@ impl<'a> Ways<'a> {
     fn best(&self, path: PathId) -> (Duration, Rate) {
         let learnt = self.scenario.routes(path).flatten().copied();
         let links: BTreeSet<LinkId> = learnt.collect();
-        let flow = &self.scenario.flows[path.flow()];
-        let (from, to) = if path.is_back() { (flow.to, flow.from) } else { (flow.from, flow.to) };
+        let [from, to] = self.scenario.ends(path);
         let mut reached = BTreeMap::from([(from, self.along(path, &[]))]);
         let mut is_settled = false;
         while !std::mem::replace(&mut is_settled, true) {
@@ -76,11 +80,11 @@ impl<'a> Ways<'a> {
     pub(super) fn downtime(&self, flow: FlowId, seed: u64) -> Downtime {
         let end = Time::ZERO + self.scenario.duration;
         if !self.is_changing(flow) {
-            let of = &self.scenario.flows[flow];
+            let of = self.scenario.lane_of(flow);
             let links = self.ever_down(of.route.iter().chain(&of.reverse_route));
             return Downtime::of([(Time::ZERO, Some(links))], seed, end);
         }
-        let [there, back] = PathId::both(flow).map(|path| self.over_time(path));
+        let [there, back] = PathId::both(self.lane(flow)).map(|path| self.over_time(path));
         let mut instants: Vec<Time> = there.iter().chain(&back).map(|(at, _)| *at).collect();
         instants.sort_unstable();
         instants.dedup();
@@ -93,7 +97,7 @@ impl<'a> Ways<'a> {
     }
 
     fn is_changing(&self, flow: FlowId) -> bool {
-        !self.later.is_empty() && PathId::both(flow).iter().any(|path| self.later.contains_key(path))
+        !self.later.is_empty() && PathId::both(self.lane(flow)).iter().any(|path| self.later.contains_key(path))
     }
 
     /// Returns the links that have outages or absences, with their absences.

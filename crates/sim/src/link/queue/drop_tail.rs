@@ -73,6 +73,10 @@ impl Discipline for DropTailQueue {
         self.pop()
     }
 
+    fn oldest(&self) -> Option<Time> {
+        self.head().map(|packet| packet.at)
+    }
+
     fn flush(&mut self, losses: &mut Losses) {
         losses.extend(std::iter::from_fn(|| self.pop()).map(|packet| (packet, Cause::Outage)));
     }

@@ -181,9 +181,9 @@ mod tests {
         for n in 0..100 {
             queue.enqueue(s(0.0), &packet(bulk, n, 1514), &mut losses);
         }
-        assert_eq!(queue.dequeue(s(0.0), &mut losses).unwrap().flow().index(), bulk);
+        assert_eq!(queue.dequeue(s(0.0), &mut losses).unwrap().lane().index(), bulk);
         queue.enqueue(s(0.0), &packet(thin, 0, 100), &mut losses);
-        assert_eq!(queue.dequeue(s(0.0), &mut losses).unwrap().flow().index(), thin);
+        assert_eq!(queue.dequeue(s(0.0), &mut losses).unwrap().lane().index(), thin);
     }
 
     /// `docs/specs/aqm.md` test 4.
@@ -198,7 +198,7 @@ mod tests {
         }
         for _ in 0..1000 {
             let packet = queue.dequeue(s(0.0), &mut losses).unwrap();
-            sent[usize::from(packet.flow().index() == small)] += packet.size() as i64;
+            sent[usize::from(packet.lane().index() == small)] += packet.size() as i64;
             assert!((sent[0] - sent[1]).abs() <= 1514 + 1514, "{sent:?}");
         }
     }
@@ -212,7 +212,7 @@ mod tests {
             queue.enqueue(s(0.0), &packet(bulk, n, 1514), &mut losses);
         }
         let lost: Vec<u32> = losses.iter().map(|(packet, _)| packet.seq.value()).collect();
-        assert!(losses.iter().all(|(packet, cause)| (packet.flow().index(), *cause) == (bulk, Cause::QueueOverflow)));
+        assert!(losses.iter().all(|(packet, cause)| (packet.lane().index(), *cause) == (bulk, Cause::QueueOverflow)));
         assert_eq!((lost, queue.len()), ((0..64).collect(), 10_241 - 64));
     }
 }

@@ -9,6 +9,7 @@
 
 mod codel;
 mod drop_tail;
+mod dualpi2;
 mod fq_codel;
 mod pie;
 mod priority;
@@ -19,6 +20,7 @@ mod suite;
 
 use crate::dictionary::Cause;
 use crate::packet::Packet;
+use crate::record::Histogram;
 use crate::spec::{Link as Spec, Queue as Kind, QueueLimit};
 use bentpipe_units::{Duration, Stream, Time};
 use drop_tail::DropTailQueue;
@@ -50,10 +52,40 @@ pub(super) trait Discipline {
     /// Returns the waiting bytes, headers included.
     fn bytes(&self) -> u64;
 
+    /// Returns the arrival of the packet that has waited longest, if the discipline knows it.
+    fn oldest(&self) -> Option<Time> {
+        None
+    }
+
+    /// Returns the waiting bytes of a class. A discipline without classes has class 0 alone.
+    fn bytes_of(&self, class: usize) -> u64 {
+        if class == 0 {
+            self.bytes()
+        } else {
+            0
+        }
+    }
+
     /// Returns the number of packets marked instead of dropped, so far.
     fn marked(&self) -> u64 {
         0
     }
+
+    /// Returns the counts of its queues, if one of them is for L4S.
+    fn l4s(&self) -> Option<&L4sCounts> {
+        None
+    }
+}
+
+/// Counts of a discipline with a queue for L4S.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct L4sCounts {
+    /// Packets of the L queue that were marked by their own wait.
+    pub(crate) native_marks: u64,
+    /// Others that were marked.
+    pub(crate) coupled_marks: u64,
+    /// Waiting times of packets that left the L queue, and the C queue.
+    pub(crate) waits: [Histogram; 2],
 }
 
 /// The hooks of a discipline that keeps all its packets in one drop-tail queue, the field of this name.
@@ -130,8 +162,17 @@ macro_rules! registry {
             fn bytes(&self) -> u64 {
                 each!(self, queue => queue.bytes())
             }
+            fn oldest(&self) -> Option<Time> {
+                each!(self, queue => queue.oldest())
+            }
+            fn bytes_of(&self, class: usize) -> u64 {
+                each!(self, queue => queue.bytes_of(class))
+            }
             fn marked(&self) -> u64 {
                 each!(self, queue => queue.marked())
+            }
+            fn l4s(&self) -> Option<&L4sCounts> {
+                each!(self, queue => queue.l4s())
             }
         }
     };
@@ -143,6 +184,7 @@ registry! { link, draws:
     Red(red::RedQueue): Kind::Red(spec) => red::RedQueue::new(spec, link.largest_for(spec.mean_packet.into()), draws());
     Codel(codel::CodelQueue): Kind::Codel(spec) => codel::CodelQueue::new(spec);
     FqCodel(fq_codel::FqCodelQueue): Kind::FqCodel(spec) => fq_codel::FqCodelQueue::new(spec, draws());
+    DualPi2(dualpi2::DualPi2Queue): Kind::DualPi2(spec) => dualpi2::DualPi2Queue::new(spec, link.full_packet(), draws());
     Pie(pie::PieQueue): Kind::Pie(spec) => pie::PieQueue::new(spec, draws());
     Priority(PriorityQueue): Kind::Priority { limits, push_out } => PriorityQueue::new(limits, *push_out);
     RoundRobin(RoundRobinQueue):

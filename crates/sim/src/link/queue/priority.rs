@@ -70,6 +70,14 @@ impl Discipline for PriorityQueue {
     fn bytes(&self) -> u64 {
         self.classes.iter().map(DropTailQueue::bytes).sum()
     }
+
+    fn oldest(&self) -> Option<Time> {
+        self.classes.iter().filter_map(DropTailQueue::oldest).min()
+    }
+
+    fn bytes_of(&self, class: usize) -> u64 {
+        self.classes.get(class).map_or(0, DropTailQueue::bytes)
+    }
 }
 
 #[cfg(test)]
@@ -85,10 +93,10 @@ mod tests {
         for (n, class) in [1, 0, 1, 0, 0, 1].into_iter().enumerate() {
             queue.enqueue(s(0.0), &packet(n, 0, 1000).in_class(class), &mut losses);
         }
-        let lost: Vec<_> = losses.drain(..).map(|(packet, cause)| (packet.flow().index(), cause)).collect();
+        let lost: Vec<_> = losses.drain(..).map(|(packet, cause)| (packet.lane().index(), cause)).collect();
         assert_eq!(lost, [(4, Cause::QueueOverflow), (5, Cause::QueueOverflow)]);
         assert_eq!((queue.len(), queue.bytes()), (4, 4000));
-        let order = std::iter::from_fn(|| queue.dequeue(s(0.0), &mut losses)).map(|packet| packet.flow().index());
+        let order = std::iter::from_fn(|| queue.dequeue(s(0.0), &mut losses)).map(|packet| packet.lane().index());
         assert_eq!(order.collect::<Vec<_>>(), [1, 3, 0, 2]);
     }
 
@@ -105,7 +113,7 @@ mod tests {
             assert!(losses.is_empty());
             queue.enqueue(s(0.0), &packet(10, 0, 1000).in_class(class), &mut losses);
             assert_eq!((queue.len(), queue.bytes(), losses.len()), (10, 10_000, 1));
-            (losses[0].0.flow().index(), losses[0].1)
+            (losses[0].0.lane().index(), losses[0].1)
         };
         assert_eq!(fate(2, 1), (2, Cause::PushOut));
         assert_eq!(fate(0, 1), (10, Cause::QueueOverflow));
@@ -121,7 +129,7 @@ mod tests {
         assert_eq!((queue.len(), losses.pop().unwrap().1), (2, Cause::QueueOverflow));
         // A large packet replaces both.
         queue.enqueue(s(0.0), &packet(3, 0, 9000), &mut losses);
-        let lost: Vec<_> = losses.iter().map(|(packet, _)| packet.flow().index()).collect();
+        let lost: Vec<_> = losses.iter().map(|(packet, _)| packet.lane().index()).collect();
         assert_eq!((queue.len(), lost), (1, vec![1, 0]));
     }
 }

@@ -123,6 +123,14 @@ impl Discipline for RoundRobinQueue {
     fn bytes(&self) -> u64 {
         self.bytes
     }
+
+    fn oldest(&self) -> Option<Time> {
+        self.classes.iter().filter_map(|class| class.packets.oldest()).min()
+    }
+
+    fn bytes_of(&self, class: usize) -> u64 {
+        self.classes.get(class).map_or(0, |class| class.packets.bytes())
+    }
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@
 
 use super::{AnyQueue, Discipline, Limit};
 use crate::dictionary::Cause;
-use crate::ids::{EndpointId, FlowId};
+use crate::ids::{EndpointId, LaneId};
 use crate::link::Losses;
 use crate::packet::{Bodies, Origin, Packet};
-use crate::spec::{Codel, FqCodel, Link, Pie, Queue as Kind, QueueLimit::*, Red, Share};
+use crate::spec::{Codel, Dp2Native, DualPi2, FqCodel, Link, Pie, Queue as Kind, QueueLimit::*, Red, Share};
 use bentpipe_tcp::{Ecn, Flags, Segment};
 use bentpipe_units::{Duration, Rate, Seq, Stream, Time};
 
@@ -41,6 +41,9 @@ inherited! {
     fq_codel_in_bytes: Kind::FqCodel(FqCodel { limit: Bytes(15_000), quantum: 100, ecn: false, ..plain_fq() });
     pie: Kind::Pie(plain_pie());
     pie_that_marks: Kind::Pie(Pie { limit: Bytes(50_000), derandomise: false, ecn: true, ..plain_pie() });
+    dualpi2: Kind::DualPi2(plain_dualpi2());
+    dualpi2_in_bytes: Kind::DualPi2(DualPi2 { limit: Bytes(60_000), native: Dp2Native::Ramp, spread: true, ..plain_dualpi2() });
+    dualpi2_of_a_geo_path: Kind::DualPi2(DualPi2 { max_rtt: Some(MS * 60), classic_share: 0.5, ..plain_dualpi2() });
     priority: Kind::Priority { limits: vec![Packets(5), Bytes(6000), Unlimited], push_out: false };
     push_out: Kind::Priority { limits: vec![Packets(9), Bytes(6000), Unlimited], push_out: true };
     weighted_round_robin: Kind::Wrr { classes: shares() };
@@ -73,6 +76,11 @@ fn plain_pie() -> Pie {
     Pie { limit: Packets(80), target: MS, update: MS * 2, burst: MS * 5, derandomise, mean_packet: 500, ecn: false }
 }
 
+/// Quick enough for the loads of this suite.
+fn plain_dualpi2() -> DualPi2 {
+    DualPi2 { limit: Packets(80), target: MS, update: MS, alpha: 1.0, beta: 10.0, ..DualPi2::default() }
+}
+
 fn shares() -> Vec<Share> {
     vec![
         Share { weight: 1, limit: Packets(10) },
@@ -94,6 +102,11 @@ pub(super) fn packet(flow: usize, number: u32, size: u16) -> Packet {
 /// As `packet`, from an ECN-capable sender.
 pub(super) fn capable(packet: Packet) -> Packet {
     made(packet.endpoint().peer(), packet.seq.value(), packet.size() as u16, Ecn::Ect0)
+}
+
+/// As `packet`, from a sender of L4S.
+pub(super) fn scalable(packet: Packet) -> Packet {
+    made(packet.endpoint().peer(), packet.seq.value(), packet.size() as u16, Ecn::Ect1)
 }
 
 fn made(end: EndpointId, number: u32, size: u16, ecn: Ecn) -> Packet {
@@ -147,8 +160,8 @@ struct Trial {
     made: u32,
     /// Per class, or for all if classes share a limit.
     waiting: Vec<(Tally, Limit)>,
-    /// Number of the last packet that left, per flow and direction.
-    last: [Option<u32>; FLOWS as usize],
+    /// Number of the last packet that left, per flow and direction, and of those in the queue for L4S.
+    last: [Option<u32>; 2 * FLOWS as usize],
     early: u64,
     marked: u64,
 }
@@ -166,7 +179,7 @@ impl Trial {
             done: 0,
             made: 0,
             waiting: limits.limits_mut().iter().map(|limit| (Tally::default(), Limit::new(**limit))).collect(),
-            last: [None; FLOWS as usize],
+            last: [None; 2 * FLOWS as usize],
             kind,
             early: 0,
             marked: 0,
@@ -241,7 +254,7 @@ impl Trial {
         self.settle(losses);
         let Some(packet) = packet else { return };
         let original = Self::packet(packet.seq.value());
-        let same = |p: &Packet| (p.flow(), p.is_to_sender(), p.size(), p.class, p.tcp_flags, p.is_damaged(), p.next);
+        let same = |p: &Packet| (p.lane(), p.is_to_sender(), p.size(), p.class, p.tcp_flags, p.is_damaged(), p.next);
         assert_eq!(same(&packet), same(&original));
         assert!(packet.at <= self.now);
         match (original.ecn(), packet.ecn()) {
@@ -249,7 +262,8 @@ impl Trial {
             (Ecn::Ect0 | Ecn::Ect1, Ecn::Ce) => self.marked += 1,
             (before, after) => panic!("{before:?} became {after:?}"),
         }
-        let last = &mut self.last[packet.endpoint().index()];
+        let is_apart = matches!(self.kind, Kind::DualPi2(_)) && matches!(original.ecn(), Ecn::Ect1 | Ecn::Ce);
+        let last = &mut self.last[packet.endpoint().index() + if is_apart { FLOWS as usize } else { 0 }];
         assert!(last.is_none_or(|last| last < packet.seq.value()), "no packet overtakes another one of its flow");
         *last = Some(packet.seq.value());
     }
@@ -264,15 +278,15 @@ impl Trial {
 
     /// Extracts the waiting packets of one flow, as a middlebox of the node does.
     fn extract(&mut self) {
-        let (flow, mut left) = (FlowId::new(self.below(FLOWS / 2) as usize), Vec::new());
-        self.queue.extract(&mut |packet| packet.flow() == flow, &mut left);
+        let (flow, mut left) = (LaneId::new(self.below(FLOWS / 2) as usize), Vec::new());
+        self.queue.extract(&mut |packet| packet.lane() == flow, &mut left);
         for packet in left {
-            assert_eq!(packet.flow(), flow);
+            assert_eq!(packet.lane(), flow);
             let class = self.class_of(&packet);
             self.waiting[class].0.take(&packet);
         }
         self.check();
-        self.queue.extract(&mut |packet| packet.flow() == flow, &mut Vec::new());
+        self.queue.extract(&mut |packet| packet.lane() == flow, &mut Vec::new());
         self.check();
     }
 
@@ -312,6 +326,7 @@ impl Trial {
             Kind::Codel(codel) => (true, codel.ecn),
             Kind::FqCodel(fq) => (true, fq.ecn),
             Kind::Pie(pie) => (true, pie.ecn),
+            Kind::DualPi2(_) => (true, true),
             _ => (false, false),
         };
         assert_eq!((self.early > 0, self.queue.marked() > 0), (is_managed, ecn), "{} {}", self.early, self.marked);

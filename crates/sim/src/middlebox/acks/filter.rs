@@ -106,12 +106,12 @@ pub fn replace_waiting(
 
 /// Whether a packet is a pure acknowledgement.
 fn is_plain(packet: &Packet, cx: &Context<'_>) -> bool {
-    !packet.is_datagram() && packet.is_bare_ack() && !cx.has_options(packet)
+    packet.is_segment() && packet.is_bare_ack() && !cx.has_options(packet)
 }
 
 /// Whether `packet` makes `waiting` obsolete, options aside.
 fn is_replaced_by(waiting: &Packet, packet: &Packet) -> bool {
-    let is_of_same = !waiting.is_datagram() && waiting.conversation() == packet.conversation();
+    let is_of_same = waiting.is_segment() && waiting.conversation() == packet.conversation();
     let is_earlier = packet.ack_no().value().wrapping_sub(waiting.ack_no().value()) as i32 > 0;
     is_of_same && is_earlier && waiting.is_bare_ack() && waiting.header_flags() == packet.header_flags()
 }

@@ -141,7 +141,7 @@ impl Stream {
 
 impl Middlebox for AckReconstruct {
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
-        if packet.is_datagram() || packet.is_damaged() {
+        if !packet.is_segment() || packet.is_damaged() {
             return cx.forward(packet);
         }
         if !self.config.direction.is_from(Side::origin_of(&packet)) {

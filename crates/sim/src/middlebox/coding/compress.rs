@@ -259,7 +259,7 @@ impl Compressor {
         let Some(stream) = self.served.stream(&packet) else { return cx.forward(packet) };
         let flags = packet.header_flags();
         let others = Flags::SYN.with(Flags::FIN).with(Flags::RST);
-        let is_plain = !packet.is_datagram() && flags.has(Flags::ACK) && !flags.has_any(others);
+        let is_plain = packet.is_segment() && flags.has(Flags::ACK) && !flags.has_any(others);
         // Packets compressed by another compressor belong to that one's decompressor.
         let is_others = packet.is_damaged() || cx.bodies.compressed(&packet).is_some();
         let Some(contexts) = self.streams.get_mut(&stream) else { return cx.forward(packet) };
@@ -449,7 +449,7 @@ impl Middlebox for Compress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{EndpointId, FlowId};
+    use crate::ids::{EndpointId, LaneId};
     use crate::middlebox::{Action, Bench, Label};
     use crate::packet::Origin;
     use crate::record::RunResult;
@@ -489,8 +489,8 @@ mod tests {
                 end.meet(NodeId::new(node), &[]);
                 end
             });
-        compressor.serve(PathId::there(FlowId::new(0)), 0);
-        decompressor.serve(PathId::there(FlowId::new(0)), 0);
+        compressor.serve(PathId::there(LaneId::new(0)), 0);
+        decompressor.serve(PathId::there(LaneId::new(0)), 0);
         Pair { bench: Bench::default(), compressor, decompressor }
     }
 
@@ -502,7 +502,7 @@ mod tests {
     impl Pair {
         /// What leaves the compressor.
         fn compress(&mut self, number: u64, segment: &Segment) -> Packet {
-            let origin = Origin::of(EndpointId::opener(number as usize), Packet::owner(FlowId::new(0), number));
+            let origin = Origin::of(EndpointId::opener(number as usize), Packet::owner(LaneId::new(0), number));
             let packet = Packet::new(segment, &origin, &mut self.bench.bodies);
             self.pass(packet)
         }
@@ -650,7 +650,7 @@ mod tests {
             assert_eq!(pair.size(0, &Segment { ecn: Ecn::Ce, ..data(200_000, 100) }), full(100));
             let back = Segment { ack: Seq::new(0), ecn: Ecn::Ce, ..data(200_100, 100) };
             assert_eq!(pair.size(0, &back), full(100), "an acknowledgement that goes back");
-            let datagram = Packet::datagram(Time::ZERO, FlowId::new(0), 100, 0);
+            let datagram = Packet::datagram(Time::ZERO, LaneId::new(0), 100, 0);
             assert_eq!(pair.pass(datagram).size(), 128);
         }
     }
@@ -694,7 +694,7 @@ mod tests {
             let mut pair = pair(scheme, |config| config.window = 1);
             assert_eq!(pair.size(0, &data(1, 100)), 140);
             let timestamps = Some(Timestamps { value: 1, echo: 2 });
-            let origin = Origin::of(EndpointId::opener(0), Packet::owner(FlowId::new(0), 0));
+            let origin = Origin::of(EndpointId::opener(0), Packet::owner(LaneId::new(0), 0));
             let mut packet = Packet::new(&Segment { timestamps, ..data(101, 100) }, &origin, &mut pair.bench.bodies);
             pair.bench.bodies.set_label(&mut packet, Label::LossIsCorruption, 20);
             let mut packet = pair.pass(packet);

@@ -596,7 +596,7 @@ impl Middlebox for Erasure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{FlowId, NodeId};
+    use crate::ids::{LaneId, NodeId};
     use crate::middlebox::{Action, Bench};
     use crate::record::RunResult;
     use crate::scenario::from_toml;
@@ -805,7 +805,7 @@ app = { kind = "cbr", size = "1000 B", rate = "8 Mbit/s" }
     /// The decoder forgets the oldest of too many blocks, and lets go what waited for it.
     #[test]
     fn blocks_are_bounded_and_all_that_is_held_leaves() {
-        let path = PathId::there(FlowId::new(0));
+        let path = PathId::there(LaneId::new(0));
         let (encoder, decoder) = (CodeRole::Encoder, CodeRole::Decoder);
         let of = |role, order| ErasureConfig {
             role,
@@ -827,7 +827,7 @@ app = { kind = "cbr", size = "1000 B", rate = "8 Mbit/s" }
         let mut left = Vec::new();
         for number in 0..9_u64 {
             let now = Time::from_ps(number);
-            let packet = Packet::datagram(now, path.flow(), 100, 0);
+            let packet = Packet::datagram(now, path.lane(), 100, 0);
             bench.at(now, |cx| encoder.on_packet(packet, cx));
             let actions = bench.out.take();
             for (at, action) in actions.into_iter().enumerate() {

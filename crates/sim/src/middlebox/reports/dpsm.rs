@@ -84,7 +84,7 @@ impl Dpsm {
     }
 
     fn count(&mut self, packet: &Packet, is_corrupted: bool, cx: &mut Context<'_>) {
-        if packet.is_datagram() || packet.len == 0 {
+        if !packet.is_segment() || packet.len == 0 {
             return;
         }
         let max = self.config.max;
@@ -107,7 +107,7 @@ impl Dpsm {
 impl Middlebox for Dpsm {
     fn on_packet(&mut self, packet: Packet, cx: &mut Context<'_>) {
         self.count(&packet, false, cx);
-        if !packet.is_datagram() {
+        if packet.is_segment() {
             self.flows.forget_ended(&packet);
         }
         cx.forward(packet);

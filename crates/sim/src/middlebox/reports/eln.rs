@@ -60,7 +60,7 @@ impl Eln {
 
 impl Middlebox for Eln {
     fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
-        if packet.is_bare_ack() && !packet.is_datagram() {
+        if packet.is_bare_ack() && packet.is_segment() {
             if let Some(flow) = self.flows.get_mut(packet.conversation() ^ 1) {
                 let ack = packet.ack_no();
                 let is_duplicate = flow.last_ack.replace(ack) == Some(ack);
@@ -70,14 +70,14 @@ impl Middlebox for Eln {
                 }
             }
         }
-        if !packet.is_datagram() {
+        if packet.is_segment() {
             self.flows.forget_ended(&packet);
         }
         cx.forward(packet);
     }
 
     fn on_corrupted(&mut self, packet: &Packet, _: &mut Context<'_>) {
-        if packet.is_datagram() || packet.len == 0 {
+        if !packet.is_segment() || packet.len == 0 {
             return;
         }
         let flow = self.flows.entry(packet.conversation(), Corrupted::default);

@@ -149,7 +149,7 @@ impl Eten {
 
 impl Middlebox for Eten {
     fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
-        if packet.is_datagram() {
+        if !packet.is_segment() {
             return cx.forward(packet);
         }
         let bytes = 8 * u8::from(self.config.option_bytes);
@@ -180,7 +180,7 @@ impl Middlebox for Eten {
     }
 
     fn on_corrupted(&mut self, packet: &Packet, cx: &mut Context<'_>) {
-        if packet.is_datagram() || packet.len == 0 || self.config.role == EtenRole::Receiver {
+        if !packet.is_segment() || packet.len == 0 || self.config.role == EtenRole::Receiver {
             return;
         }
         let (seq, len) = (packet.seq, packet.len);

@@ -120,7 +120,7 @@ fn segments(alpha: f64, free: f64) -> f64 {
     if free <= 1.0 {
         1.0
     } else {
-        (alpha * free.log2()).max(1.0)
+        (alpha * libm::log2(free)).max(1.0)
     }
 }
 
@@ -179,7 +179,7 @@ impl Ewa {
 
 impl Middlebox for Ewa {
     fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
-        if !packet.is_datagram() {
+        if packet.is_segment() {
             self.read(&mut packet, cx);
         }
         cx.forward(packet);

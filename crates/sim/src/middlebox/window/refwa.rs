@@ -308,7 +308,7 @@ fn seconds(time: Option<Duration>) -> f64 {
 
 impl Middlebox for Refwa {
     fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
-        if !packet.is_datagram() {
+        if packet.is_segment() {
             self.read(&mut packet, cx);
         }
         cx.forward(packet);

@@ -13,8 +13,8 @@ mod trail;
 
 use super::Network;
 use crate::dictionary::{CriticalPathRow, PathPart, Table};
-use crate::ids::{EndpointId, FlowId, LinkId, NodeId};
-use crate::packet::Packet;
+use crate::ids::{EndpointId, FlowId, LaneId, LinkId, NodeId};
+use crate::packet::{Packet, PacketKind};
 use crate::record::{LossPlace, Names};
 use crate::spec::{App, Scenario};
 use crate::traffic::Traffic;
@@ -40,7 +40,7 @@ pub(super) struct CriticalPaths {
     /// The last arrival of each flow whose connections share one transfer.
     flows: Vec<Option<Trail>>,
     /// The last trail of each connection at a node with middleboxes.
-    nodes: BTreeMap<(NodeId, FlowId, u32), Trail>,
+    nodes: BTreeMap<(NodeId, LaneId, u32), Trail>,
     stories: Vec<StoryState>,
     acting: Acting,
     /// The first flow of each flow's entry.
@@ -134,7 +134,7 @@ impl CriticalPaths {
         if let Some(trail) = trail::take(&mut self.in_hand, key).filter(|trail| trail.at == now) {
             return Some(trail);
         }
-        let mut trail = self.nodes.get(&(node, packet.flow(), packet.connection()))?.clone();
+        let mut trail = self.nodes.get(&(node, packet.lane(), packet.connection()))?.clone();
         trail.spend(now, PathShare::at(PathPart::Middlebox, node));
         Some(trail)
     }
@@ -176,6 +176,9 @@ impl CriticalPaths {
     }
 }
 
+/// Bytes of the shortest datagram of an engine that is taken for one with data: others acknowledge.
+const LEAST_DATA: u16 = 100;
+
 /// The part of the time for new data with this limit.
 fn trip_of(end: &EndTrail) -> PathPart {
     match end.limit {
@@ -193,7 +196,7 @@ impl Network {
     /// Notes why an endpoint wakes up.
     #[cold]
     pub(super) fn trace_wakeup(&mut self, endpoint: EndpointId) {
-        let is_application = self.traffic.hosts[endpoint].is_application_due(self.now);
+        let is_application = self.traffic.is_application_due(self.now, endpoint);
         self.note_acting(if is_application { Acting::ForApplication } else { Acting::OnTimer });
     }
 
@@ -224,7 +227,7 @@ impl Network {
             let key = PacketKey::of(&packet);
             let trail = paths.links[index].arrive(key);
             if let (Some(trail), true) = (&trail, has_boxes && !packet.is_damaged()) {
-                paths.nodes.insert((far_end.node, packet.flow(), packet.connection()), trail.clone());
+                paths.nodes.insert((far_end.node, packet.lane(), packet.connection()), trail.clone());
             }
             if let Some(trail) = trail {
                 paths.hold(key, trail);
@@ -262,8 +265,18 @@ impl Network {
         let services = self.links[index].take_services();
         let Some(paths) = &mut self.observers.critical else { return };
         for service in services {
-            let group = paths.groups[service.packet.flow()];
+            let group = paths.groups[self.scenario.lanes[service.packet.lane()].flow];
             paths.links[index].serve(index, group, &service);
+        }
+    }
+
+    /// Gives a copy of a packet, for another receiver, the trail of the packet.
+    pub(super) fn trace_copy(&mut self, packet: &Packet, copy: &Packet) {
+        let Some(paths) = &mut self.observers.critical else { return };
+        let key = PacketKey::of(packet);
+        if let Some((_, trail)) = paths.in_hand.iter().find(|(each, _)| *each == key) {
+            let trail = trail.clone();
+            paths.in_hand.push_back((PacketKey::of(copy), trail));
         }
     }
 
@@ -280,9 +293,12 @@ impl Network {
 
     /// Starts the trail of a packet that a host sends. The last arrival caused it, or a wait since then.
     pub(super) fn trace_sent(&mut self, packet: &Packet) {
-        let (now, flow) = (self.now, packet.flow());
+        if packet.kind() == PacketKind::Engine {
+            return self.trace_sent_by_engine(packet);
+        }
+        let (now, flow) = (self.now, self.flow_of(packet));
         let Some(paths) = &mut self.observers.critical else { return };
-        if packet.is_datagram() {
+        if !packet.is_segment() {
             let mut trail = Trail::new(DATAGRAM, now);
             trail.set_out(PathPart::Exchange);
             paths.hold(PacketKey::of(packet), trail);
@@ -324,23 +340,56 @@ impl Network {
                 .set_end(endpoint, EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true });
         }
         trail.set_out(trip);
-        let ends = &self.scenario.flows[flow];
-        let node = if packet.is_to_sender() { ends.to } else { ends.from };
+        let [node, _] = self.scenario.ends(packet.path());
         if !self.nodes[node].boxes.is_empty() {
-            paths.nodes.insert((node, flow, packet.connection()), trail.clone());
+            paths.nodes.insert((node, packet.lane(), packet.connection()), trail.clone());
         }
+        paths.hold(PacketKey::of(packet), trail);
+    }
+
+    /// Starts the trail of a datagram of an engine. The network cannot see which of them repeat data.
+    fn trace_sent_by_engine(&mut self, packet: &Packet) {
+        let endpoint = packet.endpoint().peer();
+        let is_open = self.traffic.is_engine_established(endpoint);
+        let sends_data = self.traffic.hosts[endpoint].sends_data;
+        let now = self.now;
+        let Some(paths) = &mut self.observers.critical else { return };
+        let known = paths.end(endpoint).filter(|end| !paths.is_over(end.trail.story)).cloned();
+        let mut trail = match &known {
+            Some(end) => end.trail.clone(),
+            None if endpoint.is_opener() => paths.begin(now),
+            None => return,
+        };
+        let waited = match paths.acting {
+            Acting::OnArrival => PathPart::Rest,
+            Acting::ForApplication => PathPart::Application,
+            Acting::OnTimer => PathPart::Pacing,
+        };
+        trail.spend(now, PathShare::of(waited));
+        let trip = match &known {
+            _ if !is_open => PathPart::Opening,
+            Some(_) if packet.len < LEAST_DATA => trail.trip,
+            Some(end) if sends_data => trip_of(end),
+            Some(_) => trail.trip,
+            None => PathPart::Exchange,
+        };
+        if known.is_none() {
+            let end = EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true };
+            paths.set_end(endpoint, end);
+        }
+        trail.set_out(trip);
         paths.hold(PacketKey::of(packet), trail);
     }
 
     /// Adds the trail of a packet to its host, before the host handles it.
     pub(super) fn trace_arrival(&mut self, node: NodeId, packet: &Packet) {
-        let now = self.now;
+        let (now, flow) = (self.now, self.flow_of(packet));
         let Some(paths) = &mut self.observers.critical else { return };
         paths.acting = Acting::OnArrival;
         let Some(trail) = paths.take(now, packet, node) else { return };
-        if packet.is_datagram() {
+        if !packet.is_of_session() {
             if trail.story == DATAGRAM {
-                paths.add(packet.flow(), &trail);
+                paths.add(flow, &trail);
             }
             return;
         }
@@ -349,10 +398,16 @@ impl Network {
         if trail.story == DATAGRAM || paths.is_over(trail.story) || is_older {
             return;
         }
+        if let Some(state) = self.traffic.engine_state(endpoint) {
+            let in_slow_start = state.ssthresh.is_none_or(|ssthresh| state.cwnd < ssthresh);
+            // Before this packet: data that was waiting then leaves because of it, and new data answers it.
+            let limit = self.traffic.engine_has_more(endpoint).then_some(SendLimit::CongestionWindow);
+            return paths.set_end(endpoint, EndTrail { trail, limit, in_slow_start, has_data: true });
+        }
         let conn = &self.traffic.hosts[endpoint].conn;
         let in_slow_start = conn.ssthresh().is_none_or(|ssthresh| conn.cwnd() < ssthresh);
-        if endpoint.is_opener() && matches!(*self.scenario.flows[packet.flow()].app, App::Page(_)) {
-            paths.flows[packet.flow()] = Some(trail.clone());
+        if endpoint.is_opener() && matches!(*self.scenario.flows[flow].app, App::Page(_)) {
+            paths.flows[flow] = Some(trail.clone());
         }
         let limit = conn.send_limit();
         paths.set_end(endpoint, EndTrail { trail, limit, in_slow_start, has_data: packet.len > 0 });

@@ -21,6 +21,8 @@ pub(super) struct LinkTrails {
     sent: VecDeque<Sent>,
     /// The last packet of each transfer: the instant of its offer, and its trail at the end of its transmission.
     latest: BTreeMap<Story, (Time, Trail)>,
+    /// Whether the link is in a medium: time without transmissions is a wait for the medium.
+    is_granted: bool,
 }
 
 /// A transmission.
@@ -68,6 +70,7 @@ impl LinkTrails {
 
     /// Moves a packet from the queue to the sent packets. `group` is the first flow of its entry.
     pub(super) fn serve(&mut self, link: LinkId, group: FlowId, service: &Service) {
+        self.is_granted = service.is_granted;
         let key = PacketKey::of(&service.packet);
         let trail = take(&mut self.waiting, key);
         let offered = trail.as_ref().map_or(service.start, |trail| trail.at);
@@ -92,7 +95,8 @@ impl LinkTrails {
         let mut trail = self.waited(link, offered, service);
         trail.trip = trip;
         trail.spend(service.up, PathShare::on(PathPart::Outage, link));
-        trail.spend(service.begin, PathShare::on(PathPart::Shaper, link));
+        let part = if service.is_granted { PathPart::Access } else { PathPart::Shaper };
+        trail.spend(service.begin, PathShare::on(part, link));
         trail.spend(service.finish, PathShare::on(PathPart::Transmission, link));
         if trail.story != DATAGRAM {
             self.latest.insert(trail.story, (offered_at, trail.clone()));
@@ -137,13 +141,15 @@ impl LinkTrails {
         for sent in self.sent.range(first..) {
             trail.spend(sent.up.min(start), PathShare::on(PathPart::Outage, link));
             if sent.story == Some(trail.story) {
-                trail.spend(sent.begin.min(start), PathShare::on(PathPart::Shaper, link));
+                let part = if self.is_granted { PathPart::Access } else { PathPart::Shaper };
+                trail.spend(sent.begin.min(start), PathShare::on(part, link));
                 trail.spend(sent.finish.min(start), PathShare::on(PathPart::Transmission, link));
             } else {
                 trail.spend(sent.finish.min(start), PathShare::behind(sent.group, link));
             }
         }
-        trail.spend(start, PathShare::on(PathPart::Outage, link));
+        let part = if self.is_granted { PathPart::Access } else { PathPart::Outage };
+        trail.spend(start, PathShare::on(part, link));
     }
 
     /// Forgets transmissions before the offer of the oldest waiting packet.

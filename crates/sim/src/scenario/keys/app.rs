@@ -5,7 +5,7 @@ use crate::scenario::report::{below, Report};
 use crate::scenario::trace;
 use crate::spec::{
     App as Spec, Arrivals, Bulk, Datagrams, Gaps, Page, PageObject, PageRecord, ProbeTimes, Probing, Reader, Recorded,
-    RequestResponse, Size, Wait, WrittenRecords,
+    RequestResponse, Size, Wait, WrittenRecords, RTP_HEADER,
 };
 use bentpipe_units::settings::{Bytes, Fields, Share, Typed, Value};
 use bentpipe_units::{either, kinds, settings, Duration, Rate};
@@ -47,6 +47,16 @@ kinds! {
             /// Payload of each datagram in bytes, 1 B to 65507 B.
             size: u16 as Bytes = 1200;
         };
+        /// Media at a constant rate over RTP (RFC 3550), without congestion control. Each packet has 12 B of RTP header
+        /// beside the 28 B of datagrams. Packets that arrive after their playout count as late.
+        "rtp" => Rtp {
+            /// Rate of the media, without headers.
+            rate: Rate;
+            /// Media bytes of each packet, 1 B to 65495 B. Seven packets of an MPEG transport stream have 1316 B.
+            size: u16 as Bytes = 1316;
+            /// Time from the first arrival to its playout, for the delays of later packets to vary.
+            playout: Duration = Duration::from_millis(200);
+        };
         /// Datagrams as a Poisson process, without congestion control.
         "poisson" => Poisson {
             /// Mean payload rate.
@@ -86,7 +96,7 @@ kinds! {
 }
 
 /// Kinds of applications that send datagrams.
-pub(in crate::scenario) const DATAGRAMS: [&str; 4] = ["cbr", "poisson", "on-off", "probe"];
+pub(in crate::scenario) const DATAGRAMS: [&str; 5] = ["cbr", "rtp", "poisson", "on-off", "probe"];
 
 either! {
     /// Times of probes.
@@ -185,12 +195,20 @@ impl App {
                     let message = format!("is more than half the distance between datagrams, which is {distance}");
                     report.value(&key("jitter"), &message, "expected less, so that they stay in order");
                 }
-                Spec::Datagrams(Datagrams { size, gaps: Gaps::Constant { rate, jitter } })
+                Spec::Datagrams(Datagrams::new(size, Gaps::Constant { rate, jitter }))
+            }
+            Self::Rtp { rate, size, playout } => {
+                flowing(rate, report, &key("rate"));
+                if size == 0 || size > DATAGRAM_MAX - RTP_HEADER {
+                    report.value(&key("size"), "is out of range", "expected 1 B to 65495 B");
+                }
+                let gaps = Gaps::Constant { rate, jitter: Duration::ZERO };
+                Spec::Datagrams(Datagrams { size, gaps, playout: Some(playout) })
             }
             Self::Poisson { rate, size } => {
                 flowing(rate, report, &key("rate"));
                 check_datagram(size, report, &key("size"));
-                Spec::Datagrams(Datagrams { size, gaps: Gaps::Poisson { rate } })
+                Spec::Datagrams(Datagrams::new(size, Gaps::Poisson { rate }))
             }
             Self::OnOff { peak, on, off, size } => {
                 flowing(peak, report, &key("peak"));
@@ -198,7 +216,7 @@ impl App {
                 check_wait(on, report, &key("on"));
                 check_wait(off, report, &key("off"));
                 positive(on.mean(), report, &key("on"), "is too small");
-                Spec::Datagrams(Datagrams { size, gaps: Gaps::OnOff { peak, on, off } })
+                Spec::Datagrams(Datagrams::new(size, Gaps::OnOff { peak, on, off }))
             }
         }
     }
@@ -227,7 +245,10 @@ impl App {
                     (Self::Probe { interval: Duration::ZERO, times, size, count }, Some("interval"))
                 }
             },
-            Spec::Datagrams(Datagrams { size, gaps }) => match gaps {
+            Spec::Datagrams(Datagrams { size, gaps, playout }) => match gaps {
+                Gaps::Constant { rate, jitter: _ } if playout.is_some() => {
+                    (Self::Rtp { rate, size, playout: playout.unwrap_or_default() }, None)
+                }
                 Gaps::Constant { rate, jitter } => (Self::Cbr { rate, jitter, size }, None),
                 Gaps::Poisson { rate } => (Self::Poisson { rate, size }, None),
                 Gaps::OnOff { peak, on, off } => (Self::OnOff { peak, on, off, size }, None),

@@ -174,8 +174,8 @@ impl Errors {
     /// Returns the keys that describe an error model.
     pub(crate) fn of(model: &ErrorModel, effect: Effect) -> Self {
         match model {
-            // Blocks are those of a code, which is written in their place.
-            ErrorModel::None | ErrorModel::Blocks { .. } => Self::None,
+            // Blocks are those of a code, bursts those of slots, which are written in their place.
+            ErrorModel::None | ErrorModel::Blocks { .. } | ErrorModel::Bursts(_) => Self::None,
             &ErrorModel::Independent { unit: ErrorUnit::Bit, rate } => Self::Bit { rate, effect },
             &ErrorModel::Independent { unit: ErrorUnit::Byte, rate } => Self::Byte { rate, effect },
             &ErrorModel::Independent { unit: ErrorUnit::Packet, rate } => Self::Packet { rate, effect },

@@ -3,8 +3,8 @@
 use super::sweep::{Case, Sweep, Tune};
 use super::{App, At, Link, Sky, Tcp};
 use crate::middlebox::MiddleboxConfig;
-use crate::spec::{Forwarding, MediumKind, NodeKind, Reader, Record, Start};
-use bentpipe_units::{settings, Duration, Time};
+use crate::spec::{Forwarding, MediumKind, NodeKind, Quic, Reader, Record, Start};
+use bentpipe_units::{either, settings, Duration, Time};
 use std::collections::BTreeMap;
 
 settings! {
@@ -19,6 +19,8 @@ settings! {
         seed: u64 = 1;
         /// Transport at both ends of every flow. `[flow.NAME.tcp]` overrides each key for one flow.
         tcp: Tcp = Tcp::default();
+        /// QUIC at both ends of the flows that have a table `quic`. `[flow.NAME.quic]` overrides each key for one flow.
+        quic: Quic = Quic::default();
         /// Properties of nodes, by name. Nodes exist as soon as a link names them; only changed nodes need a table.
         node: BTreeMap<String, Node> = BTreeMap::new();
         /// Satellites over the nodes that are places on Earth.
@@ -56,6 +58,17 @@ settings! {
     }
 }
 
+either! {
+    /// Receiving nodes of a flow.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) enum Receivers {
+        /// One node.
+        One(String);
+        /// Several nodes, which receive the same datagrams.
+        Several(Vec<String>);
+    }
+}
+
 settings! {
     /// Application, with its connections or datagrams.
     #[derive(Clone, Debug)]
@@ -63,10 +76,17 @@ settings! {
         /// Sending node. For requests and responses, the node that sends the requests. May contain `{n}` if `count` is
         /// set.
         from: String;
-        /// Receiving node. May contain `{n}` if `count` is set.
-        to: String;
+        /// Receiving node. May contain `{n}` if `count` is set. A list of nodes receives the same datagrams: one packet on
+        /// shared links and in the frames of a forward carrier, copied where routes part. Each receiver is a flow with its
+        /// own results and a number.
+        to: Receivers;
+        /// Flow whose datagrams this flow receives, as one more receiver. Both have the same `from`, `app`, `start` and
+        /// `class`, and each name of a list in `to` is such a receiver. Default: it sends its own. The resolved scenario has
+        /// this key in place of a list.
+        copy_of: Option<String>;
         /// Number of flows that the entry creates, with 1, 2, ... for `{n}` in `from`, `to`, routes and the name. Names
-        /// without `{n}` get the number as a suffix. Default: one flow without a number.
+        /// without `{n}` get the number as a suffix. Default: one flow without a number. Receivers of a list without `{n}`
+        /// occur once.
         count: Option<u32>, [1, 1_000_000];
         /// Application of the flow.
         app: App = App::Greedy;
@@ -84,5 +104,7 @@ settings! {
         reverse_route: Option<Vec<String>>;
         /// Keys of this flow's transport that override `[tcp]`.
         tcp: Option<Tcp>;
+        /// QUIC in place of TCP, with the keys that override `[quic]`. Write `quic = {}` if there are none. Default: TCP.
+        quic: Option<Quic>;
     }
 }

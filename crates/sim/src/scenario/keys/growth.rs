@@ -12,7 +12,7 @@ pub(super) fn settle(config: &mut Config, report: &mut Report<'_>, path: &dyn Fn
     let smss = u64::from(config.smss);
     let in_bytes = |window: WindowSize| WindowSize::Bytes(window.bytes(smss));
     match &mut config.growth.slow_start {
-        SlowStart::Standard | SlowStart::Hoe(_) => {}
+        SlowStart::Standard | SlowStart::Hoe(_) | SlowStart::Search(_) => {}
         SlowStart::Limited { max_ssthresh } => {
             *max_ssthresh = in_bytes(*max_ssthresh);
             if !(2 * smss..=WINDOW_MAX).contains(&max_ssthresh.bytes(smss)) {

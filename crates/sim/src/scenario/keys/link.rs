@@ -2,7 +2,7 @@
 
 use super::{DelayProfile, Errors, Jitters, OutageKeys, RateProfile};
 use crate::spec::{
-    Arq, Coding, Framing, Interleave, LimitOrKind, Mtu, Queue, QueueLimit, Signal, TerminalAccess, TokenBucket,
+    Arq, Coding, Framing, Interleave, LimitOrKind, Mtu, Queue, QueueLimit, Signal, Slots, TerminalAccess, TokenBucket,
 };
 use bentpipe_units::settings;
 use bentpipe_units::settings::{Include, Overrides};
@@ -57,6 +57,8 @@ settings! {
         es_n0: Option<Signal> = None;
         /// Variable delays besides the propagation delay. Several of them add up. Default: none.
         jitter: Option<Jitters> = None;
+        /// Slots with their own delays, losses and rate, drawn from measured ones. Default: none.
+        slots: Option<Slots> = None;
         /// Token bucket that drops arriving packets beyond its rate (`policed`). Default: none.
         policer: Option<TokenBucket> = None;
         /// Token bucket that delays packets beyond its rate. They wait in the queue. Default: none.

@@ -15,8 +15,10 @@ mod link;
 mod profile;
 mod proxy;
 mod queue;
+mod quic;
 mod radio;
 mod sky;
+mod slots;
 mod sweep;
 mod tcp;
 mod way;
@@ -24,21 +26,23 @@ mod way;
 pub(super) use app::{check_reader, App, DATAGRAMS};
 pub(super) use at::{At, Handover, Install};
 pub(super) use error::{check_interleave, Errors};
-pub(super) use file::{File, Flow, Node};
+pub(super) use file::{File, Flow, Node, Receivers};
 pub(super) use framing::{check_framing, check_mtu};
 pub(super) use instant::INSTANT;
 pub(super) use jitter::Jitters;
 pub(super) use link::{Direction, Link, LinkKeys};
 pub(super) use profile::{check_points, delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::{check_bucket, check_queue};
+pub(super) use quic::{check_quic, refuses_quic};
 pub(super) use radio::{Gauge, Modem, Modulation, Radio, Rain, Recommendation};
 pub(super) use sky::{
     Apart, Bad, Between, BetweenSatellites, Disjoint, Hop, Metric, Motion, Over, OwnLinks, OwnPattern, OwnShell,
     PathChange, Payload, Position, Relay, Selection, Selections, Sky, SkyFailure,
 };
+pub(super) use slots::check_slots;
 pub use sweep::{Robust, Space, Table};
 pub(super) use sweep::{Sweep, Tune};
-pub(super) use tcp::{settle_open, transport, Tcp, Transport};
+pub(super) use tcp::{settle_open, transport, Tcp, TransportKeys};
 pub(super) use way::WayPoint;
 
 use super::report::{below, Report};

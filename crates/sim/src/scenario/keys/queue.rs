@@ -1,11 +1,13 @@
 //! Checks of the keys of queues and token buckets.
 
 use crate::scenario::report::{below, Report};
-use crate::spec::{Queue, QueueLimit, TokenBucket};
+use crate::spec::{DualPi2, Queue, QueueLimit, TokenBucket};
 use bentpipe_units::{Duration, Rate};
 
 /// Least quantum in bytes. A smaller one would need many rounds per packet.
 const QUANTUM_MIN: u32 = 100;
+/// Shortest round trip of a controller. Shorter ones would need an update for each packet.
+const RTT_MIN: Duration = Duration::from_millis(1);
 
 /// Checks a queue and reports invalid values.
 pub(crate) fn check_queue(queue: &Queue, report: &mut Report<'_>, path: &[String]) {
@@ -41,6 +43,7 @@ pub(crate) fn check_queue(queue: &Queue, report: &mut Report<'_>, path: &[String
             check.span("update", pie.update);
             check.bytes("mean_packet", pie.mean_packet, 1);
         }
+        Queue::DualPi2(dual) => check.dualpi2(dual),
         Queue::Priority { limits, .. } => check.classes(limits.iter().copied()),
         Queue::Wrr { classes } => check.classes(classes.iter().map(|share| share.limit)),
         Queue::Drr { quantum, classes } => {
@@ -84,6 +87,32 @@ impl Checker<'_, '_> {
             let key = self.written(["target", "interval"]);
             let expected = "expected target less than interval, a twentieth of it or so (RFC 8289 §4.4)";
             self.wrong(key, "leaves no time between target and interval", expected);
+        }
+    }
+
+    /// Checks the controller of DualPI2.
+    fn dualpi2(&mut self, dual: &DualPi2) {
+        self.room("limit", dual.limit);
+        let spans = [("target", dual.target), ("update", dual.update), ("step", dual.step)];
+        spans.into_iter().for_each(|(key, span)| self.span(key, span));
+        let derived = [("max_rtt", dual.max_rtt), ("typical_rtt", dual.typical_rtt)];
+        for (key, span) in derived {
+            match span {
+                Some(span) if span < RTT_MIN => self.wrong(key, "is too short", "expected at least 1 ms"),
+                Some(_) if key == "typical_rtt" && dual.max_rtt.is_some() => {
+                    let expected = "expected one of the two: the typical round trip is a sixth of the longest one";
+                    self.wrong(key, "repeats max_rtt", expected);
+                }
+                Some(_) => {
+                    let is_written = |of: &&&str| !self.report.is_default(&below(self.path, of));
+                    let written = ["target", "update", "alpha", "beta"].iter().find(is_written).copied();
+                    if let Some(written) = written {
+                        let message = format!("contradicts {key}, which determines it");
+                        self.wrong(written, &message, &format!("expected {key} or the values of the controller"));
+                    }
+                }
+                None => {}
+            }
         }
     }
 
@@ -187,6 +216,12 @@ mod tests {
             ("{ kind = \"fq-codel\", quantum = \"99 B\" }", "quantum = \"99 B\" is out of range"),
             ("{ kind = \"pie\", update = \"0 s\" }", "update = \"0 s\" is too small"),
             ("{ kind = \"pie\", update = \"1 ns\" }", "changes about"),
+            ("{ kind = \"dualpi2\", limit = \"0 packets\" }", "limit = \"0 packets\" is too small"),
+            ("{ kind = \"dualpi2\", update = \"0 s\" }", "update = \"0 s\" is too small"),
+            ("{ kind = \"dualpi2\", coupling = 9 }", "coupling = 9 is out of range"),
+            ("{ kind = \"dualpi2\", max_rtt = \"0 s\" }", "max_rtt = \"0 s\" is too short"),
+            ("{ kind = \"dualpi2\", max_rtt = \"600 ms\", beta = 1 }", "beta = 1 contradicts max_rtt"),
+            ("{ kind = \"dualpi2\", max_rtt = \"600 ms\", typical_rtt = \"100 ms\" }", "repeats max_rtt"),
             ("{ kind = \"priority\", class = [] }", "link.up.queue.class has 0 entries"),
             ("\"priority\"", "needs more than its name"),
             ("{ kind = \"priority\", class = [{ limit = \"0 B\" }] }", "limit = \"0 B\" is too small"),
@@ -232,11 +267,11 @@ mod tests {
     #[test]
     fn a_flow_crosses_only_queues_that_have_its_class() {
         let two = "{ kind = \"priority\", class = [{}, {}] }";
-        assert_eq!(with(two, "class = 1").unwrap().flows[0].class, 1);
+        assert_eq!(with(two, "class = 1").unwrap().lanes[0].class, 1);
         let problems = with(two, "class = 2").unwrap_err();
         let said = "flow.f.class = 2 is not a class of the queue of \"up.forward\", on its path";
         assert!(problems.contains(said) && problems.contains("expected at most 1"), "{problems}");
-        assert_eq!(with("\"codel\"", "class = 255").unwrap().flows[0].class, 255);
+        assert_eq!(with("\"codel\"", "class = 255").unwrap().lanes[0].class, 255);
         assert!(with("\"codel\"", "class = 256").unwrap_err().contains("out of range"));
     }
 }

@@ -83,9 +83,10 @@ settings! {
         hop_delay: Duration = Duration::ZERO;
         /// Time for which a place keeps the link to the old satellite during a handover.
         make_before_break: Option<Duration>;
-        /// Interruption of a place during a handover between satellites. With `waiting = "kept"`, packets wait for the
-        /// new satellite; otherwise, there is no route during this time. Without this key and `make_before_break`, old
-        /// and new link change at the same instant.
+        /// Interruption of a place during a handover between satellites. With `waiting = "kept"` or `"moved"`, packets
+        /// wait for the new satellite, unless the place leaves it before the end of the interruption. Otherwise, there
+        /// is no route during this time. Without this key and `make_before_break`, old and new link change at the same
+        /// instant.
         break_before_make: Option<Duration>;
         /// Satellites, gateways, terminals and links out of use, with their times. Paths avoid them from that instant
         /// on. Packets on their links or in their queues are lost with cause `handover`.
@@ -93,9 +94,10 @@ settings! {
         /// Disjoint paths at the same time. Default: a single path, the best.
         disjoint: Option<Disjoint>;
         /// Treatment of packets that wait for a satellite's link to a place when the place changes to another
-        /// satellite. Default: they are lost at satellites with links between them. Bent pipes have no queue, so their
-        /// packets wait at the sender on the ground. Default for bent pipes: `moved`; packets that wait for the link up
-        /// are rerouted.
+        /// satellite. Default: they are lost at satellites with links between them. With `kept` or `rerouted`, these
+        /// satellites forward the packets to the new satellite, also packets that arrive later. Bent pipes have no
+        /// queue, so their packets wait at the sender on the ground. Default for bent pipes: `moved`, as `kept`; packets
+        /// that wait for the link up are rerouted.
         waiting: Option<Waiting>;
         /// Treatment of packets on the way over that link.
         in_flight: InFlight = InFlight::Lost;

@@ -109,7 +109,7 @@ settings! {
         /// Settings that may be recommended.
         space: Space = Space::Linux;
         /// Known period of the steps of the path, such as the reallocation of satellites. `bentpipe fit` writes the period
-        /// that it finds. Default: the period of the delay, of the jitter or of the selection of satellites.
+        /// that it finds. Default: the period of the delay, slots, jitter or selection of satellites.
         period: Option<Duration> = None;
         /// Keys of the scenario with the values to try, as in `[sweep.vary]`. Default: a stock space for
         /// this scenario.

@@ -1,4 +1,4 @@
-//! Transport of flows: conversion to a path, and checks of conflicting keys.
+//! Transports of flows: conversion to a path, and checks of conflicting keys.
 
 use super::growth::{check_idle_restart, decides_about_idle_times, settle, WINDOW_MAX};
 use super::product;
@@ -6,9 +6,9 @@ use crate::scenario::report::Report;
 use crate::scenario::tree::Tree;
 use crate::spec::{Between, Buffers, Like};
 use bentpipe_tcp::{
-    cc::CcKind, verdict::VerdictKind, AutoBuffer, AutoSendBuffer, ClockPhase, Config, Copies, DelayTimer, ErrorReports,
-    FastOpen, GiveUp, InitialSsthresh, Pacing, PacketSize, ReceiveBuffer, Recovery, Reduction, ReportResend,
-    SendBuffer, SharedCwnd, SpuriousDetection, WindowSize,
+    cc::CcKind, verdict::VerdictKind, AutoBuffer, AutoSendBuffer, ClockPhase, Config, Copies, DelayTimer, EcnFeedback,
+    ErrorReports, FastOpen, Feedback, GiveUp, InitialSsthresh, MaxJump, Pacing, PacketSize, ReceiveBuffer, Recovery,
+    Reduction, ReportResend, SavedRtt, SavedWindow, SendBuffer, SharedCwnd, SpuriousDetection, WindowSize,
 };
 use bentpipe_units::settings::{Include, Typed};
 use bentpipe_units::{settings, Duration, Rate};
@@ -36,7 +36,7 @@ settings! {
 
 /// Transport of a flow. Values in bdp stay open until the route is known.
 #[derive(Clone)]
-pub(crate) struct Transport {
+pub(crate) struct TransportKeys {
     pub(crate) config: Config,
     pub(crate) like: Like,
     pub(crate) buffers: Buffers,
@@ -46,7 +46,7 @@ pub(crate) struct Transport {
     send_buffer_bdp: Option<u64>,
 }
 
-impl Transport {
+impl TransportKeys {
     /// Returns the configuration on a path with this bandwidth-delay product in bytes.
     pub(crate) fn on_path(&self, rate: Rate, rtt: Duration) -> Config {
         let least = 2 * u64::from(self.config.smss);
@@ -54,6 +54,17 @@ impl Transport {
         if let InitialSsthresh::Bdp(bdp) = config.initial_ssthresh {
             let bytes = product(rate, rtt, bdp).clamp(least, WINDOW_MAX);
             config.initial_ssthresh = InitialSsthresh::Bytes(bytes);
+        }
+        if let Some(resume) = &mut config.careful_resume {
+            if let SavedWindow::Bdp(bdp) = resume.saved {
+                resume.saved = SavedWindow::Bytes(product(rate, rtt, bdp).clamp(least, WINDOW_MAX));
+            }
+            if let MaxJump::Bdp(bdp) = resume.max_jump {
+                resume.max_jump = MaxJump::Bytes(product(rate, rtt, bdp).clamp(least, WINDOW_MAX));
+            }
+            if resume.saved_rtt == SavedRtt::Path {
+                resume.saved_rtt = SavedRtt::Time(rtt);
+            }
         }
         if let Some(bdp) = self.receive_buffer_bdp {
             let most = if config.window_scaling { Config::RECEIVE_BUFFER_MAX } else { WINDOW_UNSCALED };
@@ -94,7 +105,7 @@ impl Reading<'_, '_> {
     }
 }
 
-pub(crate) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> Transport {
+pub(crate) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> TransportKeys {
     let of = Reading { tcp, table: report.tree.at(path.iter().copied()), path };
     let mut config = tcp.config.clone();
     config.own_cc = of.table.at(["cc"]).own.as_deref().cloned();
@@ -111,11 +122,12 @@ pub(crate) fn transport(tcp: &Tcp, report: &mut Report<'_>, path: &[&str]) -> Tr
     settle(&mut config, report, &|keys| of.path(keys));
     check_idle_restart(&config, of.is_given("idle_restart"), report, &of.path(&["idle_restart"]));
     check_sending(&config, &of, report);
+    check_marks(&config, &of, report);
     super::check_hold(tcp.processing, report, &of.path(&["processing"]));
     let Tcp { like, buffers, processing, .. } = *tcp;
     let is_tuned = config.auto_buffer.is_some() || config.auto_send_buffer.is_some();
     let buffers = if is_tuned { buffers } else { Buffers::Stock };
-    Transport { config, like, buffers, processing, receive_buffer_bdp, send_buffer_bdp }
+    TransportKeys { config, like, buffers, processing, receive_buffer_bdp, send_buffer_bdp }
 }
 
 /// Sets the keys whose defaults other keys determine, unless the file gives them.
@@ -130,6 +142,12 @@ pub(crate) fn settle_open(config: &mut Config, is_given: impl Fn(&str) -> bool) 
     }
     if !is_given("verdict") {
         config.verdict = kind.verdict();
+    }
+    if !is_given("ecn") {
+        config.ecn = kind.ecn();
+    }
+    if config.ecn.feedback == EcnFeedback::Accurate && config.ecn.ect.is_none() {
+        config.ecn.ect = Some(kind.ecn().ect.unwrap_or(0));
     }
     if !is_given("idle_restart") {
         config.idle_restart = !decides_about_idle_times(config);
@@ -310,6 +328,54 @@ fn check_losses(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) 
     }
 }
 
+/// Checks the keys of careful resume.
+fn check_resume(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
+    let Some(resume) = config.careful_resume else { return };
+    let kind = config.cc.kind();
+    let key = of.path(&["careful_resume", "kind"]);
+    if config.is_model_based() || kind == CcKind::Stp || matches!(config.feedback, Feedback::Xcp(_) | Feedback::Rcp(_))
+    {
+        let message = format!("sets a window, and cc \"{}\" computes its window from a model", kind.name());
+        let expected = "expected \"off\", or a cc with a window, without feedback of routers";
+        report.value(&key, &message, expected);
+    }
+    if config.sharing.is_some_and(|sharing| sharing.cwnd == SharedCwnd::Full) {
+        let expected = "expected sharing.cwnd = \"cautious\" or \"ignore\" with it (RFC 9959 §4.3)";
+        report.value(&key, "contradicts sharing.cwnd = \"full\": both set the first window", expected);
+    }
+    if resume.lifetime == Duration::ZERO {
+        report.value(&of.path(&["careful_resume", "lifetime"]), "is too small", "expected more than 0 s");
+    }
+    if resume.saved_rtt == SavedRtt::Time(Duration::ZERO) {
+        let expected = "expected more than 0 s: no round trip is as short";
+        report.value(&of.path(&["careful_resume", "saved_rtt"]), "is too small", expected);
+    }
+    let saves_nothing = matches!(resume.saved, SavedWindow::Segments(0) | SavedWindow::Bytes(0) | SavedWindow::Bdp(0));
+    let jumps_nowhere = matches!(resume.max_jump, MaxJump::Segments(0) | MaxJump::Bytes(0) | MaxJump::Bdp(0));
+    for (name, is_nothing) in [("saved", saves_nothing), ("max_jump", jumps_nowhere)] {
+        if is_nothing {
+            report.value(&of.path(&["careful_resume", name]), "is too small", "expected at least one segment");
+        }
+    }
+}
+
+/// Checks that a congestion control that counts marks gets counts, and that no other one claims to count them.
+fn check_marks(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
+    let (kind, feedback) = (config.cc.kind(), config.ecn.feedback);
+    if config.own_cc.is_some() {
+        return;
+    }
+    if kind.takes().marks && !feedback.counts_marks() {
+        let message = format!("reports no counts of marks, which cc \"{}\" needs", kind.name());
+        let expected = "expected \"accurate\" or \"per-segment\", or another cc";
+        report.value(&of.path(&["ecn", "kind"]), &message, expected);
+    } else if config.ecn.is_l4s() && !kind.takes().marks {
+        let message = format!("asks for the low latency of L4S, but cc \"{}\" does not count marks", kind.name());
+        let expected = "expected 0, or cc = \"prague\" (RFC 9331 §4.3)";
+        report.value(&of.path(&["ecn", "ect"]), &message, expected);
+    }
+}
+
 /// Checks pacing, Fast Open, and state shared from earlier connections.
 fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) {
     match config.pacing {
@@ -330,6 +396,7 @@ fn check_sending(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>)
     }
     check_transactions(config, of, report);
     check_notices(config, of, report);
+    check_resume(config, of, report);
     let Some(sharing) = config.sharing else { return };
     if sharing.age_max == Duration::ZERO {
         report.value(&of.path(&["sharing", "age_max"]), "is too small", "expected more than 0 s");
@@ -392,14 +459,14 @@ fn check_transactions(config: &Config, of: &Reading<'_, '_>, report: &mut Report
 mod tests {
     use super::*;
     use crate::scenario::from_toml;
-    use bentpipe_tcp::{EcnConfig, EcnFeedback};
+    use bentpipe_tcp::EcnConfig;
 
     fn read(tcp: &str) -> Result<Config, String> {
         let link = "[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\n";
         let text =
             format!("duration = \"1 s\"\n[tcp]\nlike = \"rfc\"\n{tcp}\n{link}[flow.f]\nfrom = \"a\"\nto = \"b\"\n");
         let read = from_toml(&text, "ends", &[]).map_err(|problems| problems.to_string())?;
-        Ok(read.scenario.flows[0].tcp.as_ref().clone())
+        Ok(read.scenario.flows[0].tcp().clone())
     }
 
     #[test]
@@ -409,6 +476,23 @@ mod tests {
             ("pacing = { kind = \"window\", burst = \"0 segments\" }", "is too small"),
             ("pacing = { kind = \"window\", gain = 0 }", "0.1 to 100"),
             ("ecn = { kind = \"classic\", beta = 1 }", "0.1 to 0.99"),
+            ("careful_resume = \"on\"\ncc = \"bbr3\"", "sets a window, and cc \"bbr3\" computes"),
+            ("careful_resume = \"on\"\nfeedback = \"xcp\"", "without feedback of routers"),
+            ("careful_resume = { kind = \"on\", saved_rtt = \"0 s\" }", "saved_rtt = \"0 s\" is too small"),
+            ("careful_resume = { kind = \"on\", saved = \"0 B\" }", "saved = \"0 B\" is too small"),
+            ("careful_resume = { kind = \"on\", max_jump = \"0 bdp\" }", "max_jump = \"0 bdp\" is too small"),
+            ("careful_resume = { kind = \"on\", lifetime = \"0 s\" }", "lifetime = \"0 s\" is too small"),
+            ("careful_resume = { kind = \"on\", fraction = 0 }", "fraction = 0 is out of range"),
+            (
+                "careful_resume = \"on\"\npacing = \"window\"\nsharing = { kind = \"on\", cwnd = \"full\" }",
+                "contradicts sharing.cwnd",
+            ),
+            ("cc = \"prague\"\necn = \"off\"", "reports no counts of marks, which cc \"prague\" needs"),
+            ("cc = \"prague\"\necn = \"classic\"", "\"accurate\" or \"per-segment\""),
+            ("cc = \"dctcp\"\necn = \"off\"", "which cc \"dctcp\" needs"),
+            ("cc = \"cubic\"\necn = { kind = \"accurate\", ect = 1 }", "cc \"cubic\" does not count marks"),
+            ("cc = \"prague\"\necn = { kind = \"accurate\", ect = 2 }", "is out of range"),
+            ("cc = \"prague\"\necn = { kind = \"per-segment\", ect = 1 }", "not a known key"),
             ("fast_open = \"on\"\nhandshake = false", "needs a handshake"),
             ("verdict = \"low-priority-copies\"\ncc = \"peach\"", "its own dummy segments"),
             ("best_effort = \"on\"\ncc = \"sack\"", "is part of SCPS-TP"),
@@ -438,7 +522,16 @@ mod tests {
         let tuned = read("receive_buffer = \"auto\"").unwrap();
         assert_eq!((tuned.auto_buffer, tuned.receive_buffer), (Some(65_535), 4_000_000));
         // Both ends have the same configuration, so no handshake must negotiate ECN.
+        for (tcp, ecn) in [
+            ("cc = \"prague\"", EcnConfig::L4S),
+            ("cc = \"prague\"\nlike = \"linux-6\"", EcnConfig::L4S),
+            ("cc = \"dctcp\"\nlike = \"linux-6\"", EcnConfig::PER_SEGMENT),
+            ("cc = \"cubic\"\nlike = \"linux-6\"", EcnConfig::OFF),
+            ("cc = \"prague\"\necn = \"accurate\"", EcnConfig::L4S),
+        ] {
+            assert_eq!(read(&tcp.replace("like = \"linux-6\"", "")).unwrap().ecn, ecn, "{tcp}");
+        }
         let marked = read("ecn = \"accurate\"\nhandshake = false").unwrap();
-        assert_eq!(marked.ecn, EcnConfig { feedback: EcnFeedback::Accurate, beta: None });
+        assert_eq!(marked.ecn, EcnConfig { feedback: EcnFeedback::Accurate, ect: Some(0), ..EcnConfig::OFF });
     }
 }

@@ -30,7 +30,7 @@ fn resolved(tcp: &str) -> Resolved {
 }
 
 fn config(tcp: &str) -> Config {
-    resolved(tcp).scenario.flows[0].tcp.as_ref().clone()
+    resolved(tcp).scenario.flows[0].tcp().clone()
 }
 
 /// Key and origin of a line of the resolved scenario.
@@ -52,7 +52,7 @@ fn a_file_that_decides_about_idle_times_replaces_the_validation_of_linux() {
 #[test]
 fn a_preset_fills_what_the_file_leaves_open_and_says_so() {
     let linux = resolved("like = \"linux-6\"");
-    let tcp = &linux.scenario.flows[0].tcp;
+    let tcp = linux.scenario.flows[0].tcp();
     assert_eq!((tcp.smss, tcp.timestamps, tcp.dsack, tcp.cc.kind()), (1448, true, true, CcKind::Cubic));
     assert_eq!((tcp.recovery, tcp.reduction), (RACK, Reduction::Prr));
     let [min, floor, delay] = [tcp.rto.min, tcp.rto.variance_min, tcp.ack.delay];
@@ -109,7 +109,7 @@ fn settings_of_a_congestion_control_are_for_that_one() {
     }
     let reno = resolved("like = \"linux-6\"\ncc = \"reno\"");
     assert!(!reno.to_toml().contains("first_growth"));
-    let tcp = &reno.scenario.flows[0].tcp;
+    let tcp = reno.scenario.flows[0].tcp();
     assert_eq!((tcp.cc.kind(), tcp.growth.slow_start), (CcKind::Reno, Config::default().growth.slow_start));
     assert_eq!((tcp.recovery, tcp.smss), (RACK, 1448));
 }
@@ -125,7 +125,7 @@ fn buffers_of_linux_are_stock_unless_they_are_raised() {
         [(stock, 6 << 20, 4 << 20, "Linux 6"), (&raised, 64 << 20, 64 << 20, "Linux 6 (raised buffers)")]
     {
         let read = from_toml(text, "", &sets).unwrap_or_else(|problems| panic!("{problems}"));
-        let tcp = &read.scenario.flows[0].tcp;
+        let tcp = read.scenario.flows[0].tcp();
         assert_eq!((tcp.receive_buffer, tcp.send_buffer), (receive, send));
         assert_eq!((tcp.auto_buffer, tcp.auto_send_buffer), (Some(131_072), Some(128_000)));
         assert_eq!(read.scenario.hosts(), [(host.to_owned(), vec!["cubic"])]);
@@ -134,7 +134,7 @@ fn buffers_of_linux_are_stock_unless_they_are_raised() {
     assert_eq!(config("buffers = \"raised\"\nauto_buffer.limit = \"8 MB\"").receive_buffer, 8_000_000);
     let rfc = resolved("like = \"rfc\"\nbuffers = \"raised\"");
     assert_eq!(rfc.scenario.hosts(), [("RFC defaults".to_owned(), vec!["newreno"])]);
-    assert_eq!(*rfc.scenario.flows[0].tcp, Config::default());
+    assert_eq!(*rfc.scenario.flows[0].tcp(), Config::default());
 }
 
 /// RFC 6691 §2: the payload makes room for options, so that full packets have 1500 B.
@@ -148,7 +148,7 @@ fn timestamps_leave_less_room_for_data() {
         assert_eq!(given.smss, 1000, "{host}");
     }
     let flows = read("like = \"rfc\"", "tcp.timestamps = true").unwrap_or_else(|problems| panic!("{problems}"));
-    assert_eq!(flows.scenario.flows.iter().map(|flow| flow.tcp.smss).collect::<Vec<_>>(), [1448, 1460]);
+    assert_eq!(flows.scenario.flows.iter().map(|flow| flow.tcp().smss).collect::<Vec<_>>(), [1448, 1460]);
 }
 
 #[test]
@@ -158,34 +158,34 @@ fn a_flow_may_be_like_another_host() {
         <[Flow; 2]>::try_from(flows).unwrap_or_else(|_| panic!("two flows"))
     };
     let [f, g] = both("like = \"linux-6\"\ncc = \"newreno\"", "tcp.like = \"ns-2\"");
-    assert_eq!((f.like, f.tcp.rto.sampling, f.processing.1), (Like::Ns2, RttSampling::PerWindow, Duration::ZERO));
-    assert_eq!((g.like, g.tcp.rto.sampling, g.tcp.smss), (Like::Linux6, RttSampling::PerAck, 1448));
-    assert!(g.processing.1 > Duration::ZERO && !f.tcp.timestamps);
+    assert_eq!((f.like, f.tcp().rto.sampling, f.processing.1), (Like::Ns2, RttSampling::PerWindow, Duration::ZERO));
+    assert_eq!((g.like, g.tcp().rto.sampling, g.tcp().smss), (Like::Linux6, RttSampling::PerAck, 1448));
+    assert!(g.processing.1 > Duration::ZERO && !f.tcp().timestamps);
     // Keys of `[tcp]` apply to all flows.
     let [f, g] = both("like = \"linux-6\"\nrto.min = \"500 ms\"", "tcp.like = \"freebsd-14\"");
-    assert_eq!([f.tcp.rto.min, g.tcp.rto.min], [Duration::from_millis(500); 2]);
-    assert_eq!((f.tcp.rto.max, g.tcp.rto.max), (Duration::from_secs(64), Duration::from_secs(120)));
+    assert_eq!([f.tcp().rto.min, g.tcp().rto.min], [Duration::from_millis(500); 2]);
+    assert_eq!((f.tcp().rto.max, g.tcp().rto.max), (Duration::from_secs(64), Duration::from_secs(120)));
     let [f, g] = both("like = \"rfc\"", "tcp.like = \"linux-6\"");
-    assert_eq!((f.like, g.like, &*g.tcp), (Like::Linux6, Like::Rfc, &Config::default()));
+    assert_eq!((f.like, g.like, g.tcp()), (Like::Linux6, Like::Rfc, &Config::default()));
 }
 
 #[test]
 fn ns_2_takes_no_time_and_times_one_packet() {
     let ns2 = |more: &str| resolved(&format!("like = \"ns-2\"\n{more}")).scenario.flows[0].clone();
     let flow = ns2("");
-    assert_eq!((flow.processing, flow.tcp.rto.sampling), ((Duration::ZERO, Duration::ZERO), RttSampling::PerWindow));
-    assert_eq!((flow.tcp.rto.forget_after, flow.tcp.rto.reduce_again, flow.tcp.rto.backoff_max), (4, true, 512));
-    assert!(flow.tcp.limited_retransmit && flow.tcp.grow_on_exit);
+    assert_eq!((flow.processing, flow.tcp().rto.sampling), ((Duration::ZERO, Duration::ZERO), RttSampling::PerWindow));
+    assert_eq!((flow.tcp().rto.forget_after, flow.tcp().rto.reduce_again, flow.tcp().rto.backoff_max), (4, true, 512));
+    assert!(flow.tcp().limited_retransmit && flow.tcp().grow_on_exit);
     let newreno =
         NewReno { exit: NewRenoExit::Ssthresh, deflate: NewRenoDeflate::Window, burst: 2, ..NewReno::default() };
-    assert_eq!(flow.tcp.recovery, Recovery::NewReno(newreno));
-    let sack = ns2("cc = \"sack\"").tcp;
+    assert_eq!(flow.tcp().recovery, Recovery::NewReno(newreno));
+    let sack = ns2("cc = \"sack\"").tcp().clone();
     let (on_rto, evidence) = (SackOnRto::Ignore, SackEvidence::Hole);
     let sack1 = Recovery::Sack { on_rto, evidence, counting: SackCounting::Acks, rescue: false };
     assert_eq!((sack.recovery, sack.grow_on_exit, sack.rto.duplicates), (sack1, false, RtoDuplicates::Ignore));
-    let tahoe = ns2("cc = \"tahoe\"").tcp;
+    let tahoe = ns2("cc = \"tahoe\"").tcp().clone();
     assert_eq!((tahoe.recovery, tahoe.rto.duplicates), (Recovery::FastRetransmit, RtoDuplicates::Continue));
-    assert_eq!((flow.tcp.rto.arithmetic, flow.tcp.rto.expires_on_tick), (RtoArithmetic::Ticks, false));
+    assert_eq!((flow.tcp().rto.arithmetic, flow.tcp().rto.expires_on_tick), (RtoArithmetic::Ticks, false));
 }
 
 /// These congestion controls have their own loss detection.

@@ -30,11 +30,13 @@ pub(super) fn terminal(
     if keys.es_n0.is_some() {
         report.key(&at("es_n0"), "has no effect in a cell, which has one rate", "expected medium without es_n0");
     }
-    let written = keys.access.unwrap_or_default();
+    let written = keys.access.clone().unwrap_or_default();
     let none = Rate::from_bps(0);
     for (is_there, key) in [
         (written.constant > none, "constant"),
         (written.rate_based > none, "rate_based"),
+        (written.guaranteed > none, "guaranteed"),
+        (!written.classes.is_empty(), "class"),
         (written.random.is_some_and(|random| random != RandomUse::None), "random"),
     ] {
         if is_there {

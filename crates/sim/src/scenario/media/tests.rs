@@ -1,6 +1,7 @@
 //! Every contradiction of media is reported at its place, with the expected value.
 
 use crate::scenario::from_toml;
+use crate::spec::QueueLimit;
 
 const TEXT: &str = r#"
 duration = "10 s"
@@ -84,8 +85,8 @@ fn contradictions_are_refused_where_they_are() {
         (&[(access, "{ constant = '2 Mbit/s' }")], "is above one carrier", "1597.584 kbit/s"),
         (
             &[(access, "{ constant = '900 kbit/s' }"), ("medium.up.carriers", "1")],
-            "medium.up grants 55.2 slots a superframe as constant rates, and has 49",
-            "lower constant rates",
+            "medium.up grants 55.2 slots a superframe as constant and guaranteed rates, and has 49",
+            "lower constant or guaranteed rates",
         ),
         (
             &[(access, "{ rate_based = '1 Mbit/s' }"), ("medium.up.persistence", "'1 s'")],
@@ -218,4 +219,68 @@ fn a_bdp_is_that_of_the_terminal_alone() {
         let limit = crate::spec::QueueLimit::Bytes(bytes);
         assert_eq!(link.queue, crate::spec::Queue::DropTail { limit }, "{access}");
     }
+}
+
+/// Request classes: their rates and queue, and the keys that they exclude.
+#[test]
+fn contradictions_of_classes_are_refused() {
+    let access = "link.user.reverse.access";
+    let queue = ("link.user.reverse.queue", "{ kind = 'priority', class = [{}, {}] }");
+    let two = "{ class = [{ rate_based = '64 kbit/s', guaranteed = '32 kbit/s' }, { volume_based = true }] }";
+    let with = |sets: Sets<'_>| with(sets, ("", ""));
+    assert!(with(&[queue, (access, two)]).is_ok());
+    let cases: &[(Sets<'_>, &str, &str)] = &[
+        (&[(access, two)], "has 2 classes, and the queue has another number", "class = [{}, {}]"),
+        (
+            &[queue, (access, "{ constant = '16 kbit/s', class = [{ rate_based = '64 kbit/s' }, {}] }")],
+            "excludes capacity of the whole terminal",
+            "in each class",
+        ),
+        (&[queue, (access, two), ("medium.up.hands_over", "true")], "excludes hands_over", "one class"),
+        (
+            &[queue, (access, "{ class = [{ rate_based = '64 kbit/s', guaranteed = '65 kbit/s' }, {}] }")],
+            "class.0.guaranteed = \"65 kbit/s\" is above rate_based",
+            "at most 64 kbit/s",
+        ),
+        (
+            &[queue, (access, "{ class = [{ rate_based = '4 Mbit/s', guaranteed = '2 Mbit/s' }, {}] }")],
+            "above one carrier",
+            "at most 1597.584 kbit/s",
+        ),
+        (&[(access, "{ class = [{}, {}, {}, {}, {}] }")], "5 entries", "4"),
+    ];
+    for (sets, message, expected) in cases {
+        let found = with(sets).map(|_| ()).unwrap_err();
+        assert!(found.contains(message) && found.contains(expected), "{sets:?}: {found}");
+    }
+    // Admission: constant and guaranteed rates together are at most the medium.
+    let sure = (access, "{ rate_based = '1.5 Mbit/s', guaranteed = '1.2 Mbit/s' }");
+    let found = with(&[sure, ("medium.up.carriers", "1")]).map(|_| ()).unwrap_err();
+    assert!(found.contains("grants 73.6 slots a superframe as constant and guaranteed rates, and has 49"), "{found}");
+    let found = with(&[("medium.up.carriers", "1"), ("medium.up.load_limit", "0.05")]).map(|_| ()).unwrap_err();
+    assert!(found.contains("and has 2"), "{found}");
+}
+
+/// R + 2 T = 23 superframes of 26.5 ms. The interval has 500 ms of propagation and the wait for a control slot, 1 s, too. The
+/// limit has the bytes of an interval at the rate of the terminal, 1 Mbit/s.
+#[test]
+fn targets_follow_the_wait_for_a_grant() {
+    let queue = |text: &str| {
+        let found = with(&[("link.user.reverse.queue", text)], ("", "")).unwrap().scenario;
+        let link = found.links.iter().find(|link| link.name == "user1.reverse").unwrap();
+        match &link.queue {
+            crate::spec::Queue::FqCodel(queue) => [queue.target, queue.interval].map(|time| time.to_string()),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(queue("'fq-codel'"), ["609.5 ms", "2.1095 s"]);
+    assert_eq!(queue("{ kind = 'fq-codel', target = '5 ms' }"), ["5 ms", "2.1095 s"]);
+    assert_eq!(queue("{ kind = 'fq-codel', interval = '100 ms' }"), ["609.5 ms", "100 ms"]);
+    let limit = |text: &str| {
+        let found = with(&[("link.user.reverse.queue", text)], ("", "")).unwrap().scenario;
+        let mut queue = found.links.iter().find(|link| link.name == "user1.reverse").unwrap().queue.clone();
+        *queue.limits_mut()[0]
+    };
+    assert_eq!(limit("'fq-codel'"), QueueLimit::Bytes(263_687));
+    assert_eq!(limit("{ kind = 'fq-codel', limit = '10240 packets' }"), QueueLimit::Packets(10_240));
 }

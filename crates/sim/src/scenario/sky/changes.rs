@@ -1,6 +1,7 @@
 //! Computes the changes of links and routes: handovers between satellites, and failures.
 
-use super::drawn::{Drawn, Ends, WrittenSky};
+use super::detours::Detour;
+use super::drawn::{Drawn, Ends, Spans};
 use super::ground::OverSky;
 use super::several::Uses;
 use crate::spec::Waiting;
@@ -22,10 +23,24 @@ pub(super) fn joined(spans: &mut [(f64, f64)]) -> Vec<(f64, f64)> {
     joined
 }
 
+/// Constellation, with the names of its nodes and its links.
+pub(super) struct WrittenSky<'a> {
+    pub(super) drawn: &'a Drawn<'a>,
+    pub(super) names: Vec<String>,
+    pub(super) links: Vec<Ends>,
+    /// Times in s when each link is on a path.
+    pub(super) uses: Spans,
+    /// Ways of packets from satellites that have left a path.
+    pub(super) detours: Vec<Detour>,
+}
+
 /// State of a constellation during the walk through the run.
 struct Part<'a> {
+    number: usize,
     drawn: &'a Drawn<'a>,
     names: &'a [String],
+    uses: &'a Spans,
+    detours: &'a [Detour],
     failures: BTreeMap<Duration, Broken>,
     /// Number of the path's present change, for each pair.
     current: Vec<usize>,
@@ -33,14 +48,14 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(of: &'a WrittenSky<'a>) -> Self {
-        let WrittenSky { drawn, names, links } = of;
+    fn new(number: usize, of: &'a WrittenSky<'a>) -> Self {
+        let WrittenSky { drawn, names, links, uses, detours } = of;
         let current = vec![0; drawn.paths.len()];
         let used = used(drawn, &current);
         let is_absent = |ends: &&Ends| !drawn.media.is_empty() && drawn.is_user(**ends) && !used.contains(*ends);
         let down = links.iter().filter(is_absent).copied().collect();
         let access = Access { used, down, ..Access::default() };
-        Self { drawn, names, failures: failures(drawn, links.iter()), current, access }
+        Self { number, drawn, names, uses, detours, failures: failures(drawn, links.iter()), current, access }
     }
 }
 
@@ -80,7 +95,7 @@ fn moments(parts: &[Part<'_>], uses: &Uses) -> BTreeMap<Duration, Moment> {
 /// Returns the tables `[[at]]`: for each instant the flows with a new path, and the links that come and go. Links to
 /// places change with the paths, other links with failures.
 pub(super) fn changes(all: &[WrittenSky<'_>], uses: &Uses) -> Vec<Json> {
-    let mut parts: Vec<Part> = all.iter().map(Part::new).collect();
+    let mut parts: Vec<Part> = all.iter().enumerate().map(|(number, of)| Part::new(number, of)).collect();
     let mut over: Vec<usize> = uses.iter().map(|uses| uses[0].1).collect();
     let mut tables = Vec::new();
     // A terminal has capacity only in the medium of the satellite that its place uses.
@@ -92,18 +107,23 @@ pub(super) fn changes(all: &[WrittenSky<'_>], uses: &Uses) -> Vec<Json> {
         let mut table = json!({ "time": time.to_string() });
         let (mut up, mut repairs, mut more, mut breaks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (part, changed) in parts.iter_mut().zip(&moment.changed) {
-            part.settle(time, changed, &mut tables);
+            part.settle(time, changed, &over, &mut tables);
             let (broken, repaired) = part.failures.remove(&time).unwrap_or_default();
             part.access.failing.retain(|ends| !repaired.contains(ends));
             part.access.failing.extend(&broken);
             changed.iter().for_each(|(pair, number)| part.current[*pair] = *number);
-            let [came, coming, gone] = part.access.hand_over(part.drawn, time, used(part.drawn, &part.current));
+            let used = used(part.drawn, &part.current);
+            let Handed { came, coming, short, gone } = part.access.hand_over(part.drawn, part.uses, time, used);
             up.extend(part.named(&came));
             breaks.push(broken);
             repairs.push(repaired);
-            more.push((coming, gone));
+            more.push((coming, short, gone));
         }
-        let (install, withdraw) = routes(&mut parts, &mut over, &moment);
+        let (mut install, withdraw) = routes(&mut parts, &mut over, &moment);
+        for (part, (.., gone)) in parts.iter().zip(&more) {
+            // Before the routes of paths, which most packets follow.
+            install.splice(0..0, part.detoured(time, gone, &over));
+        }
         let mut downs = Vec::new();
         let mut broken = Vec::new();
         for (number, part) in parts.iter_mut().enumerate() {
@@ -111,8 +131,8 @@ pub(super) fn changes(all: &[WrittenSky<'_>], uses: &Uses) -> Vec<Json> {
             let repaired: Vec<Ends> =
                 repaired.into_iter().filter(|ends| part.access.repair(part.drawn, *ends)).collect();
             up.extend(part.named(&repaired));
-            let (coming, gone) = &more[number];
-            downs.extend(part.downs(time, coming, gone));
+            let (coming, short, gone) = &more[number];
+            downs.extend(part.downs(time, [coming, short, gone]));
             let fails: Vec<Ends> = breaks[number].iter().copied().filter(|ends| part.access.fail(*ends)).collect();
             broken.extend(part.named(&fails));
         }
@@ -135,7 +155,7 @@ pub(super) fn changes(all: &[WrittenSky<'_>], uses: &Uses) -> Vec<Json> {
         }
     }
     for part in &mut parts {
-        part.settle(part.drawn.duration, &BTreeMap::new(), &mut tables);
+        part.settle(part.drawn.duration, &BTreeMap::new(), &over, &mut tables);
     }
     tables
 }
@@ -208,6 +228,13 @@ fn used(drawn: &Drawn<'_>, current: &[usize]) -> BTreeSet<Ends> {
     links.filter(|ends| !drawn.is_satellite(ends.0) && drawn.is_satellite(ends.1)).collect()
 }
 
+/// Returns the end in s of the use of a link that begins at `time`.
+fn end_of_use(uses: &Spans, ends: Ends, time: Duration) -> f64 {
+    let spans = uses.get(&ends).map_or(&[][..], Vec::as_slice);
+    let use_at = spans.iter().find(|span| time.as_secs_f64() < span.1);
+    use_at.map_or(f64::INFINITY, |span| span.1)
+}
+
 /// State of the links between places and satellites: in use, or removed.
 #[derive(Default)]
 struct Access {
@@ -215,54 +242,67 @@ struct Access {
     down: BTreeSet<Ends>,
     /// Links that will come up, with the time.
     coming: BTreeMap<Ends, Duration>,
+    /// Coming links that their place leaves before they are up. Packets do not wait for them.
+    short: BTreeSet<Ends>,
     /// Links that will go down, with the time.
     leaving: BTreeMap<Ends, Duration>,
     /// Failed links, including links between satellites and cables.
     failing: BTreeSet<Ends>,
-    /// Links that are down because they failed. They keep no packets.
-    broken: BTreeSet<Ends>,
     /// Pairs whose flows have no route: they have no path, or a link of the path will come up later and packets do not
     /// wait for it.
     withdrawn: BTreeSet<usize>,
 }
 
+/// Links that change at a handover.
+#[derive(Default)]
+struct Handed {
+    came: Vec<Ends>,
+    /// Links that go down until they come up later, and those that their place leaves before.
+    coming: Vec<Ends>,
+    short: Vec<Ends>,
+    /// Links that go down for good.
+    gone: Vec<Ends>,
+}
+
 impl Access {
-    /// Moves the places to the links in `used`. Returns the links that come up, the links that go down until they come
-    /// up later, and the links that go down for good.
-    fn hand_over(&mut self, drawn: &Drawn<'_>, time: Duration, used: BTreeSet<Ends>) -> [Vec<Ends>; 3] {
-        let (mut up, mut later, mut down) = (Vec::new(), Vec::new(), Vec::new());
+    /// Moves the places to the links in `used`. `uses` has the times when they use each link.
+    fn hand_over(&mut self, drawn: &Drawn<'_>, uses: &Spans, time: Duration, used: BTreeSet<Ends>) -> Handed {
+        let mut handed = Handed::default();
         let gone: Vec<Ends> = self.used.difference(&used).copied().collect();
         for ends in used.difference(&self.used) {
             let is_handover = gone.iter().any(|gone| gone.0 == ends.0);
             self.leaving.remove(ends);
-            let has_failed = self.broken.remove(ends);
             match drawn.keys.break_before_make.filter(|gap| is_handover && *gap > Duration::ZERO) {
                 Some(gap) => {
                     let is_away = !self.down.insert(*ends);
-                    // A link that is down and loses packets comes up for an instant, so that it can go down again and
+                    let is_short = end_of_use(uses, *ends, time) < (time + gap).min(drawn.duration).as_secs_f64();
+                    // A link that is down loses packets. It comes up for an instant, so that it can go down again and
                     // keep them.
-                    let loses = drawn.waiting == Waiting::Moved || has_failed && drawn.waiting == Waiting::Kept;
-                    let changes = is_away && loses && !self.failing.contains(ends);
-                    up.extend(changes.then_some(*ends));
+                    let keeps = drawn.keeps() && !is_short;
+                    let changes = is_away && keeps && !self.failing.contains(ends);
+                    handed.came.extend(changes.then_some(*ends));
+                    let later = if drawn.keeps() && is_short { &mut handed.short } else { &mut handed.coming };
                     later.extend((changes || !is_away).then_some(*ends));
+                    self.short.extend(is_short.then_some(*ends));
                     self.coming.insert(*ends, time + gap);
                 }
-                None => up.extend(self.down.remove(ends).then_some(*ends)),
+                None => handed.came.extend(self.down.remove(ends).then_some(*ends)),
             }
         }
         for ends in gone {
             self.coming.remove(&ends);
+            self.short.remove(&ends);
             match drawn.keys.make_before_break.filter(|overlap| *overlap > Duration::ZERO) {
                 Some(overlap) => {
                     self.leaving.insert(ends, time + overlap);
                 }
                 // Failed links are removed as failures.
                 None if self.failing.contains(&ends) => {}
-                None => down.extend(self.down.insert(ends).then_some(ends)),
+                None => handed.gone.extend(self.down.insert(ends).then_some(ends)),
             }
         }
         self.used = used;
-        [up, later, down]
+        handed
     }
 
     /// Whether a place has a link to a satellite.
@@ -273,11 +313,7 @@ impl Access {
     /// Removes a failed link. Returns whether it was up before.
     fn fail(&mut self, ends: Ends) -> bool {
         self.failing.insert(ends);
-        let is_new = self.down.insert(ends);
-        if is_new {
-            self.broken.insert(ends);
-        }
-        is_new
+        self.down.insert(ends)
     }
 
     /// Whether a repaired link comes up immediately. A link to a satellite does so if its place uses it.
@@ -290,9 +326,11 @@ impl Access {
     /// Whether the flows of a pair have a route from its change `number` on. If so, records that they have one.
     fn has_route(&mut self, drawn: &Drawn<'_>, pair: usize, number: usize) -> bool {
         let nodes = &drawn.paths[pair].changes[number].nodes;
-        let is_coming = |pair: &[u32]| self.coming.contains_key(&drawn.ends(pair[0], pair[1]));
-        let waits = matches!(drawn.waiting, Waiting::Kept | Waiting::Moved);
-        let has = !nodes.is_empty() && (waits || !nodes.windows(2).any(is_coming));
+        let is_closed = |pair: &[u32]| {
+            let ends = drawn.ends(pair[0], pair[1]);
+            self.coming.contains_key(&ends) && (!drawn.keeps() || self.short.contains(&ends))
+        };
+        let has = !nodes.is_empty() && !nodes.windows(2).any(is_closed);
         if has {
             self.withdrawn.remove(&pair);
         }
@@ -306,10 +344,20 @@ impl Part<'_> {
         links.into_iter().map(|ends| self.drawn.link_name(self.names, *ends)).collect()
     }
 
-    /// Returns the tables that take links down: links that come up later, and links that are gone.
-    fn downs(&self, time: Duration, coming: &[Ends], gone: &[Ends]) -> Vec<Json> {
+    /// Returns the new routes from satellites whose links to a place end, for packets that wait there or come later.
+    fn detoured(&self, time: Duration, gone: &[Ends], over: &[usize]) -> Vec<Json> {
+        let is_due = |detour: &&Detour| {
+            let (pair, has_route) = (detour.pair, !self.access.withdrawn.contains(&detour.pair));
+            detour.at == time && gone.contains(&detour.left) && over[pair] == self.number && has_route
+        };
+        self.detours.iter().filter(is_due).flat_map(|of| of.installed(self.drawn, self.names)).collect()
+    }
+
+    /// Returns the tables that take links down: links that come up later, those that are left before, and links that are
+    /// gone.
+    fn downs(&self, time: Duration, [coming, short, gone]: [&[Ends]; 3]) -> Vec<Json> {
         let waiting = self.drawn.waiting;
-        let mut kinds: Vec<(Vec<String>, Waiting)> = Vec::new();
+        let mut kinds: Vec<(Vec<String>, Waiting)> = vec![(self.named(short), Waiting::Lost)];
         if waiting == Waiting::Moved {
             let sides = |links: &[Ends], side: &str| -> Vec<String> {
                 self.named(links).iter().map(|name| format!("{name}.{side}")).collect()
@@ -322,6 +370,9 @@ impl Part<'_> {
             kinds.push((sides(gone, "forward"), Waiting::Rerouted));
             kinds.push((sides(&handed, "reverse"), Waiting::Moved));
             kinds.push((sides(&left, "reverse"), Waiting::Lost));
+        } else if waiting == Waiting::Kept {
+            kinds.push((self.named(coming), Waiting::Kept));
+            kinds.push((self.named(gone), Waiting::Rerouted));
         } else {
             kinds.push((self.named(coming.iter().chain(gone)), waiting));
         }
@@ -330,7 +381,7 @@ impl Part<'_> {
     }
 
     /// Writes the interruptions and overlaps that end until `time`. Pairs in `changed` get another route then.
-    fn settle(&mut self, time: Duration, changed: &BTreeMap<usize, usize>, tables: &mut Vec<Json>) {
+    fn settle(&mut self, time: Duration, changed: &BTreeMap<usize, usize>, over: &[usize], tables: &mut Vec<Json>) {
         let due = |links: &mut BTreeMap<Ends, Duration>| {
             let mut due: BTreeMap<Duration, Vec<Ends>> = BTreeMap::new();
             links.iter().filter(|(_, at)| **at <= time).for_each(|(ends, at)| due.entry(*at).or_default().push(*ends));
@@ -338,6 +389,7 @@ impl Part<'_> {
             due
         };
         for (at, mut links) in due(&mut self.access.coming) {
+            self.access.short.retain(|ends| !links.contains(ends));
             links.retain(|ends| !self.access.failing.contains(ends));
             self.access.down.retain(|ends| !links.contains(ends));
             let mut install = Vec::new();
@@ -356,7 +408,11 @@ impl Part<'_> {
         }
         for (at, mut links) in due(&mut self.access.leaving) {
             links.retain(|ends| self.access.down.insert(*ends));
-            tables.extend(self.downs(at, &[], &links));
+            let install = self.detoured(at, &links, over);
+            if !install.is_empty() {
+                tables.push(json!({ "time": at.to_string(), "install": install }));
+            }
+            tables.extend(self.downs(at, [&[], &[], &links]));
         }
     }
 }

@@ -33,12 +33,8 @@ pub(super) struct Drawn<'a> {
 /// Two nodes of the sky: a place before a satellite, otherwise the lower number before the higher.
 pub(super) type Ends = (u32, u32);
 
-/// Constellation, with the names of its nodes and its links.
-pub(super) struct WrittenSky<'a> {
-    pub(super) drawn: &'a Drawn<'a>,
-    pub(super) names: Vec<String>,
-    pub(super) links: Vec<Ends>,
-}
+/// Times in s, in order, for each link.
+pub(super) type Spans = BTreeMap<Ends, Vec<(f64, f64)>>;
 
 /// Returns a value that follows from `[sky]`.
 pub(super) fn made(value: &Json) -> Tree {
@@ -63,6 +59,11 @@ impl Drawn<'_> {
     /// Whether the link leads through a beam that the places share.
     pub(super) fn is_shared(&self, ends: Ends) -> bool {
         self.keys.shared && self.is_user(ends)
+    }
+
+    /// Whether packets wait for the next satellite during an interruption.
+    pub(super) fn keeps(&self) -> bool {
+        matches!(self.waiting, Waiting::Kept | Waiting::Moved)
     }
 
     pub(super) fn ends(&self, a: u32, b: u32) -> Ends {
@@ -92,6 +93,14 @@ impl Drawn<'_> {
             nodes.reverse();
         }
         let mut way = over.head.clone();
+        way.extend(self.named(names, &nodes));
+        way.extend(over.tail.iter().cloned());
+        way
+    }
+
+    /// Returns the names of nodes in a row, with the beams between them.
+    pub(super) fn named(&self, names: &[String], nodes: &[u32]) -> Vec<String> {
+        let mut way = Vec::new();
         for (number, node) in nodes.iter().enumerate() {
             if let Some(before) = number.checked_sub(1).map(|before| nodes[before]) {
                 let ends = self.ends(before, *node);
@@ -101,7 +110,6 @@ impl Drawn<'_> {
             }
             way.push(names[*node as usize].clone());
         }
-        way.extend(over.tail.iter().cloned());
         way
     }
 

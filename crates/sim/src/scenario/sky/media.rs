@@ -4,7 +4,7 @@ use super::say;
 use super::several::Constellation;
 use crate::scenario::files::Files;
 use crate::scenario::keys::{Direction, Radio};
-use crate::scenario::report::{path, Findings, Report};
+use crate::scenario::report::{path, Findings, Found, Report};
 use crate::scenario::tree::{quoted, Place, Tree, Value};
 use crate::scenario::{check, inherit, media, schema};
 use crate::spec::{MediumKind, Signal};
@@ -148,6 +148,24 @@ impl Media {
             name.to_owned()
         } else {
             format!("{name} {satellite}")
+        }
+    }
+}
+
+/// Names media as the file does in problems with media of satellites. `written` is the file, `made` has the media.
+pub(in crate::scenario) fn name_media_as_written(found: &mut [Found], written: &Tree, made: &Tree) {
+    let names = |tree: &Tree| -> Vec<String> {
+        let media = tree.get("medium").and_then(Tree::table);
+        media.into_iter().flat_map(BTreeMap::keys).cloned().collect()
+    };
+    let (known, all) = (names(written), names(made));
+    for own in all.iter().filter(|own| !known.contains(own)) {
+        let Some(name) = known.iter().find(|name| own.starts_with(&format!("{name} "))) else { continue };
+        for problem in found.iter_mut().map(|found| &mut found.problem) {
+            for text in [&mut problem.path, &mut problem.message] {
+                *text = text.replace(&format!("medium.{own}"), &format!("medium.{name}"));
+                *text = text.replace(&quoted(own), &quoted(name));
+            }
         }
     }
 }

@@ -8,19 +8,23 @@
 //! - `ground`: the nodes that are places
 //! - `scene`, `failing`: the sky of the keys, and its failures
 //! - `gaps`: times without a path, with reasons
+//! - `kept`: the paths that were found last
 //! - `radio`, `gauge`: attenuation by air and rain, and rain from files
 //! - `media`: media of the links between places and satellites
 //! - `drawn`: a constellation that is written, with the names of its links
+//! - `detours`: ways of packets from satellites that have left a path
 //! - `written`, `changes`: links and changes in the form of a file
 //! - `look`: the sky for views beside a run
 
 mod changes;
 pub(super) mod day;
+mod detours;
 mod drawn;
 mod failing;
 mod gaps;
 mod gauge;
 mod ground;
+mod kept;
 mod look;
 mod media;
 mod names;
@@ -49,6 +53,7 @@ use bentpipe_units::settings::Typed;
 use bentpipe_units::Duration;
 use ground::Ground;
 pub use look::{ConstellationOfRun, PairOfPlaces, SkyOfRun};
+pub(super) use media::name_media_as_written;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of computed paths, over all flows: some minutes of work.
@@ -249,23 +254,28 @@ fn paths(
         say(raw, findings, &["sky", "step"], &message, "expected a longer one, such as \"1 s\"");
         return None;
     }
-    let found = Span::new(0.0, run.max(step), step).and_then(|span| {
-        let name = |place: usize| ground.places[place].name.as_str();
-        let is_served = |pair: &&(usize, usize)| of.serves([name(pair.0), name(pair.1)]);
-        let served: Vec<(usize, usize)> = ground.pairs.iter().filter(is_served).copied().collect();
-        let routing = routing(keys, ground, sky, &served, span)?;
-        let mut paths = match &keys.disjoint {
-            None => routes_while(sky, &served, &routing, span, None, go_on)?.into_iter(),
-            Some(disjoint) => disjoint_paths(sky, ground, &routing, span, disjoint, go_on)?.into_iter(),
-        };
-        let path = |pair: &(usize, usize)| match is_served(&pair) {
-            true => paths.next(),
-            false => Some(absent(*pair, span)),
-        };
-        let paths = ground.pairs.iter().filter_map(path).collect();
-        Ok((routing, span, paths))
-    });
-    found.map_err(|error| wrong(raw, findings, &error)).ok()
+    let name = |place: usize| ground.places[place].name.as_str();
+    let is_served = |pair: &&(usize, usize)| of.serves([name(pair.0), name(pair.1)]);
+    let served: Vec<(usize, usize)> = ground.pairs.iter().filter(is_served).copied().collect();
+    let mut find = || {
+        Span::new(0.0, run.max(step), step).and_then(|span| {
+            let routing = routing(keys, ground, sky, &served, span)?;
+            let mut paths = match &keys.disjoint {
+                None => routes_while(sky, &served, &routing, span, None, go_on)?.into_iter(),
+                Some(disjoint) => disjoint_paths(sky, ground, &routing, span, disjoint, go_on)?.into_iter(),
+            };
+            let path = |pair: &(usize, usize)| match is_served(&pair) {
+                true => paths.next(),
+                false => Some(absent(*pair, span)),
+            };
+            let paths = ground.pairs.iter().filter_map(path).collect();
+            Ok((routing, span, paths))
+        })
+    };
+    let Ground { places, pairs, ranks, .. } = ground;
+    kept::paths(&(keys, places, pairs, ranks, &served, kept::Rest(sky), run), || {
+        find().map_err(|error| wrong(raw, findings, &error)).ok()
+    })
 }
 
 /// Returns a route without a path at any time.

@@ -47,8 +47,8 @@ fn the_links_of_a_route_are_as_long_as_the_path_over_the_sky() {
     sky.places = vec![Place::city("London").unwrap(), Place::city("New York").unwrap()];
     let span = Span::new(0.0, 60.0, 1.0).unwrap();
     let path = &routes(&sky, &[(0, 1)], &Routing::default(), span, None).unwrap()[0];
-    let flow = &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()];
-    let mut now = [flow.route.clone(), flow.reverse_route.clone()];
+    let lane = &resolved.scenario.lanes[0];
+    let mut now = [lane.route.to_vec(), lane.reverse_route.to_vec()];
     let mut changes = resolved.scenario.timeline.changes.iter().peekable();
     let mut installed = 0;
     for (t, expected) in span.times().zip(&path.delays_s) {
@@ -119,9 +119,9 @@ fn hosts_behind_a_place_reach_it_by_their_own_links() {
                 [link.lan]\nfrom = 'host{n}'\nto = 'London'\ncount = 2\nrate = '1 Gbit/s'\ndelay = '1 ms'\n\
                 [flow.a]\nfrom = 'host{n}'\nto = 'Paris'\ncount = 2\n";
     let resolved = from_toml(text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    for flow in &resolved.scenario.flows {
-        assert!(resolved.scenario.links[flow.route[0]].name.starts_with("lan"));
-        assert!(resolved.scenario.links[flow.route[1]].name.starts_with("London~"));
+    for lane in &resolved.scenario.lanes {
+        assert!(resolved.scenario.links[lane.route[0]].name.starts_with("lan"));
+        assert!(resolved.scenario.links[lane.route[1]].name.starts_with("London~"));
     }
 }
 
@@ -139,7 +139,7 @@ fn a_flow_ends_at_one_node_of_a_counted_link() {
     };
     let routes = |ends: &str| {
         let resolved = flows(ends).unwrap_or_else(|problems| panic!("{problems}"));
-        let routes: Vec<_> = resolved.scenario.flows.iter().map(|flow| named(&resolved, &flow.route)).collect();
+        let routes: Vec<_> = resolved.scenario.lanes.iter().map(|lane| named(&resolved, &lane.route)).collect();
         routes
     };
     let one = routes("from = 'Madrid'\nto = 'crew2'");
@@ -155,7 +155,7 @@ fn a_slot_over_the_equator_is_a_geostationary_path() {
                 [sky.place.A]\nlatitude = 0\nlongitude = 0\n[sky.place.B]\nlatitude = 0\nlongitude = 0.001\n\
                 [flow.a]\nfrom = 'A'\nto = 'B'\n";
     let resolved = from_toml(text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    let route = &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()].route;
+    let route = &resolved.scenario.lanes[0].route;
     // Twice 35 786 km at the speed of light.
     assert!((delay(&resolved, route, 5.0) - 0.238_74).abs() < 1e-4);
 }
@@ -241,8 +241,7 @@ fn gateways_leave_links_between_satellites_in_use() {
         );
         let resolved = from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(resolved.scenario.notes().len(), 0);
-        let flow = &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()];
-        let mut now = flow.route.clone();
+        let mut now = resolved.scenario.lanes[0].route.to_vec();
         let mut changes = resolved.scenario.timeline.changes.iter().peekable();
         for (t, expected) in expected.iter().enumerate() {
             let t = t as f64;
@@ -410,7 +409,12 @@ fn what_waits_for_a_bent_pipe_moves_to_the_next() {
     for linked in ["over = 'iridium'", "over = 'starlink-shell-1'\ngateway = ['Madrid']"] {
         let lost = of(&format!("{linked}\nin_flight = 'delivered'"));
         assert!(!lost.is_empty() && lost.iter().all(|(_, waiting)| waiting == "lost"), "{linked}: {lost:?}");
+        // A link that a place leaves does not come back soon, so nothing waits for it.
+        let kept = of(&format!("{linked}\nwaiting = 'kept'"));
+        assert!(!kept.is_empty() && kept.iter().all(|(_, waiting)| waiting == "rerouted"), "{linked}: {kept:?}");
     }
+    let bent = of("over = 'oneweb'\ngateway = ['Madrid']\nwaiting = 'kept'");
+    assert!(bent.len() >= 4 && bent.iter().all(|(_, waiting)| waiting != "kept"), "{bent:?}");
     let kept = of("over = 'oneweb'\ngateway = ['Madrid']\nbreak_before_make = '100 ms'");
     assert!(["kept", "rerouted", "moved"].iter().all(|word| kept.iter().any(|(_, waiting)| waiting == word)));
     assert!(of("over = 'oneweb'\ngateway = ['Madrid']\nwaiting = 'lost'").iter().all(|(_, word)| word == "lost"));
@@ -512,7 +516,7 @@ fn named(resolved: &Resolved, links: &[crate::ids::LinkId]) -> Vec<String> {
 
 /// The second link of the first route, which joins two satellites, and the satellite next to London.
 fn first_link(resolved: &Resolved) -> (String, String) {
-    let route = &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()].route;
+    let route = &resolved.scenario.lanes[0].route;
     let names = named(resolved, route);
     (names[1].clone(), names[0].strip_prefix("London~").unwrap().to_owned())
 }
@@ -682,9 +686,7 @@ fn gateways_may_be_relays_on_the_ground() {
         )
     };
     let read = |keys: &str| from_toml(&text(keys), "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    let links = |resolved: &Resolved| {
-        named(resolved, &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()].route)
-    };
+    let links = |resolved: &Resolved| named(resolved, &resolved.scenario.lanes[0].route);
     let zigzag = links(&read("relay = 'ground'"));
     assert!(zigzag.len() >= 6 && zigzag.len() % 2 == 0, "{zigzag:?}");
     assert!(zigzag.iter().all(|link| link.split('~').filter(|end| end.contains('-')).count() == 1), "{zigzag:?}");
@@ -704,9 +706,7 @@ fn links_between_satellites_may_be_listed() {
         )
     };
     let whole = from_toml(&text(""), "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    let route = |resolved: &Resolved| {
-        named(resolved, &resolved.scenario.flows[crate::ids::FlowId::all(1).next().unwrap()].route)
-    };
+    let route = |resolved: &Resolved| named(resolved, &resolved.scenario.lanes[0].route);
     let links = route(&whole);
     let inner = &links[1..links.len() - 1];
     assert!(!inner.is_empty(), "{links:?}");
@@ -738,8 +738,8 @@ fn flows_take_disjoint_paths() {
     for how in ["", "change = 'broken'"] {
         let resolved = from_toml(&text.replace("HOW", how), "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
-        let flows: Vec<_> = resolved.scenario.flows.iter().collect();
-        let mut now: Vec<Vec<String>> = flows.iter().map(|flow| named(&resolved, &flow.route)).collect();
+        let lanes = &resolved.scenario.lanes;
+        let mut now: Vec<Vec<String>> = lanes.iter().map(|lane| named(&resolved, &lane.route)).collect();
         let apart = |now: &[Vec<String>]| {
             let all: Vec<&str> = now.iter().flatten().flat_map(|link| link.split('~')).collect();
             let passes =
@@ -752,7 +752,7 @@ fn flows_take_disjoint_paths() {
         while let Some((time, change)) = changes.next() {
             if let Change::Install { path, route } = change {
                 if !path.is_back() {
-                    now[path.flow().index()] = named(&resolved, route);
+                    now[path.lane().index()] = named(&resolved, route);
                     count += 1;
                 }
             }
@@ -762,7 +762,7 @@ fn flows_take_disjoint_paths() {
         }
         assert!(count > 3, "{how}");
         // The first path is the shortest at the start.
-        let delays: Vec<f64> = flows.iter().map(|flow| delay(&resolved, &flow.route, 0.0)).collect();
+        let delays: Vec<f64> = lanes.iter().map(|lane| delay(&resolved, &lane.route, 0.0)).collect();
         assert!(delays[0] < delays[1] && delays[1] < delays[2], "{delays:?}");
     }
 }
@@ -1007,5 +1007,99 @@ fn a_place_without_a_satellite_has_no_route_or_packets_wait() {
                 assert!(next.is_some() || at + gap > Time::ZERO + Duration::from_secs(60));
             }
         }
+    }
+}
+
+/// Paths that other scenarios left behind are not used where any input of the search differs.
+#[test]
+fn kept_paths_are_those_that_would_be_found() {
+    let variants = [
+        "",
+        "day = 3",
+        "elevation_min = '40 deg'",
+        "hop_delay = '30 ms'",
+        "metric = 'hops'",
+        "step = '3 s'",
+        "change = 'broken'",
+        "selection = 'highest'",
+        "between_satellites = { max_km = 3000 }",
+        "start = '2026-06-14T10:00:00Z'",
+        "disjoint = { paths = 2, flow = { bulk = 2 } }",
+    ];
+    let digest = |keys: &str| {
+        let text = format!(
+            "duration = '30 s'\n[sky]\nover = 'starlink-shell-1'\n{keys}\n\
+             [flow.bulk]\nfrom = 'London'\nto = 'Singapore'\n"
+        );
+        from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}")).digest()
+    };
+    let all = variants.map(digest);
+    assert_eq!(all, variants.map(digest), "all are kept");
+    for (keys, found) in variants.iter().zip(&all) {
+        super::kept::forget();
+        assert_eq!(*found, digest(keys), "{keys}");
+    }
+    // A longer hop and fewer hops do not change the best path here.
+    assert!(all.iter().collect::<std::collections::BTreeSet<_>>().len() > 7, "{all:?}");
+}
+
+/// A satellite that a place leaves learns a route over links between satellites to the next one.
+#[test]
+fn packets_at_the_old_satellite_have_a_way_to_the_new_one() {
+    for how in ["break_before_make = '60 ms'\nwaiting = 'kept'", "make_before_break = '2 s'\nwaiting = 'rerouted'"] {
+        let text = format!(
+            "duration = '3 min'\n[sky]\nover = 'starlink-shell-1'\nselection = 'starlink'\n{how}\n\
+             [link.lan]\nfrom = 'host'\nto = 'London'\nrate = '1 Gbit/s'\ndelay = '1 ms'\n\
+             [flow.a]\nfrom = 'host'\nto = 'New York'\n"
+        );
+        let resolved = from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let scenario = &resolved.scenario;
+        let mut left = 0;
+        for (at, change) in &scenario.timeline.changes {
+            let Change::Down { link, waiting, .. } = change else { continue };
+            let link = &scenario.links[*link];
+            // Down to a place, and not for the time of the interruption.
+            let place = &scenario.nodes[link.to].name;
+            if *waiting != crate::spec::Waiting::Rerouted || !["London", "New York"].contains(&place.as_str()) {
+                continue;
+            }
+            left += 1;
+            let is_back = place == "London";
+            let route = scenario.timeline.installs().find(|(time, path, route)| {
+                time == at && path.is_back() == is_back && scenario.links[route[0]].from == link.from
+            });
+            let (.., route) = route.unwrap_or_else(|| panic!("{how}: {at} {}", link.name));
+            let ends: Vec<_> =
+                route.iter().map(|link| (scenario.links[*link].from, scenario.links[*link].to)).collect();
+            assert!(ends.windows(2).all(|pair| pair[0].1 == pair[1].0), "{how}: {ends:?}");
+            assert!(!route.iter().any(|hop| scenario.links[*hop].name == link.name), "{how}: {at}");
+            let last = ends.last().unwrap().1;
+            assert_eq!(scenario.nodes[last].name, if is_back { "host" } else { "New York" });
+        }
+        assert!(left > 10, "{how}: {left}");
+        assert_eq!(resolved.digest(), from_toml(&resolved.to_toml(), "f", &[]).unwrap().digest());
+    }
+}
+
+/// A place that leaves a satellite before the end of the interruption never uses it: packets do not wait there.
+#[test]
+fn a_satellite_that_is_left_within_the_interruption_keeps_no_packets() {
+    for over in
+        ["over = 'starlink-shell-1'", "over = 'starlink-shell-1'\nbetween_satellites = 'none'\ngateway = ['Madrid']"]
+    {
+        let text = format!(
+            "duration = '2 min'\n[sky]\n{over}\nselection = 'starlink'\nbreak_before_make = '20 s'\nwaiting = 'kept'\n\
+             [flow.a]\nfrom = 'London'\nto = 'Madrid'\n"
+        );
+        let resolved = from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let changes = &resolved.scenario.timeline.changes;
+        let end = Time::ZERO + Duration::from_secs(120);
+        for (link, absences) in resolved.scenario.timeline.absences() {
+            let kept = absences.iter().filter(|absence| absence.waiting == crate::spec::Waiting::Kept);
+            for absence in kept.filter(|absence| absence.to > absence.from + Duration::from_secs(20)) {
+                assert!(absence.from + Duration::from_secs(20) > end, "{over}: {link:?} {absence:?}");
+            }
+        }
+        assert!(changes.iter().any(|(_, change)| matches!(change, Change::Withdraw(_))), "{over}");
     }
 }

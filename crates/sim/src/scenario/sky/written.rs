@@ -1,7 +1,8 @@
 //! Writes links and changes of routes in the form of a file.
 
-use super::changes::{changes, joined};
-use super::drawn::{beam, made, seconds, Drawn, Ends, WrittenSky};
+use super::changes::{changes, joined, WrittenSky};
+use super::detours::detours;
+use super::drawn::{beam, made, seconds, Drawn, Ends, Spans};
 use super::names::names_of;
 use super::radio::{Weather, Wrong};
 use super::several::Uses;
@@ -26,7 +27,10 @@ const UNLIMITED: &str = "100 Gbit/s";
 /// Returns the rule for packets that wait at a satellite. Packets for a bent pipe, which has no queue, wait on the
 /// ground.
 pub(super) fn waiting(keys: &Keys, sky: &Sky) -> Waiting {
-    keys.waiting.unwrap_or(if sky.links.topology == Topology::None { Waiting::Moved } else { Waiting::Lost })
+    match (keys.waiting, &sky.links.topology) {
+        (None | Some(Waiting::Kept), Topology::None) => Waiting::Moved,
+        (waiting, _) => waiting.unwrap_or(Waiting::Lost),
+    }
 }
 
 /// Writes links of all constellations and routes of flows into `tree`.
@@ -38,8 +42,14 @@ pub(super) fn write(tree: &mut Tree, all: &[Drawn<'_>], uses: &Uses) -> Result<(
     let mut written = Vec::new();
     for (number, drawn) in all.iter().enumerate() {
         let names = names_of(drawn.constellation, drawn.keys, drawn.sky);
-        let links = write_links(tree, drawn, &names).map_err(|wrong| (number, wrong))?;
-        written.push(WrittenSky { drawn, names, links });
+        let (used, detours) = (path_times(drawn), detours(drawn));
+        let mut spans = used.clone();
+        for detour in &detours {
+            detour.links(drawn).for_each(|ends| spans.entry(ends).or_default().push(detour.span_s));
+        }
+        spans.values_mut().for_each(|spans| *spans = joined(spans));
+        write_links(tree, drawn, &names, &spans).map_err(|wrong| (number, wrong))?;
+        written.push(WrittenSky { drawn, names, links: spans.into_keys().collect(), uses: used, detours });
     }
     write_routes(tree, &written, uses);
     let changes = changes(&written, uses);
@@ -50,19 +60,18 @@ pub(super) fn write(tree: &mut Tree, all: &[Drawn<'_>], uses: &Uses) -> Result<(
     Ok(())
 }
 
-/// Writes the links that the paths of a constellation use, and the satellites with middleboxes.
-fn write_links(tree: &mut Tree, drawn: &Drawn<'_>, names: &[String]) -> Result<Vec<Ends>, Wrong> {
+/// Writes the links that packets of a constellation use at these times, and the satellites with middleboxes.
+fn write_links(tree: &mut Tree, drawn: &Drawn<'_>, names: &[String], spans: &Spans) -> Result<(), Wrong> {
     let mut air = Weather::new(drawn);
     let mut links = Vec::new();
     let mut nodes = BTreeSet::new();
-    let spans = spans(drawn);
-    for (&ends, spans) in &spans {
+    for (&ends, spans) in spans {
         links.extend(link(drawn, &mut air, names, ends, spans)?);
         nodes.extend([ends.0, ends.1].into_iter().filter(|node| (*node as usize) < drawn.sky.satellites()));
     }
     let serving = spans.keys().filter(|ends| drawn.is_user(**ends)).map(|ends| names[ends.1 as usize].as_str());
     drawn.media.write(&serving.collect(), tree);
-    let Some(table) = tree.table_mut() else { return Ok(Vec::new()) };
+    let Some(table) = tree.table_mut() else { return Ok(()) };
     let own = |table: &mut BTreeMap<String, Tree>, key: &str, name: String, made: Tree| {
         if let Some(known) = table.entry(key.into()).or_insert_with(Tree::empty).table_mut() {
             known.entry(name).or_insert(made);
@@ -78,7 +87,7 @@ fn write_links(tree: &mut Tree, drawn: &Drawn<'_>, names: &[String]) -> Result<V
         let made = Tree::new(Value::Table(satellite.clone()), Place::Default(Some("sky".into())));
         own(table, "node", names[node as usize].clone(), made);
     }
-    Ok(spans.into_keys().collect())
+    Ok(())
 }
 
 /// Writes the first route of each flow.
@@ -97,9 +106,9 @@ fn write_routes(tree: &mut Tree, all: &[WrittenSky<'_>], uses: &Uses) {
     }
 }
 
-/// Returns the times in s when each link is in use.
-fn spans(drawn: &Drawn<'_>) -> BTreeMap<Ends, Vec<(f64, f64)>> {
-    let mut spans: BTreeMap<Ends, Vec<(f64, f64)>> = BTreeMap::new();
+/// Returns the times in s when each link is on a path.
+fn path_times(drawn: &Drawn<'_>) -> Spans {
+    let mut spans = Spans::new();
     for path in drawn.paths {
         for (number, change) in path.changes.iter().enumerate() {
             let span = (change.at_s, drawn.until(path, number));

@@ -13,7 +13,7 @@ use super::budget::ENTRIES_MAX;
 use super::keys::{File, Install};
 use super::report::{below, Report};
 use super::routes_over_time::{Rerouted, RoutesOverTime};
-use crate::ids::{FlowId, LinkId, NodeId, PathId};
+use crate::ids::{LaneId, LinkId, NodeId, PathId};
 use crate::spec::{Change, InFlight, Timeline, Waiting, DURATION_MAX};
 use bentpipe_units::{Duration, Time};
 use handover::Handover;
@@ -84,7 +84,7 @@ pub(super) fn compile(file: &File, names: &Known<'_>, report: &mut Report<'_>) -
         entries: 0,
     };
     if !file.at.is_empty() {
-        compiler.state = State::new(names.flows, names.links);
+        compiler.state = State::new(names.users, names.links);
         compiler.read(file, report);
         while let Some((time, instant)) = compiler.agenda.pop_first() {
             if compiler.is_full() {
@@ -182,7 +182,7 @@ impl Compiler<'_> {
         let names = self.names;
         let flows = names.flows_named(&install.flow, &below(&origin.path(), "flow"), report);
         for flow in flows {
-            for ((key, written), path) in sides.iter().zip(PathId::both(flow)) {
+            for ((key, written), path) in sides.iter().zip(self.names.both(flow)) {
                 let Some(written) = written else { continue };
                 match names.route(path, written, &below(&origin.path(), key), report) {
                     Some((start, route)) => self.put(time, origin, What::Install { path, start, route }),
@@ -247,7 +247,7 @@ impl Compiler<'_> {
         let taken: BTreeSet<LinkId> = acts.iter().filter_map(taken).collect();
         let mut came = BTreeSet::new();
         let mut installed: BTreeMap<(PathId, NodeId), Origin> = BTreeMap::new();
-        let mut rerouted: BTreeSet<FlowId> = BTreeSet::new();
+        let mut rerouted: BTreeSet<LaneId> = BTreeSet::new();
         let (mut gone, mut learned) = (Vec::new(), Vec::new());
         for Act { origin, what } in acts {
             let change = match what {
@@ -268,7 +268,7 @@ impl Compiler<'_> {
                 }
                 What::Withdraw(path) => {
                     self.state.withdraw(path);
-                    rerouted.insert(path.flow());
+                    rerouted.insert(path.lane());
                     Change::Withdraw(path)
                 }
                 What::Install { path, start, route } => {
@@ -279,7 +279,7 @@ impl Compiler<'_> {
                         continue;
                     }
                     self.state.install(path, &route);
-                    rerouted.insert(path.flow());
+                    rerouted.insert(path.lane());
                     learned.push((origin, self.changes.len()));
                     Change::Install { path, route }
                 }
@@ -303,9 +303,9 @@ impl Compiler<'_> {
             self.origins.push(origin.at);
         }
         self.check(&gone, &learned, report);
-        for flow in rerouted {
-            let ways = PathId::both(flow).map(|path| self.state.way(path));
-            self.routes.later.push(Rerouted { at: time, flow, ways });
+        for lane in rerouted {
+            let ways = PathId::both(lane).map(|path| self.state.way(path));
+            self.routes.later.push(Rerouted { at: time, lane, ways });
         }
     }
 

@@ -5,13 +5,13 @@ use crate::ids::{FlowId, LinkId, NodeId, PathId};
 use crate::scenario::instances::{check_names, expand, Instance};
 use crate::scenario::report::Report;
 use crate::scenario::route::{explain, Graph};
-use crate::spec::{Flow, Link};
+use crate::spec::{Link, Users};
 use std::collections::BTreeMap;
 
 /// Everything that has a name.
 pub(in crate::scenario) struct Known<'a> {
     pub(super) links: &'a [Link],
-    pub(super) flows: &'a [Flow],
+    pub(super) users: Users<'a>,
     pub(super) nodes: &'a BTreeMap<&'a str, NodeId>,
     pub(super) graph: &'a Graph<'a>,
     /// Nodes in their order.
@@ -28,17 +28,18 @@ const SIDES: [&str; 2] = ["forward", "reverse"];
 impl<'a> Known<'a> {
     pub(in crate::scenario) fn new(
         links: &'a [Link],
-        flows: &'a [Flow],
+        users: Users<'a>,
         nodes: &'a BTreeMap<&'a str, NodeId>,
         graph: &'a Graph<'a>,
         instances: &'a [Instance<'a>],
     ) -> Self {
+        let flows = users.flows;
         let mut by_entry: BTreeMap<&str, Vec<FlowId>> = BTreeMap::new();
         for (flow, instance) in FlowId::all(flows.len()).zip(instances) {
             by_entry.entry(instance.entry).or_default().push(flow);
         }
         let by_name = flows.iter().map(|flow| flow.name.as_str()).zip(FlowId::all(flows.len())).collect();
-        Self { links, flows, nodes, graph, node_names: nodes.keys().copied().collect(), instances, by_name, by_entry }
+        Self { links, users, nodes, graph, node_names: nodes.keys().copied().collect(), instances, by_name, by_entry }
     }
 
     /// Returns one direction of a link, or both. Reports an unknown name.
@@ -91,10 +92,19 @@ impl<'a> Known<'a> {
         for (side, suffix) in [".forward", ".reverse"].into_iter().enumerate() {
             let flows = name.strip_suffix(suffix).map(|base| self.find_flows(base)).unwrap_or_default();
             if !flows.is_empty() {
-                return flows.into_iter().map(|flow| PathId::both(flow)[side]).collect();
+                return flows.into_iter().map(|flow| self.both(flow)[side]).collect();
             }
         }
-        self.flows_named(name, &origin.path(), report).into_iter().flat_map(PathId::both).collect()
+        self.flows_named(name, &origin.path(), report).into_iter().flat_map(|flow| self.both(flow)).collect()
+    }
+
+    /// Returns both paths of a flow.
+    pub(super) fn both(&self, flow: FlowId) -> [PathId; 2] {
+        PathId::both(self.users.flows[flow].lane)
+    }
+
+    fn flow_of(&self, path: PathId) -> FlowId {
+        self.users.lanes[path.lane()].flow
     }
 
     /// Returns the route of a path that is written at `key`, and the node where it begins.
@@ -105,12 +115,12 @@ impl<'a> Known<'a> {
         key: &[String],
         report: &mut Report<'_>,
     ) -> Option<(NodeId, Vec<LinkId>)> {
-        let instance = &self.instances[path.flow()];
+        let instance = &self.instances[self.flow_of(path)];
         if !check_names(written, key, instance.n.is_some(), report) {
             return None;
         }
         let written: Vec<String> = written.iter().map(|name| expand(name, instance.n)).collect();
-        let flow = &self.flows[path.flow()];
+        let flow = &self.users.flows[self.flow_of(path)];
         let (from, to) = if path.is_back() { (flow.to, flow.from) } else { (flow.from, flow.to) };
         let start = written.first().and_then(|name| self.nodes.get(name.as_str())).copied().unwrap_or(from);
         match self.graph.follow((start, to), &written, self.nodes) {
@@ -131,7 +141,7 @@ impl<'a> Known<'a> {
     /// Returns a path for messages.
     pub(super) fn of(&self, path: PathId) -> String {
         let side = if path.is_back() { "reverse route" } else { "route" };
-        format!("the {side} of flow \"{}\"", self.flows[path.flow()].name)
+        format!("the {side} of flow \"{}\"", self.users.flows[self.flow_of(path)].name)
     }
 
     pub(super) fn node(&self, node: NodeId) -> &str {

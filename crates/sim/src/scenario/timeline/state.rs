@@ -1,14 +1,14 @@
 //! Time-varying state of a network: the links that are up, and the route of each path.
 
 use crate::ids::{LinkId, NodeId, PathId};
-use crate::spec::{self, Flow, Waiting};
+use crate::spec::{self, Users, Waiting};
 use bentpipe_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// State of the network after the changes so far.
 #[derive(Default)]
 pub(super) struct State<'a> {
-    flows: &'a [Flow],
+    users: Users<'a>,
     links: &'a [spec::Link],
     /// Links that have ever changed.
     changed: BTreeMap<LinkId, LinkState>,
@@ -27,10 +27,10 @@ pub(super) struct LinkState {
 }
 
 impl<'a> State<'a> {
-    pub(super) fn new(flows: &'a [Flow], links: &'a [spec::Link]) -> Self {
+    pub(super) fn new(users: Users<'a>, links: &'a [spec::Link]) -> Self {
         let over = vec![BTreeSet::new(); links.len()];
-        let mut state = Self { flows, links, changed: BTreeMap::new(), learned: BTreeMap::new(), over };
-        for path in (0..2 * flows.len()).map(PathId::new) {
+        let mut state = Self { users, links, changed: BTreeMap::new(), learned: BTreeMap::new(), over };
+        for path in PathId::all(2 * users.lanes.len()) {
             for link in state.way(path) {
                 state.over[link].insert(path);
             }
@@ -52,7 +52,7 @@ impl<'a> State<'a> {
 
     /// Returns the node where a path begins.
     pub(super) fn start(&self, path: PathId) -> NodeId {
-        let flow = &self.flows[path.flow()];
+        let flow = &self.users.flows[self.users.lanes[path.lane()].flow];
         if path.is_back() {
             flow.to
         } else {
@@ -105,8 +105,6 @@ impl<'a> State<'a> {
 
     /// Returns the route at the start of the run.
     fn first(&self, path: PathId) -> Vec<LinkId> {
-        let flow = &self.flows[path.flow()];
-        let route = if path.is_back() { &flow.reverse_route } else { &flow.route };
-        route.clone()
+        self.users.lanes[path.lane()].first_route(path).to_vec()
     }
 }

@@ -69,7 +69,7 @@ fn said(scenario: &Scenario) -> Vec<String> {
     let name = |link: &crate::ids::LinkId| scenario.links[*link].name.clone();
     let of = |path: &PathId| {
         let side = if path.is_back() { "back" } else { "there" };
-        format!("{} {side}", scenario.flows[path.flow()].name)
+        format!("{} {side}", scenario.flows[scenario.lanes[path.lane()].flow].name)
     };
     let said = |change: &Change| match change {
         Change::Up(link) => format!("up {}", name(link)),

@@ -4,7 +4,7 @@
 //! the same packets.
 
 use super::times::{piece_at, Spells};
-use crate::spec::{ErrorModel, ErrorUnit, Interleave, Link, Profile, Stay, MILLIONTHS};
+use crate::spec::{Bursts, ErrorModel, ErrorUnit, Interleave, Link, Profile, Stay, MILLIONTHS};
 use bentpipe_units::{Duration, Stream, Time};
 
 /// The errors of a link, or of one round of its retransmissions.
@@ -21,6 +21,7 @@ enum Model {
     Independent { unit: ErrorUnit, rate: f64, walk: Walk },
     TwoStates { unit: ErrorUnit, rates: [f64; 2], states: States },
     Varying { unit: ErrorUnit, rates: Profile<f64> },
+    Bursts { bursts: Bursts, spells: Spells },
     Blocks(Profile<f64>),
     Listed { list: Vec<u64>, period: Option<u64> },
     Interleaved { interleave: Interleave, channel: Channel },
@@ -99,6 +100,10 @@ impl NaiveErrors {
                 Model::Interleaved { interleave, channel: Channel::Varying(*unit, rates.clone()) }
             }
             (ErrorModel::Profile { unit, rates }, None) => Model::Varying { unit: *unit, rates: rates.clone() },
+            (ErrorModel::Bursts(bursts), _) => {
+                let spells = Spells::draw(bursts.stays(), states(), end);
+                Model::Bursts { bursts: bursts.clone(), spells }
+            }
             (ErrorModel::Blocks { rates }, _) => Model::Blocks(rates.clone()),
             (ErrorModel::Arrivals { .. }, _) if round > 0 => Model::None,
             (ErrorModel::Arrivals { list, period }, _) => Model::Listed { list: list.clone(), period: *period },
@@ -114,7 +119,12 @@ impl NaiveErrors {
             Model::None => 1.0,
             Model::Independent { unit, rate, walk } => return walk.pass(units(*unit, bytes), *rate, draws),
             Model::Listed { list, period } => return list.contains(&period.map_or(index, |period| index % period)),
-            Model::TwoStates { .. } | Model::Interleaved { .. } if at > *end => 1.0,
+            Model::TwoStates { .. } | Model::Interleaved { .. } | Model::Bursts { .. } if at > *end => 1.0,
+            Model::Bursts { bursts, spells } => {
+                // Of all bursts, those are kept whose draw is below the share at this time over the largest one.
+                let share = piece_at(&bursts.rates, at).value / bursts.most;
+                return spells.is_bad_at(at) && draws.uniform(spells.number_at(at)) < share;
+            }
             Model::TwoStates { unit, rates, states } => {
                 let is_bad = match states {
                     States::InTime(spells) => spells.is_bad_at(at),

@@ -3,19 +3,18 @@
 use super::times::piece_at;
 use super::NaiveLink;
 use crate::dictionary::{Cause, LinkSeries};
-use crate::link::{GrantCounts, Losses};
+use crate::link::{DelayParts, DelaySums, GrantCounts, Losses};
 use crate::packet::Packet;
 use crate::record::Sample;
 use crate::spec::{Link, Losses as Rule, Medium, MediumKind, Queue};
-use bentpipe_access::{Demand, Loss, Waveform, Window};
-use bentpipe_units::{Rate, Stream, Time};
+use bentpipe_access::{Demand, Loss, Waveform, Window, CLASSES};
+use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::collections::VecDeque;
 
-/// Bytes of encapsulation, ETSI TS 103 179: whole packets, first parts, further parts; room for a request.
+/// Bytes of encapsulation, ETSI TS 103 179: whole packets, first parts, further parts.
 const WHOLE: u64 = 2;
 const FIRST: u64 = 4;
 const FURTHER: u64 = 2;
-const REQUEST: u64 = 3;
 
 /// A window of a link.
 #[derive(Clone, Debug)]
@@ -34,28 +33,27 @@ impl From<&Window> for NaiveWindow {
         let burst = |number| (window.begin(number), window.end(number), window.is_lost(number));
         let payload = window.payload().into();
         let bursts = (0..window.bursts()).map(burst).collect();
-        Self { bursts, payload, reserved: REQUEST.min(payload), waveform: window.waveform() }
-    }
-}
-
-impl NaiveWindow {
-    /// The begin of its first burst.
-    fn opens(&self) -> Time {
-        self.bursts[0].0
+        Self { bursts, payload, reserved: window.reserved(0).into(), waveform: window.waveform() }
     }
 }
 
 /// The additional state of a link in a medium.
 #[derive(Debug)]
 pub(super) struct NaiveGranted {
-    windows: Vec<NaiveWindow>,
     coming: VecDeque<Burst>,
     service: Option<Service>,
-    waiting: Vec<Time>,
+    /// Instants of superframes, and whether the terminal has no capacity to come from then on.
+    asking: Vec<(Time, bool)>,
+    /// Begin of the burst with the last part of the packet before.
+    last_part: Time,
+    /// Begin of the last burst with data.
+    last_burst: Time,
+    /// Arrival and delay of the packets that left.
+    delays: Vec<(Time, DelayParts)>,
     rule: Rule,
     draws: Stream,
     bursts: u64,
-    arrived: u64,
+    arrived: [u64; CLASSES],
     backlog: u64,
     pub(super) planned: (Option<Waveform>, Rate),
     pub(super) counts: GrantCounts,
@@ -81,6 +79,10 @@ struct Service {
     number: u64,
     rest: u64,
     has_begun: bool,
+    /// Departure from the queue, the time of the bursts with its parts, and the end of the last of them.
+    start: Time,
+    sending: Duration,
+    until: Time,
     /// The first loss of a burst with a part of it.
     lost: Option<Loss>,
 }
@@ -92,14 +94,16 @@ impl NaiveGranted {
             return None;
         }
         Some(Self {
-            windows: Vec::new(),
             coming: VecDeque::new(),
             service: None,
-            waiting: Vec::new(),
+            asking: vec![(Time::ZERO, true)],
+            last_part: Time::ZERO,
+            last_burst: Time::ZERO,
+            delays: Vec::new(),
             rule: medium.losses(),
             draws: Stream::new(seed, &format!("link/{}", link.name), "burst"),
             bursts: 0,
-            arrived: 0,
+            arrived: [0; CLASSES],
             backlog: 0,
             planned: (None, Rate::from_bps(0)),
             counts: GrantCounts::default(),
@@ -109,6 +113,37 @@ impl NaiveGranted {
 
     pub(super) fn in_service(&self) -> usize {
         usize::from(self.service.is_some())
+    }
+
+    /// The time without capacity to come between two instants.
+    fn asked(&self, from: Time, to: Time) -> Duration {
+        let ends = self.asking[1..].iter().map(|next| next.0).chain([Time::NEVER]);
+        let spans = self.asking.iter().zip(ends).filter(|(span, _)| span.1);
+        spans.fold(Duration::ZERO, |sum, (span, end)| sum + end.min(to).saturating_since(span.0.max(from)))
+    }
+
+    fn note_delay(&mut self, service: &Service, burst: &Burst, arrival: Time) {
+        let (came, sent) = (service.packet.at, burst.end);
+        let next = self.last_part.max(came).min(service.start);
+        self.last_part = burst.begin;
+        if service.lost.is_none() {
+            let asking = self.asked(came, sent);
+            let behind = (next - came).saturating_sub(self.asked(came, next));
+            let sending = service.sending.min(sent - service.start);
+            let turn = (sent - came).saturating_sub(asking + behind + sending);
+            self.delays.push((arrival, DelayParts { asking, behind, turn, sending, air: arrival - sent }));
+        }
+    }
+
+    pub(in crate::swarm) fn note_asking(&mut self, now: Time, asks: bool) {
+        self.asking.push((now, asks));
+    }
+
+    /// The delays of packets that arrived until `now`.
+    pub(super) fn delays(&self, now: Time) -> DelaySums {
+        let mut sums = DelaySums::default();
+        self.delays.iter().filter(|(arrival, _)| *arrival <= now).for_each(|(_, parts)| sums.add(parts));
+        sums
     }
 
     /// The counts so far. Parts of the packet in service count ahead of time, as far as windows are known.
@@ -154,15 +189,10 @@ impl NaiveLink {
             return Vec::new();
         }
         let mut arrivals = self.pack(now, losses);
-        let granted = self.granted();
-        granted.arrived += packet.size();
-        // A window is open as long as a burst of it begins.
-        let is_open = |window: &&NaiveWindow| window.bursts.iter().any(|burst| burst.0 >= now);
-        match granted.windows.iter().find(is_open) {
-            Some(window) => granted.counts.waits.record_span(window.opens().saturating_since(now)),
-            None => granted.waiting.push(now),
-        }
-        let is_free = granted.service.is_none() && self.queue.len() == 0 && self.has_room(now);
+        self.levels.push(self.level());
+        let class = self.request_class(&packet);
+        self.granted().arrived[class] += packet.size();
+        let is_free = self.granted().service.is_none() && self.queue.len() == 0 && self.has_room(now);
         if is_free && matches!(self.spec.queue, Queue::DropTail { .. }) {
             // A packet that finds an open burst needs no room in the queue.
             let mut packet = packet;
@@ -175,6 +205,7 @@ impl NaiveLink {
         }
         arrivals.extend(self.pack(now, losses));
         self.backlog_bytes_max = self.backlog_bytes_max.max(self.queue.bytes());
+        self.levels.push(self.level());
         arrivals
     }
 
@@ -192,7 +223,9 @@ impl NaiveLink {
         let granted = self.granted();
         let number = granted.packets;
         granted.packets += 1;
-        granted.service = Some(Service { packet, number, rest, has_begun: false, lost: None });
+        let (sending, until) = (Duration::ZERO, now);
+        granted.service =
+            Some(Service { packet, number, rest, has_begun: false, start: now, sending, until, lost: None });
     }
 
     /// Fills the bursts that begin now. Returns arrivals.
@@ -239,12 +272,21 @@ impl NaiveLink {
         service.rest -= bytes;
         service.has_begun = true;
         service.lost = service.lost.or(lost);
+        if burst.end > service.until {
+            service.sending += burst.end - burst.begin.max(service.until);
+            service.until = burst.end;
+        }
         let granted = self.granted();
         granted.coming[0] = burst;
         granted.counts.carried += bytes;
         granted.counts.headers += header;
         granted.service = Some(service).filter(|service| service.rest > 0);
-        (service.rest == 0).then(|| self.leave(service.packet, Some(service.number), service.lost, burst.end))
+        (service.rest == 0).then(|| {
+            let arrival = self.leave(service.packet, Some(service.number), service.lost, burst.end);
+            let granted = self.granted();
+            granted.note_delay(&service, &burst, arrival);
+            arrival
+        })
     }
 
     /// Decides the fate of a burst that gets data.
@@ -260,6 +302,7 @@ impl NaiveLink {
         let granted = self.granted();
         let number = granted.bursts;
         granted.bursts += 1;
+        granted.last_burst = burst.begin;
         granted.counts.used += burst.payload;
         granted.counts.headers += burst.reserved;
         if let Some(at) = cut {
@@ -301,10 +344,10 @@ impl NaiveLink {
         let mut arrival = None;
         if !is_up {
             self.granted().coming.clear();
-            self.granted().windows.clear();
             if let Some(service) = self.granted().service.take() {
                 let lost = service.lost.or(Some(Loss::Down(now)));
                 arrival = Some(self.leave(service.packet, Some(service.number), lost, now));
+                self.granted().last_part = self.granted().last_burst;
             }
             if !self.rests(now) && self.outages.flushes(now) {
                 let mut lost = Losses::new();
@@ -313,22 +356,32 @@ impl NaiveLink {
             }
         }
         let es_n0_db = self.signal(now).unwrap_or(0.0);
-        let waiting = self.queue.bytes();
+        let mut demand = Demand { is_up, ..Demand::of(0, 0, es_n0_db) };
+        for packet in self.queue.waiting() {
+            demand.waiting[self.request_class(packet)].backlog += packet.size();
+        }
+        if let Some(service) = self.granted().service {
+            demand.waiting[self.request_class(&service.packet)].backlog += service.rest;
+        }
         let granted = self.granted();
-        granted.backlog = waiting + granted.service.map_or(0, |service| service.rest);
-        let arrived = std::mem::take(&mut granted.arrived);
-        (Demand { backlog: granted.backlog, arrived, es_n0_db, is_up, handed: None }, arrival)
+        granted.backlog = demand.backlog();
+        for (of, arrived) in demand.waiting.iter_mut().zip(std::mem::take(&mut granted.arrived)) {
+            of.arrived = arrived;
+        }
+        (demand, arrival)
+    }
+
+    /// The class that asks for a packet.
+    fn request_class(&self, packet: &Packet) -> usize {
+        let access = &self.spec.terminal.as_ref().expect("the link is in a medium").access;
+        usize::from(packet.class).min(access.classes.len().saturating_sub(1))
     }
 
     /// Opens the windows of a superframe. Returns the begins of their bursts.
     pub(in crate::swarm) fn open(&mut self, windows: &[NaiveWindow]) -> Vec<Time> {
         let granted = self.granted();
-        if let Some(first) = windows.first() {
+        if !windows.is_empty() {
             granted.coming.clear();
-            granted.windows = windows.to_vec();
-            for came in std::mem::take(&mut granted.waiting) {
-                granted.counts.waits.record_span(first.opens() - came);
-            }
         }
         for window in windows {
             for (number, &(begin, end, is_collided)) in window.bursts.iter().enumerate() {

@@ -7,6 +7,7 @@
 mod aqm;
 mod bucket;
 mod copies;
+mod dualpi2;
 mod errors;
 mod framed;
 mod granted;
@@ -17,7 +18,7 @@ mod times;
 
 use crate::dictionary::{Cause, LinkRow, LinkSeries};
 use crate::ids::LinkId;
-use crate::link::{GrantCounts, Losses};
+use crate::link::{GrantCounts, LinkAtEnd, Losses};
 use crate::middlebox::QueueView;
 use crate::packet::Packet;
 use crate::record::{ratio, Histogram, Sample};
@@ -63,6 +64,8 @@ pub(super) struct NaiveLink {
     corrupted: u64,
     dropped: u64,
     backlog_bytes_max: u64,
+    /// Packets and bytes in the queue before and after each arrival since the last sample.
+    levels: Vec<(u64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,17 +77,32 @@ struct Transmission {
 
 impl NaiveLink {
     pub(super) fn of(scenario: &Scenario, id: LinkId, seed: u64) -> Self {
-        let (spec, end) = (scenario.links[id].clone(), Time::ZERO + scenario.duration);
+        let end = Time::ZERO + scenario.duration;
+        let outages = NaiveOutages::of(scenario, id, end);
+        Self::with(scenario, (id, scenario.links[id].in_slots(seed, end)), outages, seed)
+    }
+
+    /// Returns the queue of a carrier for packets to several links.
+    pub(super) fn broadcast(scenario: &Scenario, (id, spec): (LinkId, Link), seed: u64) -> Self {
+        let mut without = scenario.clone();
+        without.links[id] = spec.clone();
+        let outages = NaiveOutages::of(&without, id, Time::ZERO + scenario.duration);
+        Self::with(scenario, (id, spec), outages, seed)
+    }
+
+    fn with(scenario: &Scenario, (id, spec): (LinkId, Link), outages: NaiveOutages, seed: u64) -> Self {
+        let end = Time::ZERO + scenario.duration;
         // Of flows with different times the slowest counts.
         let mut host = (Duration::ZERO, Duration::ZERO);
-        for flow in &scenario.flows {
-            let ends_here = [&flow.route, &flow.reverse_route].iter().any(|route| route.last() == Some(&id));
+        for lane in &scenario.lanes {
+            let flow = &scenario.flows[lane.flow];
+            let ends_here = [&lane.route, &lane.reverse_route].iter().any(|route| route.last() == Some(&id));
             if ends_here && flow.processing.1 > host.1 {
                 host = flow.processing;
             }
         }
         Self {
-            outages: NaiveOutages::of(scenario, id, end),
+            outages,
             policer: spec.policer.as_deref().copied().map(NaiveBucket::of),
             shaper: spec.shaper.as_deref().copied().map(NaiveBucket::of),
             queue: NaiveQueue::of(&spec, seed),
@@ -106,12 +124,20 @@ impl NaiveLink {
             corrupted: 0,
             dropped: 0,
             backlog_bytes_max: 0,
+            levels: vec![(0, 0)],
             spec,
         }
     }
 
     /// Offers a packet. Returns the end of its transmission if that begins now.
-    pub(super) fn offer(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
+    pub(super) fn offer(&mut self, now: Time, packet: Packet, losses: &mut Losses) -> Option<Time> {
+        self.levels.push(self.level());
+        let finish = self.admit(now, packet, losses);
+        self.levels.push(self.level());
+        finish
+    }
+
+    fn admit(&mut self, now: Time, mut packet: Packet, losses: &mut Losses) -> Option<Time> {
         self.offered += 1;
         let is_free = self.in_service.is_none();
         if let Some(cause) = self.refusal(now, &packet) {
@@ -370,9 +396,14 @@ impl NaiveLink {
     }
 
     /// The counts of a link in a medium.
-    pub(super) fn grants(&self) -> Option<GrantCounts> {
-        let framed = self.framed.as_ref().map(|framed| framed.counts());
-        framed.or_else(|| self.granted.as_ref().map(|granted| granted.counts()))
+    pub(super) fn grants(&self, now: Time) -> Option<GrantCounts> {
+        let framed = self.framed.as_ref().map(|of| GrantCounts { delays: of.delays(now), ..of.counts() });
+        framed.or_else(|| self.granted.as_ref().map(|of| GrantCounts { delays: of.delays(now), ..of.counts() }))
+    }
+
+    /// Notes from `now` on whether the terminal has no capacity to come.
+    pub(super) fn note_asking(&mut self, now: Time, asks: bool) {
+        self.granted.as_mut().expect("the link is in a medium").note_asking(now, asks);
     }
 
     /// The cause of loss of the erased packet that has just arrived.
@@ -414,6 +445,15 @@ impl NaiveLink {
         self.queue.len() + usize::from(self.in_service.is_some()) + self.in_medium() + self.on_the_way.len()
     }
 
+    /// Returns the packets of the link at the end of a run.
+    pub(super) fn at_end(&self, now: Time) -> LinkAtEnd {
+        // A packet that a link without a rate never finishes has not begun.
+        let begins_later = |&(begin, end): &(Time, Time)| begin > now || end == Time::NEVER;
+        let head = self.in_service.is_some() && self.transmissions.last().is_some_and(begins_later);
+        let waiting = self.queue.len() + usize::from(head);
+        LinkAtEnd { packets: self.len(), waiting, is_up: self.outages.uptime(now).0 <= now }
+    }
+
     pub(super) fn carried_packets(&self) -> u64 {
         let framed = self.framed.as_ref().map(|framed| framed.packets);
         let granted = self.granted.as_ref().map(|granted| granted.packets);
@@ -422,8 +462,8 @@ impl NaiveLink {
 
     pub(super) fn sample(&self, series: LinkSeries) -> Sample {
         match series {
-            LinkSeries::QueueBytes => Sample::Value(self.queue.bytes() as f64),
-            LinkSeries::QueuePackets => Sample::Value(self.queue.len() as f64),
+            LinkSeries::QueueBytes => Sample::Level(self.queue.bytes() as f64, self.extremes(|level| level.1)),
+            LinkSeries::QueuePackets => Sample::Level(self.queue.len() as f64, self.extremes(|level| level.0)),
             LinkSeries::Carried => Sample::Bytes(self.carried_bytes),
             LinkSeries::Waveform | LinkSeries::Granted | LinkSeries::Requested | LinkSeries::Backlog => {
                 let framed = self.framed.as_ref().map(|framed| framed.sample(series, self.queue.bytes()));
@@ -432,10 +472,26 @@ impl NaiveLink {
         }
     }
 
+    /// Starts the next interval between samples.
+    pub(super) fn renew_levels(&mut self) {
+        self.levels = vec![self.level()];
+    }
+
+    pub(super) fn level(&self) -> (u64, u64) {
+        (self.queue.len() as u64, self.queue.bytes())
+    }
+
+    /// Least and greatest of all levels since the last sample.
+    fn extremes(&self, part: impl Fn((u64, u64)) -> u64) -> [f64; 2] {
+        let all = || self.levels.iter().copied().chain([self.level()]).map(&part);
+        [all().min().unwrap_or(0) as f64, all().max().unwrap_or(0) as f64]
+    }
+
     pub(super) fn row(&self, at: Time) -> LinkRow<'_> {
         let (resent_packets, resent_bytes) =
             self.copies.as_ref().map_or((0, 0), |copies| (copies.packets, copies.bytes));
         let run_s = at.as_secs_f64();
+        let l4s = self.queue.l4s().cloned().unwrap_or_default();
         LinkRow {
             link: &self.spec.name,
             utilisation: ratio(self.busy(at).as_ps() as f64 / 1e12, run_s),
@@ -447,6 +503,12 @@ impl NaiveLink {
             corrupted_packets: self.corrupted,
             dropped_packets: self.dropped,
             marked_packets: self.queue.marked(),
+            l4s_packets: l4s.waits[0].count(),
+            l4s_native_marks: l4s.native_marks,
+            l4s_coupled_marks: l4s.coupled_marks,
+            l4s_queue_mean_s: l4s.waits[0].mean_s(),
+            l4s_queue_p99_s: l4s.waits[0].quantile_s(0.99),
+            classic_queue_mean_s: l4s.waits[1].mean_s(),
             queue_mean_s: self.waits.mean_s(),
             queue_p50_s: self.waits.quantile_s(0.50),
             queue_p95_s: self.waits.quantile_s(0.95),

@@ -1,9 +1,10 @@
 //! Queues in their simplest form: one list of all waiting packets, and a rule that picks from it.
 
 use super::aqm::{NaiveCodel, NaiveFqCodel, NaivePie, NaiveRed};
+use super::dualpi2::NaiveDualPi2;
 use super::rule::{bytes, first_of, fits, Rule, WaitingList};
 use crate::dictionary::Cause;
-use crate::link::Losses;
+use crate::link::{L4sCounts, Losses};
 use crate::packet::Packet;
 use crate::spec::{Link, Queue, QueueLimit};
 use bentpipe_units::{Stream, Time};
@@ -23,6 +24,7 @@ impl NaiveQueue {
             Queue::Red(spec) => Box::new(NaiveRed::of(*spec, link, draws)),
             Queue::Codel(spec) => Box::new(NaiveCodel::of(*spec)),
             Queue::FqCodel(spec) => Box::new(NaiveFqCodel::of(*spec, draws)),
+            Queue::DualPi2(spec) => Box::new(NaiveDualPi2::of(*spec, link, draws)),
             Queue::Pie(spec) => Box::new(NaivePie::of(*spec, draws)),
             Queue::Priority { limits, push_out } => {
                 Box::new(Strict { limits: limits.clone(), shared: push_out.then(|| limits[0]) })
@@ -75,12 +77,20 @@ impl NaiveQueue {
         self.waiting.len()
     }
 
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Packet> {
+        self.waiting.iter().map(|waiting| &waiting.1)
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         bytes(&self.waiting)
     }
 
     pub(super) fn marked(&self) -> u64 {
         self.rule.marked()
+    }
+
+    pub(super) fn l4s(&self) -> Option<&L4sCounts> {
+        self.rule.l4s()
     }
 }
 

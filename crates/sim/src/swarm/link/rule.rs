@@ -1,6 +1,6 @@
 //! The contract of the naive disciplines, and questions about their waiting packets.
 
-use crate::link::Losses;
+use crate::link::{L4sCounts, Losses};
 use crate::packet::Packet;
 use crate::spec::QueueLimit;
 use bentpipe_units::Time;
@@ -29,6 +29,11 @@ pub(super) trait Rule: Debug {
     /// Returns the number of marked packets.
     fn marked(&self) -> u64 {
         0
+    }
+
+    /// Returns the counts of its lists, if one of them is for L4S.
+    fn l4s(&self) -> Option<&L4sCounts> {
+        None
     }
 }
 

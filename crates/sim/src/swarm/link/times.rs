@@ -1,10 +1,11 @@
 //! Values over time in their simplest form: each answer is looked up in the points of the scenario, without a cursor.
 
 use crate::ids::LinkId;
-use crate::spec::{Change, Downtimes, Interleave, Jitter, Link, Profile, Scenario, Waiting};
+use crate::spec::{Change, Downtimes, Interleave, Jitter, Link, Profile, Scenario, SlotDraws, Slots, Waiting, COMMON};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use libm::{cos, erfc, exp, log, sqrt};
 use std::f64::consts::{PI, SQRT_2};
+use std::sync::Arc;
 
 /// One piece of a profile: its value from `start` to `end`, and the value after it.
 pub(super) struct NaivePiece<T> {
@@ -75,6 +76,7 @@ pub(super) fn delay(link: &Link, at: Time) -> Duration {
 #[derive(Debug)]
 pub(super) struct Spells {
     bad: Vec<(Time, Time)>,
+    begins_bad: bool,
     /// No spell counts after this instant.
     end: Time,
 }
@@ -84,7 +86,7 @@ impl Spells {
     pub(super) fn draw([good, bad]: [Duration; 2], mut draws: Stream, end: Time) -> Self {
         let means = [good.as_secs_f64(), bad.as_secs_f64()];
         let mut is_bad = draws.uniform(0) * (means[0] + means[1]) < means[1];
-        let (mut spells, mut from, mut number) = (Vec::new(), Time::ZERO, 1);
+        let (begins_bad, mut spells, mut from, mut number) = (is_bad, Vec::new(), Time::ZERO, 1);
         // One bad state after the end: a transmission may last until then.
         while from <= end || is_bad {
             let seconds = -log(draws.uniform_positive(number)) * means[usize::from(is_bad)];
@@ -94,11 +96,17 @@ impl Spells {
             }
             (is_bad, from, number) = (!is_bad, to, number + 1);
         }
-        Self { bad: spells, end }
+        Self { bad: spells, begins_bad, end }
     }
 
     pub(super) fn is_bad_at(&self, at: Time) -> bool {
         self.spell_at(at).is_some()
+    }
+
+    /// Returns the number of the draw of the bad state at this time or before.
+    pub(super) fn number_at(&self, at: Time) -> u64 {
+        let begun = self.bad.partition_point(|&(from, _)| from <= at) as u64;
+        2 * begun - u64::from(self.begins_bad)
     }
 
     fn spell_at(&self, at: Time) -> Option<(Time, Time)> {
@@ -210,6 +218,7 @@ impl NaiveOutages {
 #[derive(Debug)]
 pub(super) struct NaiveJitter {
     terms: Vec<JitterTerm>,
+    slots: Option<NaiveSlots>,
     /// The last values hold after this instant.
     end: Time,
 }
@@ -232,13 +241,72 @@ impl NaiveJitter {
             let draws = Stream::new(seed, &format!("link/{name}"), &format!("jitter/{number}"));
             JitterTerm { spec: spec.clone(), draws, normals: Vec::new() }
         };
-        Self { terms: link.jitter.iter().flat_map(|all| all.iter()).enumerate().map(term).collect(), end }
+        Self {
+            terms: link.jitter.iter().flat_map(|all| all.iter()).enumerate().map(term).collect(),
+            slots: NaiveSlots::of(link, seed),
+            end,
+        }
     }
 
     pub(super) fn at(&mut self, at: Time) -> Duration {
         let at = at.min(self.end);
-        self.terms.iter_mut().map(|term| term.at(at)).fold(Duration::ZERO, |sum, value| sum + value)
+        let slots = self.slots.as_mut().map_or(Duration::ZERO, |slots| slots.at(at));
+        self.terms.iter_mut().map(|term| term.at(at)).fold(slots, |sum, value| sum + value)
     }
+}
+
+/// The delays of a path in slots.
+#[derive(Debug)]
+struct NaiveSlots {
+    spec: Arc<Slots>,
+    draws: SlotDraws,
+    /// Normal variables of ordinary and of slow waits, and the slow process so far.
+    streams: [Stream; 2],
+    slow: Vec<f64>,
+}
+
+impl NaiveSlots {
+    fn of(link: &Link, seed: u64) -> Option<Self> {
+        let both_ways = link.name.rsplit_once('.').map_or(link.name.as_str(), |(name, _)| name);
+        let stream = |purpose| Stream::new(seed, &format!("link/{both_ways}"), purpose);
+        let streams = ["slots/fast", "slots/slow"].map(stream);
+        let draws = SlotDraws::new(&link.name, seed);
+        link.slots.clone().map(|spec| Self { spec, draws, streams, slow: Vec::new() })
+    }
+
+    fn at(&mut self, at: Time) -> Duration {
+        let spec = self.spec.clone();
+        let first = spec.offset.as_ps() % spec.every.as_ps();
+        let number = at.as_ps().checked_sub(first).map_or(0, |since| 1 + since / spec.every.as_ps());
+        let slot = self.draws.slot(&spec, number);
+        let wait = 1 + at.as_ps() / spec.hold.as_ps();
+        let y = self.slow_process(wait);
+        let part = (1.0 - COMMON).sqrt();
+        let x = part * normal(&mut self.streams[0], wait) + COMMON.sqrt() * y;
+        let [fast, slow] = [x, y].map(|z| erfc(-z / SQRT_2) / 2.0);
+        let share = if slow > 1.0 - slot.slow { slow } else { (1.0 - slot.slow) * fast };
+        slot.delay(share, spec.base)
+    }
+
+    /// Returns a value of an autoregressive process of order 1.
+    fn slow_process(&mut self, wait: u64) -> f64 {
+        let keep = match self.spec.correlation {
+            Duration::ZERO => 0.0,
+            correlation => exp(-self.spec.hold.as_secs_f64() / correlation.as_secs_f64()),
+        };
+        for k in self.slow.len() as u64 + 1..=wait {
+            let fresh = normal(&mut self.streams[1], k);
+            let next = self.slow.last().map_or(fresh, |y| keep * y + sqrt(1.0 - keep * keep) * fresh);
+            self.slow.push(next);
+        }
+        self.slow[wait as usize - 1]
+    }
+}
+
+/// Returns a normal variable by its number.
+fn normal(draws: &mut Stream, number: u64) -> f64 {
+    let length = sqrt(-2.0 * log(draws.uniform_positive(2 * number)));
+    length * cos(2.0 * PI * draws.uniform(2 * number + 1))
 }
 
 impl JitterTerm {

@@ -23,6 +23,8 @@ impl Reference<'_> {
         let next = self.media[id].slots().advance(&demands);
         for (terminal, &link) in members.iter().enumerate() {
             let windows = self.media[id].slots().windows(terminal);
+            let asks = windows.is_empty() && !self.media[id].slots().is_promised(terminal);
+            self.links[link].note_asking(self.now, asks);
             let begins = self.links[link].open(&windows);
             begins.into_iter().for_each(|at| self.enter(at, Happening::Burst(link)));
         }
@@ -63,9 +65,11 @@ impl Reference<'_> {
     /// Fills a frame of a forward carrier, if it can.
     pub(super) fn fill_frame(&mut self, id: MediumId) {
         let filled = self.media[id].carrier().fill(self.now, &mut self.links);
+        self.ledger.sent += filled.copied;
         filled.arrivals.into_iter().for_each(|(link, at)| self.enter(at, Happening::Arrival(link)));
         filled.losses.into_iter().for_each(|(link, losses)| self.lose_all(link, losses));
-        filled.retries.into_iter().for_each(|at| self.enter(at, Happening::Superframe(id)));
+        // Each of these finds the links that come up later.
+        self.enter(filled.retries.into_iter().min().unwrap_or(Time::NEVER), Happening::Superframe(id));
         let is_waiting = self.media[id].carrier().is_waiting();
         self.enter(filled.ends.filter(|_| is_waiting).unwrap_or(Time::NEVER), Happening::Superframe(id));
     }

@@ -1,11 +1,10 @@
 //! Transfers that arrive as a Poisson process, each on its own connection.
 
 use super::contract::{Application, Draws};
-use crate::ids::EndpointId;
 use crate::record::Recorder;
 use crate::spec::{Arrivals, Wait};
-use crate::traffic::host::AppWait;
-use crate::traffic::sessions::FlowSessions;
+use crate::traffic::goal::{End, Goal};
+use crate::traffic::sessions::{FlowSessions, Over};
 use bentpipe_units::{Duration, Stream, Time};
 
 /// Progress of the application, with its random streams.
@@ -23,8 +22,8 @@ impl ArrivalsState {
         Wait::Exponential { mean: self.spec.interval }.draw(&mut self.gaps, index)
     }
 
-    fn leave(&self, sessions: &mut FlowSessions<'_>, slot: usize) {
-        sessions.release(slot);
+    fn leave(&self, sessions: &mut FlowSessions<'_>, session: Over) {
+        sessions.release(session);
         let all = sessions.flow().completions_mut();
         if self.spec.count == Some(all.begun) && all.unfinished() == 0 {
             sessions.finish();
@@ -50,25 +49,30 @@ impl Application for ArrivalsState {
         let size = self.spec.size.draw(&mut self.sizes, index);
         let is_last = self.spec.count == Some(self.index);
         sessions.wake_at(if is_last { Time::NEVER } else { sessions.now + self.gap(self.index) });
-        let slot = sessions.open();
-        sessions.begin_transfer(slot, index, size);
-        sessions.ask(slot, size);
-        sessions.end_data(slot);
-        sessions.wait(slot, [AppWait::Acked(size), AppWait::Received(size)]);
+        let session = sessions.open();
+        sessions.begin_transfer(session, index, size);
+        sessions.ask(session, size);
+        sessions.end_data(session);
+        sessions.wait(session, [Some(Goal::acked(size)), Some(Goal::received(size))]);
     }
 
-    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, goal: AppWait, recorder: &mut Recorder) {
-        let slot = end.slot();
-        if sessions.is_transfer_over(slot, goal) {
-            let size = sessions.session(slot).transfer.size;
+    fn on_goal(
+        &mut self,
+        sessions: &mut FlowSessions<'_>,
+        (session, _): (Over, End),
+        goal: Goal,
+        recorder: &mut Recorder,
+    ) {
+        if sessions.is_transfer_over(session, goal) {
+            let size = sessions.session(session).transfer.size;
             let ideal = sessions.flow().path.ideal(true, [size, 0]);
-            sessions.end_transfer(slot, Some(ideal), recorder);
-            self.leave(sessions, slot);
+            sessions.end_transfer(session, Some(ideal), recorder);
+            self.leave(sessions, session);
         }
     }
 
-    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
+    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {
         sessions.flow().completions_mut().failed += 1;
-        self.leave(sessions, slot);
+        self.leave(sessions, session);
     }
 }

@@ -1,9 +1,8 @@
 //! Contract of an application.
 
-use crate::ids::EndpointId;
 use crate::record::Recorder;
-use crate::traffic::host::AppWait;
-use crate::traffic::sessions::FlowSessions;
+use crate::traffic::goal::{End, Goal};
+use crate::traffic::sessions::{FlowSessions, Over};
 use bentpipe_units::Stream;
 
 /// Application of a flow. Its type keeps its progress and its random streams. All effects go through [`FlowSessions`].
@@ -15,27 +14,20 @@ pub(in crate::traffic) trait Application {
 
     /// Prepares the run. Without an own method, the application wakes at the start of its flow.
     fn set_up(&mut self, sessions: &mut FlowSessions<'_>) {
-        sessions.wake_at(sessions.flows[sessions.id].start);
+        sessions.wake_at(sessions.start());
     }
 
     /// Acts when the timer of the flow expires.
     fn wake(&mut self, _sessions: &mut FlowSessions<'_>) {}
 
-    /// Acts when its timer at an endpoint of a session expires.
-    fn on_timer(&mut self, _sessions: &mut FlowSessions<'_>, _slot: usize) {}
+    /// Acts when its timer at an end of a session expires.
+    fn on_timer(&mut self, _sessions: &mut FlowSessions<'_>, _session: Over) {}
 
-    /// Acts when an endpoint has reached `goal`, for which it waited.
-    fn on_goal(
-        &mut self,
-        _sessions: &mut FlowSessions<'_>,
-        _end: EndpointId,
-        _goal: AppWait,
-        _recorder: &mut Recorder,
-    ) {
-    }
+    /// Acts when an end of a session has reached `goal`, for which it waited.
+    fn on_goal(&mut self, _sessions: &mut FlowSessions<'_>, _at: (Over, End), _goal: Goal, _recorder: &mut Recorder) {}
 
-    /// Processes the failure of a connection that it has not released.
-    fn on_abort(&mut self, _sessions: &mut FlowSessions<'_>, _slot: usize) {}
+    /// Processes the failure of a session that it has not released.
+    fn on_abort(&mut self, _sessions: &mut FlowSessions<'_>, _session: Over) {}
 
     /// Notes that best-effort transport has skipped the bytes `from..to`.
     fn on_gap(&mut self, _from: u64, _to: u64) {}

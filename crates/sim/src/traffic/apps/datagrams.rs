@@ -1,10 +1,8 @@
 //! Datagrams without congestion control: at a constant rate, as a Poisson process, or in bursts.
 
 use super::contract::{Application, Draws};
-use crate::ids::PathId;
-use crate::packet::DATAGRAM_HEADERS;
 use crate::spec::{Datagrams, Gaps, Wait};
-use crate::traffic::sessions::{FlowSessions, Task};
+use crate::traffic::sessions::FlowSessions;
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// Bursts without a datagram that one event passes: the run answers between events, however short the bursts are.
@@ -122,16 +120,12 @@ impl Application for DatagramsState {
     }
 
     fn wake(&mut self, sessions: &mut FlowSessions<'_>) {
-        let (now, size, id) = (sessions.now, self.spec.size, sessions.id);
-        let later = self.go_on(now);
-        let flow = sessions.flow();
-        if let Some(later) = later {
-            flow.timer = later;
-            return;
+        let now = sessions.now;
+        if let Some(later) = self.go_on(now) {
+            return sessions.wake_at(later);
         }
-        flow.timer = self.next(now);
-        flow.totals_mut().on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
-        sessions.pool.tasks.push_back(Task::Send(PathId::there(id), size, now));
+        sessions.wake_at(self.next(now));
+        sessions.send(self.spec.payload());
     }
 }
 
@@ -149,7 +143,7 @@ mod tests {
 
     fn times(gaps: Gaps, count: usize) -> Vec<f64> {
         let mut source =
-            DatagramsState::new(Datagrams { size: 1250, gaps }, &Draws { seed: 1, component: "flow/x", far: "" });
+            DatagramsState::new(Datagrams::new(1250, gaps), &Draws { seed: 1, component: "flow/x", far: "" });
         let mut at = source.first_wakeup(Time::ZERO);
         let mut times = Vec::new();
         for _ in 0..count {
@@ -182,7 +176,7 @@ mod tests {
     fn on_off_sources_have_their_mean_rate() {
         let [on, off] = [500, 1500].map(|ms| Wait::Exponential { mean: Duration::from_millis(ms) });
         let gaps = Gaps::OnOff { peak: Rate::from_bps(1_000_000), on, off };
-        assert!((8.0 * Datagrams { size: 1250, gaps }.bytes_per_second() - 250_000.0).abs() < 1e-6);
+        assert!((8.0 * Datagrams::new(1250, gaps).bytes_per_second() - 250_000.0).abs() < 1e-6);
         let times = times(gaps, 100_000);
         let rate = 1e5 * 1250.0 * 8.0 / times[99_999];
         // Cycles of 2 s: 2000 of them, whose length has a standard deviation of 1.58 s.
@@ -196,7 +190,7 @@ mod tests {
         let [on, off] = [Duration::from_ps(1), Duration::from_millis(1)].map(Wait::Constant);
         let gaps = Gaps::OnOff { peak: Rate::from_bps(1_000_000), on, off };
         let draws = Draws { seed: 1, component: "flow/x", far: "" };
-        let mut source = DatagramsState::new(Datagrams { size: 1500, gaps }, &draws);
+        let mut source = DatagramsState::new(Datagrams::new(1500, gaps), &draws);
         let first = source.first_wakeup(Time::ZERO);
         let mut at = source.next(first);
         let mut wakeups = 1;

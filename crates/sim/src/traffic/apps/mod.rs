@@ -16,9 +16,8 @@ pub(super) use contract::Draws;
 #[cfg(test)]
 pub(crate) use datagrams::send_times_of;
 
-use super::host::AppWait;
-use super::sessions::FlowSessions;
-use crate::ids::EndpointId;
+use super::goal::{End, Goal};
+use super::sessions::{FlowSessions, Over};
 use crate::record::Recorder;
 use crate::spec::App;
 use contract::Application;
@@ -43,22 +42,22 @@ macro_rules! registry {
                 match self { $(Self::$kind(app) => app.wake(sessions),)+ }
             }
 
-            pub(super) fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
-                match self { $(Self::$kind(app) => app.on_timer(sessions, slot),)+ }
+            pub(super) fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {
+                match self { $(Self::$kind(app) => app.on_timer(sessions, session),)+ }
             }
 
             pub(super) fn on_goal(
                 &mut self,
                 sessions: &mut FlowSessions<'_>,
-                end: EndpointId,
-                goal: AppWait,
+                at: (Over, End),
+                goal: Goal,
                 recorder: &mut Recorder,
             ) {
-                match self { $(Self::$kind(app) => app.on_goal(sessions, end, goal, recorder),)+ }
+                match self { $(Self::$kind(app) => app.on_goal(sessions, at, goal, recorder),)+ }
             }
 
-            pub(super) fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
-                match self { $(Self::$kind(app) => app.on_abort(sessions, slot),)+ }
+            pub(super) fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {
+                match self { $(Self::$kind(app) => app.on_abort(sessions, session),)+ }
             }
 
             pub(super) fn on_gap(&mut self, from: u64, to: u64) {

@@ -2,7 +2,7 @@
 
 use super::contract::{Application, Draws};
 use crate::packet::Packet;
-use crate::traffic::sessions::{FlowSessions, Task};
+use crate::traffic::sessions::FlowSessions;
 use bentpipe_units::Time;
 use std::collections::VecDeque;
 
@@ -43,6 +43,6 @@ impl Application for PortState {
     fn set_up(&mut self, _sessions: &mut FlowSessions<'_>) {}
 
     fn wake(&mut self, sessions: &mut FlowSessions<'_>) {
-        sessions.pool.tasks.push_back(Task::Enter(sessions.id));
+        sessions.enter();
     }
 }

@@ -1,11 +1,9 @@
 //! Probes as of `ping` and `irtt`: datagrams at their times, each answered at once with a datagram of its size.
 
 use super::contract::{Application, Draws};
-use crate::ids::PathId;
-use crate::packet::DATAGRAM_HEADERS;
 use crate::record::Probes;
 use crate::spec::Probing;
-use crate::traffic::sessions::{FlowSessions, Task};
+use crate::traffic::sessions::FlowSessions;
 use bentpipe_units::Time;
 
 /// Progress of the application.
@@ -36,14 +34,12 @@ impl Application for ProbeState {
 
     /// Sends a probe. Its instant is its name: its answer carries the same.
     fn wake(&mut self, sessions: &mut FlowSessions<'_>) {
-        let (now, size, id) = (sessions.now, self.spec.size, sessions.id);
-        let flow = sessions.flow();
-        flow.totals_mut().on_datagram_sent(now, size.into(), u64::from(size) + u64::from(DATAGRAM_HEADERS));
-        if let Some(arrived) = &mut flow.arrived {
+        let now = sessions.now;
+        if let Some(arrived) = &mut sessions.flow().arrived {
             arrived.probes.get_or_insert_with(Probes::default).on_sent(now);
         }
         self.index += 1;
         self.wait(sessions);
-        sessions.pool.tasks.push_back(Task::Send(PathId::there(id), size, now));
+        sessions.send(self.spec.size);
     }
 }

@@ -5,11 +5,10 @@
 //! gap is discarded up to the next boundary (CCSDS 714.0-B).
 
 use super::contract::{Application, Draws};
-use crate::ids::EndpointId;
 use crate::record::{Recorder, Transfer};
 use crate::spec::WrittenRecords;
-use crate::traffic::host::AppWait;
-use crate::traffic::sessions::FlowSessions;
+use crate::traffic::goal::{End, Goal};
+use crate::traffic::sessions::{FlowSessions, Over};
 use bentpipe_units::{Stream, Time};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -18,7 +17,7 @@ use std::collections::{BTreeSet, VecDeque};
 pub(in crate::traffic) struct RecordsState {
     spec: WrittenRecords,
     index: u64,
-    slot: Option<usize>,
+    session: Option<Over>,
     sizes: Stream,
     intervals: Stream,
     /// Records that have neither arrived nor been lost, the oldest first.
@@ -53,13 +52,13 @@ impl RecordsState {
     }
 
     /// Makes the listener wait for the oldest pending record.
-    fn wait_for_oldest(&self, sessions: &mut FlowSessions<'_>, slot: usize) {
-        let goal = self.pending.front().map_or(AppWait::Nothing, |record| AppWait::Received(record.to));
-        sessions.wait_at_listener(slot, goal);
+    fn wait_for_oldest(&self, sessions: &mut FlowSessions<'_>, session: Over) {
+        let goal = self.pending.front().map(|record| Goal::received(record.to));
+        sessions.wait_at(session, End::Listener, goal);
     }
 
     /// Ends the oldest record: all its bytes have arrived or were skipped.
-    fn end_oldest(&mut self, sessions: &mut FlowSessions<'_>, slot: usize, recorder: &mut Recorder) {
+    fn end_oldest(&mut self, sessions: &mut FlowSessions<'_>, session: Over, recorder: &mut Recorder) {
         let Some(record) = self.pending.pop_front() else { return };
         let has_all = self.has_all(record);
         self.forget_before(record.to);
@@ -72,9 +71,9 @@ impl RecordsState {
         } else {
             sessions.flow().completions_mut().failed += 1;
         }
-        self.wait_for_oldest(sessions, slot);
+        self.wait_for_oldest(sessions, session);
         if self.has_written_all() && self.pending.is_empty() {
-            sessions.release(slot);
+            sessions.release(session);
             // Best effort has not failed if records are lost.
             sessions.complete();
         }
@@ -92,7 +91,7 @@ impl Application for RecordsState {
         Self {
             spec,
             index: 0,
-            slot: None,
+            session: None,
             sizes: draws.stream("size"),
             intervals: draws.stream("interval"),
             pending: VecDeque::new(),
@@ -107,41 +106,46 @@ impl Application for RecordsState {
         let size = self.spec.size.draw(&mut self.sizes, index);
         let interval = self.spec.interval.draw(&mut self.intervals, index);
         self.index += 1;
-        let slot = *self.slot.get_or_insert_with(|| sessions.open());
-        sessions.ask(slot, size);
-        let to = sessions.session(slot).asked;
-        sessions.hosts[EndpointId::opener(slot)].conn.end_record();
+        let session = *self.session.get_or_insert_with(|| sessions.open());
+        sessions.ask(session, size);
+        let to = sessions.session(session).asked;
+        sessions.end_record(session);
         if self.has_written_all() {
-            sessions.end_data(slot);
+            sessions.end_data(session);
         }
         sessions.flow().completions_mut().begun += 1;
         self.pending.push_back(PendingRecord { index, start: sessions.now, from: to - size, to });
-        self.wait_for_oldest(sessions, slot);
+        self.wait_for_oldest(sessions, session);
         if !self.has_written_all() {
             sessions.pause(interval);
         }
     }
 
     /// Ends the oldest record, and others whose bytes arrived with it.
-    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, _goal: AppWait, recorder: &mut Recorder) {
-        let slot = end.slot();
+    fn on_goal(
+        &mut self,
+        sessions: &mut FlowSessions<'_>,
+        (session, _): (Over, End),
+        _goal: Goal,
+        recorder: &mut Recorder,
+    ) {
         loop {
-            self.end_oldest(sessions, slot, recorder);
-            if !sessions.is_on_the_way(slot) || !sessions.hosts[EndpointId::listener(slot)].is_wait_over() {
+            self.end_oldest(sessions, session, recorder);
+            if !sessions.is_on_the_way(session) || !sessions.has_reached_goal(session, End::Listener) {
                 return;
             }
         }
     }
 
     /// Loses all pending records. The next record opens another connection.
-    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
+    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {
         sessions.flow().completions_mut().failed += self.pending.len() as u64;
         self.pending.clear();
         self.gaps.clear();
         self.boundaries.clear();
-        self.slot = None;
-        self.wait_for_oldest(sessions, slot);
-        sessions.release(slot);
+        self.session = None;
+        self.wait_for_oldest(sessions, session);
+        sessions.release(session);
         if self.has_written_all() {
             sessions.finish();
         }

@@ -2,11 +2,10 @@
 
 use super::catalogue::CatalogueState;
 use super::contract::{Application, Draws};
-use crate::ids::EndpointId;
 use crate::record::Recorder;
 use crate::spec::RequestResponse;
-use crate::traffic::host::AppWait;
-use crate::traffic::sessions::FlowSessions;
+use crate::traffic::goal::{End, Goal};
+use crate::traffic::sessions::{FlowSessions, Over};
 use bentpipe_units::{Duration, Stream};
 
 /// Progress of the application, with its random streams.
@@ -14,7 +13,7 @@ use bentpipe_units::{Duration, Stream};
 pub(in crate::traffic) struct RequestResponseState {
     spec: RequestResponse,
     index: u64,
-    slot: Option<usize>,
+    session: Option<Over>,
     /// Bytes of the present request.
     request: u64,
     /// Bytes of all responses on this connection, the present one included. Bytes that the listener has sent are no
@@ -33,19 +32,19 @@ impl RequestResponseState {
         self.spec.wait.draw(&mut self.waits, self.index)
     }
 
-    fn respond(sessions: &mut FlowSessions<'_>, slot: usize) {
-        let size = sessions.session(slot).transfer.size;
-        sessions.answer(slot, size);
+    fn respond(sessions: &mut FlowSessions<'_>, session: Over) {
+        let size = sessions.session(session).transfer.size;
+        sessions.answer(session, size);
     }
 
     /// Ends an exchange: the next one follows after some time.
-    fn advance(&mut self, sessions: &mut FlowSessions<'_>, slot: usize, has_failed: bool) {
+    fn advance(&mut self, sessions: &mut FlowSessions<'_>, session: Over, has_failed: bool) {
         let think = self.spec.think.draw(&mut self.thinks, self.index);
         self.index += 1;
         let is_last = self.spec.count == Some(self.index);
         if has_failed || self.spec.reconnect || is_last {
-            self.slot = None;
-            sessions.close(slot);
+            self.session = None;
+            sessions.close(session);
         }
         if is_last {
             sessions.finish();
@@ -62,7 +61,7 @@ impl Application for RequestResponseState {
         Self {
             spec,
             index: 0,
-            slot: None,
+            session: None,
             request: 0,
             response_end: 0,
             requests: draws.stream("request"),
@@ -79,46 +78,52 @@ impl Application for RequestResponseState {
         self.request = self.spec.request.draw(&mut self.requests, index);
         let object = self.catalogue.as_mut().map(|catalogue| catalogue.object(index));
         let response = self.spec.response.draw(&mut self.responses, object.unwrap_or(index));
-        self.response_end = response + if self.slot.is_some() { self.response_end } else { 0 };
-        let slot = *self.slot.get_or_insert_with(|| sessions.open());
-        sessions.begin_transfer(slot, index, response);
-        sessions.ask(slot, self.request);
+        self.response_end = response + if self.session.is_some() { self.response_end } else { 0 };
+        let session = *self.session.get_or_insert_with(|| sessions.open());
+        sessions.begin_transfer(session, index, response);
+        sessions.ask(session, self.request);
         if let Some(object) = object {
-            sessions.name_request(slot, [object, self.request, response]);
+            sessions.name_request(session, [object, self.request, response]);
         }
-        let session = sessions.session(slot);
-        let seen = session.asked - session.unseen;
-        sessions.wait(slot, [AppWait::Read(self.response_end), AppWait::Received(seen)]);
+        let state = sessions.session(session);
+        let seen = state.asked - state.unseen;
+        sessions.wait(session, [Some(Goal::read(self.response_end)), Some(Goal::received(seen))]);
     }
 
     /// Sends the response after a delay.
-    fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
-        Self::respond(sessions, slot);
+    fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {
+        Self::respond(sessions, session);
     }
 
-    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, _goal: AppWait, recorder: &mut Recorder) {
-        let (slot, wait) = (end.slot(), self.wait());
-        if end.is_opener() {
-            let session = sessions.session(slot);
-            let (is_new, response) = (session.asked == self.request, session.transfer.size);
+    fn on_goal(
+        &mut self,
+        sessions: &mut FlowSessions<'_>,
+        (session, end): (Over, End),
+        _goal: Goal,
+        recorder: &mut Recorder,
+    ) {
+        let wait = self.wait();
+        if end == End::Opener {
+            let state = sessions.session(session);
+            let (is_new, response) = (state.asked == self.request, state.transfer.size);
             let ideal = sessions.flow().path.ideal(is_new, [self.request, response]) + wait;
-            sessions.end_transfer(slot, Some(ideal), recorder);
-            self.advance(sessions, slot, false);
+            sessions.end_transfer(session, Some(ideal), recorder);
+            self.advance(sessions, session, false);
         } else if wait == Duration::ZERO {
-            Self::respond(sessions, slot);
+            Self::respond(sessions, session);
         } else {
-            sessions.hosts[end].timer = sessions.now + wait;
+            sessions.set_timer(session, end, sessions.now + wait);
         }
     }
 
-    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
-        if sessions.is_idle(slot) {
+    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {
+        if sessions.is_idle(session) {
             // The connection failed between exchanges. The next one opens another.
-            self.slot = None;
-            return sessions.close(slot);
+            self.session = None;
+            return sessions.close(session);
         }
         sessions.flow().completions_mut().failed += 1;
-        self.advance(sessions, slot, true);
+        self.advance(sessions, session, true);
     }
 }
 

@@ -2,11 +2,10 @@
 
 use super::contract::{Application, Draws};
 use crate::dictionary::EventKind;
-use crate::ids::EndpointId;
 use crate::record::Recorder;
 use crate::spec::App;
-use crate::traffic::host::AppWait;
-use crate::traffic::sessions::FlowSessions;
+use crate::traffic::goal::{End, Goal, What};
+use crate::traffic::sessions::{FlowSessions, Over};
 use bentpipe_units::Time;
 
 /// More bytes than any run can send.
@@ -35,33 +34,35 @@ impl Application for Single {
     }
 
     fn set_up(&mut self, sessions: &mut FlowSessions<'_>) {
-        let slot = sessions.open();
+        let session = sessions.open();
         let start = sessions.flow().start;
-        sessions.hosts[EndpointId::opener(slot)].timer = start;
+        sessions.set_timer(session, End::Opener, start);
         if let Some(size) = Self::file(sessions) {
-            sessions.wait(slot, [AppWait::Acked(size), AppWait::Received(size)]);
+            sessions.wait(session, [Some(Goal::acked(size)), Some(Goal::received(size))]);
         }
     }
 
     /// Opens the connection.
-    fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
+    fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {
         sessions.flow().has_begun = true;
         let file = Self::file(sessions);
-        sessions.hosts[EndpointId::opener(slot)].conn.offer(file.unwrap_or(ENDLESS));
-        if file.is_some() {
-            sessions.end_data(slot);
-        }
-        sessions.connect(slot);
+        sessions.begin(session, file.unwrap_or(ENDLESS), file.is_some());
     }
 
-    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, goal: AppWait, recorder: &mut Recorder) {
+    fn on_goal(
+        &mut self,
+        sessions: &mut FlowSessions<'_>,
+        (session, _): (Over, End),
+        goal: Goal,
+        recorder: &mut Recorder,
+    ) {
         let now = sessions.now;
-        let is_over = if let AppWait::Acked(bytes) = goal {
+        let is_over = if goal.what == What::Acked {
             if recorder.wants_decisions {
-                recorder.on_event(now, sessions.id, EventKind::Completed, bytes);
+                recorder.on_event(now, sessions.id, EventKind::Completed, goal.bytes);
             }
             sessions.flow().acked = now;
-            !sessions.is_on_the_way(end.slot())
+            !sessions.is_on_the_way(session)
         } else {
             sessions.flow().received = now;
             sessions.flow().acked != Time::NEVER
@@ -73,7 +74,7 @@ impl Application for Single {
         }
     }
 
-    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, _slot: usize) {
+    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, _session: Over) {
         sessions.fail();
     }
 }

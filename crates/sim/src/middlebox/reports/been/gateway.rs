@@ -42,7 +42,7 @@ impl Gateway {
     }
 
     pub(super) fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
-        if packet.is_datagram() {
+        if !packet.is_segment() {
             return cx.forward(packet);
         }
         if cx.next_node(&packet).is_some_and(|next| self.satellites.binary_search(&next).is_ok()) {

@@ -70,7 +70,7 @@ impl Satellite {
     }
 
     pub(super) fn on_packet(&mut self, mut packet: Packet, cx: &mut Context<'_>) {
-        if packet.is_datagram() {
+        if !packet.is_segment() {
             return cx.forward(packet);
         }
         let next = cx.next_node(&packet);

@@ -248,6 +248,12 @@ fn what_contradicts_a_medium_is_refused_at_its_key() {
         // Each problem is one of the file, not one of each link or satellite.
         assert_eq!(said.matches("expected").count(), 1, "{said}");
     }
+    // Counted places may be controllers, so that this is found for each satellite only.
+    let crew = "[link.lan]\nfrom = 'crew{n}'\nto = 'Madrid'\ncount = 2\nrate = '1 Gbit/s'\ndelay = '1 ms'\n\
+                [flow.crew]\nfrom = 'crew{n}'\nto = 'Lisbon'\ncount = 2\n[flow.a]";
+    let late = with(&LEO.replace("[flow.a]", crew), &[("medium.up.controller", "'nowhere'")]).unwrap_err();
+    assert!(late.contains("error: medium.up.controller = \"nowhere\" is not a node"), "{late}");
+    assert_eq!(late.matches("expected").count(), 1, "{late}");
     let said = said(&GEO.replace("es_n0 = '13 dB'\n", ""));
     assert!(said.contains("sky.user.reverse.medium needs the signal") && said.contains("sky.user.down, or"), "{said}");
     let said = with(&GEO.replace("medium = 'up'\naccess = { volume_based = true }\n", ""), &[]).unwrap_err();

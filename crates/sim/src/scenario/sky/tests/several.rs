@@ -1,7 +1,7 @@
 //! Several constellations in one sky.
 
 use super::said;
-use crate::ids::{FlowId, LinkId};
+use crate::ids::LinkId;
 use crate::scenario::{from_toml, Resolved};
 use crate::spec::{Change, Waiting};
 use bentpipe_units::{Duration, Time};
@@ -32,8 +32,7 @@ fn ways(resolved: &Resolved) -> Vec<(f64, &'static str)> {
         links if links.iter().all(|link| link.contains("~geo.")) => "geo",
         links => panic!("mixed: {links:?}"),
     };
-    let flow = &resolved.scenario.flows[FlowId::all(1).next().unwrap()];
-    let mut ways = vec![(0.0, kind(&flow.route))];
+    let mut ways = vec![(0.0, kind(&resolved.scenario.lanes[0].route))];
     for (time, change) in &resolved.scenario.timeline.changes {
         match change {
             Change::Install { path, route } if !path.is_back() => {
@@ -117,8 +116,7 @@ fn fibres_are_those_of_a_constellation() {
     // `stretch` is a key of the whole sky.
     assert!(said(text).contains("stretch"), "{}", said(text));
     let resolved = read(&text.replace("stretch = 1\n", ""));
-    let flow = &resolved.scenario.flows[FlowId::all(1).next().unwrap()];
-    assert_eq!(names(&resolved, &flow.route), ["London~a.forward", "Rome~a.reverse"]);
+    assert_eq!(names(&resolved, &resolved.scenario.lanes[0].route), ["London~a.forward", "Rome~a.reverse"]);
     let last = resolved.scenario.timeline.changes.iter().rev().find_map(|(_, change)| match change {
         Change::Install { path, route } if !path.is_back() => Some(route.clone()),
         _ => None,

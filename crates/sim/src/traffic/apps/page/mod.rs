@@ -6,11 +6,10 @@ mod plan;
 
 use super::catalogue::CatalogueState;
 use super::contract::{Application, Draws};
-use crate::ids::EndpointId;
 use crate::record::{LoadedObject, Recorder};
 use crate::spec::Page;
-use crate::traffic::host::AppWait;
-use crate::traffic::sessions::{FlowSessions, TransferUnderWay};
+use crate::traffic::goal::{End, Goal};
+use crate::traffic::sessions::{FlowSessions, Over, TransferUnderWay};
 use bentpipe_units::{Stream, Time};
 use plan::{index_of, Object, Plan};
 use std::collections::VecDeque;
@@ -53,7 +52,7 @@ struct ObjectTimes {
 /// Use of one connection of a page.
 #[derive(Clone, Debug)]
 struct PageConnection {
-    slot: usize,
+    session: Over,
     host: u32,
     /// Exchanges before the first request.
     tls_left: u32,
@@ -107,10 +106,10 @@ impl PageState {
 
     /// Opens a connection to a host. Returns its place among the connections.
     fn open(&mut self, sessions: &mut FlowSessions<'_>, host: u32) -> usize {
-        let (slot, tls_left) = (sessions.open(), self.spec.secured_after());
+        let (session, tls_left) = (sessions.open(), self.spec.secured_after());
         let (pending, responses) = (VecDeque::new(), VecDeque::new());
         self.connections.push(PageConnection {
-            slot,
+            session,
             host,
             tls_left,
             pending,
@@ -126,35 +125,33 @@ impl PageState {
     /// Makes the next exchange that secures a connection.
     fn secure(&mut self, sessions: &mut FlowSessions<'_>, at: usize) {
         let request = self.spec.request;
-        let PageConnection { slot, asked, read, .. } = self.connections[at];
-        sessions.ask(slot, request);
-        sessions.wait(slot, [AppWait::Read(read + request), AppWait::Received(asked + request)]);
+        let PageConnection { session, asked, read, .. } = self.connections[at];
+        sessions.ask(session, request);
+        sessions.wait(session, [Some(Goal::read(read + request)), Some(Goal::received(asked + request))]);
     }
 
     /// Sends the request of an object.
     fn ask(&mut self, sessions: &mut FlowSessions<'_>, at: usize, object: usize) {
-        let (slot, Object { request, bytes, .. }) = (self.connections[at].slot, self.objects[object]);
+        let (session, Object { request, bytes, .. }) = (self.connections[at].session, self.objects[object]);
         self.times[object].request = sessions.now;
-        sessions.ask(slot, request);
+        sessions.ask(session, request);
         if self.catalogue.is_some() {
-            sessions.name_request(slot, [index_of(&self.spec, self.number, object as u64), request, bytes]);
+            sessions.name_request(session, [index_of(&self.spec, self.number, object as u64), request, bytes]);
         }
     }
 
     /// Waits for the next object and for the next request of a connection.
     fn wait(&mut self, sessions: &mut FlowSessions<'_>, at: usize) {
-        let PageConnection { slot, ref pending, ref responses, asked, read, has_begun, .. } = self.connections[at];
+        let PageConnection { session, ref pending, ref responses, asked, read, has_begun, .. } = self.connections[at];
         let object = |at: usize| pending.get(at).map(|object| self.objects[*object]);
-        let opener =
-            object(0).map_or(AppWait::Nothing, |object| AppWait::Read(read + if has_begun { object.bytes } else { 1 }));
-        let listener =
-            object(responses.len()).map_or(AppWait::Nothing, |object| AppWait::Received(asked + object.request));
-        sessions.wait_for_next(slot, [opener, listener]);
+        let opener = object(0).map(|object| Goal::read(read + if has_begun { object.bytes } else { 1 }));
+        let listener = object(responses.len()).map(|object| Goal::received(asked + object.request));
+        sessions.wait_for_next(session, [opener, listener]);
     }
 
     /// Returns the place of a connection, unless its page is over.
-    fn connection(&self, slot: usize) -> Option<usize> {
-        self.connections.iter().position(|connection| connection.slot == slot)
+    fn connection(&self, session: Over) -> Option<usize> {
+        self.connections.iter().position(|connection| connection.session == session)
     }
 
     /// Receives the next request of a connection at its listener.
@@ -162,7 +159,7 @@ impl PageState {
         let connection = &mut self.connections[at];
         if connection.tls_left > 0 {
             connection.asked += self.spec.request;
-            return sessions.answer(connection.slot, self.spec.request);
+            return sessions.answer(connection.session, self.spec.request);
         }
         let Some(&object) = connection.pending.get(connection.responses.len()) else { return };
         let Object { request, wait, .. } = self.objects[object];
@@ -177,12 +174,12 @@ impl PageState {
         let connection = &mut self.connections[at];
         while let Some(&due) = connection.responses.get(connection.answered) {
             if due > sessions.now {
-                sessions.hosts[EndpointId::listener(connection.slot)].timer = due;
+                sessions.set_timer(connection.session, End::Listener, due);
                 return;
             }
             let bytes = self.objects[connection.pending[connection.answered]].bytes;
             connection.answered += 1;
-            sessions.answer(connection.slot, bytes);
+            sessions.answer(connection.session, bytes);
         }
     }
 
@@ -280,9 +277,9 @@ impl PageState {
         let reading = self.spec.reading.draw(&mut self.readings, self.index);
         self.index += 1;
         for connection in self.connections.drain(..) {
-            sessions.wait(connection.slot, [AppWait::Nothing; 2]);
-            sessions.hosts[EndpointId::listener(connection.slot)].timer = Time::NEVER;
-            sessions.close(connection.slot);
+            sessions.wait(connection.session, [None; 2]);
+            sessions.set_timer(connection.session, End::Listener, Time::NEVER);
+            sessions.close(connection.session);
         }
         if self.spec.count == Some(self.index) {
             sessions.wake_at(Time::NEVER);
@@ -325,22 +322,28 @@ impl Application for PageState {
     }
 
     /// Begins a response after its wait.
-    fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, slot: usize) {
-        if let Some(at) = self.connection(slot) {
+    fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {
+        if let Some(at) = self.connection(session) {
             self.respond(sessions, at);
         }
     }
 
-    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, end: EndpointId, _goal: AppWait, recorder: &mut Recorder) {
-        let Some(at) = self.connection(end.slot()) else { return };
-        if end.is_opener() {
+    fn on_goal(
+        &mut self,
+        sessions: &mut FlowSessions<'_>,
+        (session, end): (Over, End),
+        _goal: Goal,
+        recorder: &mut Recorder,
+    ) {
+        let Some(at) = self.connection(session) else { return };
+        if end == End::Opener {
             self.receive(sessions, at, recorder);
         } else {
             self.receive_request(sessions, at);
         }
     }
 
-    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, _slot: usize) {
+    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, _session: Over) {
         sessions.flow().completions_mut().failed += 1;
         self.leave_page(sessions);
     }

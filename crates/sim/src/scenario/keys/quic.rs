@@ -1,0 +1,77 @@
+//! QUIC of flows: checks of its keys.
+
+use super::check_hold;
+use crate::scenario::report::{below, Report};
+use crate::spec::{App, Quic, QuicCc, QuicKeepAlive, QuicMigration, QuicWindow};
+use bentpipe_units::Duration;
+
+/// Largest payload of UDP over IPv4.
+const MTU_MAX: u32 = 65_507;
+/// Bytes of the server's flight: the parameters of the transport must fit.
+const FLIGHT: [u32; 2] = [300, 100_000];
+/// Largest window: the stack counts in 62 bits.
+const WINDOW_MAX: u64 = 1 << 40;
+
+/// Checks the keys at `path`.
+pub(crate) fn check_quic(quic: &Quic, report: &mut Report<'_>, path: &[String]) {
+    let at = |key: &str| below(path, key);
+    if let QuicCc::House(cc) = quic.cc {
+        if let Some(why) = QuicCc::refusal(cc.kind()) {
+            report.value(&at("cc"), &format!("cannot control QUIC: {why}"), "expected another congestion control");
+        }
+    }
+    if !(Quic::MTU_MIN..=MTU_MAX).contains(&quic.mtu) {
+        let expected = format!("expected {} B to {MTU_MAX} B (RFC 9000 §14)", Quic::MTU_MIN);
+        report.value(&at("mtu"), "is out of range", &expected);
+    }
+    let flight = &below(&at("handshake"), "flight");
+    if !(FLIGHT[0]..=FLIGHT[1]).contains(&quic.handshake.flight) {
+        let expected = format!("expected {} B to {} kB", FLIGHT[0], FLIGHT[1] / 1000);
+        report.value(flight, "is out of range", &expected);
+    }
+    for (key, window) in [
+        ("stream_window", quic.stream_window),
+        ("connection_window", quic.connection_window),
+        ("send_window", quic.send_window),
+    ] {
+        let is_possible = match window {
+            QuicWindow::Auto => true,
+            QuicWindow::Bytes(bytes) => (u64::from(quic.mtu)..=WINDOW_MAX).contains(&bytes),
+            QuicWindow::Bdp(millionths) => millionths > 0,
+        };
+        if !is_possible {
+            report.value(&at(key), "is out of range", "expected at least one packet, at most 1 TB");
+        }
+    }
+    let keep_alive = match quic.keep_alive {
+        QuicKeepAlive::Off => Duration::MAX,
+        QuicKeepAlive::Every(span) => span,
+    };
+    for (key, span) in
+        [("initial_rtt", quic.initial_rtt), ("idle_timeout", quic.idle_timeout), ("keep_alive", keep_alive)]
+    {
+        if span < Duration::from_millis(1) {
+            report.value(&at(key), "is too small", "expected at least 1 ms");
+        }
+    }
+    if let QuicMigration::At { times, .. } = &quic.migration {
+        if times.windows(2).any(|pair| pair[0] >= pair[1]) {
+            report.value(&below(&at("migration"), "times"), "is not increasing", "expected later and later times");
+        }
+    }
+    if report.tree.at(path.iter().map(String::as_str)).at(["cc"]).own.is_some() {
+        let expected = "expected a congestion control of the registry";
+        report.value(&at("cc"), "is a custom congestion control, which cannot control QUIC yet", expected);
+    }
+    check_hold(quic.processing, report, &at("processing"));
+}
+
+/// Returns the reason why an application cannot use QUIC; `None`: it can.
+pub(crate) fn refuses_quic(app: &App) -> Option<&'static str> {
+    match app {
+        App::Records(_) => Some("records are parts of one byte stream of TCP"),
+        App::Page(_) => Some("pages over streams of QUIC are not built yet"),
+        app if !app.has_transport() => Some("it has no transport"),
+        _ => None,
+    }
+}

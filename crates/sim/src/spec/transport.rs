@@ -1,0 +1,147 @@
+//! Transport of a flow, and the facts about it that do not need its kind.
+
+use super::Quic;
+use bentpipe_tcp::cc::{CustomCc, Unbounded};
+use bentpipe_tcp::Config;
+use std::sync::Arc;
+
+/// Bytes of the IPv4 and TCP header.
+const HEADERS: u32 = 40;
+/// Bytes of the timestamps of RFC 7323.
+const TIMESTAMPS: u32 = 12;
+/// Packets without a transport: Ethernet packets of IPv4 and UDP, bytes of payload and headers.
+const DATAGRAM: (u32, u32) = (1472, 28);
+
+/// Transport at both ends of a flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Transport {
+    /// Datagrams, without connections.
+    #[default]
+    None,
+    /// TCP. Flows with equal values share them.
+    Tcp(Arc<Config>),
+    /// QUIC. Flows with equal values share them.
+    Quic(Arc<Quic>),
+}
+
+impl Transport {
+    /// Returns the values of TCP, if it is TCP.
+    pub fn tcp(&self) -> Option<&Arc<Config>> {
+        match self {
+            Self::Tcp(config) => Some(config),
+            Self::None | Self::Quic(_) => None,
+        }
+    }
+
+    /// Returns the values of QUIC, if it is QUIC.
+    pub fn quic(&self) -> Option<&Arc<Quic>> {
+        match self {
+            Self::Quic(quic) => Some(quic),
+            Self::None | Self::Tcp(_) => None,
+        }
+    }
+
+    /// Returns the values of TCP for changes in one flow, if it is TCP.
+    pub fn tcp_mut(&mut self) -> Option<&mut Config> {
+        match self {
+            Self::Tcp(config) => Some(Arc::make_mut(config)),
+            Self::None | Self::Quic(_) => None,
+        }
+    }
+
+    /// Whether two flows share their values.
+    pub(crate) fn is_shared(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::None, Self::None) => true,
+            (Self::Tcp(config), Self::Tcp(other)) => Arc::ptr_eq(config, other),
+            (Self::Quic(quic), Self::Quic(other)) => Arc::ptr_eq(quic, other),
+            _ => false,
+        }
+    }
+
+    /// Returns the payload of a full packet, bytes.
+    pub(crate) fn payload(&self) -> u32 {
+        match self {
+            Self::None => DATAGRAM.0,
+            Self::Tcp(config) => config.smss,
+            Self::Quic(quic) => quic.mtu,
+        }
+    }
+
+    /// Returns the headers of a packet with data, bytes.
+    pub(crate) fn headers(&self) -> u32 {
+        match self {
+            Self::None => DATAGRAM.1,
+            Self::Tcp(config) => headers(config),
+            Self::Quic(_) => Quic::HEADERS.into(),
+        }
+    }
+
+    /// Returns the size of a full packet, bytes.
+    pub(crate) fn full_packet(&self) -> u64 {
+        u64::from(self.payload() + self.headers())
+    }
+
+    /// Returns the largest window of the receiver, bytes.
+    pub(crate) fn window_max(&self) -> u64 {
+        match self {
+            Self::None => u64::MAX,
+            Self::Tcp(config) => config.receive_buffer,
+            Self::Quic(quic) => quic.windows()[1],
+        }
+    }
+
+    /// Returns the round trips before the first data of a new connection, at least.
+    pub(crate) fn opening_rtts(&self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Tcp(config) => {
+                let waits = config.handshake && config.fast_open.is_none() && config.transactions.is_none();
+                waits.into()
+            }
+            Self::Quic(_) => 1,
+        }
+    }
+
+    /// Whether connections of a flow to a node share what they learn with later ones.
+    pub(crate) fn remembers(&self) -> bool {
+        self.tcp().is_some_and(|config| {
+            let resumes = config.careful_resume.is_some();
+            config.sharing.is_some() || config.fast_open.is_some() || config.transactions.is_some() || resumes
+        })
+    }
+
+    /// Returns the name of its congestion control; "none" without one.
+    pub(crate) fn cc_name(&self) -> &str {
+        match self {
+            Self::None => "none",
+            Self::Tcp(config) => config.own_cc.as_ref().map_or(config.cc.kind().name(), |own| own.name()),
+            Self::Quic(quic) => quic.cc.name(),
+        }
+    }
+
+    /// Returns its custom congestion control.
+    pub fn own_cc(&self) -> Option<&CustomCc> {
+        self.tcp()?.own_cc.as_ref()
+    }
+
+    /// Whether its congestion control, or its stack, draws random numbers.
+    pub(crate) fn is_random(&self) -> bool {
+        // QUIC skips packet numbers at random.
+        self.quic().is_some() || self.tcp().is_some_and(|config| config.is_random())
+    }
+
+    /// Returns the reason why nothing bounds its window, if nothing does.
+    pub(crate) fn unbounded(&self) -> Option<Unbounded> {
+        self.tcp()?.unbounded()
+    }
+}
+
+fn headers(config: &Config) -> u32 {
+    HEADERS + if config.timestamps { TIMESTAMPS } else { 0 }
+}
+
+/// Returns the size of a full segment of TCP with these values, bytes.
+pub(crate) fn full_segment(config: &Config) -> u64 {
+    u64::from(config.smss + headers(config))
+}

@@ -1,0 +1,97 @@
+//! Packets for several receivers, and losses, in the naive engine.
+
+use super::Reference;
+use crate::dictionary::Cause;
+use crate::ids::{FlowId, LinkId, MediumId, NodeId};
+use crate::link::Losses;
+use crate::packet::{Packet, PacketKind};
+use crate::record::{LossPlace, LossSize};
+use crate::swarm::happening::Happening;
+use crate::swarm::receivers::{heads, leaving, losing, Step};
+use crate::swarm::routes::NaiveRoutes;
+
+impl Reference<'_> {
+    /// Returns the flow of a packet.
+    pub(super) fn flow_of(&self, packet: &Packet) -> FlowId {
+        self.scenario.lanes[packet.lane()].flow
+    }
+
+    /// Whether a packet has one receiver.
+    pub(super) fn is_for_one(&self, packet: &Packet) -> bool {
+        let (flow, flows) = (self.flow_of(packet), &self.scenario.flows);
+        let is_data = packet.kind() == PacketKind::Datagram && !packet.is_to_sender();
+        !is_data || flows[flow].copy_of.is_none() && flows.iter().all(|other| other.copy_of != Some(flow))
+    }
+
+    /// Sends a packet that has crossed `links` to all its receivers: the packet itself comes last.
+    pub(super) fn forward_to_several(&mut self, node: NodeId, packet: Packet, links: usize) {
+        let mut parts = leaving(self.scenario, self.flow_of(&packet), links);
+        let own = parts.remove(0);
+        for (number, (step, of)) in parts.iter().chain([&own]).enumerate() {
+            let mut copy = match number < parts.len() {
+                true => {
+                    self.ledger.sent += 1;
+                    self.bodies.copy_of(&packet).on_lane(self.scenario.flows[of[0]].lane)
+                }
+                false => packet,
+            };
+            let next = NaiveRoutes::place(self.scenario.flows[of[0]].lane, links);
+            match *step {
+                Step::Way(_) => self.forward_one(node, copy, next),
+                Step::Frames(id) => {
+                    let heads = heads(self.scenario, of, links);
+                    let is_it = |place: &usize| {
+                        let receivers = &self.broadcasts[*place].receivers;
+                        (receivers[0].0, receivers[0].2, self.broadcasts[*place].medium) == (heads[0].0, links, id)
+                    };
+                    let place = (0..self.broadcasts.len()).find(is_it).expect("a broadcast");
+                    copy.next = next;
+                    self.offer_to_all(id, place, copy);
+                }
+            }
+        }
+    }
+
+    fn offer_to_all(&mut self, id: MediumId, place: usize, packet: Packet) {
+        let (queue, mut losses) = (self.scenario.links.len() + place, Losses::new());
+        let first = self.broadcasts[place].receivers[0].1;
+        self.links[queue].offer_framed(self.now, packet, &mut losses);
+        self.links[first].count_refused(losses.len());
+        if self.links[queue].waits_for_frame() {
+            let at = self.media[id].carrier().arrived(self.now, LinkId::new(queue));
+            self.enter(at, Happening::Superframe(id));
+        }
+        self.lose_all(first, losses);
+    }
+
+    /// Returns a lost packet as those of all its receivers.
+    fn lost_copies(&self, place: LossPlace, packet: &Packet) -> Vec<Packet> {
+        if self.is_for_one(packet) {
+            return vec![*packet];
+        }
+        let links = if packet.next == 0 { 0 } else { NaiveRoutes::links_before(packet.next) };
+        let (flow, flows) = (self.flow_of(packet), &self.scenario.flows);
+        let next = self.scenario.lane_of(flow).route.get(links);
+        let waits = matches!(place, LossPlace::Link(link) if next == Some(&link));
+        let all = losing(self.scenario, flow, links, waits);
+        std::iter::once(*packet)
+            .chain(all.into_iter().filter(|&other| other != flow).map(|other| packet.on_lane(flows[other].lane)))
+            .collect()
+    }
+
+    pub(super) fn lose_all(&mut self, link: LinkId, losses: Losses) {
+        losses.iter().for_each(|(packet, cause)| self.lose(LossPlace::Link(link), packet, *cause));
+    }
+
+    pub(super) fn lose(&mut self, place: LossPlace, packet: &Packet, cause: Cause) {
+        self.ledger.lost += 1;
+        self.bodies.release(packet);
+        for packet in self.lost_copies(place, packet) {
+            let flow = self.flow_of(&packet);
+            self.drops.add(place, flow, cause, packet.size());
+            let offset = self.traffic.on_loss(self.now, &packet, cause, self.now);
+            let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
+            self.recorder.on_loss(self.now, place, flow, cause, lost);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Goals of applications, and the ends of sessions where they wait.
+
+use crate::ids::EndpointId;
+
+/// One of the two ends of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It opens the session.
+    Opener,
+    /// It waits for the opener.
+    Listener,
+}
+
+impl End {
+    pub(super) const BOTH: [Self; 2] = [Self::Opener, Self::Listener];
+
+    /// Returns the end of a session at an endpoint.
+    pub(super) fn of(endpoint: EndpointId) -> Self {
+        Self::BOTH[endpoint.side()]
+    }
+
+    /// Returns the endpoint of a connection at this end.
+    pub(super) fn of_slot(self, slot: usize) -> EndpointId {
+        EndpointId::both(slot)[self as usize]
+    }
+}
+
+/// Goal of an application that waits at one end of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Goal {
+    pub(super) what: What,
+    /// Bytes since the session began.
+    pub(super) bytes: u64,
+}
+
+/// Event of the bytes of a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// They are acknowledged.
+    Acked,
+    /// They were received in order.
+    Received,
+    /// They were received and read.
+    Read,
+}
+
+impl Goal {
+    /// Waits until bytes are acknowledged.
+    pub(super) fn acked(bytes: u64) -> Self {
+        Self { what: What::Acked, bytes }
+    }
+
+    /// Waits until bytes are received in order.
+    pub(super) fn received(bytes: u64) -> Self {
+        Self { what: What::Received, bytes }
+    }
+
+    /// Waits until bytes are received and read.
+    pub(super) fn read(bytes: u64) -> Self {
+        Self { what: What::Read, bytes }
+    }
+}
