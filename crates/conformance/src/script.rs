@@ -298,7 +298,7 @@ pub(crate) fn config(keys: &[(usize, &str)]) -> Result<(Like, Config), (Option<u
             more.into_iter().flatten().filter(|text| !text.is_empty()).map(|text| "; ".to_owned() + &text).collect();
         (place.and_then(|place| plain.get(place)).map(|&(line, _)| line), problem.message.clone() + &more)
     })?;
-    let mut config = resolved.scenario.flows[0].tcp.as_ref().clone();
+    let mut config = resolved.scenario.flows[0].transport.tcp().map(|tcp| tcp.as_ref().clone()).unwrap_or_default();
     let like = Like::ALL.iter().copied().find(|like| named == Some(like.name())).unwrap_or(Like::Rfc);
     if like == Like::Rfc && !clock("granularity") && !clock("phase") {
         config.rto.granularity = Duration::ZERO;

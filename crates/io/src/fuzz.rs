@@ -157,7 +157,11 @@ fn no_packet_breaks_what_reads_it_or_a_host_that_is_open() {
     let text =
         "duration = \"1 s\"\n[tcp]\nlike = \"linux-6\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\n\
                 delay = \"1 ms\"\n[flow.f]\nfrom = \"a\"\nto = \"b\"\n";
-    let config = bentpipe_sim::scenario::from_toml(text, "fuzz.toml", &[]).unwrap().scenario.flows[0].tcp.clone();
+    let config = bentpipe_sim::scenario::from_toml(text, "fuzz.toml", &[]).unwrap().scenario.flows[0]
+        .transport
+        .tcp()
+        .unwrap()
+        .clone();
     let wanted = count();
     let mut answers = 0;
     for round in 0..wanted.div_ceil(ROUND) {

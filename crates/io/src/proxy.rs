@@ -373,7 +373,7 @@ mod tests {
     }
 
     fn file(scenario: &Arc<Scenario>, sent: &Arc<[u8]>, taken: &Taken) -> [Speaker; 2] {
-        let config = &scenario.flows[0].tcp;
+        let config = &scenario.flows[0].transport.tcp().unwrap();
         [
             Speaker::new(config, MTU, None, Service::Send(sent.clone()), 1),
             Speaker::new(config, MTU, Some(5001), Service::Take(Box::new(taken.clone())), 2),
@@ -421,7 +421,7 @@ mod tests {
         while !network.run(1 << 20) {}
         let simulated = network.finish().unwrap();
         let real = scenario("\"port\"");
-        let config = &real.flows[0].tcp;
+        let config = &real.flows[0].transport.tcp().unwrap();
         let hosts = [
             Speaker::new(config, MTU, None, Service::Bulk, 1),
             Speaker::new(config, MTU, Some(5001), Service::Take(Box::new(Taken::default())), 2),
@@ -456,7 +456,7 @@ mod tests {
     fn a_refusal_is_passed_on() {
         for (accept, is_established) in [("early", true), ("late", false)] {
             let real = scenario("timestamps = true", &format!(", accept = \"{accept}\""), "\"port\"");
-            let config = &real.flows[0].tcp;
+            let config = &real.flows[0].transport.tcp().unwrap();
             let hosts = [
                 Speaker::new(config, MTU, None, Service::Send(bytes(1000)), 1),
                 Speaker::new(config, MTU, None, Service::Echo, 2),

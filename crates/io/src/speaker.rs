@@ -462,7 +462,12 @@ mod tests {
             "duration = \"1 s\"\n[tcp]\n{keys}\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
              [flow.f]\nfrom = \"a\"\nto = \"b\"\n"
         );
-        bentpipe_sim::scenario::from_toml(&text, "test.toml", &[]).unwrap().scenario.flows[0].tcp.as_ref().clone()
+        bentpipe_sim::scenario::from_toml(&text, "test.toml", &[]).unwrap().scenario.flows[0]
+            .transport
+            .tcp()
+            .unwrap()
+            .as_ref()
+            .clone()
     }
 
     /// Path of 20 ms in each direction that loses, repeats and delays packets at random.

@@ -233,7 +233,7 @@ fn geostationary_satellites_stand_where_they_are_listed() {
 /// Starlink's schedule as it was measured at three sites: the ranges of `serving_satellite_stats.csv`, a quarter of
 /// their width and a little allowed on both sides (three sites, 500 slots each).
 #[test]
-#[ignore = "long"]
+#[ignore = "a minute: cargo test -p bentpipe-orbit --test sky_data -- --ignored"]
 fn serving_satellites_are_chosen_as_measured() {
     let (Some(text), Some(table)) =
         (data("tle/starlink-2024-07-17.tle.xz"), data("tables/serving_satellite_stats.csv"))

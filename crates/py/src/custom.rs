@@ -66,6 +66,8 @@ pub(crate) struct Class {
     class: Py<PyAny>,
     /// Whether it extends a registered congestion control.
     extends: bool,
+    /// Whether it reads counts of marks.
+    takes_marks: bool,
     is_overridden: [bool; HOOKS.len()],
 }
 
@@ -78,7 +80,8 @@ impl Class {
         })?;
         let is_overridden = own::overridden(class, &class.py().get_type::<Controller>(), HOOKS)?;
         let extends = !class.getattr("extends")?.is_none();
-        Ok(Self { name, code, like, class: class.clone().unbind(), extends, is_overridden })
+        let takes_marks = class.getattr("takes_marks")?.extract()?;
+        Ok(Self { name, code, like, class: class.clone().unbind(), extends, takes_marks, is_overridden })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -343,6 +346,10 @@ impl CongestionControl for PyCc {
 
     fn takes_deliveries(&self) -> bool {
         self.is_overridden(Hook::Delivery) || self.traits.takes_deliveries
+    }
+
+    fn takes_marks(&self) -> bool {
+        self.maker.class.takes_marks || self.traits.takes_marks
     }
 
     fn on_delivery(&mut self, delivery: &Delivered, path: &PathState) {

@@ -11,7 +11,7 @@ use bentpipe_io::netlink::Beginning;
 use bentpipe_io::pcapng::Captures;
 use bentpipe_io::proxy::Functions;
 use bentpipe_io::speaker::{Report, Service, Speaker};
-use bentpipe_sim::ids::{FlowId, NodeId, PathId};
+use bentpipe_sim::ids::{NodeId, PathId};
 use bentpipe_sim::spec::{self, App, Flow};
 use bentpipe_sim::RealPackets;
 use bentpipe_tcp::Config;
@@ -91,11 +91,11 @@ pub(crate) struct Emulation {
 
 /// Returns the nodes on the routes of real packets with the middleboxes that pass these unchanged.
 fn passed(scenario: &spec::Scenario) -> Vec<(String, &'static str)> {
-    let ports = FlowId::all(scenario.flows.len()).zip(&scenario.flows).filter(|(_, flow)| *flow.app == App::Port);
+    let ports = scenario.flows.iter().filter(|flow| *flow.app == App::Port);
     let mut met = BTreeSet::new();
-    for (id, flow) in ports {
+    for flow in ports {
         met.extend([flow.from, flow.to]);
-        let links = PathId::both(id).into_iter().flat_map(|path| scenario.first_route(path));
+        let links = PathId::both(flow.lane).into_iter().flat_map(|path| scenario.first_route(path));
         met.extend(links.map(|&link| scenario.links[link].to));
     }
     let functions = met.into_iter().flat_map(|node| {
@@ -160,7 +160,7 @@ impl Emulation {
         let config_at = |host: &String| {
             let is_at_host = |flow: &Flow| [flow.from, flow.to].iter().any(|&end| name(end) == host);
             let flow = scenario.flows.iter().position(|flow| *flow.app == App::Port && is_at_host(flow))?;
-            Some(simulation.tcp(flow).unwrap_or(scenario.flows[flow].tcp.as_ref()).clone())
+            simulation.tcp(flow).or(scenario.flows[flow].transport.tcp().map(Arc::as_ref)).cloned()
         };
         let configs: Vec<Config> = names.iter().filter_map(config_at).collect();
         let mut table = "127.0.0.1 localhost\n::1 localhost\n".to_string();

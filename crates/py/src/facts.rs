@@ -3,7 +3,7 @@
 //! Bytes and times have the meaning of the core, as Python numbers: bytes, seconds, bits per second.
 
 use crate::values::{self, threshold};
-use bentpipe_tcp::cc::{AckSample, CcConfig, Congestion, Delivery as Delivered, Init as Begin, PathState};
+use bentpipe_tcp::cc::{AckSample, CcConfig, Congestion, Delivery as Delivered, Init as Begin, Marks, PathState};
 use bentpipe_tcp::RateSample;
 use bentpipe_units::{Duration, Time};
 use pyo3::exceptions::PyValueError;
@@ -93,6 +93,14 @@ impl Ack {
     fn rtt_s(&self) -> Option<f64> {
         seconds(self.0.rtt)
     }
+    #[getter]
+    fn ce_packets(&self) -> u32 {
+        self.0.marks.ce_packets
+    }
+    #[getter]
+    fn delivered_packets(&self) -> u32 {
+        self.0.marks.delivered_packets
+    }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
@@ -101,17 +109,26 @@ impl Ack {
         slf
     }
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, RawAck>> {
-        let AckSample { newly_acked, is_cwnd_limited, rtt } = self.0;
-        reduced::<Self, _>(py, (newly_acked, is_cwnd_limited, ps(rtt)))
+        let AckSample { newly_acked, is_cwnd_limited, rtt, marks } = self.0;
+        reduced::<Self, _>(py, (newly_acked, is_cwnd_limited, ps(rtt), raw_marks(marks)))
     }
     #[staticmethod]
     fn _from(raw: RawAck) -> Self {
-        let (newly_acked, is_cwnd_limited, rtt) = raw;
-        Self(AckSample { newly_acked, is_cwnd_limited, rtt: span(rtt) })
+        let (newly_acked, is_cwnd_limited, rtt, marks) = raw;
+        Self(AckSample { newly_acked, is_cwnd_limited, rtt: span(rtt), marks: marks_from(marks) })
     }
 }
 
-type RawAck = (u64, bool, Option<u64>);
+type RawAck = (u64, bool, Option<u64>, RawMarks);
+type RawMarks = (u32, u32);
+
+fn raw_marks(marks: Marks) -> RawMarks {
+    (marks.ce_packets, marks.delivered_packets)
+}
+
+fn marks_from((ce_packets, delivered_packets): RawMarks) -> Marks {
+    Marks { ce_packets, delivered_packets }
+}
 
 /// The sender's view of the path.
 #[pyclass(frozen, name = "PathState", module = "bentpipe._core")]
@@ -329,6 +346,14 @@ impl Delivery {
     fn prior_delivered(&self) -> Option<u64> {
         Some(self.0.rate?.prior_delivered)
     }
+    #[getter]
+    fn ce_packets(&self) -> u32 {
+        self.0.marks.ce_packets
+    }
+    #[getter]
+    fn delivered_packets(&self) -> u32 {
+        self.0.marks.delivered_packets
+    }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
@@ -363,13 +388,14 @@ impl Delivery {
             ps(of.one_way_delay),
             of.receiver_clock,
             ps(of.echoed_rtt),
+            raw_marks(of.marks),
         );
         reduced::<Self, _>(py, raw)
     }
     #[staticmethod]
     fn _from(raw: RawDelivery) -> Self {
         let (newly_delivered, delivered, newly_lost, lost, in_flight, is_cwnd_limited, is_repairing, rate, ..) = raw;
-        let (.., one_way_delay, receiver_clock, echoed_rtt) = raw;
+        let (.., one_way_delay, receiver_clock, echoed_rtt, marks) = raw;
         let rate = rate.map(
             |(delivered, interval, rtt, is_app_limited, flight_before, lost, prior_delivered, is_too_short)| {
                 RateSample {
@@ -396,9 +422,11 @@ impl Delivery {
             one_way_delay: span(one_way_delay),
             receiver_clock,
             echoed_rtt: span(echoed_rtt),
+            marks: marks_from(marks),
         })
     }
 }
 
 type RawRate = (u64, u64, Option<u64>, bool, u64, u64, u64, bool);
-type RawDelivery = (u64, u64, u64, u64, u64, bool, bool, Option<RawRate>, Option<u64>, Option<u32>, Option<u64>);
+type RawDelivery =
+    (u64, u64, u64, u64, u64, bool, bool, Option<RawRate>, Option<u64>, Option<u32>, Option<u64>, RawMarks);

@@ -245,6 +245,7 @@ impl Inherited {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Traits {
     pub(crate) takes_deliveries: bool,
+    pub(crate) takes_marks: bool,
     pub(crate) is_model_based: bool,
     pub(crate) paces: bool,
     pub(crate) polls: Option<u32>,
@@ -256,6 +257,7 @@ impl Traits {
         let has_probes = base.probe_segments().is_some();
         base.built_in().map_or_else(Self::default, |cc| Self {
             takes_deliveries: cc.takes_deliveries(),
+            takes_marks: cc.takes_marks(),
             is_model_based: cc.is_model_based(),
             paces: cc.paces(),
             polls: cc.polls(),

@@ -5,8 +5,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-/// Key of the state.
+/// Keys of the state, and of the reason for it.
 const STATE: &str = "state";
+const WHY: &str = "why";
 /// Keys of values that have their own series: those of the series without `cc_`.
 const SHARED: [(&str, Quantity); 9] = [
     ("pacing_gain", Quantity::PacingGain),
@@ -26,7 +27,7 @@ const SHARED: [(&str, Quantity); 9] = [
 ///
 /// A value is neither a number nor None, or the state is not text.
 pub(crate) fn report(values: &Bound<'_, PyAny>, insides: &mut Insides<'_>) -> PyResult<()> {
-    const EXPECTED: &str = "expected a dict of names with numbers or None, and the text of `state`";
+    const EXPECTED: &str = "expected a dict of names with numbers or None, and the texts of `state` and `why`";
     let Ok(values) = values.cast::<PyDict>() else {
         return Err(PyTypeError::new_err(format!("inside() returned {}: {EXPECTED}", values.repr()?)));
     };
@@ -41,7 +42,14 @@ pub(crate) fn report(values: &Bound<'_, PyAny>, insides: &mut Insides<'_>) -> Py
                     value.repr()?
                 )));
             };
-            insides.state(&state);
+            let why = values.get_item(WHY)?.map_or(Ok(String::new()), |why| why.extract::<String>());
+            let Ok(why) = why else {
+                return Err(PyTypeError::new_err(format!("inside() returned a reason without text: {EXPECTED}")));
+            };
+            insides.state(&state, format_args!("{why}"));
+            continue;
+        }
+        if name == WHY {
             continue;
         }
         let number = if value.is_none() { Some(f64::NAN) } else { value.extract::<f64>().ok() };
@@ -66,7 +74,9 @@ pub(crate) fn collected(py: Python<'_>, report: impl FnOnce(&mut Insides<'_>)) -
     let mut receive = |inside: Inside<'_>| {
         let known = |value: f64| value.is_finite().then_some(value);
         let set = match inside {
-            Inside::State(name) => values.set_item(STATE, name),
+            Inside::State(name, why) => {
+                values.set_item(STATE, name).and_then(|()| values.set_item(WHY, why.to_string()))
+            }
             Inside::Shared(quantity, value) => {
                 let name = SHARED.iter().find(|(_, shared)| *shared == quantity).map_or("", |(name, _)| name);
                 values.set_item(name, known(value))

@@ -231,7 +231,7 @@ impl Scenario {
 
     /// Returns nodes, links and flows as JSON.
     fn network(&self) -> String {
-        tables::network(&self.resolved.scenario).to_string()
+        scenario::network(&self.resolved.scenario).to_string()
     }
 
     /// Returns the names of the cases, in the order of the file.
@@ -349,10 +349,10 @@ impl Scenario {
         Self::new(py, found, self.outside.clone())
     }
 
-    /// Whether the seed affects more than the timing of hosts.
+    /// Reach of the seed: only the `timing` of hosts, also draws of `custom` classes, or more (`drawn`).
     #[getter]
-    fn is_random(&self) -> bool {
-        self.resolved.scenario.is_random()
+    fn randomness(&self) -> &'static str {
+        self.resolved.scenario.randomness().name()
     }
 
     /// Returns the application kind of each flow, in the order of their names.
@@ -460,7 +460,7 @@ fn choices() -> String {
 /// Returns every column and series with unit and meaning, as JSON.
 #[pyfunction]
 fn dictionary() -> String {
-    tables::dictionary().to_string()
+    bentpipe_sim::dictionary::to_json().to_string()
 }
 
 /// Returns the hooks that a class may override: those of congestion controls, and those of middleboxes.

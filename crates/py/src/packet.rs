@@ -1,6 +1,6 @@
 //! Packets as custom middleboxes in Python see them, and the arguments of their notices.
 
-use bentpipe_sim::spec::Flow;
+use bentpipe_sim::spec::Scenario;
 use bentpipe_sim::Packet;
 use bentpipe_tcp::{Ecn, Flags, Options, Segment};
 use bentpipe_units::Seq;
@@ -9,13 +9,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::sync::Arc;
 
-/// Names of the flows of a run, in order.
+/// Name of the flow of each lane of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Flows(Arc<[Py<PyString>]>);
 
 impl Flows {
-    pub(crate) fn of(py: Python<'_>, flows: &[Flow]) -> Self {
-        Self(flows.iter().map(|flow| PyString::new(py, &flow.name).unbind()).collect())
+    pub(crate) fn of(py: Python<'_>, scenario: &Scenario) -> Self {
+        let names: Vec<_> = scenario.flows.iter().map(|flow| PyString::new(py, &flow.name).unbind()).collect();
+        Self(scenario.lanes.iter().map(|lane| names[lane.flow.index()].clone_ref(py)).collect())
     }
 }
 
@@ -59,7 +60,7 @@ pub(crate) struct PacketSender {
 impl PacketSender {
     #[getter]
     fn flow<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        self.flows.0[self.header.flow().index()].bind(py).clone()
+        self.flows.0[self.header.lane().index()].bind(py).clone()
     }
     #[getter]
     fn connection(&self) -> u64 {
@@ -80,7 +81,7 @@ impl PacketSender {
 impl View {
     #[getter]
     fn flow<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        self.flows.0[self.packet.flow().index()].bind(py).clone()
+        self.flows.0[self.packet.lane().index()].bind(py).clone()
     }
     #[getter]
     fn connection(&self) -> u64 {

@@ -24,7 +24,7 @@ pub(crate) struct Simulation {
     /// Failures of Python classes. None without such classes.
     trouble: Option<Arc<Trouble>>,
     /// TCP settings of each flow with Python classes, which report to `trouble`.
-    tcp: Vec<Arc<Config>>,
+    tcp: Vec<Option<Arc<Config>>>,
 }
 
 /// Facts for a bug report. A digest takes time, so it is computed only for a report.
@@ -40,6 +40,17 @@ impl fmt::Display for Replay {
         write!(f, "scenario {} with seed {}", self.scenario.get().known_digest(), self.seed)?;
         self.after.map_or(Ok(()), |after| write!(f, ", after {:.9} s", after.as_secs_f64()))
     }
+}
+
+/// Returns the scenario with the stack for its flows over QUIC.
+fn with_quic(scenario: &Arc<spec::Scenario>) -> PyResult<Arc<spec::Scenario>> {
+    if !scenario.needs_engines() {
+        return Ok(Arc::clone(scenario));
+    }
+    #[cfg(feature = "quic")]
+    return Ok(Arc::new(scenario.with_engines(&bentpipe_quic::engines())));
+    #[cfg(not(feature = "quic"))]
+    Err(RunError::new_err("flows of this scenario use QUIC, and this build has no QUIC\n  expected flows over TCP, or a build with the feature quic"))
 }
 
 impl Simulation {
@@ -59,25 +70,28 @@ impl Simulation {
         };
         let (py, held) = (scenario.py(), Arc::new(scenario.clone().unbind()));
         let scenario = scenario.get();
-        let (resolved, outside) = (&scenario.resolved, &scenario.outside);
-        let seed = seed.unwrap_or(resolved.scenario.seed);
+        let outside = &scenario.outside;
+        let resolved = with_quic(&scenario.resolved.scenario)?;
+        let seed = seed.unwrap_or(resolved.seed);
         let replay = Replay { scenario: held, seed, after: None };
         let is_own = |middlebox: &MiddleboxConfig| matches!(middlebox, MiddleboxConfig::Own(_));
-        if resolved.scenario.flows.iter().all(|flow| flow.tcp.own_cc.is_none())
-            && !resolved.scenario.nodes.iter().flat_map(|node| &node.middleboxes).any(is_own)
+        if resolved.flows.iter().all(|flow| flow.transport.own_cc().is_none())
+            && !resolved.nodes.iter().flat_map(|node| &node.middleboxes).any(is_own)
         {
-            let network = guarded(py, &replay, || build(&resolved.scenario, seed))?;
+            let network = guarded(py, &replay, || build(&resolved, seed))?;
             return Ok(Self { network: Some(network), replay, trouble: None, tcp: Vec::new() });
         }
-        let (mut scenario, trouble) = (resolved.scenario.as_ref().clone(), Arc::new(Trouble::default()));
+        let (mut scenario, trouble) = (resolved.as_ref().clone(), Arc::new(Trouble::default()));
         for flow in &mut scenario.flows {
             let class = |own: &CustomCc| outside.classes.iter().find(|class| class.name() == own.name());
-            if let Some((own, class)) = flow.tcp.own_cc.as_ref().and_then(|own| Some((own, class(own)?))) {
+            if let Some((own, class)) = flow.transport.own_cc().and_then(|own| Some((own, class(own)?))) {
                 let own_cc = Some(class.of_flow(own, &flow.name, &trouble));
-                Arc::make_mut(&mut flow.tcp).own_cc = own_cc;
+                if let Some(tcp) = flow.transport.tcp_mut() {
+                    tcp.own_cc = own_cc;
+                }
             }
         }
-        let flows = Flows::of(py, &scenario.flows);
+        let flows = Flows::of(py, &scenario);
         for id in NodeId::all(scenario.nodes.len()) {
             if !scenario.nodes[id].middleboxes.iter().any(|middlebox| matches!(middlebox, MiddleboxConfig::Own(_))) {
                 continue;
@@ -91,7 +105,7 @@ impl Simulation {
                 }
             }
         }
-        let tcp = scenario.flows.iter().map(|flow| flow.tcp.clone()).collect();
+        let tcp = scenario.flows.iter().map(|flow| flow.transport.tcp().cloned()).collect();
         let network = caught(&replay, || build(&Arc::new(scenario), seed))?;
         if let Some((error, _)) = trouble.raised(py, network.now()) {
             return Err(error);
@@ -100,9 +114,9 @@ impl Simulation {
     }
 
     /// Returns the TCP settings of a flow for connections outside the network, with its Python class. None without a
-    /// class.
+    /// class, or without TCP.
     pub(crate) fn tcp(&self, flow: usize) -> Option<&Config> {
-        self.tcp.get(flow).map(Arc::as_ref)
+        self.tcp.get(flow)?.as_deref()
     }
 
     /// Takes up to `steps` steps of `run`, which receives the number of steps and returns whether it is done. Returns

@@ -1,11 +1,8 @@
 //! Tables for Python: text as lists of `str`, numbers as (NumPy dtype, bytes), copied once.
 
-use bentpipe_sim::dictionary::{self, Column, Entity, Table, Values};
-use bentpipe_sim::ids::{FlowId, LinkId, NodeId, PathId};
-use bentpipe_sim::middlebox::MiddleboxConfig;
+use bentpipe_sim::dictionary::{Table, Values};
 use bentpipe_sim::record::RunResult;
 use bentpipe_sim::scenario::{self, Expected, Problem, Problems, Sweep, Tune};
-use bentpipe_sim::spec::{Downtimes, Profile, Scenario};
 use bentpipe_units::{Duration, Time, Word};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
@@ -25,14 +22,29 @@ pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound
     tables.set_item("transfers", table(py, &result.transfers)?)?;
     tables.set_item("datagrams", table(py, &result.datagrams)?)?;
     tables.set_item("probes", table(py, &result.probes)?)?;
+    tables.set_item("quic", table(py, &result.quic)?)?;
     tables.set_item("media", table(py, &result.media)?)?;
     tables.set_item("terminals", table(py, &result.terminals)?)?;
     tables.set_item("modcods", table(py, &result.modcods)?)?;
     tables.set_item("summary", table(py, &result.summary)?)?;
     tables.set_item("series", series)?;
     tables.set_item("events", table(py, &result.events)?)?;
+    tables.set_item("coverage", coverage(py, result)?)?;
     tables.set_item("notes", &result.notes)?;
     Ok(tables)
+}
+
+/// Returns `column_s` (`None` with all rows) and `end_s` (`None` with all rows to the end) of tables with missing rows.
+fn coverage<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    for each in &result.coverage {
+        let entry = PyDict::new(py);
+        let column_s = (each.column > Duration::ZERO).then(|| each.column.as_secs_f64());
+        entry.set_item("column_s", column_s)?;
+        entry.set_item("end_s", each.end.map(Time::as_secs_f64))?;
+        found.set_item(each.series, entry)?;
+    }
+    Ok(found)
 }
 
 /// Returns the `ScenarioError` of problems, each with all its details.
@@ -85,77 +97,6 @@ pub(crate) fn problems<'py>(py: Python<'py>, problems: &[Problem], severity: &st
     Ok(found)
 }
 
-/// Returns nodes, links and flows for drawings, with times in seconds and rates in bit/s.
-pub(crate) fn network(scenario: &Scenario) -> Value {
-    let node = |node: NodeId| scenario.nodes[node].name.as_str();
-    let names = |route: &[LinkId]| route.iter().map(|&link| scenario.links[link].name.as_str()).collect::<Vec<_>>();
-    let nodes = scenario.nodes.iter().map(|node| {
-        let boxes: Vec<&str> = node.middleboxes.iter().map(MiddleboxConfig::name).collect();
-        json!({ "node": node.name, "kind": node.kind.name(), "middleboxes": boxes })
-    });
-    let absences = scenario.timeline.absences();
-    let links = LinkId::all(scenario.links.len()).zip(&scenario.links).map(|(id, link)| {
-        let away = absences.get(&id).into_iter().flatten();
-        json!({
-            "link": link.name,
-            "from": node(link.from),
-            "to": node(link.to),
-            "rate_bps": profile(&link.rate, |rate| rate.as_bps() as f64),
-            "delay_s": profile(&link.delay, |delay| delay.as_secs_f64()),
-            "outage": link.outage.as_ref().map(|outage| match &outage.when {
-                Downtimes::Spans { spans, period } => json!({
-                    "spans_s": spans.iter().map(|(from, to)| span(*from, *to)).collect::<Vec<_>>(),
-                    "period_s": period.map(Duration::as_secs_f64),
-                }),
-                Downtimes::Random { mean_up, mean_down } => {
-                    json!({ "mean_up_s": mean_up.as_secs_f64(), "mean_down_s": mean_down.as_secs_f64() })
-                }
-            }),
-            "away_s": away.map(|absence| span(absence.from, absence.to)).collect::<Vec<_>>(),
-        })
-    });
-    let changes = scenario.timeline.routes();
-    let flows = scenario.flows.iter().enumerate().map(|(index, flow)| {
-        let later = |path: PathId| {
-            let later = changes.get(&path).into_iter().flatten();
-            later
-                .map(|(at, route)| json!({ "time_s": at.as_secs_f64(), "route": route.map(names) }))
-                .collect::<Vec<_>>()
-        };
-        let flow_id = FlowId::new(index);
-        json!({
-            "flow": flow.name,
-            "from": node(flow.from),
-            "to": node(flow.to),
-            "route": names(&flow.route),
-            "reverse_route": names(&flow.reverse_route),
-            "routes_later": later(PathId::there(flow_id)),
-            "reverse_routes_later": later(PathId::back(flow_id)),
-        })
-    });
-    json!({
-        "duration_s": scenario.duration.as_secs_f64(),
-        "nodes": nodes.collect::<Vec<_>>(),
-        "links": links.collect::<Vec<_>>(),
-        "flows": flows.collect::<Vec<_>>(),
-    })
-}
-
-/// Start and end. A null end: for good.
-fn span(from: Time, to: Time) -> [Option<f64>; 2] {
-    [Some(from.as_secs_f64()), Some(to).filter(|&to| to != Time::NEVER).map(Time::as_secs_f64)]
-}
-
-fn profile<T: Copy>(profile: &Profile<T>, number: impl Fn(T) -> f64) -> Value {
-    let (points, linear, period) = match profile {
-        Profile::Constant(value) => (vec![(Time::ZERO, *value)], false, None),
-        Profile::Points { points, linear, period } => (points.clone(), *linear, *period),
-    };
-    let (times, values): (Vec<f64>, Vec<f64>) =
-        points.into_iter().map(|(at, value)| (at.as_secs_f64(), number(value))).unzip();
-    json!({ "times_s": times, "values": values, "linear": linear, "period_s": period.map(Duration::as_secs_f64) })
-}
-
 fn table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     for (name, values) in &table.columns {
@@ -186,41 +127,6 @@ pub(crate) fn bytes<'py, T: Copy>(
             place.copy_from_slice(&encode(value));
         }
         Ok(())
-    })
-}
-
-pub(crate) fn dictionary() -> Value {
-    let columns = |columns: &[Column]| Value::Array(columns.iter().map(column).collect());
-    let series = dictionary::SERIES.iter().map(|series| {
-        let mut entry = column(&series.column);
-        entry["entity"] = match series.entity {
-            Entity::Flow => "flow",
-            Entity::Link => "link",
-        }
-        .into();
-        entry["sampled"] = series.sampled.into();
-        entry
-    });
-    json!({
-        "flows": columns(dictionary::FLOWS),
-        "links": columns(dictionary::LINKS),
-        "drops": columns(dictionary::DROPS),
-        "completions": columns(dictionary::COMPLETIONS),
-        "transfers": columns(dictionary::TRANSFERS),
-        "datagrams": columns(dictionary::DATAGRAMS),
-        "probes": columns(dictionary::PROBES),
-        "media": columns(dictionary::MEDIA),
-        "terminals": columns(dictionary::TERMINALS),
-        "modcods": columns(dictionary::MODCODS),
-        "summary": columns(dictionary::SUMMARY),
-        "series": Value::Array(series.collect()),
-        "events": columns(dictionary::EVENTS),
-        "losses": columns(dictionary::LOSSES),
-        "objects": columns(dictionary::OBJECTS),
-        "critical_path": columns(dictionary::CRITICAL_PATH),
-        "path_parts": columns(dictionary::PATH_PARTS),
-        "causes": columns(dictionary::CAUSES),
-        "states": dictionary::CC_STATES.iter().map(|(name, meaning)| json!({ "name": name, "meaning": meaning })).collect::<Vec<_>>(),
     })
 }
 
@@ -265,8 +171,4 @@ pub(crate) fn tune(tune: &Tune) -> Value {
         "axes": axes.collect::<Vec<_>>(),
         "conditions": conditions.collect::<Vec<_>>(),
     })
-}
-
-fn column(column: &Column) -> Value {
-    json!({ "name": column.name, "unit": column.unit, "meaning": column.meaning })
 }

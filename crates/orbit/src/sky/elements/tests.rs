@@ -163,12 +163,13 @@ fn a_zero_before_names_is_no_part_of_them() {
 #[test]
 fn tle_files_may_be_written_in_many_ways() {
     let expected = read(TLE).unwrap().sets;
-    let ways: [(&str, String); 7] = [
+    let ways: [(&str, String); 8] = [
         ("carriage returns", TLE.replace('\n', "\r\n")),
         ("trailing blanks", TLE.replace('\n', "   \n")),
         ("byte order mark", format!("\u{feff}{TLE}")),
         ("empty lines", TLE.replace('\n', "\n\n")),
         ("comments", format!("# from a catalogue\n{TLE}")),
+        ("numbers of orbits and satellites", format!("1 1\n{TLE}")),
         ("classified", TLE.replace("25544U", "25544C")),
         ("type of SGP4", TLE.replace("-4 0  9992", "-4 2  9994")),
     ];

@@ -18,7 +18,7 @@ pub(super) fn records(text: &str) -> Vec<Record> {
     for (index, line) in text.lines().enumerate() {
         let line = line.trim_end();
         let number = index + 1;
-        if line.is_empty() || line.starts_with('#') {
+        if line.is_empty() || line.starts_with('#') || (index == 0 && is_counts(line)) {
             continue;
         }
         if is_line(line, '1') {
@@ -55,6 +55,13 @@ fn prefix_of_names(text: &str) -> &'static str {
     } else {
         "0 "
     }
+}
+
+/// Whether a line is the first one of a file of Hypatia: its number of orbits, and of satellites in each.
+fn is_counts(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    let mut is_number = || words.next().is_some_and(|word| word.len() < 6 && word.parse::<u32>().is_ok());
+    is_number() && is_number() && words.next().is_none()
 }
 
 /// Whether a line looks like line 1 or 2 of elements, not like a name.

@@ -5,6 +5,7 @@
 //! those on the old one.
 
 mod access;
+mod detour;
 mod disjoint;
 mod gaps;
 mod reach;
@@ -21,6 +22,7 @@ use super::scene::Sky;
 use super::selection::Handover;
 use super::span::{GoOn, Span};
 use access::{Access, Entry};
+pub use detour::Detours;
 pub use disjoint::{disjoint_routes_while, Alternative, Disjoint, MOST_PATHS};
 pub use gaps::{gaps, Gap};
 pub use serving::servings_while;

@@ -1,0 +1,14 @@
+//! The core for a web page: a request comes as JSON, and its answer leaves as JSON.
+//!
+//! - `door`: memory that the page reads and writes
+//! - `answer`: the requests, and their answers
+//! - `sky`: positions and paths for the globe
+//! - `written`: tables and problems as JSON
+
+mod answer;
+#[cfg(target_arch = "wasm32")]
+mod door;
+mod sky;
+mod written;
+
+pub use answer::Laboratory;
