@@ -3,6 +3,7 @@ from . import errors as errors
 from . import plot as plot
 from . import sky as sky
 from . import statistics as statistics
+from . import testing as testing
 from .catalog import choices as choices
 from .catalog import schema as schema
 from .contract.result import Result as Result
@@ -34,6 +35,12 @@ from .own.sender import Bbr as Bbr
 from .own.sender import CongestionControl as CongestionControl
 from .own.sender import Cubic as Cubic
 from .own.sender import Reno as Reno
+from .packing.cite import Citation as Citation
+from .packing.cite import cite as cite
+from .packing.pack import Packed as Packed
+from .packing.pack import pack as pack
+from .packing.repeat import Repeated as Repeated
+from .packing.repeat import repeat as repeat
 from .papers.reproduce import Reproduction as Reproduction
 from .papers.reproduce import reproduce as reproduce
 from .scenario.scenario import Scenario as Scenario
@@ -42,12 +49,17 @@ from .scenario.scenario import load as load
 from .scenario.scenario import loads as loads
 from .scenario.types import ScenarioDict as ScenarioDict
 from .statistics.estimates import Estimate as Estimate
+from .tc.scenario import Translation as Translation
+from .tc.scenario import from_tc as from_tc
+from .tc.writing import Lines as Lines
+from .tc.writing import to_tc as to_tc
 from .tuning.result import Tuning as Tuning
 from .tuning.tune import tune as tune
 from .version import __version__ as __version__
 
 __all__ = [
     "Bbr",
+    "Citation",
     "Comparison",
     "CongestionControl",
     "Cubic",
@@ -55,33 +67,41 @@ __all__ = [
     "Emulation",
     "Estimate",
     "Fit",
+    "Lines",
     "Middlebox",
     "Mix",
     "Network",
+    "Packed",
     "Reno",
+    "Repeated",
     "Reproduction",
     "Result",
     "RunResult",
     "Scenario",
     "ScenarioDict",
     "Sweep",
+    "Translation",
     "Tuning",
     "Twin",
     "__version__",
     "catalog",
     "check",
     "choices",
+    "cite",
     "compare",
     "drill",
     "emulate",
     "errors",
     "fit",
+    "from_tc",
     "load",
     "loads",
     "metrics",
     "mix",
+    "pack",
     "pcap",
     "plot",
+    "repeat",
     "report",
     "reproduce",
     "run",
@@ -92,6 +112,8 @@ __all__ = [
     "speak",
     "statistics",
     "sweep",
+    "testing",
+    "to_tc",
     "tune",
     "twin",
 ]

@@ -93,6 +93,14 @@ class AckSample:
     def rtt_s(self) -> float | None:
         """Time from the transmission of the newest acknowledged segment to this ACK, seconds; None if retransmitted."""
 
+    @property
+    def ce_packets(self) -> int:
+        """Packets that arrived with a mark (CE, RFC 3168), newly reported by this ACK; needs `takes_marks`."""
+
+    @property
+    def delivered_packets(self) -> int:
+        """Packets that this ACK newly reported as arrived, marked or not; needs `takes_marks`, otherwise 0."""
+
 @final
 class PathState:
     """The sender's view of the path."""
@@ -233,6 +241,14 @@ class Delivery:
     @property
     def prior_delivered(self) -> int | None:
         """Bytes delivered when the sampled packet left."""
+
+    @property
+    def ce_packets(self) -> int:
+        """Packets that arrived with a mark (CE, RFC 3168), newly reported by this ACK; needs `takes_marks`."""
+
+    @property
+    def delivered_packets(self) -> int:
+        """Packets that this ACK newly reported as arrived, marked or not; needs `takes_marks`, otherwise 0."""
 
 @final
 class Packet:
@@ -572,7 +588,7 @@ class Scenario:
     @property
     def has_days(self) -> bool: ...
     @property
-    def is_random(self) -> bool: ...
+    def randomness(self) -> str: ...
     @property
     def flow_kinds(self) -> list[str]: ...
     @property

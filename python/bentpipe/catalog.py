@@ -28,6 +28,7 @@ OF_OBJECTS = (
     "transfers",
     "datagrams",
     "probes",
+    "quic",
     "media",
     "terminals",
     "modcods",

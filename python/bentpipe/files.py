@@ -6,15 +6,17 @@ import errno
 import io
 import json
 import os
+import platform
 import re
 import shutil
 import tempfile
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import arguments, forks
-from bentpipe.errors import BentpipeError
+from bentpipe.errors import BentpipeError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -52,6 +54,11 @@ def reading(place: str | os.PathLike[str]) -> Iterator[None]:
     """
     try:
         yield
+    except ScenarioError as error:
+        # A scenario inside a result has no file.
+        if str(place) in str(error):
+            raise
+        raise make_damaged_error(place, error) from error
     except BentpipeError:
         raise
     except OSError as error:
@@ -91,7 +98,8 @@ def reason(error: OSError) -> str:
 def replace(path: str | os.PathLike[str], data: bytes, mark: str = "") -> None:
     """Write a file under a temporary name, then rename it. An older file stays until the new file is whole.
 
-    The temporary name is `.NAME.MARK.new`. The default of the mark is the number of the process.
+    The temporary name is `.NAME.MARK.new`. The default of the mark is that of the process. The next write of the file
+    then removes what a killed process has left.
 
     Raises
     ------
@@ -100,8 +108,12 @@ def replace(path: str | os.PathLike[str], data: bytes, mark: str = "") -> None:
     """
     # A link stays a link: its target is replaced.
     place = Path(os.path.realpath(path))
-    # A name may be as long as the system allows.
-    fresh = place.with_name(f".{place.name[:40]}.{mark or os.getpid()}.new")
+    if mark:
+        # A name may be as long as the system allows.
+        fresh = place.with_name(f".{place.name[:40]}.{mark}.new")
+    else:
+        _clear_leftovers(place)
+        fresh = _make_leftover_name(place, "new")
     try:
         with fresh.open("wb") as file:
             file.write(data)
@@ -137,21 +149,78 @@ def write(
     put_folder(folder, form, fill, provenance=provenance)
 
 
+def _make_leftover_name(place: Path, kind: str) -> Path:
+    """Return a temporary name of this process for a place: `new` for the next content, `old` for the former one."""
+    return place.with_name(f"{_make_leftover_stem(place)}.{os.getpid()}.{kind}")
+
+
+def _make_leftover_stem(place: Path) -> str:
+    """Return the beginning of temporary names for a place, by processes whose numbers are comparable."""
+    try:
+        space = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        space = ""
+    # A name may be as long as the system allows: the checksum is that of the whole name.
+    mark = zlib.crc32(f"{platform.node()}/{space}/{place.name}".encode("utf-8", "surrogateescape"))
+    return f".{place.name[:40]}.{mark:08x}"
+
+
+def _clear_leftovers(place: Path) -> None:
+    """Remove what killed processes left of a write of this place. A former result without its next one comes back.
+
+    A leftover has a temporary name of this place from a process of this system that has ended, and the same owner.
+    """
+    pattern = re.compile(re.escape(_make_leftover_stem(place)) + r"\.(\d+)\.(new|old)")
+    try:
+        names = [entry.name for entry in os.scandir(place.parent)]
+    except OSError:
+        return
+    for match in filter(None, map(pattern.fullmatch, names)):
+        left = place.with_name(match[0])
+        if left.is_symlink() or left.stat().st_uid != os.geteuid() or _is_alive(int(match[1])):
+            continue
+        if not left.is_dir():
+            left.unlink(missing_ok=True)
+        elif match[2] == "old" and not _is_there(place):
+            left.rename(place)
+        else:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
 def put_folder(
     folder: str | os.PathLike[str], form: str, fill: Callable[[Path], object], *, provenance: Mapping[str, Any]
 ) -> None:
-    """Fill a result folder under a temporary name beside it, then put it in place of an older result."""
+    """Fill a result folder under a temporary name beside it, then put it in place of an older result.
+
+    The next write of the folder removes what a killed process has left, and first brings back an older result that it
+    had moved aside.
+    """
     with writing(folder):
         # A link stays a link: its target is replaced.
         place = Path(os.path.realpath(arguments.path("folder", folder)))
+        _clear_leftovers(place)
     refuse_unless_free(place)
-    # A name may be as long as the system allows.
-    fresh = place.with_name(f".{place.name[:40]}.{os.getpid()}.new")
-    old = place.with_name(f".{place.name[:40]}.{os.getpid()}.old")
+    fresh, old = _make_leftover_name(place, "new"), _make_leftover_name(place, "old")
     try:
         fresh.mkdir(parents=True)
         fill(fresh)
-        text = json.dumps({"form": form, **provenance}, indent=2, ensure_ascii=False) + "\n"
+        sums = {each.name: zlib.crc32(each.read_bytes()) for each in sorted(fresh.glob("*.parquet"))}
+        text = (
+            json.dumps(
+                {"form": form, **provenance, **({"checksums": sums} if sums else {})}, indent=2, ensure_ascii=False
+            )
+            + "\n"
+        )
         (fresh / PROVENANCE).write_text(text, encoding="utf-8")
         if place.exists():
             place.rename(old)
@@ -266,7 +335,7 @@ def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
     Raises
     ------
     BentpipeError
-        The table is damaged.
+        The table is damaged: it cannot be read, or its checksum is another. Parquet does not protect its numbers.
     """
     forks.refuse()
     import polars as pl
@@ -274,7 +343,11 @@ def table(folder: str | os.PathLike[str], name: str) -> pl.DataFrame:
     place = Path(folder) / f"{name}.parquet"
     try:
         with reading(place):
-            return pl.read_parquet(place)
+            content = place.read_bytes()
+            sums = json.loads((place.parent / PROVENANCE).read_text(encoding="utf-8")).get("checksums", {})
+            if zlib.crc32(content) != sums.get(place.name, zlib.crc32(content)):
+                raise make_damaged_error(place, "its checksum is not that of the table that was written")
+            return pl.read_parquet(io.BytesIO(content))
     except pl.exceptions.PolarsError as error:
         raise make_damaged_error(place, "it is not a whole Parquet file") from error
 

@@ -25,6 +25,15 @@ SMALL = 0.01
 """Settings below this value are written with an exponent: 1e-3."""
 
 
+def decapitalise(text: str) -> str:
+    """Write the first letter small, unless it is that of an acronym.
+
+    >>> decapitalise("Time to load"), decapitalise("RTT, 95 % quantile")
+    ('time to load', 'RTT, 95 % quantile')
+    """
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
 def scale(values: Iterable[float | None], unit: str) -> tuple[float, str]:
     """Choose the divisor and the unit in which the largest of these values is easy to read.
 
@@ -197,6 +206,16 @@ def percent(share: float) -> str:
     ('92 %', '<1 %', '0 %')
     """
     return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+
+
+def change(share: float) -> str:
+    """Write a relative change in percent with its sign; zero has none.
+
+    >>> change(0.123), change(-0.0003), change(0.004), change(-0.02)
+    ('+12%', '0%', '0%', '-2%')
+    """
+    text = f"{share:+.0%}"
+    return "0%" if text in ("+0%", "-0%") else text
 
 
 def count_mean(number: float, what: str) -> str:

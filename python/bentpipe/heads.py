@@ -52,6 +52,11 @@ _HEADS = {
     "dropped_packets": "dropped",
     "grant_wait_mean_s": "wait mean",
     "grant_wait_p95_s": "wait p95",
+    "asking_mean_s": "asking",
+    "behind_mean_s": "behind",
+    "turn_mean_s": "turn",
+    "sending_mean_s": "sending",
+    "air_mean_s": "air",
     "granted_bps": "granted",
     "unused_share": "unused",
     # Lost packets.

@@ -210,7 +210,8 @@ _MORE, _LESS, _NEITHER = (True, True), (False, True), (True, False)
 """`is_more_better` and `is_judged`."""
 _DECLARED = (
     ("summary", "sum", _NEITHER, "simulated_s sent_packets delivered_packets in_flight_packets packet_hops transfers"),
-    ("summary", "sum", _LESS, "transfers_failed"),
+    ("summary", "sum", _NEITHER, "on_links_packets queued_packets"),
+    ("summary", "sum", _LESS, "transfers_failed stranded_packets"),
     ("summary", "mean", _LESS, "transfer_p50_s transfer_p99_s"),
     ("flows", "sum", _MORE, "goodput_bps throughput_bps delivered_bytes acked_bytes"),
     ("flows", "sum", _LESS, "retransmitted_bytes retransmissions spurious_retransmissions timeouts fast_retransmits"),
@@ -232,8 +233,11 @@ _DECLARED = (
     ("links", "sum", _LESS, "resent_packets"),
     ("links", "sum", _LESS, "corrupted_packets dropped_packets"),
     ("links", "max", _LESS, "queue_mean_s queue_p50_s queue_p95_s queue_p99_s queue_max_bytes"),
+    ("links", "max", _LESS, "l4s_queue_mean_s l4s_queue_p99_s classic_queue_mean_s"),
+    ("links", "sum", _NEITHER, "l4s_packets l4s_native_marks l4s_coupled_marks"),
     ("terminals", "mean", _LESS, "grant_wait_mean_s"),
     ("terminals", "max", _LESS, "grant_wait_p95_s"),
+    ("terminals", "mean", _LESS, "asking_mean_s behind_mean_s turn_mean_s sending_mean_s air_mean_s"),
     ("terminals", "sum", _NEITHER, "granted_bps"),
     ("completions", "sum", _NEITHER, "transfers"),
     ("completions", "sum", _LESS, "failed"),
@@ -244,6 +248,9 @@ _DECLARED = (
     ("datagrams", "sum", _LESS, "lost_packets"),
     ("datagrams", "mean", _LESS, "delay_mean_s delay_p50_s delay_p95_s delay_p99_s jitter_s"),
     ("datagrams", "min", _LESS, "delay_min_s"),
+    ("quic", "mean", _LESS, "handshake_s first_byte_s"),
+    ("quic", "sum", _LESS, "declared_lost blocked"),
+    ("quic", "sum", _NEITHER, "acks"),
 )
 """Columns that are metrics, with their aggregation over several flows or links."""
 _WORKED_OUT = (
@@ -312,7 +319,7 @@ NOT_METRICS = {
     "flows": ("tcp_efficiency_pct", "information_efficiency"),
     "terminals": ("unused_share",),
     "completions": ("unfinished",),
-    "datagrams": ("sent_packets", "arrived_packets", "loss_pct"),
+    "datagrams": ("sent_packets", "arrived_packets", "loss_pct", "interarrival_jitter_s", "late_packets"),
     "summary": (
         "goodput_bps",
         "jain",

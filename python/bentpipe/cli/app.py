@@ -19,6 +19,7 @@ from bentpipe.version import __version__
 
 COMMANDS = (
     *("init", "run", "compare", "mix", "sweep", "fit", "tune", "report"),
+    *("pack", "repeat", "cite"),
     *("reproduce", "emulate", "speak", "twin", "drill"),
     "studio",
     *("why", "sky", "check", "list", "show", "schema"),
@@ -130,5 +131,13 @@ def _welcome() -> None:
 @click.pass_context
 def app(ctx: click.Context) -> None:
     """A laboratory for transport protocols over satellite networks."""
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is not None:
+        return
+    from bentpipe.cli.init import is_answered
+
+    if is_answered():
+        from bentpipe.cli.door import ask
+
+        ask(app)
+    else:
         _welcome()

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command, argument
-from bentpipe.cli.printing import check_places, print_result
+from bentpipe.cli.printing import check_places, print_parts, print_result
 from bentpipe.cli.progress import Bar
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from rich.console import RenderableType
 
 KINDS = ("ping", "irtt", "flent", "iperf3", "ss", "dish", "csv", "pcap")
 NETWORKS = ("starlink", "none")
 CHARTS = ("all", "delay", "quantiles")
+COMPARED, REPLICATIONS = "cubic,bbr3,reno", 3
+"""Congestion controls that follow a measurement, and the number of runs of each."""
 DIFFERS = 3
 """Exit code of `--strict` if the simulation differs from the measurement."""
 
@@ -32,10 +35,18 @@ DIFFERS = 3
         "fit ping.txt iperf.json -o path.toml",
         "fit ping.csv.xz --network starlink --plot fit.png",
         "fit server.pcap terminal.pcap -o path.toml",
+        "fit --measure example.org",
         "fit lags.csv --columns lag=rtt:ms --columns when=send:s",
     ),
 )
-@argument("data", nargs=-1, required=True, metavar="DATA...", help="Records of one path, plain or compressed (gz, xz).")
+@argument("data", nargs=-1, metavar="[DATA...]", help="Records of one path, plain or compressed (gz, xz).")
+@click.option(
+    "--measure",
+    metavar="HOST",
+    help="Measure the path to HOST first, with ping, and iperf3 if HOST serves it. Then compare three congestion"
+    " controls.",
+)
+@click.option("--seconds", type=int, default=60, show_default=True, metavar="N", help="Time for --measure.")
 @click.option("-o", "--save", type=options.PLACE, metavar="FILE", help="Write the scenario: path.toml and path.data.")
 @click.option(
     "--kind",
@@ -81,6 +92,9 @@ DIFFERS = 3
     "--draws", type=click.IntRange(0, 1000), default=20, show_default=True, metavar="N", help="Traces to draw."
 )
 @click.option(
+    "--slots", is_flag=True, help="Write measured slots, from which each run draws, in place of the measured trace."
+)
+@click.option(
     "--held-out",
     type=click.Choice(("half", "none")),
     default="half",
@@ -97,9 +111,12 @@ DIFFERS = 3
 @options.quiet
 def command(
     data: tuple[str, ...],
+    measure: str | None,
+    seconds: int,
     save: Path | None,
     columns: tuple[str, ...],
     draws: int,
+    slots: bool,
     held_out: str,
     strict: bool,
     plot: Path | None,
@@ -118,19 +135,39 @@ def command(
     from bentpipe.fitting.fit import fit
     from bentpipe.fitting.result import check_place
 
+    if bool(data) == (measure is not None):
+        raise BentpipeError("fit takes records or measures them\n  expected DATA..., or --measure HOST")
+    if measure is not None and save is None:
+        save = Path(f"{measure.replace(':', '-').replace('%', '-')}.toml")
     if save is not None:
         check_place(save)
+    if measure is not None and save is not None:
+        from bentpipe.fitting.measuring import measure as measure_path
+
+        files = measure_path(measure, save.with_suffix(".measured"), seconds, partial(click.echo, err=True))
+        data = tuple(map(str, files))
     with Bar(is_quiet=quiet) as bar:
         found = fit(data, columns=_columns(columns), held_out=held_out == "half", progress=bar, **given)
         if save is not None:
-            found.save(save, draws=draws)
+            found.save(save, draws=draws, slots=slots)
     print_result(found.to_dict, lambda: _render_fit(found, save), json=json, quiet=quiet)
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
         save_figure(found.plot(chart, **look), plot)
+    if measure is not None and save is not None and not (json or quiet):
+        _compare(save)
     if strict and found.verdict.startswith("differs"):
         raise click.exceptions.Exit(DIFFERS)
+
+
+def _compare(path: Path) -> None:
+    """Compare three congestion controls on the path, and print the statements."""
+    from bentpipe.cli import render
+    from bentpipe.experiment.compare import compare
+
+    found = compare(str(path), COMPARED, replications=REPLICATIONS)
+    print_parts([f"\nbentpipe compare {path} --cc {COMPARED} -n {REPLICATIONS}", *render.comparison(found, False)])
 
 
 def _columns(given: tuple[str, ...]) -> dict[str, str]:

@@ -70,7 +70,16 @@ queue = "1 bdp"
 """
 
 
-@click.command("init", cls=Command, examples=("init", "init mine", "init mine --from geo"))
+@click.command(
+    "init",
+    cls=Command,
+    examples=(
+        "init",
+        "init mine",
+        "init mine --from geo",
+        "init mine --from-tc 'tc qdisc add dev eth0 root netem delay 270ms'",
+    ),
+)
 @argument("name", required=False, metavar="[NAME]", help="File to write; .toml is added. Default: scenario.toml.")
 @click.option(
     "--from",
@@ -79,11 +88,19 @@ queue = "1 bdp"
     shell_complete=complete.complete_bundled,
     help="Copy a bundled scenario (see: list scenarios).",
 )
-def command(name: str | None, source: str | None) -> None:
+@click.option(
+    "--from-tc",
+    "lines",
+    metavar="LINES",
+    help="Make it of lines of Linux' tc: the lines, or 'SCRIPT ARG... NAME=VALUE...'. The script is not run.",
+)
+def command(name: str | None, source: str | None, lines: str | None) -> None:
     """Write a commented scenario to start from.
 
     On a terminal it asks which orbit and which traffic. It never overwrites a file.
     """
+    if source is not None and lines is not None:
+        raise BentpipeError("--from and --from-tc exclude each other\n  expected one of them")
     place = Path(name or f"{source or 'scenario'}.toml")
     place = place if place.suffix == ".toml" else place.with_name(f"{place.name}.toml")
     if not str(place).isprintable():
@@ -92,7 +109,14 @@ def command(name: str | None, source: str | None) -> None:
     if place.exists():
         raise _is_there(place)
     files.refuse_unless_writable(place)
-    text = _fill_template(place) if source is None else _copy_bundled(source, place)
+    notes: list[str] = []
+    if lines is not None:
+        from bentpipe.tc.scenario import from_tc
+
+        made = from_tc(lines)
+        text, notes = made.text, made.notes
+    else:
+        text = _fill_template(place) if source is None else _copy_bundled(source, place)
     try:
         with place.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -100,6 +124,8 @@ def command(name: str | None, source: str | None) -> None:
         raise _is_there(place) from None
     except OSError as error:
         raise BentpipeError(f"{place} cannot be written: {files.reason(error)}") from error
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
     print(f"Wrote {place}. Try: bentpipe run {quote(str(place))}")
 
 

@@ -13,6 +13,7 @@ from bentpipe.cli.progress import load
 from bentpipe.cli.together import carry_out, refuse_unused
 from bentpipe.experiment.common.options import MIX_CHARTS, check_chart, check_options
 from bentpipe.scenario import overrides
+from bentpipe.statistics.judgement import FAIR_USUAL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +44,19 @@ if TYPE_CHECKING:
     help="More metrics of each case, over its flows: tcp_efficiency, fct:web (see: list metrics).",
 )
 @options.judgement("confidence", "correction", "margin")
+@click.option(
+    "--fair",
+    default=FAIR_USUAL,
+    show_default=True,
+    metavar="SHARE",
+    help="Largest loss of goodput beside the other cases that is fair, as a share.",
+)
+@click.option(
+    "--stagger",
+    default="0s",
+    metavar="TIME",
+    help="Time between the starts of the copies of a flow: 10s. The cases change places. Default: all start together.",
+)
 @options.sets
 @options.seed
 @options.execution
@@ -61,6 +75,8 @@ def command(
     replications_max: int | None,
     metric: str | None,
     judgement: Judgement,
+    fair: str,
+    stagger: str,
     sets: tuple[str, ...],
     seed: int | None,
     where: dict[str, Any],
@@ -102,6 +118,8 @@ def command(
             confidence=judgement.confidence,
             correction=judgement.correction,
             margin=judgement.margin,
+            fair=fair,
+            stagger=stagger,
             progress=progress,
             **where,
         )

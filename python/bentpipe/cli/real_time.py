@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from bentpipe.cli.printing import print_result
+from bentpipe.cli.help import Command
+from bentpipe.cli.misuse import misuse
+from bentpipe.cli.printing import print_error, print_result
+from bentpipe.errors import BentpipeError
 from bentpipe.heads import head
 
 if TYPE_CHECKING:
@@ -20,12 +23,37 @@ if TYPE_CHECKING:
 
     from bentpipe.emulation.emulate import Emulation
 
-UNTRUSTWORTHY = 3
-"""Exit code of `--strict` for a run that is not trustworthy."""
+UNTRUSTWORTHY = 123
+"""Exit code of `--strict` for a run that is not trustworthy. Usual programs do not have it, nor the next two."""
 CUT = 124
 """Exit code of a program that the duration of the scenario ended, as of `timeout`."""
+FAILED = 125
+"""Exit code of `--strict` if the program could not be run, as of `timeout` and `env`. Without it, errors have 2."""
 OWN = {"acked_bytes": "B", "received_bytes": "B", "retransmissions": "1", "timeouts": "1"}
 """Printed columns of bentpipe's connections, with their units."""
+
+
+class RealTimeCommand(Command):
+    """A command that runs a program. With `--strict`, its own errors have a status apart from that of the program."""
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> click.Context:
+        is_strict = "--strict" in args[: args.index("--") if "--" in args else len(args)]
+        try:
+            return super().make_context(info_name, args, *more, **extra)
+        except click.UsageError as error:
+            if not is_strict:
+                raise
+            print_error(misuse(error))
+            raise click.exceptions.Exit(FAILED) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BentpipeError as error:
+            if not ctx.params["strict"]:
+                raise
+            print_error(error)
+            raise click.exceptions.Exit(FAILED) from None
 
 
 def give(
@@ -62,6 +90,12 @@ def give(
         raise click.exceptions.Exit(UNTRUSTWORTHY)
     if is_cut:
         raise click.exceptions.Exit(CUT)
+    failed = {node: each for node, each in found.programs.items() if each}
+    for node, each in failed.items():
+        print(f"the program at {node} ended with status {each}", file=sys.stderr)
+    if failed and not found.status:
+        each = next(iter(failed.values()))
+        raise click.exceptions.Exit(128 - each if each < 0 else each)
     status = -signal.SIGINT if found.stopped == "interrupted" else found.status or 0
     # As in shells: 128 plus the number of the signal.
     raise click.exceptions.Exit(128 - status if status < 0 else status)
@@ -72,7 +106,7 @@ def _render_emulation(found: Emulation) -> Iterator[RenderableType]:
 
     from bentpipe.cli import render_run
 
-    yield from render_run.run(found.result)
+    yield from render_run.run(found.result, has_limits=True)
     if found.spoken:
         yield _own(found)
     table = Table(title="Outside the scenario", title_justify="left", title_style="bold", box=None, pad_edge=False)

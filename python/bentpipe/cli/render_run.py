@@ -31,11 +31,15 @@ PAUSING = ("arrivals", "bulk", "on-off", "page", "records", "request-response")
 DATAGRAMS = ("cbr", "poisson", "on-off")
 FLOWS_MAX = 12
 LINKS_MAX = 10
+DELAY_PARTS = ("asking_mean_s", "behind_mean_s", "turn_mean_s", "sending_mean_s", "air_mean_s")
 DROPS_MAX = 10
 
 
-def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
-    """Renders a run: flows, links, causes of loss, and the balance of packets."""
+def run(result: RunResult, show_all: bool = False, *, has_limits: bool = False) -> Iterator[RenderableType]:
+    """Renders a run: flows, links, causes of loss, and the balance of packets.
+
+    The limits of senders and their reactions to losses are there with `has_limits`, or with `show_all`.
+    """
     yield hosts(result)
     flows = result.rows("flows")
     is_many = len(flows) > FLOWS_MAX and not show_all
@@ -44,9 +48,11 @@ def run(result: RunResult, show_all: bool = False) -> Iterator[RenderableType]:
     if is_many:
         yield Text(f"{len(flows)} flows; --all shows each", style="dim")
     yield from _proxies(result, flows)
-    grouped = entries if is_many else None
-    yield from _times(flows, result.simulated_s, grouped)
-    yield from _verdicts(flows, grouped)
+    # A row for each of many flows would say less than a row for each entry.
+    grouped = entries if len(flows) > FLOWS_MAX else None
+    if has_limits or show_all:
+        yield from _times(flows, result.simulated_s, grouped)
+        yield from _verdicts(flows, grouped)
     yield from _completions(result, show_all)
     yield from _datagrams(result, show_all)
     yield from _links(result.rows("links"), show_all)
@@ -261,6 +267,7 @@ def _terminals(terminals: Rows, show_all: bool) -> Iterator[RenderableType]:
     columns = [
         Shown(head("grant_wait_mean_s"), _all(shown, "grant_wait_mean_s"), "s", "wait"),
         Shown(head("grant_wait_p95_s"), _all(shown, "grant_wait_p95_s"), "s", "wait"),
+        *(Shown(head(part), _all(shown, part), "s", "part") for part in DELAY_PARTS),
         Shown(head("granted_bps"), _all(shown, "granted_bps"), "bit/s"),
         Shown(head("unused_share"), [None if share is None else 100 * share for share in unused], "%"),
     ]
@@ -297,6 +304,9 @@ def _summary(result: RunResult) -> Text:
     sent, delivered, lost, flying = (row[f"{what}_packets"] for what in ("sent", "delivered", "lost", "in_flight"))
     equal = "=" if sent == delivered + lost + flying else "is NOT (a bug in bentpipe, please report it)"
     text.append(f"{sent:,} packets sent {equal} {delivered:,} delivered + {lost:,} lost + {flying:,} in flight")
+    places = {"on_links": "on links", "queued": "in queues", "stranded": "waiting for links that are away or down"}
+    found = [f"{row[f'{key}_packets']:,} {where}" for key, where in places.items() if row[f"{key}_packets"]]
+    text.append(f"\nIn flight: {', '.join(found)}" if found else "")
     return text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     "report",
     cls=Command,
     aliases={"folder": "--out"},
-    examples=("report geo.sweep", "report geo.sweep --against cubic --out page"),
+    examples=("report geo.sweep", "report geo.sweep --against cubic --style column --out page"),
 )
 @argument(
     "source",
@@ -30,12 +30,17 @@ if TYPE_CHECKING:
     "-o", "--out", type=options.PLACE, metavar="FOLDER", help="Folder to write to. Default: `report` in FOLDER."
 )
 @options.against
+@click.option(
+    "--style",
+    type=click.Choice(("column", "page")),
+    help="Width of all figures, for a paper: 3.3 or 7 inches. Default: as each needs.",
+)
 @options.json
 @options.quiet
-def command(source: Path, out: Path | None, against: str | None, json: bool, quiet: bool) -> None:
+def command(source: Path, out: Path | None, against: str | None, style: Any, json: bool, quiet: bool) -> None:
     """Render results as an HTML report.
 
-    Writes one self-contained page, its figures (SVG, PNG) and its tables (CSV, LaTeX).
+    Writes one self-contained page, its figures (SVG, PNG, PDF) and its tables (CSV, LaTeX).
     """
     if not source.is_dir():
         from bentpipe.files import is_no_result
@@ -49,7 +54,7 @@ def command(source: Path, out: Path | None, against: str | None, json: bool, qui
         from bentpipe.tuning.result import Tuning
 
         found = Tuning.load(source)
-        written = found._reporter().write(find_place(source, out))
+        written = found._reporter().write(find_place(source, out), style)
     else:
-        written = report(source, out, against=against)
+        written = report(source, out, against=against, style=style)
     print_result(written.to_dict, lambda: render.report(written), json=json, quiet=quiet)

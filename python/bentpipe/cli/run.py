@@ -11,11 +11,16 @@ from bentpipe.cli import complete, options
 from bentpipe.cli.help import Command
 from bentpipe.cli.printing import Title, check_places, print_result
 from bentpipe.cli.progress import Bar, load
-from bentpipe.errors import Interrupted
+from bentpipe.errors import BentpipeError, Interrupted
 from bentpipe.experiment.common.options import RUN_CHARTS, check_chart
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from rich.console import RenderableType
+
+    from bentpipe.experiment.single.run_result import RunResult
 
 
 @click.command(
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
         "run geo --cc cubic --set duration='60 s' --plot cubic.png",
         "run leo --series cwnd_bytes,srtt_s --save leo-run",
         "run geo --pcap geo.pcapng",
+        "run geo --test rrul --flent geo.flent.gz",
         "run web-on-geo --plot page.png --chart waterfall",
     ),
 )
@@ -40,7 +46,15 @@ if TYPE_CHECKING:
     shell_complete=complete.series,
     help="More time series to record (see: list series).",
 )
-@click.option("--all", "show_all", is_flag=True, help="Show every flow, link and cause of loss.")
+@click.option(
+    "--test",
+    metavar="NAME",
+    help="Replace the flows by a test of Flent: rrul, rtt_fair, tcp_4up, tcp_8down.",
+)
+@click.option(
+    "--flent", type=options.PLACE, metavar="FILE", help="Write a data file of Flent: run.flent.gz. Needs --test."
+)
+@click.option("--all", "show_all", is_flag=True, help="Show all tables, with every flow, link and cause of loss.")
 @options.save
 @options.pcap
 @options.plot
@@ -54,6 +68,8 @@ def command(
     sets: tuple[str, ...],
     seed: int | None,
     series: str,
+    test: str | None,
+    flent: Path | None,
     show_all: bool,
     save: Path | None,
     pcap: str | None,
@@ -65,7 +81,8 @@ def command(
 ) -> None:
     """Simulate a scenario once.
 
-    Prints tables of the flows, the links, the limits of each sender with their times, and the causes of lost packets.
+    Prints tables of the flows, the links and the causes of lost packets, one sentence, and a next command. With --all,
+    also the limits of each sender with their times, and its reactions to losses.
     """
     check_places(save, plot, pcap)
     check_chart(chart, RUN_CHARTS, "a run", is_drawn=plot is not None)
@@ -78,7 +95,17 @@ def command(
 
         overrides.refuse_replaced(overrides.pairs(sets), cc_keys(), "--cc")
         scenario = with_sender(scenario, cc)
-    wanted = split_names(series)
+    if flent is not None and test is None:
+        raise BentpipeError("--flent needs a test\n  expected --test rrul")
+    if flent is not None:
+        from bentpipe.files import refuse_unless_writable
+
+        refuse_unless_writable(flent)
+    if test is not None:
+        from bentpipe.scenario.named_tests import with_test
+
+        scenario = with_test(scenario, test)
+    wanted = split_names(series) + ([] if flent is None else ["goodput_bps"])
     if plot is not None:
         from bentpipe.plot import choose_panels
 
@@ -98,11 +125,29 @@ def command(
         raise
     if save is not None:
         result.save(save)
+    if flent is not None and test is not None:
+        from bentpipe.experiment.single.flent import write_flent
+
+        write_flent(result, flent, test)
     if plot is not None:
         from bentpipe.plot import save as save_figure
 
         save_figure(result.plot(chart, **look), plot)
     titled.show()
-    from bentpipe.cli import render_run
+    has_command = test is None
+    print_result(result.to_dict, lambda: _render(result, show_all, has_command), json=json, quiet=quiet)
 
-    print_result(result.to_dict, lambda: render_run.run(result, show_all), json=json, quiet=quiet)
+
+def _render(result: RunResult, show_all: bool, has_command: bool) -> Iterator[RenderableType]:
+    from bentpipe.cli import render_run
+    from bentpipe.cli.conclusion import conclude
+
+    yield from render_run.run(result, show_all)
+    yield ""
+    # No other command has the flows of a test.
+    from rich.text import Text
+
+    sentence, *command = conclude(result)
+    yield Text(sentence)
+    # A command is never broken: it is copied.
+    yield from command if has_command else ()

@@ -67,6 +67,7 @@ def _show_look(
         "sky path Berlin Madrid --over oneweb --gateway Bern --selection highest",
         "sky path London Tokyo --over kuiper-630 --disjoint 3 --plot paths.png",
         "sky path Rome Oslo --over oneweb --gateway Bern --relay ground",
+        "sky path London Tokyo --over starlink-shell-1 --czml path.czml",
     ),
 )
 @sky_options.place("from", "Start of the path")
@@ -97,9 +98,13 @@ def _show_look(
 @sky_options.bad
 @sky_options.age_max
 @sky_options.all_rows
+@click.option(
+    "--czml", type=options.PLACE, metavar="FILE", help="Write satellites, places and links in use over time for Cesium."
+)
 @sky_options.output
 def path(
     every: bool,
+    czml: Path | None,
     look: dict[str, Any],
     save: Path | None,
     plot: Path | None,
@@ -123,7 +128,19 @@ def path(
 
         return render_sky.path(found, every=every)
 
-    _show_look(find, render_path, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet)
+    def find_and_write(bar: Bar) -> Any:
+        found = find(bar)
+        if czml is not None:
+            found.write_czml(czml)
+        return found
+
+    if czml is not None:
+        from bentpipe.files import refuse_unless_writable
+
+        refuse_unless_writable(czml)
+    _show_look(
+        find_and_write, render_path, lambda found: found.plot(**look), save=save, plot=plot, json=json, quiet=quiet
+    )
 
 
 @command.command(
@@ -190,7 +207,7 @@ def matrix(
 
     def find(bar: Bar) -> Any:
         from bentpipe.sky import paths
-        from bentpipe.sky.scenes import places as listed
+        from bentpipe.sky.place_lists import places as listed
 
         return paths([*places, *(listed(file) if file is not None else [])], **given, progress=bar)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.cli import options
-from bentpipe.cli.help import Command, argument
+from bentpipe.cli.help import argument
 from bentpipe.cli.printing import Title, check_places
-from bentpipe.cli.real_time import give
+from bentpipe.cli.real_time import RealTimeCommand, give
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "speak",
-    cls=Command,
+    cls=RealTimeCommand,
     examples=(
         "speak geo --cc bbr3",
         "speak geo --send video.mp4 -- python3 client.py",
@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 @click.option("--at", metavar="HOST", help="Host of CMD. Default: the destination of the flow.")
 @click.option("--flow", metavar="NAME", help="Flow to replace by real packets. Default: the first.")
 @click.option(
-    "--strict", is_flag=True, help="Exit with status 3 if the run is not trustworthy; refuse to run without all walls."
+    "--strict",
+    is_flag=True,
+    help="Exit with status 123 if the run is not trustworthy, and 125 if it could not start; refuse to run without all"
+    " walls.",
 )
 @options.pcap
 @options.sets

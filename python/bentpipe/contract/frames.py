@@ -1,21 +1,16 @@
-"""The tables of all results: one schema each, and one function that makes a row."""
+"""The tables of all results: one schema each. `rows` makes their rows."""
 
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-
-from bentpipe.statistics.samples import AtLeast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bentpipe.statistics.comparing import Difference
-    from bentpipe.statistics.estimates import Estimate, Interval
     from bentpipe.statistics.judgement import Judgement
-    from bentpipe.statistics.samples import Counts, Sample
 
     Rows = Iterable[Mapping[str, Any]]
     Keys = Mapping[str, Any]
@@ -23,19 +18,6 @@ if TYPE_CHECKING:
 
 REAL = pl.Float64
 WHOLE = pl.Int64
-
-
-class Measured(Protocol):
-    """A metric, or another quantity with a name."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def span(self) -> tuple[float, float]: ...
-    @property
-    def resolution(self) -> float: ...
 
 
 class Table(pl.DataFrame):
@@ -64,7 +46,7 @@ class Table(pl.DataFrame):
 
 
 def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.DataFrame:
-    """Make a `Result.table` from rows of `table_row` with added values of the keys."""
+    """Make a `Result.table` from rows of `rows.table_row` with added values of the keys."""
     schema = {
         "of": pl.String,
         **(keys or {}),
@@ -81,27 +63,8 @@ def table(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.Data
     return Table(list(rows), schema=schema)
 
 
-def table_row(of: str, metric: Measured, sample: Sample, judgement: Judgement) -> dict[str, Any]:
-    """Make the row of one name and metric."""
-    found = estimate_row(sample.estimate(judgement, metric), sample.counts, judgement)
-    return {"of": of, "metric": metric.name, "unit": metric.unit, **found}
-
-
-def estimate_row(found: Estimate | Interval, counts: Counts, judgement: Judgement) -> dict[str, Any]:
-    """Make the columns of an estimate, with its counts."""
-    return {
-        judgement.statistic: found.value,
-        "low": found.low,
-        "high": found.high,
-        "replications": found.replications,
-        "completed": counts.done,
-        "due": counts.due,
-        "is_bound": isinstance(found, AtLeast),
-    }
-
-
 def differences(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> pl.DataFrame:
-    """Make a `Result.differences` from rows of `difference_row` with added values of the keys."""
+    """Make a `Result.differences` from rows of `rows.difference_row` with added values of the keys."""
     middle = judgement.statistic
     schema = {
         "metric": pl.String,
@@ -120,8 +83,3 @@ def differences(rows: Rows, judgement: Judgement, keys: Keys | None = None) -> p
         "is_completed_shown": pl.Boolean,
     }
     return Table(list(rows), schema=schema)
-
-
-def difference_row(metric: Measured, of: str, other: str, found: Difference) -> dict[str, Any]:
-    """Make the row of one difference, `of` less `other`."""
-    return {"metric": metric.name, "unit": metric.unit, "of": of, "other": other, **found.to_dict()}

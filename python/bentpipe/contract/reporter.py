@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from bentpipe import files
+from bentpipe.catalog import unknown
+from bentpipe.errors import BentpipeError
 from bentpipe.reports import figures
 from bentpipe.reports.page import Picture
 
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 FORM = "bentpipe report"
 PAGE = "report.html"
+Style: TypeAlias = Literal["column", "page"]
+"""Width of figures: a column of a paper with two columns, or both."""
+WIDTHS: dict[Style, float] = {"column": 3.3, "page": 7.0}
+"""Width in inches of each style."""
 SENTENCES_MAX = 3
 """Sentences of the first paragraph."""
 
@@ -33,7 +39,7 @@ class Report:
     ----------
     folder, page : Path
     figures, tables : list of Path
-        Each figure as SVG and PNG, each table as CSV and LaTeX.
+        Each figure as SVG, PNG and PDF, each table as CSV and LaTeX.
     statements : list of str
         Sentences about each metric. A sentence about many settings counts them.
     """
@@ -62,9 +68,14 @@ class Reporter(ABC):
         self.tables: list[Table] = []
         self.figures: dict[str, figures.Drawn] = {}
         self.said: list[str] = []
+        self.style: Style | None = None
+        """Width of all figures; None for the usual width of each."""
 
-    def write(self, place: Path) -> Report:
+    def write(self, place: Path, style: Style | None = None) -> Report:
         """Writes the report into a folder, in place of an older one."""
+        if style is not None and style not in WIDTHS:
+            raise BentpipeError(unknown(style, "a style of figures", WIDTHS))
+        self.style = style
         content = self.page().html()
         note = str(self.provenance)
 
@@ -84,7 +95,7 @@ class Reporter(ABC):
         return Report(
             place,
             place / PAGE,
-            [place / "figures" / f"{name}{ending}" for name in self.figures for ending in (".svg", ".png")],
+            [place / "figures" / f"{name}{ending}" for name in self.figures for ending in (".svg", ".png", ".pdf")],
             [place / "tables" / f"{table.name}{ending}" for table in self.tables for ending in (".csv", ".tex")],
             self.said,
         )
@@ -95,6 +106,8 @@ class Reporter(ABC):
 
     def picture(self, file: str, drawing: Drawing, meaning: str, of: str, what_is_drawn: str) -> Picture:
         """Adds a figure to the page and to the files."""
+        if self.style is not None:
+            drawing.figure.set_figwidth(WIDTHS[self.style])
         drawn = figures.Drawn.from_figure(drawing.figure, str(self.provenance))
         self.figures[file] = drawn
         caption = f"{meaning}: {what_is_drawn}." if what_is_drawn else f"{meaning}."

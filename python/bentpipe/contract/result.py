@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import polars as pl
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bentpipe.contract.reporter import Report, Reporter
+    from bentpipe.contract.reporter import Report, Reporter, Style
     from bentpipe.plot.style import Labels, Size
     from bentpipe.scenario.names import MetricName
     from bentpipe.statistics.estimates import Estimate, Interval
@@ -97,6 +98,7 @@ class Result(ABC):
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,
+        axes: Axes | None = None,
     ) -> Figure:
         """Draw a matplotlib figure.
 
@@ -109,13 +111,16 @@ class Result(ABC):
         size, title, labels : optional
             Width and height in inches, a title instead of the scenario's title, and labels of the axes:
             `{"x": ..., "y": ...}`.
+        axes : matplotlib.axes.Axes, optional
+            Axes of another figure. The drawing takes their place, with one panel or several, and is returned as a part
+            of that figure (`SubFigure`). Its size is that of the place.
 
         Raises
         ------
         BentpipeError
             Unknown chart or metric, or no data to draw.
         """
-        from bentpipe.plot.style import dress_figure
+        from bentpipe.plot.style import dress_figure, use_place
 
         for name, given in (("metric", metric), ("title", title)):
             if given is not None:
@@ -124,14 +129,24 @@ class Result(ABC):
             raise BentpipeError(f"size = {size!r}\n  expected two numbers: width and height in inches")
         if metric is not None and metric in self.charts and metric not in list_metrics():
             raise BentpipeError(f"{metric} is a chart, no metric\n  expected plot({metric!r})")
-        return dress_figure(self._figure(self._chart(chart), metric), size, title, labels)
+        if axes is not None and size is not None:
+            raise BentpipeError("axes have their size from their figure\n  leave {size} out", size=None)
+        name = self._chart(chart)
+        with use_place(axes):
+            return dress_figure(self._figure(name, metric), size, title, labels)
 
     @abstractmethod
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the result into a folder. `load` reads it."""
 
-    def report(self, folder: str | os.PathLike[str]) -> Report:
+    def report(self, folder: str | os.PathLike[str], *, style: Style | None = None) -> Report:
         """Write a page that opens in any browser into a folder, with its figures and tables as files.
+
+        Parameters
+        ----------
+        folder : path
+        style : str, optional
+            Width of all figures: `column` (3.3 inches) or `page` (7 inches). Letters have the same size in both.
 
         Raises
         ------
@@ -139,7 +154,7 @@ class Result(ABC):
             The folder cannot be written, or contains other files.
         """
         files.refuse_unless_free(folder)
-        return self._reporter().write(Path(folder))
+        return self._reporter().write(Path(folder), style)
 
     @abstractmethod
     def command(self) -> str:
@@ -160,10 +175,23 @@ class Result(ABC):
             "provenance": dict(self._provenance()),
             "statements": self.statements,
             "notes": list(self.notes),
-            "table": self.table.to_dicts(),
-            "differences": self.differences.to_dicts(),
+            "table": self._table_rows(),
+            "differences": self._difference_rows(),
             **self._content(),
         }
+
+    def _table_rows(self) -> list[dict[str, Any]]:
+        return self.table.to_dicts()
+
+    def _difference_rows(self) -> list[dict[str, Any]]:
+        return self.differences.to_dicts()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give `table` to other libraries (Arrow PyCapsule interface): `pyarrow.table(result)`, `polars.DataFrame`.
+
+        DuckDB reads it by name: `duckdb.sql("from result")`.
+        """
+        return self.table.__arrow_c_stream__(requested_schema)
 
     def make_notebook_table(self) -> tuple[list[str], list[list[str]], int]:
         """Make the table of a notebook or of `print`: heads, rows, and the number of columns of text."""

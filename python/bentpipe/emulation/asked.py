@@ -44,7 +44,8 @@ def real_time_command(verb: str, asked: Mapping[str, Any]) -> str:
     refuse_without_command(facts, has_file=has_file(facts))
     words = [facts["source"], *spelled_arguments(facts)]
     for name, value in asked["options"].items():
-        option = f"--{name.replace('_', '-')}"
+        # Programs at nodes are written as `--at NODE=CMD`.
+        option = "--at" if name == "programs" else f"--{name.replace('_', '-')}"
         words += [option] if value is True else [word for each in _spell_values(value) for word in (option, each)]
     program = ["--", *asked["command"]] if asked["command"] else []
     return shlex.join(["bentpipe", verb, *words, *program])

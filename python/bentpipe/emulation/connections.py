@@ -90,7 +90,7 @@ def with_kernel(
     """Fill a run with the reports of the kernel and of bentpipe's TCP about its real flows: rows, and series."""
     counts = {host: collect_counts(host, counters, kernel, spoken) for host in counters}
     flows = with_rows(result.flows, found, result.scenario, counts)
-    recorded = with_series(result.recorded, found, result.scenario)
+    recorded = GivenTables(with_series(result.recorded, found, result.scenario))
     return replace(result, tables=GivenTables({**result.tables, "flows": flows}), recorded=recorded)
 
 

@@ -7,17 +7,20 @@ import os
 import shlex
 import sys
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe import _core, files, forks
+from bentpipe import _core, arguments, files, forks
 from bentpipe.catalog import unknown
 from bentpipe.contract.result import Result
 from bentpipe.emulation import connections
 from bentpipe.emulation.asked import collect_asked, command_or_none, real_time_command
+from bentpipe.emulation.attempts import ATTEMPTS_MAX, repeat_until_trustworthy
 from bentpipe.emulation.launch import make_report
+from bentpipe.emulation.ports import connect_nodes, is_port, list_hosts, with_port
 from bentpipe.emulation.trust import Trust
 from bentpipe.emulation.wakes import later_than
 from bentpipe.errors import EmulationError
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 
     from bentpipe.contract.reporter import Reporter
     from bentpipe.own.loading import Function, Sender
-    from bentpipe.scenario.scenario import AnyScenario, Scenario
+    from bentpipe.scenario.scenario import AnyScenario
     from bentpipe.statistics.estimates import Estimate, Interval
 
 PART, SAMPLES = "emulation", "samples"
@@ -79,6 +82,10 @@ class Emulation(Result):
     spoken : list of dict
         Outcome of each connection of bentpipe's TCP, with the counters of virtual time: at the host of `speak`, and at
         proxies that split connections, which have one connection towards each end. `host` is its node.
+    attempts : int
+        Number of runs until this one: more than 1 if earlier ones were not trustworthy.
+    programs : dict
+        Exit status of the program at each further node; None if it still ran at the end.
     asked : mapping
         The verb, origin of the scenario, options and program of the command that repeats it.
     """
@@ -92,6 +99,8 @@ class Emulation(Result):
     spoken: list[dict[str, Any]] = field(default_factory=list)
     asked: Mapping[str, Any] = field(default_factory=dict)
     counters: dict[str, dict[str, int]] = field(default_factory=dict)
+    attempts: int = 1
+    programs: dict[str, int | None] = field(default_factory=dict)
 
     charts = RunResult.charts
     names = ("run",)
@@ -134,6 +143,8 @@ class Emulation(Result):
             "kernel": self.kernel,
             "counters": self.counters,
             "spoken": self.spoken,
+            "attempts": self.attempts,
+            "programs": self.programs,
         }
         about |= {"trust": self.trust.to_dict(), "asked": self.asked}
         content["tables"][SAMPLES] = self.samples
@@ -209,6 +220,8 @@ class Emulation(Result):
         return {
             "status": self.status,
             "stopped": self.stopped,
+            "attempts": self.attempts,
+            "programs": self.programs,
             "trust": self.trust.to_dict(),
             "kernel": self.kernel,
             "counters": self.counters,
@@ -248,6 +261,7 @@ def emulate(
     serve: str | Sequence[str] | None = None,
     shell: bool = False,
     at: str | None = None,
+    programs: Mapping[str, str | Sequence[str]] | None = None,
     flow: str | None = None,
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
@@ -257,6 +271,8 @@ def emulate(
     initial_window: int | None = None,
     shared_memory: bool = False,
     strict: bool = False,
+    attempts: int = 1,
+    output: str | os.PathLike[str] | None = None,
     quiet: bool = False,
 ) -> Emulation:
     """Run a program over the path of a scenario, in real time.
@@ -279,6 +295,9 @@ def emulate(
         Run your shell (`SHELL`) instead of a program. It keeps the terminal. A program has a separate session.
     at : str, optional
         The host of the program; by default where the flow goes to. The server is at the flow's other end.
+    programs : mapping, optional
+        Programs at further nodes, by name of the node. Each such node is a host, with real packets to all others, and
+        the flows of the scenario stay simulated. They start before the program, and end with it.
     flow : str, optional
         The flow whose place real packets take.
     seed : int, optional
@@ -303,6 +322,10 @@ def emulate(
         Let programs share memory and queues (System V and POSIX) with the machine, as those of X11 may need.
     strict : bool
         Run programs only if no wall around them is missing. By default `trust.missing_walls` of the result names them.
+    attempts : int
+        Most runs: the program runs again while the verdict is not trustworthy. The result is that of the last run.
+    output : path, optional
+        File for the standard output of the program, in place of that of this process.
     quiet : bool
         Send the output of the program to the error output.
 
@@ -315,9 +338,20 @@ def emulate(
         The scenario is not valid, or has no such flow.
     """
     source = make_scenario(scenario)
-    options = {"serve": serve, "shell": shell, "at": at, "flow": flow, "seed": seed, "pcap": pcap, "cc": cc}
+    attempts = arguments.whole("attempts", attempts, 1, ATTEMPTS_MAX, error=EmulationError)
+    options: dict[str, Any] = {
+        "serve": serve,
+        "shell": shell,
+        "at": at,
+        "flow": flow,
+        "seed": seed,
+        "pcap": pcap,
+        "cc": cc,
+    }
     options |= {"backend": None if backend == "auto" else backend, "offload": None if offload == "auto" else offload}
     options |= {"initial_window": initial_window, "shared_memory": shared_memory, "strict": strict}
+    options |= {"programs": {node: _spell_command(each) for node, each in (programs or {}).items()} or None}
+    options |= {"attempts": None if attempts == 1 else attempts}
     asked = collect_asked(source, options, command)
     if shell:
         if command:
@@ -327,12 +361,14 @@ def emulate(
         command = find_program("fetch")
     if isinstance(serve, str):
         serve = find_program(serve) if serve in BUILT_IN else _words(serve)
-    found = carry_out(
+    run = partial(
+        carry_out,
         source,
         command,
         serve=serve,
         shell=shell,
         at=at,
+        programs={node: _words(each) if isinstance(each, str) else each for node, each in (programs or {}).items()},
         flow=flow,
         seed=seed,
         pcap=pcap,
@@ -342,9 +378,11 @@ def emulate(
         initial_window=initial_window,
         shared_memory=shared_memory,
         strict=strict,
+        output=output,
         quiet=quiet,
     )
-    return replace(found, asked={"verb": "emulate", **asked})
+    found, number = repeat_until_trustworthy(run, attempts)
+    return replace(found, asked={"verb": "emulate", **asked}, attempts=number)
 
 
 def carry_out(
@@ -355,6 +393,7 @@ def carry_out(
     own: Own | None = None,
     shell: bool = False,
     at: str | None = None,
+    programs: Mapping[str, Sequence[str]] | None = None,
     flow: str | None = None,
     seed: int | None = None,
     pcap: str | os.PathLike[str] | None = None,
@@ -366,6 +405,7 @@ def carry_out(
     shared_memory: bool = False,
     strict: bool = False,
     without: Sequence[str] = (),
+    output: str | os.PathLike[str] | None = None,
     quiet: bool = False,
 ) -> Emulation:
     """Emulate with a program at one host, and a server or our own TCP at the other; see `emulate` and `speak`.
@@ -383,16 +423,25 @@ def carry_out(
         raise EmulationError(
             f"an initial window of {initial_window} segments\n  expected 1 to {INITIAL_WINDOW_MAX} segments"
         )
-    scenario = with_port(make_scenario(scenario), flow)
+    scenario = make_scenario(scenario)
+    if programs:
+        first = next(iter(scenario.to_dict()["flow"].values()))
+        at = first["to"] if at is None else at
+        served = [next(end for end in (first["from"], first["to"]) if end != at)] if serve else []
+        if at in programs:
+            raise EmulationError(f"two programs at {at}\n  expected one at each node")
+        scenario = connect_nodes(scenario, [at, *served, *programs])
+    else:
+        scenario = with_port(scenario, flow)
     if seed is not None:
         scenario = scenario.with_seed(seed)
-    ends = next((each["from"], each["to"]) for each in scenario.to_dict()["flow"].values() if _is_port(each))
+    ends = next((each["from"], each["to"]) for each in scenario.to_dict()["flow"].values() if is_port(each))
     at = ends[1] if at is None else at
-    if at not in (hosts := _hosts(scenario)):
+    if at not in (hosts := list_hosts(scenario)):
         raise EmulationError(unknown(at, "a host", hosts))
     if not command:
         raise EmulationError("no program to run\n  expected a command, such as: -- ping server")
-    peer = next(end for end in (*ends, *hosts) if end != at)
+    peer = served[0] if programs and served else next(end for end in (*ends, *hosts) if end != at)
     job = {
         "parent": os.getpid(),
         "scenario": json.dumps(scenario.to_dict()),
@@ -400,6 +449,7 @@ def carry_out(
         "folder": scenario.folder,
         "at": at,
         "command": list(command),
+        "others": [(node, list(each)) for node, each in (programs or {}).items()],
         "serve": [(peer, list(serve))] if serve else [],
         "pcap": None if pcap is None else (files.captures(pcap), pcap_bytes),
         "own": None if own is None else {"host": peer, **asdict(own)},
@@ -412,6 +462,7 @@ def carry_out(
         "shared": ["ipc"] if shared_memory else [],
         "without": list(without),
         "is_strict": strict,
+        "output": None if output is None else str(Path(output).resolve()),
         "is_quiet": quiet,
     }
     content = make_report(job)
@@ -443,7 +494,9 @@ def carry_out(
     about = {"kernel": content["kernel"], "counters": content["counters"], "spoken": spoken}
     result = connections.with_kernel(RunResult.from_tables(scenario, tables), samples, **about)
     result = replace(result, outside=outside)
-    return Emulation(result, trust, content["status"], content["stopped"], samples, **about)
+    return Emulation(
+        result, trust, content["status"], content["stopped"], samples, **about, programs=dict(content["others"])
+    )
 
 
 def whole(found: Emulation) -> Emulation:
@@ -478,38 +531,10 @@ def _words(serve: str) -> list[str]:
     return words
 
 
+def _spell_command(command: str | Sequence[str]) -> str:
+    return command if isinstance(command, str) else shlex.join(command)
+
+
 def find_program(name: str) -> list[str]:
     """The command of a built-in program."""
     return [sys.executable, "-m", "bentpipe.emulation.programs", name]
-
-
-def with_port(scenario: Scenario, flow: str | None = None) -> Scenario:
-    """Copy of the scenario with a port instead of a flow, if it has no port or `flow` is given.
-
-    Raises
-    ------
-    EmulationError
-        There is no such flow.
-    """
-    content = scenario.to_dict()
-    flows = content["flow"]
-    if flow is None:
-        if any(_is_port(each) for each in flows.values()):
-            return scenario
-        flow = next(iter(flows))
-    if flow not in flows:
-        raise EmulationError(unknown(flow, "a flow", flows))
-    kept = ("from", "to", "class", "route", "reverse_route")
-    flows[flow] = {**{key: flows[flow][key] for key in kept if key in flows[flow]}, "app": "port"}
-    return scenario.with_content(content)
-
-
-def _is_port(flow: dict[str, Any]) -> bool:
-    app = flow["app"]
-    kind: str = app["kind"] if isinstance(app, dict) else app
-    return kind == "port"
-
-
-def _hosts(scenario: Scenario) -> list[str]:
-    flows = [flow for flow in scenario.to_dict()["flow"].values() if _is_port(flow)]
-    return sorted({flow[end] for flow in flows for end in ("from", "to")})

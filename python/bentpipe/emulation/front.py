@@ -224,6 +224,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
 
     reaper = _start_reaper(emulation, job)
     wakes, status, stopped = None, None, "ended"
+    others: dict[str, subprocess.Popen[bytes]] = {}
     before_s, before = os.times(), machine.counters()
     try:
         for host, command in job["serve"]:
@@ -231,9 +232,10 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
             _await_server(emulation, hosts.index(host), server, command)
         if job["own"] and not job["own"]["connects"]:
             speak()
+        others = {host: start(host, command, stdin=subprocess.DEVNULL) for host, command in job.get("others", [])}
         wakes = Wakes.start()
-        output = sys.stderr if job["is_quiet"] else None
-        program = start(job["at"], job["command"], has_terminal=job["has_terminal"], stdout=output)
+        with _open_output(job) as output:
+            program = start(job["at"], job["command"], has_terminal=job["has_terminal"], stdout=output)
         if job["own"] and job["own"]["connects"]:
             _await_server(emulation, hosts.index(job["at"]), program, job["command"])
             speak()
@@ -250,6 +252,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
         stopped = "interrupted"
         # The server hears SIGTERM only.
         _interrupt(emulation, programs[len(job["serve"]) :])
+    ended = [(host, program.poll()) for host, program in others.items()]
     _end(emulation, programs)
     # Also daemons.
     reaper.stop()
@@ -258,6 +261,7 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
     after_s = os.times()
     return {
         "status": status,
+        "others": ended,
         "stopped": stopped,
         "walls": reaper.walls,
         "missing_walls": reaper.missing,
@@ -273,6 +277,13 @@ def _engine(job: dict[str, Any]) -> dict[str, Any]:
         "cpu_s": after_s.user + after_s.system - before_s.user - before_s.system,
         "tables": emulation.finish(),
     }
+
+
+def _open_output(job: dict[str, Any]) -> contextlib.AbstractContextManager[Any]:
+    """Open the place of the program's output: a file, the error output, or None for the caller's."""
+    if job.get("output"):
+        return open(job["output"], "wb")  # noqa: PTH123 - `pathlib` takes milliseconds to load.
+    return contextlib.nullcontext(sys.stderr if job["is_quiet"] else None)
 
 
 def _start_reaper(emulation: _core.Emulation, job: dict[str, Any]) -> Reaper:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from bentpipe import arguments
+from bentpipe import _core, arguments
+from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.design.mixed import Mixed
 from bentpipe.experiment.execution.execution import carry_out
@@ -14,7 +16,7 @@ from bentpipe.metric import Metric
 from bentpipe.own.loading import parts
 from bentpipe.progress import choose_watch
 from bentpipe.scenario.scenario import make_scenario, split_names
-from bentpipe.statistics.judgement import MARGIN_USUAL, Judgement
+from bentpipe.statistics.judgement import FAIR_USUAL, MARGIN_USUAL, Judgement
 
 if TYPE_CHECKING:
     import os
@@ -40,6 +42,8 @@ def mix(
     confidence: float = Judgement.confidence,
     correction: Correction = Judgement.correction,
     margin: str | float | None = MARGIN_USUAL,
+    fair: str = FAIR_USUAL,
+    stagger: str | float = 0.0,
     store: str | os.PathLike[str] | None = None,
     seed: int | None = None,
     jobs: int | None = None,
@@ -79,6 +83,11 @@ def mix(
         See `compare`. The correction covers all tests of all congestion controls.
     margin : str, optional
         The smallest difference that matters, as a share of the fair share or of the goodput among its own kind: `2 %`.
+    fair : str, optional
+        The largest harm that is fair, as a share of the goodput among its own kind: `10 %`. See `Mix.fairness`.
+    stagger : str or float, optional
+        Time between the starts of the copies of a flow, in seconds or with a unit: `10 s`. The cases change places, so
+        each is the first, second and so on in turn.
     seed : int, optional
         Seed of replication 0. The default is the scenario's seed.
     jobs : int, optional
@@ -105,13 +114,24 @@ def mix(
     options.check_options(metric="goodput", replications=replications, jobs=jobs)
     if margin is not None:
         arguments.margin("margin", margin)
+    arguments.margin("fair", fair)
     judgement = Judgement(confidence=confidence, correction=correction, margin=margin)
     options.checked_most(replications, replications_max, has_until=until is not None)
     arguments.mapping("cases", {} if cases is None else cases, "cases with their settings: {'NAME': {KEY: VALUE}}")
-    plan = Plan.from_request(scenario.replace("record.series", []), parts(cc), cases or {})
+    plan = Plan.from_request(scenario.replace("record.series", []), parts(cc), cases or {}, _read_time(stagger))
     asked = split_names(metric)
     options.check_metrics([name for name in asked if isinstance(quantity(name), Metric)], scenario)
-    design = Mixed(scenario, plan, replications, replications_max, until, judgement, asked)
+    design = Mixed(scenario, plan, replications, replications_max, until, judgement, asked, fair)
     design.cases = cases or {}
     with choose_watch(progress) as watch:
         return carry_out(design, store=store, jobs=jobs, on=on, progress=watch)
+
+
+def _read_time(given: str | float) -> float:
+    """Read the time between starts, seconds."""
+    found = _core.quantity(given) if isinstance(given, str) else (given, "s")
+    if found is None or found[1] != "s" or isinstance(given, bool) or not 0 <= found[0] < math.inf:
+        raise BentpipeError(
+            f"{{stagger}}: {given!r} is not a time\n  expected a number with s, ms or min, such as 10s", stagger=None
+        )
+    return float(found[0])

@@ -17,16 +17,20 @@ from bentpipe.experiment.single.run_result import FORM as RUN
 from bentpipe.experiment.single.run_result import RunResult
 
 if TYPE_CHECKING:
-    from bentpipe.contract.reporter import Report
+    from bentpipe.contract.reporter import Report, Style
     from bentpipe.contract.result import Result
 
 FOLDER = "report"
 
 
 def report(
-    source: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None, *, against: str | None = None
+    source: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    against: str | None = None,
+    style: Style | None = None,
 ) -> Report:
-    """Write the result of an experiment as a page for any browser, with figures (SVG, PNG) and tables (CSV, LaTeX).
+    """Write the result of an experiment as a page for any browser, with figures and tables as files.
 
     Equal results give equal files. An older report is replaced.
 
@@ -38,6 +42,8 @@ def report(
         Folder of the report. The default is `report` in the source.
     against : str, optional
         The baseline of a sweep or comparison: a congestion control or case. It replaces the baseline in the source.
+    style : str, optional
+        Width of all figures, as in `Result.report`.
 
     Returns
     -------
@@ -52,11 +58,17 @@ def report(
     """
     with files.reading(source):
         place = find_place(arguments.path("source", source), folder)
-    return _open_result(source, against)._reporter().write(place)
+    return open_result(source, against)._reporter().write(place, style)
 
 
-def _open_result(source: str | os.PathLike[str], against: str | None) -> Result:
-    """Open the result in a folder."""
+def open_result(source: str | os.PathLike[str], against: str | None = None) -> Result:
+    """Open the result in a folder: of a run, sweep, comparison or mix.
+
+    Raises
+    ------
+    BentpipeError
+        The folder has no result.
+    """
     if files.find_form(Path(source)) == RUN:
         if against is not None:
             raise ScenarioError(

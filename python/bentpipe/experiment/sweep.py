@@ -74,7 +74,7 @@ def sweep(
         `queue_p95:sat.forward`.
     tables : sequence of str, optional
         Additional tables to keep of each run: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`,
-        `probes`, `media`, `terminals`, `modcods`.
+        `probes`, `quic`, `media`, `terminals`, `modcods`.
     confidence, statistic, correction, sides, margin : optional
         The judgement, as in `compare`.
     against : str, optional

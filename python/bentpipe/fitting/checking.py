@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe import formatting
 from bentpipe.fitting import draws
 from bentpipe.fitting.slots import PLAIN_S
 
@@ -116,7 +117,8 @@ class HeldOut:
         cause = f"as far apart as {self.slots} slots may be by chance" if is_inside else "more than by chance"
         return (
             f"p{100 * TAIL:g} {1e3 * first:.1f} ms in the first half, {1e3 * second:.1f} ms in the second"
-            f" ({second / first - 1:+.0%}, {cause}); draws {drawn / first - 1:+.0%} of the first"
+            f" ({formatting.change(second / first - 1)}, {cause});"
+            f" draws {formatting.change(drawn / first - 1)} of the first"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -65,8 +65,8 @@ def replay(probes: Probes, slots: Slots, sending_s: Sending, rates_bps: Array | 
     begin = float(slots.edges_s[1]) if slots.period_s and len(slots.edges_s) > 2 else float(probes.send_s[0])
     kept = answered & (probes.send_s >= begin)
     times = probes.send_s[kept]
-    forward_s, reverse_s = _ways(probes, sending_s)
-    rates = None if rates_bps is None else _fill_rates(rates_bps)[slots.find_slots(times)]
+    forward_s, reverse_s = split_ways(probes, sending_s)
+    rates = None if rates_bps is None else fill_rates(rates_bps)[slots.find_slots(times)]
     forward_s, reverse_s, times = forward_s[kept], reverse_s[kept], times - times[0]
     gaps = np.flatnonzero(np.diff(times) > OUTAGE_S) + 1
     # The median, as the last answer before an outage is often late.
@@ -96,7 +96,7 @@ def draw(
     spread as one measurement from another, and not only around this one.
     """
     answered = ~probes.is_lost
-    forward_s, reverse_s = (each[answered] for each in _ways(probes, sending_s))
+    forward_s, reverse_s = (each[answered] for each in split_ways(probes, sending_s))
     times = probes.send_s[answered]
     # Without a period, equal slots over the whole record, so that no part of it is left out.
     count = max(round(float(times[-1] - times[0]) / PLAIN_S), 1)
@@ -112,7 +112,7 @@ def draw(
         whole, places, edges = [0], np.array([0, len(times)]), np.array([times[0], times[-1] + probes.spacing_s])
     if is_other:
         whole = [whole[at] for at in random.integers(len(whole), size=len(whole))]
-    known = None if rates_bps is None else _fill_rates(rates_bps)
+    known = None if rates_bps is None else fill_rates(rates_bps)
     parts: list[list[Array]] = []
     at_s = 0.0
     while at_s < duration_s:
@@ -129,7 +129,7 @@ def draw(
     return Trace(time_s - time_s[0], forward_s, reverse_s, None if known is None else rate_bps)
 
 
-def _ways(probes: Probes, sending_s: Sending) -> tuple[Array, Array]:
+def split_ways(probes: Probes, sending_s: Sending) -> tuple[Array, Array]:
     """Return both one-way delays. An unknown split gives all variation to the forward direction."""
     half = float(np.nanmin(probes.rtt_s)) / 2
     ways = probes.rtt_s - half, np.full(len(probes.rtt_s), half)
@@ -141,6 +141,6 @@ def _ways(probes: Probes, sending_s: Sending) -> tuple[Array, Array]:
     return forward_s, reverse_s
 
 
-def _fill_rates(rates_bps: Array) -> Array:
+def fill_rates(rates_bps: Array) -> Array:
     """Give slots without a rate the median of the others."""
     return np.where(np.isnan(rates_bps), np.nanmedian(rates_bps), rates_bps)

@@ -47,7 +47,16 @@ NEAR_MIN = 0.5
 """Share of the base below which the round trips of a transfer cannot be of the same path."""
 QUIET_S = 60.0
 """Shortest record without load that is enough for delays."""
-PROBES_OF_LOAD = "{0}: probes during a transfer have its queue in their round trips"
+PROBES_OF_LOAD = "{0}: probes during a transfer may have its queue in their round trips"
+WITH_QUEUE = "{0}: probes during a transfer have its queue in their round trips (correlation {1:.2f})"
+WITHOUT_QUEUE = (
+    "{0}: probes during a transfer do not follow its round trips (correlation {1:.2f}): "
+    "a network may queue ping and TCP apart, as Starlink does"
+)
+TOGETHER = 0.3
+"""Least rank correlation of round trips of probes and of a transfer that meet the same queue."""
+INTERVALS_MIN = 20
+"""Least number of intervals of a transfer with probes for a correlation."""
 
 
 def fit(
@@ -210,7 +219,9 @@ def _read(paths: Sequence[Any], kind: str | None, asked: Asked, clocks: str, say
     faults, measured = Faults(), Measured(direction=asked.direction)
     for path in paths:
         say(f"reading {Path(path).name}")
-        measured.add(readers.read(path, kind, asked, faults))
+        one = readers.read(path, kind, asked, faults)
+        measured.records.append(one.describe(Path(path).name))
+        measured.add(one)
     for name in asked.columns:
         if name not in asked.seen and (asked.seen or not faults.count):
             known = show_value(", ".join(sorted(asked.seen)))
@@ -281,6 +292,7 @@ def _fit_numbers(measured: Measured, network: str | None, period_s: float | None
         check=(),
         held_out=None,
         notes=tuple(notes),
+        records=tuple(measured.records),
         probes=probes,
         loads=tuple(measured.loads),
         below=tuple(below.values()),
@@ -394,8 +406,32 @@ def _without_load(probes: Probes, loads: Sequence[Load], notes: list[str]) -> Pr
     if len(answered) >= PROBES_MIN and len(quiet.send_s) * probes.spacing_s >= QUIET_S:
         notes.append(f"{probes.source}: {during.sum():,} probes during a transfer were left out")
         return quiet
-    notes.append(PROBES_OF_LOAD.format(probes.source))
+    notes.append(_tell_queue(probes, loads))
     return probes
+
+
+def _tell_queue(probes: Probes, loads: Sequence[Load]) -> str:
+    """Return a note on the queue of a transfer in the round trips of probes, by their correlation if there is one."""
+    answered = ~probes.is_lost
+    times, rtt_s = probes.send_s[answered], probes.rtt_s[answered]
+    pairs: list[tuple[float, float]] = []
+    for load in loads:
+        if load.srtt_s is None:
+            continue
+        ends = load.begin_s + load.interval_s
+        lows, highs = np.searchsorted(times, load.begin_s), np.searchsorted(times, ends)
+        for low, high, srtt_s in zip(lows, highs, load.srtt_s, strict=True):
+            if high > low and np.isfinite(srtt_s):
+                pairs.append((float(np.median(rtt_s[low:high])), float(srtt_s)))
+    if len(pairs) < INTERVALS_MIN:
+        return PROBES_OF_LOAD.format(probes.source)
+    from scipy.stats import spearmanr
+
+    of_probes, of_transfer = np.array(pairs).T
+    correlation = float(spearmanr(of_probes, of_transfer).statistic)
+    if np.isnan(correlation):
+        return PROBES_OF_LOAD.format(probes.source)
+    return (WITH_QUEUE if correlation >= TOGETHER else WITHOUT_QUEUE).format(probes.source, correlation)
 
 
 def _invert_goodput(found: Fit, say: Callable[[str], object], *, is_asked: bool) -> Fit:

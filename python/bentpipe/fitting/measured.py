@@ -193,6 +193,37 @@ class Second:
     total: float
 
 
+@dataclass(frozen=True)
+class Record:
+    """Content of one file in numbers.
+
+    Attributes
+    ----------
+    name, kind : str
+        Name of the file, and its kind, such as `ping`.
+    probes, intervals, packets : int
+        Probes, intervals of transfers, and packets of one of several captures.
+    span_s : float
+        Time from the first of them to the last, in seconds.
+    notes : tuple of str
+        Remarks on the file.
+    """
+
+    name: str
+    kind: str
+    probes: int
+    intervals: int
+    packets: int
+    span_s: float
+    notes: tuple[str, ...]
+
+    @property
+    def samples(self) -> str:
+        """The numbers of samples in words."""
+        counts = ((self.probes, "probe"), (self.intervals, "interval"), (self.packets, "packet"))
+        return ", ".join(formatting.count(number, what) for number, what in counts if number) or "none"
+
+
 @dataclass
 class Measured:
     """Content of one file or several."""
@@ -208,6 +239,10 @@ class Measured:
     """Direction of transfers in files without one."""
     seconds: list[Second] = field(default_factory=list)
     """Quantities that the files have twice."""
+    kind: str = ""
+    """Kind of a single file."""
+    records: list[Record] = field(default_factory=list)
+    """A description of each file."""
 
     def add(self, other: Measured) -> None:
         """Add the content of another file."""
@@ -217,6 +252,24 @@ class Measured:
         self.sights += other.sights
         self.seconds += other.seconds
         self.lacking += other.lacking
+
+    def describe(self, name: str) -> Record:
+        """Describe the content of a single file."""
+        flows = [flow for each in self.sights for kind in each.by_kind for flow in kind.values()]
+        spans = [
+            *(each.duration_s for each in self.probes),
+            *(float(each.begin_s[-1] + each.interval_s[-1] - each.begin_s[0]) for each in self.loads),
+            *(each.end_s - each.begin_s for each in self.sights),
+        ]
+        return Record(
+            name,
+            self.kind,
+            sum(len(each.send_s) for each in self.probes),
+            sum(len(each.begin_s) for each in self.loads),
+            sum(len(flow.times) for flow in flows),
+            max(spans, default=0.0),
+            tuple(self.notes),
+        )
 
 
 def in_order(times: Array, source: str, faults: Faults, notes: list[str]) -> NDArray[np.intp]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from bentpipe.contract.result import Result
 from bentpipe.contract.tabled import OfTables
 from bentpipe.errors import FitError
 from bentpipe.experiment.common.hosts import name_hosts
-from bentpipe.fitting import draws, simulating, writing
+from bentpipe.fitting import draws, rows, simulating, writing
 from bentpipe.reports.provenance import Provenance
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.statistics.estimates import Interval
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bentpipe.contract.reporter import Reporter
     from bentpipe.fitting.checking import Checked, HeldOut
     from bentpipe.fitting.losses import Losses
-    from bentpipe.fitting.measured import Array, Load, Probes
+    from bentpipe.fitting.measured import Array, Load, Probes, Record
     from bentpipe.fitting.numbers import Number
     from bentpipe.fitting.slots import Slots
     from bentpipe.statistics.estimates import Estimate
@@ -59,6 +59,8 @@ class Fit(Result):
         Quantiles of the second half beside draws from the first; None without it, or if the measurement is short.
     notes : tuple of str
         Remarks on the files, and on parts that were left out.
+    records : tuple of Record
+        Content of each file in numbers: kind, samples, span and remarks.
     probes : Probes or None
         All probes; None without any.
     loads, below : tuple of Load
@@ -77,6 +79,7 @@ class Fit(Result):
     check: tuple[Checked, ...]
     held_out: HeldOut | None
     notes: tuple[str, ...]
+    records: tuple[Record, ...] = field(repr=False)
     probes: Probes | None = field(repr=False)
     loads: tuple[Load, ...] = field(repr=False)
     below: tuple[Load, ...] = field(repr=False)
@@ -196,8 +199,8 @@ class Fit(Result):
         longest = self.trace.time_s[-1] if self.probes else self.loads[0].interval_s.sum()
         return float(np.floor(np.clip(longest, 1.0, writing.DURATION_MAX_S)))
 
-    def text(self, folder: str) -> str:
-        """Return the scenario as TOML, with its traces in a folder."""
+    def text(self, folder: str, *, slots: bool = False) -> str:
+        """Return the scenario as TOML, with its traces in a folder, or with its measured slots."""
         loaded = self.loads[0] if self.loads else None
         # Without a measured transfer, the terminal downloads.
         flows = simulating.make_transfer(loaded) if loaded else writing.transfer("forward")
@@ -205,12 +208,17 @@ class Fit(Result):
         head = writing.make_head([self._about(each) for each in self.sources], __version__, checked)
         title = f"Path of {', '.join(self.sources)}"
         title = title if len(title) <= TITLE_MAX else f"{title[:TITLE_MAX]}..."
-        return writing.write_scenario(self.parts(), folder, head, flows, title, self.duration_s)
+        return writing.write_scenario(self.parts(slots=slots), folder, head, flows, title, self.duration_s)
 
-    def parts(self) -> writing.Parts:
-        """Return what the text of the scenario needs."""
+    def parts(self, *, slots: bool = False) -> writing.Parts:
+        """Return what the text of the scenario needs: the trace, or the measured slots in place of it."""
         shares = writing.find_shares(self.probes, [each.direction for each in self.loads], self.by_name)
-        return writing.Parts(self.by_name, self.losses, self.losses_by, shares, self.slots, self.trace)
+        found = None
+        if slots:
+            if self.probes is None:
+                raise FitError("no probes were measured, so there are no slots\n  expected a ping beside the transfer")
+            found = rows.write_slots(self.probes, self.slots, self.sending_s, self.rates_bps, shares["forward"])
+        return writing.Parts(self.by_name, self.losses, self.losses_by, shares, self.slots, self.trace, found)
 
     def _about(self, source: str) -> str:
         """Describe a file: its probes or its intervals."""
@@ -219,7 +227,7 @@ class Fit(Result):
         count = sum(len(load.bytes) for load in self.loads if load.source == source)
         return f"{source} ({formatting.count(count, 'interval')})"
 
-    def save(self, folder: str | os.PathLike[str], *, draws: int = DRAWS) -> None:
+    def save(self, folder: str | os.PathLike[str], *, draws: int = DRAWS, slots: bool = False) -> None:
         """Write the scenario: `path.toml`, and its traces in `path.data`. It replaces an older fit that was not edited.
 
         Parameters
@@ -228,10 +236,18 @@ class Fit(Result):
             Name of the scenario; it ends in `.toml`.
         draws : int
             Number of drawn traces in `path.data/draws`; 0 for none.
+        slots : bool
+            Whether the scenario has the measured slots in place of the trace. Each run then draws its slots by its
+            seed, and there are no drawn traces. It needs a known or found period.
+
+        Raises
+        ------
+        FitError
+            The place is not that of a fit, or the path has no slots of a known length.
         """
         place = check_place(folder)
         data = place.with_suffix(".data")
-        content = writing.make_files(self.trace)
+        content = {} if slots else writing.make_files(self.trace)
         # A scenario without traces has no place for a draw.
         drawn = self._write_draws(draws, None, 1) if draws and content else []
 
@@ -243,7 +259,7 @@ class Fit(Result):
             for number, text in enumerate(drawn, 1):
                 (inside / "draws" / f"draw-{number:03}.csv").write_text(text, encoding="utf-8")
 
-        text = self.text(data.name) + writing.search(data.name, self.slots.period_s, is_drawn=bool(drawn))
+        text = self.text(data.name, slots=slots) + writing.search(data.name, self.slots.period_s, is_drawn=bool(drawn))
         digests = {"scenario_digest": _digest(text.encode())}
         if place.exists():
             # If this process ends between the two files, the next fit may replace the older scenario, too.
@@ -279,6 +295,7 @@ class Fit(Result):
     def _content(self) -> dict[str, Any]:
         return {
             "verdict": self.verdict,
+            "files": [asdict(each) for each in self.records],
             "numbers": [each.to_dict() for each in self.numbers],
             "check": [each.to_dict() for each in self.check],
             "held_out": self.held_out.to_dict() if self.held_out else None,

@@ -42,6 +42,8 @@ class Parts:
     """Share of the round trip's losses, by direction."""
     slots: Slots
     trace: Trace
+    rows: tuple[str, float, float | None] | None = None
+    """Key `slots` of the forward direction in place of its trace, least delay in s, rate if slots differ."""
 
     def losing(self, direction: str, ratio: float) -> Parts:
         """Return parts whose only losses are independent ones of a direction."""
@@ -113,7 +115,11 @@ def _direction(parts: Parts, direction: str, folder: str) -> list[tuple[str, str
     delays = trace.forward_s if direction == "forward" else trace.reverse_s
     base, column = numbers["base"], "fwd_ms" if direction == "forward" else "rev_ms"
     said = f"Round trip: base {base.text}, {base.how}; {numbers['period'].how}."
-    if is_constant(delays):
+    if direction == "forward" and parts.rows is not None:
+        # Replications draw other slots.
+        found.append((said, f'delay = "{1e3 * parts.rows[1]:.6g} ms"'))
+        found.append(("Measured slots, from which each run draws its own: base, waits, loss and rate.", parts.rows[0]))
+    elif is_constant(delays):
         said = said if direction == "forward" else "Half of the least round trip; the other half is forward."
         found.append((said, f'delay = "{1e3 * float(delays[0]):.6g} ms"'))
     else:
@@ -121,7 +127,9 @@ def _direction(parts: Parts, direction: str, folder: str) -> list[tuple[str, str
     rate = numbers[f"rate {direction}"]
     word = {"assumed": "ASSUMED: ", "lower bound": "LOWER BOUND: ", "fitted": f"{rate.text}; "}[rate.kind]
     value = f'rate = "{_number((rate.value or 0) / 1e6)} Mbit/s"'
-    if direction == "forward" and trace.rate_bps is not None:
+    if direction == "forward" and parts.rows is not None and parts.rows[2] is not None:
+        value = f'rate = "{_number(parts.rows[2] / 1e6)} Mbit/s"'
+    elif direction == "forward" and trace.rate_bps is not None:
         value = f'rate = {{ file = {_text(f"{folder}/rate.csv")}, column = "rate_mbps" }}'
     found.append((f"{word}{rate.how.removeprefix('lower bound: ')}.", value))
     queue = numbers.get(f"queue {direction}")
@@ -136,7 +144,9 @@ def _direction(parts: Parts, direction: str, folder: str) -> list[tuple[str, str
     else:
         word = "LOWER BOUND: " if queue.kind == "lower bound" else f"{queue.text}; "
         found.append((f"{word}{queue.how.removeprefix('lower bound: ')}.", f'queue = "{math.ceil(queue.value)} B"'))
-    error = _error(parts, direction)
+    # The losses of slots are in their rows.
+    has_own = direction == "forward" and parts.rows is not None and ", loss = " in parts.rows[0]
+    error = None if has_own else _error(parts, direction)
     return [*found, error] if error else found
 
 

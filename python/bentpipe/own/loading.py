@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from bentpipe.catalog import cc_keys, names, unknown
 from bentpipe.errors import ScenarioError
 from bentpipe.files import reason
+from bentpipe.own import plugins
 from bentpipe.own.fingerprint import BASES, compute_code
 from bentpipe.own.middlebox import RULES as MIDDLEBOX_RULES
 from bentpipe.own.middlebox import AbsentMiddlebox, Middlebox
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import ModuleType
 
+    from bentpipe.errors import Problem
     from bentpipe.scenario.names import CcName
 
     Sender: TypeAlias = "CcName | str | type[CongestionControl]"
@@ -87,7 +89,9 @@ def in_scenario(cls: Own) -> Any:
 
 
 def load_class(own: Any, base: type | None = None) -> Any:
-    """Load `FILE.py:CLASS`; return classes and other texts unchanged.
+    """Load `FILE.py:CLASS`, or the class of an installed package; return classes and other texts unchanged.
+
+    Packages are searched for names that are not bundled, if `base` is given.
 
     Parameters
     ----------
@@ -105,7 +109,7 @@ def load_class(own: Any, base: type | None = None) -> Any:
     if isinstance(own, str):
         found = _IN_FILE.fullmatch(own.strip())
         if found is None:
-            return own
+            return own if base is None else find_plugin(own.strip(), base) or own
         own = _in_file(Path(found["path"]), found["name"], tuple(bases))
     if not (isinstance(own, type) and issubclass(own, tuple(bases))):
         raise ScenarioError(
@@ -113,6 +117,47 @@ def load_class(own: Any, base: type | None = None) -> Any:
         )
     _check_class(own, next(what for each, what in bases.items() if issubclass(own, each)))
     return own
+
+
+def find_plugin(name: str, base: type) -> Own | None:
+    """Load the class of this name from an installed package; None without such a package, and for bundled names.
+
+    Raises
+    ------
+    BentpipeError
+        Several packages have the name, or its package cannot be imported.
+    ScenarioError
+        It is not such a class, or has another name in tables.
+    """
+    topic = "cc" if base is CongestionControl else "middlebox"
+    if not _NAME.fullmatch(name) or name in names(topic):
+        return None
+    found = plugins.find_plugin(name, plugins.GROUPS[base])
+    if found is None:
+        return None
+    cls: Own = load_class(found, base)
+    if find_name(cls) != name:
+        raise ScenarioError(
+            f"{name} of {plugins.find_package(cls)} is called {find_name(cls)} in tables\n"
+            f"  expected one name: the class needs an attribute name = {name!r}"
+        )
+    return cls
+
+
+def find_any_plugin(name: str) -> Own | None:
+    """Load the congestion control or middlebox of this name from an installed package; None without such a package."""
+    return find_plugin(name, CongestionControl) or find_plugin(name, Middlebox)
+
+
+def find_named_plugins(problems: Iterable[Problem]) -> dict[str, Own]:
+    """Load the classes of installed packages whose names the core does not know, by name."""
+    found = {}
+    for each in problems:
+        is_function = each.key.endswith(".name") and ".middlebox." in each.key
+        base = Middlebox if is_function else find_base(each.key.removesuffix(".kind"))
+        if base is not None and isinstance(each.value, str) and (cls := find_plugin(each.value, base)) is not None:
+            found[each.value] = cls
+    return found
 
 
 def _name_expected(bases: Iterable[type]) -> str:
@@ -236,7 +281,9 @@ def describe_classes(classes: Mapping[str, Own]) -> list[tuple[str, str, str | N
 
 
 def where(cls: type) -> str | None:
-    """`FILE.py:CLASS`, by which the command line finds a class again; None if it cannot, as for one of a notebook."""
+    """Return `FILE.py:CLASS`, or the name in a package, for the command line; None for a class of a notebook."""
+    if plugins.find_package(cls) is not None:
+        return find_name(cls)
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
     if module is None or file is None or cls.__module__ == "__main__":

@@ -52,6 +52,9 @@ class CongestionControl(_core.CongestionControl):
     recovery : str
         Loss recovery, unless the scenario names one: `sack` (if not given), `newreno`, `reno`, `fast-retransmit` or
         `timeout-only`. Not with `extends`.
+    takes_marks : bool
+        Whether the class reads how many packets queues have marked: `ce_packets` of the facts. Marks then cause no
+        `on_congestion`, and `tcp.ecn` may send ECT(1). False if not given. Classes with `extends = "prague"` read them.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class CongestionControl(_core.CongestionControl):
 
     name: ClassVar[str]
     extends: ClassVar[str | None] = None
+    takes_marks: ClassVar[bool] = False
     recovery: ClassVar[str] = "sack"
 
     def __init__(self, init: _core.Init) -> None:

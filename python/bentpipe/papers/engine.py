@@ -69,7 +69,7 @@ def swept(
         asked += [("sweep.vary", vary), ("sweep.together", together)]
     grid = Grid(scenario.with_sets(asked))
     with closing(Threads(jobs or cores())) as workers:
-        found = Execution(grid).run(store, workers)
+        found = Execution(grid, jobs=workers.count).run(store, workers)
     if found.failures:
         raise BentpipeError(f"a run failed: {found.failures[0]['message']}")
     if ran is not None:

@@ -9,14 +9,17 @@ import numpy as np
 
 from bentpipe import formatting
 from bentpipe.metric import Metric, find_metric
+from bentpipe.plot import traces
 from bentpipe.plot.runs import windows
 from bentpipe.plot.style import (
-    COLOURS,
     at_least,
     blank,
+    choose_colour,
     draw_rate,
+    find_place,
     label,
     legend_above,
+    look,
     make_empty_error,
     plain,
     style,
@@ -77,6 +80,23 @@ def _comparison_figure(comparison: Comparison, what: Metric) -> Figure:
     return figure
 
 
+def _scale_ratios(axes: Axes, values: list[float]) -> None:
+    """Make the axis of ratios logarithmic, so that half and double are equally far from 1; not if one is 0."""
+    if min(values, default=0.0) <= 0:
+        return
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
+    axes.set_xscale("log")
+    low, high = min(*values, 1.0), max(*values, 1.0)
+    nice = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+    ticks = [tick for tick in nice if low <= tick <= high]
+    if len(ticks) < 3:
+        ticks = [tick for tick in MaxNLocator(5).tick_values(low, high) if tick > 0]
+    axes.set_xticks(ticks)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
 def ratio_figure(comparison: Comparison, metric: str) -> Figure:
     """Draw the ratio of each case to the baseline, with its interval.
 
@@ -95,9 +115,10 @@ def ratio_figure(comparison: Comparison, metric: str) -> Figure:
             margins = None
             if each.low is not None and each.high is not None:
                 margins = [[each.value - each.low], [each.high - each.value]]
-            colour = COLOURS[comparison.names.index(names[place]) % len(COLOURS)]
+            colour = choose_colour(names[place], comparison.names.index(names[place]))
             axes.errorbar(each.value, place, xerr=margins, fmt="o", color=colour, capsize=3, markersize=4)
         axes.axvline(1, color="0.4", linestyle=":", linewidth=0.9)
+        _scale_ratios(axes, [end for each in found for end in (each.value, each.low, each.high) if end is not None])
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.set_xlabel(plain(f"{what.label} over that of {comparison.against}"))
@@ -123,9 +144,10 @@ def windows_figure(comparison: Comparison, results: Mapping[str, RunResult]) -> 
         figure, panels = blank(len(parts), height=0.6 + 1.45 * len(parts))
         for axes, part in zip(panels, parts, strict=True):
             lines = [windows(results[name]) for name in part]
-            divisor, unit = formatting.scale([float(values.max()) for _, values in lines if len(values)], "B")
-            for place, (name, (times, values)) in enumerate(zip(part, lines, strict=True)):
-                axes.plot(times, values / divisor, color=COLOURS[place], drawstyle="steps-post", label=name)
+            largest = [float(each.greatest.max(initial=0.0, where=each.greatest > 0)) for each in lines]
+            divisor, unit = formatting.scale(largest, "B")
+            for place, (name, columns) in enumerate(zip(part, lines, strict=True)):
+                traces.draw(axes, columns, divisor, **look(find_place(name, place)), label=name)
             axes.set_ylim(bottom=0)
             axes.set_ylabel(label("Congestion window", unit))
             axes.grid()
@@ -151,7 +173,7 @@ def draw_comparison(axes: Axes, comparison: Comparison, metric: str) -> None:
     )
     names = []
     for place, (name, sample, each) in enumerate(zip(comparison.names, samples, found, strict=True)):
-        colour = COLOURS[place % len(COLOURS)]
+        colour = choose_colour(name, place)
         dots: dict[str, Any] = {"color": colour, "alpha": 0.4, "markersize": 4, "markeredgewidth": 0}
         # The single runs a little below, where the interval does not hide them.
         height = [place + 0.25] * len(sample.values)

@@ -12,7 +12,19 @@ from bentpipe import formatting
 from bentpipe.catalog import compared_keys
 from bentpipe.metric import Metric, named_point
 from bentpipe.plot.axis import numbers
-from bentpipe.plot.style import WIDE, WIDTH, Drawing, label, make_empty_error, plain, sheet, spread, style
+from bentpipe.plot.style import (
+    WIDE,
+    WIDTH,
+    Drawing,
+    find_width,
+    grow,
+    label,
+    make_empty_error,
+    plain,
+    sheet,
+    spread,
+    style,
+)
 from bentpipe.statistics.samples import AtLeast, bound, has_transfers
 
 if TYPE_CHECKING:
@@ -105,7 +117,7 @@ class _Mapper:
         )
         grid = figure.subplots(rows, beside, sharex=True, sharey=True, squeeze=False)
         # Width of a panel, without the axis on the left and the scale of colours.
-        self.width = (figure.get_figwidth() - 1.3) / beside
+        self.width = (find_width(figure) - 1.3) / beside
         cells = self._cells()
         norm = self._norm()
         for axes, panel in zip(grid.flat, shown, strict=False):
@@ -118,8 +130,8 @@ class _Mapper:
         self._bar(figure, grid, norm)
         figure.supxlabel(plain(self.across), fontsize=8)
         figure.supylabel(plain(self.up), fontsize=8)
-        title = plain(textwrap.fill(self.sweep.title, 56 if figure.get_figwidth() <= WIDTH else 112))
-        figure.set_figheight(figure.get_figheight() + 0.14 * title.count("\n"))
+        title = plain(textwrap.fill(self.sweep.title, 56 if find_width(figure) <= WIDTH else 112))
+        grow(figure, 0.14 * title.count("\n"))
         bounds = "; > and hatched: at least this" if any(isinstance(each, AtLeast) for each in self.estimates) else ""
         figure.suptitle(f"{title}\n{label(plain(self.what.label), self.unit)}{bounds}".lstrip("\n"), x=0.02, ha="left")
         return Drawing(figure, self.notes)

@@ -9,7 +9,18 @@ import numpy as np
 from bentpipe import formatting
 from bentpipe.plot import traces
 from bentpipe.plot.cuts import CUT, EXPLAINED, mark_cuts
-from bentpipe.plot.style import COLOURS, DASHES, WIDTH, label, legend_above, plain, sheet, style, write_title
+from bentpipe.plot.style import (
+    WIDTH,
+    choose_colour,
+    find_place,
+    label,
+    legend_above,
+    look,
+    plain,
+    sheet,
+    style,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +31,6 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.mix import Mix
     from bentpipe.statistics.estimates import Estimate
 
-LOOKS = (*DASHES, "-.", ":")
-"""Kinds of lines. With them, four times as many cases as colours are distinct."""
 LEGEND_COLUMNS = 4
 THIN = 8
 """Number of flows above which lines are thin."""
@@ -69,7 +78,7 @@ def _share(axes: Axes, mix: Mix) -> None:
             0.6,
             xerr=_margins(found, 0.01),
             capsize=3,
-            color=_colour(place),
+            color=choose_colour(name, place),
             error_kw={"linewidth": 0.9},
         )
     axes.axvline(100 * mix.fair, color="0.4", linestyle=":", linewidth=0.9)
@@ -103,7 +112,7 @@ def _draw(axes: Axes, mix: Mix, metric: str, ring: str | None = None) -> str:
     known = [float(value) for each in values for value in each if not np.isnan(value)]
     divisor, unit = formatting.scale(known, mix.unit(metric))
     for place, name in enumerate(mix.names):
-        colour = _colour(place)
+        colour = choose_colour(name, place)
         runs = mix.values(name, metric) / divisor
         axes.plot(runs, np.full(len(runs), place + 0.28), ".", color=colour, alpha=0.4, markersize=4, markeredgewidth=0)
         for kind, is_filled in kinds:
@@ -128,21 +137,21 @@ def _draw(axes: Axes, mix: Mix, metric: str, ring: str | None = None) -> str:
 
 def _cwnd(axes: Axes, mix: Mix) -> None:
     result = mix.run(series="cwnd_bytes")
-    table, senders = result.series("cwnd_bytes"), mix.list_cases()
-    drawn = {flow: traces.line(table.filter(table["flow"] == flow), "cwnd_bytes") for flow in senders}
-    divisor, unit = formatting.scale([float(values.max()) for _, values in drawn.values() if len(values)], "B")
+    senders = mix.list_cases()
+    drawn = {flow: result.curve("cwnd_bytes", flow).cut(0.0, result.simulated_s, traces.COLUMNS) for flow in senders}
+    largest = [float(columns.greatest.max(initial=0.0, where=columns.greatest > 0)) for columns in drawn.values()]
+    divisor, unit = formatting.scale(largest, "B")
     explained: set[str] = set()
-    for flow, (times, values) in drawn.items():
+    for flow, columns in drawn.items():
         place = mix.names.index(senders[flow])
-        axes.plot(
-            times,
-            values / divisor,
-            color=_colour(place),
-            linestyle=LOOKS[place // len(COLOURS) % len(LOOKS)],
+        traces.draw(
+            axes,
+            columns,
+            divisor,
+            has_band=len(drawn) <= THIN,
+            **look(find_place(senders[flow], place)),
             linewidth=0.9 if len(drawn) <= THIN else 0.4,
-            drawstyle="steps-post",
             label=None if senders[flow] in explained else senders[flow],
-            rasterized=len(times) > 20_000,
         )
         explained.add(senders[flow])
     axes.set_xlim(0, result.simulated_s or None)
@@ -158,10 +167,6 @@ def _rows(axes: Axes, mix: Mix) -> None:
     axes.set_ylim(len(mix.names) - 0.4, -0.6)
     axes.set_axisbelow(True)
     axes.grid(axis="x")
-
-
-def _colour(place: int) -> str:
-    return COLOURS[place % len(COLOURS)]
 
 
 _CHARTS: dict[str, Callable[[Axes, Mix], None]] = {"share": _share, "goodput": _goodput, "cwnd": _cwnd}

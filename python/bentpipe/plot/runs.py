@@ -10,19 +10,18 @@ from bentpipe import formatting
 from bentpipe.catalog import unit as unit_of
 from bentpipe.errors import BentpipeError
 from bentpipe.plot.marks import mark
-from bentpipe.plot.style import COLOURS, DASHES, blank, draw_rate, label, legend_above, plain, style
+from bentpipe.plot.style import COLOURS, blank, draw_rate, label, legend_above, look, plain, style
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from bentpipe.experiment.single.run_result import RunResult
-    from bentpipe.plot.traces import Line
     from bentpipe.scenario.scenario import Scenario
+    from bentpipe.statistics.curve import Columns
 
+ROUTE_QUEUE = "route_queue_bytes"
 PANELS = {"goodput_bps": "Goodput", "cwnd_bytes": "Congestion window", "queue_bytes": "Queue"}
 """Series that `run_figure` draws if they were recorded, in this order, with their titles."""
 GRANTS = {"granted_bps": "Granted", "requested_bps": "Requested", "backlog_bytes": "Backlog", "modcod": "MODCOD"}
@@ -43,10 +42,12 @@ INSIDES = {
 """Series of values inside a congestion control, which a figure has if they were recorded."""
 VALUES = "cc_values"
 """Series with a panel for each name in it, such as `cc_values:round_count`."""
-TITLES = {**PANELS, **GRANTS, **INSIDES}
+TITLES = {**PANELS, **GRANTS, **INSIDES, ROUTE_QUEUE: "Queue of route"}
 
-LABEL_LETTERS = 48
+CAPTION_LETTERS = 48
 """Maximum number of letters in a line below the axis of time."""
+LABEL_LETTERS = 21
+"""Letters of a label beside a panel."""
 LEGEND_MAX = 8
 LINKS_MAX = 3
 """Maximum number of links in a panel. The text below the axis of time has the count of all."""
@@ -70,11 +71,16 @@ def run_figure(result: RunResult) -> Figure:
 
 
 def choose_series(result: RunResult) -> list[str]:
-    """Return the recorded series that `run_figure` draws: of grants those above zero, and MODCODs that change."""
+    """Return the recorded series that `run_figure` draws: of grants those above zero, and MODCODs that change.
+
+    If routes change, the queue is that of the route of each flow, because the links come and go.
+    """
     found = [name for name in TITLES if name in result.recorded and result.recorded[name].height]
     if VALUES in found:
         values = result.recorded[VALUES]["name"].unique(maintain_order=True)
         found = [*(name for name in found if name != VALUES), *(f"{VALUES}:{value}" for value in values)]
+    if any(len(result.find_routes(flow)) > 1 for flow in result.scenario.flow_names):
+        found = [ROUTE_QUEUE if name == "queue_bytes" else name for name in found]
     return [name for name in found if name not in GRANTS or _says_something(result, name)]
 
 
@@ -85,11 +91,17 @@ def _table(result: RunResult, name: str) -> pl.DataFrame:
     return table.filter(table["name"] == value).rename({series: name}) if value else table
 
 
+def _is_of_links(result: RunResult, name: str) -> bool:
+    return name != ROUTE_QUEUE and "link" in _table(result, name).columns
+
+
 def _title(name: str) -> str:
     return TITLES.get(name) or name.partition(":")[2]
 
 
 def _unit(name: str) -> str:
+    if name == ROUTE_QUEUE:
+        return "B"
     return unit_of("series", name.partition(":")[0])
 
 
@@ -108,23 +120,32 @@ def _run_figure(result: RunResult, names: list[str]) -> Figure:
     explained: list[list[str]] = []
     # A link has the same colour in every panel, as a flow has.
     colours: dict[str, int] = {}
+    widths: dict[str, float] = {}
     for axes, name in zip(panels, names, strict=True):
         shown = _list_shown(result, name)
         # The same colours are explained once.
-        _draw(axes, result, name, shown, colours, has_legend=shown not in explained)
+        widths[name] = _draw(axes, result, name, shown, colours, has_legend=shown not in explained)
         explained.append(shown)
     figure.suptitle(plain(textwrap.fill(result.scenario.title, 56)), x=0.02, ha="left")
-    said = "Time (s)" + _averaging(result, names) + _cut(result, names)
+    said = "Time (s)" + _averaging(widths) + _cut(result, names) + _gaps(result, names)
     said += mark(panels, result.scenario, result.simulated_s)
-    panels[-1].set_xlabel(textwrap.fill(said, LABEL_LETTERS))
+    panels[-1].set_xlabel(textwrap.fill(said, CAPTION_LETTERS))
     panels[-1].set_xlim(0, result.simulated_s or None)
     return figure
 
 
-def _averaging(result: RunResult, names: list[str]) -> str:
-    intervals = _intervals(result)
-    is_averaged = any(_is_rate(name) and _table(result, name).height > intervals for name in names)
-    return f"; rates are means over {formatting.quantity(result.simulated_s / intervals, 's')}" if is_averaged else ""
+def _averaging(widths: dict[str, float]) -> str:
+    """Name the width of the columns."""
+    found = sorted({width for width in widths.values() if width})
+    said = " or ".join(f"{width:g} s" for width in found)
+    return f"; lines are means over {said}, bands least to greatest" if found else ""
+
+
+def _gaps(result: RunResult, names: list[str]) -> str:
+    """Name the series that end before the run, because their rows did not fit."""
+    ends = {name: result.recorded_until(name) for name in names}
+    found = [f"{_title(name)} until {end:.4g} s" for name, end in ends.items() if end < result.simulated_s]
+    return f"; recorded only: {', '.join(found)}" if found else ""
 
 
 def _cut(result: RunResult, names: list[str]) -> str:
@@ -132,34 +153,25 @@ def _cut(result: RunResult, names: list[str]) -> str:
     found: dict[tuple[str, ...], str] = {}
     for name in names:
         links = _list_wanted(result, name)
-        if "link" in _table(result, name).columns and len(links) > LINKS_MAX:
+        if _is_of_links(result, name) and len(links) > LINKS_MAX:
             shown = f"{LINKS_MAX}" if name == "modcod" else f"the {LINKS_MAX} largest on average"
             count = _table(result, name)["link"].n_unique()
             found.setdefault(tuple(links), f"; {_title(name)}: {shown} of {count} links")
     return "".join(found.values())
 
 
-def _intervals(result: RunResult) -> int:
-    """Count the intervals over which rates are averaged.
-
-    Each is at least a round trip, in which data comes in bursts.
-    """
-    from bentpipe.plot.traces import RATES
-
-    longest: float = result.flows["rtt_p50_s"].max() or 0.0  # type: ignore[assignment]
-    return max(1, min(RATES, int(result.simulated_s / longest) if longest else RATES))
-
-
 def _list_shown(result: RunResult, name: str) -> list[str]:
     """Return the flows, or the links, that a panel shows."""
     found = _list_wanted(result, name)
-    return found[:LINKS_MAX] if "link" in _table(result, name).columns else found
+    return found[:LINKS_MAX] if _is_of_links(result, name) else found
 
 
 def _list_wanted(result: RunResult, name: str) -> list[str]:
     """Return the flows, or the links that matter, the largest mean first."""
     import polars as pl
 
+    if name == ROUTE_QUEUE:
+        return list(result.scenario.flow_names)
     table = _table(result, name)
     if name == "modcod":
         return _list_adapted(result)
@@ -169,9 +181,10 @@ def _list_wanted(result: RunResult, name: str) -> list[str]:
     if "link" in table.columns:
         # Most links of a network have empty queues. The links with large queues matter. The largest mean comes first,
         # because many links may reach the same limit.
+        most = "greatest" if "greatest" in table.columns else name
         largest = (
             table.group_by("link")
-            .agg(largest=pl.col(name).max(), mean=pl.col(name).mean())
+            .agg(largest=pl.col(most).max(), mean=pl.col(name).mean())
             .sort("mean", "link", descending=[True, False])
         )
         matters = largest["largest"] >= 0.1 * (largest["largest"].max() or 0)  # type: ignore[operator]
@@ -205,86 +218,71 @@ def _name_modcods(axes: Axes, result: RunResult, shown: list[str]) -> None:
 
 def _draw(
     axes: Axes, result: RunResult, name: str, shown: list[str], colours: dict[str, int], *, has_legend: bool
-) -> None:
+) -> float:
+    """Draw a panel; return the width of its columns, s: 0 if each row is drawn."""
     import numpy as np
 
     from bentpipe.plot import traces
 
-    table = _table(result, name)
-    entity = "link" if "link" in table.columns else "flow"
-    if entity == "flow":
-        places = [result.scenario.flow_names.index(each) for each in shown]
-    else:
+    if _is_of_links(result, name):
         places = [colours.setdefault(each, len(colours)) for each in shown]
-    ends = _spans(result, shown) if entity == "flow" else [(0.0, math.inf)] * len(shown)
-    drawn = [
-        _line(table.filter(table[entity] == each), name, min(end_s, result.simulated_s), result)
-        for each, (_, end_s) in zip(shown, ends, strict=True)
-    ]
-    largest_value = max((float(np.nanmax(values)) for _, values in drawn if np.isfinite(values).any()), default=0.0)
+    else:
+        places = [result.scenario.flow_names.index(each) for each in shown]
+    curves = [result.curve(name, each) for each in shown]
+    drawn = [curve.cut(0.0, result.simulated_s, traces.COLUMNS) for curve in curves] if result.simulated_s else []
+    largest_value = max(
+        (float(np.nanmax(each.greatest)) for each in drawn if np.isfinite(each.greatest).any()), default=0.0
+    )
     divisor, unit = formatting.scale([largest_value], _unit(name))
     is_many = len(shown) > LEGEND_MAX
-    for place, each, (times, values) in zip(places, shown, drawn, strict=True):
+    for place, each, columns in zip(places, shown, drawn, strict=True):
         # Many lines look alike, so they are one cloud, and their mean is the line.
-        colour = COLOURS[place % len(COLOURS)] if not is_many else "0.7"
-        axes.plot(
-            times,
-            values / divisor,
-            color=colour,
-            linestyle=DASHES[place // len(COLOURS) % len(DASHES)] if not is_many else "-",
+        traces.draw(
+            axes,
+            columns,
+            divisor,
+            has_band=not is_many,
+            **(look(place) if not is_many else {"color": "0.7", "linestyle": "-"}),
             linewidth=0.4 if is_many else 0.9,
-            drawstyle="steps-post" if _holds(name) else "steps-pre" if _is_rate(name) else "default",
             label=(f"each of {len(shown)}" if each == shown[0] else None) if is_many else each,
-            rasterized=len(times) > 20_000,
         )
-    if is_many:
-        times, values = traces.mean(drawn, _spans(result, shown), result.simulated_s, holds=_holds(name))
-        axes.plot(times, values / divisor, color=COLOURS[0], linewidth=1.2, label="mean of those active")
+    if is_many and drawn:
+        mean = traces.average_curves(curves, result.simulated_s)
+        traces.draw(axes, mean, divisor, color=COLOURS[0], linewidth=1.2, label="mean of those active")
     if name == "goodput_bps":
         draw_rate(axes, [result.scenario], divisor, "y")
+        traces.cap(axes, drawn, divisor, _find_rate(result, shown))
     axes.set_ylim(bottom=0)
-    axes.set_ylabel(label(_title(name), unit))
+    axes.set_ylabel(textwrap.fill(label(_title(name), unit), LABEL_LETTERS))
     if name == "modcod":
         _name_modcods(axes, result, shown)
     if name == "cc_state":
+        table = _table(result, name)
         names = dict(table.select(name, "name").unique().sort(name).iter_rows())
         axes.set_yticks(list(names), list(names.values()))
     axes.grid()
     if has_legend:
         legend_above(axes)
+    return max((each.width_s for each in drawn), default=0.0)
 
 
-def windows(result: RunResult) -> Line:
+def _find_rate(result: RunResult, flows: list[str]) -> float | None:
+    """Return the largest rate of a slowest link on the routes of flows, bit/s; None if links in a medium decide."""
+    in_media = set(result.terminals["link"])
+    links = {each["link"]: max(each["rate_bps"]["values"]) for each in result.scenario.network()["links"]}
+    found = []
+    for flow in flows:
+        for _, route in result.find_routes(flow):
+            found += [min(links[link] for link in route)] if route and not in_media & set(route) else []
+    return max(found, default=None)
+
+
+def windows(result: RunResult) -> Columns:
     """Return the congestion window over time: of the only flow, or the mean of the active flows."""
     from bentpipe.plot import traces
 
-    table = result.series("cwnd_bytes")
-    flows = table["flow"].unique(maintain_order=True).to_list()
-    found = [traces.line(table.filter(table["flow"] == flow), "cwnd_bytes") for flow in flows]
-    if len(found) == 1:
-        return found[0]
-    return traces.mean(found, _spans(result, flows), result.simulated_s, holds=True)
-
-
-def _line(rows: pl.DataFrame, name: str, end_s: float, result: RunResult) -> Line:
-    from bentpipe.plot import traces
-
-    if _is_rate(name):
-        return traces.rates(rows, name, result.simulated_s, _intervals(result))
-    return traces.held(rows, name, end_s) if _holds(name) else traces.line(rows, name)
-
-
-def _holds(name: str) -> bool:
-    """Whether its value holds between two rows."""
-    return name in ("cwnd_bytes", "modcod") or name.partition(":")[0] in INSIDES
-
-
-def _is_rate(name: str) -> bool:
-    return _unit(name) == "bit/s" and not _holds(name)
-
-
-def _spans(result: RunResult, flows: Sequence[str]) -> list[tuple[float, float]]:
-    """Return the active time of each flow. A flow that has not started has none."""
-    rows = {row["flow"]: row for row in result.flows.iter_rows(named=True)}
-    starts = {flow: math.inf if (at := rows[flow]["start_s"]) is None else at for flow in flows}
-    return [(starts[flow], starts[flow] + (rows[flow]["completion_s"] or math.inf)) for flow in flows]
+    flows = result.series("cwnd_bytes")["flow"].unique(maintain_order=True).to_list()
+    curves = [result.curve("cwnd_bytes", flow) for flow in flows]
+    if len(curves) == 1:
+        return curves[0].cut(0.0, result.simulated_s, traces.COLUMNS)
+    return traces.average_curves(curves, result.simulated_s)

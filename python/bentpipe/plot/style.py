@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe import files, formatting
+from bentpipe.catalog import names
 from bentpipe.errors import BentpipeError
 from bentpipe.files import refuse_unless_writable
 
@@ -32,8 +35,10 @@ WIDE = 7.0
 # Okabe and Ito, "Color universal design", 2008: distinct for any kind of colour vision. Without yellow, which is too
 # faint for lines on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES = ("-", "--")
-
+COMMON = ("cubic", "reno", "bbr3", "hybla", "vegas", "bbr1", "westwood")
+"""Congestion controls that are often compared. Each has its own colour, the others share them with other dashes."""
+DASHES = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)))
+"""Solid, dashed, dotted, dashes with dots: lines differ on paper without colours, too."""
 
 Size = tuple[float, float]
 """Width and height in inches."""
@@ -175,8 +180,48 @@ def draw_rate(axes: Axes, scenarios: Iterable[Scenario], divisor: float, along: 
         axes.annotate(name, (place, 1), (-3, -1), xycoords=("data", "axes fraction"), ha="right", va="top", **text)
 
 
+_place: ContextVar[Axes | None] = ContextVar("place", default=None)
+"""Axes whose place the next figure takes."""
+
+
+@contextmanager
+def use_place(axes: Axes | None) -> Iterator[None]:
+    """Draw the figures of this context in the place of these axes; None for separate figures.
+
+    Raises
+    ------
+    BentpipeError
+        The value is not axes of matplotlib, or the axes have no place in a grid.
+    """
+    if axes is not None and getattr(axes, "get_subplotspec", lambda: None)() is None:
+        raise BentpipeError(
+            f"axes = {axes!r}\n  expected axes of a grid of matplotlib: pyplot.subplots(1, 2, layout='constrained')"
+        )
+    before = _place.set(axes)
+    try:
+        yield
+    finally:
+        _place.reset(before)
+
+
+def find_width(figure: Figure) -> float:
+    """Return the width of a figure, or of a part of a figure, in inches."""
+    return float(figure.bbox.width / figure.dpi)
+
+
+def grow(figure: Figure, inches: float) -> None:
+    """Make a figure higher. A part of another figure has its height from that figure."""
+    if _place.get() is None:
+        figure.set_figheight(figure.get_figheight() + inches)
+
+
 def sheet(width: float, height: float) -> Figure:
-    """Make an empty figure, with its size in inches."""
+    """Make an empty figure, with its size in inches; or a part of another figure, see `use_place`."""
+    axes = _place.get()
+    if axes is not None:
+        spec, whole = axes.get_subplotspec(), axes.get_figure()
+        axes.remove()
+        return whole.add_subfigure(spec)  # type: ignore[union-attr, arg-type, return-value]
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     from bentpipe.plot.shown import Figure
@@ -209,6 +254,29 @@ def style() -> AbstractContextManager[None]:
 def plain(text: str) -> str:
     """Escape text of the user, so that a dollar sign is a dollar sign."""
     return text.replace("$", r"\$")
+
+
+def find_place(name: Any, position: int) -> int:
+    """Return the place of a case among the looks of lines: that of its congestion control in all figures.
+
+    Parameters
+    ----------
+    name : str
+        Name of the case. Cases other than congestion controls have the place of their position.
+    position : int
+    """
+    known = (*COMMON, *(each for each in names("cc") if each not in COMMON))
+    return known.index(name) if name in known else position
+
+
+def choose_colour(name: Any, position: int) -> str:
+    """Return the colour of a case; see `find_place`."""
+    return COLOURS[find_place(name, position) % len(COLOURS)]
+
+
+def look(place: int) -> dict[str, Any]:
+    """Return colour and dashes of the line with this place. Lines with the same dashes differ as greys."""
+    return {"color": COLOURS[place % len(COLOURS)], "linestyle": DASHES[place % len(DASHES)]}
 
 
 def spread(items: list[Any], most: int) -> list[Any]:
@@ -253,6 +321,7 @@ STYLE: dict[Any, object] = {
     "ytick.labelsize": 7,
     "legend.fontsize": 6,
     "legend.frameon": False,
+    "legend.handlelength": 2.6,
     "legend.borderaxespad": 0.2,
     "legend.columnspacing": 1.2,
     "axes.spines.top": False,

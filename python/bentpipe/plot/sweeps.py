@@ -16,10 +16,14 @@ from bentpipe.plot.axis import Axis
 from bentpipe.plot.cuts import EXPLAINED, mark_cuts
 from bentpipe.plot.style import (
     COLOURS,
+    DASHES,
     WIDE,
     WIDTH,
     Drawing,
     at_least,
+    choose_colour,
+    find_width,
+    grow,
     label,
     make_empty_error,
     plain,
@@ -39,7 +43,6 @@ if TYPE_CHECKING:
     from bentpipe.experiment.results.sweep import Sweep
     from bentpipe.statistics.estimates import Estimate, Interval
 
-DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES_MAX = 12
 """Maximum number of lines in one panel with colours and dashes. More lines need panels."""
@@ -139,9 +142,9 @@ class _Drawer:
 
     def draw(self) -> Drawing:
         figure = self._rows() if self.layout.x is None else self._lines(self.layout.x)
-        title = plain(textwrap.fill(self.sweep.title, 56 if figure.get_figwidth() <= WIDTH else 112))
+        title = plain(textwrap.fill(self.sweep.title, 56 if find_width(figure) <= WIDTH else 112))
         # A long title takes no space from the panels.
-        figure.set_figheight(figure.get_figheight() + 0.14 * title.count("\n"))
+        grow(figure, 0.14 * title.count("\n"))
         figure.suptitle(f"{title}\n{self._sample()}".lstrip("\n"), x=0.02, ha="left")
         return Drawing(figure, self.notes)
 
@@ -224,7 +227,7 @@ class _Drawer:
             is_named = named_lines is None or colour in named_lines
             drawn: dict[str, Any] = {
                 "color": self._colour(colour) if is_named else "0.75",
-                "linestyle": self._dash(dash),
+                "linestyle": self._dash(dash, colour),
                 "zorder": 2.5 if is_named else 2,
             }
             if is_named:
@@ -294,7 +297,7 @@ class _Drawer:
         chosen = self._choose_lines()
         if chosen is not None:
             values = [each for each in values if each in chosen]
-        return COLOURS[values.index(value) % len(COLOURS)]
+        return choose_colour(value, values.index(value))
 
     def _is_band(self) -> bool:
         return self.layout.x is not None and len(self.layout.x.places) >= BAND_MIN
@@ -308,8 +311,13 @@ class _Drawer:
         # The second round of colours has other markers.
         return MARKERS[(at + at // len(COLOURS)) % len(MARKERS)]
 
-    def _dash(self, value: Any) -> Any:
-        return "-" if self.layout.dash is None else DASHES[self.layout.values[self.layout.dash].index(value)]
+    def _dash(self, value: Any, colour: Any) -> Any:
+        if self.layout.dash is not None:
+            return DASHES[self.layout.values[self.layout.dash].index(value)]
+        # Markers tell the lines apart on paper without colours; bands have none.
+        if not self._is_band() or self.layout.colour is None or self._ramp() is not None:
+            return DASHES[0]
+        return DASHES[self.layout.values[self.layout.colour].index(colour) % len(DASHES)]
 
     def _name(self, axes: Axes, panel: tuple[Any, ...], columns: int) -> None:
         if panel:
@@ -352,20 +360,17 @@ class _Drawer:
             chosen = self._choose_lines()
             values = layout.values[layout.colour]
             for value in values if chosen is None else [each for each in values if each in chosen]:
-                marker = self._marker(value)
-                entries.append(
-                    (
-                        self._entry(layout.colour, value),
-                        Line2D([], [], color=self._colour(value), marker=marker, markersize=3, markeredgewidth=0),
-                    )
-                )
+                drawn = {"color": self._colour(value), "marker": self._marker(value)}
+                if layout.dash is None:
+                    drawn["linestyle"] = self._dash(None, value)
+                line = Line2D([], [], **drawn, markersize=3, markeredgewidth=0)
+                entries.append((self._entry(layout.colour, value), line))
             if chosen is not None:
                 entries.append((f"each of the other {len(values) - len(chosen)}", Line2D([], [], color="0.75")))
         if layout.dash is not None:
             for value in layout.values[layout.dash]:
-                entries.append(
-                    (self._setting(layout.dash, value), Line2D([], [], color="0.35", linestyle=self._dash(value)))
-                )
+                line = Line2D([], [], color="0.35", linestyle=self._dash(value, None))
+                entries.append((self._setting(layout.dash, value), line))
         return _legend(figure, entries)
 
     def _entry(self, key: str, value: Any) -> str:
@@ -486,12 +491,12 @@ def _legend(figure: Figure, entries: Sequence[tuple[str, Any]]) -> int:
     if not entries:
         return 0
     widths = [0.05 * len(text) + 0.35 for text, _ in entries]
-    room = figure.get_figwidth() - 0.1
+    room = find_width(figure) - 0.1
     columns = next((n for n in range(len(entries), 1, -1) if sum(max(widths[at::n]) for at in range(n)) <= room), 1)
     lines = -(-len(entries) // columns)
     # Entries are read line by line, and drawn column by column.
     order = [entry for at in range(columns) for entry in entries[at::columns]]
-    figure.set_figheight(figure.get_figheight() + 0.13 * lines + 0.05)
+    grow(figure, 0.13 * lines + 0.05)
     figure.legend(
         [handle for _, handle in order], [plain(text) for text, _ in order], loc="outside lower center", ncols=columns
     )

@@ -35,9 +35,10 @@ class Drawn:
         return cls(figure, out.getvalue())
 
     def write(self, folder: Path, name: str, note: str = "") -> None:
-        """Writes the figure as SVG and PNG."""
+        """Writes the figure as SVG, PNG and PDF."""
         (folder / f"{name}.svg").write_text(self.svg, encoding="utf-8")
-        save(self.figure, folder / f"{name}.png", note)
+        for ending in (".png", ".pdf"):
+            save(self.figure, folder / f"{name}{ending}", note)
 
 
 def inline(drawn: Drawn, name: str, about: str) -> str:

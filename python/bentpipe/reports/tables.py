@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import polars as pl
 
@@ -57,6 +57,8 @@ class Table:
     """Number of text columns, which come first; the others are numbers."""
     total: int
     """Number of all rows."""
+    best: frozenset[tuple[int, int]] = frozenset()
+    """Row and column of the cells that are bold in LaTeX."""
 
     def csv(self) -> str:
         """Formats all rows. Text that a spreadsheet would take for a formula gets an apostrophe."""
@@ -71,7 +73,9 @@ class Table:
             lines.append(f"% The first {len(self.rows)} of {self.total} rows; {self.name}.csv has all.")
         columns = "l" * self.texts + "r" * (len(self.head) - self.texts)
         lines += [rf"\begin{{tabular}}{{{columns}}}", r"\hline", _row(self.head), r"\hline"]
-        lines += [_row(row) for row in self.rows]
+        lines += [
+            _row(row, {column for at, column in self.best if at == number}) for number, row in enumerate(self.rows)
+        ]
         return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
 
 
@@ -86,7 +90,7 @@ def latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in _MINUS.sub("\N{MINUS SIGN}", text))
 
 
-def _row(cells: Sequence[str]) -> str:
-    first, *rest = (latex(cell) for cell in cells)
+def _row(cells: Sequence[str], bold: Collection[int] = ()) -> str:
+    first, *rest = (rf"\textbf{{{latex(cell)}}}" if at in bold else latex(cell) for at, cell in enumerate(cells))
     # LaTeX would take a bracket at the beginning for an option of the line end before it.
     return " & ".join(["{}" + first if first.startswith(("[", "*")) else first, *rest]) + r" \\"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from copy import copy
 from functools import partial
 from html import escape
@@ -25,7 +26,7 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
     from bentpipe.errors import Problem
@@ -52,15 +53,20 @@ STDIN = "-"
 SHIPPED = Path(__file__).parent / "shipped"
 
 
-def load(path: ScenarioName | str | os.PathLike[str], sets: Sets = (), *, progress: Wish = None) -> Scenario:
-    """Read a scenario file.
+def load(
+    path: ScenarioName | str | os.PathLike[str] | ScenarioDict | Mapping[str, Any],
+    sets: Sets = (),
+    *,
+    progress: Wish = None,
+) -> Scenario:
+    """Read a scenario file, or a dict.
 
     Parameters
     ----------
     path : path
         A TOML file, or JSON if the name ends in `.json`. If no file has the name, a bundled scenario (`bentpipe list
         scenarios`), such as `"s1"`; a folder of its name does not hide it. Traces are read from the file's folder. `-`
-        is the standard input. Traces are then read from the current folder.
+        is the standard input. Traces are then read from the current folder, as with a dict of the keys.
     sets : mapping or pairs, optional
         Overrides by dotted key: `{"link.feeder.rate": "5 Mbit/s"}`. An override without an effect is refused.
         `node.NAME.middlebox.append`, `.prepend`, `.remove` (by kind) and `.replace` change the middleboxes of a node.
@@ -77,6 +83,9 @@ def load(path: ScenarioName | str | os.PathLike[str], sets: Sets = (), *, progre
     ScenarioError
         The file cannot be read or is not a valid scenario. The text lists all problems with their places.
     """
+    if isinstance(path, Mapping):
+        with choose_watch(progress) as watch:
+            return Scenario(path, sets=sets, progress=watch)
     name = os.fspath(arguments.path("path", path, ScenarioError))
     try:
         if name == STDIN:
@@ -234,10 +243,21 @@ class Scenario:
         self._senders = loading.unite_classes(senders or {}, found)
         read = _core.Scenario.from_json if form == "json" else _core.Scenario.from_toml
         self._folder = None if folder is None else os.fspath(folder)
-        given = loading.describe_classes(self._senders)
-        self._core = read(self._text, self._source, self._sets, self._folder, given, _make_listener(progress))
+        try:
+            self._core = self._read(read, progress)
+        except ScenarioError as error:
+            # Packages are only searched for names that nothing else has: the search takes longer than a small run.
+            more = loading.find_named_plugins(error.problems)
+            if not more or more.keys() <= self._senders.keys():
+                raise
+            self._senders = loading.unite_classes(self._senders, more)
+            self._core = self._read(read, progress)
         if case is not None:
             self._core = self._core.case(case, self._over)
+
+    def _read(self, read: Callable[..., _core.Scenario], progress: Watch | None) -> _core.Scenario:
+        given = loading.describe_classes(self._senders)
+        return read(self._text, self._source, self._sets, self._folder, given, _make_listener(progress))
 
     def replace(self, key: str, value: Any) -> Scenario:
         """Return the scenario with another value at a dotted key: `replace("link.feeder.rate", "5 Mbit/s")`."""
@@ -471,6 +491,12 @@ class Scenario:
     @property
     def link_names(self) -> list[str]:
         return self._core.link_names
+
+    def __copy__(self) -> Scenario:
+        # Without this, a copy reads the text again.
+        copied = object.__new__(Scenario)
+        copied.__dict__.update(self.__dict__)
+        return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The core's part cannot be pickled. The text makes it again.

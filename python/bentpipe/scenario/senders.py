@@ -329,6 +329,22 @@ class CcCubic(_CcCubicRequired, total=False):
     after_rto: Literal["rfc", "reset"]
     first_growth: float
 
+_CcDctcpRequired = TypedDict("_CcDctcpRequired", {"kind": Literal["dctcp"]})
+
+
+class CcDctcp(_CcDctcpRequired, total=False):
+    """Reduces the window by the share of marked packets; for networks with short marking thresholds (RFC 8257).
+
+    gain :
+        Weight of a round in `alpha` (g). Default: 0.0625.
+
+    alpha_start :
+        `alpha` before the first round with marks. Default: 1.0.
+    """
+
+    gain: float
+    alpha_start: float
+
 _CcEnhancedHswaRequired = TypedDict("_CcEnhancedHswaRequired", {"kind": Literal["enhanced-hswa"]})
 
 
@@ -832,6 +848,38 @@ class CcPeachPlus(_CcPeachPlusRequired, total=False):
     probe_again: Literal["known", "all"]
     repair: bool
     receiver_knows: bool
+
+_CcPragueRequired = TypedDict("_CcPragueRequired", {"kind": Literal["prague"]})
+
+
+class CcPrague(_CcPragueRequired, total=False):
+    """Reduces the window by the share of marked packets, for queues of about a millisecond (L4S, RFC 9330).
+
+    gain :
+        Weight of a round in `alpha`. Default: 0.0625.
+
+    reference_rtt :
+        Round-trip time to which shorter ones are scaled; 0: no scaling. Default: "25 ms".
+
+    transition :
+        Rounds after slow start before scaling begins. Default: 500.
+
+    alpha_start :
+        `alpha` before the first round with marks: with 1 the first mark halves the window. Default: 1.0.
+
+    scaling :
+        Scaling of short round trips. Default: "rate".
+
+    growth :
+        Growth in congestion avoidance. Default: "reno".
+    """
+
+    gain: float
+    reference_rtt: str
+    transition: int
+    alpha_start: float
+    scaling: Literal["rate", "none"]
+    growth: Literal["reno", "faster"]
 
 _CcSantaCruzRequired = TypedDict("_CcSantaCruzRequired", {"kind": Literal["santa-cruz"]})
 

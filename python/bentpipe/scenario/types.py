@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Tuple, TypedDict, Union
 
-from .senders import CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind
+from .senders import CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcDctcp, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcPrague, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind
 
 _RecoveryNewrenoRequired = TypedDict("_RecoveryNewrenoRequired", {"kind": Literal["newreno"]})
 
@@ -352,6 +352,50 @@ class SlowStartHystartPlusPlus(_SlowStartHystartPlusPlusRequired, total=False):
     css_rounds: int
     limit: int
 
+_SlowStartSearchRequired = TypedDict("_SlowStartSearchRequired", {"kind": Literal["search"]})
+
+
+class SlowStartSearch(_SlowStartSearchRequired, total=False):
+    """Ends the first slow start when less arrives in a window of time than was sent a round trip before (draft-chung-ccwg-search-09).
+
+    window :
+        Length of the compared windows, in round trips of the first sample. Default: 3.5.
+
+    bins :
+        Bins of a window. Default: 10.
+
+    extra_bins :
+        Bins beside the window, for round trips that grow. A longer round trip is not evaluated. Default: 15.
+
+    threshold :
+        Share of the sent bytes that must be missing. Default: 0.26.
+
+    look_back :
+        Round trip between the compared windows. Default: "latest".
+
+    leave :
+        The window after slow start. Default: "drain".
+
+    drain_every :
+        Acknowledged segments for which one segment leaves while the window falls. Default: 16.
+
+    interpolation :
+        Bin that is weighed in where the round trip is no whole number of bins. Default: "backward".
+
+    again :
+        Whether the slow start after a timeout is watched, too. Default: false.
+    """
+
+    window: float
+    bins: int
+    extra_bins: int
+    threshold: float
+    look_back: Literal["latest", "least"]
+    leave: Literal["drain", "stay"]
+    drain_every: int
+    interpolation: Literal["backward", "forward"]
+    again: bool
+
 
 class SlowStartKind(TypedDict):
     """A choice by its kind alone."""
@@ -583,7 +627,7 @@ class EcnClassic(_EcnClassicRequired, total=False):
     """The receiver echoes a mark until the sender confirms that it has reduced its window (RFC 3168).
 
     beta :
-        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss. A congestion control that counts marks has its own reaction.
     """
 
     beta: float
@@ -595,7 +639,7 @@ class EcnPerSegment(_EcnPerSegmentRequired, total=False):
     """The receiver reports for each segment whether it was marked (RFC 8257 §3.2). It is negotiated like the classic feedback.
 
     beta :
-        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss. A congestion control that counts marks has its own reaction.
     """
 
     beta: float
@@ -607,10 +651,18 @@ class EcnAccurate(_EcnAccurateRequired, total=False):
     """The receiver counts marks in three header bits (RFC 9768, without its option).
 
     beta :
-        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss.
+        Share of the window after a mark, 0.1 to 0.99. RFC 8511 recommends 0.8 for the window of RFC 5681. Default: the share after a loss. A congestion control that counts marks has its own reaction.
+
+    ect :
+        Codepoint of data: 0 is ECT(0), 1 is ECT(1), which asks for the low latency of L4S (RFC 9331). 1 needs a congestion control that counts marks, such as `prague`. Default: 1 for `prague`, otherwise 0.
+
+    wrap :
+        Marks that an ACK of more than seven packets reports, for a congestion control that counts them. Default: "most".
     """
 
     beta: float
+    ect: int
+    wrap: Literal["most", "least"]
 
 _PacingWindowRequired = TypedDict("_PacingWindowRequired", {"kind": Literal["window"]})
 
@@ -694,6 +746,42 @@ class SharingOn(_SharingOnRequired, total=False):
     rtt: bool
     cwnd: Literal["ignore", "cautious", "full"]
     age_max: str
+
+_CarefulResumeOnRequired = TypedDict("_CarefulResumeOnRequired", {"kind": Literal["on"]})
+
+
+class CarefulResumeOn(_CarefulResumeOnRequired, total=False):
+    """Careful resume: a connection begins with half of the window that an earlier connection used, paced, and proves it within a round trip or retreats (RFC 9959).
+
+    saved :
+        Window that an earlier connection used. A given one lets the first connection resume. Default: "cache".
+
+    saved_rtt :
+        Round trip of that connection. With `saved = "cache"` it is the saved one, too. Default: "path".
+
+    max_jump :
+        Limit of the window after the jump. Default: "unlimited".
+
+    fraction :
+        Share of the saved window that a connection jumps to, 0.05 to 1. More than 0.5 is against RFC 9959. Default: 0.5.
+
+    beta :
+        Share of the validated data that is the slow start threshold after a retreat, 0.5 to 1. Default: 0.5.
+
+    lifetime :
+        Age at which a saved window is forgotten; more than 0 s. Default: "3600 s".
+
+    pipe :
+        Data that validates the jump. Default: "unvalidated".
+    """
+
+    saved: str
+    saved_rtt: str
+    max_jump: str
+    fraction: float
+    beta: float
+    lifetime: str
+    pipe: Literal["unvalidated", "all"]
 
 _PacketSizeOptimumRequired = TypedDict("_PacketSizeOptimumRequired", {"kind": Literal["optimum"]})
 
@@ -904,7 +992,7 @@ class Tcp(TypedDict, total=False):
         Acknowledgements of the receiver.
 
     ecn :
-        ECN marks: queues that can mark do so instead of dropping. Default: "off".
+        ECN marks: queues that can mark do so instead of dropping. Default: `off` (RFC 3168 §6.1: both ends have to agree), or the feedback that the congestion control was published with: `accurate` with ECT(1) for `prague`, `per-segment` for `dctcp`. Default: "off".
 
     pacing :
         Times when segments may leave, in addition to the windows. Retransmissions are paced, too. Acknowledgements are not paced. Default: "off"; "window" (linux-6-paced).
@@ -917,6 +1005,9 @@ class Tcp(TypedDict, total=False):
 
     sharing :
         Values that a connection takes over from earlier connections. Default: "off".
+
+    careful_resume :
+        Careful resume: a jump to half of the window that an earlier connection used (RFC 9959). Not for congestion controls with a model of the path. Default: "off".
 
     nagle :
         Nagle's algorithm: whether small segments wait while data is outstanding. Default: false; true (windows-11, freebsd-14).
@@ -951,7 +1042,7 @@ class Tcp(TypedDict, total=False):
 
     like: Literal["rfc", "linux-6", "linux-6-paced", "ns-2", "windows-11", "freebsd-14"]
     buffers: Literal["stock", "raised"]
-    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcDctcp, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcPrague, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "dctcp", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "prague", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     best_effort: Union[BestEffortOn, BestEffortKind, Literal["off", "on"]]
@@ -970,7 +1061,7 @@ class Tcp(TypedDict, total=False):
     initial_window: str
     initial_ssthresh: str
     byte_counting: Union[ByteCountingAbc, ByteCountingKind, Literal["rfc5681", "per-ack", "abc", "lbc", "ubc", "ubc-pure"]]
-    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++"]]
+    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartSearch, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++", "search"]]
     increase: Union[IncreaseConstantRate, IncreaseByK, SlowStartKind, Literal["standard", "constant-rate", "by-k"]]
     slow_start_at_ssthresh: bool
     cwnd_validation: Literal["off", "if-used", "rfc2861", "linux", "rfc7661"]
@@ -994,6 +1085,7 @@ class Tcp(TypedDict, total=False):
     fast_open: Union[FastOpenOn, BestEffortKind, Literal["off", "on"]]
     transactions: Union[TransactionsOn, BestEffortKind, Literal["off", "on"]]
     sharing: Union[SharingOn, BestEffortKind, Literal["off", "on"]]
+    careful_resume: Union[CarefulResumeOn, BestEffortKind, Literal["off", "on"]]
     nagle: bool
     error_reports: Literal["ignore", "resend"]
     report_copies: int
@@ -1004,6 +1096,371 @@ class Tcp(TypedDict, total=False):
     processing: Union[str, TcpProcessingTable]
     auto_buffer: AutoBuffer
     auto_send_buffer: AutoSendBuffer
+
+_QuicCcBbr1Required = TypedDict("_QuicCcBbr1Required", {"kind": Literal["bbr1"]})
+
+
+class QuicCcBbr1(_QuicCcBbr1Required, total=False):
+    """Window and pace from a model of the path: bandwidth and round-trip time (BBR v1, Cardwell et al. 2016; Linux).
+
+    quantum :
+        Data that is handed down in one quantum. Default: "segment".
+
+    policer :
+        Whether it detects policers. Default: true.
+
+    rwnd_limited_is_app_limited :
+        Whether samples at the limit of the receiver's window can only raise the bandwidth. Default: false.
+
+    leo :
+        Whether the sender is notified of path reconfigurations. Losses then do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
+
+    period :
+        Time between reconfigurations; 0: no reconfigurations. Default: "15 s".
+
+    offset :
+        Time of the first reconfiguration in the simulation. Default: "0 s".
+    """
+
+    quantum: Literal["segment", "offload"]
+    policer: bool
+    rwnd_limited_is_app_limited: bool
+    leo: bool
+    period: str
+    offset: str
+
+_QuicCcBbr2Required = TypedDict("_QuicCcBbr2Required", {"kind": Literal["bbr2"]})
+
+
+class QuicCcBbr2(_QuicCcBbr2Required, total=False):
+    """BBR that keeps losses below 2 % (BBR v2, alpha release of 2019).
+
+    loss_threshold :
+        Share of the data in flight whose loss sets a bound. Default: 0.02.
+
+    beta :
+        Smallest share of a bound that a loss leaves. Default: 0.7.
+
+    headroom :
+        Share of the long-term bound that is left free between probes. Default: 0.15.
+
+    up_ends :
+        End of Up without losses. Default: "queue".
+
+    quantum :
+        Data that is handed down in one quantum. Default: "segment".
+
+    rwnd_limited_is_app_limited :
+        Whether samples at the limit of the receiver's window can only raise the bandwidth. Default: false.
+
+    leo :
+        Whether the sender is notified of path reconfigurations. Losses then do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
+
+    period :
+        Time between reconfigurations; 0: no reconfigurations. Default: "15 s".
+
+    offset :
+        Time of the first reconfiguration in the simulation. Default: "0 s".
+    """
+
+    loss_threshold: float
+    beta: float
+    headroom: float
+    up_ends: Literal["queue", "plateau"]
+    quantum: Literal["segment", "offload"]
+    rwnd_limited_is_app_limited: bool
+    leo: bool
+    period: str
+    offset: str
+
+_QuicCcBbr3Required = TypedDict("_QuicCcBbr3Required", {"kind": Literal["bbr3"]})
+
+
+class QuicCcBbr3(_QuicCcBbr3Required, total=False):
+    """BBR of the IETF's working group: bounds on the data in flight, probes that make room first (draft-ietf-ccwg-bbr).
+
+    profile :
+        Edition of BBR v3. Default: "draft".
+
+    loss_threshold :
+        Share of the data in flight whose loss sets a bound. Default: 0.02.
+
+    beta :
+        Smallest share of a bound that a loss leaves. Default: 0.7.
+
+    headroom :
+        Share of the long-term bound that is left free between probes. Default: 0.15.
+
+    quantum :
+        Data that is handed down in one quantum. Default: "segment".
+
+    rwnd_limited_is_app_limited :
+        Whether samples at the limit of the receiver's window can only raise the bandwidth. Default: false.
+
+    leo :
+        Whether the sender is notified of path reconfigurations. Losses then do not count for half a second, the least round-trip time is measured again, and the bandwidth is kept two cycles longer. Default: false.
+
+    period :
+        Time between reconfigurations; 0: no reconfigurations. Default: "15 s".
+
+    offset :
+        Time of the first reconfiguration in the simulation. Default: "0 s".
+    """
+
+    profile: Literal["draft", "code"]
+    loss_threshold: float
+    beta: float
+    headroom: float
+    quantum: Literal["segment", "offload"]
+    rwnd_limited_is_app_limited: bool
+    leo: bool
+    period: str
+    offset: str
+
+_QuicCcCubicRequired = TypedDict("_QuicCcCubicRequired", {"kind": Literal["cubic"]})
+
+
+class QuicCcCubic(_QuicCcCubicRequired, total=False):
+    """A cubic function of the time since the last loss (RFC 9438).
+
+    c :
+        Steepness of the function, C, segments/s³. Default: 0.4.
+
+    beta :
+        Share of the window after a loss, in thousandths. Default: 0.7.
+
+    fast_convergence :
+        Whether a loss below the window of the last loss lowers the plateau further, to make room for new flows. Default: true.
+
+    reno_friendly :
+        Whether the window grows at least as fast as Reno's. Default: true.
+
+    growth :
+        Unit of growth: each unit moves the window towards its target. Default: "segment".
+
+    after_rto :
+        Start of the first congestion avoidance after a timeout. Default: "rfc".
+
+    first_growth :
+        Smallest increase per round trip until the first loss, as a share of the window. Default: 0.0.
+    """
+
+    c: float
+    beta: float
+    fast_convergence: bool
+    reno_friendly: bool
+    growth: Literal["segment", "ack"]
+    after_rto: Literal["rfc", "reset"]
+    first_growth: float
+
+_QuicCcHyblaRequired = TypedDict("_QuicCcHyblaRequired", {"kind": Literal["hybla"]})
+
+
+class QuicCcHybla(_QuicCcHyblaRequired, total=False):
+    """Reno's growth on a path of 25 ms, for paths of any length (Caini and Firrincieli 2004).
+
+    rtt0 :
+        Round-trip time of the reference path (RTT0). Default: "25 ms".
+
+    rtt :
+        Round-trip time that is compared with RTT0. Default: "minimum".
+
+    eighths :
+        Whether ρ is a multiple of 1/8. Default: false.
+
+    exponent_max :
+        The largest ρ in the exponent of slow start. Default: 16.0.
+
+    needs_ssthresh :
+        Whether slow start is the standard's without a threshold. Default: true.
+
+    initial_window :
+        The initial window. Default: "rho".
+
+    scaled_ssthresh :
+        Whether the initial threshold is multiplied by ρ. Default: false.
+
+    rho_after_timeout :
+        Whether a timeout leaves ρ segments. Otherwise it leaves one. Default: false.
+
+    reno_after_timeout :
+        Whether it grows as Reno until the data sent before a timeout is acknowledged. Default: true.
+    """
+
+    rtt0: str
+    rtt: Literal["minimum", "smoothed"]
+    eighths: bool
+    exponent_max: float
+    needs_ssthresh: bool
+    initial_window: Literal["connection", "scaled", "rho"]
+    scaled_ssthresh: bool
+    rho_after_timeout: bool
+    reno_after_timeout: bool
+
+
+class QuicCcKind(TypedDict):
+    """A choice by its kind alone."""
+
+    kind: Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "stack-cubic", "stack-newreno", "none"]
+
+
+class QuicHandshake(TypedDict, total=False):
+    """Handshake of QUIC.
+
+    flight :
+        Bytes of the server's messages after its ServerHello: certificates, above all. A server sends at most three times the bytes that it has received (RFC 9000 §8.1), so a long chain costs a round trip. Default: "3000 B".
+
+    resume :
+        Session of an earlier connection that the client resumes. It is given: no connection of the run makes it. Default: "none".
+
+    accepted :
+        Whether the server accepts early data. Otherwise the client retransmits it after the handshake. Default: true.
+
+    address_token :
+        Whether the client has an address token from an earlier connection (RFC 9000 §8.1.3): the server then sends more than three times what it has received. Default: false.
+
+    retry :
+        Whether the server validates the client's address before the handshake, by a Retry packet (RFC 9000 §8.1.2). An address token does it, too. Default: false.
+    """
+
+    flight: str
+    resume: Literal["none", "1-rtt", "0-rtt"]
+    accepted: bool
+    address_token: bool
+    retry: bool
+
+_QuicAckFrequencyOnRequired = TypedDict("_QuicAckFrequencyOnRequired", {"kind": Literal["on"]})
+
+
+class QuicAckFrequencyOn(_QuicAckFrequencyOnRequired, total=False):
+    """Acknowledgements that a sender asks for (draft-ietf-quic-ack-frequency-04, with the transport parameter of -08).
+
+    every :
+        Packets with data for each acknowledgement. Default: 10.
+
+    delay :
+        Longest delay of an acknowledgement. Default: "25 ms".
+
+    reordering :
+        Number of reordered packets that a receiver acknowledges immediately; 0: never. Default: 2.
+    """
+
+    every: int
+    delay: str
+    reordering: int
+
+_QuicMigrationHandoverRequired = TypedDict("_QuicMigrationHandoverRequired", {"kind": Literal["handover"]})
+
+
+class QuicMigrationHandover(_QuicMigrationHandoverRequired, total=False):
+    """The address changes whenever a route of the flow changes: at a handover, for instance.
+
+    change :
+        Part of the address that changes. Default: "rebinding".
+    """
+
+    change: Literal["rebinding", "address"]
+
+_QuicMigrationAtRequired = TypedDict("_QuicMigrationAtRequired", {"kind": Literal["at"], "times": List[str]})
+
+
+class QuicMigrationAt(_QuicMigrationAtRequired, total=False):
+    """The address changes at given times.
+
+    times :
+        Times, increasing.
+
+    change :
+        Part of the address that changes. Default: "rebinding".
+    """
+
+    change: Literal["rebinding", "address"]
+
+
+class Quic(TypedDict, total=False):
+    """Settings of one QUIC connection.
+
+    cc :
+        Congestion control: one of TCP's, or one of the stack. Tahoe, Reno and tcpmin by name mean their window: loss recovery is always that of QUIC. Default: "cubic".
+
+    byte_counting :
+        Value of an ACK for the growth of the window. Default: "ubc-pure".
+
+    slow_start :
+        Growth of the window in slow start, and its end besides the threshold and losses. Default: "standard".
+
+    initial_window :
+        Window at the start of a connection. Default: "10 packets".
+
+    initial_rtt :
+        Round-trip time before the first sample. It sets the first probe timeout, three times this value. Default: "333 ms".
+
+    stream_window :
+        Receive window of each stream. `auto`: three bandwidth-delay products of the path, at least 2 MB. Default: "auto".
+
+    connection_window :
+        Receive window of all streams together. `auto`: as `stream_window`. Default: "auto".
+
+    send_window :
+        Send buffer of all streams: data that is not acknowledged yet. `auto`: twice `stream_window`. Default: "auto".
+
+    mtu :
+        Payload of UDP in a full datagram, from 1200 B on. Default: "1452 B".
+
+    packet_threshold :
+        Packets acknowledged after a packet that is then lost (kPacketThreshold). Default: 3.
+
+    time_threshold :
+        Round-trip times after which an earlier packet is lost (kTimeThreshold). Default: 1.125.
+
+    persistent_congestion :
+        Probe timeouts without an ACK that are persistent congestion (kPersistentCongestionThreshold). Default: 3.
+
+    handshake :
+        The handshake.
+
+    ack_frequency :
+        Acknowledgements that both ends ask for. Default: "off".
+
+    migration :
+        Changes of the client's address. Default: "off".
+
+    read :
+        Order in which the receiver reads a stream. Default: "unordered".
+
+    ecn :
+        Whether packets ask for ECN marks. Default: true.
+
+    idle_timeout :
+        Time without packets after which a connection ends. Default: "30 s".
+
+    keep_alive :
+        Interval of pings on an idle connection. Default: "off".
+
+    processing :
+        Processing time of a packet at a receiving host, as `processing` of `[tcp]`.
+    """
+
+    cc: Union[QuicCcBbr1, QuicCcBbr2, QuicCcBbr3, CcBic, CcCompound, CcCopa, QuicCcCubic, CcDctcp, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, QuicCcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcPrague, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, QuicCcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "dctcp", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "prague", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah", "stack-cubic", "stack-newreno", "none"]]
+    byte_counting: Union[ByteCountingAbc, ByteCountingKind, Literal["rfc5681", "per-ack", "abc", "lbc", "ubc", "ubc-pure"]]
+    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartSearch, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++", "search"]]
+    initial_window: str
+    initial_rtt: str
+    stream_window: str
+    connection_window: str
+    send_window: str
+    mtu: str
+    packet_threshold: int
+    time_threshold: float
+    persistent_congestion: int
+    handshake: QuicHandshake
+    ack_frequency: Union[QuicAckFrequencyOn, BestEffortKind, Literal["off", "on"]]
+    migration: Union[QuicMigrationHandover, QuicMigrationAt, BestEffortKind, Literal["off", "handover"]]
+    read: Literal["unordered", "ordered"]
+    ecn: bool
+    idle_timeout: str
+    keep_alive: str
+    processing: Union[str, TcpProcessingTable]
 
 _MiddleboxImpairRequired = TypedDict("_MiddleboxImpairRequired", {"kind": Literal["impair"]})
 
@@ -1256,7 +1713,7 @@ class Config(TypedDict, total=False):
         Acknowledgements of the receiver.
 
     ecn :
-        ECN marks: queues that can mark do so instead of dropping. Default: "off".
+        ECN marks: queues that can mark do so instead of dropping. Default: `off` (RFC 3168 §6.1: both ends have to agree), or the feedback that the congestion control was published with: `accurate` with ECT(1) for `prague`, `per-segment` for `dctcp`. Default: "off".
 
     pacing :
         Times when segments may leave, in addition to the windows. Retransmissions are paced, too. Acknowledgements are not paced. Default: "off"; "window" (linux-6-paced).
@@ -1269,6 +1726,9 @@ class Config(TypedDict, total=False):
 
     sharing :
         Values that a connection takes over from earlier connections. Default: "off".
+
+    careful_resume :
+        Careful resume: a jump to half of the window that an earlier connection used (RFC 9959). Not for congestion controls with a model of the path. Default: "off".
 
     nagle :
         Nagle's algorithm: whether small segments wait while data is outstanding. Default: false; true (windows-11, freebsd-14).
@@ -1292,7 +1752,7 @@ class Config(TypedDict, total=False):
         Unit of the window where the segment size follows reports. Default: "bytes".
     """
 
-    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
+    cc: Union[CcBbr1, CcBbr2, CcBbr3, CcBic, CcCompound, CcCopa, CcCubic, CcDctcp, CcEnhancedHswa, CcHighspeed, CcHswa, CcHtcp, CcHybla, CcIllinois, CcLedbat, CcLeocc, CcPeach, CcPeachPlus, CcPrague, CcSantaCruz, CcSatcp, CcScalable, CcScps, CcStp, CcSwift, CcVegas, CcVeno, CcWestwood, CcWestwoodNr, CcWestwoodPlus, CcWtcp, CcYeah, CcKind, Literal["tahoe", "tcpmin", "reno", "newreno", "sack", "bbr1", "bbr2", "bbr3", "bic", "compound", "copa", "cubic", "dctcp", "enhanced-hswa", "highspeed", "hswa", "htcp", "hybla", "illinois", "ledbat", "leocc", "peach", "peach-plus", "prague", "santa-cruz", "satcp", "scalable", "scps", "stp", "swift", "vegas", "veno", "westwood", "westwood-nr", "westwood-plus", "wtcp", "yeah"]]
     smss: str
     recovery: Union[RecoveryNewreno, RecoverySack, RecoveryRack, RecoverySnack, RecoveryKind, Literal["timeout-only", "fast-retransmit", "reno", "newreno", "sack", "rack", "snack"]]
     best_effort: Union[BestEffortOn, BestEffortKind, Literal["off", "on"]]
@@ -1311,7 +1771,7 @@ class Config(TypedDict, total=False):
     initial_window: str
     initial_ssthresh: str
     byte_counting: Union[ByteCountingAbc, ByteCountingKind, Literal["rfc5681", "per-ack", "abc", "lbc", "ubc", "ubc-pure"]]
-    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++"]]
+    slow_start: Union[SlowStartLimited, SlowStartHoe, SlowStartHystart, SlowStartHystartPlusPlus, SlowStartSearch, SlowStartKind, Literal["standard", "limited", "hoe", "hystart", "hystart++", "search"]]
     increase: Union[IncreaseConstantRate, IncreaseByK, SlowStartKind, Literal["standard", "constant-rate", "by-k"]]
     slow_start_at_ssthresh: bool
     cwnd_validation: Literal["off", "if-used", "rfc2861", "linux", "rfc7661"]
@@ -1335,6 +1795,7 @@ class Config(TypedDict, total=False):
     fast_open: Union[FastOpenOn, BestEffortKind, Literal["off", "on"]]
     transactions: Union[TransactionsOn, BestEffortKind, Literal["off", "on"]]
     sharing: Union[SharingOn, BestEffortKind, Literal["off", "on"]]
+    careful_resume: Union[CarefulResumeOn, BestEffortKind, Literal["off", "on"]]
     nagle: bool
     error_reports: Literal["ignore", "resend"]
     report_copies: int
@@ -2059,7 +2520,31 @@ class HopRateFile(_HopRateFileRequired, total=False):
     every: str
 
 
-class Access(TypedDict, total=False):
+class ClassAccess(TypedDict, total=False):
+    """Capacity of a request class.
+
+    constant :
+        Rate that the class has without asking (CRA). Default: "0 bit/s".
+
+    rate_based :
+        Limit of the rate that it has and may ask for together (CRA and RBDC). Default: "0 bit/s".
+
+    guaranteed :
+        Part of the rate asked for that a plan serves before all other requests (least RBDC). Default: "0 bit/s".
+
+    volume_based :
+        Whether it asks for the bytes that wait (VBDC). Default: false.
+    """
+
+    constant: str
+    rate_based: str
+    guaranteed: str
+    volume_based: bool
+
+_AccessOptional = TypedDict("_AccessOptional", {"class": List[ClassAccess]}, total=False)
+
+
+class Access(_AccessOptional, total=False):
     """Capacity of a terminal in its medium.
 
     constant :
@@ -2068,8 +2553,14 @@ class Access(TypedDict, total=False):
     rate_based :
         Limit of the rate that it has and may ask for together (CRA and RBDC). Default: "0 bit/s".
 
+    guaranteed :
+        Part of the rate asked for that a plan serves before all other requests (least RBDC). Default: "0 bit/s".
+
     volume_based :
         Whether it asks for the bytes that wait (VBDC). Default: false.
+
+    class :
+        Request classes: number 0, 1, ... Each class asks for its own packets, and a plan serves class 0 first. The queue has as many classes and decides which packet leaves. Default: one class with the keys above. Default: [].
 
     weight :
         Share in a phase of the plan that is short of slots, and in the turns on the forward carrier to the same terminal. Default: 1.
@@ -2080,6 +2571,7 @@ class Access(TypedDict, total=False):
 
     constant: str
     rate_based: str
+    guaranteed: str
     volume_based: bool
     weight: int
     random: Literal["none", "requests", "data"]
@@ -2161,6 +2653,76 @@ class HopJitterTable(_HopJitterTableRequired, total=False):
     offset: str
     correlation: str
     both_ways: bool
+
+_SlotRequired = TypedDict("_SlotRequired", {"wait": List[str]})
+
+
+class Slot(_SlotRequired, total=False):
+    """Measured slot. Its delays are those of one direction, in addition to the delay of the link.
+
+    base :
+        Least delay. Default: "0 s".
+
+    wait :
+        Waits above the base that are not exceeded in 0, 1, 5, 25, 50, 75, 95, 99, 99.9 and 100 % of the time.
+
+    slow :
+        Share of the time with slow waits. They are the longest of the slot, and follow each other. Default: 0.0.
+
+    loss :
+        Probability that a packet is lost: the share of the time with losses. Default: 0.0.
+
+    rate :
+        Rate, as a share of that of the link. Default: 1.0.
+    """
+
+    base: str
+    slow: Union[str, float]
+    loss: Union[str, float]
+    rate: Union[str, float]
+
+_SlotsRequired = TypedDict("_SlotsRequired", {"every": str})
+
+
+class Slots(_SlotsRequired, total=False):
+    """Path in slots, as of a satellite network that assigns satellites and capacity at fixed instants. Each slot is a measured one, drawn with replacement, so its base, waits, losses and rate belong together. Both directions of a link have the same slots and waits. Packets never overtake.
+
+    table :
+        Bundled table of measured slots, in place of `rows`.
+
+    rows :
+        Measured slots. Default: [].
+
+    every :
+        Length of a slot.
+
+    offset :
+        Instant when a slot ends, from the start of the run. Default: "0 s".
+
+    neighbours :
+        Number of measured slots that keep their order: the next ones are drawn together. Neighbours are alike. Default: 4.
+
+    hold :
+        Time for which a wait holds. Default: fifteen frames of 4/3 ms. Default: "20 ms".
+
+    correlation :
+        Time after which the correlation of the process behind slow waits has fallen to 1/e. Default: "250 ms".
+
+    burst :
+        Mean time of a loss: all packets that leave in it are lost. 0 s: each packet is lost by itself. Default: "2 ms".
+
+    base :
+        Whether the base of each slot counts. Otherwise slots have their waits only, as where the length of the path follows from a sky. Default: true.
+    """
+
+    table: Literal["starlink-2024"]
+    rows: List[Slot]
+    offset: str
+    neighbours: int
+    hold: str
+    correlation: str
+    burst: str
+    base: bool
 
 _TokenBucketRequired = TypedDict("_TokenBucketRequired", {"rate": str, "burst": str})
 
@@ -2254,10 +2816,10 @@ class HopQueueCodel(_HopQueueCodelRequired, total=False):
         Queue limit. Packets above it are dropped. Default: "1 bdp".
 
     target :
-        Target of the standing waiting time. Default: "5 ms".
+        Target of the standing waiting time. Default on a link that asks a medium for capacity: R + 2 T, above the wait for a grant. Default: "5 ms".
 
     interval :
-        Time that packets must wait longer than the target before a drop; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
+        Time that packets must wait longer than the target before a drop; about the largest round trip, which over a GEO satellite is 600 ms. Default on a link that asks a medium for capacity: the target, the propagation there and back, and the control interval. Default: "100 ms".
 
     ecn :
         Whether ECN-capable packets are marked instead of dropped (RFC 3168). Default: false.
@@ -2275,7 +2837,7 @@ class HopQueueFqCodel(_HopQueueFqCodelRequired, total=False):
     """Flows are hashed to queues that take turns by bytes, each under CoDel; flows that send little go first (RFC 8290).
 
     limit :
-        Limit of all queues together. Packets above it are dropped from the longest. Default: "10240 packets".
+        Limit of all queues together. Packets above it are dropped from the longest. Default on a link that asks a medium for capacity: the bytes that the link carries in the default interval. Default: "10240 packets".
 
     queues :
         Number of queues. Default: 1024.
@@ -2284,10 +2846,10 @@ class HopQueueFqCodel(_HopQueueFqCodelRequired, total=False):
         Bytes that a queue sends per turn. Default: "1514 B".
 
     target :
-        Target of the standing waiting time. Default: "5 ms".
+        Target of the standing waiting time. Default on a link that asks a medium for capacity: R + 2 T, above the wait for a grant. Default: "5 ms".
 
     interval :
-        Time that packets must wait longer than the target before a drop; about the largest round trip, which over a GEO satellite is 600 ms. Default: "100 ms".
+        Time that packets must wait longer than the target before a drop; about the largest round trip, which over a GEO satellite is 600 ms. Default on a link that asks a medium for capacity: the target, the propagation there and back, and the control interval. Default: "100 ms".
 
     ecn :
         Whether ECN-capable packets are marked instead of dropped (RFC 3168). Default: true.
@@ -2310,7 +2872,7 @@ class HopQueuePie(_HopQueuePieRequired, total=False):
         Queue limit. Packets above it are dropped. Default: "1 bdp".
 
     target :
-        Target of the waiting time. Default: "15 ms".
+        Target of the waiting time. Default on a link that asks a medium for capacity: R + 2 T, above the wait for a grant. Default: "15 ms".
 
     update :
         Time between updates of the probability. Default: "15 ms".
@@ -2335,6 +2897,70 @@ class HopQueuePie(_HopQueuePieRequired, total=False):
     derandomise: bool
     mean_packet: str
     ecn: bool
+
+_HopQueueDualpi2Required = TypedDict("_HopQueueDualpi2Required", {"kind": Literal["dualpi2"]})
+
+
+class HopQueueDualpi2(_HopQueueDualpi2Required, total=False):
+    """A queue of a millisecond for L4S beside one for classic traffic, coupled so that both get similar rates (RFC 9332).
+
+    limit :
+        Limit of both queues together. Packets above it are dropped. Default: "10000 packets".
+
+    target :
+        Target of the longer waiting time of both queues. Default: "15 ms".
+
+    update :
+        Time between updates of the probability. Default: "16 ms".
+
+    alpha :
+        Weight of the distance from the target, per second. Default: 0.16015625.
+
+    beta :
+        Weight of the change of the waiting time, per second. Default: 3.19921875.
+
+    max_rtt :
+        Longest round trip, from which `target`, `update`, `alpha` and `beta` follow (RFC 9332 A.1); not with these keys. The defaults are stable up to 100 ms. A GEO satellite needs 600 ms.
+
+    typical_rtt :
+        Typical round trip, a sixth of `max_rtt`; one of the two.
+
+    coupling :
+        Marks of L4S for each unit of p', whose square is the probability of a classic drop or mark (k). Default: 2.0.
+
+    classic_share :
+        Share of the link for the C queue while both queues wait. Default: 0.1.
+
+    native :
+        Marks of L4S by the wait of the packet itself. Default: "step".
+
+    step :
+        Waiting time above which packets of L4S are marked. It should exceed a frame of the link, or the time between grants, by a millisecond. Default: "1 ms".
+
+    step_min :
+        Packets in the L queue up to which the step marks none. Default: 0.
+
+    overload :
+        Reaction to traffic that marks do not slow down. Default: "drop".
+
+    spread :
+        Whether drops and marks are evenly spread. Otherwise they are drawn. Default: false.
+    """
+
+    limit: str
+    target: str
+    update: str
+    alpha: float
+    beta: float
+    max_rtt: str
+    typical_rtt: str
+    coupling: float
+    classic_share: Union[str, float]
+    native: Literal["step", "ramp"]
+    step: str
+    step_min: int
+    overload: Literal["drop", "overflow"]
+    spread: bool
 
 
 class Class(TypedDict, total=False):
@@ -3050,6 +3676,9 @@ class Direction(TypedDict, total=False):
     jitter :
         Variable delays besides the propagation delay. Several of them add up.
 
+    slots :
+        Slots with their own delays, losses and rate, drawn from measured ones.
+
     policer :
         Token bucket that drops arriving packets beyond its rate (`policed`).
 
@@ -3087,9 +3716,10 @@ class Direction(TypedDict, total=False):
     access: Access
     es_n0: Union[str, HopEsN0Table]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
+    slots: Slots
     policer: TokenBucket
     shaper: TokenBucket
-    queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
+    queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueueDualpi2, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingLdpc, CodingDvbS2, Literal["convolutional"]]
@@ -3116,6 +3746,9 @@ class Hop(TypedDict, total=False):
 
     jitter :
         Variable delays besides the propagation delay. Several of them add up.
+
+    slots :
+        Slots with their own delays, losses and rate, drawn from measured ones.
 
     policer :
         Token bucket that drops arriving packets beyond its rate (`policed`).
@@ -3165,9 +3798,10 @@ class Hop(TypedDict, total=False):
     access: Access
     es_n0: Union[str, HopEsN0Table]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
+    slots: Slots
     policer: TokenBucket
     shaper: TokenBucket
-    queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
+    queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueueDualpi2, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingLdpc, CodingDvbS2, Literal["convolutional"]]
@@ -3534,7 +4168,7 @@ class Sky(_SkyRequired, total=False):
         Time for which a place keeps the link to the old satellite during a handover.
 
     break_before_make :
-        Interruption of a place during a handover between satellites. With `waiting = "kept"`, packets wait for the new satellite; otherwise, there is no route during this time. Without this key and `make_before_break`, old and new link change at the same instant.
+        Interruption of a place during a handover between satellites. With `waiting = "kept"` or `"moved"`, packets wait for the new satellite, unless the place leaves it before the end of the interruption. Otherwise, there is no route during this time. Without this key and `make_before_break`, old and new link change at the same instant.
 
     failure :
         Satellites, gateways, terminals and links out of use, with their times. Paths avoid them from that instant on. Packets on their links or in their queues are lost with cause `handover`. Default: [].
@@ -3543,7 +4177,7 @@ class Sky(_SkyRequired, total=False):
         Disjoint paths at the same time. Default: a single path, the best.
 
     waiting :
-        Treatment of packets that wait for a satellite's link to a place when the place changes to another satellite. Default: they are lost at satellites with links between them. Bent pipes have no queue, so their packets wait at the sender on the ground. Default for bent pipes: `moved`; packets that wait for the link up are rerouted.
+        Treatment of packets that wait for a satellite's link to a place when the place changes to another satellite. Default: they are lost at satellites with links between them. With `kept` or `rerouted`, these satellites forward the packets to the new satellite, also packets that arrive later. Bent pipes have no queue, so their packets wait at the sender on the ground. Default for bent pipes: `moved`, as `kept`; packets that wait for the link up are rerouted.
 
     in_flight :
         Treatment of packets on the way over that link. Default: "lost".
@@ -3668,7 +4302,7 @@ class HighLoad(TypedDict):
 
 
 class Repeat(TypedDict):
-    """Wait before a request by random access is repeated: a random number of blocks below a limit, which doubles with each loss.
+    """Wait before a request by random access is repeated, or before a log-on: a random number of blocks below a limit, which doubles with each loss.
 
     first :
         Limit after the first loss. 1: no wait, so that requests that were lost together are lost again.
@@ -3721,6 +4355,36 @@ class RandomAccess(TypedDict, total=False):
     back_off: BackOff
     high_load: HighLoad
     repeat: Repeat
+
+
+class LogOn(TypedDict, total=False):
+    """Log-on of terminals: a burst in a slot of slotted ALOHA, which the controller answers. Before, a terminal has no slots.
+
+    slots :
+        Slots of each superframe for log-on bursts. Plans have the others. Default: 4.
+
+    at_start :
+        Whether all terminals are off at the start of the run. Default: true.
+
+    repeat :
+        Random wait before each burst.
+
+    after :
+        Outage of its link after which a terminal is off. Default: "10 s".
+
+    idle :
+        Time without traffic after which a terminal logs off. Default: it stays on.
+
+    resets :
+        Instants at which the hub resets and loses all terminals, rising. Default: [].
+    """
+
+    slots: int
+    at_start: bool
+    repeat: Repeat
+    after: str
+    idle: str
+    resets: List[str]
 
 _MediumMfTdmaRequired = TypedDict("_MediumMfTdmaRequired", {"kind": Literal["mf-tdma"], "symbol_rate": str, "carriers": int, "controller": str})
 
@@ -3776,22 +4440,28 @@ class MediumMfTdma(_MediumMfTdmaRequired, total=False):
     free :
         Owners of slots that no request covers. Default: "none".
 
+    load_limit :
+        Largest share of the slots that a plan gives. The rest stays empty. SNS3 plans 0.9. Default: 1.0.
+
     acm :
         Choice of the waveform by the signal.
 
     waveform :
-        Constant waveform instead: its number, 3 to 12 for short bursts and 13 to 22 for long ones. Default: adaptive (`acm`).
+        Constant waveform instead: its number, 3 to 12 for short bursts, 13 to 22 for long ones, 42 and 43 for robust ones and 44 to 49 for tiny ones. Default: adaptive (`acm`).
 
     losses :
         Losses of bursts as a function of the signal. Default: "step".
 
     random :
         Random access on some of the carriers. Default: none.
+
+    log_on :
+        Log-on of the terminals. Default: all are logged on.
     """
 
     plan_over: str
     superframe: str
-    bursts: Literal["short", "long"]
+    bursts: Literal["short", "long", "robust", "tiny"]
     control_delay: str
     control_interval: str
     evaluation: str
@@ -3802,10 +4472,12 @@ class MediumMfTdma(_MediumMfTdmaRequired, total=False):
     persistence: str
     hands_over: bool
     free: Literal["none", "asking", "all"]
+    load_limit: float
     acm: WaveformChoice
     waveform: int
     losses: Literal["step", "slope", "waterfall"]
     random: RandomAccess
+    log_on: LogOn
 
 
 class ReportedChoice(TypedDict, total=False):
@@ -3851,7 +4523,7 @@ class MediumTdm(_MediumTdmRequired, total=False):
         Longest time that packets wait for others of their modulation and code to fill a frame, while the carrier has other frames to send. With 0 s each turn opens a frame, and packets of stronger terminals fill it. Default: "15 ms".
 
     short_frames :
-        Whether little data leaves in short frames of 16,200 coded bits. They need 0.3 dB more (ETSI EN 302 307-1), which is part of the margin. With a smaller margin or a constant `modcod`, all frames are normal. Default: true.
+        Whether little data leaves in short frames of 16,200 coded bits. They need 0.3 dB more (ETSI EN 302 307-1), so a terminal receives them if its report has the margin and 0.3 dB. With a constant `modcod`, all frames are normal. Default: true.
 
     acm :
         Choice of modulation and code by the reports of the terminals.
@@ -3987,6 +4659,9 @@ class Link(_LinkRequired, total=False):
     jitter :
         Variable delays besides the propagation delay. Several of them add up. Default: none.
 
+    slots :
+        Slots with their own delays, losses and rate, drawn from measured ones. Default: none.
+
     policer :
         Token bucket that drops arriving packets beyond its rate (`policed`). Default: none.
 
@@ -4031,9 +4706,10 @@ class Link(_LinkRequired, total=False):
     access: Access
     es_n0: Union[str, HopEsN0Table]
     jitter: Union[HopJitterTable, List[HopJitterTable]]
+    slots: Slots
     policer: TokenBucket
     shaper: TokenBucket
-    queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie"]]
+    queue: Union[str, HopQueueDropTail, HopQueueRed, HopQueueCodel, HopQueueFqCodel, HopQueuePie, HopQueueDualpi2, HopQueuePriority, HopQueueWrr, HopQueueDrr, Literal["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2"]]
     error: Union[ErrorModelBit, ErrorModelByte, ErrorModelPacket, ErrorModelGilbertElliott, ErrorModelBursts, ErrorModelProfile, ErrorModelTrace, ErrorModelArrivals, ErrorModelPacketTrace, ErrorModelKind, Literal["none"]]
     interleave: Interleave
     coding: Union[CodingConvolutional, CodingLdpc, CodingDvbS2, Literal["convolutional"]]
@@ -4397,6 +5073,25 @@ class AppCbr(_AppCbrRequired, total=False):
     jitter: str
     size: str
 
+_AppRtpRequired = TypedDict("_AppRtpRequired", {"kind": Literal["rtp"], "rate": str})
+
+
+class AppRtp(_AppRtpRequired, total=False):
+    """Media at a constant rate over RTP (RFC 3550), without congestion control. Each packet has 12 B of RTP header beside the 28 B of datagrams. Packets that arrive after their playout count as late.
+
+    rate :
+        Rate of the media, without headers.
+
+    size :
+        Media bytes of each packet, 1 B to 65495 B. Seven packets of an MPEG transport stream have 1316 B. Default: "1316 B".
+
+    playout :
+        Time from the first arrival to its playout, for the delays of later packets to vary. Default: "200 ms".
+    """
+
+    size: str
+    playout: str
+
 _AppPoissonRequired = TypedDict("_AppPoissonRequired", {"kind": Literal["poisson"], "rate": str})
 
 
@@ -4503,7 +5198,7 @@ class FlowStartTable(TypedDict):
 
     uniform: Union[Tuple[str, str], List[str]]
 
-_FlowRequired = TypedDict("_FlowRequired", {"from": str, "to": str})
+_FlowRequired = TypedDict("_FlowRequired", {"from": str, "to": Union[str, List[str]]})
 
 _FlowOptional = TypedDict("_FlowOptional", {"class": int}, total=False)
 
@@ -4515,10 +5210,13 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
         Sending node. For requests and responses, the node that sends the requests. May contain `{n}` if `count` is set.
 
     to :
-        Receiving node. May contain `{n}` if `count` is set.
+        Receiving node. May contain `{n}` if `count` is set. A list of nodes receives the same datagrams: one packet on shared links and in the frames of a forward carrier, copied where routes part. Each receiver is a flow with its own results and a number.
+
+    copy_of :
+        Flow whose datagrams this flow receives, as one more receiver. Both have the same `from`, `app`, `start` and `class`, and each name of a list in `to` is such a receiver. Default: it sends its own. The resolved scenario has this key in place of a list.
 
     count :
-        Number of flows that the entry creates, with 1, 2, ... for `{n}` in `from`, `to`, routes and the name. Names without `{n}` get the number as a suffix. Default: one flow without a number.
+        Number of flows that the entry creates, with 1, 2, ... for `{n}` in `from`, `to`, routes and the name. Names without `{n}` get the number as a suffix. Default: one flow without a number. Receivers of a list without `{n}` occur once.
 
     app :
         Application of the flow. Default: "greedy".
@@ -4540,15 +5238,20 @@ class Flow(_FlowRequired, _FlowOptional, total=False):
 
     tcp :
         Keys of this flow's transport that override `[tcp]`.
+
+    quic :
+        QUIC in place of TCP, with the keys that override `[quic]`. Write `quic = {}` if there are none. Default: TCP.
     """
 
+    copy_of: str
     count: int
-    app: Union[AppFile, AppBulk, AppArrivals, AppRecords, AppRequestResponse, AppPage, AppCbr, AppPoisson, AppOnOff, AppProbe, AppKind, Literal["greedy", "page", "probe", "port"]]
+    app: Union[AppFile, AppBulk, AppArrivals, AppRecords, AppRequestResponse, AppPage, AppCbr, AppRtp, AppPoisson, AppOnOff, AppProbe, AppKind, Literal["greedy", "page", "probe", "port"]]
     reader: Reader
     start: Union[str, FlowStartTable]
     route: List[str]
     reverse_route: List[str]
     tcp: Tcp
+    quic: Quic
 
 _InstallRequired = TypedDict("_InstallRequired", {"flow": str})
 
@@ -4641,7 +5344,7 @@ class Record(TypedDict, total=False):
         Time between samples of links and of rates. Default: "100 ms".
 
     rows_max :
-        Largest number of rows per series. Further rows are counted, not kept. Default: 1000000.
+        Largest number of rows per series. A full series thins itself, and a full list counts further rows. Default: 1000000.
 
     transfers_max :
         Largest number of rows in the table of transfers. Further rows are counted, and the statistics cover all. Default: 100000.
@@ -4724,7 +5427,7 @@ class Tune(TypedDict, total=False):
         Settings that may be recommended. Default: "linux".
 
     period :
-        Known period of the steps of the path, such as the reallocation of satellites. `bentpipe fit` writes the period that it finds. Default: the period of the delay, of the jitter or of the selection of satellites.
+        Known period of the steps of the path, such as the reallocation of satellites. `bentpipe fit` writes the period that it finds. Default: the period of the delay, slots, jitter or selection of satellites.
 
     vary :
         Keys of the scenario with the values to try, as in `[sweep.vary]`. Default: a stock space for this scenario.
@@ -4759,6 +5462,9 @@ class ScenarioDict(_ScenarioDictRequired, total=False):
 
     tcp :
         Transport at both ends of every flow. `[flow.NAME.tcp]` overrides each key for one flow.
+
+    quic :
+        QUIC at both ends of the flows that have a table `quic`. `[flow.NAME.quic]` overrides each key for one flow.
 
     node :
         Properties of nodes, by name. Nodes exist as soon as a link names them; only changed nodes need a table.
@@ -4797,6 +5503,7 @@ class ScenarioDict(_ScenarioDictRequired, total=False):
     title: str
     seed: int
     tcp: Tcp
+    quic: Quic
     node: Dict[str, Node]
     sky: Sky
     medium: Dict[str, Union[MediumMfTdma, MediumTdm, MediumLeoCell]]

@@ -144,7 +144,10 @@ def _with_classes(key: str, value: Any) -> Any:
         value = _read_list(value)
     if isinstance(value, (list, tuple)):
         return [_with_classes(key, each) for each in value]
-    return loading.load_class(value, base) if loading.is_own(value) else value
+    # The points of a grid are checked late, and a middlebox needs a table. Other names that packages may have are
+    # looked up when the core does not know them.
+    may_be_plugin = isinstance(value, str) and (key.startswith("sweep.") or loading.is_place(key))
+    return loading.load_class(value, base) if may_be_plugin or loading.is_own(value) else value
 
 
 def _read_list(value: Any) -> Any:

@@ -13,7 +13,8 @@ from bentpipe.sky.moment import Map, map
 from bentpipe.sky.of_scenario import Keyframes, ScenarioSky, SkyConstellation
 from bentpipe.sky.passing import Passes, passes
 from bentpipe.sky.paths import SkyPath, path
-from bentpipe.sky.scenes import cities, constellations, places
+from bentpipe.sky.place_lists import places
+from bentpipe.sky.scenes import cities, constellations
 
 __all__ = [
     "Budget",

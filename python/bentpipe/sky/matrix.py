@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -34,6 +35,8 @@ CHARTS = {
     "hops": ("hops_max", "most hops", ""),
 }
 """Charts of the heat map: column, meaning and unit."""
+NEVER_SHOWN = 3
+"""Most pairs without a path that are named."""
 QUANTITIES = (
     ("hops_min", "hops_min", "1"),
     ("hops_max", "hops_max", "1"),
@@ -189,15 +192,26 @@ class SkyPaths(Look):
 
     @property
     def statements(self) -> list[str]:
-        """Number of pairs, those with a path, and their delays."""
+        """Number of pairs, those with a path, their delays; pairs without a path, and the command for the reason."""
         found = self.summary
         said = f"{count(found['pairs'], 'pair')}: {found['always_connected']:,} with a path all the time"
         said += f", {found['never_connected']:,} never"
+        more = self._name_unconnected()
         if found["never_connected"] == found["pairs"]:
-            return [said]
+            return [said, *more]
         low, middle, high = (quantity(found[f"delay_{name}_s"], "s") for name in ("min", "median", "max"))
         hops, changes = count(found["hops_max"], "hop"), count(found["changes"], "change")
-        return [f"{said}; {low} to {high} one way, median {middle}, {hops} at most, {changes}"]
+        return [f"{said}; {low} to {high} one way, median {middle}, {hops} at most, {changes}", *more]
+
+    def _name_unconnected(self) -> list[str]:
+        """Name the pairs without a path at any time, and the command that prints the reason."""
+        never = self.pairs.filter(self.pairs["connected"] == 0).select("from", "to").rows()
+        if not never:
+            return []
+        named = ", ".join(f"{origin} to {destination}" for origin, destination in never[:NEVER_SHOWN])
+        rest = f" and {len(never) - NEVER_SHOWN:,} more" if len(never) > NEVER_SHOWN else ""
+        reason = shlex.join(["bentpipe", "sky", "path", *never[0], "--over", str(self.scene.over)])
+        return [f"no path at any time: {named}{rest}; `{reason}` prints the reason"]
 
     def __repr__(self) -> str:
         return f"<SkyPaths of {len(self.places)} places over {self.scene.over}, {len(self.pairs)} pairs>"

@@ -159,6 +159,25 @@ class SkyPath(Look):
             ]
         return found
 
+    def write_czml(self, file: str | os.PathLike[str], *, used_only: bool = False) -> None:
+        """Write satellites, places and the links in use over time as CZML, which Cesium shows on a globe.
+
+        Parameters
+        ----------
+        file : path
+            Place of the file, such as `path.czml`.
+        used_only : bool
+            Whether only satellites that the path uses are in the file.
+
+        Raises
+        ------
+        SkyError
+            The file would be too large.
+        """
+        from bentpipe.sky.czml import write_czml
+
+        write_czml(self, file, used_only=used_only)
+
     def _draw(self, chart: str) -> Figure:
         """Draw delay, hops and elevation over time; ticks at handovers."""
         from bentpipe.plot.skies import path_figure

@@ -66,6 +66,8 @@ _NUMBER = r"([-+]?\d+(?:\.\d+)?)\s*°?\s*"
 _COORDINATES = re.compile(rf"{_NUMBER}([NS]?)[\s,]+{_NUMBER}([EW]?)(?:[\s,]+([-+]?\d+(?:\.\d+)?)\s*(km|m)?)?", re.I)
 _WALKER = re.compile(r"(delta|star):(\d+(?:\.\d+)?):(\d{1,6})/(\d{1,6})/(\d{1,6}):(\d+(?:\.\d+)?)", re.I)
 _DEGREES = re.compile(r"([-+]?\d+(?:\.\d+)?)\s*(?:deg|°)?")
+_COUNTS = re.compile(rb"[ \t]*(\d+)[ \t]+(\d+)[ \t]*\r?\n")
+_SECOND_LINE = re.compile(rb"^2 [ \d]", re.MULTILINE)
 _SLOT = re.compile(rf"geo[:\s]+{_NUMBER}([EW]?)", re.I)
 
 
@@ -356,62 +358,10 @@ def place(given: PlaceLike) -> Place:
     north_deg, east_deg, height_km = numbers
     if abs(north_deg) > 90 or abs(east_deg) > 360:
         raise SkyError(f"place {given!r}: expected degrees north (-90 to 90), then degrees east (-360 to 360)")
-    return Place(coordinates(north_deg, east_deg), north_deg, east_deg, _height(f"place {given!r}", height_km))
+    return Place(coordinates(north_deg, east_deg), north_deg, east_deg, check_height(f"place {given!r}", height_km))
 
 
-def places(file: str | os.PathLike[str]) -> list[Place]:
-    """Read places from a CSV file.
-
-    Parameters
-    ----------
-    file : str or path
-        With the columns `name`, `latitude` and `longitude` (degrees), and `height_km` or none.
-
-    Returns
-    -------
-    list of Place
-
-    Raises
-    ------
-    SkyError
-        A file that cannot be read, has other columns, or has a row without a place.
-    """
-    import csv
-
-    try:
-        with Path(file).open(encoding="utf-8-sig", newline="") as lines:
-            rows = csv.DictReader(lines)
-            columns = tuple(rows.fieldnames or ())
-            needed, known = ("name", "latitude", "longitude"), ("name", "latitude", "longitude", "height_km")
-            if any(name not in columns for name in needed) or any(name not in known for name in columns):
-                raise SkyError(
-                    f"{file} has {'the columns ' + ', '.join(columns) if columns else 'no columns'}\n"
-                    "  expected name, latitude and longitude (degrees), and height_km (in km) or none"
-                )
-            return [_read_listed(f"{file}, line {rows.line_num}", row) for row in rows]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = files.reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SkyError(f"{file} cannot be read: {why}\n  expected a CSV file of places") from None
-
-
-def _read_listed(at: str, row: dict[str, str | None]) -> Place:
-    name = (row["name"] or "").strip()
-    try:
-        north_deg, east_deg = float(row["latitude"] or ""), float(row["longitude"] or "")
-        height_km = float(row.get("height_km") or 0)
-    except ValueError:
-        raise SkyError(
-            f"{at}: the coordinates are missing\n  expected name,latitude,longitude, such as Fucino,41.98,13.60"
-        ) from None
-    if not name:
-        raise SkyError(f"{at}: the place has no name\n  expected name,latitude,longitude, such as Fucino,41.98,13.60")
-    # This form rejects NaN, too.
-    if not (abs(north_deg) <= 90 and abs(east_deg) <= 360):
-        raise SkyError(f"{at}: expected degrees north (-90 to 90), then degrees east (-360 to 360)")
-    return Place(name, north_deg, east_deg, _height(f"{at}, {name}", height_km))
-
-
-def _height(what: str, height_km: float) -> float:
+def check_height(what: str, height_km: float) -> float:
     if not -0.5 <= height_km <= HEIGHT_MAX_KM:
         raise SkyError(
             f"{what}: {height_km:g} km above the ellipsoid\n  expected -0.5 to {HEIGHT_MAX_KM:g}; heights are in km"
@@ -519,10 +469,29 @@ def _constellation(
     except OSError as error:
         expected = "expected two-line elements, or OMM in JSON, CSV, XML or KVN"
         raise SkyError(f"{over} cannot be read: {files.reason(error)}\n  {expected}") from None
+    content = _check_counts(over, content)
     try:
         return _core.Sky.elements(content, elements.bad == "skip", epoch, elements.span, elements.age_text)
     except SkyError as error:
         raise SkyError(_explain_error(over, str(error), elements), bad="skip", elements_age_max="200 d") from None
+
+
+def _check_counts(over: str | os.PathLike[str], content: bytes) -> bytes:
+    """Check the first line of a file of Hypatia, its numbers of orbits and of satellites in each, and leave it out.
+
+    An empty line takes its place, so that errors name the right lines.
+    """
+    found = _COUNTS.match(content)
+    if found is None:
+        return content
+    orbits, each = int(found[1]), int(found[2])
+    sets = len(_SECOND_LINE.findall(content, found.end()))
+    if sets != orbits * each:
+        raise SkyError(
+            f"{over} has {sets} element sets, and its first line {orbits} orbits of {each} satellites\n"
+            f"  expected {orbits * each} element sets, or no such line"
+        )
+    return b"\n" + content[found.end() :]
 
 
 def _explain_error(over: str | os.PathLike[str], error: str, elements: Elements) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,8 +115,8 @@ def _small_sample(freedom: int) -> float:
     >>> round(_small_sample(4), 6)
     0.797885
     """
-    log = gammaln(freedom / 2) - 0.5 * np.log(freedom / 2) - gammaln((freedom - 1) / 2)
-    return float(np.exp(log))
+    log = math.lgamma(freedom / 2) - 0.5 * math.log(freedom / 2) - math.lgamma((freedom - 1) / 2)
+    return math.exp(log)
 
 
 def _magnitude(value: float, words: tuple[tuple[float, str], ...]) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
+from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import bdtr, gammaln, ndtr, stdtr, stdtrit
+
+from bentpipe.statistics import student
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +32,7 @@ __all__ = [
     "ratio_of_means",
     "ratio_of_medians",
     "ratio_of_pairs",
+    "ratio_of_quantiles",
     "sign_test",
 ]
 
@@ -157,8 +161,8 @@ def estimate(values: Values, confidence: float) -> Estimate:
         mean = float(values[0])
         return Estimate(count, mean, 0.0, 1.0 if mean == 0 else 0.0)
     error = float(np.std(values, ddof=1)) / count**0.5
-    half_width = float(stdtrit(count - 1, (1 + confidence) / 2)) * error
-    return Estimate(count, mean, half_width, float(2 * stdtr(count - 1, -abs(mean / error))))
+    half_width = student.find_quantile(count - 1, (1 + confidence) / 2) * error
+    return Estimate(count, mean, half_width, 2 * student.cumulate(count - 1, -abs(mean / error)))
 
 
 def limit_interval(found: Estimate | Interval, span: tuple[float, float], resolution: float) -> Estimate | Interval:
@@ -249,6 +253,11 @@ def ratio_of_medians(one: Values, other: Values, confidence: float, *, is_paired
     return _ratio(one, other, np.median, confidence, is_paired)
 
 
+def ratio_of_quantiles(one: Values, other: Values, share: float, confidence: float) -> Interval:
+    """Estimate the ratio of two quantiles of pairs, otherwise like `ratio_of_means`. `share` is 0.95 for 95 %."""
+    return _ratio(one, other, partial(np.quantile, q=share), confidence, is_paired=True)
+
+
 def ratio_of_pairs(one: Values, other: Values, confidence: float) -> Interval:
     """Estimate the geometric mean of the pairs' ratios `one / other`, with Student's interval.
 
@@ -293,7 +302,7 @@ def sign_test(values: Values) -> float:
     Dixon and Mood, "The statistical sign test", J. Am. Statistical Association 41, 1946.
     """
     above, below = int(np.sum(values > 0)), int(np.sum(values < 0))
-    return min(1.0, 2 * float(bdtr(min(above, below), above + below, 0.5))) if above + below else 1.0
+    return min(1.0, 2 * student.cumulate_signs(min(above, below), above + below)) if above + below else 1.0
 
 
 def fisher(done: int, due: int, other_done: int, other_due: int) -> float:
@@ -310,16 +319,15 @@ def fisher(done: int, due: int, other_done: int, other_due: int) -> float:
     0.0108
     """
 
-    def log_choose(n: int, k: Values) -> Values:
-        chosen: Values = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        return chosen
+    def log_choose(n: int, k: int) -> float:
+        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
     total = done + other_done
-    counts: Values = np.arange(max(0, total - other_due), min(due, total) + 1, dtype=np.float64)
-    logs = log_choose(due, counts) + log_choose(other_due, total - counts)
+    counts = range(max(0, total - other_due), min(due, total) + 1)
+    logs = np.array([log_choose(due, count) + log_choose(other_due, total - count) for count in counts])
     chances = np.exp(logs - logs.max())
     # Equal chances may differ by rounding.
-    far = chances <= chances[done - int(counts[0])] * (1 + 1e-7)
+    far = chances <= chances[done - counts[0]] * (1 + 1e-7)
     return min(1.0, float(chances[far].sum() / chances.sum()))
 
 
@@ -346,7 +354,7 @@ def _ratio(one: Values, other: Values, middle: Callable[..., Values], confidence
     if is_paired and middle is np.mean and count < least(confidence) and value > 0:
         apart = one / np.mean(one) - other / base
         error = float(np.std(apart, ddof=1)) / count**0.5
-        width = math.exp(float(stdtrit(count - 1, (1 + confidence) / 2)) * error)
+        width = math.exp(student.find_quantile(count - 1, (1 + confidence) / 2) * error)
         return Interval(count, value, value / width, value * width, None)
     low, high = _bootstrap_interval((one, other), quotient, value, confidence, is_paired)
     return Interval(count, value, low, high, None)
@@ -374,8 +382,8 @@ def _bootstrap_interval(
         return None, None
     from scipy.stats import bootstrap
 
-    t = float(stdtrit(count - 1, (1 + confidence) / 2))
-    level = 1 - 2 * float(ndtr(-t * math.sqrt(count / (count - 1))))
+    t = student.find_quantile(count - 1, (1 + confidence) / 2)
+    level = 1 - 2 * NormalDist().cdf(-t * math.sqrt(count / (count - 1)))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         found = bootstrap(

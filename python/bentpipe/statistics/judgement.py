@@ -41,6 +41,10 @@ STATISTICS = get_args(Statistic)
 CORRECTIONS = get_args(Correction)
 Sides = Literal["two", "better", "worse", "not-worse"]
 SIDES = get_args(Sides)
+CONFIDENCE_MAX = 0.999999
+"""Largest confidence. Quantiles of a higher one, divided among many tests, are infinite in floating-point numbers."""
+FAIR_USUAL = "10 %"
+"""Largest harm to another case that is fair, if not given."""
 MARGIN_USUAL = "1 %"
 """The smallest difference that matters, of every call that names none."""
 MARGIN = 'a share of the other\'s value such as "2 %", or a value in the unit of the metric such as "20 ms"'
@@ -103,6 +107,12 @@ class Judgement:
         if self.correction not in CORRECTIONS:
             raise BentpipeError(unknown(self.correction, "a correction", CORRECTIONS))
         object.__setattr__(self, "confidence", arguments.share("confidence", self.confidence))
+        if self.confidence > CONFIDENCE_MAX:
+            raise BentpipeError(
+                f"{{confidence}}: {self.confidence} is too near to 1: no number of runs shows anything\n"
+                f"  expected at most {CONFIDENCE_MAX}",
+                confidence=None,
+            )
         if self.sides not in SIDES:
             raise BentpipeError(unknown(self.sides, "a choice of sides", SIDES))
         if self.margin is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from math import sqrt
 
-from scipy.special import stdtrit
+from bentpipe.statistics import student
 
 __all__ = ["LARGE", "count_replications", "least_shown"]
 
@@ -34,8 +34,8 @@ def least_shown(replications: int, confidence: float, tests: int = 1) -> float:
     >>> round(least_shown(2, 0.95), 2), round(least_shown(10, 0.95), 2)
     (8.98, 0.72)
     """
-    quantile = stdtrit(replications - 1, 1 - (1 - confidence) / (2 * max(tests, 1)))
-    return float(quantile) / sqrt(replications)
+    quantile = student.find_quantile(replications - 1, 1 - (1 - confidence) / (2 * max(tests, 1)))
+    return quantile / sqrt(replications)
 
 
 def count_replications(difference: float, confidence: float, tests: int = 1) -> int:

@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import bdtr, stdtr
+
+from bentpipe.statistics import student
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +55,7 @@ def _mean_above(values: Values) -> float:
         # No spread, as in `estimates.estimate`.
         return 0.0 if values[0] > 0 else 1.0
     error = float(np.std(values, ddof=1)) / len(values) ** 0.5
-    return float(stdtr(len(values) - 1, -float(np.mean(values)) / error))
+    return student.cumulate(len(values) - 1, -float(np.mean(values)) / error)
 
 
 def _median_above(values: Values) -> float:
@@ -62,4 +63,4 @@ def _median_above(values: Values) -> float:
     if np.all(values == values[0]):
         return 0.0 if values[0] > 0 else 1.0
     above, below = int(np.sum(values > 0)), int(np.sum(values < 0))
-    return float(bdtr(below, above + below, 0.5))
+    return student.cumulate_signs(below, above + below)

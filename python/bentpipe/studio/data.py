@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -17,19 +18,31 @@ import polars as pl
 from bentpipe import _core
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment.common.curves import ROUTE_QUEUE, VALUES, about_route_queue
 from bentpipe.experiment.single.run_result import RunResult
+from bentpipe.experiment.why.explanation import LIMITS
 from bentpipe.experiment.why.sentences import Teller
-from bentpipe.studio import profiles, series, thinning
+from bentpipe.statistics.curve import Curve
+from bentpipe.studio import profiles, series
 from bentpipe.studio.packets import Packets
 
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import NDArray
+    from bentpipe.statistics.curve import Columns
 
-    Values = NDArray[np.float64]
-
-MARKS = ("handover", "outage", "change", "loss", "timeout", "reduction", "no-reduction", "ecn-reduction", "undo")
+MARKS = (
+    "handover",
+    "outage",
+    "change",
+    "loss",
+    "timeout",
+    "reduction",
+    "no-reduction",
+    "ecn-reduction",
+    "undo",
+    "fall",
+)
 """Kinds of happenings that the strip marks."""
 FLOWS_MOST = 32
 """Flows whose happenings are among the facts of a run. """
@@ -39,10 +52,8 @@ HAPPENINGS_BEFORE = 20
 """Happenings before an instant that come with its sentences."""
 LOSSES = "losses:"
 """Begin of the names of series that count the losses of one cause."""
-VALUES = "cc_values"
-"""Series with a curve for each name in it, such as `cc_values:round_count`."""
 ARRAYS_BYTES_MOST = 64_000_000
-"""Memory of the series of flows and links that are kept as arrays; the last one is kept at any size."""
+"""Memory of the curves that are kept; the last one is kept at any size."""
 COLUMNS_MOST = 10_000
 """Columns of a plot."""
 OWN = "studio.json"
@@ -62,7 +73,7 @@ class RunData:
 
     def __init__(self, run: str | os.PathLike[str] | RunResult, name: str = "") -> None:
         self.own: dict[str, Any] = {}
-        self._columns: dict[tuple[str, str], tuple[Values, Values]] = {}
+        self._kept: dict[tuple[str, str], Curve] = {}
         self._keeping = Lock()
         self._finding = Lock()
         if isinstance(run, RunResult):
@@ -91,7 +102,7 @@ class RunData:
 
     @cached_property
     def described(self) -> list[dict[str, Any]]:
-        """Name, entity, unit, meaning and style of each series that there is."""
+        """Name, entity, unit, meaning and kind of each series that there is."""
         # Numbers of MODCODs have names, which differ between media.
         names: dict[str, dict[str, str]] = {}
         for row in self.result.modcods.iter_rows(named=True):
@@ -102,24 +113,32 @@ class RunData:
                 "of": each["entity"],
                 "unit": each["unit"],
                 "meaning": each["meaning"],
-                "style": "rate" if each["sampled"] and each["unit"] == "bit/s" else "level",
+                "kind": each["kind"],
                 **({"names": names} if each["name"] == "modcod" else {}),
+                **({"states": self._states(each["name"])} if each["name"] in ("cc_state", "limited_by") else {}),
             }
-            for each in dictionary()["series"]
-            if each["name"] in self.result.recorded and each["name"] != VALUES
+            for each in (*dictionary()["series"], about_route_queue())
+            if each["name"] in {*self.result.recorded, ROUTE_QUEUE} and each["name"] != VALUES
         ]
         if VALUES in self.result.recorded:
             found += [
-                {"name": f"{VALUES}:{name}", "of": "flow", "unit": "1", "meaning": name, "style": "level"}
+                {"name": f"{VALUES}:{name}", "of": "flow", "unit": "1", "meaning": name, "kind": "level"}
                 for name in self.result.recorded[VALUES]["name"].unique(maintain_order=True)
             ]
         found += profiles.describe_series(self._network)
         causes = set(self.result.recorded["losses"]["cause"].unique())
         return found + [
-            {"name": f"{LOSSES}{each['name']}", "of": "flow", "unit": "1", "meaning": each["meaning"], "style": "event"}
+            {"name": f"{LOSSES}{each['name']}", "of": "flow", "unit": "1", "meaning": each["meaning"], "kind": "count"}
             for each in dictionary()["causes"]
             if each["name"] in causes
         ]
+
+    def _states(self, series: str) -> dict[str, str]:
+        """Names of the numbers of a series."""
+        if series == "limited_by":
+            return {str(number): name for number, name in enumerate(LIMITS)}
+        rows = self.result.recorded[series].select(series, "name").unique().sort(series)
+        return {str(int(number)): name for number, name in rows.iter_rows()}
 
     def meta(self) -> dict[str, Any]:
         """The facts and the happenings of the run as plain data."""
@@ -155,7 +174,7 @@ class RunData:
         }
 
     def series(self, name: str, of: str, start: float = 0.0, end: float | None = None, columns: int = 1000) -> bytes:
-        """A series of a flow or link, thinned to columns of a plot; see `thinning.pack_points`.
+        """A series of a flow or link in the columns of a plot, by `Curve.cut`; see `pack_columns`.
 
         Raises
         ------
@@ -166,18 +185,11 @@ class RunData:
         self._check_window(start, end)
         if not 1 <= columns <= COLUMNS_MOST:
             raise BentpipeError(f"columns = {columns}\n  expected 1 to {COLUMNS_MOST}")
-        style = next((each["style"] for each in self.described if each["name"] == name), None)
-        if style is None:
-            raise BentpipeError(unknown(name, "a series of this run", [each["name"] for each in self.described]))
-        times, values = self._array(name, of)
-        if style == "event":
-            return thinning.pack_points(*thinning.counts(times, start, end, columns))
-        thin = thinning.rates if style == "rate" else thinning.levels
-        return thinning.pack_points(*thin(times, values, start, end, columns))
+        return pack_columns(self.curve(name, of).cut(start, end, columns))
 
     def rows(self, name: str, of: str) -> int:
-        """Number of rows that a series of a flow or link has."""
-        return len(self._array(name, of)[0])
+        """Number of periods that a series of a flow or link has."""
+        return len(self.curve(name, of).begins)
 
     def find_values(self, t: float) -> dict[str, dict[str, float]]:
         """The exact values at an instant: `RunResult.find_values`."""
@@ -212,33 +224,40 @@ class RunData:
         if not 0 <= start < end <= latest * (1 + 1e-9):
             raise BentpipeError(f"from {start:g} s to {end:g} s\n  expected a window in 0 to {latest:g} s")
 
-    def _array(self, name: str, of: str) -> tuple[Values, Values]:
+    def curve(self, name: str, of: str) -> Curve:
+        """A series of a flow or link as a curve.
+
+        Raises
+        ------
+        BentpipeError
+            There is no such series, flow or link.
+        """
+        known = [each["name"] for each in self.described]
+        if name not in known:
+            raise BentpipeError(unknown(name, "a series of this run", known))
         with self._keeping:
-            if (name, of) not in self._columns:
-                self._columns[name, of] = self._read(name, of)
+            if (name, of) not in self._kept:
+                self._kept[name, of] = self._read(name, of)
                 # The oldest one makes room: a long run has gigabytes.
-                while len(self._columns) > 1 and self.kept_bytes > ARRAYS_BYTES_MOST:
-                    del self._columns[next(iter(self._columns))]
-            return self._columns[name, of]
+                while len(self._kept) > 1 and self.kept_bytes > ARRAYS_BYTES_MOST:
+                    del self._kept[next(iter(self._kept))]
+            return self._kept[name, of]
 
     @property
     def kept_bytes(self) -> int:
-        """Memory of the arrays that are kept."""
-        return sum(times.nbytes + values.nbytes for times, values in self._columns.values())
+        """Memory of the curves that are kept."""
+        return sum(each.begins.nbytes * 3 for each in self._kept.values())
 
-    def _read(self, name: str, of: str) -> tuple[Values, Values]:
+    def _read(self, name: str, of: str) -> Curve:
         if name.startswith(LOSSES):
             rows = self.result.series("losses", flow=of).filter(pl.col("cause") == name.removeprefix(LOSSES))
-            times = rows["time_s"].to_numpy()
-            return times, np.ones(len(times))
+            return Curve.from_events(rows["time_s"].to_numpy())
         if name in profiles.SERIES:
-            return profiles.steps(self._network, name, of, self.result.simulated_s)
-        if name.startswith(f"{VALUES}:"):
-            rows = self.result.series(VALUES, flow=of).filter(name=name.removeprefix(f"{VALUES}:"))
-            return rows["time_s"].to_numpy(), rows[VALUES].to_numpy()
-        entity = next(each["of"] for each in self.described if each["name"] == name)
-        rows = self.result.series(name, **{entity: of})
-        return rows["time_s"].to_numpy(), rows[name].cast(pl.Float64).to_numpy()
+            end_s = self.result.simulated_s
+            return Curve.from_rows("level", *profiles.steps(self._network, name, of, end_s), [(0.0, end_s)])
+        if name == profiles.ROUTE_RATE:
+            return profiles.find_route_rate(self._network, self.result, of)
+        return self.result.curve(name, of)
 
     @cached_property
     def busy_links(self) -> list[str]:
@@ -283,3 +302,16 @@ class RunData:
                     each["flow"] = ""
                 found.append(each)
         return sorted(found, key=lambda each: float(each["time_s"])), notes
+
+
+def pack_columns(columns: Columns) -> bytes:
+    """Little-endian: the number of columns and whether they have extremes, each as uint32; width and end as float64.
+
+    Then follow the begins as float64, and as float32 the values and, if there are extremes, the least and greatest. A
+    value of NaN is unknown.
+    """
+    with np.errstate(invalid="ignore"):
+        has_extremes = bool(np.any((columns.least != columns.greatest) & ~np.isnan(columns.values)))
+    arrays = (columns.values, columns.least, columns.greatest) if has_extremes else (columns.values,)
+    head = struct.pack("<IIdd", len(columns.begins), has_extremes, columns.width_s, columns.end_s)
+    return head + columns.begins.astype("<f8").tobytes() + b"".join(each.astype("<f4").tobytes() for each in arrays)

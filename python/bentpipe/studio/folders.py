@@ -29,6 +29,11 @@ ABOUT = "studio.json"
 STORE = "index.sqlite"
 """In the store of a sweep."""
 SUFFIXES = (".toml", ".json")
+NO_MEASUREMENT = (".toml", ".py", ".ipynb", ".md", ".html", ".pdf", ".png", ".svg", ".parquet", ".sqlite")
+"""Ends of names of other files."""
+KNOWN = (files.PROVENANCE, ABOUT)
+UNSAVED_MAX = 100
+"""Unsaved texts that are kept."""
 DEPTH_MAX = 3
 WALKED_MAX = 20_000
 """Entries of the folder that are looked at."""
@@ -61,6 +66,8 @@ class Folder:
             self.path = Path(path).resolve(strict=True)
         self.runs_path = self.path / ".studio" / "runs"
         self.results_path = self.path / ".studio" / "results"
+        self.measured_path = self.path / ".studio" / "measured"
+        self.unsaved_path = self.path / ".studio" / "unsaved"
 
     def inside(self, name: str) -> Path:
         """The file or folder of a name, if it is inside.
@@ -85,9 +92,7 @@ class Folder:
 
     def scenarios(self) -> list[str]:
         """Names of scenario files in the folder, and in those in it, to a depth of three."""
-        found = [
-            path for path in self._walk() if path.suffix in SUFFIXES and path.name not in (files.PROVENANCE, ABOUT)
-        ]
+        found = [path for path in self._walk() if path.suffix in SUFFIXES and path.name not in KNOWN]
         return sorted(self._name(path) for path in found)[:LISTED_MAX]
 
     def stores(self) -> list[tuple[str, str]]:
@@ -146,6 +151,21 @@ class Folder:
         for place in places[RUNS_MAX - 1 :]:
             shutil.rmtree(place, ignore_errors=True)
         return self.results_path / secrets.token_hex(6)
+
+    def list_measurements(self) -> list[str]:
+        """Names of files that may be measurements: all but scenarios, programs, pages and pictures."""
+        found = (path for path in self._walk() if path.suffix not in NO_MEASUREMENT and path.name not in KNOWN)
+        return sorted(map(self._name, found))[:LISTED_MAX]
+
+    def new_measurement(self) -> Path:
+        """Make the folder of the files of a measurement that a page sends now. The oldest ones go."""
+        places = sorted(self.measured_path.glob("*"), key=_age, reverse=True)
+        for place in places[RUNS_MAX - 1 :]:
+            shutil.rmtree(place, ignore_errors=True)
+        place = self.measured_path / secrets.token_hex(6)
+        with files.writing(place):
+            place.mkdir(parents=True)
+        return place
 
     def reports(self) -> list[str]:
         """Names of the pages that `bentpipe report` has written: in the folder of a result, or in a separate folder."""
@@ -213,6 +233,31 @@ class Folder:
                 raise ChangedError(name)
             files.replace(place, content, secrets.token_hex(4))
         return _mark(content)
+
+    def keep_unsaved(self, name: str, text: str) -> None:
+        """Keep the unsaved text of a scenario. The oldest texts go."""
+        place = self._place_unsaved(name)
+        with files.writing(self.unsaved_path):
+            self.unsaved_path.mkdir(parents=True, exist_ok=True)
+            files.replace_text(place, text)
+        for old in sorted(self.unsaved_path.iterdir(), key=_age, reverse=True)[UNSAVED_MAX:]:
+            old.unlink(missing_ok=True)
+
+    def read_unsaved(self, name: str) -> str | None:
+        """Return the kept text of a scenario; None without one."""
+        try:
+            return self._place_unsaved(name).read_bytes()[:SIZE_MAX].decode("utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def drop_unsaved(self, name: str) -> None:
+        """Keep the unsaved text of a scenario no longer."""
+        with files.writing(self.unsaved_path):
+            self._place_unsaved(name).unlink(missing_ok=True)
+
+    def _place_unsaved(self, name: str) -> Path:
+        """The place of the unsaved text of a scenario. Names have folders and any letters."""
+        return self.unsaved_path / f"{_mark(name.encode())[:24]}.txt"
 
     def new_run(self) -> tuple[str, Path]:
         """A name for a run that starts now, and its folder, which is not there yet."""

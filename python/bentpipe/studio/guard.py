@@ -8,6 +8,7 @@ the same rules.
 from __future__ import annotations
 
 import asyncio
+import re
 from secrets import compare_digest, token_urlsafe
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,10 @@ TOKEN_BYTES = 32
 METHODS = ("GET", "HEAD", "POST")
 BODY_MAX = 1 << 20
 """Bytes of a request; scenarios come over the socket, which has its own limit."""
+UPLOAD = re.compile(r"/_nicegui/client/[^/]+/upload/\d+")
+"""Path of a file that a page sends, behind the token."""
+UPLOAD_MAX = 256 << 20
+"""Bytes of the files that a page sends at once. They are written to disk while they arrive."""
 TOO_LARGE = (413, "the request is too large")
 REQUESTS_PER_S, REQUESTS_AT_ONCE = 200.0, 1000
 MESSAGES_PER_S, MESSAGES_AT_ONCE = 200.0, 1000
@@ -147,7 +152,8 @@ class Door:
             return 404, "the path makes no sense"
         if scope["type"] == "http" and scope["method"] not in METHODS:
             return 405, "the method is not used here"
-        if int(headers.get(b"content-length", [b"0"])[0] or 0) > BODY_MAX:
+        is_upload = scope["type"] == "http" and UPLOAD.fullmatch(scope["path"].removeprefix(f"/{self._token}"))
+        if int(headers.get(b"content-length", [b"0"])[0] or 0) > (UPLOAD_MAX if is_upload else BODY_MAX):
             return TOO_LARGE
         return None
 

@@ -44,7 +44,7 @@ class Job:
 
     number: int
     kind: str
-    """`run`, `compare`, `sweep` or `tune`."""
+    """`run`, `compare`, `sweep`, `tune` or `fit`."""
     title: str
     page: str
     """The page that asked for it."""

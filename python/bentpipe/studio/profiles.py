@@ -12,9 +12,12 @@ import numpy as np
 
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
+from bentpipe.statistics.curve import Curve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bentpipe.experiment.single.run_result import RunResult
 
     Values = NDArray[np.float64]
 
@@ -23,6 +26,8 @@ SERIES = {
     "link_delay_s": ("delay_s", "s", "Propagation delay of the link."),
 }
 """By name: the key of `Scenario.network`, the unit, and the meaning."""
+ROUTE_RATE = "route_rate_bps"
+"""The least rate of the links on the route of a flow's data, a reference for its goodput."""
 POINTS_MOST = 100_000
 """Points of a profile that repeats."""
 BETWEEN = 8
@@ -31,11 +36,37 @@ BETWEEN = 8
 
 def describe_series(network: dict[str, Any]) -> list[dict[str, Any]]:
     """Describe the series that change for any link, as `RunData.described` does."""
-    return [
-        {"name": name, "of": "link", "unit": unit, "meaning": meaning, "style": "level"}
+    about = {"name": ROUTE_RATE, "of": "flow", "unit": "bit/s", "kind": "level"}
+    return [about | {"meaning": "Rate of the slowest link on the route of the flow's data."}] + [
+        {"name": name, "of": "link", "unit": unit, "meaning": meaning, "kind": "level"}
         for name, (key, unit, meaning) in SERIES.items()
         if any(len(link[key]["values"]) > 1 for link in network["links"])
     ]
+
+
+def find_route_rate(network: dict[str, Any], result: RunResult, flow: str) -> Curve:
+    """Return the rate of the slowest link on the route of a flow's data over time. Links in a medium have no rate.
+
+    Raises
+    ------
+    BentpipeError
+        There is no such flow.
+    """
+    if flow not in result.scenario.flow_names:
+        raise BentpipeError(unknown(flow, "a flow of this scenario", result.scenario.flow_names))
+    life, routes = result.find_life(flow), result.find_routes(flow)
+    ends = [*(begin_s for begin_s, _ in routes[1:]), result.simulated_s]
+    times, rates = [], []
+    in_media = set(result.terminals["link"])
+    for (begin_s, links), end_s in zip(routes, ends, strict=True):
+        found = [steps(network, "link_rate_bps", link, result.simulated_s) for link in links if link not in in_media]
+        edges = np.unique(np.concatenate([[begin_s], *(at[(at > begin_s) & (at < end_s)] for at, _ in found)]))
+        if found and begin_s < end_s:
+            here = [values[np.maximum(np.searchsorted(at, edges, side="right") - 1, 0)] for at, values in found]
+            times.append(edges)
+            rates.append(np.min(here, axis=0))
+    all_times, all_rates = (np.concatenate(each) if each else np.zeros(0) for each in (times, rates))
+    return Curve.from_rows("level", all_times, all_rates, [life] if life else [])
 
 
 def steps(network: dict[str, Any], name: str, link: str, end_s: float) -> tuple[Values, Values]:

@@ -189,6 +189,10 @@ def make_folder_routes(studio: Studio) -> APIRouter:
     """The routes of the folder and of the jobs."""
     router = APIRouter()
 
+    @router.get("/alive")
+    def is_alive() -> Response:
+        return PlainTextResponse("yes\n")
+
     @router.get("/library")
     def library() -> Response:
         folder = studio.folder

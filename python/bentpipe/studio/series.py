@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bentpipe.experiment.why import modes
+
 if TYPE_CHECKING:
     from bentpipe.scenario.scenario import Scenario
 
@@ -14,13 +16,16 @@ VIEW = (
 """Series that the view of any run needs. `events` has a row per packet: recorded on demand."""
 GRANTS = ("granted_bps", "requested_bps", "modcod")
 """Series that it shows of links in a medium."""
+MODES = modes.SERIES
+"""Series of the states and estimates of congestion controls."""
 TIMES = ("rto_s", "flight_size_bytes")
 """Series that *why* and the division of time need besides."""
 
 
 def list_view_series(scenario: Scenario) -> tuple[str, ...]:
     """Return the series that the view of a run needs."""
-    return (*VIEW, *GRANTS) if scenario.has_media else VIEW
+    view = tuple(dict.fromkeys((*VIEW, *MODES)))
+    return (*view, *GRANTS) if scenario.has_media else view
 
 
 def list_run_series(scenario: Scenario) -> tuple[str, ...]:

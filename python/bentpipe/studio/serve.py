@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 HOSTS = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
 NAME = "bentpipe studio"
+RECONNECT_S = 120.0
+"""Time for which a page without a connection is kept, so that a browser that comes back finds it."""
+PING_S, SILENT_S = 5.0, 30.0
+"""Period of the server's questions to a page, and the longest wait for an answer. A busy page may take seconds."""
 CONNECTIONS_MAX = 300
 """Connections and requests at the same time. A browser opens six for each page, and one socket."""
 
@@ -60,19 +64,28 @@ def list_names(listening: socket.socket) -> tuple[str, ...]:
 def application(studio: Studio) -> FastAPI:
     """The routes and the page of a studio, without the door."""
     from fastapi import FastAPI
-    from nicegui import ui
+    from nicegui import core, ui
 
     from bentpipe.studio import page, routes
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        core.sio.eio.ping_interval, core.sio.eio.ping_timeout = PING_S, SILENT_S
         yield
         await studio.jobs.close()
 
     app = FastAPI(title=NAME, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     routes.install(app, studio)
     page.install(studio)
-    ui.run_with(app, title=NAME, language="en-GB", dark=None, show_welcome_message=False, tailwind=False)
+    ui.run_with(
+        app,
+        title=NAME,
+        language="en-GB",
+        dark=None,
+        show_welcome_message=False,
+        tailwind=False,
+        reconnect_timeout=RECONNECT_S,
+    )
     return app
 
 

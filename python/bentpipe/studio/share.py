@@ -14,8 +14,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import files
+from bentpipe.statistics.curve import choose_width
 from bentpipe.studio import assets
-from bentpipe.studio.data import RunData
+from bentpipe.studio.data import RunData, pack_columns
 from bentpipe.studio.sky import SkyData
 
 if TYPE_CHECKING:
@@ -141,16 +142,23 @@ def _zip_content(content: bytes | str | dict[str, Any] | list[Any]) -> str:
 def _curves(data: RunData, meta: dict[str, Any], bytes_most: int) -> Iterator[tuple[str, str]]:
     """Facts and series, by name. Series have as many columns as there is room for."""
     shown = {"flow": meta["flows"][:CURVES_MOST], "link": data.busy_links[:CURVES_MOST]}
-    curves = [(each["name"], of, each["style"]) for each in meta["series"] for of in shown[each["of"]]]
+    curves = [(each["name"], of) for each in meta["series"] for of in shown[each["of"]]]
     columns = COLUMNS
     while True:
-        series = {f"series/{name}/{of}": _zip_content(data.series(name, of, columns=columns)) for name, of, _ in curves}
+        cuts = {f"series/{name}/{of}": _cut(data, name, of, columns) for name, of in curves}
+        series = {name: _zip_content(content) for name, content in cuts.items()}
         if columns <= COLUMNS_LEAST or sum(map(len, series.values())) <= bytes_most:
             break
         columns //= 2
-    thinned = [f"{name}/{of}" for name, of, style in curves if style != "event" and data.rows(name, of) > columns]
-    yield "meta", _zip_content(meta | {"flows": shown["flow"], "links": shown["link"], "thinned": thinned})
+    yield "meta", _zip_content(meta | {"flows": shown["flow"], "links": shown["link"]})
     yield from series.items()
+
+
+def _cut(data: RunData, name: str, of: str, columns: int) -> bytes:
+    """A whole series. Its columns are a power of ten wide, so that all wider columns are made of whole ones."""
+    curve, end_s = data.curve(name, of), data.result.simulated_s
+    width_s = choose_width(end_s, columns, steps=(1,))
+    return pack_columns(curve.cut(0.0, end_s, columns, width_s))
 
 
 def _reasons(data: RunData, meta: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 PROGRESS_EVERY_S = 0.1
 PARTIAL_EVERY_S = 0.4
+QUANTILES = 101
+"""Points of a curve of round trips."""
 PARTIAL_SHARE = 0.2
 """Share of the time that partial results may take: those of a large grid take long."""
 MEMORY_SHARE = 0.75
@@ -234,11 +236,70 @@ def _search_command(name: str, options: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
+def fit(request: Mapping[str, Any], answer: Answer) -> dict[str, Any]:
+    """Fit a path to measurements, and write its scenario if it has a name."""
+    from bentpipe.fitting.fit import fit as fit_
+    from bentpipe.fitting.result import check_place
+
+    # Names in the scenario and in the command are those of the folder.
+    os.chdir(request["folder"])
+    if request["save"]:
+        check_place(request["save"])
+    found = fit_(request["files"], **request["options"], progress=Reporter(answer))
+    if request["save"]:
+        found.save(request["save"])
+    return describe_fit(found, request["save"])
+
+
+def describe_fit(found: Any, save: str) -> dict[str, Any]:
+    """The data of a fit for its panel: the files, the path, and its check."""
+    import numpy as np
+
+    measured = np.zeros(0) if found.probes is None else found.probes.rtt_s[~found.probes.is_lost]
+    curves = {"measured": measured, "simulated": found.simulated_s[np.isfinite(found.simulated_s)]}
+    shares = np.linspace(0, 1, QUANTILES)
+    command = found.command()
+    return {
+        "files": [
+            [each.name, each.kind, each.samples, f"{each.span_s:,.0f} s", "; ".join(each.notes)]
+            for each in found.records
+        ],
+        "numbers": [
+            [each.name, each.text, "" if each.kind == "fitted" else each.kind, each.how] for each in found.numbers
+        ],
+        "check": [_show_checked(each) for each in found.check],
+        "verdict": found.verdict,
+        "statements": [
+            f"Check: {found.verdict}",
+            *([found.held_out.statement] if found.held_out is not None else []),
+        ],
+        "notes": list(found.notes),
+        "scenario": found.text(Path(save).with_suffix(".data").name if save else "path.data"),
+        "save": save,
+        "curves": {
+            name: [1e3 * float(each) for each in np.quantile(values, shares)]
+            for name, values in curves.items()
+            if len(values)
+        },
+        "command": f"{command} -o {shlex.quote(save)}" if save else command,
+    }
+
+
+def _show_checked(each: Any) -> list[str]:
+    from bentpipe import formatting
+
+    ours, theirs = (formatting.quantity(value, each.unit) for value in (each.measured, each.simulated))
+    if each.quantity == "rtt W1":
+        return [each.quantity, "", theirs, each.verdict]
+    return [each.quantity, ours, f"{theirs} (total of the file)" if each.is_total else theirs, each.verdict]
+
+
 JOBS: dict[str, Callable[[Mapping[str, Any], Answer], dict[str, Any]]] = {
     "run": run,
     "compare": compare,
     "sweep": sweep,
     "tune": tune,
+    "fit": fit,
 }
 
 

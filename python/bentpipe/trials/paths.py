@@ -69,11 +69,12 @@ class NetworkPaths:
 
     @property
     def period_s(self) -> float | None:
-        """Period of the steps of the path: that of a delay, of a jitter that holds for long, or of a selection."""
+        """Period of the steps of the path: of a delay, slots, a jitter that holds for long, or a selection."""
         found = [link["delay_s"]["period_s"] for link in self.links.values() if link["delay_s"]["period_s"]]
         for name in self.links:
             jitter = self.direction(name).get("jitter") or []
             jitter = [jitter] if isinstance(jitter, dict) else jitter
+            jitter = [*jitter, self.direction(name).get("slots") or {}]
             every = (milliseconds(each.get("every", "0 s")) / 1e3 for each in jitter)
             found += [each for each in every if each >= STEPS_MIN_S]
         sky = self.written.get("sky")

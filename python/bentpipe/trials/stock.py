@@ -275,6 +275,9 @@ def _vary_slots(path: NetworkPaths, name: str, medium: dict[str, Any], links: di
         for way in ("forward", "reverse")
     )
     for key, link in links.items():
+        if (path.direction(link).get("access") or {}).get("class"):
+            yield Axis(f"{key}.access", (), "each of its request classes has its own capacity")
+            continue
         most = path.rate_bps(link)
         share = most * max(medium["carriers"] - random.get("carriers", 0), 1) / max(terminals, 1)
         constant = tuple(dict.fromkeys(f"{min(part * share, most):.0f} bit/s" for part in SHARES))
@@ -312,6 +315,11 @@ def _vary_frames(path: NetworkPaths, name: str, medium: dict[str, Any], links: d
     is_constant = medium.get("modcod") is not None
     why = "a margin saves frames in a fade, and costs bits of each symbol" if not is_constant else "it has one MODCOD"
     yield Axis(f"{key}.acm.margin", () if is_constant else ("0.5 dB", "1 dB", "2 dB"), why)
+    yield Axis(
+        f"{key}.hold",
+        ("0 s", "5 ms", "15 ms", "30 ms"),
+        "packets that wait for others of their MODCOD fill frames, and arrive later",
+    )
     yield Axis(
         f"{key}.share", ("bits", "time"), "with turns by time, a terminal in the rain leaves the others their rate"
     )

@@ -165,6 +165,6 @@ class Executed:
 
     def __call__(self, phase: Phase, wanted: Sequence[tuple[Point, range]]) -> list[Values]:
         design = self._design(phase, wanted)
-        sweep = Execution(design, self._progress).run(self._store, self._place)
+        sweep = Execution(design, self._progress, self._place.count).run(self._store, self._place)
         self.facts = sweep.facts
         return design.values(sweep, self._goal)

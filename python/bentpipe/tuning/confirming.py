@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
+from bentpipe.statistics import student
 from bentpipe.statistics.correction import holm
 from bentpipe.tuning.goal import QUANTILE
 from bentpipe.tuning.guarding import Held, breaks, held
@@ -342,14 +342,14 @@ def _p_below(row: NDArray[np.float64]) -> float:
     if np.all(row == row[0]):
         return 0.0 if row[0] < 0 else 1.0
     error = float(np.std(row, ddof=1)) / math.sqrt(len(row))
-    return float(stdtr(len(row) - 1, float(np.mean(row)) / error))
+    return student.cumulate(len(row) - 1, float(np.mean(row)) / error)
 
 
 def _half(row: NDArray[np.float64], alpha: float) -> float:
     """Return the smallest mean that a one-sided test of this spread shows."""
     if len(row) < 2 or not np.all(np.isfinite(row)):
         return float("inf")
-    return float(stdtrit(len(row) - 1, 1 - alpha)) * float(np.std(row, ddof=1)) / math.sqrt(len(row))
+    return student.find_quantile(len(row) - 1, 1 - alpha) * float(np.std(row, ddof=1)) / math.sqrt(len(row))
 
 
 def _interval(row: NDArray[np.float64], level: float) -> tuple[float, float]:

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+
+from bentpipe.statistics import student
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,4 +61,4 @@ def limit(row: NDArray[np.float64], confidence: float) -> float:
     if np.all(row == row[0]):
         return float(row[0])
     error = float(np.std(row, ddof=1)) / math.sqrt(len(row))
-    return float(np.mean(row)) - float(stdtrit(len(row) - 1, confidence)) * error
+    return float(np.mean(row)) - student.find_quantile(len(row) - 1, confidence) * error

@@ -14,6 +14,7 @@ from bentpipe import _core, files
 from bentpipe.catalog import unknown
 from bentpipe.contract import frames
 from bentpipe.contract.result import Result, column_shown
+from bentpipe.contract.rows import difference_row, table_row
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.commands import own, tune_command
 from bentpipe.experiment.common.hosts import name_hosts
@@ -136,9 +137,7 @@ class Tuning(Result):
         """
         return frames.table(
             (
-                frames.table_row(
-                    of, _Measured(each["name"], each["unit"]), self._sample(of, each["name"]), self.judgement
-                )
+                table_row(of, _Measured(each["name"], each["unit"]), self._sample(of, each["name"]), self.judgement)
                 for of in self.names
                 for each in self.content["measures"]
             ),
@@ -157,7 +156,7 @@ class Tuning(Result):
             for of in self.names[1:]:
                 pair = (self._sample(of, each["name"]), self._sample(DEFAULT_NAME, each["name"]))
                 (found,) = differences([pair], self.judgement)
-                rows.append(frames.difference_row(_Measured(each["name"], each["unit"]), of, DEFAULT_NAME, found))
+                rows.append(difference_row(_Measured(each["name"], each["unit"]), of, DEFAULT_NAME, found))
         return frames.differences(rows, self.judgement)
 
     def _sample(self, of: str, metric: str) -> Sample:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.formatting import choice, count
+from bentpipe.formatting import choice, count, decapitalise
 from bentpipe.tuning.confirming import AS_GOOD, BETTER, GUARD, INTERRUPTED, LOOKS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def convert_score(content: Mapping[str, Any], score: Any) -> Any:
 
 def objective(content: Mapping[str, Any]) -> str:
     """Name the metrics of the objective."""
-    return " and ".join(each["title"][:1].lower() + each["title"][1:] for each in content["objective"])
+    return " and ".join(decapitalise(each["title"]) for each in content["objective"])
 
 
 def name_setting(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
@@ -172,7 +172,9 @@ def without_effect(content: Mapping[str, Any]) -> list[str]:
     if len(settings) > SHOWN_MAX:
         said.append(f"{len(settings) - SHOWN_MAX} more changes had no effect.")
     influence = content["influence"] or {"main": {}}
-    small = [axes[key]["what"] for key, share in influence["main"].items() if share < SMALL]
+    # A change may be worth much beside the other recommended ones, and little on average over all settings.
+    kept = content["recommended"]["set"] if content.get("recommended") else {}
+    small = [axes[key]["what"] for key, share in influence["main"].items() if share < SMALL and key not in kept]
     if small:
         said.append(f"Less than {100 * SMALL:g} % of the variance: {', '.join(small)}.")
     return said

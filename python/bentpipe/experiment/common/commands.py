@@ -12,9 +12,10 @@ from bentpipe.catalog import cc_keys
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.own import loading
 from bentpipe.own.fingerprint import compute_code
+from bentpipe.own.plugins import find_package
 from bentpipe.scenario.overrides import cases as overridden
 from bentpipe.scenario.overrides import effective, read_varied
-from bentpipe.statistics.judgement import DEFAULT, Judgement
+from bentpipe.statistics.judgement import DEFAULT, FAIR_USUAL, Judgement
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -152,10 +153,13 @@ def _together(facts: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> list
         except ScenarioError:
             return None
         options += ["--case", text]
-    options += ["--cc", ",".join(_toml(senders))] if senders else []
+    options += ["--cc", ",".join(read_value(senders))] if senders else []
     metrics = facts["metrics"] if facts["verb"] == "compare" else facts["asked"]
     options += ["--metric", ",".join(metrics)] if metrics else []
-    return [*options, *_spell_judgement(facts)]
+    fair = facts.get("fair", FAIR_USUAL)
+    options += [*_spell_judgement(facts), *(["--fair", fair] if fair != FAIR_USUAL else [])]
+    stagger_s = facts.get("plan", {}).get("stagger_s", 0.0)
+    return [*options, *(["--stagger", f"{stagger_s!r}s"] if stagger_s else [])]
 
 
 def _spell_judgement(facts: Mapping[str, Any], but: Collection[str] = ()) -> list[str]:
@@ -188,8 +192,18 @@ def spelled_arguments(facts: Mapping[str, Any]) -> list[str]:
 
 
 def own(senders: Mapping[str, Own]) -> dict[str, dict[str, Any]]:
-    """Describe custom classes by name: `class`, as `FILE.py:CLASS` or None, and a hash of the `code`."""
-    return {name: {"class": loading.where(cls), "code": compute_code(cls)} for name, cls in senders.items()}
+    """Describe custom classes by name: `class`, as `FILE.py:CLASS` or None, and a hash of the `code`.
+
+    A class of an installed package also has its `package`, with the version.
+    """
+    return {
+        name: {
+            "class": loading.where(cls),
+            "code": compute_code(cls),
+            **({"package": package} if (package := find_package(cls)) else {}),
+        }
+        for name, cls in senders.items()
+    }
 
 
 def has_file(facts: Mapping[str, Any]) -> bool:
@@ -200,7 +214,7 @@ def has_file(facts: Mapping[str, Any]) -> bool:
 def given_in_python(facts: Mapping[str, Any]) -> list[str]:
     """Name the custom classes that no command can name: from a notebook, or in a scenario that is a dict."""
     senders: Mapping[str, Mapping[str, Any]] = facts["senders"]
-    named = {name for key, text in facts["sets"] for name in senders if _names(key, _toml(text), name)}
+    named = {name for key, text in facts["sets"] for name in senders if _names(key, read_value(text), name)}
     return [name for name, sender in senders.items() if sender["class"] is None or name not in named]
 
 
@@ -213,7 +227,7 @@ def _spelled_sets(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Write the overrides of a scenario, with custom classes as `FILE.py:CLASS`."""
     found = []
     for key, text in facts["sets"]:
-        value = _toml(text)
+        value = read_value(text)
         spelled = _spell_value(key, value, facts["senders"])
         found.append((key, text if spelled == value else _token(spelled)))
     return found
@@ -260,13 +274,13 @@ def _find_varied(key: str, text: str) -> list[str]:
     """Return the keys of the scenario that this value varies."""
     if key.startswith("sweep.vary."):
         return [key.removeprefix("sweep.vary.")]
-    groups = _toml(text) if key == "sweep.together" else ()
+    groups = read_value(text) if key == "sweep.together" else ()
     return [inner for group in groups if isinstance(group, dict) for inner in group]
 
 
 def _option(key: str, text: str) -> list[str] | None:
     """Return the option for this key, if an option expresses exactly this value."""
-    value = _toml(text)
+    value = read_value(text)
     if key.startswith("sweep.vary."):
         return _vary([{key.removeprefix("sweep.vary."): value}])
     if key == "sweep.together" and isinstance(value, list):
@@ -328,7 +342,7 @@ def _literal(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _toml(text: str) -> Any:
+def read_value(text: str) -> Any:
     """Read the value of a text, which may also be plain text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 RESOLVED = "resolved.toml"
 
 
-def describe_run(scenario: Scenario, version: str) -> Provenance:
+def describe_run(scenario: Scenario, version: str, results: int = _core.RESULTS) -> Provenance:
     """Make the provenance of a single run and its files."""
     facts = collect_facts(scenario)
     text = scenario.resolve()
@@ -26,7 +26,7 @@ def describe_run(scenario: Scenario, version: str) -> Provenance:
         source=scenario.source if has_file(facts) else "",
         seeds=f"seed {scenario.seed}",
         replications="one run",
-        version=f"bentpipe {version}, results {_core.RESULTS}",
+        version=f"bentpipe {version}, results {results}",
         senders=describe_senders(facts["senders"]),
         # The command line cannot name a case of a scenario.
         command="" if scenario.case else run_command(facts, {}, scenario.seed),
@@ -49,4 +49,7 @@ def choose_title(title: str, source: str) -> str:
 
 def describe_senders(senders: Mapping[str, Mapping[str, Any]]) -> str:
     """Describe custom congestion controls, each with its class and code."""
-    return "; ".join(f"{name}: {each['class'] or 'a class'}, code {each['code']}" for name, each in senders.items())
+    return "; ".join(
+        f"{name}: {each.get('package') or each['class'] or 'a class'}, code {each['code']}"
+        for name, each in senders.items()
+    )

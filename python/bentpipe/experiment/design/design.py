@@ -29,6 +29,8 @@ R = TypeVar("R")
 
 KEPT_SCENARIOS = 1024
 """Maximum number of scenarios that are kept for runs with another seed. One takes tens of kilobytes."""
+KEPT_DAYS = 8
+"""Maximum number of scenarios on days of the sky that are kept. One takes megabytes, and its paths are kept apart."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ class Point:
     """Whether each replication has another day of the sky."""
     shares_day: bool
     """Whether all replications have the same day of the sky."""
-    is_random: bool
-    """Whether the seed decides more than the timing of hosts."""
+    randomness: str
+    """Reach of the seed: only the `timing` of hosts, also draws of `custom` classes, or more (`drawn`)."""
     notes: tuple[str, ...]
     """Notes on its scenario."""
     hosts: Sequence[tuple[str, Sequence[str]]]
@@ -62,7 +64,9 @@ class Point:
     def from_core(cls, index: int, values: dict[str, Any], core: _core.Scenario) -> Point:
         """Make the point with this scenario."""
         shares_day = core.has_sky and not core.has_days
-        return cls(index, values, core.digest, core.has_days, shares_day, core.is_random, tuple(core.notes), core.hosts)
+        return cls(
+            index, values, core.digest, core.has_days, shares_day, core.randomness, tuple(core.notes), core.hosts
+        )
 
 
 class Design(ABC, Generic[R]):
@@ -204,7 +208,7 @@ class Arms(Design[R]):
         self.keys, self.seed = [key], scenario.seed
         # Time series would only cost memory.
         self._cores = [arm.replace("record.series", [])._core for arm in arms.values()]
-        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda index, day: on_day(self._cores[index], day))
+        self._on_day = lru_cache(KEPT_DAYS)(lambda index, day: on_day(self._cores[index], day))
         self.points = [
             Point.from_core(index, {key: name}, core)
             for index, (name, core) in enumerate(zip(arms, self._cores, strict=True))

@@ -15,7 +15,7 @@ from bentpipe.errors import Problem, ScenarioError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.common.days import on_day
 from bentpipe.experiment.common.until import Until
-from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point, with_tables
+from bentpipe.experiment.design.design import KEPT_DAYS, KEPT_SCENARIOS, Design, Point, with_tables
 from bentpipe.metric import find_metric
 from bentpipe.scenario.overrides import case_sets, checked_names
 from bentpipe.scenario.scenario import split_names
@@ -78,7 +78,7 @@ class Grid(Design["Sweep"]):
         self.judgement = replace(judgement, against=self._against(written["against"]))
         self.judgement.check([*map(find_metric, self.metrics)])
         self._cached = lru_cache(KEPT_SCENARIOS)(self._core.point)
-        self._on_day = lru_cache(KEPT_SCENARIOS)(lambda positions, day: on_day(self._cached(positions), day))
+        self._on_day = lru_cache(KEPT_DAYS)(lambda positions, day: on_day(self._cached(positions), day))
         self._tell = tell
 
     def _against(self, asked: str | None) -> str | None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.experiment.common.commands import vary_key
 from bentpipe.experiment.common.until import UNTIL_MAX, Until, checked_until, enough
-from bentpipe.experiment.design.design import KEPT_SCENARIOS, Design, Point
+from bentpipe.experiment.design.design import KEPT_DAYS, Design, Point
 from bentpipe.experiment.results.mix import VERB, Mix, complete
 from bentpipe.experiment.results.quantities import quantity
+from bentpipe.statistics.judgement import FAIR_USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,9 +43,10 @@ class Mixed(Design["Mix"]):
         until: Mapping[str, Any] | None,
         judgement: Judgement,
         metrics: Sequence[str] = (),
+        fair: str = FAIR_USUAL,
     ) -> None:
         self.scenario, self.plan, self.senders = scenario, plan, plan.classes
-        self.judgement = judgement
+        self.judgement, self.fair = judgement, fair
         self.replications = replications
         self.replications_max = replications_max or (replications if until is None else max(replications, UNTIL_MAX))
         self.until = Until.from_dict(checked_until(until, quantity))
@@ -53,9 +55,7 @@ class Mixed(Design["Mix"]):
         own = [[kind] * count for kind in range(count)]
         self.kinds = [*orders, *own]
         self._plan_of = lru_cache(PLANS_KEPT)(plan.on_day)
-        self._on_day = lru_cache(KEPT_SCENARIOS)(
-            lambda index, day: self._plan_of(day).mix_cases(self.kinds[index])._core
-        )
+        self._on_day = lru_cache(KEPT_DAYS)(lambda index, day: self._plan_of(day).mix_cases(self.kinds[index])._core)
         names = [*(f"turn {turn}" for turn in range(count)), *plan.names]
         # A mix is made of the resolved scenario, which has links in place of a sky.
         (sky, *_) = members = [Point.from_core(0, {}, each._core) for each in plan.members.values()]
@@ -109,5 +109,6 @@ class Mixed(Design["Mix"]):
             "sets": [*self.scenario.sets, (vary_key(), json.dumps(plan.names)), *self.sets()],
             "cases": json.loads(json.dumps(self.cases, default=str)),
             "asked": self.asked,
-            "plan": {"names": plan.names, "base": plan.base, "flows": plan.flows},
+            "fair": self.fair,
+            "plan": {"names": plan.names, "base": plan.base, "flows": plan.flows, "stagger_s": plan.stagger_s},
         }

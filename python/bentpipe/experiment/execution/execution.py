@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import partial
@@ -16,7 +17,7 @@ from bentpipe.errors import BentpipeError, ClusterError, Interrupted, SenderErro
 from bentpipe.experiment.common.commands import own, run_command, sweep_command
 from bentpipe.experiment.common.hosts import name_hosts
 from bentpipe.experiment.common.pages import name_pages
-from bentpipe.experiment.execution.workers import workers
+from bentpipe.experiment.execution.workers import cores, workers
 from bentpipe.experiment.results import hints
 from bentpipe.experiment.results.sweep import Sweep
 from bentpipe.experiment.single import task
@@ -71,7 +72,7 @@ def carry_out(
     """
     forks.refuse()
     # The points are checked before the store is made: an invalid design leaves no files.
-    execution = Execution(design, progress)
+    execution = Execution(design, progress, jobs)
     with closing(workers(on, jobs)) as place, Memory() if store is None else Store(store) as opened:
         try:
             sweep = execution.run(opened, place)
@@ -100,8 +101,10 @@ class Execution(Generic[R]):
     check: Callable[[], None]
     """Function that raises `KeyboardInterrupt` after a Ctrl-C that Python ignored."""
 
-    def __init__(self, design: Design[R], progress: Callable[[Progress], object] | None = None) -> None:
-        self.design = design
+    def __init__(
+        self, design: Design[R], progress: Callable[[Progress], object] | None = None, jobs: int | None = None
+    ) -> None:
+        self.design, self.jobs = design, jobs or cores()
         self.progress = Progress(make_result=lambda: design.result(self._so_far()))
         self.notify = partial(progress or (lambda _: None), self.progress)
         self.points = design.points
@@ -158,15 +161,30 @@ class Execution(Generic[R]):
             for point, numbers in wanted
             for number, seed in zip(numbers, self.design.seeds(point, numbers), strict=True)
         ]
-        ranked.sort(key=lambda each: (each[1].replication, each[1].point.index))
+        digests = self._digests([run for _, run in ranked])
         fresh = {}
-        for number, run in ranked:
-            digest = self.digests[run.point.index, number] = self.design.digest(run.point, run.replication)
+        for (number, run), digest in sorted(
+            zip(ranked, digests, strict=True), key=lambda each: (each[0][1].replication, each[0][1].point.index)
+        ):
+            self.digests[run.point.index, number] = digest
             fresh[task.name(digest, run.seed)] = run
-            if self.design.day(run.point, run.replication):
-                self._notify_of_days(len(fresh) / len(ranked))
         self.runs |= fresh
         return list(fresh)
+
+    def _digests(self, wanted: Sequence[Wanted]) -> list[str]:
+        """Hash the inputs of runs. Paths over the sky are found on all cores; points with equal skies share them."""
+        if not any(self.design.day(run.point, run.replication) for run in wanted):
+            return [self.design.digest(run.point, run.replication) for run in wanted]
+        found = []
+        pool = ThreadPoolExecutor(self.jobs)
+        try:
+            # The runs of a point have different days: no two threads find the same paths.
+            for digest in pool.map(lambda run: self.design.digest(run.point, run.replication), wanted):
+                found.append(digest)
+                self._notify_of_days(len(found) / len(wanted))
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return found
 
     def _notify_of_days(self, share: float) -> None:
         """Report how many days of the sky are ready, which may take longer than the runs."""
@@ -176,11 +194,12 @@ class Execution(Generic[R]):
         self.notify()
         state.total, state.doing, state.under_way = had
 
-    def _is_random(self) -> bool:
-        """Whether replications differ in more than the timing of hosts."""
+    def _find_randomness(self) -> str:
+        """Name what replications differ in, as `Point.randomness`: the most of all points."""
         # A day of the sky may equal another day, as for a slot over the equator without rain.
         distinct = {(index, digest) for (index, _), digest in self.digests.items()}
-        return len(distinct) > len({index for index, _ in distinct}) or any(point.is_random for point in self.points)
+        has_days = len(distinct) > len({index for index, _ in distinct})
+        return "drawn" if has_days else max((point.randomness for point in self.points), key=hints.RANDOMNESS.index)
 
     def _so_far(self) -> Sweep:
         return Sweep.from_store(self.store, self._facts())
@@ -310,7 +329,7 @@ class Execution(Generic[R]):
             "senders": own(design.senders),
             "aside": self.store.aside(),
             "notes": hints.list_notes(self.points, is_grid=design.verb == "sweep"),
-            "is_random": self._is_random(),
+            "randomness": self._find_randomness(),
             "shares_day": any(point.shares_day for point in self.points),
             "has_days": any(point.has_days for point in self.points),
             **design.facts(),

@@ -13,6 +13,7 @@ from bentpipe import files
 from bentpipe.catalog import unknown
 from bentpipe.contract import frames
 from bentpipe.contract.result import Result, column_shown
+from bentpipe.contract.rows import difference_row, table_row
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.commands import spell_command
 from bentpipe.experiment.common.options import CHARTS
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from bentpipe.contract.reporter import Reporter
@@ -187,7 +189,7 @@ class Comparison(Result):
         """
         return frames.table(
             (
-                frames.table_row(name, metric, self.sample(name, metric.name), self.judgement)
+                table_row(name, metric, self.sample(name, metric.name), self.judgement)
                 for name in self.names
                 for metric in map(find_metric, self.metrics)
             ),
@@ -212,7 +214,7 @@ class Comparison(Result):
         """
         return frames.differences(
             (
-                frames.difference_row(find_metric(name), *pair, found)
+                difference_row(find_metric(name), *pair, found)
                 for name in self.metrics
                 for pair, found in self.judge_metric(name).items()
             ),
@@ -358,6 +360,7 @@ class Comparison(Result):
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,
+        axes: Axes | None = None,
     ) -> Figure:
         """Draw a matplotlib figure.
 
@@ -368,7 +371,7 @@ class Comparison(Result):
             ratios to `against`. `cwnd` repeats the first replication and shows the congestion window of each name.
         metric : str, optional
             Metric as in `compare`. The default is the metric of the statements.
-        size, title, labels : optional
+        size, title, labels, axes : optional
             Width and height in inches, a title instead of the scenario's title, and labels of the axes:
             `{"x": ..., "y": ...}`.
 
@@ -377,7 +380,7 @@ class Comparison(Result):
         BentpipeError
             Unknown chart or metric, or no run has the metric.
         """
-        return super().plot(chart, metric=metric, size=size, title=title, labels=labels)
+        return super().plot(chart, metric=metric, size=size, title=title, labels=labels, axes=axes)
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
         from bentpipe.plot import comparison_figure, ratio_figure, windows_figure

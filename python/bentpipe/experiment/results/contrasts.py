@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import formatting
 from bentpipe.catalog import compared_keys
-from bentpipe.contract.frames import difference_row, estimate_row
+from bentpipe.contract.rows import difference_row, estimate_row
 from bentpipe.metric import find_metric, named_point
 from bentpipe.statistics.comparing import differences, sentence, statement
 from bentpipe.statistics.judgement import DEFAULT, Judgement

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from bentpipe.experiment.design.design import Point
     from bentpipe.scenario.scenario import Scenario
 
+RANDOMNESS = ("timing", "custom", "drawn")
+"""Reaches of the seed, from least to most."""
 FAR = 2.0
 """Effect in standard deviations. Replications are few if they can show only larger differences."""
 NOTES_MAX = 8
@@ -80,8 +82,11 @@ def hint_replications(
     if replications < 2:
         return []
     found = []
-    if not facts.get("is_random", True):
-        found.append("only the timing of hosts is random here: intervals do not cover other losses, loads or paths")
+    known = {"timing": "is", "custom": "and draws of custom classes are"}
+    if verb := known.get(facts.get("randomness", "")):
+        found.append(
+            f"only the timing of hosts {verb} random here: intervals do not cover other losses, loads or paths"
+        )
     if facts.get("shares_day", False):
         found.append("all replications share one day of the sky (sky.day): intervals do not cover other days")
     return found + _too_few(replications, tests, confidence)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from bentpipe import files, formatting
+from bentpipe import arguments, files, formatting
 from bentpipe.catalog import names
 from bentpipe.contract import frames
 from bentpipe.contract.result import Result, column_shown
+from bentpipe.contract.rows import difference_row, estimate_row, table_row
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common.commands import spell_command
 from bentpipe.experiment.common.options import MIX_CHARTS
@@ -27,12 +28,15 @@ from bentpipe.own.loading import absent
 from bentpipe.scenario.scenario import Scenario
 from bentpipe.statistics.comparing import ONE_RUN, differences
 from bentpipe.statistics.estimates import Estimate, estimate, ratio_of_means
+from bentpipe.statistics.fairness import Fairness, judge_fairness
+from bentpipe.statistics.judgement import FAIR_USUAL
 from bentpipe.statistics.samples import Counts, Sample
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -169,6 +173,8 @@ class Mix(Result):
     """All runs of the mix."""
     asked: tuple[str, ...] = ()
     """Metrics of the tables in addition to `QUANTITIES`."""
+    largest_harm: str = FAIR_USUAL
+    """Largest harm that is fair: `10 %`."""
 
     charts = MIX_CHARTS
 
@@ -192,7 +198,15 @@ class Mix(Result):
             # The copies of the same flow, one per case.
             copies = [flow for flows in written["flows"] for flow in flows.values()]
             classes = absent({**written["base"], "flow": {str(number): flow for number, flow in enumerate(copies)}})
-            plan = Plan(tuple(written["names"]), written["base"], written["flows"], scenario.folder, classes)
+            plan = Plan(
+                tuple(written["names"]),
+                written["base"],
+                written["flows"],
+                scenario.folder,
+                classes,
+                # Older stores have none.
+                stagger_s=written.get("stagger_s", 0.0),
+            )
             if not complete(sweep, plan):
                 raise BentpipeError(f"no replication of {folder} is finished\n  run the same command again to continue")
             return cls.from_sweep(sweep, scenario, plan)
@@ -211,7 +225,9 @@ class Mix(Result):
         tables = _tables(plan, seeds, runs)
         facts = sweep.facts
         asked = tuple(facts["asked"])
-        found = cls(scenario, plan, *tables, sweep.judgement, facts["version"], sweep, asked)
+        # Older stores have the usual one.
+        harm = facts.get("fair", FAIR_USUAL)
+        found = cls(scenario, plan, *tables, sweep.judgement, facts["version"], sweep, asked, harm)
         return replace(found, runs=found._with([quantity(name) for name in asked]))
 
     def _with(self, wanted: Iterable[Quantity | Metric]) -> pl.DataFrame:
@@ -267,6 +283,12 @@ class Mix(Result):
         """Divide the goodput by that among its own kind: ratio of means, with an interval above 0."""
         return ratio_of_means(self.values(of, "goodput"), self.values(of, "own"), self.judgement.confidence)
 
+    @property
+    def fairness(self) -> Fairness:
+        """The harm of each case, and whether the cases are fair to each other within `largest_harm`."""
+        pairs = {name: (self.values(name, "goodput"), self.values(name, "own")) for name in self.names}
+        return judge_fairness(pairs, arguments.margin("fair", self.largest_harm), self.judgement.confidence)
+
     def total(self, column: str) -> Estimate:
         """Estimate the mean of a column of `totals`, with Student's interval."""
         found = estimate(np.array(self.totals[column].to_list(), dtype=np.float64), self.judgement.confidence)
@@ -295,16 +317,16 @@ class Mix(Result):
 
         The columns are `of`, `metric`, `unit`, `mean`, `low`, `high`, `replications`, as in a comparison.
 
-        The metrics are `quantities` and `of_own`, the ratio of `goodput` to `own`.
+        The metrics are `quantities` and `of_own`, the ratio of `goodput` to `own`. `fairness` has 1 less this ratio.
         """
         rows = [
-            frames.table_row(name, what, self.sample(name, what.name), self.judgement)
+            table_row(name, what, self.sample(name, what.name), self.judgement)
             for name in self.names
             for what in self.quantities.values()
         ]
         for name in self.names:
             ratio = self.estimate_own_ratio(name)
-            found = frames.estimate_row(ratio, Counts(ratio.replications, ratio.replications), self.judgement)
+            found = estimate_row(ratio, Counts(ratio.replications, ratio.replications), self.judgement)
             rows.append({"of": name, "metric": "of_own", "unit": "1", **found})
         return frames.table(rows, self.judgement)
 
@@ -316,7 +338,7 @@ class Mix(Result):
         """
         judged = self._judge_names()
         rows = (
-            frames.difference_row(QUANTITIES[metric], name, other, judged[name, test])
+            difference_row(QUANTITIES[metric], name, other, judged[name, test])
             for name in self.names
             for test, metric, other in (("fair", "share", FAIR), ("taken", "goodput", OWN))
         )
@@ -339,7 +361,7 @@ class Mix(Result):
             ends = [None if end is None else self.fair + end for end in judged[name, "fair"].corrected]
             amount = f"{share_shown(shares[name].mean or 0, *_limit_ends(ends))} of the goodput"
             said.append(self._sentence(name, amount, tests[name], winners))
-        return said
+        return [*said, self.fairness.sentence]
 
     def _sentence(self, name: str, amount: str, tests: dict[str, bool], winners: list[str]) -> str:
         fair = f"{100 * self.fair:.3g} %"
@@ -430,6 +452,7 @@ class Mix(Result):
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,
+        axes: Axes | None = None,
     ) -> Figure:
         """Draw a matplotlib figure.
 
@@ -441,7 +464,7 @@ class Mix(Result):
             `intervals` shows `metric` with the single runs.
         metric : str, optional
             One of `QUANTITIES`, or a metric of flows: the chart is `intervals`.
-        size, title, labels : optional
+        size, title, labels, axes : optional
             Arguments as in `Comparison.plot`. Labels need a single panel.
 
         Raises
@@ -450,7 +473,7 @@ class Mix(Result):
             Unknown chart or metric.
         """
         chart = "intervals" if chart is None and metric is not None else chart
-        return super().plot(chart, metric=metric, size=size, title=title, labels=labels)
+        return super().plot(chart, metric=metric, size=size, title=title, labels=labels, axes=axes)
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
         from bentpipe.plot import mix_figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bentpipe import _core
 from bentpipe.errors import BentpipeError, ScenarioError
 from bentpipe.experiment.common.days import locate_errors
 from bentpipe.experiment.common.senders import as_case, name_senders
@@ -37,9 +38,13 @@ class Plan:
     """Source of the plan, like `members`; None if the plan was loaded."""
     members: Mapping[str, Scenario] = field(default_factory=dict)
     """Scenarios with only one congestion control or case, by its name."""
+    stagger_s: float = 0.0
+    """Time between the starts of the copies of a flow."""
 
     @classmethod
-    def from_request(cls, scenario: Scenario, names: list[Sender], cases: Mapping[str, Mapping[str, Any]]) -> Plan:
+    def from_request(
+        cls, scenario: Scenario, names: list[Sender], cases: Mapping[str, Mapping[str, Any]], stagger_s: float = 0.0
+    ) -> Plan:
         """Check the request and make its plan."""
         known = scenario.cases | {name: as_case(scenario, name, sets) for name, sets in cases.items()}
         members: dict[str, Scenario] = {}
@@ -51,7 +56,14 @@ class Plan:
             raise ScenarioError(
                 f"a mix needs two congestion controls or more, got {given}\n  expected names such as reno,cubic"
             )
-        return cls._from_members(scenario, members)
+        plan = cls._from_members(scenario, members, stagger_s)
+        if stagger_s * (len(members) - 1) >= scenario.duration_s:
+            raise ScenarioError(
+                f"the last case starts after {stagger_s * (len(members) - 1):g} s, and the run has"
+                f" {scenario.duration_s:g} s\n  expected a shorter {{stagger}}, or a longer duration",
+                stagger=None,
+            )
+        return plan
 
     def on_day(self, day: int) -> Plan:
         """Make the same plan on a day of the sky.
@@ -72,10 +84,10 @@ class Plan:
             )
         with locate_errors(day):
             members = {name: member.on_day(day) for name, member in self.members.items()}
-            return self._from_members(self.scenario.on_day(day), members)
+            return self._from_members(self.scenario.on_day(day), members, self.stagger_s)
 
     @classmethod
-    def _from_members(cls, scenario: Scenario, members: Mapping[str, Scenario]) -> Plan:
+    def _from_members(cls, scenario: Scenario, members: Mapping[str, Scenario], stagger_s: float) -> Plan:
         base = scenario.to_dict()
         resolved = {name: member.to_dict() for name, member in members.items()}
         for name, content in resolved.items():
@@ -100,15 +112,27 @@ class Plan:
             for place in range(len(members))
         ]
         senders = unite_classes(*(member.senders for member in members.values()))
-        return cls(tuple(members), base, flows, scenario.folder, senders, scenario, members)
+        return cls(tuple(members), base, flows, scenario.folder, senders, scenario, members, stagger_s)
 
     def mix_cases(self, kinds: list[int]) -> Scenario:
         """Make the scenario in which the copies of each flow have these cases, in order."""
         flows = {name: flow for name, flow in self.base["flow"].items() if name not in self.flows[0]}
         for name in self.flows[0]:
             for slot, kind in enumerate(kinds):
-                flows[self._copy(name, slot)] = self.flows[kind][name]
+                flow = self.flows[kind][name]
+                flows[self._copy(name, slot)] = self._delay(name, flow, slot) if self.stagger_s else flow
         return Scenario({**self.base, "flow": flows}, folder=self.folder, senders=self.classes)
+
+    def _delay(self, name: str, flow: dict[str, Any], slot: int) -> dict[str, Any]:
+        """Return the flow with a later start."""
+        start = _core.quantity(flow["start"]) if isinstance(flow["start"], str) else None
+        if start is None:
+            raise ScenarioError(
+                f"flow.{name}.start is random, so the starts of its copies have no fixed distance\n"
+                "  expected a fixed start, or no {stagger}",
+                stagger=None,
+            )
+        return {**flow, "start": f"{start[0] + slot * self.stagger_s!r} s"}
 
     def senders(self, turn: int) -> dict[str, str]:
         """Return the case of each flow in the mix of replication `turn`, by name."""

@@ -12,6 +12,7 @@ import polars as pl
 from bentpipe import files, formatting
 from bentpipe.contract import frames
 from bentpipe.contract.result import Result, column_shown
+from bentpipe.contract.rows import table_row
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
 from bentpipe.experiment.common.commands import spell_command
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping
 
+    import xarray
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -260,7 +263,7 @@ class Sweep(Result):
         """
         rows = (
             {
-                **frames.table_row(name, find_metric(metric), self.samples(metric)[row["point"]], self.judgement),
+                **table_row(name, find_metric(metric), self.samples(metric)[row["point"]], self.judgement),
                 **self._find_values(row),
             }
             for name, row in self._named_points()
@@ -417,6 +420,22 @@ class Sweep(Result):
         last = ["replications", "ratio", "low", "high", "note"]
         return frame.select(*first, *(name for name in frame.columns if name not in first + last), *last)
 
+    def to_xarray(self) -> xarray.Dataset:
+        """Return each run as an array of xarray: a dimension for each varied key, and `replication`.
+
+        Variables are the reported metrics, with the attributes `unit` and `meaning`. Keys that vary together, and the
+        seed, are coordinates along the dimension of the first of them. Missing runs and values are NaN. The attributes
+        of the dataset are the provenance.
+
+        Raises
+        ------
+        BentpipeError
+            xarray is not installed.
+        """
+        from bentpipe.experiment.results.arrays import make_dataset
+
+        return make_dataset(self)
+
     def plot(
         self,
         chart: str | None = None,
@@ -425,6 +444,7 @@ class Sweep(Result):
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,
+        axes: Axes | None = None,
     ) -> Figure:
         """Draw a matplotlib figure.
 
@@ -436,7 +456,7 @@ class Sweep(Result):
             the other keys.
         metric : str, optional
             Metric of the figure. The default is the first reported metric.
-        size, title, labels : optional
+        size, title, labels, axes : optional
             Arguments as in `Comparison.plot`.
 
         Raises
@@ -445,7 +465,7 @@ class Sweep(Result):
             Unknown metric or chart, or no run has the metric. For a map: fewer than two keys vary besides the
             congestion control or case.
         """
-        return super().plot(chart, metric=metric, size=size, title=title, labels=labels)
+        return super().plot(chart, metric=metric, size=size, title=title, labels=labels, axes=axes)
 
     def _figure(self, chart: str, metric: str | None) -> Figure:
         from bentpipe.plot import draw_map, sweep_figure

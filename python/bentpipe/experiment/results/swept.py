@@ -11,6 +11,7 @@ from bentpipe.contract.reporter import SENTENCES_MAX, Reporter, caption, join_an
 from bentpipe.experiment.common.provenance import choose_title
 from bentpipe.experiment.results.contrasts import Contrast, amount, count_preferred, find_sender_key, rank_points
 from bentpipe.experiment.results.provenance import describe_sweep
+from bentpipe.experiment.results.wide import make_wide
 from bentpipe.experiment.store import aside
 from bentpipe.experiment.store.frames import column as as_column
 from bentpipe.experiment.store.store import FAILURES
@@ -83,6 +84,7 @@ class OfSweep(Reporter):
         size = f"{formatting.count(sweep.points.height, 'point')}, {formatting.count(sweep.runs.height, 'run')}"
         sections = [self._metric(name) for name in sweep.metrics]
         sections.append(Section("Means at all points", [self._points()]))
+        self.tables += make_wide(self)
         # Means before differences, which compare them.
         ranked = [self._rank_points(name) for name in sweep.metrics if len(self.ranking(name)) > 1]
         sections += [Section("Ranking", ranked)] if ranked else []

@@ -9,6 +9,7 @@ import numpy as np
 from bentpipe.errors import BentpipeError
 from bentpipe.metric import matching
 from bentpipe.statistics.quality import PACKETISATION_S, mos, r_factor
+from bentpipe.statistics.samples import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -67,6 +68,12 @@ def numbers(columns: Columns, name: str) -> NDArray[np.float64]:
 def _total(values: NDArray[np.float64]) -> float:
     """Return the sum over the flows that have a value; NaN if flows exist and none has one."""
     return float(np.nansum(values)) if not len(values) or not np.isnan(values).all() else np.nan
+
+
+def find_sample(metric: Metric, values: Mapping[str, float | None]) -> Sample:
+    """Make the sample of one replication of a metric from its row of `runs`."""
+    columns = ("replication", *metric.columns)
+    return Sample.from_columns(metric, {name: np.array([values[name]], dtype=np.float64) for name in columns})
 
 
 def with_metrics(

@@ -36,7 +36,18 @@ SHOWN_LINKS = (
     "dropped_packets",
     "corrupted_packets",
 )
-SHOWN_TERMINALS = ("link", "grant_wait_mean_s", "grant_wait_p95_s", "granted_bps", "unused_share")
+SHOWN_TERMINALS = (
+    "link",
+    "grant_wait_mean_s",
+    "grant_wait_p95_s",
+    "asking_mean_s",
+    "behind_mean_s",
+    "turn_mean_s",
+    "sending_mean_s",
+    "air_mean_s",
+    "granted_bps",
+    "unused_share",
+)
 """Columns of links in a medium."""
 
 

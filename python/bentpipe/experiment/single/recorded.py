@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from bentpipe import arguments
 from bentpipe.catalog import dictionary, unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.single.tables import LazyTables
+from bentpipe.statistics.judgement import Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars as pl
 
+    from bentpipe.experiment.common.curves import Curves
+    from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.scenario.scenario import Scenario
+    from bentpipe.statistics.curve import Curve
     from bentpipe.statistics.quality import Stalls
+    from bentpipe.statistics.steady import Steady
 
 EVENTS = ("events", "decisions", "losses", "objects", "critical_path")
 """Series of events and parts, which have tables in place of values over time."""
@@ -27,6 +32,7 @@ class Recorded(ABC):
 
     scenario: Scenario
     recorded: Mapping[str, pl.DataFrame]
+    coverage: Mapping[str, Mapping[str, float | None]]
 
     @property
     @abstractmethod
@@ -36,6 +42,46 @@ class Recorded(ABC):
     @abstractmethod
     def _recording(self, *names: str) -> Recorded:
         """Return this result if it has these series, else that of another run, if the run can be repeated."""
+
+    @property
+    @abstractmethod
+    def _curves(self) -> Curves:
+        """The curves of the result."""
+
+    def recorded_until(self, name: str) -> float:
+        """Return the end of the recorded rows of a series, simulated seconds: that of the run, if all rows fit."""
+        end_s = self.coverage.get(name, {}).get("end_s")
+        return self.simulated_s if end_s is None else end_s
+
+    def curve(self, name: str, of: str) -> Curve:
+        """Return a series of one flow or link as a curve, which knows its kind and where it is known.
+
+        Parameters
+        ----------
+        name : str
+            A series such as `cwnd_bytes`, or a value of a congestion control such as `cc_values:round_count`. The name
+            `route_queue_bytes` is the fullest queue on the route of a flow at each instant.
+        of : str
+            The flow, or the link and direction.
+
+        Returns
+        -------
+        bentpipe.statistics.curve.Curve
+
+        Raises
+        ------
+        BentpipeError
+            As `series`.
+        """
+        return self._curves.make(name, of)
+
+    def find_life(self, flow: str) -> tuple[float, float] | None:
+        """Return the begin and end of a flow, simulated seconds; None for a flow that has not started."""
+        return self._curves.find_life(flow)
+
+    def find_routes(self, flow: str) -> list[tuple[float, list[str]]]:
+        """Return the routes of the data of a flow: begin in simulated seconds, and links."""
+        return self._curves.find_routes(flow)
 
     def series(self, name: str, flow: str | None = None, link: str | None = None) -> pl.DataFrame:
         """Return one time series. If it was not recorded, the scenario runs again, and a warning is logged.
@@ -94,6 +140,45 @@ class Recorded(ABC):
         table = self.series("goodput_bps", flow=flow)
         return stalls(table["time_s"].to_list(), table["goodput_bps"].to_list(), rate_bps, buffer_s)
 
+    def steady(
+        self,
+        name: str,
+        *,
+        flow: str | None = None,
+        link: str | None = None,
+        after: str | float = "mser",
+        confidence: float = Judgement.confidence,
+    ) -> Steady:
+        """Estimate the mean of a recorded series after the warm-up, with an interval, from this single run.
+
+        A flow counts from its start to its completion. Series with a row per change are averaged over intervals of
+        `record.interval`. The interval is by batch means. It is about one endless run, not about seeds.
+
+        Parameters
+        ----------
+        name : str
+            Such as `goodput_bps`.
+        flow, link : str, optional
+            The flow or link. It may be left out if there is only one.
+        after : "mser" or float
+            End of the warm-up: found by MSER-5, or in seconds from the start of the run.
+        confidence : float
+
+        Returns
+        -------
+        Steady
+            Its `mean` is None if the series does not settle. Its `note` has the reason, or another note.
+
+        Raises
+        ------
+        BentpipeError
+            As in `series`. Also raised for several flows or links without a name, and for an invalid `after` or
+            `confidence`.
+        """
+        from bentpipe.experiment.single.settled import average_series
+
+        return average_series(cast("RunResult", self), name, flow, link, after, confidence)
+
     def find_values(self, time_s: float) -> dict[str, dict[str, float]]:
         """Return the values of all recorded series at an instant.
 
@@ -107,10 +192,10 @@ class Recorded(ABC):
         Returns
         -------
         dict
-            Series to a dict of flow or link to value. Series without a value yet are missing. A value holds until the
-            next row. `cc_values` is a series for each name, such as `cc_values:round_count`. A sampled rate is the rate
-            of the interval that contains the instant. `losses` and `decisions`, which are lists of events, are left
-            out.
+            Series to a dict of flow or link to value. A series has no value before its first row, after the end of its
+            flow, while its link is taken away, and where rows did not fit. A level holds until the next row.
+            `cc_values` is a series for each name, such as `cc_values:round_count`. A rate is that of the interval that
+            contains the instant. `losses` and `decisions`, which are lists of events, are left out.
 
         Raises
         ------
@@ -136,15 +221,20 @@ class Recorded(ABC):
             if name == "cc_values":
                 last = rows.filter(time <= time_s).group_by(entity, "name", maintain_order=True).last()
                 for of, value, number in last.select(entity, "name", name).collect().iter_rows():
-                    values.setdefault(f"{name}:{value}", {})[of] = number
+                    if self._is_known(name, of, time_s):
+                        values.setdefault(f"{name}:{value}", {})[of] = number
                 continue
-            if entry["sampled"] and entry["unit"] == "bit/s":
+            if entry["kind"] == "rate":
                 # A row covers the interval before it.
                 found = rows.filter(time >= time_s - 1e-9 * (1 + time_s)).group_by(entity, maintain_order=True).first()
             else:
                 found = rows.filter(time <= time_s).group_by(entity, maintain_order=True).last()
-            values[name] = dict(found.select(entity, name).collect().iter_rows())
+            at = found.select(entity, name).collect().iter_rows()
+            values[name] = {of: value for of, value in at if self._is_known(name, of, time_s)}
         return values
+
+    def _is_known(self, name: str, of: str, time_s: float) -> bool:
+        return any(first <= time_s <= last for first, last in self._curves.find_spans(name, of))
 
     def _scan(self, name: str) -> pl.LazyFrame:
         return self.recorded.scan(name) if isinstance(self.recorded, LazyTables) else self.recorded[name].lazy()

@@ -24,7 +24,7 @@ class OfRun(Reporter):
     """Report of a single run."""
 
     def __init__(self, run: RunResult) -> None:
-        super().__init__(describe_run(run.scenario, run.version))
+        super().__init__(describe_run(run.scenario, run.version, run.results))
         self.run = run
 
     def page(self) -> Page:

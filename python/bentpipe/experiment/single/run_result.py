@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from bentpipe import arguments, files, formatting
-from bentpipe.catalog import OF_OBJECTS
+from bentpipe import _core, arguments, files, formatting
 from bentpipe.contract.result import Result
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.common import options
@@ -22,12 +21,21 @@ from bentpipe.experiment.common.provenance import collect_facts
 from bentpipe.experiment.single.readable import SHOWN_FLOWS, SHOWN_LINKS, SHOWN_TERMINALS, readable
 from bentpipe.experiment.single.recorded import Recorded
 from bentpipe.experiment.single.simulate import simulate
-from bentpipe.experiment.single.tables import GivenTables, LazyTables, SavedTables, make_columns, without_transport
+from bentpipe.experiment.single.tables import (
+    TABLES,
+    TABLES_BY_COLUMN,
+    TABLES_BY_ROW,
+    GivenTables,
+    LazyTables,
+    SavedTables,
+    TableAttribute,
+    without_transport,
+)
 from bentpipe.metric import COLUMNS, METRICS, find_metric
 from bentpipe.own import loading
 from bentpipe.own.hooks import Absent
 from bentpipe.scenario.scenario import Scenario
-from bentpipe.statistics.judgement import DEFAULT, Judgement
+from bentpipe.statistics.judgement import DEFAULT
 from bentpipe.version import __version__
 
 if TYPE_CHECKING:
@@ -35,43 +43,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from bentpipe.contract.reporter import Reporter
+    from bentpipe.experiment.common.curves import Curves
     from bentpipe.experiment.single.tables import Tables
     from bentpipe.experiment.why.explanation import Explanation
     from bentpipe.experiment.why.sentences import Teller
     from bentpipe.experiment.why.spent import Breakdown
     from bentpipe.experiment.why.time_spent import TimeSpent
-    from bentpipe.metric import Metric
     from bentpipe.own.loading import Function, Sender
     from bentpipe.plot.style import Labels, Size
     from bentpipe.progress import Wish
     from bentpipe.scenario.names import MetricName
     from bentpipe.statistics.estimates import Estimate, Interval
-    from bentpipe.statistics.samples import Sample
-    from bentpipe.statistics.steady import Steady
     from bentpipe.studio.share import Explored
 
 FORM = "bentpipe run"
 SHORT_PACKETS = 500_000
 """Packets of a run that a notebook may run again for its figure: about half a second."""
-TABLES = (*OF_OBJECTS, "summary", "events")
-TABLES_BY_ROW = ("flows", "links", "drops", "completions", "datagrams", "media", "terminals", "modcods")
-TABLES_BY_COLUMN = ("transfers", "probes", "events")
-"""Tables in JSON: lists of rows, and of columns where rows are many."""
-
-
-class _Table:
-    """A table of a result, as its attribute."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, result: RunResult | None, owner: type) -> pl.DataFrame:
-        if result is None:
-            raise AttributeError(self._name)
-        return result.tables[self._name]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -92,6 +83,8 @@ class RunResult(Recorded, Result):
         Flows with several transfers: one row per flow and class of sizes, and one per transfer, up to a limit.
     datagrams, probes : polars.DataFrame
         Flows of datagrams: one row each. Flows of probes: one row per probe.
+    quic : polars.DataFrame
+        Flows over QUIC: one row each.
     media, terminals, modcods : polars.DataFrame
         Shared access: one row per medium, one per link in a medium, and one per medium and modulation and code.
     summary : polars.DataFrame
@@ -104,31 +97,39 @@ class RunResult(Recorded, Result):
         Seed of all random streams of the run.
     version : str
         Version of bentpipe.
+    results : int
+        Number of its results, see `docs/concepts/results.md`.
     notes : tuple of str
         Notes for the reader of the tables.
     outside : sequence of tuple
         Hosts whose packets came from outside the simulation, each with its congestion controls.
+    coverage : mapping of str to mapping
+        Recorded series that lack rows. `column_s`: width of the columns of a series that was thinned, or None.
+        `end_s`: instant of the first missing row, or None. Other series have all their rows.
     """
 
     scenario: Scenario
     tables: LazyTables
-    recorded: Mapping[str, pl.DataFrame]
+    recorded: LazyTables
     notes: tuple[str, ...]
     version: str
     outside: Sequence[tuple[str, Sequence[str]]] = ()
+    coverage: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    results: int = _core.RESULTS
 
-    flows = _Table()
-    links = _Table()
-    drops = _Table()
-    completions = _Table()
-    transfers = _Table()
-    datagrams = _Table()
-    probes = _Table()
-    media = _Table()
-    terminals = _Table()
-    modcods = _Table()
-    summary = _Table()
-    events = _Table()
+    flows = TableAttribute()
+    links = TableAttribute()
+    drops = TableAttribute()
+    completions = TableAttribute()
+    transfers = TableAttribute()
+    datagrams = TableAttribute()
+    probes = TableAttribute()
+    quic = TableAttribute()
+    media = TableAttribute()
+    terminals = TableAttribute()
+    modcods = TableAttribute()
+    summary = TableAttribute()
+    events = TableAttribute()
 
     charts = RUN_CHARTS
     names = ("run",)
@@ -146,6 +147,7 @@ class RunResult(Recorded, Result):
             # Hints on the scenario are not part of the core's tables.
             notes=tuple(dict.fromkeys([*tables["notes"], *scenario.notes])),
             version=__version__,
+            coverage=tables.get("coverage", {}),
         )
 
     @classmethod
@@ -182,6 +184,9 @@ class RunResult(Recorded, Result):
                 notes=tuple(provenance["notes"]),
                 version=provenance["version"],
                 outside=provenance.get("outside", ()),
+                coverage=provenance.get("coverage", {}),
+                # Runs that were saved by the first version lack it.
+                results=provenance.get("results", 11),
             )
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -199,7 +204,12 @@ class RunResult(Recorded, Result):
 
     def collect_content(self) -> dict[str, Any]:
         """Return the content of the folder that `save` writes: `tables`, `scenario` and `provenance`."""
-        outside = {"outside": self.outside} if self.outside else {}
+        outside: dict[str, Any] = {"outside": self.outside} if self.outside else {}
+        if self.coverage:
+            outside["coverage"] = self.coverage
+        # Where its classes were: a packed result has their sources.
+        if places := {name: place for name, cls in self.scenario.senders.items() if (place := loading.where(cls))}:
+            outside["classes"] = places
         return {
             "tables": dict(self.tables) | {f"series-{name}": table for name, table in self.recorded.items()},
             "scenario": self.scenario.resolve(),
@@ -207,15 +217,19 @@ class RunResult(Recorded, Result):
         }
 
     @cached_property
+    def _outcome(self) -> dict[str, float]:
+        """The metrics of the run by their columns in `runs`; NaN where missing."""
+        from bentpipe.experiment.single import measure
+
+        content: Any = {name: self.tables.columns(name) for name in TABLES if name != "events"}
+        return {COLUMNS[name]: value for name, value in measure.outcome(content).items()}
+
+    @cached_property
     def runs(self) -> pl.DataFrame:  # type: ignore[override]
         """Table with one row: `replication` (0), `seed`, and the columns of the metrics as in `Comparison.runs`."""
         import polars as pl
 
-        from bentpipe.experiment.single import measure
-
-        content: Any = {name: make_columns(self.tables[name]) for name in TABLES if name != "events"}
-        found = measure.outcome(content)
-        values = {COLUMNS[name]: pl.Series([value], dtype=pl.Float64).fill_nan(None) for name, value in found.items()}
+        values = {name: pl.Series([value], dtype=pl.Float64).fill_nan(None) for name, value in self._outcome.items()}
         place = {"replication": [0], "seed": pl.Series([self.seed], dtype=pl.UInt64)}
         return pl.DataFrame({**place, **values})
 
@@ -224,10 +238,14 @@ class RunResult(Recorded, Result):
         """Table with a row per metric: `of` (run), `metric`, `unit`, `mean` and others; `low` and `high` are null."""
         from bentpipe.contract import frames
 
-        rows = (
-            frames.table_row(*self.names, each, self._sample(each, self.runs), DEFAULT) for each in METRICS.values()
-        )
-        return frames.table(rows, DEFAULT)
+        return frames.table(self._table_rows(), DEFAULT)
+
+    def _table_rows(self) -> list[dict[str, Any]]:
+        from bentpipe.contract.rows import table_row
+        from bentpipe.experiment.single import measure
+
+        values = {"replication": 0.0, **self._outcome}
+        return [table_row(*self.names, each, measure.find_sample(each, values), DEFAULT) for each in METRICS.values()]
 
     @property
     def differences(self) -> pl.DataFrame:
@@ -235,6 +253,9 @@ class RunResult(Recorded, Result):
         from bentpipe.contract import frames
 
         return frames.differences((), DEFAULT)
+
+    def _difference_rows(self) -> list[dict[str, Any]]:
+        return []
 
     @property
     def statements(self) -> list[str]:
@@ -255,16 +276,7 @@ class RunResult(Recorded, Result):
         replication = pl.lit(0, dtype=pl.Int64).alias("replication")
         kept = {name: self.tables[name].with_columns(replication) for name in what.tables}
         runs = measure.with_metrics(self.runs, kept, [what], ["replication"])
-        return self._sample(what, runs).estimate(DEFAULT, what)
-
-    def _sample(self, metric: Metric, runs: pl.DataFrame) -> Sample:
-        """Make a metric the sample of one replication."""
-        import numpy as np
-
-        from bentpipe.statistics.samples import Sample
-
-        columns = ("replication", *metric.columns)
-        return Sample.from_columns(metric, {name: np.array(runs[name].to_list(), dtype=np.float64) for name in columns})
+        return measure.find_sample(what, runs.row(0, named=True)).estimate(DEFAULT, what)
 
     @overload
     def why(self, flow: str | None = None, *, tries: bool = True, progress: Wish = None) -> Breakdown: ...
@@ -318,7 +330,9 @@ class RunResult(Recorded, Result):
     def time_spent(
         self, start_s: float | None = None, end_s: float | None = None, flow: str | None = None
     ) -> TimeSpent:
-        """Divide the time of a flow in a window, by default the whole run, into parts that add up to the window.
+        """Divide the time of a flow in a window, by default its whole life, into parts that add up to it.
+
+        The part of a window before the start of the flow, or after its end, does not count.
 
         A scenario of one flow needs no `flow`. Without the series `limited_by` and `carried_bps`, it runs again.
         """
@@ -346,6 +360,12 @@ class RunResult(Recorded, Result):
             As `why`.
         """
         return self._teller.sentences(flow, at)
+
+    @cached_property
+    def _curves(self) -> Curves:
+        from bentpipe.experiment.common.curves import Curves
+
+        return Curves(self)
 
     @cached_property
     def _teller(self) -> Teller:
@@ -407,6 +427,7 @@ class RunResult(Recorded, Result):
         size: Size | None = None,
         title: str | None = None,
         labels: Labels | None = None,
+        axes: Axes | None = None,
     ) -> Figure:
         """Draw goodput, congestion windows and queues over time, or the objects of a page.
 
@@ -422,7 +443,7 @@ class RunResult(Recorded, Result):
         start, end : float, optional
             The part of the run to show, simulated seconds. The default is the whole run. A waterfall is of a page that
             begins in this part.
-        size, title, labels : optional
+        size, title, labels, axes : optional
             Arguments as in `Comparison.plot`. The label `y` needs a figure of one series.
 
         Returns
@@ -440,9 +461,11 @@ class RunResult(Recorded, Result):
             raise BentpipeError(f"from {start} s to {end} s\n  expected an end after the start")
         if chart == "waterfall" and metric is None:
             from bentpipe.plot import dress_figure, waterfall_figure
+            from bentpipe.plot.style import use_place
 
-            return dress_figure(waterfall_figure(self._recording("objects"), start, end), size, title, labels)
-        figure = super().plot(chart, metric=metric, size=size, title=title, labels=labels)
+            with use_place(axes):
+                return dress_figure(waterfall_figure(self._recording("objects"), start, end), size, title, labels)
+        figure = super().plot(chart, metric=metric, size=size, title=title, labels=labels, axes=axes)
         figure.axes[-1].set_xlim(start, end)
         return figure
 
@@ -475,45 +498,6 @@ class RunResult(Recorded, Result):
         has_classes = not any(issubclass(cls, Absent) for cls in self.scenario.senders.values())
         return has_classes and not is_from_outside and self.stop != "interrupted"
 
-    def steady(
-        self,
-        name: str,
-        *,
-        flow: str | None = None,
-        link: str | None = None,
-        after: str | float = "mser",
-        confidence: float = Judgement.confidence,
-    ) -> Steady:
-        """Estimate the mean of a recorded series after the warm-up, with an interval, from this single run.
-
-        A flow counts from its start to its completion. Series with a row per change are averaged over intervals of
-        `record.interval`. The interval is by batch means. It is about one endless run, not about seeds.
-
-        Parameters
-        ----------
-        name : str
-            Such as `goodput_bps`.
-        flow, link : str, optional
-            The flow or link. It may be left out if there is only one.
-        after : "mser" or float
-            End of the warm-up: found by MSER-5, or in seconds from the start of the run.
-        confidence : float
-
-        Returns
-        -------
-        Steady
-            Its `mean` is None if the series does not settle. Its `note` has the reason, or another note.
-
-        Raises
-        ------
-        BentpipeError
-            As in `series`. Also raised for several flows or links without a name, and for an invalid `after` or
-            `confidence`.
-        """
-        from bentpipe.experiment.single.settled import average_series
-
-        return average_series(self, name, flow, link, after, confidence)
-
     def command(self) -> str:
         scenario, facts = self.scenario, collect_facts(self.scenario)
         if scenario.case:
@@ -529,10 +513,10 @@ class RunResult(Recorded, Result):
 
     def _content(self) -> dict[str, Any]:
         return {
-            "summary": self.summary.to_dicts()[0],
-            **{name: getattr(self, name).to_dicts() for name in TABLES_BY_ROW},
-            **{name: getattr(self, name).to_dict(as_series=False) for name in TABLES_BY_COLUMN},
-            "series": {name: table.to_dict(as_series=False) for name, table in self.recorded.items()},
+            "summary": self.rows("summary")[0],
+            **{name: self.rows(name) for name in TABLES_BY_ROW},
+            **{name: self.tables.values_by_column(name) for name in TABLES_BY_COLUMN},
+            "series": {name: self.recorded.values_by_column(name) for name in self.recorded},
         }
 
     @property
@@ -567,6 +551,7 @@ class RunResult(Recorded, Result):
             "title": self.scenario.title,
             "seed": self.seed,
             "version": self.version,
+            "results": self.results,
             "hosts": self.hosts,
             "pages": self.pages,
             "digest": self.scenario.digest,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from bentpipe import files
-from bentpipe.catalog import dictionary, unknown
+from bentpipe.catalog import OF_OBJECTS, dictionary, unknown
 from bentpipe.errors import BentpipeError
 
 if TYPE_CHECKING:
@@ -26,8 +26,14 @@ OF_PACKETS = (
     *("sent_bytes", "sent_packets", "arrived_packets", "information_efficiency", "rtt_to"),
 )
 """Columns of `flows` that packets from outside show. The simulator does not see the transport behind these packets."""
-LATER = ("probes", "media", "terminals", "modcods")
+LATER = ("probes", "quic", "media", "terminals", "modcods")
 """Tables that folders saved by older versions do not have."""
+
+
+TABLES = (*OF_OBJECTS, "summary", "events")
+TABLES_BY_ROW = ("flows", "links", "drops", "completions", "datagrams", "quic", "media", "terminals", "modcods")
+TABLES_BY_COLUMN = ("transfers", "probes", "events")
+"""Tables in JSON: lists of rows, and of columns where rows are many."""
 
 
 class Tables(TypedDict):
@@ -40,12 +46,14 @@ class Tables(TypedDict):
     transfers: Columns
     datagrams: Columns
     probes: Columns
+    quic: Columns
     media: Columns
     terminals: Columns
     modcods: Columns
     summary: Columns
     series: dict[str, Columns]
     events: Columns
+    coverage: dict[str, dict[str, float | None]]
     notes: list[str]
 
 
@@ -84,6 +92,14 @@ class LazyTables(Mapping[str, "pl.DataFrame"]):
         self._refuse_unknown(name)
         return self[name].to_dicts()
 
+    def values_by_column(self, name: str) -> dict[str, list[Any]]:
+        """Return the columns of a table as plain data."""
+        return self[name].to_dict(as_series=False)
+
+    def columns(self, name: str) -> Columns:
+        """Return a table in the form of the core."""
+        return make_columns(self[name])
+
     def _refuse_unknown(self, name: str) -> None:
         # A look-up in the mapping itself would make the table.
         if name not in self._held:
@@ -102,10 +118,20 @@ class GivenTables(LazyTables):
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         self._refuse_unknown(name)
-        columns = self._held[name]
-        if not isinstance(columns, dict):
+        held = self._held[name]
+        if not isinstance(held, dict):
             return super().rows(name)
-        return [dict(zip(columns, row, strict=True)) for row in zip(*map(_plain, columns.values()), strict=True)]
+        return [dict(zip(held, row, strict=True)) for row in zip(*map(_plain, held.values()), strict=True)]
+
+    def values_by_column(self, name: str) -> dict[str, list[Any]]:
+        held = self._held[name]
+        if not isinstance(held, dict):
+            return super().values_by_column(name)
+        return {column: list(_plain(values)) for column, values in held.items()}
+
+    def columns(self, name: str) -> Columns:
+        held = self._held[name]
+        return held if isinstance(held, dict) else super().columns(name)
 
 
 class SavedTables(LazyTables):
@@ -136,6 +162,19 @@ class SavedTables(LazyTables):
         if self._is_older(name):
             return super().scan(name)
         return pl.scan_parquet(self._folder / f"{self._files[name]}.parquet")
+
+
+class TableAttribute:
+    """A table of a result, as its attribute."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, result: Any, owner: type) -> pl.DataFrame:
+        if result is None:
+            raise AttributeError(self._name)
+        table: pl.DataFrame = result.tables[self._name]
+        return table
 
 
 def _empty(name: str) -> pl.DataFrame:

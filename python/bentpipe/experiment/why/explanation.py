@@ -13,7 +13,9 @@ import polars as pl
 from bentpipe import _core, arguments, formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError, Word
+from bentpipe.experiment.why import modes
 from bentpipe.experiment.why.causes import CAUSES, CONGESTION
+from bentpipe.experiment.why.gaps import describe_gaps, join_parts
 from bentpipe.own.hooks import Absent
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from bentpipe.progress import Wish
     from bentpipe.scenario.scenario import Scenario
 
-SERIES = ("losses", "decisions", "limited_by", "cwnd_bytes")
+SERIES = ("losses", "decisions", "limited_by", "cwnd_bytes", *modes.SERIES)
 """Series of an explanation. A result that has all of them is not run again."""
 LEAST_S = 0.5
 """Least half width of the window around an instant, in seconds; otherwise four round trips."""
@@ -58,6 +60,8 @@ KINDS = {
     "reduction": "the sender treats a loss as congestion",
     "no-reduction": "the sender treats a loss as a link error",
     "ecn-reduction": "ECN marks reduce the congestion window",
+    "state": "the congestion control changes its state",
+    "fall": "the congestion control lowers its window by more than a fifth without a loss",
     "undo": "the sender detects a spurious loss",
     "slow-start-end": "slow start ends",
     "wait": "the application or the receiver holds the sender back",
@@ -278,6 +282,7 @@ class _Story:
             self._retransmissions(),
             self._losses(),
             self._waits(),
+            (Happening(*told) for told in modes.tell(self.result, self.flow, self.start_s, self.end_s, self.rtt_s)),
         )
         happenings = sorted((each for part in parts for each in part), key=lambda each: each.time_s)
         return Explanation(self.flow, self.start_s, self.end_s, tuple(happenings), self._summary())
@@ -462,17 +467,21 @@ class _Story:
 
     def _describe_window(self, time_s: float) -> tuple[str, dict[str, float]]:
         """Describe the change of the congestion window at a time, in words and numbers."""
-        table = self.result.series("cwnd_bytes", self.flow)
-        before = table.filter(pl.col("time_s") < time_s)["cwnd_bytes"]
-        after = table.filter(pl.col("time_s").is_between(time_s, time_s + max(self.rtt_s, 1e-3)))["cwnd_bytes"]
-        if before.is_empty() or after.is_empty():
-            return "the congestion window stays", {}
-        least: float = after.min()  # type: ignore[assignment]
-        numbers = {"cwnd_before_bytes": before[-1], "cwnd_after_bytes": least}
-        old, new = (formatting.quantity(each, "B") for each in (before[-1], least))
-        if least >= before[-1]:
-            return f"the congestion window stays at {old}", numbers
-        return f"the congestion window falls from {old} to {new} in a round trip", numbers
+        curve = self.result.curve("cwnd_bytes", self.flow)
+        before = curve.find_value(time_s - 1e-9)
+        after = curve.within((time_s, time_s + max(self.rtt_s, 1e-3)))
+        if time_s > self.result.recorded_until("cwnd_bytes"):
+            return "the congestion window was not recorded here", {}
+        if before is None or not len(after.least):
+            return "the congestion window before is unknown", {}
+        least = float(after.least.min())
+        numbers = {"cwnd_before_bytes": before, "cwnd_after_bytes": least}
+        old, new = (formatting.quantity(each, "B") for each in (before, least))
+        column_s = self.result.coverage.get("cwnd_bytes", {}).get("column_s") or 0.0
+        about = f", from columns of {formatting.quantity(column_s, 's')}" if column_s > max(self.rtt_s, 1e-3) else ""
+        if least >= before:
+            return f"the congestion window stays at {old}{about}", numbers
+        return f"the congestion window falls from {old} to {new} in a round trip{about}", numbers
 
     def _spans(self) -> list[tuple[float, float, int]]:
         """List the limits of the sender in the window: start, end, number of the limit."""
@@ -481,7 +490,8 @@ class _Story:
             # Datagrams never wait.
             return []
         times, limits = table["time_s"].to_list(), [int(limit) for limit in table["limited_by"]]
-        ends = [*times[1:], self.result.simulated_s]
+        life = self.result.find_life(self.flow)
+        ends = [*times[1:], min(life[1] if life else 0.0, self.result.recorded_until("limited_by"))]
         spans = zip(times, ends, limits, strict=True)
         cut = ((max(begin, self.start_s), min(end, self.end_s), limit) for begin, end, limit in spans)
         return [(begin, end, limit) for begin, end, limit in cut if end > begin]
@@ -544,7 +554,7 @@ class _Story:
         if told:
             limits = join_parts([f"{LIMITS[each]} ({100 * shares[each] / whole:.0f} % of the time)" for each in told])
             text += f" It was limited by {limits}."
-        return text
+        return text + describe_gaps(self.result, SERIES, self.end_s)
 
 
 _CHANGES = {"up": "comes back", "down": "is taken away"}
@@ -573,12 +583,6 @@ def _first(names: Sequence[str]) -> str:
     """List the first names, and count the others."""
     others = len(names) - CHANGES_MOST
     return ", ".join(names[:CHANGES_MOST]) + (f" and {formatting.count(others, 'other')}" if others > 0 else "")
-
-
-def join_parts(parts: list[str]) -> str:
-    """Join with commas, and with *and* before the last part."""
-    *others, last = parts
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _number(value: Any) -> float:

@@ -7,22 +7,22 @@ losses and reductions in a row are one sentence. The last sentence is the state 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from bentpipe import arguments, formatting
+from bentpipe.experiment.common.curves import ROUTE_QUEUE
 from bentpipe.experiment.why.causes import CAUSES
-from bentpipe.experiment.why.explanation import LIMITS, Explanation, check, join_parts, why
+from bentpipe.experiment.why.explanation import LIMITS, SERIES, Explanation, check, why
+from bentpipe.experiment.why.gaps import describe_gaps, join_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from bentpipe.experiment.single.run_result import RunResult
     from bentpipe.experiment.why.explanation import Happening
+    from bentpipe.statistics.curve import Curve
 
 MOST = 4
 """Sentences, the state at the instant included."""
@@ -33,7 +33,9 @@ WEIGHTS = {
     "reduction": 6,
     "no-reduction": 6,
     "ecn-reduction": 6,
+    "fall": 6,
     "undo": 5,
+    "state": 5,
     "loss": 4,
     "wait": 3,
     "slow-start-end": 3,
@@ -57,8 +59,7 @@ class Teller:
     def __init__(self, result: RunResult) -> None:
         self.result = result
         self._explanations: dict[str, Explanation] = {}
-        self._arrays: dict[tuple[str, str], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-        self._routes: dict[str, list[str]] = {}
+        self._curves: dict[tuple[str, str], Curve] = {}
 
     def explanation(self, flow: str) -> Explanation:
         """The explanation of a flow over the whole run."""
@@ -89,6 +90,10 @@ class Teller:
                 text = self._lost(flow, group[0].time_s, at_s)
             elif kind == "reduction":
                 text = _describe_reductions(group)
+            elif kind == "state":
+                # A state that lowered the window is the most important one.
+                group = [each for each in group if each.numbers][-1:] or group[-1:]
+                text = group[0].text
             elif kind == "change":
                 group = group[-CHANGES_MOST:]
                 text = "; ".join(dict.fromkeys(each.text for each in group))
@@ -108,6 +113,11 @@ class Teller:
 
     def _present(self, flow: str, at_s: float) -> str:
         window, rtt_s = self.value("cwnd_bytes", flow, at_s), self.value("srtt_s", flow, at_s)
+        life = self.result.find_life(flow)
+        if life is None or at_s < life[0]:
+            return f"Now, at {at_s:.2f} s: {flow} has not started."
+        if at_s > life[1]:
+            return f"Now, at {at_s:.2f} s: {flow} has ended, at {life[1]:.2f} s."
         said = []
         if window is not None:
             said.append(f"window {formatting.quantity(window, 'B')}")
@@ -116,39 +126,26 @@ class Teller:
         limit = self.value("limited_by", flow, at_s)
         if limit:
             said.append(f"the limit is {LIMITS[int(limit)]}")
-        waiting = {link: self.value("queue_bytes", link, at_s) or 0.0 for link in self._route(flow)}
-        fullest = max(waiting, key=lambda link: waiting[link], default=None)
-        if fullest is not None:
-            queued = f"{formatting.quantity(waiting[fullest], 'B')} wait at {fullest}"
-            said.append(queued if waiting[fullest] else "all queues of its route are empty")
+        queued = self.value(ROUTE_QUEUE, flow, at_s)
+        if queued:
+            said.append(f"{formatting.quantity(queued, 'B')} wait at {self._fullest(flow, at_s)}")
+        elif queued is not None:
+            said.append("all queues of its route are empty")
         state = "; ".join(said) or "nothing was recorded of this flow"
-        return f"Now, at {at_s:.2f} s: {state}."
+        return f"Now, at {at_s:.2f} s: {state}.{describe_gaps(self.result, SERIES, at_s)}"
 
     def value(self, name: str, of: str, at_s: float) -> float | None:
-        """The value of a level at an instant, as `RunResult.find_values` gives it; None before its first row."""
-        if name not in self.result.recorded:
+        """The value of a recorded series at an instant, as `RunResult.find_values` gives it; None if it is unknown."""
+        if name not in self.result.recorded and (name != ROUTE_QUEUE or "queue_bytes" not in self.result.recorded):
             return None
-        if (name, of) not in self._arrays:
-            table = self.result.recorded[name]
-            entity = "flow" if "flow" in table.columns else "link"
-            rows = table.filter(pl.col(entity) == of)
-            self._arrays[name, of] = (rows["time_s"].to_numpy(), rows[name].to_numpy())
-        times, values = self._arrays[name, of]
-        index = int(np.searchsorted(times, at_s, side="right")) - 1
-        return float(values[index]) if index >= 0 else None
+        if (name, of) not in self._curves:
+            self._curves[name, of] = self.result.curve(name, of)
+        return self._curves[name, of].find_value(at_s)
 
-    def _route(self, flow: str) -> list[str]:
-        """The links that the flow takes at any time, forward and back."""
-        if not self._routes:
-            for each in self.result.scenario.network()["flows"]:
-                self._routes[each["flow"]] = list(dict.fromkeys(_links(each)))
-        return self._routes[flow]
-
-
-def _links(flow: dict[str, Any]) -> list[str]:
-    routes = [flow["route"], flow["reverse_route"]]
-    routes += [each["route"] for key in ("routes_later", "reverse_routes_later") for each in flow[key]]
-    return [link for route in routes for link in route or []]
+    def _fullest(self, flow: str, at_s: float) -> str:
+        """The link with the fullest queue on the route at an instant."""
+        links = [links for begin_s, links in self.result.find_routes(flow) if begin_s <= at_s][-1]
+        return max(links, key=lambda link: self.value("queue_bytes", link, at_s) or 0.0)
 
 
 def _is_told(happening: Happening) -> bool:

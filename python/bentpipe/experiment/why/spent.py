@@ -12,7 +12,8 @@ from bentpipe import formatting
 from bentpipe.catalog import unknown
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.why.causes import CAUSES
-from bentpipe.experiment.why.explanation import check, join_parts, why, with_series
+from bentpipe.experiment.why.explanation import check, why, with_series
+from bentpipe.experiment.why.gaps import join_parts
 from bentpipe.scenario.entries import find_entries
 
 if TYPE_CHECKING:

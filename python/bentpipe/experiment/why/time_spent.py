@@ -87,9 +87,9 @@ class TimeSpent:
     ----------
     flow : str
     start_s, end_s : float
-        The window, simulated seconds.
+        The part of the window in which the flow lived, simulated seconds.
     parts : tuple of SpentPart
-        All of `PARTS`, or of `OF_DATAGRAMS`, in that order. Their times add up to the window.
+        All of `PARTS`, or of `OF_DATAGRAMS`, in that order. Their times add up to that part of the window.
     """
 
     flow: str
@@ -161,6 +161,8 @@ def time_spent(
         raise BentpipeError(
             f"start_s = {begin:g}, end_s = {end:g}\n  expected an end after the start, and 0 to {latest:g} s"
         )
+    life = result.find_life(flow) or (latest, latest)
+    begin, end = (min(max(each, life[0]), life[1]) for each in (begin, end))
     result = with_series(result, *SERIES)
     limits = result.series("limited_by", flow)
     edges, busy = _use(result, flow)
@@ -197,7 +199,9 @@ def divide_window(
     whole = end_s - start_s
     times[largest] = max(0.0, whole - sum(time_s for part, time_s in times.items() if part != largest))
     longest = _longest(pieces)
-    parts = (SpentPart(part, time_s, time_s / whole, longest.get(part)) for part, time_s in times.items())
+    parts = (
+        SpentPart(part, time_s, time_s / whole if whole else 0.0, longest.get(part)) for part, time_s in times.items()
+    )
     return TimeSpent(flow, start_s, end_s, tuple(parts))
 
 
@@ -260,16 +264,23 @@ def _use(result: RunResult, flow: str) -> tuple[list[float], list[float]]:
     begins = np.concatenate(([0.0], edges[:-1]))
     busy = np.zeros(len(edges))
     for link in dict.fromkeys(link for _, route in routes for link in route):
-        rates = carried.filter(_is(link))["carried_bps"].to_numpy()
-        # Each link has a row per interval. The last rows may be missing: `record.rows_max`.
-        rates = np.pad(rates, (0, max(0, len(edges) - len(rates))))[: len(edges)]
-        share = rates * (edges - begins) / _capacity(profiles[link], begins, edges)
+        share = _mean_rates(result, link, begins, edges) * (edges - begins) / _capacity(profiles[link], begins, edges)
         utilisation = result.links.row(by_predicate=_is(link), named=True)["utilisation"] or 0.0
         in_use_s = float((share * (edges - begins)).sum())
         # The table of links includes framing and repetitions, which the bytes do not show.
         share = share * (utilisation * result.simulated_s / in_use_s) if in_use_s > 0 else share
         busy = np.where(_is_on(routes, link, begins), np.maximum(busy, np.minimum(share, 1.0)), busy)
     return edges.tolist(), busy.tolist()
+
+
+def _mean_rates(result: RunResult, link: str, begins: Values, ends: Values) -> Values:
+    """Return the mean of `carried_bps` in each interval. A series that was thinned has rows at other times."""
+    import numpy as np
+
+    rows = result.series("carried_bps", link=link)
+    times = np.concatenate(([0.0], rows["time_s"].to_numpy()))
+    bits = np.concatenate(([0.0], np.cumsum(rows["carried_bps"].to_numpy() * np.diff(times))))
+    return np.asarray((np.interp(ends, times, bits) - np.interp(begins, times, bits)) / (ends - begins))
 
 
 def _is(link: str) -> Any:

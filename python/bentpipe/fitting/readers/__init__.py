@@ -12,6 +12,7 @@ from bentpipe.fitting.faults import show_value
 from bentpipe.fitting.measured import Measured
 from bentpipe.fitting.readers import dish, flent, fping, iperf3, irtt, pcap, ping, ss, summaries, table
 from bentpipe.fitting.readers.opening import Source, Stream
+from bentpipe.own.plugins import READERS, find_package, find_plugin, list_plugins
 
 if TYPE_CHECKING:
     import os
@@ -40,8 +41,10 @@ RATE_MAX_BPS = 10e9
 
 def read(path: str | os.PathLike[str], kind: str | None, asked: Asked, faults: Faults) -> Measured:
     """Read one file. Faults of its content are added to `faults`."""
+    if kind is not None and kind not in KINDS and (convert := find_plugin(kind, READERS)) is not None:
+        return _read_with_plugin(Path(path), kind, convert, asked, faults)
     if kind is not None and kind not in KINDS:
-        raise FitError(unknown(kind, "a kind of measurement", KINDS))
+        raise FitError(unknown(kind, "a kind of measurement", [*KINDS, *list_plugins(READERS)]))
     place = Path(path)
     try:
         with place.open("rb") as file:
@@ -53,9 +56,37 @@ def read(path: str | os.PathLike[str], kind: str | None, asked: Asked, faults: F
     return found
 
 
+def _read_with_plugin(path: Path, kind: str, convert: Callable[[bytes], str], asked: Asked, faults: Faults) -> Measured:
+    """Read a file that a package converts to CSV."""
+    try:
+        with path.open("rb") as file:
+            source = Stream(path.name, file).whole(asked, faults)
+    except OSError as error:
+        faults.wrong(str(path), f"cannot be read: {files.reason(error)}", "expected a file of a measurement")
+        return Measured()
+    if source is None:
+        return Measured()
+    try:
+        text = convert(source.content)
+    except Exception as error:
+        raise FitError(
+            f"{kind} of {find_package(convert)} cannot read {path.name}: {type(error).__name__}: {error}\n"
+            f"  expected a file of {kind}"
+        ) from error
+    if not isinstance(text, str):
+        raise FitError(
+            f"{kind} of {find_package(convert)} returns {type(text).__name__}\n  expected CSV, as text with a head"
+        )
+    found = table.read(Source(source.name, text.encode()), asked, faults)
+    found.kind = kind
+    return found
+
+
 def _read(stream: Stream, kind: str | None, asked: Asked, faults: Faults) -> Measured:
     if kind == "pcap" or (kind is None and pcap.recognises(stream)):
-        return pcap.read(stream, asked, faults)
+        captured = pcap.read(stream, asked, faults)
+        captured.kind = "pcap"
+        return captured
     source = stream.whole(asked, faults)
     if source is None:
         return Measured()
@@ -73,6 +104,7 @@ def _read(stream: Stream, kind: str | None, asked: Asked, faults: Faults) -> Mea
         )
         return Measured()
     found: Measured = module.read(source, asked, faults)
+    found.kind = next((name for name, each in TEXTS.items() if each is module), "")
     return found
 
 

@@ -88,7 +88,7 @@ def read(source: Source, asked: Asked, faults: Faults) -> Measured:
             faults.wrong(
                 source.name,
                 "the answers have no time stamps",
-                "expected the output of ping -D, or the interval of the probes: `interval`",
+                "expected the output of ping -D, or the time between probes (--interval 10ms, or interval in Python)",
             )
             return Measured()
         notes.append(f"{source.name}: without time stamps, probes are {interval_s:.3g} s apart (ping -D has stamps)")

@@ -87,6 +87,11 @@ class Sights:
     begin_s: float = 0.0
     end_s: float = 0.0
 
+    @property
+    def by_kind(self) -> tuple[dict[bytes, Flow], ...]:
+        """Segments, requests, answers and datagrams."""
+        return self.segments, self.requests, self.answers, self.datagrams
+
     def segment(
         self, at: float, names: tuple[bytes, bytes], head: bytes, place: tuple[int, int], mss: int, stamp: int
     ) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nicegui import app, ui
+from nicegui import Client, app, ui
 
 from bentpipe.studio.page.layout import lay_out
 from bentpipe.studio.page.session import Session, Wanted
 from bentpipe.studio.state import PAGES_MAX
 
 if TYPE_CHECKING:
-    from nicegui import Client
-
     from bentpipe.studio.state import Studio
 
 TITLE = "bentpipe studio"
@@ -38,10 +36,15 @@ def install(studio: Studio) -> None:
 
 def build(studio: Studio, client: Client) -> Session | None:
     """Build one page; a studio that has too many gets a sentence instead."""
+    left = [name for name, page in studio.pages.items() if not page.is_connected()]
+    if len(studio.pages) >= PAGES_MAX and left:
+        # The oldest page without a browser: it was closed or loaded again within two minutes.
+        Client.instances[left[0]].delete()
     if len(studio.pages) >= PAGES_MAX:
         ui.label(f"{PAGES_MAX} pages of this studio are open. Close one of them, and load this page again.")
         return None
     session = studio.pages[client.id] = Session(studio, client.id, Wanted.from_parameters(client.request.query_params))
+    session.is_connected = lambda: client.has_socket_connection
     client.on_delete(lambda: studio.pages.pop(client.id, None) and None)
     lay_out(session)
     client.on_delete(session.close)

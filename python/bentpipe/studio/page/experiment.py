@@ -12,6 +12,8 @@ from bentpipe.metric import METRICS, list_table_metrics
 from bentpipe.studio.page.bar import write_label
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bentpipe.studio.jobs import Job
     from bentpipe.studio.page.session import Session
 
@@ -22,6 +24,8 @@ class Experiment(ABC):
     """A panel that starts an experiment and shows its result while it grows."""
 
     kind: str
+    action: str = "Start"
+    """Title of the button that starts it."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -31,7 +35,7 @@ class Experiment(ABC):
             with ui.row().classes("page-settings"):
                 self.settings()
                 self.sampling()
-                ui.button("Start", icon="play_arrow", on_click=self.start).props("dense no-caps unelevated").mark(
+                ui.button(self.action, icon="play_arrow", on_click=self.start).props("dense no-caps unelevated").mark(
                     f"start-{self.kind}"
                 )
             self.state = ui.label().props('role="status"').classes("page-hint").mark(f"state-{self.kind}")
@@ -77,8 +81,8 @@ class Experiment(ABC):
         """
 
     @abstractmethod
-    def drawing(self, found: dict[str, Any]) -> dict[str, Any]:
-        """The options of the chart."""
+    def drawing(self, found: dict[str, Any]) -> dict[str, Any] | None:
+        """The options of the chart; None if the result has none."""
 
     def handle_click(self, index: int) -> None:
         """React to a click at a mark of the chart; by default, a click does nothing."""
@@ -129,8 +133,8 @@ class Experiment(ABC):
     def show(self, found: dict[str, Any] | None) -> None:
         """Show a result, or a part of it."""
         self.found = found
-        if found is not None:
-            options = self.drawing(found)
+        options = None if found is None else self.drawing(found)
+        if options is not None:
             if self.chart is None:
                 # ECharts is large: a page that draws none does not load it.
                 with self.place:
@@ -150,6 +154,16 @@ class Experiment(ABC):
                 ui.label(text).mark("statement")
             if (found or {}).get("command"):
                 ui.label(found["command"]).classes("page-code")  # type: ignore[index]
+
+
+def add_table(heads: Sequence[str], rows: Sequence[Sequence[str]], name: str, *, texts: bool = False) -> None:
+    """Add a table; `texts` if its columns are texts, which begin at the left."""
+    with ui.element("table").classes("page-rungs page-texts" if texts else "page-rungs").mark(name):
+        for tag, cells in (("th", heads), *(("td", row) for row in rows)):
+            with ui.element("tr"):
+                for cell in cells:
+                    with ui.element(tag):
+                        ui.label(cell)
 
 
 def _theme(*, is_dark: bool) -> dict[str, Any]:

@@ -12,10 +12,12 @@ from bentpipe.studio.page import view
 from bentpipe.studio.page.bar import Bar
 from bentpipe.studio.page.command import CommandPanel
 from bentpipe.studio.page.compare import Compare
+from bentpipe.studio.page.fit import Fit
 from bentpipe.studio.page.form import Form
 from bentpipe.studio.page.lesson import LessonPanel
 from bentpipe.studio.page.library import Library
 from bentpipe.studio.page.origin import Origin
+from bentpipe.studio.page.rescue import Rescue
 from bentpipe.studio.page.sweep import Sweep
 from bentpipe.studio.page.tables import Tables
 from bentpipe.studio.page.text import ProblemList, TextPanel
@@ -143,6 +145,7 @@ def _left(session: Session, scripts: view.View) -> None:
     with _section("Scenario", "page-column page-left"):
         editors: list[TextPanel] = []
         lesson = session.studio.lesson
+        Rescue(session)
         tabs = Tabbed(
             {
                 **({"Lesson": lambda: LessonPanel(session, scripts, lesson)} if lesson is not None else {}),
@@ -186,15 +189,17 @@ def _middle(session: Session, scripts: view.View) -> None:
                 "Compare": partial(experiment, Compare),
                 "Sweep": partial(experiment, Sweep),
                 "Tune": partial(experiment, Tune),
+                "Fit": partial(experiment, Fit),
                 "Tables": lambda: Tables(session, scripts),
                 "Library": lambda: Library(session, show_found),
             },
             "Results",
             first=session.wanted.view.capitalize(),
-            lazy=("Compare", "Sweep", "Tune", "Tables", "Library"),
+            lazy=("Compare", "Sweep", "Tune", "Fit", "Tables", "Library"),
             changed=lambda title: scripts.call("show", {"view": None if title == "Run" else title.lower()}),
         )
     session.on("view-run", to_run)
+    session.on("address", lambda: tabs.show(session.wanted.view.capitalize() or "Run"))
     session.on("started", show_start)
 
 

@@ -24,6 +24,7 @@ class Library:
 
     def __init__(self, session: Session, shown: Callable[[str, dict[str, Any]], object]) -> None:
         self._session, self._shown = session, shown
+        self._listed: tuple[Any, ...] = ()
         with ui.element("div").classes("page-library"):
             with ui.row():
                 ui.label("In this folder").classes("page-strong")
@@ -48,16 +49,20 @@ class Library:
     def refresh(self) -> None:
         """Read the folder again."""
         session, folder = self._session, self._session.studio.folder
+        runs = [(run, folder.about(run)) for run in folder.runs()]
+        listed = scenarios, runs, stores, reports = folder.scenarios(), runs, folder.stores(), folder.reports()
+        if listed == self._listed:
+            # A button that is replaced loses a click that is under way.
+            return
+        self._listed = listed
         self._own.clear()
         with self._own:
-            stores, scenarios, runs = folder.stores(), folder.scenarios(), folder.runs()
-            reports = folder.reports()
             for name in scenarios:
                 with ui.row().classes("page-entry"):
                     ui.label(name)
                     self._button("Open", partial(session.open, name))
-            for run in runs:
-                self._run(run)
+            for run, about in runs:
+                self._run(run, about)
             for name, title in stores:
                 with ui.row().classes("page-entry"):
                     ui.label(f"{name}: {title}")
@@ -71,8 +76,8 @@ class Library:
             if not (scenarios or runs or stores or reports):
                 ui.label("Nothing yet.")
 
-    def _run(self, run: str) -> None:
-        session, about = self._session, self._session.studio.folder.about(run)
+    def _run(self, run: str, about: dict[str, Any]) -> None:
+        session = self._session
         with ui.row().classes("page-entry").mark("run-entry"):
             ui.label(describe_origin(about) if about else run).tooltip(f"{run}: {about.get('stop', '')}")
             self._button("Show", lambda: self._show(run))

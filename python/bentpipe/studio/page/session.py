@@ -69,6 +69,8 @@ class Session:
     run: str = ""
     pin: str = ""
     is_dark: bool = False
+    is_connected: Callable[[], bool] = lambda: True
+    """Whether a browser shows this page now. A page stays for two minutes without one."""
     job: Job | None = None
     """The job that the page asked for last."""
 
@@ -83,7 +85,8 @@ class Session:
     def on(self, what: str, listener: Callable[[], object]) -> None:
         """Call a function when something has changed.
 
-        It is one of `opened`, `text`, `checked`, `saved`, `run`, `pin`, `jobs`, `started`, `scheme` and `view-run`.
+        It is one of `opened`, `text`, `checked`, `saved`, `run`, `pin`, `jobs`, `started`, `scheme`, `address` and
+        `view-run`.
         """
         self._listeners.setdefault(what, []).append(listener)
 
@@ -293,8 +296,16 @@ class Session:
                 background_tasks.create(asyncio.to_thread(import_module, DATA), name="load tables")
                 self.studio.folder.prune(self.studio.shown)
                 request["place"] = str(self.studio.folder.new_run()[1])
-            title = self.scenario.title if self.scenario is not None else self.name
-            self.job = self.studio.jobs.submit(kind, title or self.name, {**request, **more}, self.page)
+        except BentpipeError as error:
+            self.notify(str(error), "negative")
+            return None
+        title = self.scenario.title if self.scenario is not None else self.name
+        return self.submit(kind, title or self.name, {**request, **more})
+
+    def submit(self, kind: str, title: str, request: Mapping[str, Any]) -> Job | None:
+        """Put a job with a whole request into the queue; a problem becomes a message on the page."""
+        try:
+            self.job = self.studio.jobs.submit(kind, title, request, self.page)
         except BentpipeError as error:
             self.notify(str(error), "negative")
             return None
@@ -321,6 +332,20 @@ class Session:
         except BentpipeError as error:
             self.notify(str(error), "warning")
             return False
+
+    def show_address(self, wanted: Wanted) -> None:
+        """Show what an address of this page asks for: its scenario, run, pinned run and view."""
+        if wanted.scenario and wanted.scenario != self.name:
+            try:
+                self.open(wanted.scenario)
+            except BentpipeError as error:
+                self.notify(str(error), "negative")
+        if wanted.run != self.run:
+            self.show(wanted.run if self._is_there(wanted.run) else "")
+        if wanted.pin != self.pin:
+            self.set_pin(wanted.pin)
+        self.wanted = wanted
+        self.tell("address")
 
     def leave_removed(self) -> None:
         """Show the run and the pinned run no longer if they were removed."""

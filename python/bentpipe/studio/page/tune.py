@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from bentpipe.errors import BentpipeError
-from bentpipe.studio.page.experiment import Experiment, metrics
+from bentpipe.studio.page.experiment import Experiment, add_table, metrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,12 +126,12 @@ class Tune(Experiment):
             return
         with self.statements:
             if found["worth"]:
-                _table(("change", "alone", "taken back"), found["worth"], "worth")
+                add_table(("change", "alone", "taken back"), found["worth"], "worth")
             rows = [
                 (rung["name"] or "search", *(f"{rung[name]:,}" for name in ("blocks", "points", "kept", "runs")))
                 for rung in found["rungs"]
             ]
-            _table(("rung", "seeds", "settings", "kept", "new runs"), rows, "rungs")
+            add_table(("rung", "seeds", "settings", "kept", "new runs"), rows, "rungs")
 
 
 DEFAULT = {
@@ -160,12 +160,3 @@ def _labels(rungs: Sequence[dict[str, Any]]) -> list[str]:
         f"{rung['points']}×{rung['blocks']}\n{(rung['name'] or 'search') if first else ''}"
         for rung, first in zip(rungs, is_first, strict=True)
     ]
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> None:
-    with ui.element("table").classes("page-rungs").mark(name):
-        for tag, cells in (("th", heads), *(("td", row) for row in rows)):
-            with ui.element("tr"):
-                for cell in cells:
-                    with ui.element(tag):
-                        ui.label(cell)

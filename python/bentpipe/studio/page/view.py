@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from bentpipe.studio import assets
+from bentpipe.studio.page.session import Wanted
 
 if TYPE_CHECKING:
     from nicegui.awaitable_response import AwaitableResponse
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from bentpipe.studio.page.session import Session
 
-OWN = "static/page.js"
+OWN = ("static/connection.js", "static/page.js")
 PLACES = {name: f"studio-{name}" for name in ("plots", "globe", "topology", "why", "strip")}
 """By script, the element that it draws in."""
 
@@ -24,7 +25,7 @@ def add_scripts() -> None:
     """Add scripts and styles to the head of the page. Their names are relative: the token is not in the text."""
     for name in (*assets.STYLES, "static/page.css"):
         ui.add_head_html(f'<link rel="stylesheet" href="{name}">')
-    for name in (*assets.SCRIPTS, *assets.SKY_SCRIPTS, OWN):
+    for name in (*assets.SCRIPTS, *assets.SKY_SCRIPTS, *OWN):
         ui.add_head_html(f'<script defer src="{name}"></script>')
 
 
@@ -39,29 +40,42 @@ class View:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._client = ui.context.client
-        self._has_unsaved = False
+        self._guarded: tuple[bool, str] | None = None
         for what in ("run", "pin", "checked", "opened"):
             session.on(what, self._show)
         for what in ("text", "saved", "opened"):
             session.on(what, self._guard)
         # The scripts begin when the page has a connection; they are loaded by then.
-        self._client.on_connect(lambda: self.call("begin", PLACES, self.state()))
+        self._client.on_connect(self._begin)
 
         ui.on("studio-dark", self._dark)
         ui.on("studio-focus", session.refresh)
         ui.on("studio-gone", session.leave_removed)
+        ui.on("studio-address", self._show_address)
+
+    def _begin(self) -> None:
+        """Begin the scripts, or go on after an interruption."""
+        self.call("begin", PLACES, self.state())
+        self._guarded = None
+        self._guard()
 
     def _dark(self, event: GenericEventArguments) -> None:
         self._session.is_dark = bool(event.args.get("isDark")) if isinstance(event.args, dict) else False
         self._session.tell("scheme")
 
+    def _show_address(self, event: GenericEventArguments) -> None:
+        given = event.args if isinstance(event.args, dict) else {}
+        self._session.show_address(Wanted.from_parameters({name: str(value or "") for name, value in given.items()}))
+        self.call("arrive")
+
     def _show(self) -> None:
         self.call("show", self.state())
 
     def _guard(self) -> None:
-        if self._has_unsaved != self._session.has_unsaved:
-            self._has_unsaved = self._session.has_unsaved
-            self.call("guard", self._has_unsaved)
+        guarded = self._session.has_unsaved, self._session.name
+        if self._guarded != guarded:
+            self._guarded = guarded
+            self.call("guard", *guarded)
 
     def state(self) -> dict[str, str | bool | None]:
         """The state for the scripts: a run, or the network and the sky of a scenario that has not been run."""

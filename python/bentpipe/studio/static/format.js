@@ -1,7 +1,7 @@
 // Numbers and colours as the reader sees them: SI prefixes, and the palette of Okabe and Ito with dashes.
 "use strict";
 (() => {
-  const studio = (globalThis.studio = globalThis.studio || {});
+  const studio = globalThis.studio;
   const PREFIXES = {
     "bit/s": [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
     B: [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
@@ -10,7 +10,13 @@
   // Names of colours that the style sheet has for light and dark; after seven, dashes tell curves apart.
   const CURVES = ["blue", "vermilion", "green", "purple", "orange", "sky", "ink", "blue"];
   const DASHES = [[], [], [], [], [], [], [], [2, 3]];
-  const CAUSES = ["vermilion", "blue", "orange", "purple", "green", "sky", "ink"];
+  // A cause of loss has its colour in all runs and views. Causes of one nature, such as all kinds of full queues, are near.
+  const CAUSES = {
+    "queue-overflow": "vermilion", "push-out": "vermilion", "early-drop": "orange", "forced-drop": "orange",
+    "bit-error": "blue", "link-loss": "blue", "acm-outage": "sky", "no-waveform": "sky", "access-collision": "sky",
+    outage: "purple", handover: "green", "route-missing": "green",
+    "too-big": "ink", "no-listener": "ink", policy: "ink", policed: "ink",
+  };
   const LINKS = ["purple", "sky", "orange", "green", "blue", "vermilion", "ink", "purple"];
 
   // Divisor and unit in which a number of this size is easy to read.
@@ -40,6 +46,12 @@
     return `${t.toFixed(places)} s`;
   }
 
+  // The width of a column, which is 1, 2 or 5 times a power of ten.
+  function width(seconds) {
+    const [size, name] = scale(seconds, "s");
+    return `${Number((seconds / size).toPrecision(3))} ${name}`;
+  }
+
   let probe = null;
   function colour(name) {
     probe = probe || getComputedStyle(document.documentElement);
@@ -64,7 +76,7 @@
   }
 
   studio.letters = 1; // Size of letters in pictures; an audience needs larger ones.
-  studio.format = { quantity, instant, scale };
+  studio.format = { quantity, instant, scale, width };
   studio.palette = { colour, CURVES, DASHES, CAUSES, LINKS, onRepaint: (draw) => repaints.add(draw) };
   studio.element = element;
 })();

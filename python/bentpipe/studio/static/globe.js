@@ -94,8 +94,9 @@
 
     // The choices of what is shown; only live pages can ask for the cells of a moment.
     #offer() {
+      /** @type {any[]} */
       this.layers = [...LAYERS];
-      if (studio.source.isLive) {
+      if (studio.source.isLive && studio.source.coverage) {
         const isOnly = this.sky.constellations.length === 1;
         for (const { name: constellation, places } of this.sky.constellations) {
           const add = (text, cells) => this.layers.push({ text: isOnly ? text : `${text}: ${constellation}`, cells });
@@ -104,7 +105,7 @@
           for (const to of places) add(`Delay to ${to}`, { constellation, isDelay: true, to });
         }
       }
-      this.pick.replaceChildren(...this.layers.map(({ text }, index) => new Option(text, index)));
+      this.pick.replaceChildren(...this.layers.map(({ text }, index) => new Option(text, String(index))));
       const kept = Math.max(0, this.layers.findIndex(({ text }) => text === this.view.layer.text));
       this.pick.value = kept;
       this.#choose(this.layers[kept]);

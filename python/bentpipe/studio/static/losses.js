@@ -1,17 +1,20 @@
 // Paints losses: by column of the plot, one part above the other for each cause.
 "use strict";
 (() => {
-  const studio = (globalThis.studio = globalThis.studio || {});
+  const studio = globalThis.studio;
   let stack = [];
 
   function stacked(curves) {
     const columns = new Map();
     for (const curve of curves) {
       if (!curve.points) continue;
-      curve.points.times.forEach((time, index) => {
+      const { begins, values, width } = curve.points;
+      begins.forEach((begin, index) => {
+        if (!(values[index] > 0)) return;
+        const time = begin + width / 2;
         const column = columns.get(time) || { time, total: 0, parts: [] };
-        column.parts.push({ curve, base: column.total, count: curve.points.values[index] });
-        column.total += curve.points.values[index];
+        column.parts.push({ curve, base: column.total, count: values[index] });
+        column.total += values[index];
         columns.set(time, column);
       });
     }
@@ -44,5 +47,8 @@
     return [["time", ...curves.map((curve) => curve.label)], stack.map(cells)];
   }
 
-  studio.losses = { data, paint, rows, range: () => [0, Math.max(1, ...stack.map((each) => each.total))] };
+  // The middles of columns with losses.
+  const times = ({ begins, values, width }) => [...begins].filter((_, index) => values[index] > 0).map((begin) => begin + width / 2);
+
+  studio.losses = { data, paint, rows, times, range: () => [0, Math.max(1, ...stack.map((each) => each.total))] };
 })();

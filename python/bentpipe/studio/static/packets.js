@@ -1,7 +1,7 @@
 // Paints the time-sequence diagram of the chosen flow: segments, ACKs, SACKs, losses by cause, retransmissions.
 "use strict";
 (() => {
-  const studio = (globalThis.studio = globalThis.studio || {});
+  const studio = globalThis.studio;
   const { element } = studio;
   const TRIPS = 2; // Visible round trips below which packets are drawn.
   const ROWS = 200; // Of the table.
@@ -32,7 +32,7 @@
   async function load(meta) {
     if (!isOn(meta)) return;
     const { run, flow, from, to } = studio.time;
-    const causes = meta.series.filter((each) => each.style === "event").map((each, index) => studio.curves.cause(each.name, index));
+    const causes = meta.series.filter((each) => each.kind === "count").map((each) => studio.curves.cause(each.name));
     colours = Object.fromEntries(causes.map(({ label, colour }) => [label, colour]));
     note = "reading the packets of this span …";
     try {

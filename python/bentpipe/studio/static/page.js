@@ -1,16 +1,15 @@
 // The page around the views: mounts them, and follows what the server tells it to show.
 "use strict";
 (() => {
-  const studio = (globalThis.studio = globalThis.studio || {});
+  const studio = globalThis.studio;
   const LETTERS = 1.6; // As in page.css.
   let isBegun = false;
-  let hasUnsaved = false;
-  addEventListener("beforeunload", (event) => hasUnsaved && event.preventDefault());
 
   // `places`: by name of a view, the id of its element.
   function begin(places, shown) {
     if (isBegun) return show(shown);
     isBegun = true;
+    studio.connection.begin();
     studio.source = studio.http(location.pathname);
     const asked = studio.time.keepInUrl();
     for (const [name, id] of Object.entries(places)) {
@@ -25,6 +24,7 @@
     // Somebody who comes back may have changed the file elsewhere.
     addEventListener("focus", () => emitEvent("studio-focus"));
     document.addEventListener("studio-gone", () => emitEvent("studio-gone"));
+    studio.time.onBack((asked) => emitEvent("studio-address", asked));
     const wide = matchMedia("(min-width: 1900px)");
     const tellWidth = () => emitEvent("studio-wide", { isWide: wide.matches });
     wide.addEventListener("change", tellWidth);
@@ -60,27 +60,6 @@
   async function moment(run, changes) {
     const { duration_s: duration } = await studio.source.meta(run);
     if (studio.time.run === run) studio.time.set({ duration, ...changes });
-  }
-
-  // A server that has ended does not come back at this address. It may end before it has begun the views.
-  function watchConnection() {
-    const socket = globalThis.socket;
-    if (!socket) return void setTimeout(watchConnection, 200);
-    let timer = 0;
-    const said = document.createElement("div");
-    said.className = "page-gone";
-    said.setAttribute("role", "alert");
-    said.hidden = true;
-    said.textContent = "The studio has ended, and with it the runs that were not finished. Start bentpipe studio again: finished runs are kept in the library.";
-    document.body.append(said);
-    const lost = () => (timer ||= setTimeout(() => (said.hidden = false), 3000));
-    socket.on("disconnect", lost);
-    socket.on("connect_error", lost);
-    socket.on("connect", () => {
-      clearTimeout(timer);
-      timer = 0;
-      said.hidden = true;
-    });
   }
 
   // A file of the server about the run that is shown; `visible` asks for the part that the plots show.
@@ -144,17 +123,12 @@
   // CodeMirror writes its attributes anew when it is dressed in other colours.
   function nameEditor() {
     const content = document.querySelector(".page-editor .cm-content");
-    const scroller = document.querySelector(".page-editor .cm-scroller");
+    const scroller = /** @type {HTMLElement | null} */ (document.querySelector(".page-editor .cm-scroller"));
     if (content && !content.hasAttribute("aria-label")) {
       content.setAttribute("aria-label", "Text of the scenario");
       content.setAttribute("aria-description", "Tab indents. Escape, then Tab leaves the text.");
     }
     if (scroller && scroller.tabIndex < 0) scroller.tabIndex = 0;
-  }
-
-  // The browser asks before it leaves a page with unsaved text.
-  function guard(isOn) {
-    hasUnsaved = isOn;
   }
 
   // Marks and tips are those of one text. If the user has typed on, the next check sends others.
@@ -168,8 +142,7 @@
   // The editor and the charts of the server have their own colours.
   const tellScheme = () => setTimeout(() => emitEvent("studio-dark", { isDark: Quasar.Dark.isActive }), 0);
 
-  watchConnection();
   document.addEventListener("keydown", choose, true);
   document.addEventListener("click", replace);
-  studio.page = { begin, guard, mark, show, moment, download, picture, present, scheme };
+  studio.page = { begin, arrive: () => studio.time.arrive(), guard: (...given) => studio.connection.guard(...given), mark, show, moment, download, picture, present, scheme };
 })();

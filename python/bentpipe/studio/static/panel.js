@@ -1,7 +1,7 @@
 // One plot: a head with values, the canvas of uPlot, the bands behind it, and a table of the same numbers.
 "use strict";
 (() => {
-  const studio = (globalThis.studio = globalThis.studio || {});
+  const studio = globalThis.studio;
   const { element } = studio;
   const ROWS = 12; // Of the table.
   const DRAG_LEAST = 4; // Pixels; less is a click.
@@ -20,6 +20,7 @@
       const quiet = { type: "button", class: "studio-quiet" };
       this.units = element("span", { class: "studio-unit" });
       this.heading = element("h2", {}, `${about.title} `, this.units);
+      this.widths = element("span", { class: "studio-unit" });
       this.head = element("div", { class: "studio-head" }, this.heading);
       this.frame = element("div", { class: "studio-frame", role: "img" });
       this.table = element("div", { class: "studio-table", hidden: true, tabindex: "0", role: "region", "aria-label": `Table of ${about.title}` });
@@ -36,17 +37,16 @@
       this.curves = curves;
       this.#label();
       this.plot?.destroy();
-      const drawn = this.about.painter ? [{ paths: () => null, points: { show: false } }] : this.#all().map(lineOf);
-      this.plot = new uPlot(this.#options(drawn), [[0, 1], ...drawn.map(() => [null, null])], this.frame);
+      this.plot = new uPlot(this.#options(), [[0, 1], [null, null]], this.frame);
       this.plot.over.append(this.line);
       this.#listen(this.plot.over);
     }
 
     #all() {
-      return [...this.curves.flatMap((curve) => curve.behind), ...this.curves];
+      return [...this.curves.flatMap((curve) => curve.behind), ...this.curves].filter((curve) => !curve.isHidden);
     }
 
-    #options(series) {
+    #options() {
       const axis = {
         stroke: () => studio.palette.colour("soft"),
         grid: { stroke: () => studio.palette.colour("grid"), width: 1 },
@@ -64,10 +64,10 @@
           { ...axis, size: 48 * studio.letters, values: (_, marks) => this.#scaled(marks) },
         ],
         cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "studio" }, points: { show: false }, bind: { dblclick: () => () => null } },
-        series: [{}, ...series],
+        series: [{}, { paths: () => null, points: { show: false } }],
         hooks: {
           drawClear: [this.bands],
-          draw: [(plot) => this.about.painter?.paint(plot)],
+          draw: [(plot) => (this.about.painter ? this.about.painter.paint(plot) : studio.lines.paint(plot, this.#all()))],
           setSelect: [zoom],
           setCursor: [() => this.#underCursor()],
         },
@@ -87,26 +87,35 @@
 
     #range() {
       const { painter, fromZero } = this.about;
-      let [least, most] = painter ? painter.range() : extent(this.curves.filter((curve) => !curve.isAside).flatMap((curve) => [curve, ...curve.behind]));
+      const counted = this.curves.filter((curve) => !curve.isAside).flatMap((curve) => [curve, ...curve.behind]);
+      let [least, most] = painter ? painter.range() : studio.curves.extent(counted);
+      most = this.#capped(most);
       if (!(most > -Infinity)) [least, most] = [0, 1];
       if (fromZero) [least, most] = [Math.min(0, least), most > 0 ? most : 1];
       const room = (most - least || Math.abs(most) || 1) * ROOM;
       return [fromZero && least === 0 ? 0 : least - room, most + room];
     }
 
+    // Bursts of data that waited for a repair must not press the rest of the curve to the ground.
+    #capped(most) {
+      if (!this.about.cap) return most;
+      const [name, times] = this.about.cap;
+      const reference = studio.curves.extent(this.curves.filter((curve) => curve.name === name))[1];
+      return reference > 0 ? Math.min(most, reference * times) : most;
+    }
+
     #scaled(marks) {
+      if (this.about.painter?.isNamed) return marks.map(() => "");
       const unit = this.about.painter?.unit || (this.curves.length ? this.curves[0].unit : "1");
       const [divisor, name] = studio.format.scale(Math.max(...marks.map(Math.abs)), unit);
+      const width = Math.max(0, ...this.curves.filter((curve) => curve.points && !["count", "state"].includes(curve.kind)).map((curve) => curve.points.width));
       this.units.textContent = name;
+      this.widths.textContent = width > 0 ? `means of ${studio.format.width(width)}` : "";
       return marks.map((mark) => String(Number((mark / divisor).toPrecision(4))));
     }
 
-    // All curves in one plot have the same instants.
     #data() {
-      if (this.about.painter) return this.about.painter.data(this.curves);
-      const tables = this.#all().map((curve) => (curve.points && curve.points.times.length ? studio.curves.drawn(curve, studio.time.to) : [[studio.time.from], [null]]));
-      if (!tables.length) return [[0], []];
-      return tables.length === 1 ? tables[0] : uPlot.join(tables);
+      return this.about.painter ? this.about.painter.data(this.curves) : [[studio.time.from, studio.time.to], [null, null]];
     }
 
     draw() {
@@ -136,32 +145,41 @@
         const key = element("span", { class: "studio-key", "data-dashed": curve.dash.length > 0 });
         key.style.setProperty("--key", `var(--studio-${curve.colour})`);
         const exact = element("b", { class: "studio-value" });
+        const sample = element("span", { class: "studio-sample", title: "The exact value at the handle" });
         const under = element("span", { class: "studio-under" });
-        const chip = element("span", { class: "studio-chip", title: curve.meaning, "data-series": curve.name, "data-of": curve.of }, key, element("span", {}, curve.label), exact, under);
-        return { curve, chip, exact, under };
+        const chip = element("span", { class: "studio-chip", title: curve.meaning, "data-series": curve.name, "data-of": curve.of }, key, element("span", {}, curve.label), exact, sample, under);
+        return { curve, chip, exact, sample, under };
       });
-      this.head.replaceChildren(this.heading, ...this.labels.map((label) => label.chip));
+      this.head.replaceChildren(this.heading, ...this.labels.map((label) => label.chip), this.widths);
     }
 
-    // `known` has the values of `RunResult.find_values`, or nothing while the handle moves.
+    // The label is the value of the drawn column. `known` has the values of `RunResult.find_values` behind it, or nothing
+    // while the handle moves.
     values(known) {
-      for (const { curve, exact } of this.labels) {
-        if (curve.style === "event") {
+      for (const { curve, exact, sample } of this.labels) {
+        if (curve.kind === "count") {
           exact.textContent = curve.points ? String(curve.points.values.reduce((sum, count) => sum + count, 0)) : "";
           continue;
         }
-        const isKnown = Boolean(known && known[curve.name]);
-        curve.shown = isKnown ? known[curve.name][curve.of] ?? null : studio.curves.value(curve, studio.time.t);
-        const isAbout = !isKnown && curve.shown !== null && curve.points.isThinned;
-        exact.textContent = (isAbout ? "≈ " : "") + studio.curves.said(curve, curve.shown);
+        curve.drawn = studio.curves.value(curve, studio.time.t);
+        curve.shown = known && known[curve.name] ? known[curve.name][curve.of] ?? null : curve.drawn;
+        exact.textContent = studio.curves.said(curve, curve.drawn);
+        const text = studio.curves.said(curve, curve.shown);
+        const isOther = curve.points && curve.points.width > 0 && curve.shown !== curve.drawn && text !== exact.textContent;
+        sample.textContent = isOther ? `(${text})` : "";
       }
+    }
+
+    // Curves without information are neither drawn nor named.
+    hide(isIdle) {
+      for (const { curve, chip } of this.labels) chip.hidden = curve.isHidden = isIdle(curve);
     }
 
     #underCursor() {
       const left = this.plot.cursor.left;
       const t = left >= 0 ? this.plot.posToVal(left, "x") : null;
       for (const { curve, under } of this.labels) {
-        const value = t === null || curve.style === "event" ? null : studio.curves.value(curve, t);
+        const value = t === null || curve.kind === "count" ? null : studio.curves.value(curve, t);
         under.textContent = value === null ? "" : studio.curves.said(curve, value);
       }
     }
@@ -214,30 +232,19 @@
     }
 
     report() {
-      const count = (curve) => (curve.points ? curve.points.times.length : 0);
+      const count = (curve) => (curve.points ? curve.points.begins.length : 0);
       const curves = this.curves.map((curve) => ({
         name: curve.name,
         of: curve.of,
         points: count(curve),
         behind: curve.behind.map(count),
         value: curve.shown ?? null,
-        isThinned: Boolean(curve.points && curve.points.isThinned),
+        drawn: curve.drawn ?? null,
+        width: curve.points ? curve.points.width : 0,
       }));
       const scale = (name) => (this.plot ? [this.plot.scales[name].min, this.plot.scales[name].max] : null);
       return { id: this.about.id, isShown: !this.box.hidden, curves, x: scale("x"), y: scale("y") };
     }
-  }
-
-  function lineOf(curve) {
-    return {
-      label: `${curve.name} ${curve.of}`,
-      stroke: () => studio.palette.colour(curve.isBehind ? "behind" : curve.colour),
-      width: curve.isBehind ? 1 : 1.4,
-      dash: curve.dash.length ? curve.dash : undefined,
-      paths: uPlot.paths.stepped({ align: curve.style === "rate" ? -1 : 1 }),
-      points: { show: false },
-      spanGaps: true,
-    };
   }
 
   function zoom(plot) {
@@ -247,19 +254,8 @@
     studio.time.set({ from, to });
   }
 
-  function extent(curves) {
-    let [least, most] = [Infinity, -Infinity];
-    for (const curve of curves) {
-      for (const value of curve.points ? curve.points.values : []) {
-        if (value < least) least = value;
-        if (value > most) most = value;
-      }
-    }
-    return [least, most];
-  }
-
   function rangeOf(curve) {
-    const [least, most] = extent([curve]);
+    const [least, most] = studio.curves.extent([curve]);
     return most < least ? `${curve.label} no values` : `${curve.label} ${studio.curves.said(curve, least)} to ${studio.curves.said(curve, most)}`;
   }
 

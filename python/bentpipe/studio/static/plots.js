@@ -1,23 +1,27 @@
 // The plots of a run: which panels there are, whose curves they have, and when their points are asked for.
 "use strict";
 (() => {
-  const studio = (globalThis.studio = globalThis.studio || {});
+  const studio = globalThis.studio;
   const { element, palette } = studio;
   const CURVES_MOST = 8;
-  // Pixels of a column. Goodput arrives in bursts after each repair: means over more pixels show what a reader looks for.
-  const WIDTHS = { level: 1, rate: 6, event: 4 };
+  const IDLE = 0.05; // Share of the window.
+  const NAMED_MOST = 3; // Handovers in sight that have their names.
+  const WIDTHS = { level: 1, state: 2, rate: 2, count: 4 }; // Pixels of a column, at least.
   const PANELS = [
-    { id: "goodput", title: "Goodput", fromZero: true, names: ["goodput_bps"] },
+    { id: "goodput", title: "Goodput", fromZero: true, names: ["goodput_bps", "route_rate_bps"], cap: ["route_rate_bps", 1.3] },
     { id: "window", title: "Window", fromZero: true, names: ["cwnd_bytes", "ssthresh_bytes"] },
+    { id: "state", title: "State of the congestion control", names: ["cc_state"] },
     { id: "packets", title: "Time and sequence", names: [] },
     { id: "srtt", title: "Round trip (SRTT)", names: ["srtt_s"] },
-    { id: "queue", title: "Queue", fromZero: true, names: ["queue_bytes"] },
+    { id: "queue", title: "Queue of the route", fromZero: true, names: ["route_queue_bytes"] },
+    { id: "links", title: "Queues of links", fromZero: true, names: ["queue_bytes"] }, // Of links that the reader chose.
     { id: "rate", title: "Rate of the link", fromZero: true, names: ["link_rate_bps"] }, // Only where it changes: rain, passes.
     { id: "grants", title: "Grants", fromZero: true, names: ["granted_bps", "requested_bps"] }, // Of links in a medium.
     { id: "modcod", title: "MODCOD", names: ["modcod"] },
     { id: "losses", title: "Losses", fromZero: true, names: [] },
   ];
-  const ASIDE = { ssthresh_bytes: "ssthresh", requested_bps: "requested" }; // Dashed, and without a say in the range of the axis.
+  // Dashed, and without a say in the range of the axis.
+  const ASIDE = { ssthresh_bytes: "ssthresh", requested_bps: "requested", route_rate_bps: "rate of the route" };
 
   let host = null;
   let meta = null;
@@ -26,9 +30,14 @@
   let added = [];
   let flows = [];
   let links = [];
+  let areLinksChosen = false;
   let lossesAreOf = null;
   let asked = 0;
   let atRest = null;
+  let shown = []; // The run and the pinned run of `meta` and `pinned`.
+
+  // While another run is chosen and its facts are on their way, nothing is asked of it with the old facts.
+  const isStale = () => !meta || shown[0] !== studio.time.run || shown[1] !== studio.time.pin;
 
   function mount(place) {
     host = {
@@ -38,7 +47,7 @@
     };
     place.classList.add("studio-plots");
     place.replaceChildren(host.bar, host.error, host.list);
-    document.addEventListener("studio-error", (event) => (host.error.textContent = event.detail));
+    document.addEventListener("studio-error", (/** @type {CustomEvent} */ event) => (host.error.textContent = event.detail));
     new ResizeObserver(() => (panels.forEach((panel) => panel.resize()), studio.atRest("resize", load))).observe(host.list);
     palette.onRepaint(() => panels.forEach((panel) => panel.redraw()));
     studio.time.on(follow);
@@ -57,14 +66,15 @@
     const { run, pin } = studio.time;
     const [found, old] = await Promise.all([run ? studio.source.meta(run) : null, pin ? studio.source.meta(pin) : null]);
     if (run !== studio.time.run || pin !== studio.time.pin) return;
-    [meta, pinned] = [found, old];
+    [meta, pinned, shown] = [found, old, [run, pin]];
     if (!meta || !meta.series.length) return clear();
     const known = flows.filter((flow) => meta.flows.includes(flow));
     const first = meta.flows.includes(studio.time.flow) ? studio.time.flow : meta.flows[0];
     flows = known.length ? known : meta.flows.slice(0, Math.min(4, CURVES_MOST));
     if (!flows.includes(first)) flows[0] = first;
     links = links.filter((link) => meta.links.includes(link));
-    if (!links.length) links = [...new Set([meta.busiest, Object.keys(meta.terminals ?? {})[0]])].filter(Boolean);
+    areLinksChosen = areLinksChosen && links.length > 0;
+    if (!links.length) links = [...new Set([meta.busiest, Object.keys(meta.terminals ?? {}).find((link) => meta.links.includes(link))])].filter(Boolean);
     studio.time.set({ duration: meta.duration_s, flow: first });
     lossesAreOf = first;
     pickers();
@@ -95,10 +105,11 @@
 
   function wanted() {
     const extra = added.map((name) => ({ id: name, title: titled(name), names: [name], fromZero: !name.endsWith("_s"), onRemove: () => add(name, false) }));
-    const events = meta.series.filter((each) => each.style === "event").map((each) => each.name);
-    const painted = { losses: { names: events, painter: studio.losses }, packets: { painter: studio.packets } };
+    const events = meta.series.filter((each) => each.kind === "count").map((each) => each.name);
+    const painted = { losses: { names: events, painter: studio.losses }, packets: { painter: studio.packets }, state: { painter: studio.states } };
     return [...PANELS, ...extra]
       .map((about) => ({ ...about, ...painted[about.id] }))
+      .filter((about) => about.id !== "links" || areLinksChosen)
       .filter((about) => about.id === "packets" || about.names.some((name) => meta.series.some((each) => each.name === name)));
   }
 
@@ -125,16 +136,18 @@
     return about.names.flatMap((name) => {
       const described = meta.series.find((each) => each.name === name);
       if (!described) return [];
-      if (described.style === "event") return lossesOf(described);
+      if (described.kind === "count") return lossesOf(described);
       // Links outside a medium have no grants.
       const known = ["grants", "modcod"].includes(about.id) ? links.filter((link) => link in (meta.terminals ?? {})) : links;
       return (described.of === "flow" ? flows : known).map((of) => {
         const index = (described.of === "flow" ? flows : links).indexOf(of);
         const isAside = name in ASIDE;
-        const colour = (described.of === "flow" ? palette.CURVES : palette.LINKS)[index % CURVES_MOST];
+        const isReference = name === "route_rate_bps";
+        const colour = isReference ? "soft" : (described.of === "flow" ? palette.CURVES : palette.LINKS)[index % CURVES_MOST];
         const label = isAside ? ASIDE[name] : of;
-        const names = described.names?.[meta.terminals[of]];
-        const curve = studio.curves.make(described, of, { names, colour, label, isAside, dash: isAside ? [6, 4] : palette.DASHES[index % CURVES_MOST] });
+        const names = described.states ?? described.names?.[meta.terminals[of]];
+        const dash = isReference ? [1.5, 3] : isAside ? [6, 4] : palette.DASHES[index % CURVES_MOST];
+        const curve = studio.curves.make(described, of, { names, colour, label, isAside, isReference, dash });
         const isThere = pinned && pinned[described.of === "flow" ? "flows" : "links"].includes(of) && pinned.series.some((each) => each.name === name);
         if (isThere && !isAside) curve.behind = [studio.curves.make(described, of, { isBehind: true })];
         return curve;
@@ -144,12 +157,11 @@
 
   // The losses of the chosen flow alone: causes have the colours.
   function lossesOf(described) {
-    const causes = meta.series.filter((each) => each.style === "event").map((each) => each.name);
-    return [studio.curves.make(described, studio.time.flow, studio.curves.cause(described.name, causes.indexOf(described.name)))];
+    return [studio.curves.make(described, studio.time.flow, studio.curves.cause(described.name))];
   }
 
   async function load() {
-    if (!meta || !panels.length) return;
+    if (isStale() || !panels.length) return;
     const token = (asked += 1);
     const { run, pin, from, to } = studio.time;
     show();
@@ -158,7 +170,7 @@
     const window = { from, to, columns: Math.max(50, Math.min(4000, panels[0].width())) };
     const jobs = panels.flatMap((panel) => {
       return panel.curves.flatMap((curve) => {
-        const asked = { ...window, columns: Math.ceil(window.columns / WIDTHS[curve.style]) };
+        const asked = { ...window, columns: Math.ceil(window.columns / WIDTHS[curve.kind]) };
         return [fetched(run, curve, asked), ...curve.behind.map((each) => fetched(pin, each, asked, pinned.duration_s))];
       });
     });
@@ -166,8 +178,16 @@
     found.pop();
     if (token !== asked) return;
     for (const [curve, points] of found) curve.points = points;
+    panels.forEach((panel) => panel.hide((curve) => isIdle(curve, panel.curves)));
     panels.forEach((panel) => panel.draw());
     move();
+  }
+
+  // A threshold far below its window, as that of BBR, which does not use it, is no information.
+  function isIdle(curve, curves) {
+    if (curve.name !== "ssthresh_bytes") return false;
+    const window = curves.find((each) => each.name === "cwnd_bytes" && each.of === curve.of);
+    return Boolean(window) && studio.curves.extent([curve])[1] < IDLE * studio.curves.extent([window])[1];
   }
 
   // Below two round trips single packets can be told apart.
@@ -182,7 +202,8 @@
 
   async function fetched(run, curve, window, latest = studio.time.duration) {
     const asked = { name: curve.name, of: curve.of, ...window, to: Math.min(window.to, latest) };
-    const nothing = { times: new Float64Array(0), values: new Float32Array(0), isThinned: false };
+    const none = new Float32Array(0);
+    const nothing = { begins: new Float64Array(0), values: none, least: none, greatest: none, width: 0, end: 0 };
     if (!(asked.to > asked.from)) return [curve, nothing];
     try {
       return [curve, await studio.source.series(run, asked)];
@@ -197,41 +218,80 @@
     panels.forEach((panel) => panel.place());
     const isKnown = atRest && atRest.t === studio.time.t && atRest.run === studio.time.run;
     panels.forEach((panel) => panel.values(isKnown ? atRest.values : null));
-    if (!isKnown && studio.source.isLive && meta && !studio.time.playing) studio.atRest("exact", exact);
+    if (!isKnown && studio.source.isLive && !isStale() && !studio.time.playing) studio.atRest("exact", exact);
   }
 
   async function exact() {
+    if (isStale()) return;
     const { run, t } = studio.time;
     const values = await studio.source.at(run, t);
     atRest = { run, t, values };
     if (t === studio.time.t && run === studio.time.run) panels.forEach((panel) => panel.values(values));
   }
 
-  // Bands of outages and handovers; thin lines where the path changes otherwise.
+  // Handovers are lines with a triangle, outages are hatched, and other changes of the path are ticks below the axis.
   function bands(plot) {
     if (!meta) return;
     const { ctx, bbox } = plot;
+    const scale = devicePixelRatio;
+    const there = meta.happenings.filter(({ time_s, numbers }) => time_s + (numbers.duration_s || 0) >= studio.time.from && time_s <= studio.time.to);
+    const handovers = there.filter(({ kind }) => kind === "handover");
     ctx.save();
-    for (const { time_s, kind, numbers } of meta.happenings) {
-      if (!["handover", "outage", "change"].includes(kind)) continue;
-      const end = time_s + (numbers.duration_s || 0);
-      if (end < studio.time.from || time_s > studio.time.to) continue;
-      const left = Math.max(bbox.left, plot.valToPos(time_s, "x", true));
-      const right = Math.min(bbox.left + bbox.width, plot.valToPos(end, "x", true));
-      ctx.fillStyle = palette.colour(kind === "change" ? "change" : kind);
-      ctx.fillRect(left, bbox.top, Math.max(right - left, kind === "change" ? 1 : 3), bbox.height);
+    for (const { time_s, kind, numbers } of there) {
+      const [left, right] = [time_s, time_s + (numbers.duration_s || 0)].map((t) => Math.min(Math.max(plot.valToPos(t, "x", true), bbox.left), bbox.left + bbox.width));
+      ctx.fillStyle = ctx.strokeStyle = palette.colour(kind);
+      if (kind === "outage") hatch(ctx, left, bbox.top, Math.max(right - left, 3 * scale), bbox.height, scale);
+      else if (kind === "change") ctx.fillRect(left, bbox.top + bbox.height, scale, 4 * scale);
+      else if (kind === "handover") arrow(ctx, left, bbox, scale);
     }
+    const isZoomed = studio.time.to - studio.time.from < studio.time.duration;
+    if (isZoomed && handovers.length <= NAMED_MOST && panels[0]?.plot === plot) handovers.forEach((each) => label(ctx, each, plot.valToPos(each.time_s, "x", true), bbox, scale));
     ctx.restore();
   }
 
+  function hatch(ctx, left, top, width, height, scale) {
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, top, width, height);
+    ctx.clip();
+    ctx.lineWidth = scale;
+    ctx.beginPath();
+    for (let at = left - height; at < left + width; at += 6 * scale) {
+      ctx.moveTo(at, top + height);
+      ctx.lineTo(at + height, top);
+    }
+    ctx.stroke();
+    ctx.restore();
+  }
+
+  function arrow(ctx, at, bbox, scale) {
+    ctx.fillRect(at - 0.75 * scale, bbox.top, 1.5 * scale, bbox.height);
+    ctx.beginPath();
+    ctx.moveTo(at - 4 * scale, bbox.top);
+    ctx.lineTo(at + 4 * scale, bbox.top);
+    ctx.lineTo(at, bbox.top + 7 * scale);
+    ctx.fill();
+  }
+
+  // What hands over to what, if there is room.
+  function label(ctx, { text }, at, bbox, scale) {
+    ctx.font = `${10 * studio.letters * scale}px ${getComputedStyle(host.list).fontFamily}`;
+    ctx.fillStyle = palette.colour("handover");
+    ctx.textBaseline = "top";
+    const words = text.replace(/^handover: /, "").slice(0, 48);
+    const isLeft = at + ctx.measureText(words).width + 8 * scale > bbox.left + bbox.width;
+    ctx.textAlign = isLeft ? "right" : "left";
+    ctx.fillText(words, at + (isLeft ? -6 : 6) * scale, bbox.top + 14 * scale);
+  }
+
   function pickers() {
-    const rest_ = meta.series.filter((each) => each.style !== "event" && !PANELS.some((about) => about.names.includes(each.name)) && !added.includes(each.name));
+    const rest_ = meta.series.filter((each) => each.kind !== "count" && !PANELS.some((about) => about.names.includes(each.name)) && !added.includes(each.name));
     const more = element("select", { "aria-label": "Add a series", onchange: (event) => event.target.value && add(event.target.value) }, element("option", { value: "" }, "Add a series …"), ...rest_.map((each) => element("option", { value: each.name, title: each.meaning }, titled(each.name))));
     host.bar.replaceChildren(
       picker("Flows", meta.flows, flows, (names) => choose(names, links)),
-      picker("Links", meta.links, links, (names) => choose(flows, names)),
+      picker("Links", meta.links, links, (names) => ((areLinksChosen = true), choose(flows, names))),
       ...(rest_.length ? [more] : []),
-      element("button", { type: "button", class: "studio-quiet", onclick: () => studio.packets.zoom(meta), title: "Zoom to two round trips at the handle: the window becomes a time-sequence diagram" }, "Packets"),
+      ...(studio.source.packets ? [element("button", { type: "button", class: "studio-quiet", onclick: () => studio.packets.zoom(meta), title: "Zoom to two round trips at the handle: the window becomes a time-sequence diagram" }, "Packets")] : []),
       element("button", { type: "button", class: "studio-quiet", onclick: () => studio.time.set({ from: null, to: null }), title: "A double click in a plot does the same" }, "Whole run"),
     );
   }
@@ -262,5 +322,5 @@
     move();
   }
 
-  studio.plots = { mount, dress, add, choose, report: () => panels.map((panel) => panel.report()) };
+  studio.plots = { mount, dress, add, choose, panels: () => panels, report: () => panels.map((panel) => panel.report()) };
 })();

@@ -1,7 +1,7 @@
 // The single file: its data, its page, and what it says about itself.
 "use strict";
 (() => {
-  const studio = (globalThis.studio = globalThis.studio || {});
+  const studio = globalThis.studio;
   const { element } = studio;
 
   async function open() {

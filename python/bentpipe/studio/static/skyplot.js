@@ -82,7 +82,7 @@
       const [azimuth, elevation] = sky.seen(place, node);
       if (!(elevation > 0)) continue;
       const isUsed = reaches(sky, place, node, elevation);
-      used += isUsed;
+      used += Number(isUsed);
       const away = RADIUS * (1 - elevation / 90);
       const [x, y] = [away * Math.sin((azimuth * Math.PI) / 180), -away * Math.cos((azimuth * Math.PI) / 180)];
       context.globalAlpha = isUsed || node === serving ? 1 : 0.35;

@@ -1,12 +1,17 @@
 // Where the views get data: from the server by HTTP, or from what a single file has inside.
 "use strict";
 (() => {
-  const studio = (globalThis.studio = globalThis.studio || {});
+  const studio = globalThis.studio;
 
-  // Two counters, then times as float64 and values as float32.
+  // As Python's `pack_columns`: the number of columns, whether they have extremes, their width, the end of the last one,
+  // then begins, values, and the extremes.
   function unpacked(buffer) {
-    const count = new DataView(buffer).getUint32(0, true);
-    return { times: new Float64Array(buffer, 8, count), values: new Float32Array(buffer, 8 + 8 * count, count) };
+    const view = new DataView(buffer);
+    const count = view.getUint32(0, true);
+    const floats = (place) => new Float32Array(buffer, 24 + 8 * count + 4 * count * place, count);
+    const values = floats(0);
+    const [least, greatest] = view.getUint32(4, true) ? [floats(1), floats(2)] : [values, values];
+    return { begins: new Float64Array(buffer, 24, count), values, least, greatest, width: view.getFloat64(8, true), end: view.getFloat64(16, true) };
   }
 
   function http(base) {
@@ -43,11 +48,7 @@
       keyframes: async (run) => (await get(run, "keyframes")).arrayBuffer(),
       coverage: (run, asked) => json(run, "coverage", asked),
       delays: (run, asked) => json(run, "delays", asked),
-      async series(run, asked) {
-        const points = unpacked(await (await get(run, "series", asked)).arrayBuffer());
-        // Without thinning there are at most four points of a level in a column, or one of a rate.
-        return { ...points, isThinned: points.times.length > asked.columns / 2 };
-      },
+      series: async (run, asked) => unpacked(await (await get(run, "series", asked)).arrayBuffer()),
       at: (run, t) => json(run, "at", { t }),
       why: (run, asked) => json(run, "why", asked),
       spent: (run, asked) => json(run, "spent", asked),
@@ -60,26 +61,6 @@
   async function unzipped(text) {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-  }
-
-  // Means of rows in a row, as the server gives of a rate: the integral stays.
-  function means({ times, values, isThinned }, columns) {
-    const each = Math.ceil(times.length / columns);
-    if (each < 2) return { times, values, isThinned };
-    const count = Math.ceil(times.length / each);
-    const mean = { times: new Float64Array(count), values: new Float32Array(count), isThinned: true };
-    for (let group = 0; group < count; group += 1) {
-      const [first, last] = [group * each, Math.min((group + 1) * each, times.length)];
-      let [sum, length] = [0, 0];
-      for (let index = first; index < last; index += 1) {
-        const lasted = times[index] - (index ? times[index - 1] : Math.max(0, 2 * times[0] - times[1]));
-        sum += values[index] * lasted;
-        length += lasted;
-      }
-      mean.times[group] = times[last - 1];
-      mean.values[group] = length > 0 ? sum / length : values[first];
-    }
-    return mean;
   }
 
   // `blobs` are gzip in base64 by name: RUN/meta, RUN/series/NAME/OF and so on.
@@ -110,14 +91,9 @@
       coverage: () => absent("coverage"),
       delays: () => absent("delays"),
       async series(run, { name, of, from, to, columns }) {
-        const { times, values } = unpacked(await content(`${run}/series/${name}/${of}`));
-        // Of a level or rate, the rows beside the visible part reach into it; events do not.
-        const beside = name.includes(":") ? 0 : 1;
-        const first = Math.max(0, lower(times, from) - beside);
-        const last = Math.min(lower(times, to) + beside, times.length);
+        const whole = unpacked(await content(`${run}/series/${name}/${of}`));
         const meta = await once(`${run}/meta`);
-        const points = { times: times.subarray(first, last), values: values.subarray(first, last), isThinned: meta.thinned.includes(`${name}/${of}`) };
-        return meta.series.find((each) => each.name === name).style === "rate" ? means(points, columns) : points;
+        return studio.curves.cut(whole, meta.series.find((each) => each.name === name).kind, from, to, columns);
       },
       at: () => absent("an exact value"),
       async why(run, { flow, t }) {

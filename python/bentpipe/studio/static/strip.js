@@ -1,27 +1,29 @@
 // The strip: play, clock, and the handle over the marks of handovers, losses by cause, and timeouts.
 "use strict";
 (() => {
-  const studio = (globalThis.studio = globalThis.studio || {});
+  const studio = globalThis.studio;
   const { element, palette } = studio;
   const COLUMNS = 600; // Of the losses.
   const LANES = { outage: 0.5, handover: 0.5, change: 0.5, loss: 0.72, timeout: 0.28 };
   const PATH = ["handover", "outage", "change"];
   let parts = null;
   let meta = null;
+  let shown = null; // The run of `meta`.
   let marks = [];
   let losses = []; // By cause: its words, its colour and the times of columns with losses.
 
   function mount(place) {
-    const play = element("button", { type: "button", class: "studio-play", "aria-label": "Play", onclick: toggle }, "▶");
+    const play = element("button", { type: "button", class: "studio-play", "aria-label": "Play", "aria-keyshortcuts": "Space", onclick: toggle }, "▶");
     const clock = element("output", { class: "studio-clock" });
     const canvas = element("canvas", { "aria-hidden": "true" });
     const zoom = element("div", { class: "studio-zoom" });
-    const handle = element("div", { class: "studio-handle", role: "slider", tabindex: "0", "aria-label": "Moment of the run", "aria-valuemin": "0" });
+    const handle = element("div", { class: "studio-handle", role: "slider", tabindex: "0", "aria-label": "Moment of the run", "aria-keyshortcuts": "n l", "aria-valuemin": "0" });
     const track = element("div", { class: "studio-track" }, canvas, zoom, handle);
     const legend = element("ul", { class: "studio-legend", "aria-label": "Marks" });
     parts = { play, clock, canvas, zoom, handle, track, legend };
     place.classList.add("studio-strip");
-    place.replaceChildren(play, clock, track, legend);
+    const help = element("button", { type: "button", class: "studio-help", "aria-label": "Keys", "aria-keyshortcuts": "?", title: "Keys (?)", onclick: () => studio.keys.show() }, "?");
+    place.replaceChildren(play, clock, track, legend, help);
     if (studio.time.stays()) Object.assign(play, { disabled: true, title: "Your system asks for less motion. The arrow keys move the handle." });
     drag(track);
     handle.addEventListener("keydown", arrows);
@@ -42,14 +44,14 @@
     const run = studio.time.run;
     const found = run ? await studio.source.meta(run) : null;
     if (run !== studio.time.run) return;
-    meta = found;
+    [meta, shown] = [found, run];
     choose();
     place();
   }
 
   function choose() {
     losses = [];
-    if (meta && meta.series.length) studio.pending(count());
+    if (meta && meta.series.length && shown === studio.time.run) studio.pending(count());
     marks = meta ? meta.happenings.filter((each) => each.kind in LANES && (!each.flow || !studio.time.flow || each.flow === studio.time.flow)) : [];
     explain();
     paint();
@@ -57,10 +59,10 @@
 
   async function count() {
     const { run, flow, duration } = studio.time;
-    const causes = meta.series.filter((each) => each.style === "event");
+    const causes = meta.series.filter((each) => each.kind === "count");
     const found = await Promise.all(causes.map((each) => studio.source.series(run, { name: each.name, of: flow, from: 0, to: Math.min(duration, meta.duration_s), columns: COLUMNS })));
     if (run !== studio.time.run || flow !== studio.time.flow) return;
-    losses = causes.map((each, index) => ({ ...studio.curves.cause(each.name, index), times: found[index].times })).filter((each) => each.times.length);
+    losses = causes.map((each, index) => ({ ...studio.curves.cause(each.name), times: studio.losses.times(found[index]) })).filter((each) => each.times.length);
     explain();
     paint();
   }
@@ -174,5 +176,6 @@
     studio.time.set(changes);
   }
 
+  studio.isTyping = isTyping;
   studio.strip = { mount, report: () => ({ marks: marks.length, losses: losses.map((each) => each.label), kinds: [...new Set(marks.map((mark) => mark.kind))] }) };
 })();

@@ -5,12 +5,20 @@
   const short = (value) => Number(value.toFixed(2));
 
   class SvgContext {
+    fillStyle = "#000";
+    strokeStyle = "#000";
+    lineWidth = 1;
+    globalAlpha = 1;
+    font = "12px sans-serif";
+    textAlign = "left";
+    textBaseline = "alphabetic";
+    parts = [];
+    saved = [];
+    probe = null;
+
     constructor(width, height) {
-      [this.width, this.height] = [width, height];
-      this.parts = [];
-      this.saved = [];
-      Object.assign(this, { fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, globalAlpha: 1, font: "12px sans-serif" });
-      Object.assign(this, { textAlign: "left", textBaseline: "alphabetic" });
+      this.width = width;
+      this.height = height;
       this.beginPath();
     }
 

@@ -1,7 +1,10 @@
 // The one state of the view: run, moment, visible part, flow. Views listen; only `set` changes it.
 "use strict";
 (() => {
-  const studio = (globalThis.studio = globalThis.studio || {});
+  // The first script makes the place of all others.
+  /** @type {any} */
+  const studio = {};
+  globalThis.studio = studio;
   const NAMES = ["run", "isDraft", "pin", "t", "from", "to", "flow", "link", "duration", "playing", "view", "scenario"];
   const IN_URL = ["scenario", "run", "pin", "t", "from", "to", "view"];
   const REST_MS = 150; // Without a move, the handle is at rest.
@@ -67,11 +70,34 @@
 
   const pause = () => set({ playing: false });
 
-  // The address has what a reload or a second tab needs. A draft is made again from its scenario.
+  // The address has what a reload or a second tab needs. A draft is made again from its scenario. Another scenario, run,
+  // pinned run or view is a new entry of the history; the handle and the visible part change the entry.
+  const ENTRY = ["scenario", "run", "pin", "view"];
+  let going = null; // The entry that the server was asked for, until it has answered.
+  const entryOf = (search) => ENTRY.map((name) => new URLSearchParams(search).get(name) || "").join("\n");
+
+  function onBack(go) {
+    addEventListener("popstate", () => {
+      going = { entry: entryOf(location.search), isAnswered: false };
+      const asked = new URLSearchParams(location.search);
+      go(Object.fromEntries(ENTRY.map((name) => [name, asked.get(name) || ""])));
+      const [t, from, to] = ["t", "from", "to"].map((name) => (asked.has(name) ? Number(asked.get(name)) : null));
+      set({ t: t ?? 0, from, to });
+    });
+  }
+
+  // The server has shown what it could of the entry.
+  function arrive() {
+    if (going) going.isAnswered = true;
+    changed.add("view");
+    if (!frame) frame = requestAnimationFrame(tell);
+  }
+
   function keepInUrl() {
     const asked = new URLSearchParams(location.search);
     const given = {};
     for (const name of IN_URL) if (asked.has(name)) given[name] = ["t", "from", "to"].includes(name) ? Number(asked.get(name)) : asked.get(name);
+    let later = 0;
     const write = () => {
       const parts = new URLSearchParams(location.search);
       for (const name of IN_URL) {
@@ -81,9 +107,14 @@
         else parts.set(name, typeof value === "number" ? String(Number(value.toFixed(6))) : value);
       }
       const text = parts.toString();
-      history.replaceState(history.state, "", location.pathname + (text ? `?${text}` : "") + location.hash);
+      const entry = entryOf(`?${text}`);
+      // The address is ahead of the page, which shows a part of the entry.
+      if (going && entry !== going.entry && !going.isAnswered) return;
+      const isChange = Boolean(going) || history.state?.isStudio !== true || entry === entryOf(location.search);
+      going = null;
+      const act = isChange ? "replaceState" : "pushState";
+      history[act]({ isStudio: true }, "", location.pathname + (text ? `?${text}` : "") + location.hash);
     };
-    let later = 0;
     on((_, names) => {
       if (!IN_URL.some((name) => names.has(name))) return;
       clearTimeout(later);
@@ -127,7 +158,7 @@
   };
   Object.defineProperty(studio, "ready", { get: () => isBegun && !open && !frame && !waiting.size });
   Object.assign(studio, { pending, atRest, report });
-  studio.time = { set, on, play, pause, keepInUrl, stays };
+  studio.time = { set, on, play, pause, keepInUrl, onBack, arrive, stays };
   for (const name of NAMES) Object.defineProperty(studio.time, name, { get: () => state[name], enumerable: true });
   Object.defineProperty(studio.time, "state", { get: () => state });
 })();

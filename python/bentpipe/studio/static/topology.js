@@ -84,6 +84,7 @@
   }
 
   // Width and height of a network of so many columns and rows.
+  /** @returns {[number, number]} */
   function sizeOf(isDown, long, wide, hasAllLabels) {
     const gap = isDown ? DOWN : ACROSS;
     const [along, beside] = [(long - 1) * gap.along, (wide - 1) * gap.beside];
@@ -184,7 +185,7 @@
       const rows = new Map();
       const places = new Map();
       this.left = 0;
-      const nodes = [...column.keys()].sort((a, b) => onRoute.has(b) - onRoute.has(a));
+      const nodes = [...column.keys()].sort((a, b) => Number(onRoute.has(b)) - Number(onRoute.has(a)));
       for (const node of nodes) {
         const x = column.get(node);
         const y = rows.get(x) ?? 0;

@@ -1,12 +1,13 @@
 // Why the flow is where it is at the handle, and where its time went.
 "use strict";
 (() => {
-  const studio = (globalThis.studio = globalThis.studio || {});
+  const studio = globalThis.studio;
   const { element } = studio;
   const COLOURS = { "link-busy": "blue", "path-not-filled": "sky", "path-free": "sky", recovery: "vermilion", silence: "purple", "sender-limited": "soft", "receiver-limited": "orange" };
   const WORDS = { "link-busy": "link in use", "path-not-filled": "path not filled", "path-free": "link free", recovery: "recovery", silence: "silence", "sender-limited": "sender limited", "receiver-limited": "receiver limited" };
   let parts = null;
   let meta = null;
+  let shown = null; // The run of `meta`.
   let told = null;
   let spent = null;
   let isOtherWindow = false;
@@ -35,7 +36,7 @@
     const run = studio.time.run;
     const found = run ? await studio.source.meta(run) : null;
     if (run !== studio.time.run) return;
-    [meta, told, spent] = [found && found.series.length ? found : null, null, null];
+    [meta, shown, told, spent] = [found && found.series.length ? found : null, run, null, null];
     if (!meta) return clear();
     const flow = meta.flows.includes(studio.time.flow) ? studio.time.flow : meta.flows[0];
     studio.time.set({ duration: meta.duration_s, flow });
@@ -59,8 +60,8 @@
   }
 
   function work() {
-    // There may be no run any more.
-    if (!meta) return null;
+    // There may be no run any more, or the facts of another one are on their way.
+    if (!meta || shown !== studio.time.run) return null;
     const jobs = [tell(), isOtherWindow ? divide() : null];
     isOtherWindow = false;
     return Promise.all(jobs);
@@ -98,14 +99,14 @@
     const text = `${part.what}: ${studio.format.quantity(part.time_s, "s")}`;
     const made = element("button", { type: "button", title: `${text}. Zoom to its longest span`, "aria-label": `${text}; zoom to its longest span`, "data-part": part.part, onclick: () => zoom(part) });
     made.style.flexGrow = String(part.share);
-    made.style.background = `var(--studio-${COLOURS[part.part]})`;
+    made.style.background = `var(--studio-${part.colour ?? COLOURS[part.part]})`;
     return made;
   }
 
   function legend(part) {
     const key = element("span", { class: "studio-key" });
-    key.style.setProperty("--key", `var(--studio-${COLOURS[part.part]})`);
-    return element("li", { title: part.what }, key, `${WORDS[part.part]} `, element("b", {}, studio.format.quantity(part.time_s, "s")));
+    key.style.setProperty("--key", `var(--studio-${part.colour ?? COLOURS[part.part]})`);
+    return element("li", { title: part.what }, key, `${part.words ?? WORDS[part.part]} `, element("b", {}, studio.format.quantity(part.time_s, "s")));
   }
 
   function zoom(part) {

@@ -1,0 +1,1 @@
+"""Lines of Linux' `tc` become scenarios, and scenarios become lines of `tc`."""
