@@ -26,6 +26,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Return the number of processes that test: more than cores, as tests spend a third of their time waiting."""
+    return workers.cores() * 3 // 2
+
+
 @pytest.fixture
 def small():
     """Return the path of a scenario with two flows that takes milliseconds to run."""

@@ -74,7 +74,7 @@ async def until(condition, seconds=60):
 
 @contextlib.contextmanager
 def server(folder, *arguments):
-    """A studio in another process, with its address."""
+    """A studio in another process, with its address; it ends without a traceback of bentpipe."""
     command = [sys.executable, "-m", "bentpipe", "studio", "--no-browser", *arguments]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -92,6 +92,8 @@ def server(folder, *arguments):
             yield process, found[1], found[2]
         finally:
             process.kill()
+        # Libraries print tracebacks, too.
+        assert not re.search(r'File ".*/python/bentpipe/', said()), said()
 
 
 class Page:
@@ -113,9 +115,14 @@ class Page:
         return self
 
     def __exit__(self, kind, *_):
+        if kind is not None:
+            # The text of the page, for the report of the failure.
+            print(*self.printed, sep="\n")
+            with contextlib.suppress(Exception):
+                print(self.page.locator("body").inner_text(timeout=5000))
         self.page.close()
         if kind is None:
-            assert self.printed == []
+            assert self.printed == [], self.printed
             assert {host for host in self.hosts if host} == {self.url.split("/")[2]}
 
     def button(self, name):

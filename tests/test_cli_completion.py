@@ -88,7 +88,7 @@ def test_keys_without_an_effect_are_not_offered(tmp_path):
     assert keys("link.up{n}.ra") == []
     assert keys("link.up{n}.forward.ra") == ["link.up{n}.forward.rate="]
     assert keys("link.sat.ra") == ["link.sat.rate="]
-    assert keys("tcp.c") == ["tcp.cwnd_validation=", "tcp.cwnd_unit="]
+    assert keys("tcp.c") == ["tcp.cwnd_validation=", "tcp.careful_resume=", "tcp.cwnd_unit="]
     assert keys("flow.f{n}.tcp.cc") == ["flow.f{n}.tcp.cc="]
     # Nothing has the names of instances, and a node needs no table.
     assert keys("link.up1.") == []

@@ -78,10 +78,18 @@ SHORT = {
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in COMMANDS if name not in ("report", "reproduce", "emulate", "speak", "studio", "twin")]
+    "name",
+    [
+        name
+        for name in COMMANDS
+        if name not in ("report", "pack", "repeat", "cite", "reproduce", "emulate", "speak", "studio", "twin")
+    ],
 )
 def test_examples_run(name, tmp_path, monkeypatch, shortened):
-    for number, example in enumerate(each for each in command(name).examples if "--kernel" not in each):
+    # They need a kernel and a host.
+    out_of_reach = {"--kernel", "--measure"}
+    examples = [each for each in command(name).examples if not out_of_reach & {*each.split()}]
+    for number, example in enumerate(examples):
         place = tmp_path / str(number)
         place.mkdir()
         monkeypatch.chdir(place)
@@ -109,6 +117,9 @@ def test_examples_of_reports_and_papers_name_what_there_is(tmp_path, monkeypatch
     for example in command("report").examples:
         done = runner.invoke(app, shlex.split(example)[1:])
         assert done.exit_code == 0, done.output
+    for example in [*command("pack").examples, *command("repeat").examples, *command("cite").examples]:
+        done = runner.invoke(app, shlex.split(example)[1:])
+        assert done.exit_code == 0, done.output
     for example in command("reproduce").examples:
         with command("reproduce").make_context("reproduce", shlex.split(example)[2:]) as context:
             given = context.params
@@ -117,7 +128,9 @@ def test_examples_of_reports_and_papers_name_what_there_is(tmp_path, monkeypatch
 
 
 def test_pages_can_be_made_of_the_examples():
-    assert command("show").epilog == "Examples:\n\n    bentpipe show geo\n    bentpipe show geo > mine.toml"
+    assert command("show").epilog == (
+        "Examples:\n\n    bentpipe show geo\n    bentpipe show geo > mine.toml\n    bentpipe show geo --tc > path.sh"
+    )
 
 
 @pytest.mark.parametrize(

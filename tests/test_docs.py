@@ -21,6 +21,7 @@ from bentpipe.cli.list import topics
 from bentpipe.metric import list_metrics, list_single_metrics
 from bentpipe.sky.paths import METRICS as OF_SKY
 from tests import measurements
+from tests.test_sky_exchange import element_sets
 from tools.docs import live
 from tools.docs import pages as site
 from tools.docs.links import SITE, page_of
@@ -40,6 +41,7 @@ OUT_OF_REACH = (
     "myidea",
     " emulate ",
     " --kernel",
+    " --measure ",
     " speak ",
     " twin ",
     " studio ",
@@ -78,7 +80,8 @@ def save_files(page: Path, folder: Path) -> None:
     first = [("geo.toml", block) for language, block in blocks(page) if language == "toml"]
     # Later steps of a tutorial change the file: the last of them has all the keys that its commands set.
     whole = [("geo.toml", block) for _, block in first if "[link.feeder]" in block]
-    measured = {"ping.txt": measurements.ping(), **dict.fromkeys(TRANSFERS, measurements.iperf3())}
+    lists = {"ground_stations.txt": "0,Rome,41.9,12.5,20\n1,Oslo,59.9,10.7,20\n", "tles.txt": element_sets(8, 8)}
+    measured = lists | {"ping.txt": measurements.ping(), **dict.fromkeys(TRANSFERS, measurements.iperf3())}
     for name, block in [*first[:1], *saved, *whole, *measured.items()]:
         (folder / name).write_text(block)
     for end in ("server", "terminal"):
@@ -166,7 +169,7 @@ def test_python_of_the_guide_to_sweeps_runs(tmp_path, monkeypatch):
 def test_the_readme_shows_what_mix_finds():
     shown = " ".join(README.read_text().split())
     mixed = bp.mix(bp.load("geo", {"duration": "120 s"}), ["reno", "cubic", "bbr3"])
-    assert len(mixed.statements) == 3
+    assert len(mixed.statements) == 4
     for statement in mixed.statements:
         assert statement in shown
 
@@ -200,7 +203,7 @@ def test_the_index_leads_to_every_page():
     index = docs / "index.md"
     first = links(index)
     addresses = re.findall(rf"\({re.escape(SITE)}([\w./-]*)", index.read_text())
-    assert {*made, "gallery/index.md"} == {page_of(address) for address in addresses}
+    assert {*made, "gallery/index.md", "guides/teach.md"} == {page_of(address) for address in addresses}
     lists = [page for page in first if page.name == "index.md" or page == docs / "reference" / "scenario.md"]
     reached = first.union({index}, *(links(page) for page in lists if page.is_file()))
     assert sorted(set(docs.rglob("*.md")) - reached) == []

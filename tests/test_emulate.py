@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -522,7 +523,7 @@ while True:
 
 
 @needs_namespaces
-def test_a_sender_that_its_buffer_limits_is_named_with_the_buffer():
+def test_a_sender_that_its_buffer_limits_is_named_with_the_buffer(trusted):
     scenario = path(duration="2 s")
     serve = python(SMALL_BUFFER.replace("OPTION", "socket.SO_SNDBUF"))
     trust = bp.emulate(scenario, python(RECEIVE), serve=serve).trust
@@ -533,7 +534,7 @@ def test_a_sender_that_its_buffer_limits_is_named_with_the_buffer():
     trust = bp.emulate(scenario, python(receive), serve="bulk").trust
     assert trust.rwnd_limited_s > 0.2 * trust.busy_s > 0.2
     assert "The sender was limited by the receiver's window in " in trust.sentence
-    found = bp.emulate(scenario, serve="bulk", quiet=True)
+    found = trusted(lambda: bp.emulate(scenario, serve="bulk", quiet=True))
     assert found.trust.send_buffer_limited_s + found.trust.rwnd_limited_s <= 0.02 * found.trust.busy_s
     assert found.connections["busy_s"].sum() == pytest.approx(found.trust.busy_s, rel=0.1)
 
@@ -666,9 +667,14 @@ def test_a_browser_takes_the_time_that_is_simulated(tmp_path, trusted):
         assert done.returncode == 0, done.stderr
         return done
 
-    done = trusted(once, lambda _: bp.Emulation.load(tmp_path / "out").trust)
-    loaded_s = int(re.search(r"<title>(\d+)", done.stdout).group(1)) / 1000
     simulated_s = bp.run(tmp_path / "page.toml").transfers["duration_s"][0]
+    # A busy machine makes the browser itself slower, never faster: the fastest of some loads counts.
+    loaded_s = math.inf
+    for _ in range(4):
+        done = trusted(once, lambda _: bp.Emulation.load(tmp_path / "out").trust)
+        loaded_s = min(loaded_s, int(re.search(r"<title>(\d+)", done.stdout).group(1)) / 1000)
+        if loaded_s < 1.03 * simulated_s:
+            break
     assert loaded_s == pytest.approx(simulated_s, rel=0.03)
 
 
@@ -992,3 +998,129 @@ def test_the_sentence_says_what_was_measured(change, words):
     trust = replace(GOOD, **change)
     assert words in trust.sentence
     assert trust.to_dict()["is_trustworthy"] is (not trust.reasons)
+
+
+def emulated(*words):
+    """Run the command, and return its result."""
+    return subprocess.run(
+        [sys.executable, "-m", "bentpipe", "emulate", *words], capture_output=True, text=True, timeout=120
+    )
+
+
+ASKED = """
+import socket
+import time
+asked = socket.create_connection(("server", 5001))
+start = time.monotonic()
+asked.send(b"x")
+asked.recv(1)
+print(time.monotonic() - start)
+"""
+
+
+@needs_namespaces
+def test_a_path_needs_no_file():
+    """Packets take as long as one line of options sets."""
+    words = ["--rate", "20Mbit/s", "--up-rate", "1Mbit/s", "--delay", "120ms", "-q", "--serve", "echo"]
+    done = emulated(*words, "--", *python(ASKED))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert float(done.stdout) >= 0.24
+
+
+@needs_namespaces
+def test_a_path_of_lines_of_tc_needs_no_file():
+    lines = "tc qdisc add dev eth0 root netem delay 150ms slot 1ms"
+    done = emulated("--from-tc", lines, "-q", "--serve", "echo", "--", *python(ASKED))
+    assert done.returncode == 0
+    assert float(done.stdout) >= 0.15
+    assert "note: line 1: slot 1ms has no equivalent: left out" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--rate", "20mbit", "--", "true"], 'link.path.rate = "20mbit" is not a bit rate'),
+        (["--loss", "2", "--", "true"], "--loss\n  expected a number from 0 to 1"),
+        (["--rate", "5Mbit/s", "true"], "expected -- before a program: --rate ... -- true; or FILE with --set"),
+        (["geo", "--delay", "5ms", "--", "true"], "--delay makes a path without a file, and 'geo' is one"),
+        (["--rate", "5Mbit/s", "--from-tc", "x", "--", "true"], "--from-tc and --rate exclude each other"),
+        ([], "no path to emulate\n  expected a scenario file or the name of a bundled one"),
+    ],
+)
+def test_a_path_without_a_file_is_refused_in_words(words, said):
+    done = emulated(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+CREW = """
+import socket, sys
+with socket.create_server(("", 7000)) as listening:
+    listening.settimeout(60)
+    for name in sys.argv[1:]:
+        socket.create_connection(("server", 5001)).close()
+    connection, _ = listening.accept()
+    connection.sendall(b"here")
+"""
+VISITOR = """
+import socket, sys, time
+for name in sys.argv[1:]:
+    until = time.monotonic() + 60
+    while True:
+        try:
+            print(name, socket.create_connection((name, 7000), timeout=60).recv(4).decode())
+            break
+        except ConnectionRefusedError:
+            # It has not opened its port yet.
+            assert time.monotonic() < until
+            time.sleep(0.05)
+"""
+
+
+def star(*names):
+    """A path from a server over a hub to each of these nodes."""
+    rate = {"rate": "20 Mbit/s", "delay": "10 ms"}
+    links = {name: {"from": "hub", "to": name, **rate} for name in ("server", *names)}
+    call = {"from": "server", "app": {"kind": "cbr", "rate": "100 kbit/s"}}
+    return {"duration": "100 s", "link": links, "flow": {f"call {name}": {**call, "to": name} for name in names}}
+
+
+@needs_namespaces
+def test_programs_at_several_nodes_reach_each_other(tmp_path):
+    output = tmp_path / "output"
+    crew = {name: [sys.executable, "-c", CREW, name] for name in ("two", "three")}
+    visitor = [sys.executable, "-c", VISITOR, "two", "three"]
+    found = bp.emulate(star("one", "two", "three"), visitor, at="one", serve="echo", programs=crew, output=output)
+    assert output.read_text() == "two here\nthree here\n"
+    assert found.status == 0
+    assert set(found.programs) == {"two", "three"}
+    # The flow of the scenario stays simulated beside the real ones.
+    sent = dict(zip(found.result.flows["flow"], found.result.flows["sent_packets"], strict=True))
+    assert all(sent[f"call {name}"] > 0 for name in ("one", "two", "three"))
+    assert len(sent) == 3 + 6
+    assert sent["real one two"] > 0
+
+
+@needs_namespaces
+def test_a_program_at_a_node_that_fails_is_named(tmp_path):
+    (tmp_path / "star.toml").write_text(bp.Scenario(star("one", "two")).resolve())
+    fails = f"two={sys.executable} -c 'raise SystemExit(7)'"
+    done = emulated(str(tmp_path / "star.toml"), "-q", "--at", "one", "--at", fails, "--", "sleep", "3")
+    assert done.returncode == 7
+    assert "the program at two ended with status 7" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--at", "server", "--at", "terminal"], "expected one host of CMD; other nodes as NODE=CMD"),
+        (["--at", "server="], "expected one program for each node: NODE='CMD ARG'"),
+        (["--at", "server=true", "--at", "server=false"], "expected one program for each node"),
+        (["--at", "nowhere=true"], "'nowhere' is not a node"),
+        (["--at", "terminal=true"], "two programs at terminal"),
+    ],
+)
+def test_programs_at_nodes_are_refused_in_words(words, said):
+    done = emulated("geo", *words, "--", "true")
+    assert done.returncode == 2
+    assert said in done.stderr

@@ -224,3 +224,9 @@ def test_the_command_lists_what_holds_without_its_mechanism(mine, tmp_path):
     assert {row["without_outcome"] for row in rows} == {"holds"}
     assert {row["without_kind"] for row in rows} == {"mechanism"}
     assert {row["without_reading"] for row in rows} == {"errors per packet"}
+
+
+def test_pages_write_zero_without_a_sign(attack):
+    page = pages.page(Reproduced(PAPER, (attack(-1e-7),), {}), is_full=False)
+    assert "**0.000000**" in page
+    assert "-0.0" not in page

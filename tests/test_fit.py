@@ -316,11 +316,58 @@ def test_losses_of_a_known_direction_stay_there(tmp_path):
     assert "error = {" not in reverse
 
 
+def test_slots_of_a_path_are_drawn_by_each_run(tmp_path):
+    """Slots keep their base, waits and losses, and each seed draws others."""
+    made, _ = stepped(15.0, 12.0, duration=600)
+    rows = zip(made.send_s, 1e3 * made.rtt_s, strict=True)
+    (tmp_path / "ping.csv").write_text("t_send_s,rtt_ms\n" + "".join(f"{at:.3f},{rtt:.3f}\n" for at, rtt in rows))
+    found = bp.fit(tmp_path / "ping.csv", check=False)
+    found.save(tmp_path / "path.toml", slots=True)
+    link = bp.load(tmp_path / "path.toml").to_dict()["link"]["path"]["forward"]
+    slots = link["slots"]
+    assert slots["every"] == "15 s"
+    assert 36 <= len(slots["rows"]) <= 40
+    assert "delay.csv" not in (tmp_path / "path.toml").read_text()
+    scenario = bp.load(
+        tmp_path / "path.toml", {"duration": "600 s", "flow.transfer.app": {"kind": "probe", "interval": "20 ms"}}
+    )
+    rtts = [bp.run(scenario, seed=seed).probes["rtt_s"] for seed in (1, 2)]
+    assert rtts[0].to_list() != rtts[1].to_list()
+    for share in (0.05, 0.5, 0.95):
+        measured = float(np.nanquantile(made.rtt_s, share))
+        assert np.mean([rtt.quantile(share) for rtt in rtts]) == pytest.approx(measured, rel=0.15)
+
+
+def test_slots_need_a_period(tmp_path):
+    (tmp_path / "ping.txt").write_text(measurements.ping())
+    found = bp.fit(tmp_path / "ping.txt", check=False)
+    with pytest.raises(FitError, match="no slots of a known length"):
+        found.save(tmp_path / "path.toml", slots=True)
+    assert not (tmp_path / "path.toml").exists()
+
+
 def test_files_of_one_time_and_two_paths_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text(measurements.ping())
     (tmp_path / "b.txt").write_text(measurements.ping(rtt=90.0))
     with pytest.raises(FitError, match=r"overlap in time: medians 53\.0 and 93\.0 ms"):
         bp.fit([tmp_path / "a.txt", tmp_path / "b.txt"])
+
+
+def test_probes_beside_a_transfer_meet_its_queue_or_not(tmp_path):
+    """Starlink queues ping apart, so the note follows from the data."""
+    queue_ms = 40 * (1 + np.sin(np.arange(330) / 5))
+    begin = 1_734_546_000
+    lines = [f"{begin + at},1,2500000,400000,{1e3 * (50 + queue):.0f}" for at, queue in enumerate(queue_ms)]
+    (tmp_path / "load.csv").write_text("t_s,interval_s,bytes,snd_cwnd_bytes,srtt_us\n" + "\n".join(lines) + "\n")
+
+    def note(share):
+        rows = [f"{begin + at / 10},{50 + share * queue_ms[at // 10] + at % 7:.3f}" for at in range(3300)]
+        (tmp_path / "ping.csv").write_text("t_send_s,rtt_ms\n" + "\n".join(rows) + "\n")
+        found = bp.fit([tmp_path / "ping.csv", tmp_path / "load.csv"], check=False, held_out=False)
+        return next(note for note in found.notes if "probes during a transfer" in note)
+
+    assert "have its queue in their round trips (correlation 1.00)" in note(1)
+    assert "do not follow its round trips" in note(0)
 
 
 def test_rates_that_change_from_slot_to_slot_are_a_trace(tmp_path):
@@ -338,7 +385,8 @@ def test_rates_that_change_from_slot_to_slot_are_a_trace(tmp_path):
     ]
     (tmp_path / "load.csv").write_text("t_s,interval_s,bytes,snd_cwnd_bytes,srtt_us\n" + "\n".join(lines) + "\n")
     found = bp.fit([tmp_path / "ping.csv", tmp_path / "load.csv"], check=False)
-    assert any("have its queue" in note for note in found.notes)
+    # The round trips of both are made apart from each other.
+    assert any("do not follow its round trips" in note for note in found.notes)
     found.save(tmp_path / "path.toml", draws=2)
     rate = bp.load(tmp_path / "path.toml").to_dict()["link"]["path"]["forward"]["rate"]
     overhead = 1500 / 1448

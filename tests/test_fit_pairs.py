@@ -54,10 +54,11 @@ def written(place, seen, later=0.0):
     return place
 
 
-def both(folder, change=lambda data: data, later=0.0):
+def both(folder, change=lambda data: data, later=0.0, drift=0.0):
     """Write the captures again: the terminal's with another clock, and with changed packets."""
     seen = [packets(folder / f"run-{end}.pcapng") for end in ENDS]
-    moved = [(at, link, change(data), length) for at, link, data, length in seen[1]]
+    begin = seen[1][0][0]
+    moved = [(at + drift * (at - begin), link, change(data), length) for at, link, data, length in seen[1]]
     return [written(folder / "server.pcap", seen[0]), written(folder / "terminal.pcap", moved, later)]
 
 
@@ -103,6 +104,21 @@ def test_the_round_trip_does_not_depend_on_the_clocks(tmp_path, later):
     assert ways == pytest.approx([0.025, 0.025], rel=0.005)
     (said,) = [note for note in found.notes if "clocks differ by" in note]
     assert float(said.partition("differ by ")[2].split()[0]) == pytest.approx(1e3 * later - 13, rel=0.01)
+
+
+@pytest.mark.parametrize("ppm", [100, -400])
+def test_captures_have_no_drift_of_the_clocks(tmp_path, ppm):
+    """Constant delays of 12 and 38 ms: each direction has half of the round trip, also at the end."""
+    answers = '{ kind = "request-response", request = "20 kB", response = "64 B", think = "50 ms" }'
+    measured(tmp_path, app=answers, error='"none"')
+    files = both(tmp_path, later=3.7, drift=ppm * 1e-6)
+    found = bp.fit(files, check=False)
+    (said,) = [note for note in found.notes if "the clocks drift by" in note]
+    assert float(said.partition("drift by ")[2].split()[0]) == pytest.approx(ppm, rel=0.01)
+    for way in found.loads[0].ways:
+        first, last = (np.nanmedian(part) for part in np.array_split(way.delay_s, 2))
+        assert first == pytest.approx(last, abs=2e-4)
+        assert np.nanmin(way.delay_s) == pytest.approx(0.025, abs=1e-3)
 
 
 def test_with_one_clock_each_direction_has_its_delay(tmp_path):

@@ -57,7 +57,7 @@ def test_probes_at_the_end_without_an_answer_are_lost(tmp_path):
 def test_a_ping_without_stamps_needs_its_interval(tmp_path):
     text = "\n".join(line.partition("] ")[2] or line for line in measurements.ping().splitlines())
     path = put(tmp_path, "ping.txt", text)
-    with pytest.raises(FitError, match=r"no time stamps\n  expected the output of ping -D, or the interval"):
+    with pytest.raises(FitError, match=r"no time stamps\n  expected the output of ping -D, or the time between probes"):
         read(path)
     (probes,) = read(path, interval_s=0.1).probes
     assert np.diff(probes.send_s) == pytest.approx(0.1)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
+from bentpipe.experiment.single.tables import GivenTables
 from bentpipe.experiment.why.explanation import KINDS
 
 NAMES = ("geo", "leo", "ship")
@@ -99,7 +100,7 @@ def test_a_large_saved_result_opens_at_once(tmp_path):
     small = bp.run("leo", {"duration": "2 s"}, series="cwnd_bytes")
     table = pl.DataFrame({"time_s": np.linspace(0, 2, ROWS), "cwnd_bytes": np.arange(ROWS, dtype=np.float64)})
     table = table.select("time_s", pl.lit("transfer").alias("flow"), "cwnd_bytes")
-    replace(small, recorded={"cwnd_bytes": table}).save(tmp_path / "large")
+    replace(small, recorded=GivenTables({"cwnd_bytes": table})).save(tmp_path / "large")
     times = []
     for _ in range(5):
         begun = time.perf_counter()

@@ -88,7 +88,7 @@ to = "b"
 """
     )
     done = CliRunner().invoke(app, ["run", str(path)])
-    flows = done.stdout[done.stdout.index("Flows") : done.stdout.index("Where the time went")]
+    flows = done.stdout[done.stdout.index("Flows") : done.stdout.index("Links")]
     # Pages and the backup have the same congestion control, and nothing else in common.
     assert "web x 20" in flows
     assert "backup x 1" in flows

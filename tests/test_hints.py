@@ -52,6 +52,18 @@ def test_sweeps_and_mixes_have_notes():
     assert mixed.to_dict()["notes"] == mixed.notes
 
 
+class Same(bp.Reno):
+    """Reno under another name."""
+
+
+def test_draws_of_custom_classes_are_named_in_the_note_on_randomness():
+    mixed = bp.mix(bp.loads(PLAIN), ["reno", Same], replications=2)
+    (note,) = noted(mixed.notes, "only the timing of hosts")
+    assert note.startswith("only the timing of hosts and draws of custom classes are random here: intervals do not")
+    lossy = bp.loads(PLAIN, {"link.sat.error": {"kind": "packet", "rate": 1e-3}})
+    assert not noted(bp.mix(lossy, ["reno", Same], replications=2).notes, "timing of hosts")
+
+
 def test_saved_results_keep_their_notes(tmp_path):
     compared = bp.compare(bp.loads(PLAIN, ECN), ["reno", "cubic"], replications=2)
     compared.save(tmp_path / "compared")
@@ -124,7 +136,8 @@ def test_fairness_is_of_flows_of_one_kind(tmp_path):
     def said(*words):
         done = CliRunner().invoke(app, [words[0], str(tmp_path / words[1]), *words[2:]])
         assert done.exit_code == 0, done.stderr
-        return " ".join(done.stdout.split())
+        # The next command has the name of the folder.
+        return " ".join(done.stdout.partition("Next:")[0].split())
 
     assert "fairness" not in said("run", "call.toml")
     assert re.search(r"fairness \(Jain\) 1\S* of 2 datagrams", said("run", "three.toml"))

@@ -181,3 +181,10 @@ def test_what_is_shown_depends_on_the_confidence():
         True,
         False,
     ]
+
+
+def test_a_confidence_of_nearly_one_is_refused():
+    assert Judgement(confidence=0.999999).confidence == 0.999999
+    for nearly in (0.9999999999999999, "99.99999999 %"):
+        with pytest.raises(BentpipeError, match=r"is too near to 1: .*\n  expected at most 0.999999"):
+            Judgement(confidence=nearly)

@@ -108,3 +108,15 @@ def test_a_place_with_a_name_of_ones_own_has_no_command(tmp_path):
     assert "hut" in look.report(tmp_path / "page").page.read_text(encoding="utf-8")
     look.save(tmp_path / "kept")
     assert bp.sky.Passes.load(tmp_path / "kept").to_dict() == look.to_dict()
+
+
+def test_a_congestion_control_has_one_colour_in_all_figures():
+    from bentpipe.catalog import names
+    from bentpipe.plot.style import COLOURS, COMMON, choose_colour, find_place, look
+
+    places = [find_place(name, 0) for name in names("cc")]
+    assert len(set(places)) == len(places)
+    assert [choose_colour(name, 3) for name in COMMON] == list(COLOURS)
+    # As greys, lines of any two of them that are often compared differ in dashes or lightness.
+    assert look(find_place("cubic", 5)) == look(find_place("cubic", 0))
+    assert choose_colour("small buffers", 2) == COLOURS[2]

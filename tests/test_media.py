@@ -236,3 +236,50 @@ def test_packets_from_outside_wait_for_windows(tmp_path, way, round_s):
     least = round_s + frame_s / 12
     assert least - 1e-9 <= min(waits) < least + 0.1 * frame_s
     assert least + 0.9 * frame_s < max(waits) <= least + frame_s
+
+
+CLASSES = {
+    "duration": "20 s",
+    "medium": {"up": {"kind": "mf-tdma", "symbol_rate": "1 Mbaud", "carriers": 1, "controller": "gateway"}},
+    "link": {
+        "user": {
+            "from": "gateway",
+            "to": "home",
+            "delay": "250 ms",
+            "forward": {"rate": "20 Mbit/s"},
+            "reverse": {
+                "medium": "up",
+                "es_n0": "9 dB",
+                "queue": {"kind": "priority", "class": [{}, {"limit": "400 packets"}]},
+                "access": {"class": [{"constant": "64 kbit/s"}, {"volume_based": True}]},
+            },
+        }
+    },
+    "flow": {
+        "call": {"from": "home", "to": "gateway", "app": {"kind": "cbr", "rate": "32 kbit/s", "size": "80 B"}},
+        "upload": {"from": "home", "to": "gateway", "class": 1, "app": {"kind": "cbr", "rate": "2 Mbit/s"}},
+    },
+}
+
+
+def test_a_dict_is_loaded_and_its_classes_have_delays_in_parts():
+    scenario = bp.load(CLASSES)
+    result = bp.run(scenario)
+    parts = [f"{part}_mean_s" for part in ("asking", "behind", "turn", "sending", "air")]
+    row = result.terminals.row(0, named=True)
+    sent = result.datagrams["arrived_packets"]
+    mean = (result.datagrams["delay_mean_s"] * sent).sum() / sent.sum()
+    assert sum(row[part] for part in parts) == pytest.approx(mean, abs=1e-3)
+    assert row["grant_wait_mean_s"] == pytest.approx(sum(row[part] for part in parts[:3]))
+    calls = result.datagrams.filter(flow="call")
+    assert calls["delay_mean_s"][0] < 0.27
+
+
+def test_terminals_log_on_after_a_reset():
+    sets = {"medium.up.log_on": {"resets": ["8 s"]}, "link.user.count": 30, "link.user.to": "home{n}"}
+    flows = {"flow.call.from": "home1", "flow.upload.from": "home2"}
+    medium = bp.run(bp.load(CLASSES, {**sets, **flows, "medium.up.carriers": 6})).media.row(0, named=True)
+    assert medium["log_ons"] == 60
+    assert medium["log_on_bursts"] - medium["log_on_lost"] == 60
+    # A wait of up to 16 superframes, and R.
+    assert 0.55 < medium["log_on_mean_s"] < medium["log_on_max_s"] < 8

@@ -34,7 +34,7 @@ def is_there(token: str) -> bool:
     if not value:
         table, _, key = key.partition(".")
         page = DOCS / "reference" / "scenario" / f"{table}.md"
-        return f"\n| `{key}` |" in page.read_text(encoding="utf-8")
+        return f"\n## {key}\n" in page.read_text(encoding="utf-8")
     if key == "kind":
         return f"\n`{token}`" in (DOCS / "reference" / "scenario" / "node.md").read_text(encoding="utf-8")
     written = tomllib.loads(f"value = {value}")["value"]

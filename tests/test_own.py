@@ -812,7 +812,10 @@ def test_a_field_that_an_argument_lacks_is_an_error_with_those_that_it_has(tmp_p
 
     with pytest.raises(SenderError) as failed:
         bp.run("geo", {"duration": "3 s"}, cc=Guesses, progress=False)
-    assert "has no attribute 'acked_bytes'\n  known: is_cwnd_limited, newly_acked, rtt_s" in str(failed.value)
+    assert (
+        "has no attribute 'acked_bytes'\n  known: ce_packets, delivered_packets, is_cwnd_limited, newly_acked, rtt_s"
+        in str(failed.value)
+    )
 
     class Own(bp.CongestionControl):
         def on_ack(self, ack, path):

@@ -129,6 +129,6 @@ def test_figures_and_the_studio_have_a_curve_for_each():
     assert "drain" in names
     data = RunData(result, "run")
     assert {"cc_state", "cc_values:extra_s"} <= {each["name"] for each in data.described}
-    times, values = data._array("cc_values:round_count", "one")
-    assert len(times) > 10
-    assert (np.diff(values) > 0).all()
+    curve = data.curve("cc_values:round_count", "one")
+    assert len(curve.begins) > 10
+    assert (np.diff(curve.values) > 0).all()

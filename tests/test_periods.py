@@ -10,14 +10,14 @@ PACKAGE = Path(__file__).resolve().parents[1] / "python" / "bentpipe"
 
 
 def test_periods_are_multiplied_and_limits_of_patience_are_not(tmp_path):
-    for name in ("studio/worker.py", "studio/jobs.py", "studio/static/page.js"):
+    for name in ("studio/worker.py", "studio/jobs.py", "studio/static/connection.js"):
         shutil.copy(PACKAGE / name, tmp_path)
     counts = {path.name: change(path, 10) for path in sorted(tmp_path.iterdir())}
-    assert counts == {"jobs.py": 0, "page.js": 1, "worker.py": 2}
-    worker, jobs, page = ((tmp_path / name).read_text() for name in ("worker.py", "jobs.py", "page.js"))
+    assert counts == {"connection.js": 1, "jobs.py": 0, "worker.py": 2}
+    worker, jobs, page = ((tmp_path / name).read_text() for name in ("worker.py", "jobs.py", "connection.js"))
     assert "PROGRESS_EVERY_S = 1\n" in worker
     assert "GRACE_S = 3.0\n" in jobs
-    assert "setTimeout(watchConnection, 2000)" in page
+    assert "setTimeout(watch, 2000)" in page
 
 
 def test_a_period_has_a_name_that_the_tool_knows(tmp_path):

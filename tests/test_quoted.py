@@ -25,11 +25,18 @@ STARLINK = DOCS.parents[1] / "shared" / "data" / "starlink" / "leolive-ping10ms-
 QUOTED = {
     "concepts/results": ["bentpipe why leo --at 15s"],
     "guides/compare-congestion-controls": ["bentpipe mix geo --cc cubic,reno --plot shares.png"],
+    "guides/fair": ["bentpipe mix geo --cc cubic,bbr1 --replications 5"],
     "guides/first-scenario": ["bentpipe run geo.toml"],
     "guides/report": [
         "bentpipe sweep geo --set link.sat.forward.error.kind=packet --vary tcp.cc=cubic,bbr3"
         " --vary link.sat.forward.error.rate=1e-5..1e-2:4:log --replications 5 --metric goodput,rtt",
         "bentpipe report geo.sweep",
+    ],
+    "guides/share": [
+        "bentpipe compare geo --cc cubic,bbr3 --replications 5 --store geo.compare",
+        "bentpipe pack geo.compare",
+        "bentpipe repeat geo.compare.pack.zip",
+        "bentpipe cite geo.compare",
     ],
     "guides/shared-access": ["bentpipe why asks.toml --flow page --no-try"],
     "guides/slow-pages": ["bentpipe why geo-access --flow pages-clear --no-try"],
@@ -39,7 +46,13 @@ QUOTED = {
     "guides/why": ["bentpipe why office.toml --flow page"],
 }
 """Pages and the commands of their outputs, in order."""
-LONG = {"guides/compare-congestion-controls": "5 s", "guides/report": "7 s", "guides/tune": "a minute"}
+LONG = {
+    "guides/compare-congestion-controls": "5 s",
+    "guides/fair": "3 s",
+    "guides/report": "7 s",
+    "guides/share": "4 s",
+    "guides/tune": "a minute",
+}
 """Commands that only BENTPIPE_ALL=1 runs, with their time."""
 ELSEWHERE = {
     "browser": "test_emulate",

@@ -151,7 +151,10 @@ def changed(name: str, old: str, new: str) -> Callable[[Path], object]:
     ("change", "said"),
     [
         (lambda folder: (folder / "flows.parquet").unlink(), "flows.parquet cannot be read"),
-        (lambda folder: (folder / "links.parquet").replace(folder / "flows.parquet"), "it has no column flow"),
+        (
+            lambda folder: (folder / "links.parquet").replace(folder / "flows.parquet"),
+            "its checksum is not that of the table that was written",
+        ),
         (changed("scenario.toml", 'duration = "1 s"', 'duration = "9 s"'), "is not the scenario that was run"),
         (changed("scenario.toml", "seed = 1", "seed = 2"), "is not the scenario that was run"),
     ],

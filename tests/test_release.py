@@ -139,6 +139,8 @@ def test_each_library_that_is_imported_is_declared():
         "python/bentpipe": names(PROJECT["dependencies"])
         | names(optional["cluster"])
         | names(optional["studio"])
+        | names(optional["pytest"])
+        | names(optional["xarray"])
         | {"ipykernel"},
         "tests": names(PROJECT["dependencies"]) | names(GROUPS["test"]) | names(GROUPS["types"]),
     }

@@ -111,11 +111,12 @@ def test_report_has_page_figures_and_tables(tmp_path):
         "scenario.json",
         "resolved.toml",
         "provenance.json",
-        *(f"figures/{metric}.{ending}" for metric in ("goodput", "rtt") for ending in ("svg", "png")),
+        *(f"figures/{metric}.{ending}" for metric in ("goodput", "rtt") for ending in ("svg", "png", "pdf")),
         *(
             f"tables/{table}.{ending}"
             for table in (
                 "points",
+                "wide",
                 "ranking-goodput",
                 "ranking-rtt",
                 "differences-goodput",
@@ -494,7 +495,7 @@ def test_a_metric_that_no_run_has_is_said_and_not_drawn(tmp_path):
     sweep = swept(tmp_path / "s", {"tcp.cc": ["reno", "sack"]}, metric=["goodput", "completion"])
     found = report(tmp_path / "s")
     assert "there is no completion" in found.page.read_text()
-    assert [path.stem for path in found.figures] == ["goodput", "goodput"]
+    assert [path.stem for path in found.figures] == ["goodput"] * 3
     with pytest.raises(BentpipeError, match="no run has a value of completion"):
         sweep.plot(metric="completion")
 
@@ -536,7 +537,7 @@ def test_the_command_says_where_things_are(tmp_path):
     assert all((tmp_path / path).exists() for path in (*found["figures"], *found["tables"]))
     done = CliRunner().invoke(app, ["report", str(tmp_path / "s")])
     assert "report.html" in "".join(done.stdout.split())
-    assert "goodput, rtt (SVG, PNG)" in done.stdout
+    assert "goodput, rtt (SVG, PNG, PDF)" in done.stdout
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -670,4 +671,4 @@ def test_each_result_has_its_report(tmp_path):
         there, here = report(tmp_path / name), result.report(tmp_path / f"{name}-report")
         assert there.page.read_text() == here.page.read_text()
         assert there.statements == here.statements == result.statements
-        assert {path.suffix for path in (*here.figures, *here.tables)} == {".svg", ".png", ".csv", ".tex"}
+        assert {path.suffix for path in (*here.figures, *here.tables)} == {".svg", ".png", ".pdf", ".csv", ".tex"}

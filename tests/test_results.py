@@ -80,15 +80,20 @@ def test_every_class_has_each_member_with_the_same_parameters():
 OTHERS = {
     "check": "problems of a text, before any run",
     "choices": "a list of values of a key",
+    "cite": "a sentence about a result",
     "drill": "scripts hold or differ: no runs, no metrics",
+    "from_tc": "a scenario, with a list of omissions",
     "load": "a scenario",
     "loads": "a scenario",
     "metrics": "a list",
+    "pack": "a file with a result",
     "pcap": "files of packets",
+    "repeat": "a comparison of a result with its repetition",
     "report": "a page of a result",
     "scenarios": "a list",
     "schema": "the schema of a file",
     "series": "a list",
+    "to_tc": "lines of a shell",
 }
 """Public functions that return no result of an experiment, with the reason."""
 

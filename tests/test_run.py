@@ -11,8 +11,9 @@ import bentpipe as bp
 from bentpipe import catalog, files, plot
 from bentpipe.errors import BentpipeError, Interrupted, ScenarioError
 from bentpipe.experiment.single import simulate
-from bentpipe.experiment.single.run_result import TABLES
+from bentpipe.experiment.single.tables import TABLES
 from bentpipe.plot import traces
+from bentpipe.statistics.curve import Curve
 
 SERIES = ["cwnd_bytes", "queue_bytes"]
 
@@ -74,7 +75,9 @@ def test_series(result):
     cwnd = result.series("cwnd_bytes")
     assert cwnd.columns == ["time_s", "flow", "cwnd_bytes"]
     assert result.series("cwnd_bytes", flow="bulk")["flow"].unique().to_list() == ["bulk"]
-    assert result.series("queue_bytes", link="down.forward").columns == ["time_s", "link", "queue_bytes"]
+    assert result.series("queue_bytes", link="down.forward").columns == [
+        *("time_s", "link", "queue_bytes", "least", "greatest")
+    ]
     assert result.series("cwnd_bytes", flow="bulk")["time_s"].is_sorted()
 
 
@@ -198,7 +201,7 @@ def test_figures_have_units_and_leave_pyplot_alone(result, tmp_path):
 
     before = dict(mpl.rcParams)
     figure = plot.run_figure(result)
-    assert [axes.get_ylabel() for axes in figure.axes] == ["Congestion window (kB)", "Queue (kB)"]
+    assert [axes.get_ylabel().split() for axes in figure.axes] == [["Congestion", "window", "(kB)"], ["Queue", "(kB)"]]
     for ending in plot.ENDINGS:
         for name in ("a", "b"):
             plot.save(plot.run_figure(result), tmp_path / f"{name}{ending}")
@@ -208,21 +211,13 @@ def test_figures_have_units_and_leave_pyplot_alone(result, tmp_path):
         plot.save(figure, tmp_path / "a.bmp")
 
 
-def test_rates_are_drawn_as_means_over_visible_intervals():
-    rows = pl.DataFrame({"time_s": [k / 10 for k in range(1, 1201)], "goodput_bps": [0.0, 8.0] * 600})
-    times, values = traces.rates(rows, "goodput_bps", 120.0)
-    assert times.tolist() == list(range(1, 121))
-    assert values.tolist() == [4.0] * 120
-    few = rows.head(100)
-    assert traces.rates(few, "goodput_bps", 10.0)[1].tolist() == few["goodput_bps"].to_list()
-
-
 def test_the_mean_of_many_lines_is_over_those_that_are_active():
-    one = np.array([0.0, 5.0]), np.array([2.0, 4.0])
-    other = np.array([0.0]), np.array([8.0])
-    times, values = traces.mean([one, other], [(0.0, 10.0), (0.0, 7.0)], 10.0, holds=True)
-    assert (times[0], times[-1]) == (0.0, 10.0)
-    assert values[np.searchsorted(times, [1.0, 6.0, 8.0])].tolist() == [5.0, 6.0, 4.0]
+    one = Curve.from_rows("level", np.array([0.0, 5.0]), np.array([2.0, 4.0]), [(0.0, 10.0)])
+    other = Curve.from_rows("level", np.array([0.0]), np.array([8.0]), [(0.0, 7.0)])
+    never = Curve.from_rows("level", np.zeros(0), np.zeros(0), [])
+    mean = traces.average_curves([one, other, never], 10.0)
+    assert (mean.begins[0], mean.end_s) == (0.0, 10.0)
+    assert [mean.find_value(t) for t in (1.0, 6.0, 8.0)] == [5.0, 6.0, 4.0]
 
 
 def test_many_flows_are_a_cloud_and_a_mean(small):
@@ -368,7 +363,7 @@ def test_a_run_has_a_report_with_its_tables_figure_and_command(result, small, tm
     there = result.report(tmp_path / "page")
     written = {path.stem for path in there.tables if path.suffix == ".csv"}
     assert written == {"metrics", "flows", "links", "drops"}
-    assert [path.name for path in there.figures] == ["series.svg", "series.png"]
+    assert [path.name for path in there.figures] == ["series.svg", "series.png", "series.pdf"]
     assert there.statements == result.statements
     page = there.page.read_text(encoding="utf-8")
     assert f"seed {result.seed}" in page
@@ -432,12 +427,6 @@ def test_windows_hold_to_the_end_of_the_run():
     assert result.series("cwnd_bytes")["time_s"].max() < 8
     assert line.get_xdata()[-1] == result.simulated_s
     assert line.get_ydata()[-1] == line.get_ydata()[-2]
-
-
-def test_goodput_is_a_mean_over_a_round_trip_at_least():
-    result = bp.run("slow-start", series="goodput_bps")
-    times = result.plot().axes[0].lines[0].get_xdata()
-    assert min(times[1:] - times[:-1]) >= result.flows["rtt_p50_s"][0]
 
 
 def test_a_flow_has_one_colour_in_all_panels():

@@ -16,7 +16,7 @@ else:
     import tomli as tomllib
 
 import bentpipe as bp
-from tools.docs import cards, equations, links, live, pages, redirects, titles
+from tools.docs import cards, equations, laboratory, links, live, pages, redirects, titles
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -155,7 +155,13 @@ def test_links_to_generated_pages_lead_to_the_site():
     """Also where the repository is read: those pages are not in it."""
     urls = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]["urls"]
     assert f"{urls['Documentation']}/" == links.SITE
-    made = {*pages.pages(), "gallery/index.md", *(f"gallery/{name}.md" for name in pages.shipped())}
+    made = {
+        *pages.pages(),
+        "guides/teach.md",
+        *(f"try/{name}" for name in laboratory.make_files()),
+        "gallery/index.md",
+        *(f"gallery/{name}.md" for name in pages.shipped()),
+    }
     for page in DOCS.rglob("*.md"):
         text = page.read_text()
         addresses = re.findall(rf"\({re.escape(links.SITE)}([\w./-]*)", text)

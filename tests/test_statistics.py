@@ -3,12 +3,14 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy import special
+from scipy.stats import fisher_exact
 
 import bentpipe as bp
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.results.comparison import Comparison
 from bentpipe.metric import COLUMNS, METRICS, find_metric
-from bentpipe.statistics import estimates
+from bentpipe.statistics import estimates, student
 from bentpipe.statistics.comparing import Difference, differences, sentence, statement
 from bentpipe.statistics.correction import adjust_p, benjamini_hochberg
 from bentpipe.statistics.effects import Effect, cliff, hedges, hedges_paired
@@ -34,6 +36,45 @@ def paired_samples(rng, count):
     """Draw two cases with means 12 and 10, and the common effect of the channel on both."""
     channel = rng.normal(size=count)
     return 12 + channel + rng.normal(size=count), 10 + channel + rng.normal(size=count)
+
+
+# Distributions
+
+
+# scipy loses digits for very small values: with one degree of freedom the exact share is 1/2 + atan(t) / pi.
+FREEDOMS = [0.7, 1, 2, 3, 4, 9, 30, 99, 500, 10_000]
+VALUES = [-1000, -40, -5, -2, -0.5, -0.01, 0, 0.3, 1, 5, 40]
+SHARES = [1e-12, 1e-6, 0.001, 0.025, 0.25, 0.4, 0.5, 0.6, 0.9, 0.975, 0.99999]
+
+
+@pytest.mark.parametrize("freedom", FREEDOMS)
+def test_students_distribution_is_that_of_scipy(freedom):
+    found = [student.cumulate(freedom, t) for t in VALUES]
+    np.testing.assert_allclose(found, special.stdtr(freedom, VALUES), rtol=1e-10, atol=1e-290)
+    quantiles = [student.find_quantile(freedom, share) for share in SHARES]
+    np.testing.assert_allclose(quantiles, special.stdtrit(freedom, SHARES), rtol=1e-10)
+
+
+def test_a_confidence_of_nearly_one_has_an_infinite_interval():
+    confidence = 0.9999999999999999
+    assert (1 + confidence) / 2 == 1
+    assert student.find_quantile(4, 1.0) == -student.find_quantile(4, 0.0) == np.inf
+    found = estimate(numbers(1, 2, 4), confidence)
+    assert (found.low, found.high) == (-np.inf, np.inf)
+
+
+def test_signs_have_the_binomial_distribution():
+    for signs in (1, 10, 1001, 1_000_000):
+        for most in (0, signs // 3, signs):
+            share = student.cumulate_signs(most, signs)
+            np.testing.assert_allclose(share, special.bdtr(most, signs, 0.5), rtol=1e-9)
+
+
+@pytest.mark.parametrize("counts", [(10, 10, 4, 10), (3, 50, 9, 40), (0, 5, 0, 7), (400, 1000, 480, 1000)])
+def test_fishers_test_is_that_of_scipy(counts):
+    done, due, other, other_due = counts
+    exact = fisher_exact([[done, due - done], [other, other_due - other]]).pvalue
+    np.testing.assert_allclose(estimates.fisher(*counts), exact, rtol=1e-9)
 
 
 # Intervals

@@ -1,25 +1,22 @@
-"""Data of the view over a run: thinning keeps extremes and integrals, and all answers agree with the result."""
+"""Data of the view over a run: all answers agree with the result."""
 
 import hashlib
 import json
 import random
 import struct
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import bentpipe as bp
 from bentpipe import formatting
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.single.run_result import RunResult
-from bentpipe.studio import assets, thinning
+from bentpipe.studio import assets
 from bentpipe.studio.data import RunData
-from bentpipe.studio.series import VIEW
+from bentpipe.studio.series import MODES, VIEW
 
 PATH = Path(__file__).parent / "studio.toml"
 FOLDER = Path(assets.__file__).parent
@@ -27,7 +24,7 @@ FOLDER = Path(assets.__file__).parent
 
 @pytest.fixture(scope="module")
 def result():
-    return bp.run(PATH, series=VIEW)
+    return bp.run(PATH, series=(*VIEW, *MODES))
 
 
 @pytest.fixture(scope="module")
@@ -36,64 +33,10 @@ def data(result):
 
 
 def unpacked(content):
-    count, nothing = struct.unpack_from("<II", content)
-    assert nothing == 0
-    assert len(content) == 8 + 12 * count
-    return np.frombuffer(content, "<f8", count, 8), np.frombuffer(content, "<f4", count, 8 + 8 * count)
-
-
-@st.composite
-def rows(draw):
-    lengths = draw(st.lists(st.floats(1e-3, 2.0), min_size=1, max_size=400))
-    values = draw(st.lists(st.floats(-1e6, 1e6), min_size=len(lengths), max_size=len(lengths)))
-    return np.cumsum(lengths), np.array(values)
-
-
-@settings(deadline=None)
-@given(rows(), st.integers(1, 40))
-def test_m4_keeps_first_least_greatest_and_last_of_each_column(series, columns):
-    times, values = series
-    end = times[-1]
-    found_times, found = thinning.levels(times, values, 0.0, end, columns)
-    assert len(found) <= 4 * columns + 2
-    edges = np.searchsorted(times, np.linspace(0.0, end, columns + 1))
-    edges[-1] = len(times)
-    for begin, stop in pairwise(edges):
-        if stop > begin:
-            kept = found[(found_times >= times[begin]) & (found_times <= times[stop - 1])]
-            column = values[begin:stop]
-            assert (kept[0], kept.min(), kept.max(), kept[-1]) == (column[0], column.min(), column.max(), column[-1])
-
-
-@settings(deadline=None)
-@given(rows(), st.integers(1, 40))
-def test_the_mean_of_a_rate_keeps_the_integral(series, columns):
-    times, values = series
-    found_times, found = thinning.rates(times, values, 0.0, times[-1], columns)
-    assert len(found) <= columns + 1
-    whole = float((values * np.diff(times, prepend=0.0)).sum())
-    scale = float((np.abs(values) * np.diff(times, prepend=0.0)).sum())
-    assert float((found * np.diff(found_times, prepend=0.0)).sum()) == pytest.approx(whole, abs=1e-9 * scale + 1e-9)
-
-
-@settings(deadline=None)
-@given(rows(), st.floats(0, 0.9), st.floats(0.05, 1), st.integers(1, 30))
-def test_a_level_is_known_from_the_begin_of_the_window(series, begin, length, columns):
-    times, values = series
-    start, end = begin * times[-1], min(1.0, begin + length) * times[-1]
-    found_times, found = thinning.levels(times, values, start, end, columns)
-    held = np.searchsorted(times, start, side="left") - 1
-    if held >= 0:
-        assert (found_times[0], found[0]) == (times[held], values[held])
-    assert np.all(np.diff(found_times) > 0)
-
-
-@settings(deadline=None)
-@given(st.lists(st.floats(0, 100), max_size=300), st.integers(1, 50))
-def test_counted_events_are_all_there(times, columns):
-    middles, counts = thinning.counts(np.array(sorted(times)), 0.0, 100.0, columns)
-    assert counts.sum() == len(times)
-    assert np.all((middles > 0) & (middles < 100))
+    """Begins and values of the columns of a series."""
+    count, has_extremes, _width, _end = struct.unpack_from("<IIdd", content)
+    assert len(content) == 24 + 8 * count + 4 * count * (3 if has_extremes else 1)
+    return np.frombuffer(content, "<f8", count, 24), np.frombuffer(content, "<f4", count, 24 + 8 * count)
 
 
 def test_values_sentences_and_series_agree_at_100_moments(result, data):
@@ -236,6 +179,7 @@ def test_every_script_is_there_and_listed():
     listed = {*assets.SCRIPTS, *assets.STYLES}
     assert {f"static/{path.name}" for path in (FOLDER / "static").iterdir()} <= listed | {
         *assets.SKY_SCRIPTS,
+        "static/connection.js",
         "static/page.js",
         "static/page.css",
     }
@@ -269,12 +213,12 @@ def test_arrays_are_kept_up_to_a_size(result, monkeypatch):
     names = [(each["name"], result.scenario.flow_names[0]) for each in data.described if each["of"] == "flow"]
     for name, of in names:
         data.series(name, of)
-    assert data.kept_bytes == sum(16 * data.rows(name, of) for name, of in names)
+    assert data.kept_bytes == sum(24 * data.rows(name, of) for name, of in names)
     monkeypatch.setattr("bentpipe.studio.data.ARRAYS_BYTES_MOST", 1)
     data.series("cwnd_bytes", result.scenario.flow_names[0])
     data.series("srtt_s", result.scenario.flow_names[0])
     data.series("goodput_bps", result.scenario.flow_names[-1])
-    assert data.kept_bytes == 16 * data.rows("goodput_bps", result.scenario.flow_names[-1])
+    assert data.kept_bytes == 24 * data.rows("goodput_bps", result.scenario.flow_names[-1])
 
 
 def test_flows_with_a_round_trip_come_first():

@@ -10,7 +10,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.studio.data import RunData
-from bentpipe.studio.series import VIEW
+from bentpipe.studio.series import MODES, VIEW
 from bentpipe.studio.share import single
 
 TITLE = "</script><script>document.title = 'broken'</script> & <b>two</b> flows"
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture(scope="module")
 def result():
-    return bp.run(bp.load(PATH, {"title": TITLE}), series=VIEW)
+    return bp.run(bp.load(PATH, {"title": TITLE}), series=(*VIEW, *MODES))
 
 
 @pytest.fixture(scope="module")
 def file(result, tmp_path_factory):
-    pinned = bp.run(bp.load(PATH, {"tcp.cc": "cubic"}), series=VIEW)
+    pinned = bp.run(bp.load(PATH, {"tcp.cc": "cubic"}), series=(*VIEW, *MODES))
     place = tmp_path_factory.mktemp("studio") / "shared.html"
     place.write_text(single(RunData(result), RunData(pinned)), encoding="utf-8")
     return place
@@ -90,7 +90,7 @@ def test_it_opens_from_disk_without_a_network(view, result):
 def test_all_panels_have_points(view):
     state = view.state()
     shown = [each for each in state["plots"] if each["isShown"]]
-    assert [each["id"] for each in shown] == ["goodput", "window", "srtt", "queue", "losses"]
+    assert [each["id"] for each in shown] == ["goodput", "window", "state", "srtt", "queue", "losses"]
     for panel in shown:
         assert panel["x"] == [0, 12]
         assert any(curve["points"] for curve in panel["curves"])
@@ -109,8 +109,61 @@ def test_values_agree_with_the_result_at_100_moments(view, result):
         for panel in state["plots"]:
             for curve in panel["curves"]:
                 known = exact.get(curve["name"], {}).get(curve["of"])
-                if curve["name"] in ("cwnd_bytes", "srtt_s", "queue_bytes") and not curve["isThinned"]:
+                if curve["name"] in ("cwnd_bytes", "srtt_s", "queue_bytes") and curve["width"] == 0:
                     assert curve["value"] == (None if known is None else np.float32(known)), (t, curve)
+
+
+CUT = """
+([points, kind, from, to, columns]) => {
+  const array = (name, Type) => Type.from(points[name].map((value) => value ?? NaN));
+  const given = { ...points, begins: array("begins", Float64Array) };
+  for (const name of ["values", "least", "greatest"]) given[name] = array(name, Float64Array);
+  const found = studio.curves.cut(given, kind, from, to, columns);
+  const plain = (name) => Array.from(found[name], (value) => (Number.isNaN(value) ? null : value));
+  const names = ["begins", "values", "least", "greatest"];
+  return { width: found.width, ...Object.fromEntries(names.map((name) => [name, plain(name)])) };
+}
+"""
+
+
+def test_the_page_cuts_curves_as_python_does(view, result):
+    draws = random.Random(5)
+    for name, of in [
+        *(("cwnd_bytes", "first"), ("goodput_bps", "second"), ("queue_bytes", "sat.forward"), ("cc_state", "first")),
+        *(("limited_by", "second"), ("route_queue_bytes", "first")),
+    ]:
+        curve = result.curve(name, of)
+        whole = curve.cut(0.0, 12.0, 10**6)
+        points = {
+            each: [None if np.isnan(value) else float(value) for value in getattr(whole, each)]
+            for each in ("begins", "values", "least", "greatest")
+        } | {"width": 0.0, "end": whole.end_s}
+        for _ in range(12):
+            start = draws.choice([0.0, draws.uniform(0, 9)])
+            end = start + draws.uniform(0.05, 12 - start)
+            columns = draws.choice([7, 40, 300, 1000])
+            mine = curve.cut(start, end, columns)
+            found = view.page.evaluate(CUT, [points, curve.kind, start, end, columns])
+            assert found["width"] == pytest.approx(mine.width_s), (name, start, end, columns)
+            for each in ("begins", "values", "least", "greatest"):
+                theirs = np.array([np.nan if value is None else value for value in found[each]])
+                assert len(theirs) == len(mine.begins), (name, start, end, columns, each)
+                assert theirs == pytest.approx(getattr(mine, each), rel=1e-5, abs=1e-6, nan_ok=True), (name, start, end)
+
+
+def test_a_label_is_the_value_that_is_drawn(view, result):
+    for t in (1.234, 3.21, 7.77, 11.5):
+        for panel in view.set(t=t)["plots"]:
+            for curve in panel["curves"]:
+                if curve["name"].startswith("losses:") or panel["id"] == "packets":
+                    continue
+                pixels = view.page.locator(f"[data-panel={panel['id']}] .studio-frame").bounding_box()["width"]
+                mine = None
+                if curve["name"] in ("cwnd_bytes", "srtt_s", "goodput_bps"):
+                    of_rate = curve["name"] == "goodput_bps"
+                    cut = result.curve(curve["name"], curve["of"]).cut(0.0, 12.0, int(np.ceil(pixels / (1 + of_rate))))
+                    mine = cut.find_value(t, is_rate=of_rate)
+                    assert curve["drawn"] == (None if mine is None else pytest.approx(mine, rel=1e-5)), (t, curve)
 
 
 def test_sentences_are_those_of_the_result(view, result):
@@ -141,6 +194,25 @@ def test_n_and_l_go_to_the_next_of_the_path_and_the_next_loss(view):
     view.set(t=0, **{"from": 0, "to": 1})
     state = view.press("n")
     assert state["from"] <= state["t"] == 3.0 <= state["to"]
+
+
+def test_a_question_mark_lists_the_keys(view):
+    keys = view.page.get_by_role("dialog", name="Keys")
+    assert not keys.is_visible()
+    view.page.keyboard.press("?")
+    keys.wait_for()
+    listed = keys.locator("dt").all_inner_texts()
+    assert {"Space", "n", "l", "?"} <= {*listed}
+    # A shared file has no editor.
+    assert "Ctrl+S" not in listed
+    assert keys.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+    view.page.keyboard.press("Escape")
+    keys.wait_for(state="hidden")
+    view.page.get_by_role("button", name="Keys").click()
+    keys.get_by_role("button", name="Close").click()
+    keys.wait_for(state="hidden")
+    # Each listed letter is announced where it acts.
+    assert view.page.get_by_role("slider", name="Moment of the run").get_attribute("aria-keyshortcuts") == "n l"
 
 
 def test_dragging_in_a_plot_zooms_all_and_a_double_click_resets(view):

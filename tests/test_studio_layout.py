@@ -40,7 +40,7 @@ def test_each_of_six_jobs_has_its_state_and_a_stop_that_can_be_clicked(visitor, 
             page.page.set_viewport_size({"width": width, "height": 720})
             for job in jobs.all():
                 assert job.get_by_text("run: ").evaluate(FITS)
-                job.get_by_role("button", name="Stop").click(trial=True, timeout=5000)
+                job.get_by_role("button", name="Stop").click(trial=True)
             assert page.value("document.documentElement.scrollWidth") <= width
 
 
@@ -67,7 +67,8 @@ def test_a_damaged_table_is_named_as_in_the_folder(page, studio):
     page.button("links").click()
     said = page.page.get_by_text("is damaged")
     said.wait_for()
-    expected = f".studio/runs/{run}/links.parquet is damaged: it is not a whole Parquet file\nput a copy back, or"
+    table = f".studio/runs/{run}/links.parquet"
+    expected = f"{table} is damaged: its checksum is not that of the table that was written\nput a copy back, or"
     assert said.inner_text().startswith(expected)
 
 

@@ -86,7 +86,7 @@ def test_a_run_shows_where_the_time_went(capsys):
     from rich.console import Console
 
     console = Console(width=80)
-    for part in render_run.run(bp.run("geo-broadband")):
+    for part in render_run.run(bp.run("geo-broadband"), True):
         console.print(part)
     shown = capsys.readouterr().out
     assert "Where the time went (s)" in shown

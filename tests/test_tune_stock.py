@@ -177,6 +177,7 @@ def test_a_forward_carrier_has_its_margin_and_its_turns():
     values = {axis.key: axis.values for axis in space_of(FORWARD.format(modcod="")).axes}
     assert values["medium.down.acm.margin"] == ("0.5 dB", "2 dB")
     assert values["medium.down.share"] == ("time",)
+    assert values["medium.down.hold"] == ("0 s", "5 ms", "30 ms")
     constant = stock_space(bp.loads(FORWARD.format(modcod='modcod = "QPSK 1/2"')), is_all=False)
     assert constant.absent["medium.down.acm.margin"] == "it has one MODCOD"
 

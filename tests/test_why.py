@@ -11,6 +11,7 @@ import bentpipe as bp
 from bentpipe.cli.app import app
 from bentpipe.errors import BentpipeError
 from bentpipe.experiment.why import explanation
+from bentpipe.experiment.why.explanation import SERIES
 
 PATH = {
     "duration": "40 s",
@@ -173,7 +174,7 @@ def test_lines_fit_the_terminal():
 
 
 def test_a_saved_result_is_explained_without_being_run_again(tmp_path, monkeypatch):
-    result = bp.run(path(**ERRORS), series=["losses", "decisions", "limited_by", "cwnd_bytes"])
+    result = bp.run(path(**ERRORS), series=SERIES)
     result.save(tmp_path / "kept")
     monkeypatch.setattr(bp.RunResult, "rerun", None)
     kept = bp.RunResult.load(tmp_path / "kept")

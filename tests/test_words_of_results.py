@@ -15,7 +15,7 @@ from bentpipe.metric import find_metric
 from bentpipe.statistics.comparing import differences, sentence
 from bentpipe.statistics.judgement import Judgement
 from bentpipe.tuning.script import write_script
-from bentpipe.tuning.sentences import SHOWN_MAX, without_effect
+from bentpipe.tuning.sentences import SHOWN_MAX, objective, without_effect
 
 WEB = """
 duration = "30 s"
@@ -84,6 +84,20 @@ def test_a_change_without_effect_is_stated_once():
     ]
     many = [{"key": "b", "value": str(number), "under": {}} for number in range(SHOWN_MAX + 2)]
     assert without_effect({**content, "same": many})[-1] == "2 more changes had no effect."
+
+
+def test_a_recommended_change_is_not_said_to_have_a_small_effect():
+    axes = [{"key": "a", "what": "random access"}, {"key": "b", "what": "pacing"}]
+    content = {"axes": axes, "same": [], "influence": {"main": {"a": 0.001, "b": 0.002}}}
+    assert without_effect(content) == ["Less than 1 % of the variance: random access, pacing."]
+    recommended = {**content, "recommended": {"set": {"a": "none"}}}
+    assert without_effect(recommended) == ["Less than 1 % of the variance: pacing."]
+
+
+def test_an_objective_keeps_its_acronym():
+    assert objective({"objective": [{"title": "RTT, 95 % quantile"}, {"title": "Goodput"}]}) == (
+        "RTT, 95 % quantile and goodput"
+    )
 
 
 def test_a_setting_without_a_command_has_the_reason():

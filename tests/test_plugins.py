@@ -1,0 +1,148 @@
+"""Installed packages add congestion controls, middleboxes and readers, and nothing of them loads unasked."""
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLUGIN = Path(__file__).parent.parent / "examples" / "plugin"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Return a folder into which the example is installed."""
+    uv = Path(sys.executable).with_name("uv")
+    if not uv.is_file():
+        pytest.skip("uv is missing")
+    source, place = (tmp_path_factory.mktemp(name) for name in ("source", "site"))
+    shutil.copytree(PLUGIN, source / "plugin")
+    command = [uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--target", place, source / "plugin"]
+    subprocess.run(command, check=True)
+    return place
+
+
+@pytest.fixture
+def ran(site, tmp_path, lossy):
+    """Run a command where the package is installed, and return its exit code and output."""
+    (tmp_path / "file.toml").write_text(lossy)
+
+    def run(*words, path=site):
+        environment = {**os.environ, "PYTHONPATH": str(path)}
+        program = [sys.executable, *words] if words[0] == "-c" else [sys.executable, "-m", "bentpipe", *words]
+        done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "file.toml", "--cc", "mycc"),
+        ("run", "file.toml", "--set", "tcp.cc=mycc"),
+        ("run", "named.toml"),
+        ("compare", "file.toml", "--cc", "cubic,mycc", "--replications", "2"),
+        ("compare", "file.toml", "--case", "one: tcp.cc=mycc", "--case", "two:", "--replications", "2"),
+        ("mix", "file.toml", "--cc", "cubic,mycc", "--replications", "2"),
+        ("sweep", "file.toml", "--vary", "tcp.cc=cubic,mycc", "--replications", "2"),
+        ("run", "file.toml", "--set", "node.b.middlebox=shed"),
+        ("run", "placed.toml"),
+    ],
+    ids=" ".join,
+)
+def test_a_name_of_a_package_is_accepted_wherever_a_name_is(ran, tmp_path, lossy, words):
+    (tmp_path / "named.toml").write_text(lossy.replace('tcp.like = "rfc"', 'tcp = { like = "rfc", cc = "mycc" }'))
+    (tmp_path / "placed.toml").write_text(lossy + '\n[node.b]\nmiddlebox = [{ kind = "own", name = "shed" }]\n')
+    code, said = ran(*words)
+    assert code == 0, said
+    # Without the package the name is not known.
+    code, said = ran(*words, path="")
+    assert code == 2
+    assert "mycc" in said or "shed" in said
+
+
+def test_version_and_code_are_part_of_the_result(ran):
+    assert ran("compare", "file.toml", "--cc", "cubic,mycc", "--replications", "2", "--store", "kept", "-q") == (0, "")
+    code, said = ran("cite", "kept")
+    assert (code, "mycc: bentpipe-mycc 1.0, code" in said) == (0, True), said
+    assert "--cc cubic,mycc" in said
+    assert ran("pack", "kept", "-q") == (0, "")
+    code, said = ran("repeat", "kept.pack.zip", "-q")
+    assert (code, said) == (0, "")
+    code, said = ran("repeat", "kept.pack.zip", path="")
+    assert code == 2
+    assert "pip install bentpipe-mycc==1.0" in said
+
+
+def test_a_reader_of_a_package_converts_its_files(ran, tmp_path):
+    rng = random.Random(1)
+    lines = [f"{40 + 5 * rng.random():.2f} at {100 + number / 10:.2f}" for number in range(600)]
+    (tmp_path / "log.txt").write_text("\n".join(lines))
+    code, said = ran("fit", "log.txt", "--kind", "pinglog")
+    assert code == 0, said
+    assert "simulated 40.2 ms, measured 40.2 ms" in said
+    (tmp_path / "log.txt").write_text("nothing")
+    code, said = ran("fit", "log.txt", "--kind", "pinglog")
+    assert code == 2
+    assert "error: pinglog of bentpipe-mycc 1.0 cannot read log.txt: ValueError" in said
+    code, said = ran("fit", "log.txt", "--kind", "pinglot")
+    assert (code, "did you mean 'pinglog'?" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_loaded"),
+    [("bp.run('file.toml', progress=False)", False), ("bp.choices()", False), ("bp.load('named.toml')", True)],
+)
+def test_nothing_loads_unasked(ran, tmp_path, lossy, line, is_loaded):
+    (tmp_path / "named.toml").write_text(lossy.replace('tcp.like = "rfc"', 'tcp = { like = "rfc", cc = "mycc" }'))
+    code, said = ran("-c", f"import sys\nimport bentpipe as bp\n{line}\nprint('bentpipe_mycc' in sys.modules)")
+    assert (code, said.strip()) == (0, str(is_loaded))
+
+
+def make_package(place, name, source, points, version="2.0"):
+    """Make an installed package of one module."""
+    place.mkdir(exist_ok=True)
+    (place / f"{name}.py").write_text(source)
+    facts = place / f"{name}-{version}.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (facts / "entry_points.txt").write_text(f"[bentpipe.congestion_controls]\n{points}\n")
+
+
+CLASS = "import bentpipe as bp\nclass Other(bp.CongestionControl):\n    name = 'other'\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "points", "expected"),
+    [
+        ("1 / 0", "other = wrong:Other", "other of wrong 2.0 cannot be imported: ZeroDivisionError"),
+        (CLASS, "other = wrong:Missing", "other of wrong 2.0 cannot be imported: AttributeError"),
+        ("Other = 3", "other = wrong:Other", "is not a congestion control"),
+        (CLASS.replace("'other'", "'else'"), "other = wrong:Other", "expected one name"),
+    ],
+    ids=["import", "name", "kind", "tables"],
+)
+def test_a_wrong_package_is_named(ran, tmp_path, source, points, expected):
+    make_package(tmp_path / "own", "wrong", source, points)
+    code, said = ran("run", "file.toml", "--cc", "other", path=tmp_path / "own")
+    assert code == 2
+    assert expected in said
+    assert "Traceback" not in said
+
+
+def test_two_packages_with_one_name_are_refused(ran, tmp_path):
+    for name in ("one", "two"):
+        make_package(tmp_path / "own", name, CLASS, f"other = {name}:Other")
+    code, said = ran("run", "file.toml", "--cc", "other", path=tmp_path / "own")
+    assert code == 2
+    assert "other is in several packages: one 2.0, two 2.0" in said
+
+
+def test_the_checks_of_the_example_pass(site):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", PLUGIN / "tests"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(site)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,76 @@
+"""Flows over QUIC, from Python and the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.errors import ScenarioError
+
+TEXT = """
+title = "QUIC over GEO"
+duration = "60 s"
+[link.sat]
+from = "terminal"
+to = "gateway"
+delay = "300 ms"
+forward = { rate = "2 Mbit/s", queue = "150 kB" }
+reverse = { rate = "20 Mbit/s", queue = "1500 kB" }
+[flow.web]
+from = "terminal"
+to = "gateway"
+app = { kind = "request-response", request = "100 B", response = "1 MB", count = 2 }
+"""
+
+
+def test_a_flow_over_quic_has_a_row_of_its_own() -> None:
+    result = bp.run(bp.loads(TEXT, {"flow.web.quic.cc": "bbr3"}))
+    row = result.quic.row(0, named=True)
+    assert row["flow"] == "web"
+    assert row["failure"] == ""
+    # A round trip, and the transmission of the server's certificates.
+    assert row["handshake_s"] == pytest.approx(0.605, abs=0.01)
+    flow = result.flows.row(0, named=True)
+    assert (flow["cc"], flow["outcome"]) == ("bbr3", "completed")
+    assert flow["delivered_bytes"] == 2 * (1_000_000 + 100)
+
+
+def test_tcp_and_quic_are_compared_side_by_side() -> None:
+    cases = TEXT + "[case.tcp]\nflow.web.tcp.cc = 'cubic'\n[case.quic]\nflow.web.quic.cc = 'cubic'\n"
+    found = bp.compare(bp.loads(cases), replications=3)
+    # Both wait a round trip for the handshake.
+    tcp, quic = (found.estimate(case, "fct").value for case in ("tcp", "quic"))
+    assert quic == pytest.approx(tcp, rel=0.3)
+
+
+def test_runs_are_equal_with_recording_and_without() -> None:
+    scenario = bp.loads(
+        TEXT, {"flow.web.quic.cc": "cubic", "link.sat.reverse.error": "{ kind = 'packet', rate = 0.01 }"}
+    )
+    plain = bp.run(scenario)
+    recorded = bp.run(scenario, series=["cwnd_bytes", "srtt_s"])
+    assert plain.flows.equals(recorded.flows)
+    assert plain.quic.equals(recorded.quic)
+    assert recorded.series("cwnd_bytes", flow="web").height > 10
+
+
+def test_impossible_settings_are_refused() -> None:
+    for sets, reason in (
+        ({"flow.web.quic.cc": "peach"}, "cannot control QUIC"),
+        ({"flow.web.quic.mtu": "1000 B"}, "1200 B"),
+        ({"flow.web.quic.cc": "cubic", "flow.web.tcp.cc": "cubic"}, "one transport"),
+    ):
+        with pytest.raises(ScenarioError, match=reason):
+            bp.loads(TEXT, sets)
+
+
+def test_why_tells_slow_start_from_handshakes_and_requests() -> None:
+    """100 kB are 69 packets: flights of 10, 20 and 40 at most, so two or three wait for ACKs in slow start."""
+    text = TEXT.replace('response = "1 MB", count = 2', 'response = "100 kB", count = 1')
+    scenario = bp.loads(text, {"flow.web.quic.cc": "cubic"})
+    spent = bp.run(scenario, series="critical_path").recorded["critical_path"]
+    seconds = {row["part"]: row["total_s"] for row in spent.iter_rows(named=True)}
+    assert seconds["opening"] == pytest.approx(0.6, abs=0.02)
+    # The request, the first flight of its answer and its ACK, and at most one trip more. ACKs of the other end begin none.
+    assert 0.8 < seconds["exchange"] < 1.25
+    assert 1.1 < seconds["slow-start"] < 1.6
