@@ -48,8 +48,19 @@ START_S = (10, 13)
 """Programs start after 10 s, when all homes read. Chromium needs a second or two until its first packet."""
 
 DURATION_S = 60
+PAGES: dict[str, Any] = {
+    f"flow.pages-{homes}.app": {
+        "kind": "page",
+        "model": "3gpp2",
+        "page_scale": 5.0,
+        "reading": {"kind": "exponential", "mean": "10 s"},
+    }
+    for homes in ("clear", "edge", "shower")
+}
+"""Pages of the other homes: 258 kB on average, so that a load ends within the run by each way of access."""
+
 MAIN_BYTES, OBJECT_BYTES, OBJECTS = 53_500, 38_800, 6
-"""A page of the mean size of the scenario's."""
+"""A page of the mean size of the others."""
 
 CONNECTIONS = 6
 PARSE_S = 0.02
@@ -100,7 +111,8 @@ def inside(folder: Path) -> Iterator[None]:
 
 def of(way: str, flow: dict[str, Any]) -> bp.Scenario:
     """The scenario with this way of access, and this flow of the home in the place of its backup."""
-    scenario = bp.load(SCENARIO, {"duration": f"{DURATION_S} s", "flow.backup": {"from": HOME, "to": "server", **flow}})
+    backup = {"from": HOME, "to": "server", **flow}
+    scenario = bp.load(SCENARIO, {"duration": f"{DURATION_S} s", **PAGES, "flow.backup": backup})
     return scenario.cases.get(way, scenario)
 
 

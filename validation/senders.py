@@ -23,7 +23,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 import bentpipe as bp
 from bentpipe import formatting, plot
 from bentpipe.metric import METRICS
-from bentpipe.plot import traces
 from bentpipe.plot.style import COLOURS, WIDE, label, sheet, style
 from bentpipe.statistics.estimates import estimate
 from validation import kept
@@ -245,7 +244,8 @@ def _drawn(name: str) -> list[tuple[str, dict[str, Any]]]:
 
 def _draw_windows(axes: Axes, path: Route, name: str) -> None:
     results = {each: window(path, each) for each, _ in _drawn(name)}
-    times = {each: traces.line(result.series("cwnd_bytes"), "cwnd_bytes") for each, result in results.items()}
+    series = {each: result.series("cwnd_bytes") for each, result in results.items()}
+    times = {each: (rows["time_s"].to_numpy(), rows["cwnd_bytes"].to_numpy()) for each, rows in series.items()}
     divisor, unit = formatting.scale([float(values.max()) for _, values in times.values() if len(values)], "B")
     for each, look in _drawn(name):
         at, values = _thinned(*times[each])

@@ -3,9 +3,9 @@
     python -m validation.starlink [FOLDER]
     python -m tools.docs starlink           # after that: the page
 
-FOLDER has the traces, `leolive-ping10ms-bentpipe-victoria-*.csv.xz`. The first two were used to fit the scenarios;
-all others are held out. Some minutes. The numbers go into `validation/data/starlink.json`,
-and the figure into `docs/validation`.
+FOLDER has the traces, `leolive-ping10ms-bentpipe-victoria-*.csv.xz`. Traces 2 and 3 make the bundled table of slots
+(`tools/slots.py`); all others are held out. Some minutes. The numbers go into `validation/data/starlink.json`, and the
+figure into `docs/validation`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,35 @@ import tomllib
 from numpy.typing import NDArray
 
 import bentpipe as bp
+from bentpipe.statistics.estimates import estimate
 from validation import kept
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURE = ROOT / "docs" / "validation" / "starlink.png"
 SHIPPED = ROOT / "python" / "bentpipe" / "scenario" / "shipped"
 TRACES = ROOT.parent / "shared" / "data" / "starlink"
-FITTED = {"1", "2"}
-"""Traces to which the scenarios were fitted."""
+FITTED = {"2", "3"}
+"""Traces whose slots are in the bundled table."""
+SUMMARY = TRACES.parent / "tables" / "rtt_summary.csv"
+"""Numbers of all traces, also of those that are not in the folder."""
+SUMMARISED = {
+    "p5": "rtt_p5",
+    "p50": "rtt_p50",
+    "p95": "rtt_p95",
+    "p99": "rtt_p99",
+    "p99_9": "rtt_p99.9",
+    "step_p50": "slot_median_step_ms_p50",
+    "base_step_p50": "slot_floor_step_ms_p50",
+    "inside": "within_slot_spread_p95_p5_ms_p50",
+}
+"""Columns of the summary by name here."""
+HELD_OUT = ("1", "4", "5")
+RETRANSMITTED = 0.0018
+"""Share of the packets of a CUBIC download over the bent pipe in 2023 that were retransmitted (MMSys 2024)."""
+SEGMENT = 1388
+"""Data of a segment of the measured transfers, bytes."""
 SCENARIOS = {
-    "starlink": "`starlink`, drawn paths",
+    "starlink": "`starlink`, drawn slots",
     "victoria-seattle": "`victoria-seattle`, orbits",
 }
 SLOT_S, PHASE_S = 15, 12
@@ -39,6 +58,11 @@ PING_S = 0.0133
 SEEDS = (1, 2, 3)
 AFTER_S = [-0.1, -0.05, 0.0, 0.05, 0.1, 0.15, 0.2]
 BIN_S = 0.05
+GRID_S = 0.0133
+LAGS = {"13 ms": 1, "40 ms": 3, "0.1 s": 8, "0.3 s": 23, "1 s": 75}
+"""Lags of the autocorrelation in a slot, in steps of the grid."""
+HALF = 38
+"""Steps of the grid in half a second."""
 
 Reals = NDArray[np.float64]
 
@@ -90,17 +114,48 @@ def offset(times: Reals) -> Reals:
     return (times - PHASE_S + SLOT_S / 2) % SLOT_S - SLOT_S / 2
 
 
-def figures(ends: Reals, rtt: Reals) -> dict[str, Any]:
-    """Quantiles, steps from slot to slot, spread inside a slot, and pings around a boundary."""
-    slots = np.floor((ends - PHASE_S) / SLOT_S)
-    since = (ends - PHASE_S) % SLOT_S
-    medians, spreads = [], []
+def inside(ends: Reals, rtt: Reals) -> list[Reals]:
+    """Round trips of each slot in ms on a regular grid of send times, without the handovers at its boundaries."""
+    sent = ends - rtt / 1e3
+    slots, since = np.floor((sent - PHASE_S) / SLOT_S), (sent - PHASE_S) % SLOT_S
+    found = []
     for slot in np.unique(slots):
-        inside = rtt[(slots == slot) & (since > 1) & (since < SLOT_S - 0.5)]
-        if len(inside) >= 500:
-            medians.append(np.median(inside))
-            spreads.append(np.percentile(inside, 95) - np.percentile(inside, 5))
-    steps = np.abs(np.diff(medians))
+        here = (slots == slot) & (since > 0.5) & (since < SLOT_S - 0.1)
+        if here.sum() >= 500:
+            order = np.argsort(sent[here])
+            times, values = sent[here][order], rtt[here][order]
+            grid = np.arange(times[0], times[-1], GRID_S)
+            found.append(values[np.minimum(np.searchsorted(times, grid), len(values) - 1)])
+    return found
+
+
+def correlations(slots: list[Reals]) -> list[float]:
+    """Autocorrelation of the deviation from the mean of the slot, over all slots."""
+    rests = [values - values.mean() for values in slots]
+    variance = np.mean([(rest * rest).mean() for rest in rests])
+    return [float(np.mean([(rest[:-lag] * rest[lag:]).mean() for rest in rests]) / variance) for lag in LAGS.values()]
+
+
+def inside_figures(slots: list[Reals]) -> dict[str, Any]:
+    """Steps from slot to slot, and the spread and the correlation of round trips in a slot."""
+    base, median, high = np.array([np.percentile(values, [5, 50, 95]) for values in slots]).T
+    halves = [np.median(values[: len(values) // HALF * HALF].reshape(-1, HALF), axis=1).std() for values in slots]
+    steps, base_steps = np.abs(np.diff(median)), np.abs(np.diff(base))
+    return {
+        "step_p50": float(np.percentile(steps, 50)),
+        "step_p95": float(np.percentile(steps, 95)),
+        "base_step_p50": float(np.percentile(base_steps, 50)),
+        "inside": float(np.median(high - base)),
+        "spread": np.percentile(high - base, [5, 50, 95]).tolist(),
+        "rise": np.percentile(median - base, [5, 50, 95]).tolist(),
+        "half_s": float(np.median(halves)),
+        "correlation": correlations(slots),
+    }
+
+
+def figures(ends: Reals, rtt: Reals) -> dict[str, Any]:
+    """Quantiles, steps from slot to slot, round trips inside a slot, and pings around a boundary."""
+    slots = np.floor((ends - PHASE_S) / SLOT_S)
     starts = ends - rtt / 1e3
     usual = len(ends) / (ends[-1] - ends[0]) * BIN_S * len(np.unique(slots))
     after, replies = [], []
@@ -109,10 +164,116 @@ def figures(ends: Reals, rtt: Reals) -> dict[str, Any]:
         by_arrival = (offset(ends) >= low) & (offset(ends) < low + BIN_S)
         after.append(float(np.median(rtt[by_sending])))
         replies.append(float(by_arrival.sum() / usual))
-    names = ("min", "p5", "p50", "p95", "p99")
-    found: dict[str, Any] = dict(zip(names, map(float, np.percentile(rtt, [0, 5, 50, 95, 99])), strict=True))
-    found |= {"step_p50": float(np.percentile(steps, 50)), "step_p95": float(np.percentile(steps, 95))}
-    return found | {"inside": float(np.median(spreads)), "after": after, "replies": replies}
+    names = ("min", "p5", "p50", "p95", "p99", "p99_9")
+    found: dict[str, Any] = dict(zip(names, map(float, np.percentile(rtt, [0, 5, 50, 95, 99, 99.9])), strict=True))
+    return found | inside_figures(inside(ends, rtt)) | {"after": after, "replies": replies}
+
+
+def held_out(traces: dict[str, Any]) -> dict[str, Any]:
+    """Means of the traces that are not in the table; those without a file have the numbers of the summary only."""
+    import csv
+
+    with SUMMARY.open(encoding="utf-8", newline="") as file:
+        rows = {row["trace"].rpartition("-")[2]: row for row in csv.DictReader(file) if "victoria-" in row["trace"]}
+    known = {
+        name: traces.get(name) or {key: float(rows[name][column]) for key, column in SUMMARISED.items()}
+        for name in HELD_OUT
+    }
+    whole = [each for each in known.values() if "correlation" in each]
+    found: dict[str, Any] = {key: float(np.mean([each[key] for each in known.values()])) for key in SUMMARISED}
+    for key in ("spread", "rise", "correlation", "half_s"):
+        found[key] = np.mean([each[key] for each in whole], axis=0).tolist()
+    return found | {"loss": 1 - (1 - RETRANSMITTED) ** 2}
+
+
+LAGOS = "mmsys24-ping-isl-seychelles-lagos"
+"""Trace over links between satellites, in the summary."""
+LAGOS_S = 7200
+LAGOS_COLUMNS = {
+    "p0": "rtt_p0",
+    "p5": "rtt_p5",
+    "p50": "rtt_p50",
+    "p95": "rtt_p95",
+    "p99": "rtt_p99",
+    "step_p50": "slot_median_step_ms_p50",
+    "base_step_p50": "slot_floor_step_ms_p50",
+    "inside": "within_slot_spread_p95_p5_ms_p50",
+}
+
+
+def between_satellites() -> dict[str, Any]:
+    """Figures of pings every 200 ms over `starlink-isl`, and of those that were measured."""
+    import csv
+
+    with SUMMARY.open(encoding="utf-8", newline="") as file:
+        row = next(row for row in csv.DictReader(file) if row["trace"].endswith(LAGOS))
+    measured = {key: float(row[column]) for key, column in LAGOS_COLUMNS.items()} | {"loss": float(row["loss_ratio"])}
+    pings = {"kind": "probe", "interval": "200 ms"}
+    result = bp.run(bp.load("starlink-isl", {"duration": f"{LAGOS_S} s", "flow.ping.app": pings}))
+    sent, rtt = result.probes["sent_s"].to_numpy(), 1e3 * result.probes["rtt_s"].to_numpy()
+    slots, since = np.floor((sent - PHASE_S) / SLOT_S), (sent - PHASE_S) % SLOT_S
+    whole = [rtt[(slots == slot) & (since > 0.5) & np.isfinite(rtt)] for slot in np.unique(slots)[1:-1]]
+    base, median, high = np.array([np.percentile(values, [5, 50, 95]) for values in whole]).T
+    made = {f"p{share}": float(np.nanpercentile(rtt, share)) for share in (0, 5, 50, 95, 99)} | {
+        "step_p50": float(np.median(np.abs(np.diff(median)))),
+        "base_step_p50": float(np.median(np.abs(np.diff(base)))),
+        "inside": float(np.median(high - base)),
+        "loss": float(np.mean(result.probes["outcome"].to_numpy() == "lost")),
+    }
+    row = result.rows("summary")[0]
+    ends = {key: row[f"{key}_packets"] for key in ("on_links", "queued", "stranded")}
+    return {"measured": measured, "made": made, "slowest": float(np.nanmax(rtt)), "pings": len(rtt), "end": ends}
+
+
+FAR_MS = 13
+"""Delay from the PoP to the server, one way: with it, round trips are those of the measured transfers."""
+TRANSFER_SEEDS = range(1, 11)
+TOGETHER = 2
+"""Retransmissions in intervals of 0.1 s that are at most this far apart belong to one loss."""
+MODELS = {"bursts": "default", "each packet": "0 s"}
+"""Values of `burst` by name: bursts of losses, and losses of each packet by itself."""
+
+
+def transfers(folder: Path) -> dict[str, Any]:
+    """Figures of a download and an upload with CUBIC as measured, and over `starlink` with the server as far away."""
+    found: dict[str, Any] = {"down": {"measured": measured_transfer(folder, "down")}}
+    found["up"] = {"measured": measured_transfer(folder, "up")}
+    for way, ends in {"down": ("server", "user"), "up": ("user", "server")}.items():
+        asked = {"duration": f"{found[way]['measured']['duration_s']:.0f} s", "link.internet.delay": f"{FAR_MS} ms"}
+        asked |= dict(zip(("flow.download.from", "flow.download.to"), ends, strict=True))
+        for model, burst in MODELS.items():
+            more = {} if burst == "default" else {"link.access.slots.burst": burst}
+            runs = [bp.run(bp.load("starlink", asked | more), seed=seed).rows("flows")[0] for seed in TRANSFER_SEEDS]
+            rows = {
+                "goodput": [row["goodput_bps"] / 1e6 for row in runs],
+                "share": [100 * row["retransmissions"] / row["sent_packets"] for row in runs],
+                "losses_s": [row["reductions"] / found[way]["measured"]["duration_s"] for row in runs],
+                "each": [row["retransmissions"] / row["reductions"] for row in runs],
+                "rtt": [1e3 * row["rtt_p50_s"] for row in runs],
+            }
+            found[way][model] = {key: estimate(np.array(values), 0.95)[1:3] for key, values in rows.items()}
+    return found
+
+
+def measured_transfer(folder: Path, way: str) -> dict[str, float]:
+    """The same figures of a measured transfer, as far as its file has them."""
+    import csv
+
+    path = folder / f"mmsys24-tcp-{way}-bentpipe-victoria.csv.xz"
+    rows = list(csv.DictReader(lzma.decompress(path.read_bytes()).decode().splitlines()))
+    duration_s = sum(float(row["interval_s"]) for row in rows)
+    sent = sum(int(row["bytes"]) for row in rows)
+    found = {"duration_s": round(duration_s), "goodput": 8e-6 * sent / duration_s}
+    if "retransmits" not in rows[0]:
+        return found | {"share": 100 * RETRANSMITTED}
+    again = np.array([int(row["retransmits"]) for row in rows])
+    losses = 1 + int((np.diff(np.flatnonzero(again)) > TOGETHER).sum())
+    return found | {
+        "share": float(100 * again.sum() * SEGMENT / sent),
+        "losses_s": losses / duration_s,
+        "each": float(again.sum() / losses),
+        "rtt": float(np.median([int(row["srtt_us"]) / 1e3 for row in rows])),
+    }
 
 
 def draw(found: dict[str, Any], samples: dict[str, tuple[Reals, Reals]]) -> None:
@@ -172,7 +333,9 @@ def main(folder: Path) -> None:
         made[name] = figures(ends_of, np.concatenate([run[1] for run in runs]))
         made[name]["replies"] = np.mean([figures(*run[:2])["replies"] for run in runs], axis=0).tolist()
         made[name]["loss"] = float(np.mean([run[2] for run in runs]))
-    found = {"traces": traces, "pooled": pooled, "scenarios": made}
+    found = {"traces": traces, "pooled": pooled, "held out": held_out(traces), "scenarios": made}
+    found["between satellites"] = between_satellites()
+    found["transfers"] = transfers(folder)
     kept.save("starlink", found)
     draw(found, samples)
 
