@@ -21,7 +21,7 @@ LOWEST_PYTHON ?= 3.10
 LOWEST_TESTS := $(patsubst %,tests/test_%.py,cli cli_help compare lab metrics mix notebook overrides own report run sky \
     statistics sweep sweep_cluster terminal why)
 
-.PHONY: demo test test-lowest coverage check lint mutants bench bless release wheel lock docs clean
+.PHONY: demo test test-lowest coverage check lint mutants bench bless release wheel lock docs web types clean
 
 demo: .venv/built
 	$(BIN)/bentpipe compare s1 --cc reno,newreno,sack,tahoe --plot demo.png
@@ -83,8 +83,18 @@ lock: .venv/tools
 	    --custom-compile-command "make lock" --output-file constraints.txt pyproject.toml
 
 # The site, in `site`; a dead link fails. Draws the gallery: minutes. With DRAFT=1 it has no figures: seconds.
-docs: .venv/built
+docs: .venv/built web
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The simulator as a module for the page "Try it", if the compiler has the target (rustup target add wasm32-unknown-unknown).
+web:
+	@if [ -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" ]; then \
+	    cargo build --quiet --profile web --target wasm32-unknown-unknown --package bentpipe-web; \
+	else echo "The compiler has no target wasm32-unknown-unknown: the site has no page to try bentpipe."; fi
+
+# Types of the scripts of the studio and of the page. TypeScript is fetched by npx.
+types:
+	npx --yes --package typescript@5.9 tsc --project web
 
 clean:
 	rm -rf .venv target dist site demo.png

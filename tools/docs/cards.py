@@ -15,14 +15,12 @@ import bentpipe as bp
 from bentpipe import formatting
 from bentpipe.plot import COLOURS, DASHES, PANELS, save
 from bentpipe.plot import style as house
-from bentpipe.plot.traces import rates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from bentpipe.experiment.single.run_result import RunResult
-    from bentpipe.plot.traces import Line
 
 SIZE = (2.6, 1.45)
 """Width and height of a card's picture in inches."""
@@ -42,7 +40,7 @@ def card(result: RunResult) -> Figure:
         divisor, unit = formatting.scale([max(float(values.max()) for _, values in lines)], "bit/s")
         for place, (times, values) in enumerate(lines):
             colour, dash = COLOURS[place % len(COLOURS)], DASHES[place // len(COLOURS)]
-            axes.plot(times, values / divisor, color=colour, linestyle=dash, linewidth=1.1, drawstyle="steps-pre")
+            axes.plot(times, values / divisor, color=colour, linestyle=dash, linewidth=1.1, drawstyle="steps-post")
         house.draw_rate(axes, [result.scenario], divisor, "y")
         axes.set(ylabel=house.label("Goodput", unit), xlabel="Time (s)", xlim=(0, result.simulated_s))
         axes.set_ylim(bottom=0)
@@ -56,18 +54,17 @@ def shown(result: RunResult) -> list[str]:
     return [flow for flow in result.scenario.flow_names if flow in known][:FLOWS_MAX]
 
 
-def line(result: RunResult, flow: str) -> Line:
-    """Times and goodputs of one flow, averaged over some round trips."""
-    table = result.recorded["goodput_bps"]
+def line(result: RunResult, flow: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Begins and goodputs of intervals of some round trips, and the end of the last one with its goodput again."""
     longest = float(result.flows["rtt_p50_s"].max() or 0.0)
     intervals = min(INTERVALS_MAX, int(result.simulated_s / (ROUND_TRIPS * longest))) if longest else INTERVALS_MAX
-    times, values = rates(table.filter(table["flow"] == flow), "goodput_bps", result.simulated_s, max(1, intervals))
+    means = result.curve("goodput_bps", flow).average(0.0, result.simulated_s, result.simulated_s / max(1, intervals))
+    # Nothing arrives before the flow begins and after its end.
+    values = np.nan_to_num(means.values)
     limit = result.scenario.bottleneck()
     if limit is not None:
         values = arrived(values, limit[1])
-    # The rate of an interval is at its end; without a value at its begin the first one has no width.
-    start_s = max(0.0, times[0] - result.simulated_s / max(1, intervals))
-    return np.insert(times, 0, start_s), np.insert(values, 0, values[0])
+    return np.append(means.begins, means.end_s), np.append(values, values[-1])
 
 
 def arrived(values: NDArray[np.float64], rate_bps: float) -> NDArray[np.float64]:

@@ -21,10 +21,14 @@ _ANCHOR = re.compile(r"\s(?:id|name)=(?:\"([^\"]*)\"|([^\s>\"]+))")
 def page_of(address: str) -> str:
     """The page below `docs` that has this address on the site: `gallery/` is `gallery/index.md` or `gallery.md`.
 
+    The page to try bentpipe has no Markdown.
+
     >>> page_of("reference/python/"), page_of("gallery/")
     ('reference/python.md', 'gallery/index.md')
     """
     path = address.strip("/")
+    if path == "try" or path.endswith(".html"):
+        return path if path.endswith(".html") else f"{path}/index.html"
     return f"{path}/index.md".lstrip("/") if path in ("", "gallery", "papers", "specs") else f"{path}.md"
 
 
@@ -57,6 +61,8 @@ def dead(site: Path) -> list[str]:
             continue
         target = (page.parent / unquote(path.partition("?")[0])).resolve() if path else page
         target = target / "index.html" if target.is_dir() else target
+        # A page reads what is behind a sign of equality by itself.
+        anchor = "" if "=" in anchor else anchor
         if not target.is_file() or (anchor and unquote(anchor) not in anchors.get(target, {unquote(anchor)})):
             found.append(f"{page.relative_to(site)}: {link}")
     return found

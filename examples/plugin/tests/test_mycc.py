@@ -1,0 +1,14 @@
+import pytest
+from bentpipe_mycc import MyCc, Shed
+
+from bentpipe import testing
+
+
+@pytest.mark.parametrize("check", testing.CONGESTION_CONTROL)
+def test_mycc(check):
+    check(MyCc)
+
+
+@pytest.mark.parametrize("check", testing.MIDDLEBOX)
+def test_shed(check):
+    check(Shed)
