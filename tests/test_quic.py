@@ -71,6 +71,6 @@ def test_why_tells_slow_start_from_handshakes_and_requests() -> None:
     spent = bp.run(scenario, series="critical_path").recorded["critical_path"]
     seconds = {row["part"]: row["total_s"] for row in spent.iter_rows(named=True)}
     assert seconds["opening"] == pytest.approx(0.6, abs=0.02)
-    # The request, the first flight of its answer and its ACK, and at most one trip more. ACKs of the other end begin none.
+    # The request, the first flight of its answer, its ACK, at most one trip more. ACKs of the other end begin none.
     assert 0.8 < seconds["exchange"] < 1.25
     assert 1.1 < seconds["slow-start"] < 1.6
