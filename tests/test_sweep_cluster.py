@@ -364,6 +364,36 @@ def test_that_no_worker_is_left_is_said_with_what_ctrl_c_keeps(
     )
 
 
+def test_results_that_are_lost_before_they_are_fetched_are_made_again(
+    small, tmp_path, started, scheduler, monkeypatch, caplog
+):
+    monkeypatch.setattr("bentpipe.experiment.execution.workers.DESERTED_S", 0.5)
+    running = [start_worker(started, scheduler)]
+    wait_until_workers(scheduler, 1)
+    taken = workers.Cluster._take
+
+    def take(self, count):
+        found = taken(self, count)
+        if found and len(running) == 1:
+            running[0].kill()
+            running.append(None)
+            # The scheduler takes back what it had told.
+            wait_until(lambda: all(future.status == "lost" for _, future in found), "loss is told")
+        return found
+
+    def start_another(progress):
+        # Only who still hears of the progress can start it.
+        if caplog.records and len(running) == 2:
+            running.append(start_worker(started, scheduler))
+
+    monkeypatch.setattr(workers.Cluster, "_take", take)
+    result = bp.sweep(
+        small, RATES, replications=4, on=f"dask://{scheduler}", store=tmp_path / "store", progress=start_another
+    )
+    assert len(running) == 3
+    assert result.runs.height == 8
+
+
 def test_workers_without_bentpipe_are_said(small, tmp_path, started, scheduler):
     without = "import sys; sys.modules['bentpipe'] = None; from dask.__main__ import main; main()"
     start_worker(started, scheduler, sys.executable, "-c", without)
