@@ -297,6 +297,35 @@ fn a_file_alone_over_geo_is_round_trips_and_bytes() {
     assert!(part(&result, "f", "transmission").0 < 1e-3);
 }
 
+/// Half a round trip for each trip, whatever the trip was for, although packets of slow start and of the full window wait behind
+/// each other and are lost.
+#[test]
+fn each_trip_takes_its_propagation() {
+    let text = r#"
+        duration = "20 s"
+        [tcp]
+        like = "linux-6"
+        [link.sat]
+        from = "a"
+        to = "b"
+        rate = "20 Mbit/s"
+        delay = "270 ms"
+        queue = { kind = "drop-tail", limit = "1 bdp" }
+        [flow.f]
+        from = "a"
+        to = "b"
+    "#;
+    let result = traced(text);
+    let mut known = 0;
+    for name in ["opening", "exchange", "slow-start", "window", "repair"] {
+        let (took_s, trips) = part(&result, "f", name);
+        assert_near(took_s, 0.27 * trips, 1e-3);
+        known += usize::from(trips > 0.0);
+    }
+    // Otherwise nothing was shown.
+    assert!(known >= 4, "{known} parts have trips");
+}
+
 /// A slow link is never idle once the window fills it: the time is bytes, not round trips.
 #[test]
 fn a_long_transfer_over_a_full_link_is_bytes() {

@@ -299,9 +299,7 @@ impl Network {
         let (now, flow) = (self.now, self.flow_of(packet));
         let Some(paths) = &mut self.observers.critical else { return };
         if !packet.is_segment() {
-            let mut trail = Trail::new(DATAGRAM, now);
-            trail.set_out(PathPart::Exchange);
-            paths.hold(PacketKey::of(packet), trail);
+            paths.hold(PacketKey::of(packet), Trail::new(DATAGRAM, now));
             return;
         }
         let endpoint = packet.endpoint().peer();
@@ -339,7 +337,7 @@ impl Network {
             paths
                 .set_end(endpoint, EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true });
         }
-        trail.set_out(trip);
+        trail.trip = trip;
         let [node, _] = self.scenario.ends(packet.path());
         if !self.nodes[node].boxes.is_empty() {
             paths.nodes.insert((node, packet.lane(), packet.connection()), trail.clone());
@@ -377,7 +375,7 @@ impl Network {
             let end = EndTrail { trail: trail.clone(), limit: None, in_slow_start: true, has_data: true };
             paths.set_end(endpoint, end);
         }
-        trail.set_out(trip);
+        trail.trip = trip;
         paths.hold(PacketKey::of(packet), trail);
     }
 
@@ -386,7 +384,8 @@ impl Network {
         let (now, flow) = (self.now, self.flow_of(packet));
         let Some(paths) = &mut self.observers.critical else { return };
         paths.acting = Acting::OnArrival;
-        let Some(trail) = paths.take(now, packet, node) else { return };
+        let Some(mut trail) = paths.take(now, packet, node) else { return };
+        trail.end_trip();
         if !packet.is_of_session() {
             if trail.story == DATAGRAM {
                 paths.add(flow, &trail);

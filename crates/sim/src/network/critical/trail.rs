@@ -78,10 +78,10 @@ impl Trail {
         }
     }
 
-    /// Starts a trip of a packet in one direction.
-    pub(super) fn set_out(&mut self, trip: PathPart) {
-        self.trip = trip;
-        self.add(PathShare::of(trip), Spent { time_s: 0.0, trips: 1.0 }, 1.0);
+    /// Ends the trip of a packet in one direction. It counts where its propagation does: behind another packet of its transfer
+    /// a packet takes over that packet's trail, but not its trip.
+    pub(super) fn end_trip(&mut self) {
+        self.add(PathShare::of(self.trip), Spent { time_s: 0.0, trips: 1.0 }, 1.0);
     }
 
     /// Merges two trails that lead to the same instant: this trail with a weight, 0 to 1, and the other with the rest.
