@@ -297,8 +297,8 @@ fn a_file_alone_over_geo_is_round_trips_and_bytes() {
     assert!(part(&result, "f", "transmission").0 < 1e-3);
 }
 
-/// Half a round trip for each trip, whatever the trip was for, although packets of slow start and of the full window wait behind
-/// each other and are lost.
+/// Half a round trip for each trip of each part, although packets of slow start and of the full window wait behind each other and
+/// are lost.
 #[test]
 fn each_trip_takes_its_propagation() {
     let text = r#"

@@ -345,7 +345,7 @@ class Cluster(_Queue):
             found: list[tuple[Task, Any]] = self._take(running)
             whole = [future for _, future in found if future.status == "finished"]
             if not whole:
-                return self._told(found, {})
+                return self._take_outcomes(found, {})
             # In one step: fetching one takes longer than a short run.
             gathering = self._client.gather(whole, asynchronous=True)
             self._fetching = found, whole, run_coroutine_threadsafe(gathering, self._client.loop.asyncio_loop)
@@ -357,23 +357,23 @@ class Cluster(_Queue):
         try:
             fetched = {future.key: result for future, result in zip(whole, gathered.result(), strict=True)}
         except (Exception, CancelledError) as error:
-            # One failed meanwhile, which its state tells, or its worker died while the result was on the way.
+            # One failed meanwhile, and has that state, or its worker died while the result was on the way.
             if not isinstance(error, OSError) and all(future.status == "finished" for future in whole):
                 raise
             fetched = {}
-        return self._told(found, fetched)
+        return self._take_outcomes(found, fetched)
 
-    def _told(self, found: list[tuple[Task, Any]], fetched: dict[str, Outcome]) -> list[Finished]:
+    def _take_outcomes(self, found: list[tuple[Task, Any]], fetched: dict[str, Outcome]) -> list[Finished]:
         """Return the outcomes that are known. A run whose result was lost with its worker is waited for once more."""
-        told: list[Finished] = []
+        known: list[Finished] = []
         for task, future in found:
             if future.key in fetched:
-                told.append((task, fetched[future.key]))
+                known.append((task, fetched[future.key]))
             elif future.status in ("error", "cancelled"):
-                told.append((task, self._outcome(future)))
+                known.append((task, self._outcome(future)))
             else:
                 self.watch(task, future)
-        return told
+        return known
 
     def _outcome(self, done: Done) -> Outcome:
         if done.cancelled():
