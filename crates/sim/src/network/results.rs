@@ -2,7 +2,7 @@
 
 use super::silence;
 use crate::dictionary::{
-    CompletionRow, DatagramRow, FlowRow, LinkRow, MediumRow, ModcodRow, ProbeRow, QuicRow, SummaryRow, Table,
+    CompletionRow, DatagramRow, FlowRow, LinkRow, MediumRow, ModcodRow, ProbeRow, QuicRow, SubflowRow, SummaryRow, Table,
     TerminalRow,
 };
 use crate::ids::LinkId;
@@ -69,6 +69,7 @@ pub(crate) fn assemble(
     notes.extend(of_tables);
     RunResult {
         flows: FlowRow::table(flows),
+        subflows: FlowRow::table([]).beside(SubflowRow::table([])),
         links: LinkRow::table(names.links.iter().zip(links).map(|(name, link)| link.row(name, end.at))),
         drops: drops.table(&names),
         completions: CompletionRow::table(traffic.completion_rows(scenario)),

@@ -111,6 +111,15 @@ impl Transport {
         })
     }
 
+    /// Returns its name in tables.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Tcp(_) => "tcp",
+            Self::Quic(_) => "quic",
+        }
+    }
+
     /// Returns the name of its congestion control; "none" without one.
     pub(crate) fn cc_name(&self) -> &str {
         match self {

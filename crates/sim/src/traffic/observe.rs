@@ -206,16 +206,18 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
     let of_complete = |at: Time| state.completed.and((at != Time::NEVER).then_some(at));
     let active_s = since_start(Some(state.completed.unwrap_or(at)));
     let delivered_bits = received.delivered_bytes as f64 * 8.0;
+    let (has_transport, is_quic) = (flow.app.has_transport(), flow.transport.quic().is_some());
+    let of_tcp = |count: u64| (!is_quic).then_some(count);
     // Only the connections of the product report their limits.
-    let has_times = flow.app.has_transport() && flow.transport.quic().is_none();
-    let time_s = |of: fn(&SendTimes) -> Duration| match has_times {
+    let time_s = |of: fn(&SendTimes) -> Duration| match has_transport && !is_quic {
         false => f64::NAN,
         true => of(&totals.times).as_secs_f64(),
     };
     FlowRow {
         flow: &flow.name,
         // A port has the transport of programs, which the network does not run.
-        cc: if flow.app.has_transport() { flow.transport.cc_name() } else { "none" },
+        transport: if has_transport { flow.transport.name() } else { "none" },
+        cc: if has_transport { flow.transport.cc_name() } else { "none" },
         outcome: outcome(state),
         start_s: totals.first_sent.map_or(f64::NAN, Time::as_secs_f64),
         completion_s: since_start(state.completed),
@@ -227,30 +229,33 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
         delivered_bytes: received.delivered_bytes,
         acked_bytes: totals.acked_bytes,
         sent_bytes: sent.sent_bytes,
-        retransmitted_bytes: sent.retransmitted_bytes,
+        retransmitted_bytes: of_tcp(sent.retransmitted_bytes),
         sent_packets: sent.sent_segments,
         arrived_packets: totals.arrived_packets(),
         retransmissions: sent.retransmitted_segments,
-        spurious_retransmissions: totals.spurious,
-        timeouts: sent.timeouts,
-        undos: sent.undos,
-        timeout_undos: sent.timeout_undos.into(),
-        tail_loss_probes: sent.tail_loss_probes.into(),
-        probe_repairs: sent.probe_repairs.into(),
-        lost_retransmissions: sent.lost_retransmissions.into(),
-        reorderings: sent.reorderings.into(),
-        fast_retransmits: sent.fast_retransmits,
-        marked_packets: received.ce_segments,
-        ecn_reductions: sent.ecn_reductions,
-        dummy_packets: sent.dummy_segments,
-        keepalives: sent.keepalives.into(),
-        challenged: sent.challenged,
-        tcp_efficiency_pct: 100.0 * ratio((sent.sent_bytes - sent.retransmitted_bytes) as f64, sent.sent_bytes as f64),
+        spurious_retransmissions: of_tcp(totals.spurious),
+        timeouts: of_tcp(sent.timeouts),
+        undos: of_tcp(sent.undos),
+        timeout_undos: of_tcp(sent.timeout_undos.into()),
+        tail_loss_probes: of_tcp(sent.tail_loss_probes.into()),
+        probe_repairs: of_tcp(sent.probe_repairs.into()),
+        lost_retransmissions: of_tcp(sent.lost_retransmissions.into()),
+        reorderings: of_tcp(sent.reorderings.into()),
+        fast_retransmits: of_tcp(sent.fast_retransmits),
+        marked_packets: of_tcp(received.ce_segments),
+        ecn_reductions: of_tcp(sent.ecn_reductions),
+        dummy_packets: of_tcp(sent.dummy_segments),
+        keepalives: of_tcp(sent.keepalives.into()),
+        challenged: of_tcp(sent.challenged),
+        tcp_efficiency_pct: match is_quic {
+            true => f64::NAN,
+            false => 100.0 * ratio((sent.sent_bytes - sent.retransmitted_bytes) as f64, sent.sent_bytes as f64),
+        },
         information_efficiency: ratio(sent.sent_bytes as f64, totals.sent_wire_bytes as f64)
             * ratio(totals.arrived_packets() as f64, sent.sent_segments as f64),
         rtt_to: match &*flow.app {
             App::Probe(_) => &scenario.nodes[flow.to].name,
-            app if app.has_transport() => &scenario.nodes[scenario.answers_for(id)].name,
+            _ if has_transport => &scenario.nodes[scenario.answers_for(id)].name,
             _ => "",
         },
         rtt_min_s: state.rtts.min_s(),
@@ -270,13 +275,13 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
         outage_s: time_s(|times| times.outage),
         error_recovery_s: time_s(|times| times.error_recovery),
         error_timeout_s: time_s(|times| times.error_timeout),
-        congestion_losses: totals.verdicts.losses.congestion,
-        link_losses: totals.verdicts.losses.errors,
-        reductions: totals.verdicts.reductions,
-        spurious_reductions: totals.verdicts.spurious_reductions,
-        error_reductions: totals.verdicts.error_reductions,
-        errors_taken_for_congestion: totals.verdicts.errors_taken_for_congestion,
-        congestion_taken_for_errors: totals.verdicts.congestion_taken_for_errors,
+        congestion_losses: of_tcp(totals.verdicts.losses.congestion),
+        link_losses: of_tcp(totals.verdicts.losses.errors),
+        reductions: of_tcp(totals.verdicts.reductions),
+        spurious_reductions: of_tcp(totals.verdicts.spurious_reductions),
+        error_reductions: of_tcp(totals.verdicts.error_reductions),
+        errors_taken_for_congestion: of_tcp(totals.verdicts.errors_taken_for_congestion),
+        congestion_taken_for_errors: of_tcp(totals.verdicts.congestion_taken_for_errors),
     }
 }
 
