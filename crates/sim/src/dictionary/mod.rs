@@ -137,6 +137,11 @@ table! {
         spurious_reductions: maybe, "1", "Those of them where none of the data outstanding was lost.";
         error_reductions: maybe, "1", "Those of them where all losses in the window were errors of links.";
         errors_taken_for_congestion: maybe, "1", "Packets lost in those windows: errors of links that the sender took for congestion.";
+        reinjected_bytes: maybe, "B", "Payload bytes that a second subflow was given although another one carried them; missing with one path.";
+        data_duplicate_bytes: maybe, "B", "Payload bytes that arrived on any subflow and brought nothing new to the data; missing with one path, as are the next columns.";
+        hol_held_s: real, "s", "Time in which the receiver held data behind missing data of another subflow or its own (head-of-line blocking).";
+        hol_held_bytes_max: maybe, "B", "Most data held so.";
+        reordering_depth_max: maybe, "1", "Most segments that arrived beyond missing data, between two advances of the data in order.";
         congestion_taken_for_errors: maybe, "1", "Packets lost to congestion while the sender attributed all losses of a window to errors of a link and did not reduce.";
     }
 }
@@ -372,6 +377,7 @@ series! {
         ReceiveWindow "receive_window_bytes", "B", "Window that the receiver advertised last.";
         DeliveryRate "delivery_rate_bps", "bit/s", "Rate at which the path took the last data acknowledged, as the sender estimates it.";
         LimitedBy (State) "limited_by", "1", "Limit of the sender: 0 no limit, 1 start-up, 2 the congestion window, 3 the receiver's window, 4 the send buffer, 5 the application, 6 fast recovery, 7 the retransmission timer.";
+        HeldBytes "held_bytes", "B", "Data that the receiver of a flow over several paths holds behind missing data.";
         PacingRate "pacing_rate_bps", "bit/s", "Pacing rate of the sender, headers included; no row without pacing.";
     }
     /// Series of the values inside a congestion control: a row is written when the value changes.
@@ -532,6 +538,11 @@ names! {
         ZeroWindow "zero_window", "B", "The receiver's window closed; value: offset acknowledged.";
         Completed "completed", "B", "All data are acknowledged; value: bytes.";
         Transfer "transfer", "B", "A transfer of a flow that makes several is complete; value: its bytes.";
+        SubflowJoined "subflow_joined", "1", "A subflow is established; value 0.";
+        SubflowFailed "subflow_failed", "1", "A subflow gets no new data: it does not deliver; value 0.";
+        SubflowRestored "subflow_restored", "1", "A subflow that had failed delivers again; value 0.";
+        Reinjected "reinjected", "B", "Data is given to this subflow although another one carries it; value: its offset in the data of the flow.";
+        Penalised "penalised", "1", "The window of this subflow is halved, because its data blocked the receive window; value 0.";
         Keepalive "keepalive", "1", "A keepalive probe is sent; value: probes without an answer so far, this one included.";
         PeerLost "peer_lost", "1", "Keepalive probes got no answer, and the connection is given up; value: their number.";
         Aborted "aborted", "B", "The connection gave up; value: offset of the missing byte.";
