@@ -650,7 +650,8 @@ fn make_multi<'a>(
     }
     let transport = transports.of_flow(name);
     let config = keys::settle_multipath(name, config, transport, report).over(&paths);
-    keys::check_coupling(name, &config, &made.iter().map(|(tcp, _)| tcp).collect::<Vec<_>>(), report);
+    let named = lanes.iter().zip(&made).map(|(lane, (tcp, _))| (lane.subflow(), tcp));
+    keys::check_coupling(name, &config, &named.collect::<Vec<_>>(), report);
     let (slowest, rtt) = over(&lanes[0], transport);
     let with_buffer = |mut tcp: Config| {
         tcp.receive_buffer = config.receive_buffer;

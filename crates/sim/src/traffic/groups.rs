@@ -129,6 +129,12 @@ impl GroupSession {
         }
     }
 
+    /// Ends the data of an end.
+    pub(super) fn close(&mut self, now: Time, end: End, hosts: &mut Hosts) {
+        let (end, mut connections) = self.at(end, hosts);
+        end.meta.close(now, &mut connections);
+    }
+
     /// Sets the timer of the application at an end. Returns the timer of its host.
     pub(super) fn set_timer(&mut self, end: End, at: Time) -> Time {
         let end = &mut self.ends[end as usize];
@@ -141,7 +147,7 @@ impl GroupSession {
         let (meta, Some(Goal { what, bytes })) = (&self.ends[end as usize].meta, goal) else { return false };
         let reached = match what {
             What::Acked => meta.acked_bytes(),
-            What::Received | What::Read => meta.delivered_bytes(),
+            What::Received | What::Read => meta.counters().delivered_bytes,
         };
         reached >= bytes && meta.is_established()
     }

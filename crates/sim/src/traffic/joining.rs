@@ -103,8 +103,8 @@ impl Traffic {
         let (state, mut connections) = group.at(end, hosts);
         while let Some((_, subflow, is_up)) = state.notices.pop_front_if(|notice| notice.0 <= now) {
             match is_up {
-                true => state.meta.on_path_up(now, subflow, &mut connections),
-                false => state.meta.on_path_down(now, subflow, &mut connections),
+                true => state.meta.on_path_up(subflow),
+                false => state.meta.on_path_down(subflow, &mut connections),
             }
         }
         if state.meta.next_wakeup() <= now {
@@ -141,13 +141,12 @@ impl Traffic {
     pub(crate) fn group_events(&mut self, now: Time, endpoint: EndpointId, recorder: &mut Recorder) -> bool {
         let head = self.head_of(endpoint);
         let (end, mut is_new) = (End::of(endpoint), false);
-        while let Some((group, _)) = self.group(head.slot()) {
-            let meta = &mut group.ends[end as usize].meta;
-            let Some(event) = meta.poll() else { break };
+        while let Some((group, hosts)) = self.group(head.slot()) {
+            let Some(event) = group.ends[end as usize].meta.poll() else { break };
             match event {
                 MultiEvent::Established => is_new = true,
                 // An end that has received all data closes, too.
-                MultiEvent::PeerFinished => meta.close(),
+                MultiEvent::PeerFinished => group.close(now, end, hosts),
                 MultiEvent::Aborted(_) => {
                     if !std::mem::replace(&mut group.has_failed, true) {
                         self.on_abort(now, head.slot());

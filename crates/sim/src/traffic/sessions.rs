@@ -329,7 +329,11 @@ impl<'a> FlowSessions<'a> {
             Over::Tcp(slot) => self.hosts[EndpointId::opener(slot)].conn.close(),
             // Each stream has ended.
             Over::Engine(_) => {}
-            Over::Group(slot) => self.group(slot).0.ends[0].meta.close(),
+            Over::Group(slot) => {
+                let now = self.now;
+                let (group, hosts) = self.group(slot);
+                group.close(now, End::Opener, hosts);
+            }
         }
     }
 
@@ -356,7 +360,7 @@ impl<'a> FlowSessions<'a> {
                 let (group, hosts) = self.group(slot);
                 group.ask(now, bytes, hosts);
                 if is_all {
-                    group.ends[0].meta.close();
+                    group.close(now, End::Opener, hosts);
                 }
             }
         }
