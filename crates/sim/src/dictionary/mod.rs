@@ -445,7 +445,7 @@ table! {
     LOSSES, LossRow {
         time_s: real, "s", "When it was lost; a corrupted packet where it was dropped.";
         place as "where": text, "", "The link (`NAME.forward`) or node where it was lost.";
-        flow: text, "", "The flow that it belonged to.";
+        flow: text, "", "The flow that it belonged to, or the subflow as `FLOW.SUBFLOW`.";
         cause: text, "", "Why: see the list of causes.";
         bytes: whole, "B", "Its bytes, headers included.";
         data_bytes: whole, "B", "Payload bytes among them.";

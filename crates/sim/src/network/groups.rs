@@ -46,8 +46,10 @@ impl Network {
         // The application may have closed, or given more data.
         self.transmit_by_turns(at, endpoint);
         self.traffic.settle_group(at, endpoint, &mut self.recorder);
-        for subflow in self.traffic.subflows(endpoint) {
-            self.rearm_late(subflow);
+        let mut subflow = 0;
+        while let Some(endpoint) = self.traffic.sibling(endpoint, subflow) {
+            self.rearm_late(endpoint);
+            subflow += 1;
         }
         self.carry_out_tasks(at);
     }

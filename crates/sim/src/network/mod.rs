@@ -488,7 +488,7 @@ impl Network {
             drops.add(place, flow, cause, packet.size());
             let offset = traffic.on_loss(at, packet, cause, *now);
             let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
-            recorder.on_loss(at, place, flow, cause, lost);
+            recorder.on_loss(at, place, traffic.entity_of[packet.lane()], cause, lost);
         };
         count(&packet);
         if !routes.copies.is_empty() {

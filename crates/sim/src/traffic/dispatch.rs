@@ -23,7 +23,7 @@ pub(crate) struct Traffic {
     /// The flow of each lane.
     pub(super) flow_of: Vec<FlowId>,
     /// The entity of each lane in series and events: its flow, or its subflow, after all flows.
-    pub(super) entity_of: Vec<FlowId>,
+    pub(crate) entity_of: Vec<FlowId>,
     pub(crate) hosts: Hosts,
     pub(super) apps: Vec<AnyApp>,
     pub(super) pool: Pool,

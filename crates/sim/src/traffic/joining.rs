@@ -45,13 +45,17 @@ impl Traffic {
         }
     }
 
-    /// Returns the endpoints of an end of a group, one for each subflow.
-    pub(crate) fn subflows(&self, endpoint: EndpointId) -> Vec<EndpointId> {
-        let head = self.head_of(endpoint).slot();
-        match self.pool.sessions[head].group.as_deref() {
-            Some(GroupPart::Head(group)) => group.slots.iter().map(|slot| End::of(endpoint).of_slot(*slot)).collect(),
-            _ => vec![endpoint],
+    /// Returns the endpoint of a subflow at an end of a group; `None`: it has fewer.
+    pub(crate) fn sibling(&self, endpoint: EndpointId, subflow: usize) -> Option<EndpointId> {
+        match self.pool.sessions[self.head_of(endpoint).slot()].group.as_deref() {
+            Some(GroupPart::Head(group)) => Some(End::of(endpoint).of_slot(*group.slots.get(subflow)?)),
+            _ => Some(endpoint).filter(|_| subflow == 0),
         }
+    }
+
+    /// Returns the endpoints of all subflows at an end of a group, in order.
+    fn siblings(&self, endpoint: EndpointId) -> impl Iterator<Item = EndpointId> + '_ {
+        (0..).map_while(move |subflow| self.sibling(endpoint, subflow))
     }
 
     /// Gives a subflow a segment that has arrived.
@@ -207,12 +211,14 @@ impl Traffic {
     }
 
     fn note_limits(&mut self, now: Time, head: EndpointId) {
-        for (subflow, endpoint) in self.subflows(head).into_iter().enumerate() {
+        let mut subflow = 0;
+        while let Some(endpoint) = self.sibling(head, subflow) {
             let host = &mut self.hosts[endpoint];
             let multi = self.flows[host.flow].multi.as_deref_mut();
             if let (true, Some(multi)) = (host.has_new_limit(), multi) {
                 host.turn(now, &mut multi.paths[subflow].downtime);
             }
+            subflow += 1;
         }
         let Some((group, hosts)) = self.group(head.slot()) else { return };
         let (end, mut connections) = group.at(End::of(head), hosts);
@@ -228,7 +234,6 @@ impl Traffic {
         if !self.flows[flow].newest_slot().is_some_and(|slot| slot == head.slot()) {
             return;
         }
-        let subflows = self.subflows(head);
         let is_sender = self.is_recorded(head);
         let Some((group, _)) = self.group(head.slot()) else { return };
         let held = group.ends[head.side()].meta.held_bytes();
@@ -240,7 +245,7 @@ impl Traffic {
         }
         let limit = group.ends[head.side()].stopwatch.as_ref().and_then(|stopwatch| stopwatch.limit);
         let sum = |of: fn(&bentpipe_tcp::Connection) -> u64| -> f64 {
-            subflows.iter().map(|endpoint| of(&self.hosts[*endpoint].conn)).sum::<u64>() as f64
+            self.siblings(head).map(|endpoint| of(&self.hosts[endpoint].conn)).sum::<u64>() as f64
         };
         recorder.on_sender(now, flow, |series| match series {
             SenderSeries::Cwnd => Some(sum(bentpipe_tcp::Connection::cwnd)),
@@ -249,7 +254,7 @@ impl Traffic {
             _ => None,
         });
         let first = self.flows[flow].lane.id.index();
-        for (subflow, endpoint) in subflows.into_iter().enumerate() {
+        for (subflow, endpoint) in self.siblings(head).enumerate() {
             let entity = self.entity_of[LaneId::new(first + subflow)];
             self.hosts[endpoint].record_as(now, entity, recorder);
         }
