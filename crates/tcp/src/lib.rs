@@ -12,6 +12,8 @@ mod config;
 mod conn;
 mod facts;
 mod keys;
+pub mod multi;
+mod multipath;
 mod notice;
 mod scps;
 mod segment;
@@ -19,8 +21,9 @@ pub mod verdict;
 
 pub use cache::PathCache;
 pub use config::*;
-pub use conn::{Arrived, Connection, Counters, Event, Role, SendLimit, Sink, State};
+pub use conn::{Arrived, Connection, Counters, Event, Role, SendLimit, SharedWindow, Sink, State};
 pub use facts::RateSample;
+pub use multipath::{Dss, Multipath};
 pub use notice::{ExplicitHeader, Notice};
 pub use scps::{BitVector, ScpsCapabilities, ScpsOptions, SnackOption};
 pub use segment::{

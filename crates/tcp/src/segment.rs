@@ -1,5 +1,6 @@
 //! A segment as a plain value. It carries ranges, not bytes: the driver of a connection owns the payload.
 
+use crate::multipath::Multipath;
 use crate::scps::{ScpsCapabilities, ScpsOptions};
 use bentpipe_units::Seq;
 
@@ -202,6 +203,12 @@ impl SackBlocks {
     pub fn as_slice(&self) -> &[(Seq, Seq)] {
         &self.blocks[..usize::from(self.len)]
     }
+
+    /// Drops the blocks that do not fit `room` bytes of options. Returns whether any is left.
+    pub(crate) fn fit(&mut self, room: usize) -> bool {
+        self.len = self.len.min((room.saturating_sub(4) / 8) as u8);
+        self.len > 0
+    }
 }
 
 /// Bytes of options that a header has room for (RFC 9293 §3.1).
@@ -314,6 +321,8 @@ pub struct Segment {
     pub count: Option<u32>,
     /// On data: the segments per ACK of the receiver (RFC 5690 §4.3).
     pub ack_ratio: Option<u8>,
+    /// On a subflow of a multipath connection (RFC 8684), beside all others.
+    pub multi: Option<Multipath>,
     /// Rarer options.
     pub options: Options,
 }
@@ -335,7 +344,10 @@ impl Segment {
     /// Whether it has options other than timestamps.
     #[inline(always)]
     pub fn has_more_than_timestamps(&self) -> bool {
-        !matches!(self.options, Options::None) || self.count.is_some() || self.ack_ratio.is_some()
+        !matches!(self.options, Options::None)
+            || self.count.is_some()
+            || self.ack_ratio.is_some()
+            || self.multi.is_some()
     }
 
     /// Returns the bytes of IPv4 and TCP header, with options padded to words: 40 to 100.
@@ -350,7 +362,9 @@ impl Segment {
             Options::Sack(blocks) => timestamps + 4 + 8 * blocks.len,
             Options::Scps(scps) => timestamps + scps.header_len(),
         };
-        PlainSegment::HEADER_LEN + rarer + count + ack_ratio
+        let multi =
+            self.multi.map_or(0, |multi| multi.header_len(self.flags.has(Flags::SYN), self.flags.has(Flags::ACK)));
+        PlainSegment::HEADER_LEN + rarer + count + ack_ratio + multi
     }
 
     /// Returns the sequence number of the first byte of payload, which follows a SYN.

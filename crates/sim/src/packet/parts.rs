@@ -1,7 +1,7 @@
 //! Rare parts of packets: options of a segment, a label, bytes from outside, a message of a middlebox.
 
 use crate::ids::{EndpointId, NodeId};
-use bentpipe_tcp::{ExplicitHeader, Notice, Options, PlainSegment, Segment, Timestamps};
+use bentpipe_tcp::{ExplicitHeader, Multipath, Notice, Options, PlainSegment, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
 /// Parts that few segments have.
@@ -10,6 +10,7 @@ pub(crate) struct Parts {
     pub(crate) timestamps: Option<Timestamps>,
     pub(crate) count: Option<u32>,
     pub(crate) ack_ratio: Option<u8>,
+    pub(crate) multi: Option<Multipath>,
     pub(crate) options: Options,
     pub(crate) label: Option<Label>,
     /// Bytes that the label adds to the header.
@@ -23,19 +24,22 @@ pub(crate) struct Parts {
 impl Parts {
     /// Creates the parts of a segment without other rare parts.
     pub(crate) fn of(segment: &Segment) -> Self {
-        let Segment { timestamps, count, ack_ratio, options, .. } = *segment;
-        Self { timestamps, count, ack_ratio, options, label: None, label_len: 0, member: None, compressed: None }
+        let Segment { timestamps, count, ack_ratio, multi, options, .. } = *segment;
+        Self { timestamps, count, ack_ratio, multi, options, label: None, label_len: 0, member: None, compressed: None }
     }
 
     /// Returns the segment with these options.
     pub(super) fn onto(&self, plain: PlainSegment) -> Segment {
-        let Self { timestamps, count, ack_ratio, options, .. } = *self;
-        Segment { timestamps, count, ack_ratio, options, ..plain.into() }
+        let Self { timestamps, count, ack_ratio, multi, options, .. } = *self;
+        Segment { timestamps, count, ack_ratio, multi, options, ..plain.into() }
     }
 
     /// Whether it has TCP options other than timestamps.
     pub(super) fn has_options(&self) -> bool {
-        !matches!(self.options, Options::None) || self.count.is_some() || self.ack_ratio.is_some()
+        !matches!(self.options, Options::None)
+            || self.count.is_some()
+            || self.ack_ratio.is_some()
+            || self.multi.is_some()
     }
 
     pub(super) fn is_plain(&self) -> bool {

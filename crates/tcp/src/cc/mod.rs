@@ -9,6 +9,7 @@
 //! [`registry!`] below. `window_hooks!` names the hooks that it leaves to its [`Window`]. Parts that several congestion
 //! controls need are in `parts`.
 
+mod coupled;
 mod custom;
 mod delay;
 pub(crate) mod explicit;
@@ -23,6 +24,8 @@ pub mod settings;
 mod testbench;
 
 pub use crate::facts::{AckSample, Congestion, Delivery, Init, LostSegment, Marks, Pace, PathState, HALF};
+pub(crate) use coupled::Coupled;
+pub use coupled::Siblings;
 pub use custom::{Custom, CustomCc};
 pub use delay::*;
 pub use inside::{Inside, Insides, Quantity};
@@ -96,6 +99,10 @@ pub trait CongestionControl {
     /// Reports that data is about to be sent while nothing is outstanding.
     fn on_resume(&mut self, path: &PathState) {
         let _ = path;
+    }
+    /// Reports what the other subflows of a multipath connection leave to this one, before each ACK.
+    fn on_siblings(&mut self, siblings: Siblings) {
+        let _ = siblings;
     }
     /// Restores the state `before` a spurious congestion.
     fn undo(&mut self, before: Self)
@@ -421,6 +428,9 @@ macro_rules! registry {
             }
             fn on_resume(&mut self, path: &PathState) {
                 change!(self, c => c.on_resume(path));
+            }
+            fn on_siblings(&mut self, siblings: Siblings) {
+                change!(self, c => c.on_siblings(siblings));
             }
             fn undo(&mut self, before: Self) {
                 match (&mut self.of, before.of) {

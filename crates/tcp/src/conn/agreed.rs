@@ -1,8 +1,9 @@
 //! Settlement of the SYNs, as one value.
 
 use crate::config::{Config, EcnFeedback, Recovery, SnackForm};
+use crate::multipath::Dss;
 use crate::scps::ScpsCapabilities;
-use crate::segment::{CountOption, Ecn, Flags, Segment, SynOptions, ACK_RATIO_LEN, COUNT_LEN};
+use crate::segment::{CountOption, Ecn, Flags, Segment, SynOptions, Timestamps, ACK_RATIO_LEN, COUNT_LEN};
 
 /// RFC 9293 §3.7.1: the peer's MSS if it names none.
 pub(crate) const MSS_ASSUMED: u16 = 536;
@@ -32,6 +33,8 @@ pub(crate) struct Agreed {
     pub(crate) scales: bool,
     pub(crate) snd_shift: u8,
     pub(crate) rcv_shift: u8,
+    /// Bytes of the multipath option of a segment with data.
+    pub(crate) signal_len: u8,
     /// Segments need only a header, timestamps, and SACK blocks for holes. False until data can be sent.
     pub(crate) is_plain: bool,
 }
@@ -77,6 +80,7 @@ impl Agreed {
             scales,
             snd_shift,
             rcv_shift,
+            signal_len: 0,
             is_plain: false,
         }
     }
@@ -84,11 +88,14 @@ impl Agreed {
     /// IP and TCP headers of a segment with data, bytes.
     #[inline]
     pub(crate) fn header_len(&self) -> u64 {
-        if self.timestamps {
-            52
-        } else {
-            40
-        }
+        u64::from(self.signal_len) + if self.timestamps { 52 } else { 40 }
+    }
+
+    /// The peer agreed to be a subflow too: full segments, which its `mss` bounds, carry that option.
+    pub(crate) fn begin_signals(&mut self, mss: Option<u16>) {
+        self.signal_len = Dss::LEN;
+        let options = u32::from(Dss::LEN) + if self.timestamps { u32::from(Timestamps::LEN) } else { 0 };
+        self.smss = mss.map_or(self.smss, |mss| self.smss.min(u32::from(mss).saturating_sub(options)).max(1));
     }
 }
 

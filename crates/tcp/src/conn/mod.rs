@@ -15,25 +15,26 @@
 //! `docs/develop/architecture.md` follows an ACK from part to part.
 
 mod agreed;
-mod clock;
+pub(crate) mod clock;
 mod context;
 mod counters;
 mod events;
 mod forms;
-mod insides;
 mod life;
 mod outlook;
-mod receiver;
-mod sender;
+pub(crate) mod receiver;
+pub(crate) mod sender;
+mod subflow;
 mod tcb;
-mod timers;
+pub(crate) mod timers;
 mod wire;
 
+pub(crate) use agreed::window_shift;
 pub use counters::Counters;
 pub use events::Event;
 pub use forms::{Arrived, Sink};
 pub use life::{Role, State};
-pub use sender::SendLimit;
+pub use sender::{SendLimit, SharedWindow};
 
 use crate::cache::PathCache;
 use crate::cc::CongestionControl;
@@ -544,7 +545,7 @@ impl Connection {
     #[inline(never)]
     fn next_on_slow_path(&mut self, now: Time) -> Option<Segment> {
         if std::mem::take(&mut self.tcb.wire.pending.owed) {
-            return self.tcb.receiver.ecn_mut()?.owed.take();
+            return self.tcb.take_owed();
         }
         let mut next = self.next_control(now);
         if let Some(segment) = next.as_mut().filter(|segment| !segment.flags.has_any(SLOW_PATH)) {

@@ -1,7 +1,9 @@
-//! Least duration of a connection, for drivers that work ahead of time; and the backlog of drivers of several connections.
+//! Least duration of a connection, for drivers that work ahead of time; and values inside the congestion control, for drivers
+//! that record them.
 
 use super::timers::Timer;
 use super::Connection;
+use crate::cc::{CongestionControl, Insides};
 use bentpipe_units::Time;
 
 impl Connection {
@@ -16,9 +18,8 @@ impl Connection {
         sender.gives_up_from(now, cx).min(unanswered)
     }
 
-    /// Whether more data wait above than were offered: a driver of several connections offers just what leaves now. The
-    /// application then is never the limit of this connection.
-    pub fn set_backlogged(&mut self, is_backlogged: bool) {
-        self.tcb.sender.set_backlogged(is_backlogged);
+    /// Reports the values inside the congestion control. Reading them changes nothing.
+    pub fn inside_cc(&self, insides: &mut Insides<'_>) {
+        self.tcb.sender.cc.inside(insides);
     }
 }

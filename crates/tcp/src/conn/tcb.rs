@@ -9,6 +9,7 @@ use super::timers::Timer;
 use super::wire::{self, Wire};
 use crate::cache::{Ended, Lesson};
 use crate::cc::CongestionControl;
+use crate::multipath::Multipath;
 use crate::notice::{ExplicitHeader, Notice};
 use crate::segment::{Ecn, Flags, Options, PlainSegment, Segment};
 use bentpipe_units::{Seq, Time};
@@ -34,7 +35,10 @@ impl Tcb {
         if ack < sender.space.una {
             return;
         }
+        let mut shared = None;
         if segment.whole.is_some() && sender.extras.is_some() {
+            sender.on_fourth(cx);
+            shared = sender.agreed_mapped_mut().map(|mapped| mapped.note_window(segment.plain.window));
             if sender.has_ecn() {
                 sender.on_ecn_echo(now, ack, wire::read_ecn(segment), cx);
             }
@@ -43,7 +47,10 @@ impl Tcb {
             }
         }
         let was_closed = sender.space.rwnd == 0;
-        let is_same_window = wire.update_window(&segment.plain, ack, &mut sender.space, cx);
+        let is_same_window = match shared {
+            Some(is_same_window) => is_same_window,
+            None => wire.update_window(&segment.plain, ack, &mut sender.space, cx),
+        };
         if was_closed {
             sender.on_window_change(now, cx);
         }
@@ -254,6 +261,23 @@ impl Tcb {
             let start = wire.acked_offset(segment.seq, sender.space.una);
             sender.add_to_data(start, segment, cx);
         }
+        self.add_signal(segment);
+    }
+
+    /// The ACK that must not be merged with the next.
+    pub(crate) fn take_owed(&mut self) -> Option<Segment> {
+        let mut owed = self.receiver.ecn_mut()?.owed.take()?;
+        self.add_signal(&mut owed);
+        Some(owed)
+    }
+
+    /// Adds the multipath option of a subflow.
+    pub(crate) fn add_signal(&mut self, segment: &mut Segment) {
+        let Self { sender, wire, cx, .. } = self;
+        let (una, shift) = (sender.space.una, cx.agreed.rcv_shift);
+        if let Some(mapped) = sender.agreed_mapped_mut() {
+            mapped.add_to(wire.acked_offset(segment.seq, una), segment, shift);
+        }
     }
 
     /// Returns the answer to a probe segment, or else a due probe segment.
@@ -296,8 +320,11 @@ impl Tcb {
 
     /// A reset, with this sequence number.
     pub(crate) fn reset(&mut self, now: Time, seq: Seq) -> Segment {
-        let Self { receiver, wire, cx, .. } = self;
-        wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::RST, receiver, cx)
+        let Self { receiver, wire, cx, sender } = self;
+        // RFC 8684 §3.5: of the options, only that which gives up all subflows.
+        let multi =
+            sender.agreed_mapped_mut().and_then(|mapped| mapped.told.take_if(|told| *told == Multipath::FastClose));
+        Segment { multi, ..wire.bare_segment(now, seq, wire.ack_field(receiver), Flags::RST, receiver, cx) }
     }
 
     /// A complete segment leaves: the next one may have to wait for its time.

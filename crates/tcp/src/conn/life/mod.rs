@@ -127,10 +127,11 @@ impl Life {
         !matches!(self.state, State::FinWait2 | State::TimeWait)
     }
 
-    /// The options of the SYN or SYN-ACK that is sent next; `polls`: this end wants to poll, and to be polled.
-    pub(crate) fn syn_options(&self, config: &Config, polls: bool, agreed: &Agreed) -> SynOptions {
+    /// The options of the SYN or SYN-ACK that is sent next; `polls`: this end wants to poll, and to be polled. `signal_len`: bytes
+    /// of multipath options in segments with data.
+    pub(crate) fn syn_options(&self, config: &Config, polls: bool, signal_len: u32, agreed: &Agreed) -> SynOptions {
         let answers = self.state == State::SynReceived;
-        let option_bytes = if config.timestamps { 12 } else { 0 };
+        let option_bytes = if config.timestamps { 12 } else { 0 } + signal_len;
         let (count, count_echo) = self.counts.as_ref().map_or_else(Default::default, |counts| counts.options(answers));
         SynOptions {
             mss: (config.smss + option_bytes).min(65_535) as u16,

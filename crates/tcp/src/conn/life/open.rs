@@ -4,13 +4,15 @@ use super::state::Handshake;
 use super::{ecn_setup, settle, Life, Role, State};
 use crate::cc::CongestionControl;
 use crate::config::{EcnFeedback, GiveUp, Recovery, SnackForm, SpuriousDetection};
+use crate::conn::agreed::MSS_ASSUMED;
 use crate::conn::clock;
 use crate::conn::context::Context;
 use crate::conn::receiver::{EcnReceiver, Patience, SnackReports};
-use crate::conn::sender::{EcnSender, Sending, SeqRange};
+use crate::conn::sender::{EcnSender, SendSpace, Sending, SeqRange};
 use crate::conn::tcb::Tcb;
 use crate::conn::timers::Timer;
 use crate::conn::Event;
+use crate::multipath::Multipath;
 use crate::segment::{Flags, Options, Segment, Timestamps};
 use bentpipe_units::{Seq, Time};
 
@@ -115,7 +117,7 @@ impl Life {
         let answers = self.state == State::SynReceived;
         let (ack, flags) =
             if answers { (wire.ack_field(receiver), Flags::ACK) } else { (Seq::new(0), Flags::default()) };
-        let options = self.syn_options(&cx.config, sender.cc.polls().is_some(), &cx.agreed);
+        let options = self.syn_options(&cx.config, sender.cc.polls().is_some(), sender.signal_len(), &cx.agreed);
         let ecn = ecn_setup(cx.config.ecn.feedback, answers, receiver.ecn());
         let knows_probes = if answers { sender.has_probes() } else { sender.wants_probes() };
         let probes = if knows_probes { Flags::DUMMY } else { Flags::default() };
@@ -129,6 +131,9 @@ impl Life {
             self.syn_resent = self.syn_resent.or(timestamps.map(|timestamps| timestamps.value));
         }
         let mut syn = Segment { window, options: Options::Syn(options), timestamps, ..bare };
+        if let Some(mapped) = sender.mapped() {
+            (syn.multi, syn.window) = (mapped.opens_with(answers), mapped.window(0));
+        }
         let space = &sender.space;
         if self.state == State::SynReceived {
             self.add_answer(now, is_first, &mut syn, tcb);
@@ -255,9 +260,18 @@ impl Life {
     /// same.
     fn agree(&mut self, syn: Option<&Segment>, tcb: &mut Tcb) {
         let Tcb { sender, receiver, cx, .. } = tcb;
-        let ours = self.syn_options(&cx.config, sender.cc.polls().is_some(), &cx.agreed);
+        let ours = self.syn_options(&cx.config, sender.cc.polls().is_some(), sender.signal_len(), &cx.agreed);
         let (agreed, feedback) = settle(&cx.config, sender.space.smss, ours, syn);
         cx.agreed = agreed;
+        if let Some(mapped) = sender.mapped_mut() {
+            mapped.on_syn(syn, self.role == Role::Active);
+            if mapped.is_agreed {
+                let mss =
+                    syn.map(|syn| if let Options::Syn(options) = syn.options { options.mss } else { MSS_ASSUMED });
+                cx.agreed.begin_signals(mss);
+            }
+        }
+        let agreed = cx.agreed;
         if agreed.smss != sender.space.smss {
             sender.set_smss(agreed.smss);
         }
@@ -298,8 +312,24 @@ impl Life {
         }
         let lost = if late.is_none() { self.syn_retransmits } else { 0 };
         tcb.sender.on_established(now, syn_window, lost, &mut tcb.cx);
+        self.establish_subflow(now, tcb);
         tcb.cx.report(Event::Established);
         self.on_heard(now, tcb);
+    }
+
+    /// The connection is a subflow: the window of the peer bounds all subflows together, not this one.
+    fn establish_subflow(&mut self, now: Time, tcb: &mut Tcb) {
+        let Tcb { sender, receiver, cx, .. } = tcb;
+        let Some(mapped) = sender.agreed_mapped_mut() else { return };
+        let (is_joining, awaits_fourth) = (mapped.opening != Multipath::Capable, mapped.awaits_fourth);
+        sender.space.rwnd = SendSpace::UNBOUNDED;
+        sender.space.rwnd_largest = SendSpace::UNBOUNDED;
+        if awaits_fourth {
+            sender.repeat_third(now, cx);
+        } else if is_joining && self.role == Role::Passive {
+            // RFC 8684 §3.2: the fourth segment of the handshake.
+            receiver.ack_soon();
+        }
     }
 
     /// Whether the SYN or SYN-ACK was late instead of lost: the peer echoes an earlier timestamp than that of the

@@ -184,9 +184,19 @@ impl Receiver {
 
     #[inline]
     fn do_tune(&mut self, now: Time, timestamps: Option<Timestamps>) {
+        self.tune_by(now, timestamps.map(|timestamps| since(now, timestamps.echo)));
+    }
+
+    /// The same, by a segment whose echo left `echoed` ago.
+    pub(crate) fn tune_by(&mut self, now: Time, echoed: Option<Duration>) {
         let nxt = self.data.nxt;
         let last = self.data.runs.back().map_or(nxt, |&(_, right)| right);
-        self.window.tune(now, nxt, last, timestamps.map(|timestamps| since(now, timestamps.echo)));
+        self.window.tune(now, nxt, last, echoed);
+    }
+
+    /// Bytes that wait behind a gap.
+    pub(crate) fn beyond(&self) -> u64 {
+        self.data.beyond
     }
 
     /// Whether any of [start, start + len) lies in the window (RFC 9293 §3.4).
@@ -208,6 +218,10 @@ impl Receiver {
     /// Whether data arrived in order that no ACK has acknowledged.
     pub(crate) fn has_unacknowledged(&self) -> bool {
         self.duty.unacknowledged > 0
+    }
+
+    pub(crate) fn reads_at_once(&self) -> bool {
+        self.window.reads_at_once
     }
 
     /// Whether the application takes everything as it comes (the default).
@@ -268,6 +282,16 @@ impl Receiver {
     #[inline]
     pub(crate) fn is_finished(&self) -> bool {
         self.data.is_finished
+    }
+
+    /// The window is that of a multipath connection: this buffer bounds nothing.
+    pub(crate) fn unbind_window(&mut self) {
+        self.window = ReceiveWindow::unbounded();
+    }
+
+    /// The window is its own again, of `buffer` bytes.
+    pub(crate) fn bind_window(&mut self, buffer: u64) {
+        self.window = ReceiveWindow::from(self.data.nxt, buffer);
     }
 
     /// Returns the rest of the advertised window.

@@ -28,6 +28,16 @@ impl ReceiveWindow {
         Self { smss, buffer, tuning, unread: 0, reads_at_once: true, edge: buffer, is_closed: false }
     }
 
+    /// A window that bounds nothing.
+    pub(super) fn unbounded() -> Self {
+        Self::new(1, u64::MAX >> 8, None)
+    }
+
+    /// A buffer of `buffer` bytes from `nxt` on.
+    pub(super) fn from(nxt: u64, buffer: u64) -> Self {
+        Self { edge: nxt + buffer, ..Self::new(1, buffer, None) }
+    }
+
     /// `bytes` became available in order.
     #[inline]
     pub(super) fn on_delivered(&mut self, bytes: u64) {

@@ -6,6 +6,7 @@
 use super::ack_ratio::AckRatio;
 use super::ecn::EcnSender;
 use super::feedback::WindowFeedback;
+use super::mapped::Mapped;
 use super::polls::Polls;
 use super::probe_segments::Probes;
 use super::records::Records;
@@ -44,6 +45,8 @@ pub(crate) struct SenderExtras {
     pub(crate) paces_acks: bool,
     /// More data wait above than the connection was offered.
     pub(crate) is_backlogged: bool,
+    /// The connection is a subflow of a multipath connection.
+    pub(crate) mapped: Option<Box<Mapped>>,
 }
 
 impl SenderExtras {

@@ -1,12 +1,16 @@
 //! Access to the [extras](super::extras), and the features that they add to a segment with data.
 
 use super::extras::SenderExtras;
+use super::mapped::Mapped;
 use super::probe_segments::Probes;
 use super::state::Sender;
 use crate::cc::CongestionControl;
 use crate::conn::context::Context;
+use crate::conn::timers::Timer;
+use crate::multipath::Dss;
 use crate::scps::ScpsOptions;
 use crate::segment::{Flags, Options, PlainSegment, Segment, ACK_RATIO_LEN, OPTIONS_MAX};
+use bentpipe_units::Time;
 
 impl Sender {
     /// The extras, for a part that is on.
@@ -40,6 +44,47 @@ impl Sender {
         if is_backlogged || self.extras.is_some() {
             self.extras_mut().is_backlogged = is_backlogged;
         }
+    }
+
+    /// The state of a subflow, if the connection is one.
+    #[inline]
+    pub(crate) fn mapped(&self) -> Option<&Mapped> {
+        self.extras.as_ref()?.mapped.as_deref()
+    }
+
+    #[inline]
+    pub(crate) fn mapped_mut(&mut self) -> Option<&mut Mapped> {
+        self.extras.as_mut()?.mapped.as_deref_mut()
+    }
+
+    /// The same, if the peer agreed to it.
+    #[inline]
+    pub(crate) fn agreed_mapped_mut(&mut self) -> Option<&mut Mapped> {
+        self.mapped_mut().filter(|mapped| mapped.is_agreed)
+    }
+
+    /// Bytes of the multipath option of a full segment, if both ends want one.
+    pub(crate) fn signal_len(&self) -> u32 {
+        self.mapped().map_or(0, |_| u32::from(Dss::LEN))
+    }
+
+    /// The third segment of the handshake leaves again until something answers it, at the pace of window probes.
+    pub(crate) fn repeat_third(&mut self, now: Time, cx: &mut Context) {
+        cx.timers.set(Timer::Persist, now + self.persist_delay(cx));
+    }
+
+    /// A segment arrived on the open connection: the handshake of a subflow is complete.
+    pub(crate) fn on_fourth(&mut self, cx: &mut Context) {
+        if let Some(mapped) = self.mapped_mut().filter(|mapped| mapped.awaits_fourth) {
+            mapped.awaits_fourth = false;
+            self.space.persist_backoff = 1;
+            cx.timers.stop(Timer::Persist);
+        }
+    }
+
+    /// The connection becomes a subflow.
+    pub(crate) fn begin_mapped(&mut self, mapped: Mapped) {
+        self.extras_mut().mapped = Some(Box::new(mapped));
     }
 
     pub(crate) fn has_probes(&self) -> bool {

@@ -1,8 +1,11 @@
 //! The limit of a sender that has sent all permitted data.
 
+use super::detect::Repair;
 use super::episode::Phase;
 use super::state::Sender;
+use crate::cc::CongestionControl;
 use crate::conn::context::Context;
+use bentpipe_units::Time;
 
 /// A sender's reason to wait (RFC 4898 §4, tcpEStatsPerfSndLim*, with the states of loss recovery kept apart).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,55 @@ impl SendLimit {
 }
 
 impl Sender {
+    /// Returns the bytes of new data that would leave now if they were offered: the order of the checks is that of `poll`.
+    pub(crate) fn room(&mut self, now: Time, cx: &mut Context) -> u64 {
+        let (smss, unsent) = (self.space.smss(), self.space.offered.saturating_sub(self.space.nxt));
+        let goes_first = self.episode.retransmits_first || self.board.has_unrepaired();
+        if goes_first || self.pacer.must_wait(now, &mut cx.timers) {
+            return 0;
+        }
+        let phase = self.episode.phase;
+        if self.detector.comes_first() && self.detector.repair() != Repair::AtOnce && !phase.is_recovery() {
+            // A tail loss probe prefers new data, in any window.
+            return smss.saturating_sub(unsent);
+        }
+        self.window_for_new(cx).saturating_sub(unsent)
+    }
+
+    /// Data wait above: if the congestion window has no room for `len` bytes, it is what limits.
+    pub(crate) fn note_limited(&mut self, now: Time, len: u64, cx: &mut Context) {
+        let unsent = self.space.offered.saturating_sub(self.space.nxt);
+        if !self.pacer.must_wait(now, &mut cx.timers) && self.window_for_new(cx) < unsent + len {
+            self.on_limited(now);
+        }
+    }
+
+    /// Returns what the congestion window leaves for new data.
+    fn window_for_new(&self, cx: &Context) -> u64 {
+        let (cwnd, smss, board, episode) = (self.cc.cwnd(), self.space.smss(), &self.board, &self.episode);
+        if self.detector.repair() == Repair::AtOnce {
+            return cwnd.saturating_sub(self.in_flight());
+        }
+        match episode.phase {
+            Phase::Selective => {
+                let pipe = self.detector.pipe(board);
+                match &episode.prr {
+                    Some(prr) if pipe < prr.window() => (prr.window() - pipe).max(smss),
+                    Some(_) => 0,
+                    None => cwnd.saturating_sub(pipe),
+                }
+            }
+            Phase::Fast if episode.burst_left == 0 => 0,
+            Phase::Fast => cwnd.saturating_add_signed(episode.inflation).max(smss).saturating_sub(board.flight_size()),
+            Phase::Loss => self.window_in_loss(&cx.config).saturating_sub(board.pipe()),
+            Phase::Open if episode.dupacks > 0 => {
+                let (flight, allowance) = self.limited_transmit(cx);
+                (cwnd + allowance).saturating_sub(flight)
+            }
+            Phase::Open | Phase::Snack => cwnd.saturating_sub(board.pipe()),
+        }
+    }
+
     /// Returns the limit of an open connection.
     #[inline]
     pub(crate) fn limit(&self, cx: &Context) -> Option<SendLimit> {

@@ -15,6 +15,7 @@
 //! | [`Notified`](notified) | reports of nodes of the network, and the retransmissions for them |
 //! | [`Undo`](undo) | spurious episodes, and the state to restore |
 //! | [`AckRatio`](ack_ratio) | for how many segments the receiver sends an ACK |
+//! | [`Mapped`](mapped) | which data of a multipath connection its bytes are |
 //! | [`Polls`](polls) | times of polls of the receiver |
 //! | [`Usage`](usage) | whether the window is used, so that it may grow |
 //! | [`Rtt`](rtt), [`Rates`](rate), [`Pacer`](pacing) | round-trip times and the retransmission timer, delivery rates, departures |
@@ -28,6 +29,7 @@ mod extras;
 mod features;
 mod feedback;
 mod limit;
+mod mapped;
 mod notified;
 mod notify;
 mod pacing;
@@ -54,6 +56,8 @@ pub(crate) use ack::{Ack, SackRanges};
 pub(crate) use ecn::{EcnEcho, EcnSender};
 pub(crate) use extras::SenderExtras;
 pub use limit::SendLimit;
+pub(crate) use mapped::Mapped;
+pub use mapped::SharedWindow;
 pub(crate) use poll::Sending;
 pub(crate) use scoreboard::SeqRange;
 pub(crate) use space::SendSpace;
@@ -431,10 +435,12 @@ impl Sender {
         }
     }
 
-    /// Payload that the next new segment has room for, if the record to which it belongs ends before it is full.
+    /// Payload that the next new segment has room for, if the record or the mapping to which it belongs ends before it is full.
     pub(crate) fn room_in_record(&self) -> Option<u32> {
-        let (records, nxt) = (self.extras.as_ref()?.records.as_ref()?, self.space.nxt);
-        let room = records.next_end(nxt)? - nxt;
+        let (extras, nxt) = (self.extras.as_ref()?, self.space.nxt);
+        let record = extras.records.as_ref().and_then(|records| records.next_end(nxt));
+        let mapping = extras.mapped.as_ref().and_then(|mapped| mapped.at(nxt)).map(|at| at.start + at.len);
+        let room = record.unwrap_or(u64::MAX).min(mapping.unwrap_or(u64::MAX)) - nxt;
         (room < self.space.smss()).then_some(room as u32)
     }
 

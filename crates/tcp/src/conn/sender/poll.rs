@@ -261,7 +261,7 @@ impl Sender {
     }
 
     /// Returns the window in the slow start after a timeout, with the addition of limited transmit.
-    fn window_in_loss(&self, config: &Config) -> u64 {
+    pub(super) fn window_in_loss(&self, config: &Config) -> u64 {
         let dupacks = self.episode.dupacks;
         // Later ones add nothing to the third.
         let adds = config.limited_retransmit && config.limited_transmit && dupacks <= 2;
@@ -282,10 +282,18 @@ impl Sender {
     #[inline(never)]
     fn fits_in_episode(&mut self, len: u64, cx: &Context) -> bool {
         let cwnd = self.cc.cwnd();
+        if self.episode.phase == Phase::Open {
+            let (flight, allowance) = self.limited_transmit(cx);
+            let fits = flight + len <= cwnd + allowance;
+            if fits && self.board.flight_size() + len > cwnd {
+                self.episode.limited_bytes += len;
+            }
+            return fits;
+        }
         let (episode, board) = (&mut self.episode, &self.board);
         match episode.phase {
-            // Compared by the caller.
-            Phase::Selective | Phase::Snack => true,
+            // Compared by the caller, or above.
+            Phase::Selective | Phase::Snack | Phase::Open => true,
             Phase::Fast => {
                 let window = cwnd.saturating_add_signed(episode.inflation).max(self.space.smss());
                 let fits = episode.burst_left > 0 && board.flight_size() + len <= window;
@@ -293,24 +301,19 @@ impl Sender {
                 fits
             }
             Phase::Loss => board.pipe() + len <= self.window_in_loss(&cx.config),
-            Phase::Open => {
-                // RFC 3042: one new segment for each of the first two duplicate ACKs. With SACK what was reported
-                // has left the pipe, which gives the same, unless ACKs are counted.
-                let counts_data = cx.agreed.sack && !self.detector.counts_acks();
-                let (flight, allowance) = match (cx.config.limited_transmit, counts_data) {
-                    (true, true) => (board.pipe(), 0),
-                    (true, false) => (
-                        board.flight_size(),
-                        if episode.dupacks <= 2 { u64::from(episode.dupacks) * self.space.smss() } else { 0 },
-                    ),
-                    (false, _) => (board.flight_size(), 0),
-                };
-                let fits = flight + len <= cwnd + allowance;
-                if fits && board.flight_size() + len > cwnd {
-                    episode.limited_bytes += len;
-                }
-                fits
-            }
+        }
+    }
+
+    /// Returns the data in flight after duplicate ACKs, and what limited transmit adds to the window. RFC 3042: one new segment
+    /// for each of the first two duplicate ACKs. With SACK what was reported has left the pipe, which gives the same, unless ACKs
+    /// are counted.
+    pub(super) fn limited_transmit(&self, cx: &Context) -> (u64, u64) {
+        let dupacks = u64::from(self.episode.dupacks);
+        let counts_data = cx.agreed.sack && !self.detector.counts_acks();
+        match (cx.config.limited_transmit, counts_data) {
+            (true, true) => (self.board.pipe(), 0),
+            (true, false) => (self.board.flight_size(), if dupacks <= 2 { dupacks * self.space.smss() } else { 0 }),
+            (false, _) => (self.board.flight_size(), 0),
         }
     }
 
@@ -329,7 +332,7 @@ impl Sender {
     ///
     /// DEVIATION: RFC 9293 §3.8.6.2.1 sends into a small window after a tenth of a second to one second. It is the
     /// persist timer here, that is one retransmission timeout, as in BSD and Linux.
-    fn persist_delay(&self, cx: &Context) -> Duration {
+    pub(super) fn persist_delay(&self, cx: &Context) -> Duration {
         let rto = &cx.config.rto;
         (self.rtt.rto().max(rto.persist_min) * u64::from(self.space.persist_backoff)).min(rto.persist_max)
     }
@@ -479,9 +482,13 @@ impl Sender {
     pub(crate) fn on_persist_timer(&mut self, now: Time, cx: &mut Context) -> bool {
         self.space.persist_backoff = (self.space.persist_backoff * 2).min(1024);
         cx.timers.set(Timer::Persist, now + self.persist_delay(cx));
+        let awaits_fourth = self.mapped_mut().is_some_and(|mapped| {
+            mapped.owes_third |= mapped.awaits_fourth;
+            mapped.awaits_fourth
+        });
         let is_closed = self.space.rwnd == 0;
         self.space.may_be_small |= !is_closed;
-        is_closed
+        is_closed || awaits_fourth
     }
 
     /// The controller hears of the losses that timers showed.

@@ -24,6 +24,9 @@ pub(crate) struct SendSpace {
 }
 
 impl SendSpace {
+    /// A window that bounds nothing.
+    pub(crate) const UNBOUNDED: u64 = u64::MAX >> 8;
+
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             una: 0,

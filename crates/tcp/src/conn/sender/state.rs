@@ -19,7 +19,7 @@ use super::space::SendSpace;
 use super::undo::Undo;
 use super::usage::{Usage, Used};
 use crate::cache::Learnt;
-use crate::cc::{Cc, CcConfig, CcKind, CongestionControl, Init};
+use crate::cc::{Cc, CcConfig, CcKind, CongestionControl, Coupled, Custom, Init};
 use crate::config::{Config, InitialSsthresh, Pacing, Reduction, SlowStartAcks, SpuriousDetection};
 use crate::conn::context::Context;
 use crate::conn::timers::{Timer, Timers};
@@ -58,7 +58,7 @@ impl Sender {
         let undo = may_undo.then(|| Box::new(Undo::new()));
         let has_mark_counts = config.ecn.feedback.counts_marks();
         let init = Init { smss: u64::from(config.smss), has_mark_counts, ..Init::default() };
-        let cc = initial_cc(config, &Learnt::default(), init, u64::MAX);
+        let cc = initial_cc(config, &Learnt::default(), init, u64::MAX, false);
         let rates: Option<Box<Rates>> = cc.takes_deliveries().then(Box::default);
         let (feedback, notified) = (WindowFeedback::of(config), Notified::of(config));
         let is_noticed = feedback.is_some() || notified.is_some();
@@ -144,7 +144,8 @@ impl Sender {
             has_mark_counts: self.ecn_mut().is_some_and(|ecn| ecn.counts_marks()),
             ..Init::default()
         };
-        self.cc = initial_cc(&cx.config, learnt, init, self.space.rwnd);
+        let is_coupled = self.mapped().is_some_and(|mapped| mapped.is_agreed && mapped.is_coupled);
+        self.cc = initial_cc(&cx.config, learnt, init, self.space.rwnd, is_coupled);
         let takes_marks = self.cc.takes_marks();
         if let Some(ecn) = self.ecn_mut() {
             ecn.begin(takes_marks, &cx.config.ecn);
@@ -234,8 +235,8 @@ pub(super) fn used<'a>(
     }
 }
 
-/// The congestion control at the start of data transfer.
-fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64) -> Cc {
+/// The congestion control at the start of data transfer; `is_coupled`: its increase is that of its siblings.
+fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64, is_coupled: bool) -> Cc {
     let ssthresh = learnt.ssthresh.map_or(config.initial_ssthresh, InitialSsthresh::Bytes);
     let init = Init {
         cwnd: learnt.cwnd.unwrap_or(config.initial_window.bytes(begin.smss as u32)),
@@ -250,6 +251,9 @@ fn initial_cc(config: &Config, learnt: &Learnt, begin: Init, rwnd: u64) -> Cc {
     };
     if let Some(explicit) = crate::cc::explicit::instead(config.feedback, init) {
         return explicit.into();
+    }
+    if is_coupled {
+        return Cc::from(Box::new(Coupled::new(init)) as Box<dyn Custom>);
     }
     match &config.own_cc {
         Some(own) => own.build(init, config.cc).into(),

@@ -1,0 +1,67 @@
+//! The window of a subflow whose increase is coupled with that of its siblings (RFC 6356 §3): Reno's, but for the increase of
+//! congestion avoidance and the reduction by a loss, which the [meta](crate::multi::Meta) computes from all subflows.
+
+use crate::cc::parts::loss_window::window_hooks;
+use crate::cc::{AckSample, Congestion, CongestionControl, Init, PathState, Window};
+
+/// What the subflows of a multipath connection leave to one of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Siblings {
+    /// Segments by which an acknowledged segment grows the window in congestion avoidance. Negative: it shrinks.
+    pub increase: f64,
+    /// Share of the window that a loss takes away, 0 to 1.
+    pub decrease: f64,
+}
+
+/// The coupled window of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Coupled {
+    window: Window,
+    siblings: Siblings,
+    /// Whether an ACK counts by its bytes; otherwise it counts for one segment at most, as in RFC 5681.
+    counts_bytes: bool,
+    smss: u64,
+}
+
+impl Coupled {
+    /// A window of `init.cwnd` bytes in slow start.
+    pub(crate) fn new(init: Init) -> Self {
+        let alone = Siblings { increase: init.smss as f64 / init.cwnd.max(1) as f64, decrease: 0.5 };
+        let counts_bytes = init.growth.byte_counting.counts_bytes();
+        Self { window: Window::new(init), siblings: alone, counts_bytes, smss: init.smss }
+    }
+}
+
+impl CongestionControl for Coupled {
+    fn on_ack(&mut self, ack: &AckSample, path: &PathState) {
+        let left = self.window.slow_start(ack, path);
+        let counted = if self.counts_bytes { left } else { left.min(self.smss) };
+        let grown = counted as f64 * self.siblings.increase;
+        if grown >= 0.0 {
+            self.window.add(grown);
+        } else {
+            self.window.take(-grown);
+        }
+    }
+
+    fn on_congestion(&mut self, why: Congestion, path: &PathState) {
+        let left = ((1.0 - self.siblings.decrease) * 1000.0) as u32;
+        let left = path.share(why.left(left));
+        self.window.reduce(path.as_ssthresh(left), left);
+    }
+
+    fn on_rto(&mut self, first: bool, path: &PathState) {
+        self.window.restart(first.then(|| path.half_as_ssthresh()));
+    }
+
+    fn on_siblings(&mut self, siblings: Siblings) {
+        self.siblings = siblings;
+    }
+
+    fn on_smss(&mut self, smss: u64) {
+        self.smss = smss;
+        self.window.on_smss(smss);
+    }
+
+    window_hooks!(limit_cwnd, set_window, cwnd, ssthresh, inside);
+}

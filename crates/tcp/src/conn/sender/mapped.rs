@@ -1,0 +1,217 @@
+//! A connection that is a subflow of a multipath connection (RFC 8684): which data its bytes are, and what the headers of its
+//! segments tell of all data. The [meta](crate::multi::Meta) above it decides both.
+
+use crate::multipath::{Dss, Multipath};
+use crate::segment::{Options, PlainSegment, Segment, OPTIONS_MAX};
+use std::collections::VecDeque;
+
+/// State of all data of a multipath connection that every subflow tells the peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharedWindow {
+    /// Everything below has arrived in order.
+    pub data_ack: u64,
+    /// Room of the one receive buffer from there on, bytes.
+    pub window: u64,
+    /// Where the data that this end sends end, once that is known.
+    pub fin: Option<u64>,
+}
+
+/// Bytes of a subflow, and the data that they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    /// Offset in the subflow of the first byte.
+    pub(crate) start: u64,
+    /// Offset in the data of the first byte.
+    pub(crate) dsn: u64,
+    pub(crate) len: u64,
+    /// Whether another subflow was asked to carry them too.
+    pub(crate) is_reinjected: bool,
+}
+
+impl Mapping {
+    /// End of the data.
+    pub(crate) fn end(&self) -> u64 {
+        self.dsn + self.len
+    }
+}
+
+/// State of a subflow.
+#[derive(Clone, Debug)]
+pub(crate) struct Mapped {
+    /// The option of its handshake: [`Multipath::Capable`] or [`Multipath::Join`].
+    pub(crate) opening: Multipath,
+    /// Whether both SYNs had it.
+    pub(crate) is_agreed: bool,
+    /// Whether the window grows by the coupled increase of its siblings.
+    pub(crate) is_coupled: bool,
+    /// The handshake has a third segment with the option that was not sent.
+    pub(crate) owes_third: bool,
+    /// A joining opener waits for an answer to that segment before it sends data (RFC 8684 §3.2).
+    pub(crate) awaits_fourth: bool,
+    /// An option to send once, without data.
+    pub(crate) told: Option<Multipath>,
+    pub(crate) shared: SharedWindow,
+    /// The window field that arrived last: an ACK with another one is no duplicate.
+    last_window: u16,
+    /// What the subflow carries, in its own order.
+    pub(crate) mappings: VecDeque<Mapping>,
+}
+
+impl Mapped {
+    pub(crate) fn new(opening: Multipath, is_coupled: bool) -> Self {
+        Self {
+            opening,
+            is_agreed: false,
+            is_coupled,
+            owes_third: false,
+            awaits_fourth: false,
+            told: None,
+            shared: SharedWindow::default(),
+            last_window: 0,
+            mappings: VecDeque::new(),
+        }
+    }
+
+    /// The bytes from `start` on are the data [dsn, dsn + len).
+    pub(crate) fn push(&mut self, start: u64, dsn: u64, len: u64) {
+        match self.mappings.back_mut() {
+            Some(last) if last.start + last.len == start && last.end() == dsn && !last.is_reinjected => last.len += len,
+            _ => self.mappings.push_back(Mapping { start, dsn, len, is_reinjected: false }),
+        }
+    }
+
+    /// Forgets mappings of bytes below `una` whose data below `data_una` were acknowledged: both have to be (RFC 8684 §3.3.6).
+    pub(crate) fn release(&mut self, una: u64, data_una: u64) {
+        let is_done = |mapping: &Mapping| mapping.start + mapping.len <= una && mapping.end() <= data_una;
+        while self.mappings.front().is_some_and(is_done) {
+            self.mappings.pop_front();
+        }
+    }
+
+    /// The mapping of the byte at `offset`.
+    pub(crate) fn at(&self, offset: u64) -> Option<&Mapping> {
+        let next = self.mappings.partition_point(|mapping| mapping.start <= offset);
+        let mapping = self.mappings.get(next.checked_sub(1)?)?;
+        (offset < mapping.start + mapping.len).then_some(mapping)
+    }
+
+    /// Whether any byte of [start, end) of the data was given to this subflow and is kept.
+    pub(crate) fn carries(&self, start: u64, end: u64) -> bool {
+        self.mappings.iter().any(|mapping| mapping.dsn < end && start < mapping.end())
+    }
+
+    /// The window field of a segment without scale, or of one with `shift`.
+    pub(crate) fn window(&self, shift: u8) -> u16 {
+        (self.shared.window >> shift).min(65_535) as u16
+    }
+
+    /// An acceptable segment arrived with this window field. Whether it is the one that arrived before.
+    pub(crate) fn note_window(&mut self, window: u16) -> bool {
+        std::mem::replace(&mut self.last_window, window) == window
+    }
+
+    /// Writes the option and the window to a segment that is neither SYN nor reset. Its payload begins at `start`.
+    pub(crate) fn add_to(&mut self, start: u64, segment: &mut Segment, shift: u8) {
+        segment.window = self.window(shift);
+        let is_pure = segment.sequence_len() == 0;
+        let multi = match self.told.filter(|_| is_pure) {
+            Some(told) => {
+                self.told = None;
+                told
+            }
+            None if std::mem::take(&mut self.owes_third) && is_pure => self.opening,
+            None => Multipath::Dss(self.signal(start, segment.len)),
+        };
+        segment.multi = Some(multi);
+        let taken = segment.header_len() - PlainSegment::HEADER_LEN;
+        if let Options::Sack(blocks) = &mut segment.options {
+            let spare = OPTIONS_MAX + 4 + 8 * blocks.as_slice().len() - usize::from(taken);
+            if usize::from(taken) > OPTIONS_MAX && !blocks.fit(spare) {
+                segment.options = Options::None;
+            }
+        }
+    }
+
+    fn signal(&self, start: u64, len: u16) -> Dss {
+        let SharedWindow { data_ack, fin, .. } = self.shared;
+        let Some(mapping) = self.at(start).filter(|_| len > 0) else { return Dss { data_ack, ..Dss::default() } };
+        let dsn = mapping.dsn + (start - mapping.start);
+        Dss { data_ack, dsn, len, is_fin: fin == Some(dsn + u64::from(len)) }
+    }
+
+    /// The SYN or SYN-ACK of the peer came: whether it has the option of this one. `None`: without a handshake it has.
+    pub(crate) fn on_syn(&mut self, syn: Option<&Segment>, is_opener: bool) {
+        let kind = std::mem::discriminant(&self.opening);
+        self.is_agreed = syn.is_none_or(|syn| syn.multi.is_some_and(|multi| std::mem::discriminant(&multi) == kind));
+        self.owes_third = is_opener && self.is_agreed && syn.is_some();
+        self.awaits_fourth = self.owes_third && matches!(self.opening, Multipath::Join { .. });
+        if let (Some(Multipath::Join { id, is_backup }), Multipath::Join { .. }) =
+            (syn.and_then(|syn| syn.multi), self.opening)
+        {
+            self.opening = Multipath::Join { id, is_backup };
+        }
+        self.last_window = syn.map_or(0, |syn| syn.window);
+    }
+
+    /// Whether the SYN or SYN-ACK that is sent next has the option.
+    pub(crate) fn opens_with(&self, answers: bool) -> Option<Multipath> {
+        (!answers || self.is_agreed).then_some(self.opening)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapped() -> Mapped {
+        Mapped::new(Multipath::Capable, false)
+    }
+
+    #[test]
+    fn mappings_that_follow_each_other_are_one() {
+        let mut mapped = mapped();
+        [(0, 0, 100), (100, 100, 50), (150, 400, 50), (200, 450, 10)]
+            .map(|(start, dsn, len)| mapped.push(start, dsn, len));
+        let all: Vec<_> = mapped.mappings.iter().map(|mapping| (mapping.start, mapping.dsn, mapping.len)).collect();
+        assert_eq!(all, [(0, 0, 150), (150, 400, 60)]);
+        assert_eq!(
+            [0, 149, 150, 209, 210].map(|at| mapped.at(at).map(|mapping| mapping.dsn)),
+            [Some(0), Some(0), Some(400), Some(400), None]
+        );
+        assert!(mapped.carries(149, 200) && !mapped.carries(150, 400) && mapped.carries(300, 401));
+    }
+
+    /// RFC 8684 §3.3.6: data may be forgotten when both levels have acknowledged them.
+    #[test]
+    fn rfc8684_3_3_6_both_levels_have_to_acknowledge() {
+        let mut mapped = mapped();
+        mapped.push(0, 500, 100);
+        mapped.release(100, 599);
+        mapped.release(99, 600);
+        assert_eq!(mapped.mappings.len(), 1);
+        mapped.release(100, 600);
+        assert!(mapped.mappings.is_empty());
+    }
+
+    /// 40 B of options: timestamps 12, DATA_ACK 8, and two SACK blocks 20; without timestamps three. Data have room for fewer.
+    #[test]
+    fn sack_blocks_leave_room_for_the_signal() {
+        let mut blocks = crate::segment::SackBlocks::default();
+        (1..5).for_each(|i| blocks.push(bentpipe_units::Seq::new(i * 100), bentpipe_units::Seq::new(i * 100 + 50)));
+        let timestamps = Some(crate::segment::Timestamps { value: 1, echo: 1 });
+        let options = Options::Sack(blocks);
+        let count = |timestamps, len| {
+            let mut mapped = mapped();
+            mapped.push(0, 0, 1000);
+            let mut segment =
+                Segment { flags: crate::segment::Flags::ACK, options, timestamps, len, ..Segment::default() };
+            mapped.add_to(0, &mut segment, 0);
+            assert!(segment.header_len() <= 80, "{segment:?}");
+            match segment.options {
+                Options::Sack(blocks) => blocks.as_slice().len(),
+                _ => 0,
+            }
+        };
+        assert_eq!([count(None, 0), count(timestamps, 0), count(None, 1000), count(timestamps, 1000)], [3, 2, 2, 0]);
+    }
+}

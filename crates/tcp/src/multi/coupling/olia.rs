@@ -1,0 +1,35 @@
+//! OLIA: opportunistic linked increases (R. Khalili et al., "MPTCP is not Pareto-optimal: performance issues and a possible
+//! solution", CoNEXT 2012). As LIA it is fair to other flows, and it moves windows from subflows that have the largest window to
+//! those that carried most between losses but have not.
+
+use super::{sum, Member};
+use crate::cc::Siblings;
+
+/// (W_r / R_r²) / (Σ W_i / R_i)² + a_r / W_r. Best paths B have the largest l_i / R_i², where l_i is what was acknowledged between
+/// losses; M have the largest window; C is B without M. a_r is 1 / (N |C|) in C, -1 / (N |M|) in M, else 0; all are 0 if C is empty.
+pub(super) fn share(r: usize, members: &[Member]) -> Siblings {
+    let rate = sum(members, |member| member.window / member.rtt);
+    let quality = |member: &Member| member.between / (member.rtt * member.rtt);
+    let (best, largest) = (most(members, quality), most(members, |member| member.window));
+    let is_best = |member: &Member| quality(member) >= best;
+    let is_largest = |member: &Member| member.window >= largest;
+    let is_collected = |member: &Member| is_best(member) && !is_largest(member);
+    let count = |is: &dyn Fn(&Member) -> bool| members.iter().filter(|member| is(member)).count() as f64;
+    let (n, collected) = (members.len() as f64, count(&is_collected));
+    let me = &members[r];
+    let moved = if collected == 0.0 {
+        0.0
+    } else if is_collected(me) {
+        1.0 / (n * collected)
+    } else if is_largest(me) {
+        -1.0 / (n * count(&is_largest))
+    } else {
+        0.0
+    };
+    let linked = me.window / (me.rtt * me.rtt) / (rate * rate);
+    Siblings { increase: linked + moved / me.window, decrease: 0.5 }
+}
+
+fn most(members: &[Member], f: impl Fn(&Member) -> f64) -> f64 {
+    members.iter().map(f).fold(0.0, f64::max)
+}

@@ -1,0 +1,386 @@
+//! Opening and closing of a multipath connection, joining and leaving of its subflows, and fallback to TCP.
+
+use super::coupling::has_reno_window;
+use super::receiver::DataReceiver;
+use super::subflows::{Stage, Subflow};
+use super::{Coupling, Meta, MultiEvent, ReinjectOn, Subflows};
+use crate::conn::window_shift;
+use crate::{Dss, Flags, Multipath, Role, Segment};
+use bentpipe_units::{Duration, Time};
+
+/// Where a multipath connection is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Closed,
+    Opening,
+    Open,
+    /// Plain TCP over the first subflow.
+    Plain,
+    Ended,
+}
+
+/// Time until a connection without open subflows ends (Linux, `mptcp.close_timeout`).
+const LONELY: Duration = Duration::from_secs(60);
+
+/// The application and the path manager.
+impl Meta {
+    /// Start: the active end opens the first subflow, and the others at their time; the passive end waits for all of them.
+    pub fn open<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
+        if self.phase != Phase::Closed {
+            return;
+        }
+        self.phase = Phase::Opening;
+        let n = self.subflows.len();
+        let are_reno = (0..n).all(|i| has_reno_window(subflows.connection(i).config()));
+        self.coupling = self.config.coupling.among(are_reno);
+        self.shift = window_shift(self.config.receive_buffer);
+        let reads_at_once = self.receiver.reads_at_once();
+        self.receiver = DataReceiver::new(&self.config, subflows.connection(0).smss() as u32);
+        self.receiver.set_reads_at_once(reads_at_once);
+        for i in 0..n {
+            self.prepare(i, subflows);
+            match self.role {
+                Role::Active if i > 0 => self.plan(now, i),
+                _ => self.begin(now, i, subflows),
+            }
+        }
+    }
+
+    /// Subflow `i` of the active end joins at its time.
+    fn plan(&mut self, now: Time, i: usize) {
+        let subflow = &mut self.subflows[i];
+        if subflow.start < Duration::MAX && subflow.stage == Stage::Planned(Time::NEVER) {
+            subflow.stage = Stage::Planned(now + subflow.start);
+        }
+    }
+
+    /// Opens subflow `i`, which has not been open yet or has a new connection; others are left alone. The passive end waits for the
+    /// peer, and offers it the address (ADD_ADDR).
+    pub fn join<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        if matches!(self.phase, Phase::Closed | Phase::Opening) && self.role == Role::Active && i > 0 {
+            self.subflows[i].stage = Stage::Planned(now);
+        } else if self.phase == Phase::Open && Self::is_fresh(subflows.connection(i)) {
+            self.prepare(i, subflows);
+            self.begin(now, i, subflows);
+            if self.role == Role::Passive {
+                self.tell_by_other(i, Multipath::AddAddress(i as u8), subflows);
+            }
+        }
+    }
+
+    /// Gives up subflow `i`: its data go to others, its peer gets a reset, and is told over another subflow (REMOVE_ADDR).
+    pub fn withdraw<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        if matches!(self.subflows[i].stage, Stage::Planned(_)) {
+            self.subflows[i].stage = Stage::Planned(Time::NEVER);
+            return;
+        }
+        if self.subflows[i].stage == Stage::Closed || self.phase == Phase::Plain {
+            return;
+        }
+        self.tell_by_other(i, Multipath::RemoveAddress(i as u8), subflows);
+        self.drop_subflow(now, i, subflows);
+    }
+
+    /// Uses subflow `i` only if no other is usable, or regularly. The peer is asked to do the same (MP_PRIO).
+    pub fn set_backup<S: Subflows + ?Sized>(&mut self, i: usize, is_backup: bool, subflows: &mut S) {
+        if std::mem::replace(&mut self.subflows[i].facts.is_backup, is_backup) != is_backup {
+            subflows.connection(i).tell(Multipath::Priority { is_backup });
+            self.touch(i);
+        }
+    }
+
+    /// The driver has heard that the route of subflow `i` is interrupted. Only heeded with [`ReinjectOn::Told`].
+    pub fn on_path_down<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
+        if self.config.reinject.on == ReinjectOn::Told {
+            self.fail(i, subflows);
+            self.subflows[i].is_down = true;
+        }
+    }
+
+    /// The driver has heard that it is whole again.
+    pub fn on_path_up(&mut self, i: usize) {
+        let subflow = &mut self.subflows[i];
+        if std::mem::take(&mut subflow.is_down) && std::mem::take(&mut subflow.facts.is_failed) {
+            self.report(MultiEvent::Restored(i));
+        }
+        self.touch(i);
+    }
+
+    /// Gives up the connection and its unacknowledged data (MP_FASTCLOSE).
+    pub fn abort<S: Subflows + ?Sized>(&mut self, subflows: &mut S) {
+        if matches!(self.phase, Phase::Closed | Phase::Ended) {
+            return;
+        }
+        for i in 0..self.subflows.len() {
+            if !matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
+                subflows.connection(i).tell(Multipath::FastClose);
+                subflows.connection(i).abort();
+                self.subflows[i].stage = Stage::Closed;
+                self.touch(i);
+            }
+        }
+        self.end();
+    }
+}
+
+/// Subflows open.
+impl Meta {
+    /// The connection of subflow `i` learns that it is one.
+    fn prepare<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
+        let is_backup = self.subflows[i].facts.is_backup;
+        let opening = if i == 0 { Multipath::Capable } else { Multipath::Join { id: i as u8, is_backup } };
+        self.shared = self.receiver.shared(self.shift, self.sender.fin());
+        let conn = subflows.connection(i);
+        conn.begin_subflow(opening, self.coupling != Coupling::None);
+        conn.share_window(self.shared);
+        conn.set_backlogged(self.is_backlogged);
+    }
+
+    fn begin<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        self.subflows[i].restart();
+        subflows.connection(i).open(now);
+        self.touch(i);
+    }
+
+    /// Subflow `i` is open.
+    pub(super) fn on_established<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        let is_agreed = subflows.connection(i).is_subflow();
+        if i > 0 && (!is_agreed || self.phase != Phase::Open) {
+            // RFC 8684 §3.2: without the option it is another connection.
+            return self.drop_subflow(now, i, subflows);
+        }
+        self.subflows[i].stage = Stage::Open;
+        self.timers.lonely = Time::NEVER;
+        self.subflows[i].facts.joins += 1;
+        self.touch(i);
+        if self.phase != Phase::Opening {
+            return self.report(MultiEvent::Joined(i));
+        }
+        self.phase = Phase::Open;
+        self.report(MultiEvent::Established);
+        if !is_agreed {
+            return self.fall_back(now, subflows);
+        }
+        if !subflows.connection(i).config().handshake {
+            self.sender.on_window(0, self.shared.window);
+        }
+        self.join_due(now, subflows);
+    }
+
+    /// Opens the subflows whose time has come.
+    pub(super) fn join_due<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
+        for i in 0..self.subflows.len() {
+            if matches!(self.subflows[i].stage, Stage::Planned(at) if at <= now) {
+                self.subflows[i].stage = Stage::Planned(Time::NEVER);
+                self.join(now, i, subflows);
+            }
+        }
+    }
+}
+
+/// Subflows and the connection end.
+impl Meta {
+    /// Goes on to close what can be closed.
+    pub(super) fn advance_close<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
+        let is_given = self.sender.is_closing && self.sender.unsent() == 0;
+        if !is_given {
+            return;
+        }
+        let is_alone = self.phase == Phase::Plain || self.subflows.len() == 1;
+        if self.sender.is_finished() || is_alone {
+            // RFC 8684 §3.3.3: the subflows have served; one alone cannot be helped by another and closes with the last data.
+            self.timers.fin = Time::NEVER;
+            return (0..self.subflows.len()).for_each(|i| self.finish(i, subflows));
+        }
+        if self.phase == Phase::Open && !self.sender.fin_is_mapped && self.timers.fin == Time::NEVER {
+            self.tell_fin(now, subflows);
+        }
+    }
+
+    /// Closes subflow `i`.
+    fn finish<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
+        if matches!(self.subflows[i].stage, Stage::Open | Stage::Opening) {
+            subflows.connection(i).close();
+            self.touch(i);
+        }
+    }
+
+    /// The DATA_FIN leaves without data, again until it is acknowledged.
+    pub(super) fn tell_fin<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
+        self.timers.fin = Time::NEVER;
+        if self.phase != Phase::Open || self.sender.is_finished() {
+            return;
+        }
+        let Some(i) = self.messenger(subflows) else { return };
+        let fin = Dss { data_ack: self.shared.data_ack, dsn: self.sender.offered, len: 0, is_fin: true };
+        let conn = subflows.connection(i);
+        conn.tell(Multipath::Dss(fin));
+        self.timers.fin = now + conn.probe_delay(self.timers.fin_backoff);
+        self.timers.fin_backoff = (self.timers.fin_backoff * 2).min(1024);
+        self.touch(i);
+    }
+
+    /// The peer closed subflow `i`.
+    pub(super) fn on_subflow_finished<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        if self.phase == Phase::Plain {
+            self.report(MultiEvent::PeerFinished);
+        } else if !self.receiver.is_finished() && self.subflows.len() > 1 {
+            // It leaves before the data end: it will carry nothing more in either direction.
+            self.strand(i, subflows);
+            self.finish(i, subflows);
+        }
+        self.advance_close(now, subflows);
+    }
+
+    /// The connection of subflow `i` is over.
+    pub(super) fn on_subflow_closed<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        if matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
+            return;
+        }
+        self.strand(i, subflows);
+        self.subflows[i].stage = Stage::Closed;
+        self.report(MultiEvent::Left(i));
+        if self.subflows.iter().any(|subflow| subflow.stage == Stage::Open) {
+            return;
+        }
+        let is_over = self.sender.is_finished() && self.receiver.is_finished();
+        if is_over || self.subflows.len() == 1 || self.phase != Phase::Open {
+            self.end();
+        } else if self.timers.lonely == Time::NEVER {
+            self.timers.lonely = now + LONELY;
+        }
+    }
+
+    /// Gives up subflow `i`.
+    fn drop_subflow<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        subflows.connection(i).abort();
+        self.touch(i);
+        self.on_subflow_closed(now, i, subflows);
+    }
+
+    /// Nothing follows.
+    pub(super) fn end(&mut self) {
+        if self.phase == Phase::Ended {
+            return;
+        }
+        let una = self.sender.acked();
+        let is_whole = self.sender.is_finished() || (self.sender.is_closing && una == self.sender.offered);
+        self.phase = Phase::Ended;
+        self.timers = super::MetaTimers::STOPPED;
+        self.report(if is_whole { MultiEvent::Closed } else { MultiEvent::Aborted(una) });
+    }
+
+    /// A subflow was reset: with MP_FASTCLOSE the peer gave up all of them.
+    pub(super) fn on_reset<S: Subflows + ?Sized>(&mut self, now: Time, multi: Option<Multipath>, subflows: &mut S) {
+        if multi == Some(Multipath::FastClose) {
+            for i in 0..self.subflows.len() {
+                if !matches!(self.subflows[i].stage, Stage::Closed | Stage::Planned(_)) {
+                    self.drop_subflow(now, i, subflows);
+                }
+            }
+        }
+    }
+
+    /// Another subflow than `i` carries an option.
+    fn tell_by_other<S: Subflows + ?Sized>(&mut self, i: usize, told: Multipath, subflows: &mut S) {
+        let is_other = |other: &usize| *other != i && self.subflows[*other].is_alive();
+        if let Some(other) = (0..self.subflows.len()).find(is_other) {
+            subflows.connection(other).tell(told);
+            self.touch(other);
+        }
+    }
+}
+
+/// Options, or none.
+impl Meta {
+    /// Reads the option of a segment of subflow `i`, or notes that there is none; it brought data or did not.
+    pub(super) fn note_signal<S: Subflows + ?Sized>(
+        &mut self,
+        now: Time,
+        i: usize,
+        segment: &Segment,
+        has_data: bool,
+        subflows: &mut S,
+    ) {
+        if segment.flags.has(Flags::SYN) || self.subflows[i].stage == Stage::Closed {
+            return;
+        }
+        match segment.multi {
+            None => return self.on_stripped(now, i, has_data, subflows),
+            Some(Multipath::Priority { is_backup }) => self.subflows[i].facts.is_backup = is_backup,
+            Some(Multipath::RemoveAddress(id)) => {
+                let id = usize::from(id);
+                if id < self.subflows.len() && matches!(self.subflows[id].stage, Stage::Open | Stage::Opening) {
+                    self.drop_subflow(now, id, subflows);
+                }
+            }
+            Some(Multipath::AddAddress(id)) => self.on_address(now, usize::from(id), subflows),
+            Some(Multipath::Join { is_backup, .. }) if self.role == Role::Passive => {
+                self.subflows[i].facts.is_backup = is_backup;
+            }
+            Some(_) => {}
+        }
+        self.subflows[i].has_signalled = true;
+    }
+
+    /// The peer can be reached at the address of subflow `i`.
+    fn on_address<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
+        if i >= self.subflows.len() || self.role == Role::Passive {
+            return;
+        }
+        if Self::is_fresh(subflows.connection(i)) {
+            self.join(now, i, subflows);
+        } else if self.subflows[i].stage == Stage::Closed {
+            self.report(MultiEvent::Advertised(i));
+        }
+    }
+
+    /// A segment of an open subflow has no option: someone on the path takes options away (RFC 8684 §3.7).
+    fn on_stripped<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, has_data: bool, subflows: &mut S) {
+        if self.phase != Phase::Open || !subflows.connection(i).is_subflow() {
+            return;
+        }
+        let was_used = |subflow: &Subflow| matches!(subflow.stage, Stage::Open | Stage::Closed);
+        let is_alone = i == 0 && self.subflows.iter().skip(1).all(|subflow| !was_used(subflow));
+        if is_alone {
+            self.fall_back(now, subflows);
+        } else if has_data || !self.subflows[i].has_signalled {
+            self.drop_subflow(now, i, subflows);
+        }
+    }
+
+    /// From here on it is plain TCP over the first subflow, whose offsets are those of the data.
+    fn fall_back<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
+        self.phase = Phase::Plain;
+        self.timers = super::MetaTimers::STOPPED;
+        self.sender.reinject.clear();
+        for i in 1..self.subflows.len() {
+            if self.subflows[i].stage == Stage::Opening {
+                subflows.connection(i).abort();
+                self.touch(i);
+            }
+            self.subflows[i].stage = Stage::Closed;
+        }
+        let window = self.sender.edge.saturating_sub(subflows.connection(0).acked_bytes());
+        let buffer = self.shared.window;
+        let conn = subflows.connection(0);
+        conn.end_signals(buffer, window);
+        conn.set_reads_at_once(self.receiver.reads_at_once());
+        conn.set_backlogged(false);
+        self.report(MultiEvent::FellBack);
+        self.mirror(now, subflows);
+        self.advance_close(now, subflows);
+    }
+
+    /// After fallback: the connection's facts are those of the data.
+    pub(super) fn mirror<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
+        let conn = subflows.connection(0);
+        let (acked, delivered) = (conn.acked_bytes(), conn.counters().delivered_bytes);
+        self.sender.on_ack(acked);
+        let nxt = self.receiver.nxt();
+        if delivered > nxt {
+            self.receiver.on_data(now, nxt, delivered - nxt, false, None, &mut self.counters);
+            self.subflows[0].facts.delivered_bytes += delivered - nxt;
+        }
+    }
+}

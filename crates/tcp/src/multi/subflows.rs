@@ -1,0 +1,119 @@
+//! The subflows of a multipath connection, as the meta knows them: their connections belong to the driver.
+
+use super::events::SubflowFacts;
+use crate::Connection;
+use bentpipe_units::{Duration, Time};
+
+/// Access to the connections of the subflows.
+pub trait Subflows {
+    /// Returns the connection of subflow `i`, below the number of plans of the [meta](super::Meta).
+    fn connection(&mut self, i: usize) -> &mut Connection;
+}
+
+impl Subflows for [Connection] {
+    fn connection(&mut self, i: usize) -> &mut Connection {
+        &mut self[i]
+    }
+}
+
+impl Subflows for Vec<Connection> {
+    fn connection(&mut self, i: usize) -> &mut Connection {
+        &mut self[i]
+    }
+}
+
+/// Plan of a subflow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// When it joins, from the opening of the multipath connection on, but not before that is established. `Duration::MAX`: only by
+    /// [`Meta::join`](super::Meta::join). The first subflow opens at once.
+    pub start: Duration,
+    /// Whether it is used only if no other subflow is usable (RFC 8684 §3.3.8).
+    pub is_backup: bool,
+}
+
+/// Where a subflow is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It joins at this instant.
+    Planned(Time),
+    Opening,
+    Open,
+    Closed,
+}
+
+/// State of a subflow.
+#[derive(Clone, Debug)]
+pub(super) struct Subflow {
+    pub(super) stage: Stage,
+    /// When it joins, after the opening.
+    pub(super) start: Duration,
+    pub(super) facts: SubflowFacts,
+    /// A notice said that a link of its route is down.
+    pub(super) is_down: bool,
+    /// A multipath option arrived after the SYN.
+    pub(super) has_signalled: bool,
+    /// Least and greatest smoothed round-trip time.
+    pub(super) srtt_min: Duration,
+    pub(super) srtt_max: Duration,
+    /// Its estimate of the round-trip time as a receiver, by echoed timestamps.
+    pub(super) echoed: Option<Duration>,
+    /// When its window was halved last.
+    pub(super) penalised: Option<Time>,
+    /// Payload acknowledged at the last two losses.
+    pub(super) losses: [u64; 2],
+    /// Data timers that expired since it answered last.
+    pub(super) silent: u32,
+}
+
+impl Subflow {
+    pub(super) fn new(plan: Plan) -> Self {
+        let Plan { start, is_backup } = plan;
+        Self {
+            stage: Stage::Planned(Time::NEVER),
+            start,
+            facts: SubflowFacts { is_backup, ..SubflowFacts::default() },
+            is_down: false,
+            has_signalled: false,
+            srtt_min: Duration::MAX,
+            srtt_max: Duration::ZERO,
+            echoed: None,
+            penalised: None,
+            losses: [0; 2],
+            silent: 0,
+        }
+    }
+
+    /// Begins again, with another connection.
+    pub(super) fn restart(&mut self) {
+        let facts = SubflowFacts { is_failed: false, ..self.facts };
+        let plan = Plan { start: self.start, is_backup: facts.is_backup };
+        *self = Self { facts, stage: Stage::Opening, ..Self::new(plan) };
+    }
+
+    /// Whether it may carry data when its windows allow.
+    pub(super) fn is_alive(&self) -> bool {
+        self.stage == Stage::Open && !self.facts.is_failed && !self.is_down
+    }
+
+    /// An ACK arrived: notes the round-trip time.
+    pub(super) fn note_srtt(&mut self, srtt: Duration) {
+        self.srtt_min = self.srtt_min.min(srtt);
+        self.srtt_max = self.srtt_max.max(srtt);
+    }
+
+    /// A loss, when the peer had acknowledged this many bytes.
+    pub(super) fn note_loss(&mut self, acked: u64) {
+        self.losses = [self.losses[1], acked];
+    }
+
+    /// Bytes acknowledged since the last loss, or between the last two if that is more (OLIA's l).
+    pub(super) fn between_losses(&self, acked: u64) -> u64 {
+        (acked - self.losses[1].min(acked)).max(self.losses[1] - self.losses[0])
+    }
+
+    /// A segment echoed a timestamp of this age.
+    pub(super) fn note_echo(&mut self, age: Duration) {
+        self.echoed = Some(self.echoed.map_or(age, |before| (before * 7 + age) / 8));
+    }
+}

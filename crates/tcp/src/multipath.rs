@@ -1,0 +1,70 @@
+//! The multipath option of a segment (RFC 8684 §3).
+//!
+//! A connection tells no keys, tokens and hashes: whoever writes segments as bytes adds them. Positions in the data of the
+//! whole multipath connection are offsets from its first byte; the wire has their low 32 bits (DSN and DATA_ACK).
+
+/// The multipath option of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multipath {
+    /// MP_CAPABLE: the first subflow opens a multipath connection (RFC 8684 §3.1).
+    Capable,
+    /// MP_JOIN: another subflow joins it (RFC 8684 §3.2).
+    Join {
+        /// Identifier of the address that it joins from: the number of the subflow.
+        id: u8,
+        /// Whether it is used only if no other subflow is usable.
+        is_backup: bool,
+    },
+    /// DSS: data acknowledgement and mapping (RFC 8684 §3.3).
+    Dss(Dss),
+    /// ADD_ADDR: the peer may open a subflow to this address (RFC 8684 §3.4.1).
+    AddAddress(u8),
+    /// REMOVE_ADDR: the address is gone, and its subflow with it (RFC 8684 §3.4.2).
+    RemoveAddress(u8),
+    /// MP_PRIO: whether the subflow is used only if no other is usable (RFC 8684 §3.3.8).
+    Priority {
+        /// Whether it is a backup from now on.
+        is_backup: bool,
+    },
+    /// MP_FASTCLOSE: the multipath connection is given up (RFC 8684 §3.5).
+    FastClose,
+}
+
+/// Data sequence signal: what arrived of the data, and which data a segment carries (RFC 8684 §3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Dss {
+    /// Everything below has arrived (DATA_ACK). A DATA_FIN counts as a byte.
+    pub data_ack: u64,
+    /// Data offset of the first byte of payload; with `is_fin` and without payload, that of the DATA_FIN.
+    pub dsn: u64,
+    /// Bytes that are mapped: the payload of the segment. 0: no mapping.
+    pub len: u16,
+    /// Whether the data end behind this mapping (DATA_FIN, RFC 8684 §3.3.3).
+    pub is_fin: bool,
+}
+
+impl Dss {
+    /// Bytes of the option with DATA_ACK and mapping, padded to words: numbers of 4 bytes, no checksum.
+    pub const LEN: u8 = 20;
+    /// Bytes of the option with DATA_ACK only.
+    pub const ACK_LEN: u8 = 8;
+}
+
+impl Multipath {
+    /// Returns the bytes of the option in a header, padded to words (RFC 8684, figures 4 to 16). A handshake's option grows with
+    /// its steps: `is_syn` and `is_ack` are those of the segment.
+    pub(crate) const fn header_len(self, is_syn: bool, is_ack: bool) -> u8 {
+        match (self, is_syn, is_ack) {
+            (Self::Capable, true, false) => 4,
+            (Self::Capable, true, true) | (Self::Join { .. }, true, false) => 12,
+            (Self::Join { .. }, true, true) => 16,
+            (Self::Capable, false, _) => 20,
+            (Self::Join { .. }, false, _) => 24,
+            (Self::Dss(Dss { len: 0, is_fin: false, .. }), ..) => Dss::ACK_LEN,
+            (Self::Dss(_), ..) => Dss::LEN,
+            (Self::AddAddress(_), ..) => 16,
+            (Self::RemoveAddress(_) | Self::Priority { .. }, ..) => 4,
+            (Self::FastClose, ..) => 12,
+        }
+    }
+}
