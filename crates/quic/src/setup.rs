@@ -5,7 +5,7 @@ use crate::house::HouseFactory;
 use crate::migration::address;
 use crate::null::{Null, SeededKey};
 use crate::tap::{Fixed, Shared, Tapped};
-use bentpipe_sim::spec::{Quic, QuicCc, QuicKeepAlive};
+use bentpipe_sim::spec::{Quic, QuicCc, QuicKeepAlive, QuicSendOrder};
 use bentpipe_sim::stack::Seed;
 use bentpipe_tcp::Growth;
 use bentpipe_units::Stream;
@@ -107,6 +107,7 @@ fn transport(quic: &Quic, facts: &Shared, clock: Clock, seed: u64) -> TransportC
         .stream_receive_window(VarInt::from_u64(stream).unwrap_or(VarInt::MAX))
         .receive_window(VarInt::from_u64(connection).unwrap_or(VarInt::MAX))
         .send_window(send)
+        .send_fairness(quic.send_order == QuicSendOrder::RoundRobin)
         .packet_threshold(quic.packet_threshold)
         .time_threshold(quic.time_threshold as f32)
         .persistent_congestion_threshold(quic.persistent_congestion)

@@ -9,5 +9,6 @@ mod handshake;
 mod hostile;
 mod migration;
 mod network;
+mod pages;
 mod repeats;
 mod windows;

@@ -6,12 +6,12 @@ use bentpipe_sim::{scenario, Network};
 use std::sync::Arc;
 
 /// Runs a flow with these keys over GEO, 20/2 Mbit/s, with queues of 0.6 s of the rate.
-fn run(flow: &str, more: &str) -> RunResult {
+pub(crate) fn run(flow: &str, more: &str) -> RunResult {
     run_over("", flow, more, 1)
 }
 
 /// As `run`, with these keys of the link.
-fn run_over(link: &str, flow: &str, more: &str, seed: u64) -> RunResult {
+pub(crate) fn run_over(link: &str, flow: &str, more: &str, seed: u64) -> RunResult {
     let text = format!(
         r#"
         duration = "300 s"

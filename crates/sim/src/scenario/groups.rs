@@ -89,7 +89,7 @@ const TCP: &[Group] = &[
 
 const QUIC: &[Group] = &[
     ("Congestion control", &["cc", "byte_counting", "slow_start", "initial_window", "ecn"]),
-    ("Windows", &["stream_window", "connection_window", "send_window", "read"]),
+    ("Windows", &["stream_window", "connection_window", "send_window", "send_order", "read"]),
     (
         "Losses and ACKs",
         &["initial_rtt", "packet_threshold", "time_threshold", "persistent_congestion", "ack_frequency"],

@@ -504,7 +504,7 @@ fn slowest_of(route: &[LinkId], links: &[Link], rtt: Duration, packet: u64) -> R
 /// Returns application, reader and start of an entry's flows.
 fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (App, Option<Reader>, Start) {
     let key = |key| path(["flow", name, key]);
-    let app = written.app.meaning(report, &key("app"));
+    let mut app = written.app.meaning(report, &key("app"));
     if let Some(reader) = written.reader {
         keys::check_reader(reader, report, &key("reader"));
     }
@@ -523,9 +523,10 @@ fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (Ap
             report.key(
                 &key("quic"),
                 &format!("cannot carry this application: {why}"),
-                "expected bulk, a file, greedy, arrivals or requests",
+                "expected bulk, a file, greedy, arrivals, requests or pages",
             );
         }
+        keys::settle_over_quic(&mut app, report, &key("app"));
         if written.reader.is_some() {
             report.key(&key("reader"), "has no effect: QUIC reads data when it arrives", "expected a flow over TCP");
         }

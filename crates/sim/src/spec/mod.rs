@@ -47,7 +47,7 @@ pub use crate::distribution::{Between, Size, Wait};
 pub use crate::framing::{Frames, Framing};
 pub use crate::stack::{
     Quic, QuicAckFrequency, QuicCc, QuicChange, QuicHandshake, QuicInitialWindow, QuicKeepAlive, QuicMigration,
-    QuicRead, QuicResume, QuicWindow,
+    QuicRead, QuicResume, QuicSendOrder, QuicWindow,
 };
 
 use crate::dictionary;

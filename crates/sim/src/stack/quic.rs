@@ -43,6 +43,8 @@ settings! {
         ack_frequency: Option<QuicAckFrequency> as OnOff = None, "an extension";
         /// Changes of the client's address.
         migration: QuicMigration = QuicMigration::Off, "a fixed host";
+        /// Order in which a sender serves its streams.
+        send_order: QuicSendOrder = QuicSendOrder::RoundRobin, "the stack's default";
         /// Order in which the receiver reads a stream.
         read: QuicRead = QuicRead::Unordered;
         /// Whether packets ask for ECN marks.
@@ -172,6 +174,17 @@ amounts! {
         count("bdp", 1_000_000) => Bdp(u64);
         /// Bytes.
         size => Bytes(u64);
+    }
+}
+
+words! {
+    /// Order in which a sender serves streams that all have data.
+    pub enum QuicSendOrder {
+        /// A packet of each stream in turn: all objects of a page arrive together, late.
+        "round-robin" => RoundRobin,
+        /// One stream after the other, in the order of their data: the default of HTTP/3 (RFC 9218 §4, urgency 3, not
+        /// incremental).
+        "in-turn" => InTurn,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::dispatch::Traffic;
 use super::engines::EngineSession;
+use super::goal::StreamRead;
 use crate::dictionary::SenderSeries;
 use crate::ids::{EndpointId, LaneId};
 use crate::packet::{Bodies, Carried, Packet};
@@ -105,6 +106,7 @@ impl Traffic {
                             end.stream = Some(stream);
                         }
                     }
+                    self.on_stream(now, endpoint, StreamRead { stream, is_last }, recorder);
                 }
                 EngineEvent::Acked(stream) => {
                     if let Some(at) = end.unacked.iter().position(|(open, _)| *open == stream) {

@@ -132,21 +132,26 @@ impl EngineSession {
         }
     }
 
-    /// Offers data of the opener: a new stream, or with `is_last` the whole of one.
-    pub(super) fn ask(&mut self, now: Time, bytes: u64, is_last: bool) {
+    /// Offers data of the opener: a new stream, or with `is_last` the whole of one. Returns the stream.
+    pub(super) fn ask(&mut self, now: Time, bytes: u64, is_last: bool) -> StreamNo {
         self.connect(now);
         let end = &mut self.ends[0];
         let stream = end.stream.unwrap_or_else(|| end.engine.open_stream(now));
         end.stream = Some(stream);
         end.write(now, stream, bytes, is_last);
+        stream
     }
 
     /// Offers the answer to the last request that has arrived whole.
     pub(super) fn answer(&mut self, now: Time, bytes: u64) {
-        let end = &mut self.ends[1];
-        if let Some(stream) = end.stream {
-            end.write(now, stream, bytes, true);
+        if let Some(stream) = self.ends[1].stream {
+            self.answer_stream(now, stream, bytes);
         }
+    }
+
+    /// Offers the answer to the request of a stream.
+    pub(super) fn answer_stream(&mut self, now: Time, stream: StreamNo, bytes: u64) {
+        self.ends[1].write(now, stream, bytes, true);
     }
 
     /// Sets the timer of the application at one end. Returns the timer of its host.

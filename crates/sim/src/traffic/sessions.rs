@@ -11,6 +11,7 @@ use crate::ids::{EndpointId, FlowId, NodeId, PathId};
 use crate::packet::{Origin, Packet, Request, DATAGRAM_HEADERS};
 use crate::record::{Recorder, Transfer};
 use crate::spec::Transport;
+use crate::stack::StreamNo;
 use bentpipe_tcp::{Config, Connection, Notice, PathCache, Role};
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -295,21 +296,24 @@ impl<'a> FlowSessions<'a> {
         conn.open(self.now);
     }
 
-    /// Gives the opener `bytes` more to send. It opens the connection if it is not open.
-    pub(super) fn ask(&mut self, session: Over, bytes: u64) {
+    /// Gives the opener `bytes` more to send. It opens the connection if it is not open. Returns the stream of these bytes, if the
+    /// transport has several.
+    pub(super) fn ask(&mut self, session: Over, bytes: u64) -> Option<StreamNo> {
         self.session_mut(session).asked += bytes;
-        match session {
+        let stream = match session {
             Over::Tcp(slot) => {
                 let opener = &mut self.hosts[EndpointId::opener(slot)].conn;
                 opener.offer(bytes);
                 opener.open(self.now);
+                None
             }
             Over::Engine(slot) => {
                 let now = self.now;
-                self.engine(slot).0.ask(now, bytes, true);
+                Some(self.engine(slot).0.ask(now, bytes, true))
             }
-        }
+        };
         self.drive(session, End::Opener);
+        stream
     }
 
     /// Gives the listener `bytes` more to send, unless the session is released.
@@ -325,6 +329,16 @@ impl<'a> FlowSessions<'a> {
                 let now = self.now;
                 self.engine(slot).0.answer(now, bytes);
             }
+        }
+        self.drive(session, End::Listener);
+    }
+
+    /// Gives the listener the answer to the request of a stream to send.
+    pub(super) fn answer_stream(&mut self, session: Over, stream: StreamNo, bytes: u64) {
+        self.session_mut(session).answered += bytes;
+        if let Over::Engine(slot) = session {
+            let now = self.now;
+            self.engine(slot).0.answer_stream(now, stream, bytes);
         }
         self.drive(session, End::Listener);
     }

@@ -66,11 +66,28 @@ pub(crate) fn check_quic(quic: &Quic, report: &mut Report<'_>, path: &[String]) 
     check_hold(quic.processing, report, &at("processing"));
 }
 
+/// Sets the keys of an application that QUIC decides, and checks those that contradict it.
+pub(crate) fn settle_over_quic(app: &mut App, report: &mut Report<'_>, path: &[String]) {
+    let App::Page(page) = app else { return };
+    let key = |key| below(path, key);
+    let is_given = |key: &[String]| !report.is_default(key);
+    let contradictions = [
+        ("tls_rtts", page.secured_after() > 0, "the handshake of QUIC secures the connection"),
+        ("multiplexed", !page.is_multiplexed(), "each object has a stream of QUIC"),
+        ("connections", true, "QUIC has one connection to each host"),
+        ("catalogue", true, "a cache cannot read requests over QUIC"),
+    ];
+    let found: Vec<_> = contradictions.into_iter().filter(|(name, is, _)| *is && is_given(&key(name))).collect();
+    for (name, _, why) in found {
+        report.value(&key(name), &format!("has no effect: {why}"), "expected a page without this key, or one over TCP");
+    }
+    (page.multiplexed, page.tls_rtts) = (Some(true), Some(0));
+}
+
 /// Returns the reason why an application cannot use QUIC; `None`: it can.
 pub(crate) fn refuses_quic(app: &App) -> Option<&'static str> {
     match app {
         App::Records(_) => Some("records are parts of one byte stream of TCP"),
-        App::Page(_) => Some("pages over streams of QUIC are not built yet"),
         app if !app.has_transport() => Some("it has no transport"),
         _ => None,
     }
