@@ -10,7 +10,10 @@ use crate::migration::{address, Migration};
 use crate::setup;
 use crate::tap::Shared;
 use bentpipe_sim::spec::{Quic, QuicRead};
-use bentpipe_sim::stack::{Engine, EngineCounters, EngineEvent, EngineState, Engines, Seed, SentDatagram, StreamNo};
+use bentpipe_sim::stack::{
+    Engine, EngineCounters, EngineEvent, EngineState, Engines, Seed, SentDatagram, StreamNo, DATAGRAM_MIN,
+};
+use bentpipe_tcp::cc::{PathLesson, SavedPath};
 use bentpipe_tcp::Ecn;
 use bentpipe_units::{Duration, Time};
 use bytes::{Bytes, BytesMut};
@@ -52,6 +55,8 @@ pub struct QuicEnd {
     /// Streams that are numbered, and those that the stack has opened.
     numbered: u64,
     opened: u64,
+    /// Unreliable datagrams of the application so far.
+    datagrams: u32,
     /// Earliest departure of the next datagram by the pace of the congestion control.
     gate: Time,
     wakeup: Time,
@@ -74,19 +79,19 @@ struct Sending {
 
 /// Returns the stack for scenarios.
 pub fn engines() -> Engines {
-    Engines::new(|quic, seed| pair(quic, seed).map(|end| Box::new(end) as Box<dyn Engine>))
+    Engines::new(|quic, seed, saved| pair(quic, seed, saved).map(|end| Box::new(end) as Box<dyn Engine>))
 }
 
-/// Makes both ends of a connection: the opener first.
-pub fn pair(quic: &Quic, seed: Seed<'_>) -> [QuicEnd; 2] {
+/// Makes both ends of a connection: the opener first. `saved`: the path from each end that an earlier connection saved.
+pub fn pair(quic: &Quic, seed: Seed<'_>, saved: [Option<SavedPath>; 2]) -> [QuicEnd; 2] {
     let clock = Clock::new();
-    [Side::Client, Side::Server].map(|side| QuicEnd::new(quic, seed, side, clock))
+    [Side::Client, Side::Server].map(|side| QuicEnd::new(quic, seed, side, saved[side as usize], clock))
 }
 
 impl QuicEnd {
-    fn new(quic: &Quic, seed: Seed<'_>, side: Side, clock: Clock) -> Self {
+    fn new(quic: &Quic, seed: Seed<'_>, side: Side, saved: Option<SavedPath>, clock: Clock) -> Self {
         let facts = Shared::default();
-        let (endpoint, client) = setup::endpoint(quic, seed, side, &facts, clock);
+        let (endpoint, client) = setup::endpoint(quic, seed, side, saved, &facts, clock);
         Self {
             retry: quic.handshake.retry,
             migration: Migration::new(&quic.migration, side),
@@ -105,6 +110,7 @@ impl QuicEnd {
             reads: BTreeMap::new(),
             numbered: 0,
             opened: 0,
+            datagrams: 0,
             gate: Time::ZERO,
             wakeup: Time::NEVER,
             counters: EngineCounters::default(),
@@ -205,8 +211,8 @@ impl QuicEnd {
                 StreamEvent::Available { .. } | StreamEvent::Writable { .. } | StreamEvent::Stopped { .. },
             )
             | Event::HandshakeDataReady
-            | Event::DatagramReceived
             | Event::DatagramsUnblocked => {}
+            Event::DatagramReceived => self.read_datagrams(),
         }
     }
 
@@ -290,6 +296,18 @@ impl QuicEnd {
         }
         if is_last {
             self.reads.remove(&number);
+        }
+    }
+
+    fn read_datagrams(&mut self) {
+        let Some((_, connection)) = &mut self.connection else { return };
+        while let Some(datagram) = connection.datagrams().recv() {
+            self.counters.read_bytes += datagram.len() as u64;
+            // The peer is an end of this kind, but a test may send other bytes.
+            let Some((sent_at, rest)) = datagram.split_first_chunk() else { continue };
+            let Some((number, _)) = rest.split_first_chunk() else { continue };
+            let sent_at = Time::from_ps(u64::from_be_bytes(*sent_at));
+            self.events.push_back(EngineEvent::Datagram { number: u32::from_be_bytes(*number), sent_at });
         }
     }
 
@@ -424,6 +442,19 @@ impl Engine for QuicEnd {
         self.pump(now);
     }
 
+    fn send_datagram(&mut self, now: Time, bytes: u16) {
+        let mut content = vec![0; bytes.max(DATAGRAM_MIN).into()];
+        content[..8].copy_from_slice(&now.as_ps().to_be_bytes());
+        content[8..12].copy_from_slice(&self.datagrams.to_be_bytes());
+        self.datagrams = self.datagrams.wrapping_add(1);
+        self.counters.offered_bytes += content.len() as u64;
+        if let Some((_, connection)) = &mut self.connection {
+            // One that is refused is missing at the peer, which counts.
+            let _ = connection.datagrams().send(content.into(), true);
+        }
+        self.pump(now);
+    }
+
     fn close(&mut self, now: Time) {
         let instant = self.clock.instant(now);
         if let Some((_, connection)) = &mut self.connection {
@@ -446,6 +477,10 @@ impl Engine for QuicEnd {
 
     fn state(&self) -> EngineState {
         self.facts.lock().state
+    }
+
+    fn path_lesson(&self) -> PathLesson {
+        self.facts.lock().lesson
     }
 
     fn take_rtt(&mut self) -> Option<Duration> {

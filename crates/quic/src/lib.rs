@@ -6,6 +6,7 @@
 //! | `setup` | settings for the stack, from those of the scenario |
 //! | `migration` | addresses and their changes |
 //! | `house` | adapter for the congestion controls of the product |
+//! | `resume` | careful resume in this adapter |
 //! | `tap` | what the congestion control of a connection knows, for tables and series |
 //! | `null` | replacement of TLS |
 //! | `clock` | virtual time as the stack has it |
@@ -18,6 +19,7 @@ mod driver;
 mod house;
 mod migration;
 mod null;
+mod resume;
 mod setup;
 mod tap;
 

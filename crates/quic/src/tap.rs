@@ -3,7 +3,7 @@
 
 use crate::clock::Clock;
 use bentpipe_sim::stack::EngineState;
-use bentpipe_tcp::cc::Pace;
+use bentpipe_tcp::cc::{Pace, PathLesson};
 use bentpipe_units::Duration;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
@@ -25,6 +25,8 @@ pub(crate) struct Facts {
     pub(crate) number: u64,
     /// Reductions of the window.
     pub(crate) reductions: u64,
+    /// What later connections may use.
+    pub(crate) lesson: PathLesson,
     /// Samples that were not taken yet, the oldest first.
     pub(crate) rtts: VecDeque<Duration>,
 }

@@ -3,6 +3,7 @@
 mod path;
 
 mod controls;
+mod datagrams;
 mod early;
 mod gates;
 mod handshake;
@@ -11,4 +12,6 @@ mod migration;
 mod network;
 mod pages;
 mod repeats;
+mod resume;
+mod swarm;
 mod windows;

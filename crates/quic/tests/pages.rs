@@ -77,7 +77,7 @@ fn objects_depend_on_each_other_as_over_tcp() {
         let [due, request, first, last] =
             ["due_s", "request_s", "first_byte_s", "last_byte_s"].map(|name| objects(result).real(name).to_vec());
         let (object, page) = (objects(result).whole("object"), objects(result).whole("page"));
-        let at = |number: u64| (0..object.len()).find(|row| object[*row] == number && page[*row] == 0).unwrap();
+        let at = |number: i64| (0..object.len()).find(|row| object[*row] == number && page[*row] == 0).unwrap();
         let [main, early, late, small] = [0, 1, 2, 3].map(at);
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
         near(due[early], first[main] + 0.04);

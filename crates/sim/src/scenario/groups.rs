@@ -94,7 +94,7 @@ const QUIC: &[Group] = &[
         "Losses and ACKs",
         &["initial_rtt", "packet_threshold", "time_threshold", "persistent_congestion", "ack_frequency"],
     ),
-    ("Connection", &["handshake", "migration", "idle_timeout", "keep_alive"]),
+    ("Connection", &["handshake", "careful_resume", "migration", "idle_timeout", "keep_alive"]),
     ("Packets and hosts", &["mtu", "processing"]),
 ];
 

@@ -465,7 +465,7 @@ fn make_flows(
         let quic = file.flow[flow.entry].quic.clone().map(|quic| {
             // Data may flow both ways.
             let fastest = slowest_of(&lane.reverse_route, links, rtt, packet).max(slowest);
-            shared_quic(quic.over(keys::product(fastest, rtt, BDP)))
+            shared_quic(quic.over(keys::product(fastest, rtt, BDP), rtt))
         });
         // A port may carry simulated TCP to real programs.
         let has_tcp = (app.has_transport() || **app == App::Port) && quic.is_none();
@@ -518,15 +518,18 @@ fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (Ap
             report.key(&key(of), &format!("has no effect: {what}"), "expected an application that uses TCP");
         }
     }
-    if written.quic.is_some() {
+    if let Some(quic) = &written.quic {
         if let Some(why) = keys::refuses_quic(&app) {
             report.key(
                 &key("quic"),
                 &format!("cannot carry this application: {why}"),
-                "expected bulk, a file, greedy, arrivals, requests or pages",
+                "expected bulk, a file, greedy, arrivals, requests, pages or datagrams",
             );
         }
-        keys::settle_over_quic(&mut app, report, &key("app"));
+        keys::settle_over_quic(&mut app, quic, report, &key("app"));
+        if written.to.is_list() {
+            report.key(&key("quic"), "cannot carry a flow to several receivers", "expected one receiver");
+        }
         if written.reader.is_some() {
             report.key(&key("reader"), "has no effect: QUIC reads data when it arrives", "expected a flow over TCP");
         }

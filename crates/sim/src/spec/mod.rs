@@ -158,7 +158,7 @@ impl Scenario {
     /// Returns the hosts of its flows with a transport, each with its congestion controls, in the order of the flows.
     pub fn hosts(&self) -> Vec<(String, Vec<&str>)> {
         let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-        for flow in self.flows.iter().filter(|flow| flow.app.has_transport()) {
+        for flow in self.flows.iter().filter(|flow| flow.has_connections()) {
             let (cc, host) = (flow.transport.cc_name(), flow.host());
             match found.iter_mut().find(|(known, _)| *known == host) {
                 Some((_, names)) if names.contains(&cc) => {}
@@ -372,6 +372,11 @@ impl Flow {
 }
 
 impl Flow {
+    /// Whether its data travels in connections.
+    pub(crate) fn has_connections(&self) -> bool {
+        self.app.has_transport() || self.transport.quic().is_some()
+    }
+
     /// Whether it has one TCP connection from its start on, which nothing else feeds.
     pub(crate) fn is_one_connection(&self) -> bool {
         self.app.is_single() && self.transport.quic().is_none()

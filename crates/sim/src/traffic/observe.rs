@@ -55,7 +55,7 @@ impl Traffic {
         }
         let flows = FlowId::all(scenario.flows.len()).zip(&scenario.flows).zip(self.totals(at));
         let flows = flows.filter(|((_, flow), _)| flow.transport.quic().is_some());
-        flows.map(|((id, flow), totals)| quic_row(flow, totals, self.failure(id))).collect()
+        flows.map(|((id, flow), totals)| quic_row(flow, &self.flows[id], totals, self.failure(id))).collect()
     }
 
     /// Returns the stack's reason for the last connection of a flow that failed; empty without one.
@@ -215,7 +215,7 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
     FlowRow {
         flow: &flow.name,
         // A port has the transport of programs, which the network does not run.
-        cc: if flow.app.has_transport() { flow.transport.cc_name() } else { "none" },
+        cc: if flow.has_connections() { flow.transport.cc_name() } else { "none" },
         outcome: outcome(state),
         start_s: totals.first_sent.map_or(f64::NAN, Time::as_secs_f64),
         completion_s: since_start(state.completed),
@@ -250,7 +250,7 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
             * ratio(totals.arrived_packets() as f64, sent.sent_segments as f64),
         rtt_to: match &*flow.app {
             App::Probe(_) => &scenario.nodes[flow.to].name,
-            app if app.has_transport() => &scenario.nodes[scenario.answers_for(id)].name,
+            _ if flow.has_connections() => &scenario.nodes[scenario.answers_for(id)].name,
             _ => "",
         },
         rtt_min_s: state.rtts.min_s(),
@@ -280,7 +280,7 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
     }
 }
 
-fn quic_row<'a>(flow: &'a Flow, totals: Totals, failure: &'a str) -> QuicRow<'a> {
+fn quic_row<'a>(flow: &'a Flow, state: &FlowState, totals: Totals, failure: &'a str) -> QuicRow<'a> {
     let totals = totals.engines.map(|engines| *engines).unwrap_or_default();
     let seconds = |span: Option<Duration>| span.map_or(f64::NAN, Duration::as_secs_f64);
     QuicRow {
@@ -294,6 +294,7 @@ fn quic_row<'a>(flow: &'a Flow, totals: Totals, failure: &'a str) -> QuicRow<'a>
         acks: totals.received.acks,
         blocked: totals.sent.blocked,
         unreadable: totals.sent.unreadable + totals.received.unreadable,
+        passed: state.engines.as_ref().map_or(0, |engines| engines.passed),
         failure,
     }
 }
@@ -338,12 +339,15 @@ fn completion_rows_of<'a>(flow: &'a Flow, completions: &'a Completions) -> impl 
 fn datagram_row<'a>(scenario: &'a Scenario, flow: &'a Flow, state: &FlowState) -> Option<DatagramRow<'a>> {
     let arrived = state.arrived.as_deref()?;
     let totals = state.totals();
-    let sent = totals.sent.sent_segments;
+    let [sent, arrived_packets] = match flow.transport.quic() {
+        Some(_) => [arrived.sent, arrived.delays.count()],
+        None => [totals.sent.sent_segments, totals.received.arrived_segments],
+    };
     Some(DatagramRow {
         flow: &flow.name,
         receiver: &scenario.nodes[flow.to].name,
         sent_packets: sent,
-        arrived_packets: totals.received.arrived_segments,
+        arrived_packets,
         lost_packets: arrived.lost,
         loss_pct: 100.0 * ratio(arrived.lost as f64, sent as f64),
         delay_min_s: arrived.delays.min_s(),

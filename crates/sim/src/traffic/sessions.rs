@@ -162,7 +162,10 @@ impl<'a> FlowSessions<'a> {
         let Self { now, id, flows, hosts, pool } = self;
         let flow = &mut flows[*id];
         let mut session = Session::new(*id, flow.opened);
-        session.engine = flow.engines(session.ordinal).map(|ends| Box::new(EngineSession::new(ends)));
+        let saved = flow.take_saved(*now, &mut pool.caches);
+        let has_saved = saved.map(|saved| saved.is_some());
+        session.engine =
+            flow.make_engines(session.ordinal, saved).map(|ends| Box::new(EngineSession::new(ends, has_saved)));
         let is_two_way = flow.app.is_two_way();
         let seeds = flow.seeds(flow.opened);
         let ends = flow.ends;
@@ -237,7 +240,13 @@ impl<'a> FlowSessions<'a> {
         if flow.remembers() {
             for end in EndpointId::both(slot) {
                 let cache = pool.caches.entry(flow.path_from(end)).or_default();
-                hosts[end].conn.contribute(cache, *now);
+                match &pool.sessions[slot].engine {
+                    Some(engine) => {
+                        let side = end.side();
+                        cache.return_saved(engine.has_saved[side], engine.ends[side].engine.path_lesson());
+                    }
+                    None => hosts[end].conn.contribute(cache, *now),
+                }
             }
         }
         pool.sessions[slot].is_released = true;
@@ -457,6 +466,35 @@ impl<'a> FlowSessions<'a> {
             state.totals_mut().on_datagram_sent(self.now, size.into(), wire);
         }
         self.pool.tasks.push_back(Task::Send(PathId::there(self.flows[self.id].lane.id), size, self.now));
+    }
+
+    /// Whether datagrams of the flow travel in a connection.
+    pub(super) fn needs_connection(&self) -> bool {
+        self.flows[self.id].transport.quic().is_some()
+    }
+
+    /// Opens a connection for datagrams. The opener then waits for the end of the handshake.
+    pub(super) fn open_for_datagrams(&mut self) -> Over {
+        let session = self.open();
+        if let Over::Engine(slot) = session {
+            let now = self.now;
+            self.engine(slot).0.connect(now);
+        }
+        self.wait_at(session, End::Opener, Some(Goal::acked(0)));
+        self.drive(session, End::Opener);
+        session
+    }
+
+    /// Sends a datagram with this many payload bytes in a connection.
+    pub(super) fn send_in(&mut self, session: Over, size: u16) {
+        if let Over::Engine(slot) = session {
+            let now = self.now;
+            self.engine(slot).0.ends[0].engine.send_datagram(now, size);
+        }
+        if let Some(arrived) = &mut self.flow().arrived {
+            arrived.sent += 1;
+        }
+        self.drive(session, End::Opener);
     }
 
     /// Sets the timer of the flow.

@@ -3,6 +3,7 @@
 use super::check_hold;
 use crate::scenario::report::{below, Report};
 use crate::spec::{App, Quic, QuicCc, QuicKeepAlive, QuicMigration, QuicWindow};
+use crate::stack::DATAGRAM_MIN;
 use bentpipe_units::Duration;
 
 /// Largest payload of UDP over IPv4.
@@ -19,6 +20,14 @@ pub(crate) fn check_quic(quic: &Quic, report: &mut Report<'_>, path: &[String]) 
         if let Some(why) = QuicCc::refusal(cc.kind()) {
             report.value(&at("cc"), &format!("cannot control QUIC: {why}"), "expected another congestion control");
         }
+    }
+    if let Some(resume) = &quic.careful_resume {
+        let path = at("careful_resume");
+        if !quic.cc.has_settable_window() {
+            let message = format!("sets a window, and cc \"{}\" does not let it", quic.cc.name());
+            report.value(&below(&path, "kind"), &message, "expected \"off\", or a cc of the registry with a window");
+        }
+        super::tcp::check_resume_values(resume, report, &path);
     }
     if !(Quic::MTU_MIN..=MTU_MAX).contains(&quic.mtu) {
         let expected = format!("expected {} B to {MTU_MAX} B (RFC 9000 §14)", Quic::MTU_MIN);
@@ -67,9 +76,21 @@ pub(crate) fn check_quic(quic: &Quic, report: &mut Report<'_>, path: &[String]) 
 }
 
 /// Sets the keys of an application that QUIC decides, and checks those that contradict it.
-pub(crate) fn settle_over_quic(app: &mut App, report: &mut Report<'_>, path: &[String]) {
-    let App::Page(page) = app else { return };
+pub(crate) fn settle_over_quic(app: &mut App, quic: &Quic, report: &mut Report<'_>, path: &[String]) {
     let key = |key| below(path, key);
+    let page = match app {
+        App::Page(page) => page,
+        App::Datagrams(datagrams) => {
+            let extra = datagrams.payload() - datagrams.size;
+            let [least, most] = [DATAGRAM_MIN.into(), quic.datagram_max()].map(|bytes| bytes.saturating_sub(extra.into()));
+            if !(least..=most).contains(&datagrams.size.into()) {
+                let expected = format!("expected {least} B to {most} B: a datagram fits into one packet (RFC 9221 §5)");
+                report.value(&key("size"), "is out of range for QUIC", &expected);
+            }
+            return;
+        }
+        _ => return,
+    };
     let is_given = |key: &[String]| !report.is_default(key);
     let contradictions = [
         ("tls_rtts", page.secured_after() > 0, "the handshake of QUIC secures the connection"),
@@ -88,7 +109,8 @@ pub(crate) fn settle_over_quic(app: &mut App, report: &mut Report<'_>, path: &[S
 pub(crate) fn refuses_quic(app: &App) -> Option<&'static str> {
     match app {
         App::Records(_) => Some("records are parts of one byte stream of TCP"),
-        app if !app.has_transport() => Some("it has no transport"),
+        App::Probe(_) => Some("the other end answers no datagrams of QUIC"),
+        App::Port => Some("packets from outside bring their transport"),
         _ => None,
     }
 }
