@@ -60,7 +60,8 @@ fn impossible_datagrams_are_refused() {
     let refused = |app: &str, to: &str, reason: &str| {
         let text = format!(
             "duration = '1 s'\n[link.l]\nfrom = 'a'\nto = 'b'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[link.m]\nfrom = 'a'\nto = 'c'\n\
-             rate = '1 Mbit/s'\ndelay = '1 ms'\n[flow.f]\nfrom = 'a'\nto = {to}\napp = {{ {app} }}\nquic = {{}}"
+             rate = '1 Mbit/s'\ndelay = '1 ms'\n[flow.g]\nfrom = 'a'\nto = 'c'\n[flow.f]\nfrom = 'a'\nto = {to}\n\
+             app = {{ {app} }}\nquic = {{}}"
         );
         let problems = from_toml(&text, "test", &[]).unwrap_err().to_string();
         assert!(problems.contains(reason), "{app}: {problems}");

@@ -4,6 +4,7 @@ mod path;
 
 mod controls;
 mod datagrams;
+mod deep_space;
 mod early;
 mod gates;
 mod handshake;

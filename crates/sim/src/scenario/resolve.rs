@@ -526,7 +526,7 @@ fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (Ap
                 "expected bulk, a file, greedy, arrivals, requests, pages or datagrams",
             );
         }
-        keys::settle_over_quic(&mut app, quic, report, &key("app"));
+        keys::settle_over_quic(&written.app, &mut app, quic, report, &key("app"));
         if written.to.is_list() {
             report.key(&key("quic"), "cannot carry a flow to several receivers", "expected one receiver");
         }

@@ -1,6 +1,6 @@
 //! QUIC of flows: checks of its keys.
 
-use super::check_hold;
+use super::{check_hold, App as AppKeys};
 use crate::scenario::report::{below, Report};
 use crate::spec::{App, Quic, QuicCc, QuicKeepAlive, QuicMigration, QuicWindow};
 use crate::stack::DATAGRAM_MIN;
@@ -76,7 +76,13 @@ pub(crate) fn check_quic(quic: &Quic, report: &mut Report<'_>, path: &[String]) 
 }
 
 /// Sets the keys of an application that QUIC decides, and checks those that contradict it.
-pub(crate) fn settle_over_quic(app: &mut App, quic: &Quic, report: &mut Report<'_>, path: &[String]) {
+pub(crate) fn settle_over_quic(
+    written: &AppKeys,
+    app: &mut App,
+    quic: &Quic,
+    report: &mut Report<'_>,
+    path: &[String],
+) {
     let key = |key| below(path, key);
     let page = match app {
         App::Page(page) => page,
@@ -91,15 +97,17 @@ pub(crate) fn settle_over_quic(app: &mut App, quic: &Quic, report: &mut Report<'
         }
         _ => return,
     };
-    let is_given = |key: &[String]| !report.is_default(key);
-    let contradictions = [
-        ("tls_rtts", page.secured_after() > 0, "the handshake of QUIC secures the connection"),
-        ("multiplexed", !page.is_multiplexed(), "each object has a stream of QUIC"),
-        ("connections", true, "QUIC has one connection to each host"),
-        ("catalogue", true, "a cache cannot read requests over QUIC"),
-    ];
-    let found: Vec<_> = contradictions.into_iter().filter(|(name, is, _)| *is && is_given(&key(name))).collect();
-    for (name, _, why) in found {
+    let AppKeys::Page(given) = written else { return };
+    let has_connections = !report.is_default(&key("connections"));
+    for (name, contradicts, why) in [
+        ("tls_rtts", given.tls_rtts.is_some_and(|rtts| rtts > 0), "the handshake of QUIC secures the connection"),
+        ("multiplexed", given.multiplexed == Some(false), "each object has a stream of QUIC"),
+        ("connections", has_connections, "QUIC has one connection to each host"),
+        ("catalogue", given.catalogue.is_some(), "a cache cannot read requests over QUIC"),
+    ] {
+        if !contradicts {
+            continue;
+        }
         report.value(&key(name), &format!("has no effect: {why}"), "expected a page without this key, or one over TCP");
     }
     (page.multiplexed, page.tls_rtts) = (Some(true), Some(0));
