@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Length of connection identifiers, as of the stack's default.
-const CID_LEN: usize = 8;
+pub(crate) const CID_LEN: usize = 8;
 /// Most bytes of handshake messages out of order, as of the stack's default.
 const CRYPTO_BUFFER: usize = 16 * 1024;
 /// Most streams of each kind that a peer may open.

@@ -12,6 +12,7 @@ mod hostile;
 mod migration;
 mod network;
 mod pages;
+mod qlog;
 mod repeats;
 mod resume;
 mod swarm;

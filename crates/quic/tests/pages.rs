@@ -121,3 +121,15 @@ fn keys_that_quic_decides_are_refused() {
         assert!(written.contains("multiplexed = true") && written.contains("tls_rtts = 0"), "{written}");
     }
 }
+
+/// A connection that no object uses times out. The page goes on, over a new connection.
+#[test]
+fn an_idle_connection_may_time_out() {
+    let listed = "{ bytes = '5 kB' }, { bytes = '5 kB', host = 1 }, { bytes = '5 kB', host = 1, after = 1, delay = '3 s' }";
+    let flow = format!("app = {{ kind = 'page', recorded = [{listed}], count = 1 }}\nquic = {{ idle_timeout = '2 s' }}");
+    let result = run(&flow, OBJECTS);
+    assert_eq!(result.flows.text("outcome"), ["completed"], "{:?}", result.quic.text("failure"));
+    // A handshake and a request: 1.2 s.
+    let waited = objects(&result).real("first_byte_s")[2] - objects(&result).real("due_s")[2];
+    assert!((1.2..1.23).contains(&waited), "{waited}");
+}

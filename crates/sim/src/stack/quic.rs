@@ -185,8 +185,8 @@ words! {
     pub enum QuicSendOrder {
         /// A packet of each stream in turn: all objects of a page arrive together, late.
         "round-robin" => RoundRobin,
-        /// One stream after the other, in the order of their data: the default of HTTP/3 (RFC 9218 §4, urgency 3, not
-        /// incremental).
+        /// One stream after the other, in the order of their numbers: the default of HTTP/3 (RFC 9218 §10: equal urgency,
+        /// not incremental).
         "in-turn" => InTurn,
     }
 }

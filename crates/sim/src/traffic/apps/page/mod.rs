@@ -75,6 +75,13 @@ struct PageConnection {
     exchanges: Vec<Exchange>,
 }
 
+impl PageConnection {
+    /// Whether no object of it is under way.
+    fn is_idle(&self) -> bool {
+        self.pending.is_empty() && self.exchanges.is_empty()
+    }
+}
+
 impl PageState {
     fn begin_page(&mut self, sessions: &mut FlowSessions<'_>) {
         self.start = sessions.now;
@@ -293,11 +300,7 @@ impl PageState {
         self.waiting.clear();
         let reading = self.spec.reading.draw(&mut self.readings, self.index);
         self.index += 1;
-        for connection in self.connections.drain(..) {
-            sessions.wait(connection.session, [None; 2]);
-            sessions.set_timer(connection.session, End::Listener, Time::NEVER);
-            sessions.close(connection.session);
-        }
+        self.connections.drain(..).for_each(|connection| leave(sessions, connection.session));
         if self.spec.count == Some(self.index) {
             sessions.wake_at(Time::NEVER);
             sessions.finish();
@@ -305,6 +308,13 @@ impl PageState {
             sessions.pause(reading);
         }
     }
+}
+
+/// Closes a connection, without further actions of the page.
+fn leave(sessions: &mut FlowSessions<'_>, session: Over) {
+    sessions.wait(session, [None; 2]);
+    sessions.set_timer(session, End::Listener, Time::NEVER);
+    sessions.close(session);
 }
 
 impl Application for PageState {
@@ -375,7 +385,12 @@ impl Application for PageState {
         }
     }
 
-    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, _session: Over) {
+    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {
+        if let Some(at) = self.connection(session).filter(|at| self.connections[*at].is_idle()) {
+            // It failed between exchanges, as by an idle timeout. The next request opens another one.
+            self.connections.remove(at);
+            return leave(sessions, session);
+        }
         sessions.flow().completions_mut().failed += 1;
         self.leave_page(sessions);
     }
