@@ -7,10 +7,14 @@
 
 use crate::clock::Clock;
 use crate::migration::{address, Migration};
+use crate::qlog::{Log, Output};
 use crate::setup;
 use crate::tap::Shared;
-use bentpipe_sim::spec::{Quic, QuicRead};
-use bentpipe_sim::stack::{Engine, EngineCounters, EngineEvent, EngineState, Engines, Seed, SentDatagram, StreamNo};
+use bentpipe_sim::spec::{Quic, QuicRead, QuicSendOrder};
+use bentpipe_sim::stack::{
+    Engine, EngineCounters, EngineEvent, EngineState, Engines, Seed, SentDatagram, StreamNo, DATAGRAM_MIN,
+};
+use bentpipe_tcp::cc::{PathLesson, SavedPath};
 use bentpipe_tcp::Ecn;
 use bentpipe_units::{Duration, Time};
 use bytes::{Bytes, BytesMut};
@@ -32,11 +36,14 @@ pub struct QuicEnd {
     clock: Clock,
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
+    /// Whether the connection is over, and the endpoint has forgotten it (RFC 9000 §10.2).
+    is_drained: bool,
     /// Settings of an opener that has not connected yet.
     client: Option<ClientConfig>,
     side: Side,
     facts: Shared,
     read: QuicRead,
+    send_order: QuicSendOrder,
     ecn: bool,
     /// Number of the address that the peer last sent from.
     peer: u16,
@@ -52,6 +59,8 @@ pub struct QuicEnd {
     /// Streams that are numbered, and those that the stack has opened.
     numbered: u64,
     opened: u64,
+    /// Unreliable datagrams of the application so far.
+    datagrams: u32,
     /// Earliest departure of the next datagram by the pace of the congestion control.
     gate: Time,
     wakeup: Time,
@@ -74,29 +83,44 @@ struct Sending {
 
 /// Returns the stack for scenarios.
 pub fn engines() -> Engines {
-    Engines::new(|quic, seed| pair(quic, seed).map(|end| Box::new(end) as Box<dyn Engine>))
+    Engines::new(|quic, seed, saved| pair(quic, seed, saved).map(|end| Box::new(end) as Box<dyn Engine>))
 }
 
-/// Makes both ends of a connection: the opener first.
-pub fn pair(quic: &Quic, seed: Seed<'_>) -> [QuicEnd; 2] {
+/// Returns the stack for scenarios, with a qlog for each end. `output` gets the flow as a component, the number of the connection in
+/// it, and the side: `client` or `server`.
+pub fn logged_engines(output: impl Fn(&str, u64, &str) -> Output + Send + Sync + 'static) -> Engines {
+    Engines::new(move |quic, seed, saved| {
+        pair(quic, seed, saved).map(|end| {
+            let is_client = end.side.is_client();
+            let out = output(seed.flow, seed.ordinal, if is_client { "client" } else { "server" });
+            end.facts.lock().log = Some(Log::new(out, seed.flow, seed.ordinal, is_client));
+            Box::new(end) as Box<dyn Engine>
+        })
+    })
+}
+
+/// Makes both ends of a connection: the opener first. `saved`: the path from each end that an earlier connection saved.
+pub fn pair(quic: &Quic, seed: Seed<'_>, saved: [Option<SavedPath>; 2]) -> [QuicEnd; 2] {
     let clock = Clock::new();
-    [Side::Client, Side::Server].map(|side| QuicEnd::new(quic, seed, side, clock))
+    [Side::Client, Side::Server].map(|side| QuicEnd::new(quic, seed, side, saved[side as usize], clock))
 }
 
 impl QuicEnd {
-    fn new(quic: &Quic, seed: Seed<'_>, side: Side, clock: Clock) -> Self {
+    fn new(quic: &Quic, seed: Seed<'_>, side: Side, saved: Option<SavedPath>, clock: Clock) -> Self {
         let facts = Shared::default();
-        let (endpoint, client) = setup::endpoint(quic, seed, side, &facts, clock);
+        let (endpoint, client) = setup::endpoint(quic, seed, side, saved, &facts, clock);
         Self {
             retry: quic.handshake.retry,
             migration: Migration::new(&quic.migration, side),
             clock,
             endpoint,
             connection: None,
+            is_drained: false,
             client,
             side,
             facts,
             read: quic.read,
+            send_order: quic.send_order,
             ecn: quic.ecn,
             peer: (!side) as u16,
             answers: VecDeque::new(),
@@ -105,6 +129,7 @@ impl QuicEnd {
             reads: BTreeMap::new(),
             numbered: 0,
             opened: 0,
+            datagrams: 0,
             gate: Time::ZERO,
             wakeup: Time::NEVER,
             counters: EngineCounters::default(),
@@ -121,6 +146,7 @@ impl QuicEnd {
         };
         let source = u16::from_be_bytes(*source);
         self.peer = source;
+        self.log(|log, _| log.on_received(now, payload));
         let codepoint = EcnCodepoint::from_bits(ecn.bits());
         let instant = self.clock.instant(now);
         self.scratch.clear();
@@ -169,18 +195,42 @@ impl QuicEnd {
             let mut is_done = event.is_none();
             while let Some(event) = connection.poll_endpoint_events() {
                 is_done = false;
+                if self.is_drained {
+                    // The endpoint has forgotten the connection.
+                    continue;
+                }
+                self.is_drained = event.is_drained();
                 if let Some(event) = self.endpoint.handle_event(*handle, event) {
                     connection.handle_event(event);
                 }
             }
             if let Some(event) = event {
+                self.log_event(now, &event);
                 self.on_event(event);
             }
             if is_done {
                 break;
             }
         }
+        self.log(|log, state| log.on_metrics(now, state));
         self.rearm(now);
+    }
+
+    /// Writes to the qlog, if there is one, with the present state.
+    fn log(&self, write: impl FnOnce(&mut Log, EngineState)) {
+        let mut facts = self.facts.lock();
+        let state = facts.state;
+        if let Some(log) = &mut facts.log {
+            write(log, state);
+        }
+    }
+
+    fn log_event(&self, now: Time, event: &Event) {
+        match event {
+            Event::Connected => self.log(|log, _| log.on_state(now, None)),
+            Event::ConnectionLost { reason } => self.log(|log, _| log.on_state(now, Some(&reason.to_string()))),
+            _ => {}
+        }
     }
 
     fn on_event(&mut self, event: Event) {
@@ -205,8 +255,8 @@ impl QuicEnd {
                 StreamEvent::Available { .. } | StreamEvent::Writable { .. } | StreamEvent::Stopped { .. },
             )
             | Event::HandshakeDataReady
-            | Event::DatagramReceived
             | Event::DatagramsUnblocked => {}
+            Event::DatagramReceived => self.read_datagrams(),
         }
     }
 
@@ -224,7 +274,7 @@ impl QuicEnd {
 
     /// Changes the address of the client. The server sees it with the next datagram.
     fn migrate(&mut self, now: Time) {
-        if self.migration.change(now) {
+        if self.migration.change(now) && !self.is_drained {
             if let Some((_, connection)) = &mut self.connection {
                 connection.local_address_changed();
             }
@@ -254,6 +304,11 @@ impl QuicEnd {
         let open = StreamId::new(self.side, Dir::Bi, self.opened);
         for (&stream, sending) in &mut self.sends {
             let Some(id) = stream_id(stream, self.side, open) else { continue };
+            if self.send_order == QuicSendOrder::InTurn && sending.taken == 0 {
+                // RFC 9218 §10: in the order of the streams. Only a stream that has ended fails, and that has no data.
+                let index = i32::try_from(id.index()).unwrap_or(i32::MAX);
+                let _ = connection.send_stream(id).set_priority(-index);
+            }
             while sending.taken < sending.offered {
                 let chunk = usize::try_from(sending.offered - sending.taken).unwrap_or(usize::MAX).min(ZEROS.len());
                 let mut chunks = [Bytes::from_static(&ZEROS[..chunk])];
@@ -293,8 +348,24 @@ impl QuicEnd {
         }
     }
 
+    fn read_datagrams(&mut self) {
+        let Some((_, connection)) = &mut self.connection else { return };
+        while let Some(datagram) = connection.datagrams().recv() {
+            self.counters.read_bytes += datagram.len() as u64;
+            // The peer is an end of this kind, but a test may send other bytes.
+            let Some((sent_at, rest)) = datagram.split_first_chunk() else { continue };
+            let Some((number, _)) = rest.split_first_chunk() else { continue };
+            let sent_at = Time::from_ps(u64::from_be_bytes(*sent_at));
+            self.events.push_back(EngineEvent::Datagram { number: u32::from_be_bytes(*number), sent_at });
+        }
+    }
+
     /// Sets the wake-up: the earliest timer of the stack, or of the pace.
     fn rearm(&mut self, now: Time) {
+        if self.is_drained {
+            self.wakeup = Time::NEVER;
+            return;
+        }
         let timer = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
         // A timer of the stack may be in the past.
         self.wakeup = timer.map_or(Time::NEVER, |instant| self.clock.time(instant).max(now));
@@ -374,6 +445,7 @@ impl Engine for QuicEnd {
         };
         self.counters.sent_datagrams += 1;
         self.counters.sent_bytes += u64::from(len);
+        self.log(|log, _| log.on_sent(now, &into[SOURCE..]));
         self.rearm(now);
         Some(SentDatagram { len, ecn, path: 0, number: self.facts.lock().number })
     }
@@ -424,6 +496,19 @@ impl Engine for QuicEnd {
         self.pump(now);
     }
 
+    fn send_datagram(&mut self, now: Time, bytes: u16) {
+        let mut content = vec![0; bytes.max(DATAGRAM_MIN).into()];
+        content[..8].copy_from_slice(&now.as_ps().to_be_bytes());
+        content[8..12].copy_from_slice(&self.datagrams.to_be_bytes());
+        self.datagrams = self.datagrams.wrapping_add(1);
+        self.counters.offered_bytes += content.len() as u64;
+        if let Some((_, connection)) = &mut self.connection {
+            // One that is refused is missing at the peer, which counts.
+            let _ = connection.datagrams().send(content.into(), true);
+        }
+        self.pump(now);
+    }
+
     fn close(&mut self, now: Time) {
         let instant = self.clock.instant(now);
         if let Some((_, connection)) = &mut self.connection {
@@ -446,6 +531,10 @@ impl Engine for QuicEnd {
 
     fn state(&self) -> EngineState {
         self.facts.lock().state
+    }
+
+    fn path_lesson(&self) -> PathLesson {
+        self.facts.lock().lesson
     }
 
     fn take_rtt(&mut self) -> Option<Duration> {

@@ -8,9 +8,13 @@
 //! reduction reduces nothing (RFC 9002 §7.3.1). A probe timeout moves no window; persistent congestion is a timeout.
 
 use crate::clock::Clock;
+use crate::resume::{Flight, Resume};
 use crate::tap::Shared;
 use bentpipe_sim::spec::Quic;
-use bentpipe_tcp::cc::{AckSample, CcConfig, Congestion, Custom, Delivery, Init, LostSegment, Marks, PathState};
+use bentpipe_tcp::cc::{
+    AckSample, CarefulResume, CcConfig, Congestion, Custom, Delivery, Init, LostSegment, Marks, PathState, ResumeReason,
+    SavedPath,
+};
 use bentpipe_tcp::{Growth, RateSample};
 use bentpipe_units::{Duration, Time};
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
@@ -31,6 +35,8 @@ pub(crate) struct HouseFactory {
     pub(crate) cc: CcConfig,
     pub(crate) growth: Growth,
     pub(crate) initial_window: u64,
+    /// Careful resume, and the path that an earlier connection saved.
+    pub(crate) resume: Option<(bentpipe_tcp::CarefulResume, Option<SavedPath>)>,
     pub(crate) seed: u64,
     pub(crate) clock: Clock,
     pub(crate) facts: Shared,
@@ -46,8 +52,15 @@ impl ControllerFactory for HouseFactory {
             growth: self.growth,
             ..Init::default()
         });
+        // A saved path is that of the first address.
+        let is_first = self.facts.lock().number == 0;
+        let resume = self.resume.filter(|_| is_first).map(|(settings, saved)| {
+            let part = |saved| CarefulResume::new(settings, saved, self.initial_window, mtu.into());
+            Resume::new(saved.map(part), self.initial_window)
+        });
         Box::new(House {
             own,
+            resume,
             factory: Arc::clone(&self),
             smss: mtu.into(),
             notes: VecDeque::new(),
@@ -70,6 +83,8 @@ impl ControllerFactory for HouseFactory {
 /// A congestion control of the product on a connection of the stack.
 struct House {
     own: Box<dyn Custom>,
+    /// Careful resume, if it is on.
+    resume: Option<Resume>,
     factory: Arc<HouseFactory>,
     /// Payload of UDP in a full datagram.
     smss: u64,
@@ -140,9 +155,29 @@ impl House {
         }
     }
 
-    /// Leaves window and pace for the connection.
+    /// Leaves the pace for the connection.
     fn report(&self) {
-        self.factory.facts.lock().pace = self.own.pacing();
+        let resumed = self.resume.as_ref().and_then(|resume| resume.pace(self.srtt));
+        self.factory.facts.lock().pace = resumed.or(self.own.pacing());
+    }
+
+    /// Gives careful resume an event, if it is on.
+    fn with_resume(&mut self, now: Time, tell: impl FnOnce(&mut Resume, &mut dyn Custom, &Flight)) {
+        let Some(resume) = &mut self.resume else { return };
+        let waits = self.notes.iter().find(|note| note.left > 0 && note.len >= LEAST_DATA);
+        let flight = Flight {
+            now,
+            smss: self.smss,
+            in_flight: self.in_flight,
+            next: self.sent,
+            settled: waits.map_or(self.sent, |note| note.start),
+            delivered: self.delivered,
+            srtt: self.srtt,
+            least_rtt: self.least_rtt,
+            is_app_limited: self.app_limited.is_some(),
+        };
+        tell(resume, &mut *self.own, &flight);
+        resume.teach(&*self.own, &flight, &self.factory.facts);
     }
 
     fn rate(&self, note: &Note, now: Time, rtt: Duration) -> RateSample {
@@ -172,11 +207,12 @@ impl House {
 
     /// Reports the bytes of an ACK that may grow the window.
     fn grow(&mut self, now: Time, bytes: u64, rtt: Option<Duration>, is_cwnd_limited: bool) {
-        if bytes > 0 {
+        if bytes > 0 && self.resume.as_ref().is_none_or(Resume::may_grow) {
             let path = self.path(now);
             let sample = AckSample { newly_acked: bytes, is_cwnd_limited, rtt, marks: Marks::default() };
             self.own.on_ack(&sample, &path);
         }
+        self.with_resume(now, |resume, own, flight| resume.on_ack(own, flight));
         self.report();
     }
 
@@ -244,6 +280,7 @@ impl Controller for House {
             lost: self.lost,
         });
         self.sent += bytes;
+        self.with_resume(now, |resume, own, flight| resume.on_sent(own, flight));
         self.report();
     }
 
@@ -264,6 +301,9 @@ impl Controller for House {
         }
         self.pop_acked();
         self.delivered += bytes;
+        if let (Some(resume), Some(note)) = (&mut self.resume, found) {
+            resume.on_delivered(note.start, bytes);
+        }
         self.ack.bytes += bytes;
         if self.is_after_reduction(sent_at) {
             self.ack.grows += bytes;
@@ -330,15 +370,18 @@ impl Controller for House {
         let path = self.path(now);
         if self.is_after_reduction(sent_at) {
             self.reduced_at = Some(now);
-            if lost_bytes > 0 {
+            let (congestion, reason) = if lost_bytes > 0 {
                 self.is_repairing = true;
-                self.own.on_congestion(Congestion::FastRetransmit, &path);
+                (Congestion::FastRetransmit, ResumeReason::PacketLoss)
             } else {
-                self.own.on_congestion(Congestion::Ecn { beta: None }, &path);
-            }
+                (Congestion::Ecn { beta: None }, ResumeReason::EcnCe)
+            };
+            self.own.on_congestion(congestion, &path);
+            self.with_resume(now, |resume, own, flight| resume.on_congestion(own, flight, reason));
         }
         if is_persistent {
             self.own.on_rto(true, &path);
+            self.with_resume(now, |resume, own, flight| resume.on_timeout(own, flight));
             self.reduced_at = None;
             self.is_repairing = false;
         }
@@ -363,7 +406,13 @@ impl Controller for House {
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(Self { own: self.own.copy(), factory: Arc::clone(&self.factory), notes: self.notes.clone(), ..*self })
+        Box::new(Self {
+            own: self.own.copy(),
+            resume: self.resume.clone(),
+            factory: Arc::clone(&self.factory),
+            notes: self.notes.clone(),
+            ..*self
+        })
     }
 
     fn initial_window(&self) -> u64 {

@@ -6,8 +6,10 @@
 //! | `setup` | settings for the stack, from those of the scenario |
 //! | `migration` | addresses and their changes |
 //! | `house` | adapter for the congestion controls of the product |
+//! | `resume` | careful resume in this adapter |
 //! | `tap` | what the congestion control of a connection knows, for tables and series |
 //! | `null` | replacement of TLS |
+//! | `qlog` | what a connection does, as a file |
 //! | `clock` | virtual time as the stack has it |
 //!
 //! Equal seeds give equal bytes: nothing here or in the stack reads a clock or draws from the process.
@@ -18,7 +20,10 @@ mod driver;
 mod house;
 mod migration;
 mod null;
+mod qlog;
+mod resume;
 mod setup;
 mod tap;
 
-pub use driver::{engines, pair, QuicEnd};
+pub use driver::{engines, logged_engines, pair, QuicEnd};
+pub use qlog::Output;

@@ -5,10 +5,11 @@ use crate::house::HouseFactory;
 use crate::migration::address;
 use crate::null::{Null, SeededKey};
 use crate::tap::{Fixed, Shared, Tapped};
-use bentpipe_sim::spec::{Quic, QuicCc, QuicKeepAlive};
+use bentpipe_sim::spec::{Quic, QuicCc, QuicKeepAlive, QuicSendOrder};
 use bentpipe_sim::stack::Seed;
+use bentpipe_tcp::cc::{CarefulResume, SavedPath};
 use bentpipe_tcp::Growth;
-use bentpipe_units::Stream;
+use bentpipe_units::{Stream, Time};
 use bytes::Bytes;
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::{
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Length of connection identifiers, as of the stack's default.
-const CID_LEN: usize = 8;
+pub(crate) const CID_LEN: usize = 8;
 /// Most bytes of handshake messages out of order, as of the stack's default.
 const CRYPTO_BUFFER: usize = 16 * 1024;
 /// Most streams of each kind that a peer may open.
@@ -31,12 +32,13 @@ pub(crate) fn endpoint(
     quic: &Quic,
     seed: Seed<'_>,
     side: Side,
+    saved: Option<SavedPath>,
     facts: &Shared,
     clock: Clock,
 ) -> (Endpoint, Option<ClientConfig>) {
     let name = if side.is_client() { "client" } else { "server" };
     let mut draws = Stream::new(seed.run, seed.flow, &format!("quic/{name}/{}", seed.ordinal));
-    let transport = Arc::new(transport(quic, facts, clock, draws.at(0)));
+    let transport = Arc::new(transport(quic, saved, facts, clock, draws.at(0)));
     let handshake = quic.handshake;
     let null = Null { flight: handshake.flight as usize, resume: handshake.resume, accepts: handshake.accepted };
     let null = Arc::new(null);
@@ -96,7 +98,13 @@ impl TokenLog for EachTokenOnce {
     }
 }
 
-fn transport(quic: &Quic, facts: &Shared, clock: Clock, seed: u64) -> TransportConfig {
+fn transport(
+    quic: &Quic,
+    saved: Option<SavedPath>,
+    facts: &Shared,
+    clock: Clock,
+    seed: u64,
+) -> TransportConfig {
     let mut config = TransportConfig::default();
     let [stream, connection, send] = quic.windows();
     let mtu = u16::try_from(quic.mtu).unwrap_or(u16::MAX);
@@ -107,6 +115,7 @@ fn transport(quic: &Quic, facts: &Shared, clock: Clock, seed: u64) -> TransportC
         .stream_receive_window(VarInt::from_u64(stream).unwrap_or(VarInt::MAX))
         .receive_window(VarInt::from_u64(connection).unwrap_or(VarInt::MAX))
         .send_window(send)
+        .send_fairness(quic.send_order == QuicSendOrder::RoundRobin)
         .packet_threshold(quic.packet_threshold)
         .time_threshold(quic.time_threshold as f32)
         .persistent_congestion_threshold(quic.persistent_congestion)
@@ -130,20 +139,28 @@ fn transport(quic: &Quic, facts: &Shared, clock: Clock, seed: u64) -> TransportC
         })
         .enable_segmentation_offload(false)
         .congestion_controller_factory(Arc::new(Tapped {
-            factory: factory(quic, facts, clock, seed),
+            factory: factory(quic, saved, facts, clock, seed),
             clock,
             facts: facts.clone(),
         }));
     config
 }
 
-fn factory(quic: &Quic, facts: &Shared, clock: Clock, seed: u64) -> Arc<dyn ControllerFactory + Send + Sync> {
+fn factory(
+    quic: &Quic,
+    saved: Option<SavedPath>,
+    facts: &Shared,
+    clock: Clock,
+    seed: u64,
+) -> Arc<dyn ControllerFactory + Send + Sync> {
     let initial_window = quic.initial_bytes();
+    let given = |settings| CarefulResume::given(settings, quic.mtu.into(), Time::ZERO);
     match quic.cc {
         QuicCc::House(cc) => Arc::new(HouseFactory {
             cc,
             growth: Growth { byte_counting: quic.byte_counting, slow_start: quic.slow_start, ..Growth::default() },
             initial_window,
+            resume: quic.careful_resume.map(|settings| (settings, given(settings).or(saved))),
             seed,
             clock,
             facts: facts.clone(),

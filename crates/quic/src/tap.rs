@@ -2,8 +2,9 @@
 //! not report. Each congestion control is wrapped, also those of the stack.
 
 use crate::clock::Clock;
+use crate::qlog::Log;
 use bentpipe_sim::stack::EngineState;
-use bentpipe_tcp::cc::Pace;
+use bentpipe_tcp::cc::{Pace, PathLesson};
 use bentpipe_units::Duration;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
@@ -25,6 +26,10 @@ pub(crate) struct Facts {
     pub(crate) number: u64,
     /// Reductions of the window.
     pub(crate) reductions: u64,
+    /// Its qlog, if it has one.
+    pub(crate) log: Option<Log>,
+    /// What later connections may use.
+    pub(crate) lesson: PathLesson,
     /// Samples that were not taken yet, the oldest first.
     pub(crate) rtts: VecDeque<Duration>,
 }
@@ -74,6 +79,13 @@ impl Tap {
         facts.state.ssthresh = metrics.ssthresh.filter(|ssthresh| *ssthresh != u64::MAX);
         facts.state.srtt = self.srtt.map(|srtt| self.clock.span(srtt));
     }
+
+    /// Writes to the qlog, if there is one.
+    fn log(&self, write: impl FnOnce(&mut Log)) {
+        if let Some(log) = &mut self.facts.lock().log {
+            write(log);
+        }
+    }
 }
 
 impl Controller for Tap {
@@ -82,10 +94,14 @@ impl Controller for Tap {
         let mut facts = self.facts.lock();
         facts.number = last_packet_number;
         facts.state.in_flight += bytes;
+        if let Some(log) = &mut facts.log {
+            log.on_made(now, bytes, last_packet_number);
+        }
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, app_limited: bool, rtt: &RttEstimator) {
         self.inner.on_ack(now, sent, bytes, app_limited, rtt);
+        self.log(|log| log.on_acked(sent, bytes));
         self.newest = self.newest.max(Some(sent));
         self.srtt = Some(rtt.get());
     }
@@ -103,6 +119,8 @@ impl Controller for Tap {
     }
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, is_persistent_congestion: bool, lost_bytes: u64) {
+        let time = self.clock.time(now);
+        self.log(|log| log.on_lost(time, sent, lost_bytes));
         let before = self.inner.window();
         self.inner.on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
         let is_less = self.inner.window() < before;

@@ -3,11 +3,17 @@
 mod path;
 
 mod controls;
+mod datagrams;
+mod deep_space;
 mod early;
 mod gates;
 mod handshake;
 mod hostile;
 mod migration;
 mod network;
+mod pages;
+mod qlog;
 mod repeats;
+mod resume;
+mod swarm;
 mod windows;

@@ -29,6 +29,11 @@ impl Path {
         Self { mbps: [up, down], delay_ms: 300.0, queue_s: 0.6, loss: [0.0; 2], seed: 1 }
     }
 
+    /// Round trip without queues.
+    pub(crate) fn rtt(&self) -> Duration {
+        Duration::from_secs_f64(2.0 * self.delay_ms / 1e3)
+    }
+
     /// Bandwidth-delay product towards the client, bytes.
     pub(crate) fn bdp(&self) -> u64 {
         (self.mbps[1].max(self.mbps[0]) * 1e6 / 8.0 * 2.0 * self.delay_ms / 1e3) as u64
@@ -121,7 +126,7 @@ impl World {
         };
         let bdp = path.bdp();
         Self {
-            ends: pair(&quic.clone().over(bdp), Seed { run: path.seed, flow: "f", ordinal: 0 }),
+            ends: pair(&quic.clone().over(bdp, path.rtt()), Seed { run: path.seed, flow: "f", ordinal: 0 }, [None; 2]),
             links: [link(0), link(1)],
             flights: BinaryHeap::new(),
             now: Time::ZERO,

@@ -115,14 +115,14 @@ impl PathCache {
     }
 
     /// Gives the saved path to a connection, if no other one uses it and it is young (RFC 9959 §3.1, §4.3).
-    pub(crate) fn take_saved(&mut self, now: Time, lifetime: Duration) -> Option<SavedPath> {
+    pub fn take_saved(&mut self, now: Time, lifetime: Duration) -> Option<SavedPath> {
         let saved = self.saved.filter(|saved| !self.is_in_use && now.saturating_since(saved.at) <= lifetime)?;
         self.is_in_use = true;
         Some(saved)
     }
 
     /// A connection that `used` the saved path, or did not, has ended.
-    pub(crate) fn return_saved(&mut self, used: bool, lesson: PathLesson) {
+    pub fn return_saved(&mut self, used: bool, lesson: PathLesson) {
         if lesson.is_deleted {
             self.saved = None;
         }

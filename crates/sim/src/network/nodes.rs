@@ -6,7 +6,9 @@ use crate::dictionary::Cause;
 use crate::engine::Source;
 use crate::ids::{LinkId, NodeId, PathId};
 use crate::link::{LazyLink, Losses};
-use crate::middlebox::{Action, AnyMiddlebox, Context, LinkView, Middlebox, Outlook, QueueView, HELD_MAX};
+use crate::middlebox::{
+    Action, AnyMiddlebox, Context, LinkView, Middlebox, MiddleboxConfig, Outlook, QueueView, HELD_MAX,
+};
 use crate::packet::{Message, Packet, PacketKind, Request, UNROUTED};
 use crate::record::{LossPlace, StopReason};
 use crate::spec::Scenario;
@@ -203,6 +205,9 @@ impl Network {
             if self.trouble.is_some() {
                 self.steps.waiting.clear();
             } else if position < boxes {
+                if packet.kind() == PacketKind::Engine {
+                    self.note_unread(node, position, &packet);
+                }
                 self.call(node, position, 1, |middlebox, cx| middlebox.on_packet(packet, cx));
             } else {
                 self.leave_node(node, packet);
@@ -223,6 +228,15 @@ impl Network {
             }
         }
         self.steps.are_taken = false;
+    }
+
+    /// Counts a packet that a proxy passes on because it cannot read it.
+    #[cold]
+    fn note_unread(&mut self, node: NodeId, position: usize, packet: &Packet) {
+        let middlebox = self.scenario.nodes[node].middleboxes.get(position);
+        if middlebox.is_some_and(MiddleboxConfig::acknowledges) {
+            self.traffic.on_unread(packet);
+        }
     }
 
     /// Sets the next hop of a packet if the node decides it. Returns false if the node knows no route: the packet is lost.

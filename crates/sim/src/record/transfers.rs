@@ -165,6 +165,10 @@ pub(crate) struct Arrived {
     pub(crate) late: u64,
     /// Datagrams lost on the path.
     pub(crate) lost: u64,
+    /// Datagrams sent in a connection.
+    pub(crate) sent: u64,
+    /// Numbered datagrams up to the largest number that arrived.
+    expected: u64,
     /// Its probes, from the first one.
     pub(crate) probes: Option<Probes>,
 }
@@ -182,6 +186,14 @@ impl Arrived {
         if let Some(playout) = playout {
             self.late += u64::from(delay > *self.deadline.get_or_insert(delay + playout));
         }
+    }
+
+    /// Adds a datagram that came in a connection, whose packets show no loss of datagrams: those with smaller numbers that
+    /// are missing are lost (RFC 3550 A.3).
+    pub(crate) fn add_numbered(&mut self, number: u32, delay: Duration, playout: Option<Duration>) {
+        self.add(delay, playout);
+        self.expected = self.expected.max(u64::from(number) + 1);
+        self.lost = self.expected.saturating_sub(self.delays.count());
     }
 
     /// Returns the interarrival jitter (RFC 3550 §6.4.1) after the last arrival, seconds.

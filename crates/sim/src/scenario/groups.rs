@@ -89,12 +89,12 @@ const TCP: &[Group] = &[
 
 const QUIC: &[Group] = &[
     ("Congestion control", &["cc", "byte_counting", "slow_start", "initial_window", "ecn"]),
-    ("Windows", &["stream_window", "connection_window", "send_window", "read"]),
+    ("Windows", &["stream_window", "connection_window", "send_window", "send_order", "read"]),
     (
         "Losses and ACKs",
         &["initial_rtt", "packet_threshold", "time_threshold", "persistent_congestion", "ack_frequency"],
     ),
-    ("Connection", &["handshake", "migration", "idle_timeout", "keep_alive"]),
+    ("Connection", &["handshake", "careful_resume", "migration", "idle_timeout", "keep_alive"]),
     ("Packets and hosts", &["mtu", "processing"]),
 ];
 

@@ -583,7 +583,7 @@ fn make_flows<'a>(
         let quic = entry.quic.clone().map(|quic| {
             // Data may flow both ways.
             let fastest = slowest_of(&lane.reverse_route, links, rtt, packet).max(slowest);
-            shared_quic(quic.over(keys::product(fastest, rtt, BDP)))
+            shared_quic(quic.over(keys::product(fastest, rtt, BDP), rtt))
         });
         let multi = entry.multipath.as_ref().filter(|_| !entry.subflow.is_empty() && quic.is_none()).map(|config| {
             let all = &lanes[first..first + entry.subflow.len()];
@@ -675,7 +675,7 @@ fn slowest_of(route: &[LinkId], links: &[Link], rtt: Duration, packet: u64) -> R
 /// Returns application, reader and start of an entry's flows.
 fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (App, Option<Reader>, Start) {
     let key = |key| path(["flow", name, key]);
-    let app = written.app.meaning(report, &key("app"));
+    let mut app = written.app.meaning(report, &key("app"));
     if let Some(reader) = written.reader {
         keys::check_reader(reader, report, &key("reader"));
     }
@@ -693,13 +693,17 @@ fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (Ap
         let expected = "expected bulk, a file, greedy, arrivals, requests or a page";
         report.key(&key("multipath"), &format!("cannot carry this application: {why}"), expected);
     }
-    if written.quic.is_some() {
+    if let Some(quic) = &written.quic {
         if let Some(why) = keys::refuses_quic(&app) {
             report.key(
                 &key("quic"),
                 &format!("cannot carry this application: {why}"),
-                "expected bulk, a file, greedy, arrivals or requests",
+                "expected bulk, a file, greedy, arrivals, requests, pages or datagrams",
             );
+        }
+        keys::settle_over_quic(&written.app, &mut app, quic, report, &key("app"));
+        if written.to.is_list() {
+            report.key(&key("quic"), "cannot carry a flow to several receivers", "expected one receiver");
         }
         if written.reader.is_some() {
             report.key(&key("reader"), "has no effect: QUIC reads data when it arrives", "expected a flow over TCP");

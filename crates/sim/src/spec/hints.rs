@@ -2,7 +2,7 @@
 //!
 //! Hints that need results of runs are in the face, in `experiment/hints.py`.
 
-use super::{Change, DualPi2, Flow, Lane, Queue, QueueLimit, Scenario};
+use super::{App, Change, DualPi2, Flow, Lane, Queue, QueueLimit, Scenario};
 use crate::ids::{FlowId, LinkId, PathId};
 use crate::middlebox::MiddleboxConfig;
 use bentpipe_tcp::EcnFeedback;
@@ -18,7 +18,8 @@ const FAR: f64 = 4.0;
 const FEW_PACKETS: u64 = 20;
 
 impl Scenario {
-    /// The hints, in the order: marks, small queues, large queues, small probed windows, controllers of queues.
+    /// The hints, in the order: marks, small queues, large queues, small probed windows, controllers of queues, pages
+    /// without TLS.
     pub fn hints(&self) -> Vec<String> {
         self.hints_at_keys().map(|(_, hint)| hint).collect()
     }
@@ -26,7 +27,7 @@ impl Scenario {
     /// The hints with the keys that they are about.
     pub(super) fn hints_at_keys(&self) -> impl Iterator<Item = (String, String)> {
         let [small, large] = self.queues_far_from_bdp();
-        let others = [self.probes_below_bdp(), self.controllers_of_shorter_paths()];
+        let others = [self.probes_below_bdp(), self.controllers_of_shorter_paths(), self.pages_without_tls()];
         [self.marks_that_no_queue_makes(), small, large].into_iter().chain(others).flatten()
     }
 
@@ -76,6 +77,22 @@ impl Scenario {
             "the queue of \"{}\" is stable up to a round trip of {most}, and that of its flows is {rtt}; a queue for it: \
              {key}.max_rtt = \"{rtt}\"",
             link.name
+        );
+        Some((key, hint))
+    }
+
+    /// Pages over TCP without round trips for TLS beside flows over QUIC, whose handshake has them.
+    fn pages_without_tls(&self) -> Option<(String, String)> {
+        let has_quic = self.flows.iter().any(|flow| flow.transport.quic().is_some());
+        let is_open = |flow: &&Flow| {
+            matches!(&*flow.app, App::Page(page) if flow.transport.tcp().is_some() && page.secured_after() == 0)
+        };
+        let flow = self.flows.iter().find(is_open).filter(|_| has_quic)?;
+        let key = format!("flow.{}.app.tls_rtts", flow.name);
+        let hint = format!(
+            "pages of flow \"{}\" over TCP have no round trip for TLS, and the handshake of QUIC has it; an equal \
+             comparison: app.tls_rtts = 1",
+            flow.name
         );
         Some((key, hint))
     }
@@ -236,6 +253,19 @@ mod tests {
             assert!(hints(tcp, queue, flow).is_empty(), "{tcp} {queue} {flow}");
         }
         assert_eq!(hints(on, "{ kind = 'codel' }", "").len(), 1);
+    }
+
+    /// A handshake of TCP and TLS 1.3 takes two round trips, and one of QUIC takes one.
+    #[test]
+    fn pages_without_tls_beside_quic_have_a_hint() {
+        let beside = |app: &str, quic: &str| {
+            let other = format!("app = {{ kind = 'page', {app} }}\n[flow.q]\nfrom = 'a'\nto = 'b'\n{quic}");
+            hints("", "'1 bdp'", &other).join("")
+        };
+        let open = "multiplexed = true, tls_rtts = 0";
+        let found = beside(open, "quic = {}");
+        assert!(found.starts_with("pages of flow \"f\" over TCP have no round trip for TLS"), "{found}");
+        assert_eq!([beside("multiplexed = true", "quic = {}"), beside(open, "")], ["", ""]);
     }
 
     #[test]

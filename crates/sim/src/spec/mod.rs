@@ -49,7 +49,7 @@ pub use crate::distribution::{Between, Size, Wait};
 pub use crate::framing::{Frames, Framing};
 pub use crate::stack::{
     Quic, QuicAckFrequency, QuicCc, QuicChange, QuicHandshake, QuicInitialWindow, QuicKeepAlive, QuicMigration,
-    QuicRead, QuicResume, QuicWindow,
+    QuicRead, QuicResume, QuicSendOrder, QuicWindow,
 };
 
 use crate::dictionary;
@@ -181,7 +181,7 @@ impl Scenario {
     /// Returns the hosts of its flows with a transport, each with its congestion controls, in the order of the flows.
     pub fn hosts(&self) -> Vec<(String, Vec<&str>)> {
         let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-        for flow in self.flows.iter().filter(|flow| flow.app.has_transport()) {
+        for flow in self.flows.iter().filter(|flow| flow.has_connections()) {
             let (cc, host) = (flow.transport.cc_name(), flow.host());
             match found.iter_mut().find(|(known, _)| *known == host) {
                 Some((_, names)) if names.contains(&cc) => {}
@@ -415,6 +415,11 @@ impl Flow {
 }
 
 impl Flow {
+    /// Whether its data travels in connections.
+    pub(crate) fn has_connections(&self) -> bool {
+        self.app.has_transport() || self.transport.quic().is_some()
+    }
+
     /// Whether it has one TCP connection from its start on, which nothing else feeds.
     pub(crate) fn is_one_connection(&self) -> bool {
         self.app.is_single() && self.transport.quic().is_none() && self.transport.multi().is_none()

@@ -42,8 +42,8 @@ impl Scenario {
     }
 
     fn is_random(&self) -> bool {
-        let has_transport = |flow: &&Flow| flow.app.has_transport();
-        let mut transports: Vec<_> = self.flows.iter().filter(has_transport).map(|flow| &flow.transport).collect();
+        let has_connections = |flow: &&Flow| flow.has_connections();
+        let mut transports: Vec<_> = self.flows.iter().filter(has_connections).map(|flow| &flow.transport).collect();
         transports.dedup_by(|a, b| a.is_shared(b));
         self.links.iter().any(is_random_link)
             || self.media.iter().any(|medium| is_random_medium(&medium.kind))

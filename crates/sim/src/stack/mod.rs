@@ -8,6 +8,7 @@ mod quic;
 
 pub use quic::*;
 
+use bentpipe_tcp::cc::{PathLesson, SavedPath};
 use bentpipe_tcp::Ecn;
 use bentpipe_units::{Duration, Time};
 use std::fmt;
@@ -36,15 +37,23 @@ pub trait Engine: fmt::Debug + Send + Sync {
     fn open_stream(&mut self, now: Time) -> StreamNo;
     /// Offers `bytes` of data to a stream, and its end with `is_last`.
     fn write(&mut self, now: Time, stream: StreamNo, bytes: u64, is_last: bool);
+    /// Sends an unreliable datagram with `bytes` of payload, at least [`DATAGRAM_MIN`] (RFC 9221). It is not retransmitted. A
+    /// full buffer discards its oldest.
+    fn send_datagram(&mut self, now: Time, bytes: u16);
     /// Closes the connection.
     fn close(&mut self, now: Time);
     /// Returns its counters.
     fn counters(&self) -> EngineCounters;
     /// Returns the state of its congestion control and of its path.
     fn state(&self) -> EngineState;
+    /// Returns what later connections over its path may use (RFC 9959).
+    fn path_lesson(&self) -> PathLesson;
     /// Returns the next round-trip sample since the last call.
     fn take_rtt(&mut self) -> Option<Duration>;
 }
+
+/// Least payload of an unreliable datagram, bytes: its number and the time of its departure.
+pub const DATAGRAM_MIN: u16 = 12;
 
 /// Identity of a connection, from which all its random numbers come.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +66,8 @@ pub struct Seed<'a> {
     pub ordinal: u64,
 }
 
-/// Makes the ends of a connection: the opener, then the listener.
-type Make = dyn Fn(&Quic, Seed<'_>) -> [Box<dyn Engine>; 2] + Send + Sync;
+/// Makes the ends of a connection: the opener, then the listener, each with the path that an earlier connection saved.
+type Make = dyn Fn(&Quic, Seed<'_>, [Option<SavedPath>; 2]) -> [Box<dyn Engine>; 2] + Send + Sync;
 
 /// A stack: makes the ends of connections.
 #[derive(Clone)]
@@ -66,13 +75,15 @@ pub struct Engines(Arc<Make>);
 
 impl Engines {
     /// Returns a stack that makes connections by `make`.
-    pub fn new(make: impl Fn(&Quic, Seed<'_>) -> [Box<dyn Engine>; 2] + Send + Sync + 'static) -> Self {
+    pub fn new(
+        make: impl Fn(&Quic, Seed<'_>, [Option<SavedPath>; 2]) -> [Box<dyn Engine>; 2] + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(make))
     }
 
     /// Makes the ends of a connection: the opener, then the listener.
-    pub(crate) fn make(&self, quic: &Quic, seed: Seed<'_>) -> [Box<dyn Engine>; 2] {
-        (self.0)(quic, seed)
+    pub(crate) fn make(&self, quic: &Quic, seed: Seed<'_>, saved: [Option<SavedPath>; 2]) -> [Box<dyn Engine>; 2] {
+        (self.0)(quic, seed, saved)
     }
 }
 
@@ -118,6 +129,13 @@ pub enum EngineEvent {
     },
     /// The peer has acknowledged all data of a stream, and its end.
     Acked(StreamNo),
+    /// An unreliable datagram has arrived.
+    Datagram {
+        /// Its number among those of the peer, from 0.
+        number: u32,
+        /// When the peer's application sent it.
+        sent_at: Time,
+    },
     /// The connection has failed, with the stack's reason.
     Failed(String),
 }
@@ -137,9 +155,9 @@ pub struct EngineCounters {
     pub declared_lost: u64,
     /// Frames with acknowledgements sent.
     pub acks: u64,
-    /// Bytes that the application has written to streams.
+    /// Bytes that the application has written to streams and datagrams.
     pub offered_bytes: u64,
-    /// Bytes of streams read.
+    /// Bytes of streams and datagrams read.
     pub read_bytes: u64,
     /// Bytes of finished streams that the peer has acknowledged.
     pub acked_bytes: u64,

@@ -3,8 +3,8 @@
 use super::Engines;
 use crate::distribution::Between;
 use bentpipe_tcp::cc::settings::{Fields, Shape, Table, Title, Typed, Unfit, Value};
-use bentpipe_tcp::cc::{CcConfig, CcKind};
-use bentpipe_tcp::{ByteCounting, SlowStart};
+use bentpipe_tcp::cc::{CcConfig, CcKind, Init};
+use bentpipe_tcp::{ByteCounting, CarefulResume, MaxJump, SavedRtt, SavedWindow, SlowStart};
 use bentpipe_units::settings::{Bytes, OnOff, Switch};
 use bentpipe_units::{amounts, kinds, settings, words, Duration, Time};
 
@@ -41,8 +41,13 @@ settings! {
         handshake: QuicHandshake = QuicHandshake::default();
         /// Acknowledgements that both ends ask for.
         ack_frequency: Option<QuicAckFrequency> as OnOff = None, "an extension";
+        /// Careful resume: a jump to half of the window that an earlier connection used (RFC 9959). Not for congestion
+        /// controls of the stack, or with a window of a model.
+        careful_resume: Option<CarefulResume> as OnOff = None, "RFC 9002 §7.2: each connection probes from the initial window";
         /// Changes of the client's address.
         migration: QuicMigration = QuicMigration::Off, "a fixed host";
+        /// Order in which a sender serves its streams.
+        send_order: QuicSendOrder = QuicSendOrder::RoundRobin, "the stack's default";
         /// Order in which the receiver reads a stream.
         read: QuicRead = QuicRead::Unordered;
         /// Whether packets ask for ECN marks.
@@ -176,6 +181,17 @@ amounts! {
 }
 
 words! {
+    /// Order in which a sender serves streams that all have data.
+    pub enum QuicSendOrder {
+        /// A packet of each stream in turn: all objects of a page arrive together, late.
+        "round-robin" => RoundRobin,
+        /// One stream after the other, in the order of their numbers: the default of HTTP/3 (RFC 9218 §10: equal urgency,
+        /// not incremental).
+        "in-turn" => InTurn,
+    }
+}
+
+words! {
     /// Order in which a receiver reads a stream.
     pub enum QuicRead {
         /// Data is read when it arrives, also behind a gap. An application that does so needs offsets, such as a file.
@@ -217,6 +233,11 @@ impl QuicCc {
             CcKind::SaTcp | CcKind::Leocc => Some("it needs notices of handovers, which QUIC's ends do not get"),
             _ => None,
         }
+    }
+
+    /// Whether its window can be set: it is one of the registry, and no model computes it.
+    pub fn has_settable_window(&self) -> bool {
+        matches!(self, Self::House(cc) if !cc.custom(Init::default()).is_model_based())
     }
 
     /// Returns its name.
@@ -262,9 +283,15 @@ impl Quic {
     /// Least window with `auto`, bytes.
     pub const AUTO_MIN: u64 = 2_000_000;
 
-    /// Sets the sizes that depend on the path, whose bandwidth-delay product is `bdp` bytes.
+    /// Returns the largest payload of an unreliable datagram, bytes: a packet less its header of 13 B at most, its tag of 16 B
+    /// and the frame's header of at most 9 B (RFC 9000 §17.3, RFC 9221 §4).
+    pub fn datagram_max(&self) -> u32 {
+        self.mtu.saturating_sub(13 + 16 + 9)
+    }
+
+    /// Sets the values that depend on the path, whose bandwidth-delay product is `bdp` bytes and whose round trip is `rtt`.
     #[must_use]
-    pub fn over(mut self, bdp: u64) -> Self {
+    pub fn over(mut self, bdp: u64, rtt: Duration) -> Self {
         let bytes = |window: QuicWindow, auto: u64| match window {
             QuicWindow::Auto => auto,
             QuicWindow::Bdp(millionths) => share(bdp, millionths),
@@ -277,7 +304,23 @@ impl Quic {
         if let QuicInitialWindow::Bdp(millionths) = self.initial_window {
             self.initial_window = QuicInitialWindow::Bytes(share(bdp, millionths));
         }
+        if let Some(resume) = &mut self.careful_resume {
+            if let SavedWindow::Bdp(millionths) = resume.saved {
+                resume.saved = SavedWindow::Bytes(share(bdp, millionths));
+            }
+            if let MaxJump::Bdp(millionths) = resume.max_jump {
+                resume.max_jump = MaxJump::Bytes(share(bdp, millionths));
+            }
+            if resume.saved_rtt == SavedRtt::Path {
+                resume.saved_rtt = SavedRtt::Time(rtt);
+            }
+        }
         self
+    }
+
+    /// Returns the age at which a saved path is forgotten, if connections save it for later ones.
+    pub(crate) fn saves_for(&self) -> Option<Duration> {
+        self.careful_resume.filter(|resume| resume.saved == SavedWindow::Cache).map(|resume| resume.lifetime)
     }
 
     /// Returns the receive window of a stream, that of the connection, and the send window, bytes.

@@ -2,7 +2,7 @@
 
 use super::apps::{AnyApp, Draws};
 use super::flow::{FlowState, OwnLane};
-use super::goal::End;
+use super::goal::{End, StreamRead};
 use super::groups::{MultiState, PathState, PathTotals};
 use super::host::Hosts;
 use super::sessions::{FlowSessions, Over, Pool, Task};
@@ -168,6 +168,16 @@ impl Traffic {
         if let Some(goal) = host.awaits.take() {
             let (app, mut sessions) = self.lend(now, flow);
             app.on_goal(&mut sessions, (session, End::of(endpoint)), goal, recorder);
+        }
+    }
+
+    /// Reports data of a stream to the application that has read it, unless that has released the session.
+    pub(super) fn on_stream(&mut self, now: Time, endpoint: EndpointId, read: StreamRead, recorder: &mut Recorder) {
+        let session = &self.pool.sessions[endpoint.slot()];
+        if !session.is_released {
+            let (flow, over) = (session.flow, self.over(endpoint.slot()));
+            let (app, mut sessions) = self.lend(now, flow);
+            app.on_stream(&mut sessions, (over, End::of(endpoint)), read, recorder);
         }
     }
 

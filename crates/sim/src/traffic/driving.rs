@@ -3,6 +3,7 @@
 
 use super::dispatch::Traffic;
 use super::engines::EngineSession;
+use super::goal::StreamRead;
 use crate::dictionary::SenderSeries;
 use crate::ids::{EndpointId, LaneId};
 use crate::packet::{Bodies, Carried, Packet};
@@ -63,6 +64,13 @@ impl Traffic {
         true
     }
 
+    /// Counts a packet that a proxy could not read.
+    pub(crate) fn on_unread(&mut self, packet: &Packet) {
+        if let Some(facts) = &mut self.flows[self.flow_of[packet.lane()]].engines {
+            facts.passed += 1;
+        }
+    }
+
     /// Notifies the present engine of a lane of its new links. Returns the endpoint, which may send.
     pub(crate) fn change_lane(&mut self, now: Time, lane: LaneId) -> Option<EndpointId> {
         let endpoint = self.flows[self.flow_of[lane]].newest?;
@@ -104,6 +112,15 @@ impl Traffic {
                         if side == 1 {
                             end.stream = Some(stream);
                         }
+                    }
+                    self.on_stream(now, endpoint, StreamRead { stream, is_last }, recorder);
+                }
+                EngineEvent::Datagram { number, sent_at } => {
+                    end.first_byte.get_or_insert(now);
+                    let flow = &mut self.flows[self.hosts[endpoint].flow];
+                    let playout = flow.app.playout();
+                    if let Some(arrived) = &mut flow.arrived {
+                        arrived.add_numbered(number, now.saturating_since(sent_at), playout);
                     }
                 }
                 EngineEvent::Acked(stream) => {

@@ -7,6 +7,7 @@
 use super::goal::{End, Goal, What};
 use super::host::Host;
 use crate::stack::{Engine, EngineCounters, EngineEvent, EngineState, SentDatagram, StreamNo};
+use bentpipe_tcp::cc::PathLesson;
 use bentpipe_tcp::Ecn;
 use bentpipe_units::{Duration, Time};
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub(super) struct EngineSession {
     pub(super) has_failed: bool,
     /// The stack's reason for its failure.
     pub(super) reason: Option<Arc<str>>,
+    /// Whether each end uses the path that an earlier connection saved.
+    pub(super) has_saved: [bool; 2],
 }
 
 /// One end of a session.
@@ -65,12 +68,16 @@ impl Engine for Still {
         0
     }
     fn write(&mut self, _: Time, _: StreamNo, _: u64, _: bool) {}
+    fn send_datagram(&mut self, _: Time, _: u16) {}
     fn close(&mut self, _: Time) {}
     fn counters(&self) -> EngineCounters {
         self.counters
     }
     fn state(&self) -> EngineState {
         self.state
+    }
+    fn path_lesson(&self) -> PathLesson {
+        PathLesson::default()
     }
     fn take_rtt(&mut self) -> Option<Duration> {
         None
@@ -121,8 +128,8 @@ impl EngineEnd {
 }
 
 impl EngineSession {
-    pub(super) fn new(ends: [Box<dyn Engine>; 2]) -> Self {
-        Self { ends: ends.map(EngineEnd::new), is_begun: false, has_failed: false, reason: None }
+    pub(super) fn new(ends: [Box<dyn Engine>; 2], has_saved: [bool; 2]) -> Self {
+        Self { ends: ends.map(EngineEnd::new), is_begun: false, has_failed: false, reason: None, has_saved }
     }
 
     /// Opens the connection if it is not open.
@@ -132,21 +139,26 @@ impl EngineSession {
         }
     }
 
-    /// Offers data of the opener: a new stream, or with `is_last` the whole of one.
-    pub(super) fn ask(&mut self, now: Time, bytes: u64, is_last: bool) {
+    /// Offers data of the opener: a new stream, or with `is_last` the whole of one. Returns the stream.
+    pub(super) fn ask(&mut self, now: Time, bytes: u64, is_last: bool) -> StreamNo {
         self.connect(now);
         let end = &mut self.ends[0];
         let stream = end.stream.unwrap_or_else(|| end.engine.open_stream(now));
         end.stream = Some(stream);
         end.write(now, stream, bytes, is_last);
+        stream
     }
 
     /// Offers the answer to the last request that has arrived whole.
     pub(super) fn answer(&mut self, now: Time, bytes: u64) {
-        let end = &mut self.ends[1];
-        if let Some(stream) = end.stream {
-            end.write(now, stream, bytes, true);
+        if let Some(stream) = self.ends[1].stream {
+            self.answer_stream(now, stream, bytes);
         }
+    }
+
+    /// Offers the answer to the request of a stream.
+    pub(super) fn answer_stream(&mut self, now: Time, stream: StreamNo, bytes: u64) {
+        self.ends[1].write(now, stream, bytes, true);
     }
 
     /// Sets the timer of the application at one end. Returns the timer of its host.

@@ -11,8 +11,10 @@ use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
 use crate::spec::{App, Flow, Reader, Transport};
 use crate::stack::{Engine, Seed};
-use bentpipe_tcp::Counters;
+use bentpipe_tcp::cc::SavedPath;
+use bentpipe_tcp::{Counters, PathCache};
 use bentpipe_units::{Duration, Rate, Stream, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// State of a flow, and the counters of its sessions.
@@ -28,8 +30,8 @@ pub(crate) struct FlowState {
     pub(crate) timer: Time,
     /// Transport of both endpoints.
     pub(super) transport: Transport,
-    /// Source of the random numbers of QUIC: the name of the flow as a component, and the seed. None for other transports.
-    source: Option<Box<(String, u64)>>,
+    /// Facts of the sessions over engines. None for other transports.
+    pub(super) engines: Option<Box<EngineFlow>>,
     /// Phases of the clocks of the opener and of the listener.
     pub(super) clocks: [[Duration; 2]; 2],
     /// Lane of its sessions and datagrams.
@@ -88,7 +90,7 @@ impl FlowState {
                 Some(config) => clocks(config, &mut phases, draw),
                 None => [Duration::ZERO; 2],
             }),
-            source: flow.transport.quic().map(|_| Box::new((component.to_owned(), seed))),
+            engines: flow.transport.quic().map(|_| Box::new(EngineFlow { component: component.to_owned(), seed, passed: 0 })),
             lane,
             multi: None,
             ends: [flow.from, flow.to],
@@ -109,10 +111,22 @@ impl FlowState {
     }
 
     /// Makes both ends of its session `ordinal`, if that is not over TCP.
-    pub(super) fn engines(&self, ordinal: u64) -> Option<[Box<dyn Engine>; 2]> {
-        let (quic, (flow, run)) = (self.transport.quic()?, self.source.as_deref()?);
-        let seed = Seed { run: *run, flow, ordinal };
-        Some(quic.engines.as_ref()?.make(quic, seed))
+    pub(super) fn make_engines(&self, ordinal: u64, saved: [Option<SavedPath>; 2]) -> Option<[Box<dyn Engine>; 2]> {
+        let (quic, facts) = (self.transport.quic()?, self.engines.as_deref()?);
+        let seed = Seed { run: facts.seed, flow: &facts.component, ordinal };
+        Some(quic.engines.as_ref()?.make(quic, seed, saved))
+    }
+
+    /// Takes the saved paths that a new session over an engine may use: from its opener, and from its listener.
+    pub(super) fn take_saved(
+        &self,
+        now: Time,
+        caches: &mut BTreeMap<[NodeId; 2], PathCache>,
+    ) -> [Option<SavedPath>; 2] {
+        let Some(lifetime) = self.transport.quic().and_then(|quic| quic.saves_for()) else { return [None; 2] };
+        let [opener, listener] = self.ends;
+        [[opener, listener], [listener, opener]]
+            .map(|path| caches.get_mut(&path).and_then(|cache| cache.take_saved(now, lifetime)))
     }
 
     /// Returns the reason for the failure of a session whose slot has been reused.
@@ -182,6 +196,16 @@ impl FlowState {
     pub(super) fn totals_mut(&mut self) -> &mut Totals {
         self.totals.get_or_insert_with(Box::default)
     }
+}
+
+/// Facts of the sessions of a flow over engines.
+#[derive(Clone, Debug)]
+pub(super) struct EngineFlow {
+    /// Name of the flow as a component, and the seed of the run: the source of their random numbers.
+    component: String,
+    seed: u64,
+    /// Packets that proxies passed on unread.
+    pub(super) passed: u64,
 }
 
 /// Lane of a flow, as its packets carry it.

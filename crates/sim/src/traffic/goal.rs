@@ -1,6 +1,7 @@
 //! Goals of applications, and the ends of sessions where they wait.
 
 use crate::ids::EndpointId;
+use crate::stack::StreamNo;
 
 /// One of the two ends of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,14 @@ impl End {
     pub(super) fn of_slot(self, slot: usize) -> EndpointId {
         EndpointId::both(slot)[self as usize]
     }
+}
+
+/// Data of a stream that an end has read, at a transport with several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StreamRead {
+    pub(super) stream: StreamNo,
+    /// Whether all bytes of the stream have been read.
+    pub(super) is_last: bool,
 }
 
 /// Goal of an application that waits at one end of a session.

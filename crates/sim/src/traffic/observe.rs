@@ -118,7 +118,7 @@ impl Traffic {
         }
         let flows = FlowId::all(scenario.flows.len()).zip(&scenario.flows).zip(self.totals(at));
         let flows = flows.filter(|((_, flow), _)| flow.transport.quic().is_some());
-        flows.map(|((id, flow), totals)| quic_row(flow, totals, self.failure(id))).collect()
+        flows.map(|((id, flow), totals)| quic_row(flow, &self.flows[id], totals, self.failure(id))).collect()
     }
 
     /// Returns the stack's reason for the last connection of a flow that failed; empty without one.
@@ -297,7 +297,7 @@ fn flow_row<'a>(
     at: Time,
 ) -> FlowRow<'a> {
     let flow = &scenario.flows[id];
-    let has_transport = flow.app.has_transport();
+    let has_transport = flow.has_connections();
     let about = About {
         name: &flow.name,
         transport: if has_transport { flow.transport.name() } else { "none" },
@@ -436,7 +436,7 @@ fn row<'a>(about: About<'a>, totals: &Totals, rtts: &Histogram, at: Time) -> Flo
     }
 }
 
-fn quic_row<'a>(flow: &'a Flow, totals: Totals, failure: &'a str) -> QuicRow<'a> {
+fn quic_row<'a>(flow: &'a Flow, state: &FlowState, totals: Totals, failure: &'a str) -> QuicRow<'a> {
     let totals = totals.engines.map(|engines| *engines).unwrap_or_default();
     let seconds = |span: Option<Duration>| span.map_or(f64::NAN, Duration::as_secs_f64);
     QuicRow {
@@ -450,6 +450,7 @@ fn quic_row<'a>(flow: &'a Flow, totals: Totals, failure: &'a str) -> QuicRow<'a>
         acks: totals.received.acks,
         blocked: totals.sent.blocked,
         unreadable: totals.sent.unreadable + totals.received.unreadable,
+        passed: state.engines.as_ref().map_or(0, |engines| engines.passed),
         failure,
     }
 }
@@ -494,12 +495,15 @@ fn completion_rows_of<'a>(flow: &'a Flow, completions: &'a Completions) -> impl 
 fn datagram_row<'a>(scenario: &'a Scenario, flow: &'a Flow, state: &FlowState) -> Option<DatagramRow<'a>> {
     let arrived = state.arrived.as_deref()?;
     let totals = state.totals();
-    let sent = totals.sent.sent_segments;
+    let [sent, arrived_packets] = match flow.transport.quic() {
+        Some(_) => [arrived.sent, arrived.delays.count()],
+        None => [totals.sent.sent_segments, totals.received.arrived_segments],
+    };
     Some(DatagramRow {
         flow: &flow.name,
         receiver: &scenario.nodes[flow.to].name,
         sent_packets: sent,
-        arrived_packets: totals.received.arrived_segments,
+        arrived_packets,
         lost_packets: arrived.lost,
         loss_pct: 100.0 * ratio(arrived.lost as f64, sent as f64),
         delay_min_s: arrived.delays.min_s(),

@@ -13,6 +13,7 @@ use crate::link::Downtime;
 use crate::packet::{Origin, Packet, Request, DATAGRAM_HEADERS};
 use crate::record::{Recorder, Transfer};
 use crate::spec::Transport;
+use crate::stack::StreamNo;
 use bentpipe_tcp::{Config, Connection, Notice, PathCache, Role};
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -212,7 +213,10 @@ impl<'a> FlowSessions<'a> {
         let Self { now, id, flows, hosts, pool } = self;
         let flow = &mut flows[*id];
         let mut session = Session::new(*id, flow.opened);
-        session.engine = flow.engines(session.ordinal).map(|ends| Box::new(EngineSession::new(ends)));
+        let saved = flow.take_saved(*now, &mut pool.caches);
+        let has_saved = saved.map(|saved| saved.is_some());
+        session.engine =
+            flow.make_engines(session.ordinal, saved).map(|ends| Box::new(EngineSession::new(ends, has_saved)));
         let is_two_way = flow.app.is_two_way();
         let seeds = flow.seeds(flow.opened + (subflow.unwrap_or(0) as u64) * SUBFLOW_SEEDS);
         let ends = flow.ends;
@@ -309,7 +313,13 @@ impl<'a> FlowSessions<'a> {
         if flow.remembers() {
             for end in EndpointId::both(slot) {
                 let cache = pool.caches.entry(flow.path_from(end)).or_default();
-                hosts[end].conn.contribute(cache, *now);
+                match &pool.sessions[slot].engine {
+                    Some(engine) => {
+                        let side = end.side();
+                        cache.return_saved(engine.has_saved[side], engine.ends[side].engine.path_lesson());
+                    }
+                    None => hosts[end].conn.contribute(cache, *now),
+                }
             }
         }
         pool.sessions[slot].is_released = true;
@@ -381,26 +391,30 @@ impl<'a> FlowSessions<'a> {
         conn.open(self.now);
     }
 
-    /// Gives the opener `bytes` more to send. It opens the connection if it is not open.
-    pub(super) fn ask(&mut self, session: Over, bytes: u64) {
+    /// Gives the opener `bytes` more to send. It opens the connection if it is not open. Returns the stream of these bytes, if the
+    /// transport has several.
+    pub(super) fn ask(&mut self, session: Over, bytes: u64) -> Option<StreamNo> {
         self.session_mut(session).asked += bytes;
-        match session {
+        let stream = match session {
             Over::Tcp(slot) => {
                 let opener = &mut self.hosts[EndpointId::opener(slot)].conn;
                 opener.offer(bytes);
                 opener.open(self.now);
+                None
             }
             Over::Engine(slot) => {
                 let now = self.now;
-                self.engine(slot).0.ask(now, bytes, true);
+                Some(self.engine(slot).0.ask(now, bytes, true))
             }
             Over::Group(slot) => {
                 let now = self.now;
                 let (group, hosts) = self.group(slot);
                 group.ask(now, bytes, hosts);
+                None
             }
-        }
+        };
         self.drive(session, End::Opener);
+        stream
     }
 
     /// Gives the listener `bytes` more to send, unless the session is released.
@@ -417,6 +431,16 @@ impl<'a> FlowSessions<'a> {
                 self.engine(slot).0.answer(now, bytes);
             }
             Over::Group(slot) => self.group(slot).0.ends[1].meta.offer(bytes),
+        }
+        self.drive(session, End::Listener);
+    }
+
+    /// Gives the listener the answer to the request of a stream to send.
+    pub(super) fn answer_stream(&mut self, session: Over, stream: StreamNo, bytes: u64) {
+        self.session_mut(session).answered += bytes;
+        if let Over::Engine(slot) = session {
+            let now = self.now;
+            self.engine(slot).0.answer_stream(now, stream, bytes);
         }
         self.drive(session, End::Listener);
     }
@@ -553,6 +577,35 @@ impl<'a> FlowSessions<'a> {
             state.totals_mut().on_datagram_sent(self.now, size.into(), wire);
         }
         self.pool.tasks.push_back(Task::Send(PathId::there(self.flows[self.id].lane.id), size, self.now));
+    }
+
+    /// Whether datagrams of the flow travel in a connection.
+    pub(super) fn needs_connection(&self) -> bool {
+        self.flows[self.id].transport.quic().is_some()
+    }
+
+    /// Opens a connection for datagrams. The opener then waits for the end of the handshake.
+    pub(super) fn open_for_datagrams(&mut self) -> Over {
+        let session = self.open();
+        if let Over::Engine(slot) = session {
+            let now = self.now;
+            self.engine(slot).0.connect(now);
+        }
+        self.wait_at(session, End::Opener, Some(Goal::acked(0)));
+        self.drive(session, End::Opener);
+        session
+    }
+
+    /// Sends a datagram with this many payload bytes in a connection.
+    pub(super) fn send_in(&mut self, session: Over, size: u16) {
+        if let Over::Engine(slot) = session {
+            let now = self.now;
+            self.engine(slot).0.ends[0].engine.send_datagram(now, size);
+        }
+        if let Some(arrived) = &mut self.flow().arrived {
+            arrived.sent += 1;
+        }
+        self.drive(session, End::Opener);
     }
 
     /// Sets the timer of the flow.

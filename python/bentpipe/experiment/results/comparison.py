@@ -253,6 +253,7 @@ class Comparison(Result):
     def notes(self) -> list[str]:  # type: ignore[override]
         """Notes on the scenarios, and hints on the coverage and power of the replications."""
         fairness = hints.hint_fairness([self.scenario], self.asked)
+        fairness += hints.hint_security(self.scenarios.values())
         fairness += self.judgement.notes([*map(find_metric, self.asked)])
         if self.sweep is None:
             return [*list_notes(self.scenarios.values()), *fairness]

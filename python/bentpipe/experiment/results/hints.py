@@ -120,3 +120,24 @@ def hint_fairness(scenarios: Iterable[Scenario], metrics: Sequence[str]) -> list
     if "jain" not in metrics or len(kinds) < 2:
         return []
     return [f"jain is over flows of different kinds ({', '.join(kinds)}), whose goodputs are not meant to be equal"]
+
+
+def hint_security(scenarios: Iterable[Scenario]) -> list[str]:
+    """Give a hint if pages over TCP have no round trip for TLS, and flows of another scenario are over QUIC.
+
+    The core gives it for flows of one scenario.
+    """
+    flows = [[*scenario.to_dict()["flow"].values()] for scenario in scenarios]
+    has_quic = ["quic" in flow for case in flows for flow in case]
+    is_open = any(
+        flow["app"].get("kind") == "page" and "quic" not in flow and flow["app"].get("tls_rtts") == 0
+        for case in flows
+        for flow in case
+    )
+    is_in_one = any(len({"quic" in flow for flow in case}) > 1 for case in flows)
+    if not (is_open and any(has_quic)) or is_in_one:
+        return []
+    return [
+        "pages over TCP have no round trip for TLS, and the handshake of QUIC has it; an equal comparison:"
+        " app.tls_rtts = 1"
+    ]

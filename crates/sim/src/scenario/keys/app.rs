@@ -273,7 +273,7 @@ fn page_of(page: &Page, report: &mut Report<'_>, path: &[String]) -> Page {
             ("main", page.main.is_some()),
             ("object", page.object.is_some()),
             ("objects", page.objects.is_some()),
-            ("parse", !report.is_default(&key("parse"))),
+            ("parse", !report.is_default(&key("parse")) && page.parse != Page::PARSE),
             ("catalogue", page.catalogue.is_some()),
         ] {
             if is_set {

@@ -37,7 +37,7 @@ pub(super) use multipath::{
 };
 pub(super) use profile::{check_points, delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::{check_bucket, check_queue};
-pub(super) use quic::{check_quic, refuses_quic};
+pub(super) use quic::{check_quic, refuses_quic, settle_over_quic};
 pub(super) use radio::{Gauge, Modem, Modulation, Radio, Rain, Recommendation};
 pub(super) use sky::{
     Apart, Bad, Between, BetweenSatellites, Disjoint, Hop, Metric, Motion, Over, OwnLinks, OwnPattern, OwnShell,

@@ -1,8 +1,9 @@
 //! QUIC of flows: checks of its keys.
 
-use super::check_hold;
+use super::{check_hold, App as AppKeys};
 use crate::scenario::report::{below, Report};
 use crate::spec::{App, Quic, QuicCc, QuicKeepAlive, QuicMigration, QuicWindow};
+use crate::stack::DATAGRAM_MIN;
 use bentpipe_units::Duration;
 
 /// Largest payload of UDP over IPv4.
@@ -19,6 +20,14 @@ pub(crate) fn check_quic(quic: &Quic, report: &mut Report<'_>, path: &[String]) 
         if let Some(why) = QuicCc::refusal(cc.kind()) {
             report.value(&at("cc"), &format!("cannot control QUIC: {why}"), "expected another congestion control");
         }
+    }
+    if let Some(resume) = &quic.careful_resume {
+        let path = at("careful_resume");
+        if !quic.cc.has_settable_window() {
+            let message = format!("sets a window, and cc \"{}\" does not let it", quic.cc.name());
+            report.value(&below(&path, "kind"), &message, "expected \"off\", or a cc of the registry with a window");
+        }
+        super::tcp::check_resume_values(resume, report, &path);
     }
     if !(Quic::MTU_MIN..=MTU_MAX).contains(&quic.mtu) {
         let expected = format!("expected {} B to {MTU_MAX} B (RFC 9000 §14)", Quic::MTU_MIN);
@@ -66,12 +75,50 @@ pub(crate) fn check_quic(quic: &Quic, report: &mut Report<'_>, path: &[String]) 
     check_hold(quic.processing, report, &at("processing"));
 }
 
+/// Sets the keys of an application that QUIC decides, and checks those that contradict it.
+pub(crate) fn settle_over_quic(
+    written: &AppKeys,
+    app: &mut App,
+    quic: &Quic,
+    report: &mut Report<'_>,
+    path: &[String],
+) {
+    let key = |key| below(path, key);
+    let page = match app {
+        App::Page(page) => page,
+        App::Datagrams(datagrams) => {
+            let extra = datagrams.payload() - datagrams.size;
+            let [least, most] = [DATAGRAM_MIN.into(), quic.datagram_max()].map(|bytes| bytes.saturating_sub(extra.into()));
+            if !(least..=most).contains(&datagrams.size.into()) {
+                let expected = format!("expected {least} B to {most} B: a datagram fits into one packet (RFC 9221 §5)");
+                report.value(&key("size"), "is out of range for QUIC", &expected);
+            }
+            return;
+        }
+        _ => return,
+    };
+    let AppKeys::Page(given) = written else { return };
+    let has_connections = !report.is_default(&key("connections"));
+    for (name, contradicts, why) in [
+        ("tls_rtts", given.tls_rtts.is_some_and(|rtts| rtts > 0), "the handshake of QUIC secures the connection"),
+        ("multiplexed", given.multiplexed == Some(false), "each object has a stream of QUIC"),
+        ("connections", has_connections, "QUIC has one connection to each host"),
+        ("catalogue", given.catalogue.is_some(), "a cache cannot read requests over QUIC"),
+    ] {
+        if !contradicts {
+            continue;
+        }
+        report.value(&key(name), &format!("has no effect: {why}"), "expected a page without this key, or one over TCP");
+    }
+    (page.multiplexed, page.tls_rtts) = (Some(true), Some(0));
+}
+
 /// Returns the reason why an application cannot use QUIC; `None`: it can.
 pub(crate) fn refuses_quic(app: &App) -> Option<&'static str> {
     match app {
         App::Records(_) => Some("records are parts of one byte stream of TCP"),
-        App::Page(_) => Some("pages over streams of QUIC are not built yet"),
-        app if !app.has_transport() => Some("it has no transport"),
+        App::Probe(_) => Some("the other end answers no datagrams of QUIC"),
+        App::Port => Some("packets from outside bring their transport"),
         _ => None,
     }
 }

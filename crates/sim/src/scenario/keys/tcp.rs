@@ -2,11 +2,11 @@
 
 use super::growth::{check_idle_restart, decides_about_idle_times, settle, WINDOW_MAX};
 use super::product;
-use crate::scenario::report::Report;
+use crate::scenario::report::{below, Report};
 use crate::scenario::tree::Tree;
 use crate::spec::{Between, Buffers, Like};
 use bentpipe_tcp::{
-    cc::CcKind, verdict::VerdictKind, AutoBuffer, AutoSendBuffer, ClockPhase, Config, Copies, DelayTimer, EcnFeedback,
+    cc::CcKind, verdict::VerdictKind, AutoBuffer, AutoSendBuffer, CarefulResume, ClockPhase, Config, Copies, DelayTimer, EcnFeedback,
     ErrorReports, FastOpen, Feedback, GiveUp, InitialSsthresh, MaxJump, Pacing, PacketSize, ReceiveBuffer, Recovery,
     Reduction, ReportResend, SavedRtt, SavedWindow, SendBuffer, SharedCwnd, SpuriousDetection, WindowSize,
 };
@@ -348,18 +348,24 @@ fn check_resume(config: &Config, of: &Reading<'_, '_>, report: &mut Report<'_>) 
         let expected = "expected sharing.cwnd = \"cautious\" or \"ignore\" with it (RFC 9959 §4.3)";
         report.value(&key, "contradicts sharing.cwnd = \"full\": both set the first window", expected);
     }
+    check_resume_values(&resume, report, &of.path(&["careful_resume"]));
+}
+
+/// Checks the values of careful resume in a transport, at `path`.
+pub(super) fn check_resume_values(resume: &CarefulResume, report: &mut Report<'_>, path: &[String]) {
+    let key = |key| below(path, key);
     if resume.lifetime == Duration::ZERO {
-        report.value(&of.path(&["careful_resume", "lifetime"]), "is too small", "expected more than 0 s");
+        report.value(&key("lifetime"), "is too small", "expected more than 0 s");
     }
     if resume.saved_rtt == SavedRtt::Time(Duration::ZERO) {
         let expected = "expected more than 0 s: no round trip is as short";
-        report.value(&of.path(&["careful_resume", "saved_rtt"]), "is too small", expected);
+        report.value(&key("saved_rtt"), "is too small", expected);
     }
     let saves_nothing = matches!(resume.saved, SavedWindow::Segments(0) | SavedWindow::Bytes(0) | SavedWindow::Bdp(0));
     let jumps_nowhere = matches!(resume.max_jump, MaxJump::Segments(0) | MaxJump::Bytes(0) | MaxJump::Bdp(0));
     for (name, is_nothing) in [("saved", saves_nothing), ("max_jump", jumps_nowhere)] {
         if is_nothing {
-            report.value(&of.path(&["careful_resume", name]), "is too small", "expected at least one segment");
+            report.value(&key(name), "is too small", "expected at least one segment");
         }
     }
 }

@@ -50,7 +50,7 @@ settings! {
         /// `3gpp2`, a page that is given whole, or a catalogue.
         tls_rtts: Option<u32>, [0, 4];
         /// Time from the last byte of an object to the requests for the objects that it names.
-        parse: Wait = Wait::Exponential { mean: Duration::from_millis(130) };
+        parse: Wait = Page::PARSE;
         /// Time from the last object of a page to the next page.
         reading: Wait = Wait::Exponential { mean: Duration::from_secs(30) };
         /// Parallel connections to each host. Each fetches one object at a time.
@@ -108,6 +108,9 @@ settings! {
 }
 
 impl Page {
+    /// Default of [`parse`](Self::parse).
+    pub(crate) const PARSE: Wait = Wait::Exponential { mean: Duration::from_millis(130) };
+
     /// Returns the model of the objects. A page that is given whole has the hosts and the depth of the older one.
     pub(crate) fn structure(&self) -> PageModel {
         let is_given = self.main.is_some() && self.object.is_some() && self.objects.is_some();

@@ -1,7 +1,7 @@
 //! Contract of an application.
 
 use crate::record::Recorder;
-use crate::traffic::goal::{End, Goal};
+use crate::traffic::goal::{End, Goal, StreamRead};
 use crate::traffic::sessions::{FlowSessions, Over};
 use bentpipe_units::Stream;
 
@@ -25,6 +25,16 @@ pub(in crate::traffic) trait Application {
 
     /// Acts when an end of a session has reached `goal`, for which it waited.
     fn on_goal(&mut self, _sessions: &mut FlowSessions<'_>, _at: (Over, End), _goal: Goal, _recorder: &mut Recorder) {}
+
+    /// Acts when an end of a session has read data of a stream, at a transport with several.
+    fn on_stream(
+        &mut self,
+        _sessions: &mut FlowSessions<'_>,
+        _at: (Over, End),
+        _read: StreamRead,
+        _recorder: &mut Recorder,
+    ) {
+    }
 
     /// Processes the failure of a session that it has not released.
     fn on_abort(&mut self, _sessions: &mut FlowSessions<'_>, _session: Over) {}

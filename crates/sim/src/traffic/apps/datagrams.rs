@@ -1,8 +1,11 @@
-//! Datagrams without congestion control: at a constant rate, as a Poisson process, or in bursts.
+//! Datagrams at a constant rate, as a Poisson process, or in bursts: alone, without congestion control, or in a connection of
+//! QUIC, whose handshake they wait for.
 
 use super::contract::{Application, Draws};
+use crate::record::Recorder;
 use crate::spec::{Datagrams, Gaps, Wait};
-use crate::traffic::sessions::FlowSessions;
+use crate::traffic::goal::{End, Goal};
+use crate::traffic::sessions::{FlowSessions, Over};
 use bentpipe_units::{Duration, Rate, Stream, Time};
 
 /// Bursts without a datagram that one event passes: the run answers between events, however short the bursts are.
@@ -12,6 +15,8 @@ const BURSTS_AT_ONCE: u32 = 1000;
 #[derive(Clone, Debug)]
 pub(in crate::traffic) struct DatagramsState {
     spec: Datagrams,
+    /// Its connection, if it has one.
+    session: Option<Over>,
     start: Time,
     index: u64,
     /// Bursts before the present one, count.
@@ -103,6 +108,7 @@ impl Application for DatagramsState {
     fn new(spec: Datagrams, draws: &Draws<'_>) -> Self {
         Self {
             spec,
+            session: None,
             start: Time::ZERO,
             index: 0,
             bursts: 0,
@@ -116,16 +122,35 @@ impl Application for DatagramsState {
 
     fn set_up(&mut self, sessions: &mut FlowSessions<'_>) {
         let start = sessions.flow().start;
-        sessions.wake_at(self.first_wakeup(start));
+        sessions.wake_at(if sessions.needs_connection() { start } else { self.first_wakeup(start) });
     }
 
+    /// Sends a datagram. The first wake-up of a flow with a connection opens it.
     fn wake(&mut self, sessions: &mut FlowSessions<'_>) {
         let now = sessions.now;
+        if self.session.is_none() && sessions.needs_connection() {
+            self.session = Some(sessions.open_for_datagrams());
+            return;
+        }
         if let Some(later) = self.go_on(now) {
             return sessions.wake_at(later);
         }
         sessions.wake_at(self.next(now));
-        sessions.send(self.spec.payload());
+        match self.session {
+            Some(session) => sessions.send_in(session, self.spec.payload()),
+            None => sessions.send(self.spec.payload()),
+        }
+    }
+
+    /// Begins after the handshake.
+    fn on_goal(&mut self, sessions: &mut FlowSessions<'_>, _: (Over, End), _: Goal, _: &mut Recorder) {
+        let now = sessions.now;
+        sessions.pause(self.first_wakeup(now) - now);
+    }
+
+    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, _: Over) {
+        sessions.fail();
+        sessions.wake_at(Time::NEVER);
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) use contract::Draws;
 #[cfg(test)]
 pub(crate) use datagrams::send_times_of;
 
-use super::goal::{End, Goal};
+use super::goal::{End, Goal, StreamRead};
 use super::sessions::{FlowSessions, Over};
 use crate::record::Recorder;
 use crate::spec::App;
@@ -54,6 +54,16 @@ macro_rules! registry {
                 recorder: &mut Recorder,
             ) {
                 match self { $(Self::$kind(app) => app.on_goal(sessions, at, goal, recorder),)+ }
+            }
+
+            pub(super) fn on_stream(
+                &mut self,
+                sessions: &mut FlowSessions<'_>,
+                at: (Over, End),
+                read: StreamRead,
+                recorder: &mut Recorder,
+            ) {
+                match self { $(Self::$kind(app) => app.on_stream(sessions, at, read, recorder),)+ }
             }
 
             pub(super) fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {

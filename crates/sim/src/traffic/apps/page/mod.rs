@@ -1,18 +1,21 @@
 //! Pages: a main object, then the objects that it names, then those that these name. Either several connections to each
 //! host carry one object at a time (HTTP/1.1 without pipelining), or one connection to each host carries all requests,
-//! and objects in order (HTTP/2).
+//! and objects in order (HTTP/2). Over QUIC, one connection to each host carries each object on a stream (HTTP/3).
 
 mod plan;
+mod streams;
 
 use super::catalogue::CatalogueState;
 use super::contract::{Application, Draws};
 use crate::record::{LoadedObject, Recorder};
 use crate::spec::Page;
-use crate::traffic::goal::{End, Goal};
+use crate::stack::StreamNo;
+use crate::traffic::goal::{End, Goal, StreamRead};
 use crate::traffic::sessions::{FlowSessions, Over, TransferUnderWay};
 use bentpipe_units::{Stream, Time};
 use plan::{index_of, Object, Plan};
 use std::collections::VecDeque;
+use streams::Exchange;
 
 /// Progress of the application, with its random streams.
 #[derive(Clone, Debug)]
@@ -68,6 +71,15 @@ struct PageConnection {
     asked: u64,
     /// Bytes that the opener has read.
     read: u64,
+    /// Requests on streams whose objects are not received yet.
+    exchanges: Vec<Exchange>,
+}
+
+impl PageConnection {
+    /// Whether no object of it is under way.
+    fn is_idle(&self) -> bool {
+        self.pending.is_empty() && self.exchanges.is_empty()
+    }
 }
 
 impl PageState {
@@ -95,12 +107,16 @@ impl PageState {
             None if count < self.spec.connections as usize => self.open(sessions, host),
             None => return self.waiting.push_back(object),
         };
-        self.connections[at].pending.push_back(object);
-        if self.connections[at].tls_left == 0 {
-            self.ask(sessions, at, object);
+        if self.connections[at].tls_left > 0 {
+            self.connections[at].pending.push_back(object);
+            if self.connections[at].pending.len() == 1 {
+                self.secure(sessions, at);
+            }
+        } else if let Some(stream) = self.ask(sessions, at, object) {
+            self.connections[at].exchanges.push(Exchange::new(stream, object));
+        } else {
+            self.connections[at].pending.push_back(object);
             self.wait(sessions, at);
-        } else if self.connections[at].pending.len() == 1 {
-            self.secure(sessions, at);
         }
     }
 
@@ -118,6 +134,7 @@ impl PageState {
             has_begun: false,
             asked: 0,
             read: 0,
+            exchanges: Vec::new(),
         });
         self.connections.len() - 1
     }
@@ -130,14 +147,15 @@ impl PageState {
         sessions.wait(session, [Some(Goal::read(read + request)), Some(Goal::received(asked + request))]);
     }
 
-    /// Sends the request of an object.
-    fn ask(&mut self, sessions: &mut FlowSessions<'_>, at: usize, object: usize) {
+    /// Sends the request of an object. Returns its stream, if the transport has several.
+    fn ask(&mut self, sessions: &mut FlowSessions<'_>, at: usize, object: usize) -> Option<StreamNo> {
         let (session, Object { request, bytes, .. }) = (self.connections[at].session, self.objects[object]);
         self.times[object].request = sessions.now;
-        sessions.ask(session, request);
+        let stream = sessions.ask(session, request);
         if self.catalogue.is_some() {
             sessions.name_request(session, [index_of(&self.spec, self.number, object as u64), request, bytes]);
         }
+        stream
     }
 
     /// Waits for the next object and for the next request of a connection.
@@ -209,16 +227,9 @@ impl PageState {
         // A middlebox may have forged the response before the server began its own.
         connection.responses.pop_front();
         connection.answered = connection.answered.saturating_sub(1);
-        let Object { bytes, host, after, .. } = self.objects[object];
+        let Object { bytes, host, .. } = self.objects[object];
         connection.read += bytes;
-        let ObjectTimes { due, request, first_byte } = self.times[object];
-        let (page, last_byte) = (self.index, sessions.now);
-        let after = (object > 0).then_some(after);
-        let loaded = LoadedObject { page, number: object, after, host, bytes, due, request, first_byte, last_byte };
-        recorder.on_object(sessions.id, loaded);
-        self.bytes += bytes;
-        self.done += 1;
-        if self.done == self.objects.len() {
+        if self.record_object(sessions, object, recorder) {
             return self.end_page(sessions, recorder);
         }
         self.wait(sessions, at);
@@ -227,6 +238,19 @@ impl PageState {
             next.into_iter().for_each(|next| self.request(sessions, next));
         }
         self.request_named(sessions, object, false);
+    }
+
+    /// Records an object that has been received. Returns whether the page is complete.
+    fn record_object(&mut self, sessions: &FlowSessions<'_>, object: usize, recorder: &mut Recorder) -> bool {
+        let Object { bytes, host, after, .. } = self.objects[object];
+        let ObjectTimes { due, request, first_byte } = self.times[object];
+        let (page, last_byte) = (self.index, sessions.now);
+        let after = (object > 0).then_some(after);
+        let loaded = LoadedObject { page, number: object, after, host, bytes, due, request, first_byte, last_byte };
+        recorder.on_object(sessions.id, loaded);
+        self.bytes += bytes;
+        self.done += 1;
+        self.done == self.objects.len()
     }
 
     /// Returns the objects that an object names, of those that its first bytes cause, or of those that its last does.
@@ -276,11 +300,7 @@ impl PageState {
         self.waiting.clear();
         let reading = self.spec.reading.draw(&mut self.readings, self.index);
         self.index += 1;
-        for connection in self.connections.drain(..) {
-            sessions.wait(connection.session, [None; 2]);
-            sessions.set_timer(connection.session, End::Listener, Time::NEVER);
-            sessions.close(connection.session);
-        }
+        self.connections.drain(..).for_each(|connection| leave(sessions, connection.session));
         if self.spec.count == Some(self.index) {
             sessions.wake_at(Time::NEVER);
             sessions.finish();
@@ -288,6 +308,13 @@ impl PageState {
             sessions.pause(reading);
         }
     }
+}
+
+/// Closes a connection, without further actions of the page.
+fn leave(sessions: &mut FlowSessions<'_>, session: Over) {
+    sessions.wait(session, [None; 2]);
+    sessions.set_timer(session, End::Listener, Time::NEVER);
+    sessions.close(session);
 }
 
 impl Application for PageState {
@@ -325,6 +352,21 @@ impl Application for PageState {
     fn on_timer(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {
         if let Some(at) = self.connection(session) {
             self.respond(sessions, at);
+            self.answer_streams(sessions, at);
+        }
+    }
+
+    fn on_stream(
+        &mut self,
+        sessions: &mut FlowSessions<'_>,
+        (session, end): (Over, End),
+        read: StreamRead,
+        recorder: &mut Recorder,
+    ) {
+        let Some(at) = self.connection(session) else { return };
+        match end {
+            End::Opener => self.receive_stream(sessions, at, read, recorder),
+            End::Listener => self.receive_stream_request(sessions, at, read),
         }
     }
 
@@ -343,7 +385,12 @@ impl Application for PageState {
         }
     }
 
-    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, _session: Over) {
+    fn on_abort(&mut self, sessions: &mut FlowSessions<'_>, session: Over) {
+        if let Some(at) = self.connection(session).filter(|at| self.connections[*at].is_idle()) {
+            // It failed between exchanges, as by an idle timeout. The next request opens another one.
+            self.connections.remove(at);
+            return leave(sessions, session);
+        }
         sessions.flow().completions_mut().failed += 1;
         self.leave_page(sessions);
     }
