@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bentpipe.errors import BentpipeError
+from bentpipe.experiment.single.tables import MISSING
 from bentpipe.metric import matching
 from bentpipe.statistics.quality import PACKETISATION_S, mos, r_factor
 from bentpipe.statistics.samples import Sample
@@ -62,7 +63,11 @@ def numbers(columns: Columns, name: str) -> NDArray[np.float64]:
     if isinstance(values, list):
         raise TypeError(f"{name} is text")
     dtype, content = values
-    return np.frombuffer(content, dtype=dtype).astype(np.float64)
+    read = np.frombuffer(content, dtype=dtype)
+    found = read.astype(np.float64)
+    if read.dtype.kind == "i":
+        found[read == MISSING] = np.nan
+    return found
 
 
 def _total(values: NDArray[np.float64]) -> float:
