@@ -1,9 +1,13 @@
 """The uploaded packages: metadata, versions, and dependencies that every supported machine has."""
 
 import ast
+import json
+import os
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -91,6 +95,107 @@ def test_the_index_has_a_readme_a_licence_and_where_to_ask():
     assert found["Description"] or found.get_payload()
 
 
+TOOLS = [f"tools.{path.stem}" for path in sorted((ROOT / "tools").glob("[!_]*.py"))]
+
+
+@pytest.mark.parametrize("name", [*TOOLS, "tools.docs", "tools.mutants", "tools.words.words"])
+def test_a_tool_that_is_asked_for_help_changes_nothing(name):
+    """By what Git notices, or by the time of each file."""
+
+    def stamps():
+        return {path: path.stat().st_mtime_ns for folder in FOLDERS for path in tracked(ROOT / folder)}
+
+    before = stamps()
+    command = [sys.executable, "-m", name, "--help"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert stamps() == before
+    lacks = re.findall(r"No module named '(\w+)", done.stderr)
+    if lacks and lacks[0] not in {"tools", "validation"}:
+        pytest.skip(f"{name} needs the package {lacks[0]}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.lower().startswith("usage")
+
+
+def tracked(folder):
+    """The sources of a folder, without what is compiled."""
+    kinds = {".md", ".rs", ".py", ".pyi", ".csv", ".json", ".toml", ".txt", ".bin", ".png", ".svg"}
+    return (path for path in folder.rglob("*") if path.suffix in kinds and "__pycache__" not in path.parts)
+
+
+def test_the_source_distribution_is_whole_where_there_is_no_git(tmp_path):
+    """Built from a folder without a repository, with what an earlier build has left, by a machine without Git."""
+    maturin = Path(sys.executable).with_name("maturin")
+    if not maturin.exists():
+        pytest.skip("needs maturin, which make installs")
+    source, bare = tmp_path / "source", tmp_path / "bin"
+    ours = shutil.ignore_patterns(".*", "target", "site", "dist", "__pycache__", "*.so", "*.pyd")
+    shutil.copytree(ROOT, source, ignore=ours)
+    shutil.copy(ROOT / ".gitignore", source)
+    (source / "python" / "bentpipe" / "_core.abi3.so").write_bytes(b"of an earlier build")
+    (source / "python" / "bentpipe" / "__pycache__").mkdir()
+    (source / "python" / "bentpipe" / "__pycache__" / "old.pyc").touch()
+    bare.mkdir()
+    for name in ("cargo", "rustc"):
+        (bare / name).symlink_to(shutil.which(name))
+    given = os.environ | {"PATH": str(bare), "CARGO_TARGET_DIR": str(tmp_path / "target"), "CARGO_NET_OFFLINE": "true"}
+    build = [maturin, "sdist", "--out", tmp_path]
+    subprocess.run(build, cwd=source, env=given, check=True, capture_output=True, timeout=100)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        archive.extractall(tmp_path / "out", **({"filter": "data"} if sys.version_info >= (3, 12) else {}))
+    (built,) = (tmp_path / "out").iterdir()
+    assert not [path for path in built.rglob("*") if path.suffix in {".so", ".pyc"}]
+    missing = [
+        f"{path.relative_to(built)}: {name}"
+        for path in built.glob("crates/*/src/**/*.rs")
+        for name in re.findall(r'include_(?:str|bytes)!\("([^"]+)"\)', path.read_text(encoding="utf-8"))
+        if not (path.parent / name).exists()
+    ]
+    assert not missing
+    # The crates that it needs are all there, with the versions of the lock.
+    resolve = [bare / "cargo", "metadata", "--locked", "--format-version", "1"]
+    done = subprocess.run(resolve, cwd=built, env=given, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    ours = {path.relative_to(ROOT / "python") for path in (ROOT / "python").rglob("*.py")}
+    assert ours == {path.relative_to(built / "python") for path in (built / "python").rglob("*.py")}
+
+
+def test_the_recipe_asks_for_what_the_project_asks_for():
+    recipe = yaml.safe_load((ROOT / "packaging" / "recipe.yaml").read_text(encoding="utf-8"))
+    assert recipe["context"] == {"version": bp.__version__, "python_min": PROJECT["requires-python"].lstrip(">=")}
+    run = {each.replace("matplotlib-base", "matplotlib").replace(" ", "") for each in recipe["requirements"]["run"]}
+    # A package for each Python would be needed to leave tomli out.
+    assert run == {each.split(";")[0] for each in PROJECT["dependencies"]} | {"python"}
+    assert (
+        f"maturin {PYPROJECT['build-system']['requires'][0].removeprefix('maturin')}" in recipe["requirements"]["host"]
+    )
+    scripts = [f"{name} = {target}" for name, target in PROJECT["scripts"].items()]
+    assert recipe["build"]["python"]["entry_points"] == scripts
+    about = recipe["about"]
+    assert (about["license"], about["summary"]) == (PROJECT["license"], PROJECT["description"])
+    assert set(PROJECT["license-files"]) < set(about["license_file"])
+
+
+def test_a_release_uploads_what_was_built():
+    """A system without a runner, or a library without a wheel there, does not stop the others."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text(encoding="utf-8"))["jobs"]
+    rows = jobs["wheel"]["strategy"]["matrix"]["include"]
+    assert jobs["wheel"]["strategy"]["fail-fast"] is False
+    assert {"needs.audit.result", "needs.sdist.result"} <= set(re.findall(r"needs\.\w+\.result", jobs["publish"]["if"]))
+    assert "needs.wheel" not in jobs["publish"]["if"]
+    # Where our libraries have no wheels, ours cannot be installed without a compiler.
+    assert not [row for row in rows if row["target"] == "aarch64" and "musl" in row["libc"]]
+
+
+def test_images_for_contributors_and_classes_start_with_what_is_there():
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
+    assert container["postCreateCommand"] == "make .venv/built"
+    binder = yaml.safe_load((ROOT / ".binder" / "environment.yml").read_text(encoding="utf-8"))
+    assert "rust>=1.85" in binder["dependencies"]
+    post = ROOT / ".binder" / "postBuild"
+    assert os.access(post, os.X_OK) or os.name == "nt"
+    assert re.findall(r"\.\[(\w+)\]", post.read_text(encoding="utf-8"))[0] in PROJECT["optional-dependencies"]
+
+
 @pytest.mark.parametrize("words", [["--help"], ["--dry-run"], ["README.md"], []])
 def test_the_tool_for_the_page_on_the_index_changes_nothing_unless_told(words):
     readme = ROOT / "README.md"
@@ -142,7 +247,8 @@ def test_each_library_that_is_imported_is_declared():
         | names(optional["pytest"])
         | names(optional["xarray"])
         | {"ipykernel"},
-        "tests": names(PROJECT["dependencies"]) | names(GROUPS["test"]) | names(GROUPS["types"]),
+        # The test against `itur` is skipped without it: 160 MB for one comparison.
+        "tests": names(PROJECT["dependencies"]) | names(GROUPS["test"]) | names(GROUPS["types"]) | {"itur"},
     }
     for folder, declared in used.items():
         found = {each for path in (ROOT / folder).rglob("*.py") for each in imported(path.read_text(encoding="utf-8"))}

@@ -9,8 +9,8 @@ direction are estimated: their sum over both, by the process of the simulator, h
 
 from __future__ import annotations
 
+import argparse
 import lzma
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -120,8 +120,11 @@ def slot_losses(path: Path) -> Reals:
     return found_losses
 
 
-def main(folder: Path) -> None:
+def main() -> None:
     """Write the table."""
+    parser = argparse.ArgumentParser(description="Make the bundled table of measured slots from traces of pings.")
+    parser.add_argument("folder", type=Path, nargs="?", default=TRACES, help="folder of the traces")
+    folder = parser.parse_args().folder
     paths = [folder / f"leolive-ping10ms-bentpipe-victoria-{name}.csv.xz" for name in sorted(FITTED)]
     table = rows([trace(path) for path in paths], slot_losses(folder / LOSSES), np.random.default_rng(1))
     head = [
@@ -138,4 +141,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else TRACES)
+    main()

@@ -777,7 +777,14 @@ class Sky:
     def is_linked(self) -> bool: ...
     def budget(
         self,
-        ways: Sequence[tuple[str, tuple[float, float, float, float, float | None, float | None], float, float | None]],
+        ways: Sequence[
+            tuple[
+                tuple[str, tuple[float, float, float] | None],
+                tuple[float, float, float, float, float | None, float | None],
+                float,
+                float | None,
+            ]
+        ],
         symbols_per_s: float,
         altitude_km: float,
         air: tuple[bool, float | None, float, bool],

@@ -493,7 +493,7 @@ def map(
     "--climate",
     metavar="CITY",
     shell_complete=complete.places,
-    help="City with the air and rain to use. Default: PLACE.",
+    help="City with the air and rain to use. Default: those of PLACE.",
 )
 @click.option("--start", metavar="UTC", help="Instant for the height of the satellites.")
 @sky_options.elevation

@@ -4067,7 +4067,7 @@ class Position(TypedDict, total=False):
         Height above the ellipsoid in km. Default: 0.0.
 
     climate :
-        City that provides air and rain. Default for a city: its own.
+        City that provides air and rain. Default: those of the place. Those of a moving place change with each hundredth of a degree.
 
     over :
         Constellations of `sky.over` that the place uses. Default: all. A city needs no coordinates besides. Default: [].

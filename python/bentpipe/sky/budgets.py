@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _core, arguments
-from bentpipe.errors import SkyError, Word
+from bentpipe.errors import SkyError
 from bentpipe.formatting import quantity
 from bentpipe.sky.looks import Look, chosen, quantity_row, spread
 from bentpipe.sky.scenes import Scene
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bentpipe.scenario.names import ConstellationName
-    from bentpipe.sky.scenes import Degrees, Instant, PlaceLike, Time
+    from bentpipe.sky.scenes import Degrees, Instant, Place, PlaceLike, Time
 
 ELEVATIONS = (10.0, 25.0, 40.0, 60.0)
 """Shown between the lowest and the highest that occur."""
@@ -214,7 +214,8 @@ def budget(
         `P.618-14`: rain comes with gases and clouds that are exceeded as often, but in at least 5 % of the year.
         `P.618-13`: in at least 1 %.
     climate : str, optional
-        The city whose air and rain the place has; the place itself if it is a city.
+        The city whose air and rain the place has. By default, those of the city at the place, otherwise those of
+        ITU-R's maps where it is.
 
     Returns
     -------
@@ -223,7 +224,7 @@ def budget(
     Raises
     ------
     SkyError
-        A value outside its range; a place without a climate.
+        A value outside its range; a climate that is not a city's.
     """
     import polars as pl
 
@@ -236,7 +237,7 @@ def budget(
         bad=bad,
         elements_age_max=elements_age_max,
     )
-    name = climate or scene.places[0].name
+    near: Any = _locate(scene.places[0]) if climate is None else (climate, None)
     _check_numbers(eirp=eirp, g_over_t=g_over_t, losses=losses, interference=interference, symbol_rate=symbol_rate)
     _check_numbers(frequency=frequency, noise=noise)
     arguments.number("antenna", antenna, 0.01, 100, error=SkyError)
@@ -247,24 +248,21 @@ def budget(
     back = None if down is None else _way_down(down, noise)
     if to is not None and back is None:
         raise SkyError("{to} is the end of the downlink\n  expected {down}, too", to=None, down=None)
-    far = name if to is None else find_place(to).name
+    far = near if to is None else _locate(find_place(to))
     angles = _elevations(scene)
     shares: list[float | None] = [None, *([percent] if isinstance(percent, (int, float)) else percent)]
     air = (clouds, antenna if scintillation else None, _tilt(polarisation), _is_newer(recommendation))
     altitude = scene.core.altitude_km
 
     def at_angle(angle: float, share: float | None) -> Any:
-        ways = [(name, radio, angle, share)]
+        ways = [(near, radio, angle, share)]
         if back is not None:
             ways.append((far, back, angle, share if to is None else None))
         try:
             return scene.core.budget(ways, float(symbol_rate), altitude, air)
         except SkyError as error:
-            if str(error).startswith(("city", "place")):
-                whose = name if name in str(error) else far
-                hint = "expected a city: {to}" if whose != name else "expected a similar city: {climate}"
-                city = Word("CITY")
-                raise SkyError(f"no climate is known for {whose}\n  {hint}", to=city, climate=city) from None
+            if climate is not None and str(error).startswith("place"):
+                raise SkyError(f"{{climate}}: {error}", climate=None) from None
             raise
 
     lines, bears, fades, available, held = [], [], [], [], []
@@ -317,8 +315,8 @@ def budget(
     columns = ("frequency_ghz", "eirp_dbw", "g_over_t_db_k", "losses_db", "c_over_i_db", "noise_k")
     asked: dict[str, Any] = dict(zip(columns, radio, strict=True)) | {"symbols_per_s": float(symbol_rate)}
     if back is not None:
-        asked |= {f"down_{column}": value for column, value in zip(columns, back, strict=True)} | {"to": far}
-    asked |= {"climate": name, "clouds": clouds, "scintillation": scintillation, "antenna_m": antenna}
+        asked |= {f"down_{column}": value for column, value in zip(columns, back, strict=True)} | {"to": far[0]}
+    asked |= {"climate": near[0], "clouds": clouds, "scintillation": scintillation, "antenna_m": antenna}
     asked |= {"polarisation": polarisation, "recommendation": recommendation}
     reals = {"percent": pl.Float64, "modcod": pl.String, "margin_db": pl.Float64, "packet_loss": pl.Float64}
     of_fades = dict.fromkeys(("elevation_deg", "percent", "duration_s", "fades_per_year", "time_share"), pl.Float64)
@@ -351,6 +349,11 @@ def _elevations(scene: Scene) -> list[float]:
     # Samples are some time apart: a satellite near the zenith passes it between them.
     high = 90.0 if high > NEAR_ZENITH else float(math.ceil(high))
     return [low, *(each for each in ELEVATIONS if low + 1 < each < high - 1), high]
+
+
+def _locate(place: Place) -> tuple[str, tuple[float, float, float]]:
+    """Name of a place, degrees north, degrees east and height in km."""
+    return place.name, (place.latitude_deg, place.longitude_deg, place.height_km)
 
 
 def _tilt(polarisation: str | float) -> float:

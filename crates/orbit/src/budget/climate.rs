@@ -49,15 +49,26 @@ pub fn climate(name: &str) -> Result<Climate, SkyError> {
             "its climate is not known; expected a city of bentpipe list places",
         ));
     };
-    // The barometric formula of the standard atmosphere (P.835): the maps have no pressure.
-    let pressure_hpa = 1013.25 * libm::pow(1.0 - 0.0065 * station_km * 1e3 / 288.15, 5.2559);
     Ok(Climate {
-        air: Air { pressure_hpa, temperature_k, vapour_g_m3 },
+        air: Air { pressure_hpa: pressure_hpa(station_km), temperature_k, vapour_g_m3 },
         vapour: VapourClimate { kg_m2: vapour, height_km: station_km },
         rain: RainClimate { latitude_deg: at.latitude_deg, station_km, rain_height_km, rate_001_mm_h },
         clouds: CloudClimate { kg_m2 },
         wet_refractivity,
     })
+}
+
+/// Returns the pressure at a height above sea level: the barometric formula of the standard atmosphere (P.835). The
+/// maps have no pressure. Above 11 km the temperature is constant.
+pub(super) fn pressure_hpa(height_km: f64) -> f64 {
+    let warm = |height_km: f64| 1013.25 * libm::pow(1.0 - 0.0065 * height_km * 1e3 / 288.15, 5.2559);
+    // R T / g of air at 216.65 K.
+    const FALLS_KM: f64 = 6.3416;
+    if height_km <= 11.0 {
+        warm(height_km)
+    } else {
+        warm(11.0) * libm::exp((11.0 - height_km) / FALLS_KM)
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub mod fading;
 pub mod gases;
 pub mod geometry;
 mod lines;
+pub mod maps;
 pub mod modulation;
 pub mod normal;
 pub mod radio;

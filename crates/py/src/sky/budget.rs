@@ -3,10 +3,12 @@
 use bentpipe_orbit::budget::climate::climate;
 use bentpipe_orbit::budget::fades::{Fades, YEAR_S};
 use bentpipe_orbit::budget::geometry::slant_range_km;
+use bentpipe_orbit::budget::maps::{climate_at, Maps};
 use bentpipe_orbit::budget::modulation::Modulation;
 use bentpipe_orbit::budget::radio::{Attenuation, BentPipe, Conditions, Radio};
 use bentpipe_orbit::budget::scintillation::Aperture;
 use bentpipe_orbit::budget::{Edition, Ray};
+use bentpipe_orbit::sky::earth::Geodetic;
 use bentpipe_orbit::sky::scene::Sky;
 use bentpipe_orbit::sky::SkyError as Wrong;
 use bentpipe_sim::spec::{Losses, Modcod};
@@ -17,10 +19,11 @@ use bentpipe_units::Word;
 const ELEVATION_LOOKS: (usize, usize, usize) = (2_000_000, 96, 8640);
 const DAY_S: f64 = 86_400.0;
 
-/// Direction of a radio link: climate (a city), radio, elevation in degrees, and the percentage of the year in which
-/// its rain is exceeded. The radio: carrier (GHz), EIRP (dBW), G/T (dB/K), losses (dB), carrier over interference (dB),
+/// Direction of a radio link: place, radio, elevation in degrees, and the percentage of the year in which its rain is
+/// exceeded. The place: name, and degrees north, degrees east and height in km, or none for the climate of a city. The radio: carrier (GHz), EIRP (dBW), G/T (dB/K), losses (dB), carrier over interference (dB),
 /// noise of a receiver on the ground (K).
-pub(super) type Way = (String, (f64, f64, f64, f64, Option<f64>, Option<f64>), f64, Option<f64>);
+pub(super) type Way =
+    ((String, Option<(f64, f64, f64)>), (f64, f64, f64, f64, Option<f64>, Option<f64>), f64, Option<f64>);
 /// Properties of the air for all directions: whether rain comes with clouds, diameter in m of the antenna if rain comes
 /// with scintillation, tilt of the polarisation in degrees, and whether the edition of P.618 is the newer one.
 pub(super) type Air = (bool, Option<f64>, f64, bool);
@@ -33,7 +36,8 @@ pub(super) type Budget = (Vec<(String, f64, &'static str)>, f64, f64, Option<Cho
 /// Returns the link budget of one direction, or of a link up and a link down through a transparent transponder, over
 /// satellites at an altitude.
 pub(super) fn of(ways: &[Way], symbols_per_s: f64, altitude_km: f64, air: Air) -> Result<Budget, Wrong> {
-    let found = ways.iter().map(|way| attenuated(way, symbols_per_s, altitude_km, air));
+    let mut maps = Maps::default();
+    let found = ways.iter().map(|way| attenuated(way, symbols_per_s, altitude_km, air, &mut maps));
     let found = found.collect::<Result<Vec<_>, Wrong>>()?;
     let none = || Wrong { at: "ways".to_owned(), what: "expected one or two".to_owned() };
     let first = *found.first().ok_or_else(none)?;
@@ -65,10 +69,11 @@ pub(super) fn of(ways: &[Way], symbols_per_s: f64, altitude_km: f64, air: Air) -
 
 /// Returns radio, distance and attenuation of a direction.
 fn attenuated(
-    (place, radio, elevation_deg, percent): &Way,
+    ((name, position), radio, elevation_deg, percent): &Way,
     symbols_per_s: f64,
     altitude_km: f64,
     (has_clouds, antenna_m, tilt_deg, is_newer): Air,
+    maps: &mut Maps,
 ) -> Result<(Radio, f64, Attenuation), Wrong> {
     let (frequency_ghz, eirp_dbw, g_over_t_db_k, losses_db, c_over_i, noise) = *radio;
     let (c_over_i_db, noise_k) = (c_over_i.unwrap_or(f64::INFINITY), noise.unwrap_or(f64::INFINITY));
@@ -84,7 +89,11 @@ fn attenuated(
         scintillation: percent.zip(antenna_m.map(aperture)),
     };
     let range_km = slant_range_km(*elevation_deg, altitude_km)?;
-    let taken = radio.attenuation(&climate(place)?, *elevation_deg, conditions)?;
+    let climate = match position {
+        None => climate(name)?,
+        Some((north, east, height)) => climate_at(name, Geodetic::new(*north, *east, *height)?, maps)?,
+    };
+    let taken = radio.attenuation(&climate, *elevation_deg, conditions)?;
     Ok((radio, range_km, taken))
 }
 

@@ -494,7 +494,8 @@ settings! {
         longitude: Option<f64>, [-180.0, 360.0];
         /// Height above the ellipsoid in km.
         height_km: f64 = 0.0, [-0.5, 100.0];
-        /// City that provides air and rain. Default for a city: its own.
+        /// City that provides air and rain. Default: those of the place. Those of a moving place change with each
+        /// hundredth of a degree.
         climate: Option<String>;
         /// Constellations of `sky.over` that the place uses. Default: all. A city needs no coordinates besides.
         over: Vec<String> = Vec::new();

@@ -11,11 +11,13 @@ use crate::scenario::tree::{Tree, Value};
 use crate::spec::{Acm, MediumKind};
 use bentpipe_orbit::budget::climate::{climate, Climate};
 use bentpipe_orbit::budget::fading::{Depth, Shower};
+use bentpipe_orbit::budget::maps::{climate_at, Maps};
 use bentpipe_orbit::budget::modulation::Modulation as Symbols;
 use bentpipe_orbit::budget::radio::{combined_db, Attenuation, Conditions, Radio as Link};
 use bentpipe_orbit::budget::scintillation::Aperture;
 use bentpipe_orbit::budget::Edition;
-use bentpipe_orbit::sky::earth::LIGHT_KM_S;
+use bentpipe_orbit::sky::earth::{Geodetic, LIGHT_KM_S};
+use bentpipe_orbit::sky::places::Site;
 use bentpipe_orbit::sky::{distance, SkyError};
 use bentpipe_units::settings::{Level, Typed};
 use bentpipe_units::{Rate, Word};
@@ -57,16 +59,21 @@ enum Bears {
 /// Weather over the places.
 pub(super) struct Weather {
     showers: Vec<Shower>,
-    climates: BTreeMap<usize, Climate>,
-    /// Attenuation by place, carrier in MHz, and degrees of elevation.
-    depths: BTreeMap<(usize, u64, u32), Depth>,
+    maps: Maps,
+    climates: BTreeMap<Spot, Climate>,
+    /// Attenuation by spot, carrier in MHz, and degrees of elevation.
+    depths: BTreeMap<(Spot, u64, u32), Depth>,
 }
+
+/// Place with a climate. A moving place has a climate for each hundredth of a degree and tenth of a km of height: its
+/// position in these units.
+type Spot = (usize, Option<[i64; 3]>);
 
 impl Weather {
     pub(super) fn new(drawn: &Drawn<'_>) -> Self {
         let shower = |name: &str| Shower::new(day::seed(drawn.keys), name, RAIN_STEP);
         let showers = drawn.sky.places.iter().map(|place| shower(&place.name)).collect();
-        Self { showers, climates: BTreeMap::new(), depths: BTreeMap::new() }
+        Self { showers, maps: Maps::default(), climates: BTreeMap::new(), depths: BTreeMap::new() }
     }
 
     /// Writes the effects of the radio into a link, for the times when the link is in use.
@@ -203,13 +210,38 @@ impl Weather {
         let mut taken = Attenuation::default();
         if !drawn.is_satellite(ends.0) {
             let place = ends.0 as usize - drawn.sky.satellites();
-            let climate = match self.climates.get(&place) {
-                Some(known) => *known,
-                None => *self.climates.entry(place).or_insert(drawn.climate(place)?),
-            };
-            taken = self.taken(drawn, &link, place, &climate, ends.1, (t, radio.antenna_m))?;
+            taken = self.taken(drawn, &link, place, ends.1, (t, radio.antenna_m))?;
         }
         Ok(Some((link, km, taken)))
+    }
+
+    /// Returns the climate of a place at an instant: that of the city in `climate`, otherwise that of the city at this
+    /// place, otherwise that of the maps where it is.
+    fn climate(&mut self, drawn: &Drawn<'_>, place: usize, t: f64) -> Result<(Spot, Climate), SkyError> {
+        let there = &drawn.sky.places[place];
+        let city = drawn.keys.place.get(&there.name).and_then(|position| position.climate.as_deref());
+        let is_moving = city.is_none() && matches!(there.site, Site::Moving(_));
+        let at = there.site.at(t);
+        let whole = |value: f64, per: f64| (value * per).round() as i64;
+        let hundredths = [whole(at.latitude_deg, 100.0), whole(at.longitude_deg, 100.0), whole(at.height_km, 10.0)];
+        let spot = (place, is_moving.then_some(hundredths));
+        if let Some(known) = self.climates.get(&spot) {
+            return Ok((spot, *known));
+        }
+        let found = match (city, spot.1) {
+            (Some(city), _) => climate(city).map_err(|_| SkyError {
+                at: format!("climate of {}", there.name),
+                what: format!("unknown; expected a city in [sky.place.\"{}\"] climate", there.name),
+            }),
+            (None, Some([north, east, height])) => self.maps.climate(Geodetic {
+                latitude_deg: north as f64 / 100.0,
+                longitude_deg: east as f64 / 100.0,
+                height_km: height as f64 / 10.0,
+            }),
+            (None, None) => climate_at(&there.name, at, &mut self.maps),
+        }?;
+        self.climates.insert(spot, found);
+        Ok((spot, found))
     }
 
     /// Returns the attenuation by the air over a place on the path to a satellite.
@@ -218,10 +250,10 @@ impl Weather {
         drawn: &Drawn<'_>,
         link: &Link,
         place: usize,
-        climate: &Climate,
         satellite: u32,
         (t, antenna_m): (f64, f64),
     ) -> Result<Attenuation, SkyError> {
+        let (spot, climate) = self.climate(drawn, place, t)?;
         let elevation = drawn.sky.sighting(place, satellite, t)?.elevation_deg();
         let keys = drawn.keys;
         let aperture = Aperture { diameter_m: antenna_m, efficiency: EFFICIENCY };
@@ -245,10 +277,10 @@ impl Weather {
             clouds: keys.clouds.as_ref().map(|clouds| clouds.percent.or(beside_rain).unwrap_or(1.0)),
             scintillation: keys.scintillation.as_ref().map(|scintillation| (scintillation.percent, aperture)),
         };
-        let mut taken = link.attenuation(climate, elevation, conditions)?;
+        let mut taken = link.attenuation(&climate, elevation, conditions)?;
         if let Rain::Series { rainy_percent } = drawn.keys.rain {
             let degrees = elevation.clamp(0.0, 90.0).round() as u32;
-            let depth = match self.depths.entry((place, (link.frequency_ghz * 1e3) as u64, degrees)) {
+            let depth = match self.depths.entry((spot, (link.frequency_ghz * 1e3) as u64, degrees)) {
                 std::collections::btree_map::Entry::Occupied(known) => *known.get(),
                 std::collections::btree_map::Entry::Vacant(free) => {
                     *free.insert(Depth::of(&climate.rain, &link.ray(f64::from(degrees)), rainy_percent)?)
@@ -363,18 +395,6 @@ fn opposite<'a>(drawn: &'a Drawn<'_>, place: u32, side: &str) -> Option<&'a Radi
         hop.down.as_ref()
     } else {
         hop.up.as_ref()
-    }
-}
-
-impl Drawn<'_> {
-    /// Returns the climate of a place: that of the city at this place, or of the city in `climate`.
-    fn climate(&self, place: usize) -> Result<Climate, SkyError> {
-        let name = &self.sky.places[place].name;
-        let other = self.keys.place.get(name).and_then(|position| position.climate.as_deref());
-        climate(other.unwrap_or(name)).map_err(|_| SkyError {
-            at: format!("climate of {name}"),
-            what: format!("unknown; expected a city in [sky.place.\"{name}\"] climate"),
-        })
     }
 }
 

@@ -296,6 +296,36 @@ fn errors_follow_from_the_link_budget() {
     assert_eq!(json["link"]["A~geo"]["reverse"]["error"]["kind"], "none");
 }
 
+/// Any place has rain: that of the maps where it is. A ship has that of each point of its way, from the doldrums (much)
+/// to the trades off Africa (hardly any).
+#[test]
+fn rain_is_that_of_the_place_and_of_each_point_of_a_way() {
+    let points = |place: &str| {
+        let text = format!(
+            "duration = '1000 s'\n[sky]\nover = {{ geo = -25 }}\nrain = {{ kind = 'exceeded', percent = 0.01 }}\n\
+             user.rate = '10 Mbit/s'\n[sky.user.up]\n{RADIO}modem = 'convolutional'\n[sky.place.A]\n{place}\n\
+             [sky.place.B]\nlatitude = 0\nlongitude = -25\n[flow.a]\nfrom = 'A'\nto = 'B'\n"
+        );
+        let resolved = from_toml(&text, "f", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let json = resolved.to_json();
+        let db = |value: &serde_json::Value| value.as_str().unwrap().split_once(' ').unwrap().0.parse::<f64>().unwrap();
+        let signal = &json["link"]["A~geo"]["forward"]["coding"]["eb_n0"]["points"];
+        signal.as_array().unwrap().iter().map(|point| db(&point[1])).collect::<Vec<f64>>()
+    };
+    let (wet, dry) = ("latitude = 5\nlongitude = -25", "latitude = 20\nlongitude = -25");
+    let (in_wet, in_dry) = (points(wet)[0], points(dry)[0]);
+    assert!(in_dry > in_wet + 10.0, "{in_wet} {in_dry}");
+    let way =
+        "way = [{ time = '0 s', latitude = 5, longitude = -25 }, { time = '1000 s', latitude = 20, longitude = -25 }]";
+    let sailing = points(way);
+    assert!(sailing.len() > 50 && (sailing[0] - in_wet).abs() < 0.11, "{sailing:?}");
+    assert!((sailing[sailing.len() - 1] - in_dry).abs() < 0.3, "{sailing:?}");
+    // A named city counts instead, on the whole way.
+    let lagos = points(&format!("{way}\nclimate = 'Lagos'"));
+    assert!((lagos[0] - points(&format!("{wet}\nclimate = 'Lagos'"))[0]).abs() < 0.01);
+    assert!(lagos[lagos.len() - 1] < in_dry - 10.0);
+}
+
 #[test]
 fn rain_takes_what_is_exceeded_or_comes_and_goes() {
     let with = |rain: &str| {
