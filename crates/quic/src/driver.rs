@@ -195,10 +195,11 @@ impl QuicEnd {
             let mut is_done = event.is_none();
             while let Some(event) = connection.poll_endpoint_events() {
                 is_done = false;
-                if std::mem::replace(&mut self.is_drained, self.is_drained || event.is_drained()) {
+                if self.is_drained {
                     // The endpoint has forgotten the connection.
                     continue;
                 }
+                self.is_drained = event.is_drained();
                 if let Some(event) = self.endpoint.handle_event(*handle, event) {
                     connection.handle_event(event);
                 }
