@@ -362,6 +362,16 @@ def find_form(place: Path) -> str | None:
     return form if isinstance(form, str) and form.startswith("bentpipe ") else None
 
 
+def make_folder(name: str, folder: str | os.PathLike[str]) -> str:
+    """Return the folder of the argument `name`, and make it if it is missing. Files in it may be replaced."""
+    place = arguments.path(name, folder)
+    with writing(place):
+        if place.exists() and not place.is_dir():
+            raise BentpipeError(f"{{{name}}} is a file\n  expected a folder", **{name: os.fspath(folder)})
+        place.mkdir(parents=True, exist_ok=True)
+    return str(place)
+
+
 HOST = "{host}"
 """Place of the host's name in a name of captures."""
 CAPTURE_ENDINGS = (".pcapng", ".pcap")

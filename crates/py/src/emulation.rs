@@ -136,7 +136,7 @@ impl Emulation {
         };
         let functions = Functions::new(MTU);
         let real: Arc<dyn RealPackets> = functions.clone();
-        let simulation = Simulation::build(scenario, None, Some(&real))?;
+        let simulation = Simulation::build(scenario, None, Some(&real), None)?;
         let scenario = &scenario.get().resolved.scenario;
         let name = |node: NodeId| scenario.nodes[node].name.as_str();
         let flows = || scenario.flows.iter().filter(|flow| *flow.app == App::Port);

@@ -15,6 +15,7 @@ mod inside;
 mod network;
 mod own;
 mod packet;
+mod qlogs;
 mod simulation;
 mod sky;
 mod tables;
@@ -27,6 +28,7 @@ use function::FunctionClass;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use qlogs::Qlogs;
 use simulation::Simulation;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -389,21 +391,28 @@ struct Run {
     simulation: Simulation,
     is_done: bool,
     captures: Option<captures::Simulated>,
+    qlogs: Option<Qlogs>,
 }
 
 #[pymethods]
 impl Run {
     #[new]
-    /// Makes a run. `pcap` is a file name with `HOST`.
-    #[pyo3(signature = (scenario, seed=None, pcap=None))]
-    fn new(scenario: &Bound<'_, Scenario>, seed: Option<u64>, pcap: Option<&str>) -> PyResult<Self> {
-        let mut simulation = Simulation::new(scenario, seed)?;
+    /// Makes a run. `pcap` is a file name with `HOST`, and `qlog` a folder.
+    #[pyo3(signature = (scenario, seed=None, pcap=None, qlog=None))]
+    fn new(
+        scenario: &Bound<'_, Scenario>,
+        seed: Option<u64>,
+        pcap: Option<&str>,
+        qlog: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let qlogs = qlog.map(Qlogs::new);
+        let mut simulation = Simulation::build(scenario, seed, None, qlogs.as_ref())?;
         let captures =
             pcap.map(|pattern| captures::simulated(pattern, &scenario.get().resolved.scenario)).transpose()?;
         if let Some(captures) = &captures {
             simulation.network_mut()?.watch(Box::new(captures.clone()));
         }
-        Ok(Self { simulation, is_done: false, captures })
+        Ok(Self { simulation, is_done: false, captures, qlogs })
     }
 
     fn advance(&mut self, py: Python<'_>, events: u64) -> PyResult<()> {
@@ -426,7 +435,11 @@ impl Run {
         if let Some(captures) = self.captures.take() {
             captures.finish()?;
         }
-        tables::result(py, &self.simulation.finish(py)?)
+        let result = self.simulation.finish(py)?;
+        if let Some(qlogs) = &self.qlogs {
+            qlogs.check()?;
+        }
+        tables::result(py, &result)
     }
 
     #[getter]

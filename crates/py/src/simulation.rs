@@ -2,7 +2,8 @@
 
 use crate::own::Trouble;
 use crate::packet::Flows;
-use crate::{RunError, Scenario};
+use crate::qlogs::Qlogs;
+use crate::{BentpipeError, RunError, Scenario};
 use bentpipe_sim::ids::NodeId;
 use bentpipe_sim::middlebox::MiddleboxConfig;
 use bentpipe_sim::record::RunResult;
@@ -43,26 +44,33 @@ impl fmt::Display for Replay {
 }
 
 /// Returns the scenario with the stack for its flows over QUIC.
-fn with_quic(scenario: &Arc<spec::Scenario>) -> PyResult<Arc<spec::Scenario>> {
+fn with_quic(scenario: &Arc<spec::Scenario>, qlogs: Option<&Qlogs>) -> PyResult<Arc<spec::Scenario>> {
     if !scenario.needs_engines() {
-        return Ok(Arc::clone(scenario));
+        return match qlogs {
+            Some(_) => Err(BentpipeError::new_err("no flow is over QUIC\n  expected a flow with quic for qlog files")),
+            None => Ok(Arc::clone(scenario)),
+        };
     }
     #[cfg(feature = "quic")]
-    return Ok(Arc::new(scenario.with_engines(&bentpipe_quic::engines())));
+    return Ok(Arc::new(scenario.with_engines(&match qlogs.cloned() {
+        Some(qlogs) => bentpipe_quic::logged_engines(move |flow, ordinal, side| qlogs.open(flow, ordinal, side)),
+        None => bentpipe_quic::engines(),
+    })));
     #[cfg(not(feature = "quic"))]
     Err(RunError::new_err("flows of this scenario use QUIC, and this build has no QUIC\n  expected flows over TCP, or a build with the feature quic"))
 }
 
 impl Simulation {
     pub(crate) fn new(scenario: &Bound<'_, Scenario>, seed: Option<u64>) -> PyResult<Self> {
-        Self::build(scenario, seed, None)
+        Self::build(scenario, seed, None, None)
     }
 
-    /// Builds a simulation whose middleboxes handle packets with bytes as `real` does.
+    /// Builds a simulation whose middleboxes handle packets with bytes as `real` does, and with qlog files in `qlogs`.
     pub(crate) fn build(
         scenario: &Bound<'_, Scenario>,
         seed: Option<u64>,
         real: Option<&Arc<dyn RealPackets>>,
+        qlogs: Option<&Qlogs>,
     ) -> PyResult<Self> {
         let build = |scenario: &Arc<spec::Scenario>, seed| match real {
             Some(real) => Network::build_real(scenario, seed, real),
@@ -71,7 +79,7 @@ impl Simulation {
         let (py, held) = (scenario.py(), Arc::new(scenario.clone().unbind()));
         let scenario = scenario.get();
         let outside = &scenario.outside;
-        let resolved = with_quic(&scenario.resolved.scenario)?;
+        let resolved = with_quic(&scenario.resolved.scenario, qlogs)?;
         let seed = seed.unwrap_or(resolved.seed);
         let replay = Replay { scenario: held, seed, after: None };
         let is_own = |middlebox: &MiddleboxConfig| matches!(middlebox, MiddleboxConfig::Own(_));

@@ -96,7 +96,8 @@ impl Log {
 
     fn write(&mut self, now: Time, category: &str, name: &str, data: fmt::Arguments<'_>) {
         self.line.clear();
-        let ms = now.as_ps() as f64 / 1e9;
+        // Whole nanoseconds, as the stack has them.
+        let ms = (now.as_ps() / 1000) as f64 / 1e6;
         let _ = writeln!(self.line, "\u{1e}{{\"time\":{ms},\"name\":\"{category}:{name}\",\"data\":{data}}}");
         let _ = self.out.write_all(&self.line);
     }

@@ -9,7 +9,8 @@ use bentpipe_units::Duration;
 
 fn load(quic: Quic) -> Done {
     let path = Path { mbps: [1.0, 1.0], delay_ms: 240_000.0, queue_s: 10.0, loss: [0.0; 2], seed: 1 };
-    transfer(&Quic { cc: QuicCc::StackCubic, ..quic }, path, 10_000, Way::Download, 3600)
+    // The workbench has datagrams of 1200 B.
+    transfer(&Quic { cc: QuicCc::StackCubic, mtu: 1200, ..quic }, path, 10_000, Way::Download, 3600)
 }
 
 fn patient() -> Quic {

@@ -69,9 +69,9 @@ fn draw(seed: u64) -> String {
     let mut dice = Dice(Stream::new(seed, "swarm", "network"), 0);
     let links = 1 + dice.below(3);
     let series = dice.pick(&["", "record.series = ['cwnd_bytes', 'srtt_s', 'goodput_bps', 'events', 'queue_bytes']"]);
-    let mut text = format!("duration = '{} s'\nseed = {seed}\n{series}\n", 3 + dice.below(10));
+    let mut text = format!("duration = '{} s'\nseed = {seed}\n{series}\n", 3 + dice.below(6));
     for link in 0..links {
-        let [rate, back] = [(); 2].map(|()| dice.pick(&["300 kbit/s", "2 Mbit/s", "10 Mbit/s", "50 Mbit/s"]));
+        let [rate, back] = [(); 2].map(|()| dice.pick(&["300 kbit/s", "2 Mbit/s", "8 Mbit/s"]));
         let [queue, other] = [(); 2].map(|()| dice.pick(&QUEUES));
         let more = [dice.pick(&ERRORS), dice.pick(&LINK)].join("\n");
         text += &format!(
@@ -122,7 +122,7 @@ fn seeds(count: u64) -> impl Iterator<Item = u64> {
 /// Packets are conserved, results have sound values, and what is acknowledged was delivered, what was delivered was offered.
 #[test]
 fn packets_and_bytes_are_conserved() {
-    for seed in seeds(150) {
+    for seed in seeds(60) {
         let text = draw(seed);
         let scenario = read(&text);
         let result = run(&scenario);
@@ -153,7 +153,7 @@ fn packets_and_bytes_are_conserved() {
 #[test]
 fn each_datagram_arrives_or_has_a_place_of_loss() {
     let mut checked = 0;
-    for seed in seeds(80) {
+    for seed in seeds(60) {
         let mut dice = Dice(Stream::new(seed, "swarm", "identity"), 0);
         let (error, queue) = (dice.pick(&ERRORS), dice.pick(&QUEUES));
         let text = format!(
@@ -186,7 +186,7 @@ fn each_datagram_arrives_or_has_a_place_of_loss() {
 /// Equal bytes when repeated, with recording on and off, and on 1 and 4 threads.
 #[test]
 fn equal_seeds_have_equal_results() {
-    for seed in seeds(40) {
+    for seed in seeds(12) {
         let text = draw(seed);
         let scenario = read(&text);
         let first = run(&scenario);

@@ -71,6 +71,9 @@ on = click.option("--on", metavar="WHERE", help="Run in worker processes: local:
 
 # As text: a path would lose the slash after a folder.
 pcap = click.option("--pcap", metavar="FILE", type=click.Path(readable=False), help=PCAP)
+qlog = click.option(
+    "--qlog", type=PLACE, metavar="FOLDER", help="Write a qlog file for each end of each connection over QUIC."
+)
 json = click.option("--json", is_flag=True, help="Print the result as JSON and nothing else.")
 quiet = click.option("-q", "--quiet", is_flag=True, callback=_hush, help="Print errors only: no tables, no progress.")
 save = click.option(

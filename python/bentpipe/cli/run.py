@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 @click.option("--all", "show_all", is_flag=True, help="Show all tables, with every flow, link and cause of loss.")
 @options.save
 @options.pcap
+@options.qlog
 @options.plot
 @options.chart(*RUN_CHARTS)
 @options.figure
@@ -73,6 +74,7 @@ def command(
     show_all: bool,
     save: Path | None,
     pcap: str | None,
+    qlog: Path | None,
     plot: Path | None,
     chart: str | None,
     json: bool,
@@ -117,7 +119,7 @@ def command(
     titled = Title(scenario, is_shown=not (json or quiet))
     try:
         with Bar(titled.show, is_quiet=quiet) as bar:
-            result = run(scenario, pcap=pcap, progress=bar)
+            result = run(scenario, pcap=pcap, qlog=qlog, progress=bar)
     except Interrupted as interrupt:
         if save is not None:
             interrupt.result.save(save)

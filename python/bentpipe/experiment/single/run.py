@@ -31,6 +31,7 @@ def run(
     seed: int | None = None,
     series: SeriesName | str | Iterable[SeriesName | str] = (),
     pcap: str | os.PathLike[str] | None = None,
+    qlog: str | os.PathLike[str] | None = None,
     progress: Wish = None,
 ) -> RunResult:
     """Simulate a scenario.
@@ -54,6 +55,10 @@ def run(
     pcap : path, optional
         Capture the packets of each host. For `OUT.pcapng`, the files are `OUT-HOST.pcapng`, which Wireshark opens. They
         have the headers of the packets. A lost packet has the cause as a comment. A capture does not change the result.
+    qlog : path, optional
+        Folder for qlog files of flows over QUIC, one for each end of each connection: `FLOW-NUMBER-client.sqlog` and
+        `FLOW-NUMBER-server.sqlog`. They are qlog 0.3 as JSON text sequences, which qvis reads, at most 500. They do not
+        change the result.
     progress : callable or bool, optional
         A callable that receives a `Progress` several times a second. True: show a bar, in a notebook or on the
         terminal. False: show no bar. By default, notebooks show a bar for work of more than a second.
@@ -84,7 +89,8 @@ def run(
         scenario = scenario.with_seed(seed)
     scenario = scenario.with_series(series)
     captures = None if pcap is None else files.captures(pcap)
-    return simulate(scenario, RunResult.from_tables, captures=captures, progress=progress)
+    qlogs = None if qlog is None else files.make_folder("qlog", qlog)
+    return simulate(scenario, RunResult.from_tables, captures=captures, qlogs=qlogs, progress=progress)
 
 
 def with_sender(scenario: Scenario, cc: Sender) -> Scenario:

@@ -26,6 +26,7 @@ def simulate(
     as_result: Callable[[Scenario, Tables], R],
     *,
     captures: str | None = None,
+    qlogs: str | None = None,
     progress: Wish = None,
 ) -> R:
     """Run a scenario to its end.
@@ -37,6 +38,8 @@ def simulate(
         Makes the result from the scenario and the tables of the core.
     captures : str, optional
         Path of the captures of the hosts, from `files.captures`.
+    qlogs : str, optional
+        Folder of the qlog files of flows over QUIC.
     progress : callable or bool, optional
         Progress of the run, as in `run`.
 
@@ -48,7 +51,7 @@ def simulate(
     forks.refuse()
     with choose_watch(progress) as watch:
         with telling(watch, "building the network"):
-            simulation = _core.Run(scenario._core, pcap=captures)
+            simulation = _core.Run(scenario._core, pcap=captures, qlog=qlogs)
         state = Progress(total=1, make_result=lambda: as_result(scenario, simulation.so_far()))
         try:
             advance(simulation, watch and _notes(simulation, watch, state))
