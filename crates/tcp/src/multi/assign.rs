@@ -12,6 +12,8 @@ const FEW: u64 = 4;
 
 /// Data timers that expire until a subflow counts as failed (Linux, `stale_loss_cnt`).
 const SILENT_MAX: u32 = 4;
+/// The data timer, if no subflow has a timeout (Linux, `TCP_RTO_MIN`).
+const INTERVAL_MIN: Duration = Duration::from_millis(200);
 
 impl Meta {
     /// Gives a segment to a subflow, if one can send it now. Returns the subflow.
@@ -288,19 +290,21 @@ impl Meta {
         }
     }
 
-    /// The interval is the longest timeout of the subflows that carry something.
+    /// The interval is the longest timeout of the subflows that carry something and have answered since the last one, as in Linux.
     pub(super) fn restart_data_timer<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
         if self.config.reinject.on != ReinjectOn::DataTimer {
             return;
         }
-        let mut interval = None;
-        for i in (0..self.subflows.len()).filter(|_| self.sender.una < self.sender.nxt) {
+        let mut interval = INTERVAL_MIN;
+        for (i, subflow) in self.subflows.iter().enumerate() {
             let conn = subflows.connection(i);
-            if self.subflows[i].stage == Stage::Open && conn.flight_size() + conn.unsent_bytes() > 0 {
-                interval = interval.max(Some(conn.rto()));
+            let carries = conn.flight_size() + conn.unsent_bytes() > 0;
+            if subflow.stage == Stage::Open && carries && subflow.silent == 0 {
+                interval = interval.max(conn.rto());
             }
         }
-        self.timers.data = interval.map_or(Time::NEVER, |interval| now + interval);
+        let is_outstanding = self.sender.una < self.sender.nxt;
+        self.timers.data = if is_outstanding { now + interval } else { Time::NEVER };
     }
 
     /// Nothing of the data was acknowledged for an interval (Linux, `__mptcp_retrans` and `mptcp_pm_subflow_chk_stale`).

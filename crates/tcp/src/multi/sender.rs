@@ -150,7 +150,9 @@ mod tests {
     fn what_was_acknowledged_is_not_reinjected() {
         let mut sender = sender(1000, 5000);
         sender.take_new(1000);
-        [(0, 100), (300, 500), (320, 400)].map(|(start, end)| sender.push(start, end));
+        for (start, end) in [(0, 100), (300, 500), (320, 400)] {
+            sender.push(start, end);
+        }
         sender.on_ack(350);
         assert_eq!(sender.reinject, [(350, 500)]);
         sender.take_reinjected(0, 450);

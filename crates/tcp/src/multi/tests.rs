@@ -1,1 +1,9 @@
-//! Tests.
+//! Tests of whole multipath connections: worked cases, invariants, one subflow beside plain TCP.
+
+mod bench;
+mod fairness;
+mod invariants;
+mod life;
+mod reinjection;
+mod single;
+mod worked;

@@ -35,8 +35,7 @@ impl Sender {
     /// Returns the bytes of new data that would leave now if they were offered: the order of the checks is that of `poll`.
     pub(crate) fn room(&mut self, now: Time, cx: &mut Context) -> u64 {
         let (smss, unsent) = (self.space.smss(), self.space.offered.saturating_sub(self.space.nxt));
-        let goes_first = self.episode.retransmits_first || self.board.has_unrepaired();
-        if goes_first || self.pacer.must_wait(now, &mut cx.timers) {
+        if self.pacer.must_wait(now, &mut cx.timers) {
             return 0;
         }
         let phase = self.episode.phase;
@@ -58,26 +57,31 @@ impl Sender {
     /// Returns what the congestion window leaves for new data.
     fn window_for_new(&self, cx: &Context) -> u64 {
         let (cwnd, smss, board, episode) = (self.cc.cwnd(), self.space.smss(), &self.board, &self.episode);
+        // Retransmissions leave before.
+        let first = if episode.retransmits_first { smss } else { 0 };
+        let before = board.unrepaired_bytes().max(first);
         if self.detector.repair() == Repair::AtOnce {
             return cwnd.saturating_sub(self.in_flight());
         }
         match episode.phase {
             Phase::Selective => {
-                let pipe = self.detector.pipe(board);
+                let pipe = self.detector.pipe(board) + before;
                 match &episode.prr {
                     Some(prr) if pipe < prr.window() => (prr.window() - pipe).max(smss),
                     Some(_) => 0,
-                    None => cwnd.saturating_sub(pipe),
+                    // RFC 6675 §5, step C: a segment has to fit, however small the next one is.
+                    None if pipe + smss > cwnd => 0,
+                    None => cwnd - pipe,
                 }
             }
             Phase::Fast if episode.burst_left == 0 => 0,
-            Phase::Fast => cwnd.saturating_add_signed(episode.inflation).max(smss).saturating_sub(board.flight_size()),
-            Phase::Loss => self.window_in_loss(&cx.config).saturating_sub(board.pipe()),
+            Phase::Fast => cwnd.saturating_add_signed(episode.inflation).max(smss).saturating_sub(board.flight_size() + first),
+            Phase::Loss => self.window_in_loss(&cx.config).saturating_sub(board.pipe() + before),
             Phase::Open if episode.dupacks > 0 => {
                 let (flight, allowance) = self.limited_transmit(cx);
                 (cwnd + allowance).saturating_sub(flight)
             }
-            Phase::Open | Phase::Snack => cwnd.saturating_sub(board.pipe()),
+            Phase::Open | Phase::Snack => cwnd.saturating_sub(board.pipe() + before),
         }
     }
 

@@ -170,8 +170,9 @@ mod tests {
     #[test]
     fn mappings_that_follow_each_other_are_one() {
         let mut mapped = mapped();
-        [(0, 0, 100), (100, 100, 50), (150, 400, 50), (200, 450, 10)]
-            .map(|(start, dsn, len)| mapped.push(start, dsn, len));
+        for (start, dsn, len) in [(0, 0, 100), (100, 100, 50), (150, 400, 50), (200, 450, 10)] {
+            mapped.push(start, dsn, len);
+        }
         let all: Vec<_> = mapped.mappings.iter().map(|mapping| (mapping.start, mapping.dsn, mapping.len)).collect();
         assert_eq!(all, [(0, 0, 150), (150, 400, 60)]);
         assert_eq!(

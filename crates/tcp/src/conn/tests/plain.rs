@@ -29,6 +29,8 @@ fn extras(conn: &Connection, names: &mut BTreeSet<&'static str>) {
         paces_acks,
         // A driver sets it, no configuration: see `a_backlog_above_is_not_the_limit_of_the_application`.
         is_backlogged: _,
+        // The meta of a multipath connection sets it, no configuration: see `multi::tests::single`.
+        mapped: _,
     } = *sender.unwrap_or_default();
     let ReceiverExtras { ecn: marks, snack, patience, probes: answers, echo } = *receiver.unwrap_or_default();
     let has = [

@@ -474,6 +474,11 @@ impl Scoreboard {
         self.unrepaired_bytes > 0
     }
 
+    /// Bytes of them.
+    pub(crate) fn unrepaired_bytes(&self) -> u64 {
+        self.unrepaired_bytes
+    }
+
     /// Whether retransmissions are outstanding, other than those that reports asked for.
     pub(crate) fn has_retransmitted(&self) -> bool {
         self.retransmitted_bytes > 0 && self.retransmitted_bytes > self.reported_bytes()

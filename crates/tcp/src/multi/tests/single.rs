@@ -1,0 +1,96 @@
+//! One subflow beside plain TCP: the same segments at the same times, but for the bytes of the multipath option. Pacing is off: it
+//! counts these bytes.
+
+use super::bench::{at, ms, plain, tcp, Departure, Path, World, CLIENT, SERVER, SMSS};
+use crate::cc::CcKind;
+use crate::multi::{Coupling, MultiConfig, MultiEvent};
+use crate::{AckPolicy, Config, CwndValidation, Options};
+use proptest::prelude::*;
+
+/// Segments without multipath options: time, end, subflow, segment, whether it arrives.
+fn of_meta(tcp: &Config, path: Path, seed: u64, offered: u64, until: u64) -> Vec<Departure> {
+    let config = MultiConfig { coupling: Coupling::None, receive_buffer: tcp.receive_buffer, ..MultiConfig::default() };
+    let mut world = World::new(config, tcp, vec![path]);
+    world.set_seed(seed);
+    world.log = Some(Vec::new());
+    world.open();
+    world.offer(offered);
+    world.close(CLIENT);
+    while world.step(at(until)) {
+        let has_finished = |(_, event): &(_, MultiEvent)| *event == MultiEvent::PeerFinished;
+        if world.ends[SERVER].events.iter().any(has_finished) {
+            world.close(SERVER);
+        }
+    }
+    let mut log = world.log.take().unwrap_or_default();
+    log.iter_mut().for_each(|departure| departure.3.multi = None);
+    log
+}
+
+/// MSS and window of a SYN are those of the whole connection; SACK blocks have less room.
+fn comparable(mut log: Vec<Departure>) -> Vec<Departure> {
+    for departure in &mut log {
+        match &mut departure.3.options {
+            Options::Syn(syn) => syn.mss = 0,
+            Options::Sack(blocks) => {
+                blocks.fit(28);
+            }
+            _ => {}
+        }
+    }
+    log
+}
+
+fn compare(tcp: &Config, path: &Path, seed: u64, offered: u64) -> Result<(), TestCaseError> {
+    let of_subflow = Config { smss: tcp.smss - 20, ..tcp.clone() };
+    let expected = comparable(plain(&of_subflow, path.clone(), seed, offered, at(100_000)));
+    let found = comparable(of_meta(tcp, path.clone(), seed, offered, 100_000));
+    for (number, (expected, found)) in expected.iter().zip(&found).enumerate() {
+        prop_assert_eq!(found, expected, "segment {} with {:?}", number, path);
+    }
+    prop_assert_eq!(found.len(), expected.len());
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn one_subflow_is_tcp(
+        delay in 1u64..300,
+        segment_us in 0u64..3000,
+        queue in 3usize..200,
+        loss in prop_oneof![Just(0u64), 0u64..400],
+        ack_loss in prop_oneof![Just(0u64), 0u64..400],
+        offered in 1u64..400_000,
+        buffer in prop_oneof![Just(1u64 << 24), 3_000u64..200_000],
+        cc in prop_oneof![Just(CcKind::NewReno), Just(CcKind::Sack), Just(CcKind::Cubic), Just(CcKind::Reno)],
+        rack in any::<bool>(),
+        linux in any::<bool>(),
+        seed in 1u64..1_000_000,
+    ) {
+        let path = Path {
+            segment_time: bentpipe_units::Duration::from_micros(segment_us),
+            queue,
+            loss,
+            ack_loss,
+            ..Path::of(delay)
+        };
+        let config = Config {
+            cc: cc.into(),
+            recovery: if rack && cc != CcKind::Reno { CcKind::Bbr1.recovery() } else { cc.recovery() },
+            receive_buffer: buffer,
+            cwnd_validation: if linux { CwndValidation::Linux } else { CwndValidation::Rfc7661 },
+            ack: AckPolicy { every: 2, ..AckPolicy::default() },
+            ..tcp()
+        };
+        compare(&config, &path, seed, offered)?;
+    }
+}
+
+/// The plain case, by itself.
+#[test]
+fn a_transfer_without_losses_is_the_same() {
+    let path = Path { segment_time: ms(1), ..Path::of(50) };
+    compare(&tcp(), &path, 1, 300 * SMSS).unwrap();
+}
