@@ -4,9 +4,9 @@
   const studio = globalThis.studio;
   const { element } = studio;
   const ROWS_MOST = 200; // On the page; files have all.
-  const TITLES = { summary: "The run", flows: "Flows", links: "Links", drops: "Lost packets, by place and cause", completions: "Transfers, by size", datagrams: "Datagrams", probes: "Probes", media: "Media", terminals: "Terminals", modcods: "MODCODs", transfers: "Transfers" };
+  const TITLES = { summary: "The run", flows: "Flows", subflows: "Subflows", links: "Links", drops: "Lost packets, by place and cause", completions: "Transfers, by size", datagrams: "Datagrams", probes: "Probes", media: "Media", terminals: "Terminals", modcods: "MODCODs", transfers: "Transfers" };
   // The first columns of a long table; the rest follow when asked for.
-  const FIRST = { flows: 12, links: 9 };
+  const FIRST = { flows: 12, subflows: 12, links: 9 };
 
   const there = (tables) => Object.keys(TITLES).filter((name) => tables[name] && Object.values(studio.rows.columns(tables[name]))[0]?.length);
 

@@ -22,6 +22,7 @@ def __dir__() -> list[str]:
 
 OF_OBJECTS = (
     "flows",
+    "subflows",
     "links",
     "drops",
     "completions",
@@ -97,9 +98,9 @@ def dictionary() -> dict[str, list[dict[str, Any]]]:
     Returns
     -------
     dict
-        Table (`flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`, `probes`, `media`, `terminals`,
-        `modcods`, `summary`, `series`, `events`, `losses`, `critical_path`, `path_parts`, `causes`) to its columns in
-        order. The units are `s`, `B`, `bit/s`, `%`, `1` (a ratio or count) or empty (text).
+        Table (`flows`, `subflows`, `links`, `drops`, `completions`, `transfers`, `datagrams`, `probes`, `quic`,
+        `media`, `terminals`, `modcods`, `summary`, `series`, `events`, `losses`, `critical_path`, `path_parts`,
+        `causes`) to its columns in order. The units are `s`, `B`, `bit/s`, `%`, `1` (a ratio or count) or empty (text).
         Series also have `entity` (`flow` or `link`) and `sampled`.
     """
     return dict(json.loads(_core.dictionary()))

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = {
     "flows": "A row per flow.",
+    "subflows": "A row per subflow of flows over several paths.",
     "links": "A row per link and direction.",
     "drops": "A row per place, flow and cause of loss.",
     "completions": "A row per flow that makes several transfers, and class of sizes.",

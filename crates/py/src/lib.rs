@@ -372,6 +372,12 @@ impl Scenario {
     }
 
     #[getter]
+    fn subflow_names(&self) -> Vec<&str> {
+        let named = self.resolved.scenario.lanes.iter().filter(|lane| !lane.name.is_empty());
+        named.map(|lane| lane.name.as_str()).collect()
+    }
+
+    #[getter]
     fn link_names(&self) -> Vec<&str> {
         self.resolved.scenario.links.iter().map(|link| link.name.as_str()).collect()
     }

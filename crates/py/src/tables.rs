@@ -1,4 +1,5 @@
-//! Tables for Python: text as lists of `str`, numbers as (NumPy dtype, bytes), copied once.
+//! Tables for Python: text as lists of `str`, numbers as (NumPy dtype, bytes), copied once. A missing number is NaN or
+//! [`MISSING`](bentpipe_sim::dictionary::MISSING).
 
 use bentpipe_sim::dictionary::{Table, Values};
 use bentpipe_sim::record::RunResult;
@@ -16,6 +17,7 @@ pub(crate) fn result<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound
     }
     let tables = PyDict::new(py);
     tables.set_item("flows", table(py, &result.flows)?)?;
+    tables.set_item("subflows", table(py, &result.subflows)?)?;
     tables.set_item("links", table(py, &result.links)?)?;
     tables.set_item("drops", table(py, &result.drops)?)?;
     tables.set_item("completions", table(py, &result.completions)?)?;

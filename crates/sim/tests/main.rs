@@ -17,6 +17,7 @@ mod forward;
 mod l4s;
 mod media;
 mod middleboxes;
+mod multipath;
 mod notices;
 mod ns2;
 mod peach;

@@ -1,6 +1,6 @@
 //! Scenarios, problems and tables as JSON.
 
-use bentpipe_sim::dictionary::{Table, Values};
+use bentpipe_sim::dictionary::{Table, Values, MISSING};
 use bentpipe_sim::record::{Coverage, RunResult};
 use bentpipe_sim::scenario::{self, Expected, Problem, Problems, Resolved};
 use bentpipe_units::{Duration, Time};
@@ -56,6 +56,7 @@ pub(crate) fn result(result: &RunResult) -> String {
     for (name, rows) in [
         ("summary", &result.summary),
         ("flows", &result.flows),
+        ("subflows", &result.subflows),
         ("links", &result.links),
         ("drops", &result.drops),
         ("completions", &result.completions),
@@ -93,7 +94,7 @@ fn coverage(result: &RunResult) -> Value {
     Value::Object(result.coverage.iter().map(entry).collect())
 }
 
-/// Columns by name. NaN, a missing value, is null. Text is an index into the different texts of its column.
+/// Columns by name. A missing value is null. Text is an index into the different texts of its column.
 struct Rows<'a>(&'a Table);
 
 impl Serialize for Rows<'_> {
@@ -109,7 +110,9 @@ impl Serialize for Cells<'_> {
         match self.0 {
             Values::Text(values) => Indexed::new(values).serialize(serializer),
             Values::Real(values) => values.serialize(serializer),
-            Values::Whole(values) => values.serialize(serializer),
+            Values::Whole(values) => {
+                serializer.collect_seq(values.iter().map(|&value| (value != MISSING).then_some(value)))
+            }
         }
     }
 }

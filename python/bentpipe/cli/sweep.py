@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 @click.option(
     "--tables",
     metavar="A,B",
-    help="More tables of each run to keep: flows, links, drops, completions, transfers, datagrams, probes, media, "
-    "terminals, modcods.",
+    help="More tables of each run to keep: flows, subflows, links, drops, completions, transfers, datagrams, probes, "
+    "quic, media, terminals, modcods.",
 )
 @options.judgement(*options.JUDGEMENT)
 @click.option("--ratio", is_flag=True, help="Also show ratios to --against NAME, paired by seed.")

@@ -73,8 +73,8 @@ def sweep(
         Reported metrics: of the whole run (`bentpipe list metrics`), or of one flow or link, such as `fct:web` and
         `queue_p95:sat.forward`.
     tables : sequence of str, optional
-        Additional tables to keep of each run: `flows`, `links`, `drops`, `completions`, `transfers`, `datagrams`,
-        `probes`, `quic`, `media`, `terminals`, `modcods`.
+        Additional tables to keep of each run: `flows`, `subflows`, `links`, `drops`, `completions`, `transfers`,
+        `datagrams`, `probes`, `quic`, `media`, `terminals`, `modcods`.
     confidence, statistic, correction, sides, margin : optional
         The judgement, as in `compare`.
     against : str, optional

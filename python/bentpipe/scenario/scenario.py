@@ -430,6 +430,11 @@ class Scenario:
         return self._core.flow_names
 
     @property
+    def subflow_names(self) -> list[str]:
+        """Names of the subflows of flows over several paths, each `FLOW.SUBFLOW`."""
+        return self._core.subflow_names
+
+    @property
     def notes(self) -> list[str]:
         """Notes and hints that need no run, such as congestion controls that no buffer bounds. Results include them."""
         return self._core.notes

@@ -1,10 +1,10 @@
 //! Declares the [`dictionary`](super::dictionary): a line for each column, series, event and cause.
 
-use super::table::Values;
+use super::table::{Values, MISSING};
 
 /// Declares a table: its columns, and the type of its rows with a field for each. A line is `field: type, unit,
-/// meaning;` or `field as name: ...`. The type is `text`, `real` or `whole`. The field has the column's name, unless
-/// that is not an identifier. A row with a missing column or a wrong type does not compile.
+/// meaning;` or `field as name: ...`. The type is `text`, `real`, `whole`, or `maybe` for whole numbers that may be
+/// missing. The field has the column's name, unless that is not an identifier. A row with a missing column or a wrong type does not compile.
 /// The order of fields does not matter.
 macro_rules! table {
     ($(#[doc = $about:literal])+ $list:ident, $row:ident {
@@ -126,6 +126,7 @@ macro_rules! cell {
     (text $a:lifetime) => { &$a str };
     (real $a:lifetime) => { f64 };
     (whole $a:lifetime) => { u64 };
+    (maybe $a:lifetime) => { Option<u64> };
 }
 
 pub(in crate::dictionary) use {cell, column_name};
@@ -155,6 +156,13 @@ impl Cell for u64 {
     type Stored = i64;
     fn stored(self) -> i64 {
         i64::try_from(self).unwrap_or(i64::MAX)
+    }
+}
+
+impl Cell for Option<u64> {
+    type Stored = i64;
+    fn stored(self) -> i64 {
+        self.map_or(MISSING, Cell::stored)
     }
 }
 

@@ -10,7 +10,7 @@ mod plain;
 mod table;
 
 pub use plain::to_json;
-pub use table::{Table, Values};
+pub use table::{Table, Values, MISSING};
 
 use declare::{kind, names, series, table};
 
@@ -80,6 +80,7 @@ table! {
     /// One row per flow.
     FLOWS, FlowRow {
         flow: text, "", "Name of the flow.";
+        transport: text, "", "`tcp`, `multipath`, `quic`, or `none` for datagrams and packets from outside. Counts that belong to TCP are missing with `quic`.";
         cc: text, "", "Congestion control of the sender; `none` for datagrams, missing for packets from outside without known connections.";
         outcome: text, "", "`running` at the end of the run, `completed` (all bytes received and acknowledged, all transfers done), `aborted` (a connection gave up) or `waiting` (not started).";
         start_s: real, "s", "Instant of the first packet sent (the SYN, if there is a handshake).";
@@ -92,24 +93,24 @@ table! {
         delivered_bytes: whole, "B", "Distinct payload bytes received in order, ready for the application to read.";
         acked_bytes: whole, "B", "Payload bytes acknowledged at the sender.";
         sent_bytes: whole, "B", "Payload bytes sent, retransmissions included. Like the next columns, it counts the sender, or both ends where both have data to send (`request-response`, `page`), and all connections of the flow together.";
-        retransmitted_bytes: whole, "B", "Payload bytes sent again.";
+        retransmitted_bytes: maybe, "B", "Payload bytes sent again.";
         sent_packets: whole, "1", "Packets of the sender, SYN and FIN included.";
         arrived_packets: whole, "1", "Packets of the sender that reached the receiver uncorrupted, or the first proxy on their way that accepted them in its place (`split`, `satpep`, `cache`, `spoof`). Packets that a proxy made are not the sender's; copies by links and middleboxes are.";
         retransmissions: whole, "1", "Segments sent again.";
-        spurious_retransmissions: whole, "1", "Retransmissions of the sender that brought the receiver nothing new; those of proxies do not count, as in `retransmissions`.";
-        timeouts: whole, "1", "Expiries of the retransmission timer.";
-        undos: whole, "1", "Loss episodes, timeouts among them, found to be spurious and undone.";
-        timeout_undos: whole, "1", "Spurious timeouts that were undone; part of `undos`.";
-        tail_loss_probes: whole, "1", "Tail loss probes sent (RFC 8985 §7.3).";
-        probe_repairs: whole, "1", "Losses that a tail loss probe repaired (RFC 8985 §7.4.2).";
-        lost_retransmissions: whole, "1", "Retransmissions that the sender declared lost, each time counted.";
-        reorderings: whole, "1", "ACKs that showed reordering: they acknowledge data that was sent once and before data acknowledged earlier (RFC 8985 §6.2 step 3). Only senders with RACK count them; with `undo_shows_reordering`, ACKs that show repaired data to be late, not lost, count, too.";
-        fast_retransmits: whole, "1", "Times that duplicate or selective ACKs started loss recovery.";
-        marked_packets: whole, "1", "Packets with data that reached the receiver marked by a queue (CE, RFC 3168), where the flow uses marks.";
-        ecn_reductions: whole, "1", "Times that marks reduced the congestion window.";
-        dummy_packets: whole, "1", "Dummy segments sent, which probe for room and are not among the bytes sent (TCP-Peach).";
-        keepalives: whole, "1", "Keepalive probes of the sender on idle connections (RFC 9293 §3.8.4).";
-        challenged: whole, "1", "Segments that asked the sender for a challenge ACK (RFC 5961), whether one was sent or not.";
+        spurious_retransmissions: maybe, "1", "Retransmissions of the sender that brought the receiver nothing new; those of proxies do not count, as in `retransmissions`.";
+        timeouts: maybe, "1", "Expiries of the retransmission timer.";
+        undos: maybe, "1", "Loss episodes, timeouts among them, found to be spurious and undone.";
+        timeout_undos: maybe, "1", "Spurious timeouts that were undone; part of `undos`.";
+        tail_loss_probes: maybe, "1", "Tail loss probes sent (RFC 8985 §7.3).";
+        probe_repairs: maybe, "1", "Losses that a tail loss probe repaired (RFC 8985 §7.4.2).";
+        lost_retransmissions: maybe, "1", "Retransmissions that the sender declared lost, each time counted.";
+        reorderings: maybe, "1", "ACKs that showed reordering: they acknowledge data that was sent once and before data acknowledged earlier (RFC 8985 §6.2 step 3). Only senders with RACK count them; with `undo_shows_reordering`, ACKs that show repaired data to be late, not lost, count, too.";
+        fast_retransmits: maybe, "1", "Times that duplicate or selective ACKs started loss recovery.";
+        marked_packets: maybe, "1", "Packets with data that reached the receiver marked by a queue (CE, RFC 3168), where the flow uses marks.";
+        ecn_reductions: maybe, "1", "Times that marks reduced the congestion window.";
+        dummy_packets: maybe, "1", "Dummy segments sent, which probe for room and are not among the bytes sent (TCP-Peach).";
+        keepalives: maybe, "1", "Keepalive probes of the sender on idle connections (RFC 9293 §3.8.4).";
+        challenged: maybe, "1", "Segments that asked the sender for a challenge ACK (RFC 5961), whether one was sent or not.";
         tcp_efficiency_pct: real, "%", "100 x (sent - retransmitted) / sent payload bytes (RFC 6349 §4.2).";
         information_efficiency: real, "1", "Payload share of the packets sent x share of packets that arrived (Carek 2005).";
         rtt_to: text, "", "Far end of the round trips measured at the sender: the flow's other end, or the first proxy on its way that acknowledges in its place (`split`, `satpep`, `cache`, `spoof`); empty for datagrams except probes.";
@@ -130,13 +131,29 @@ table! {
         outage_s: real, "s", "Time in which a link of the path was down, forward or return, in any other state.";
         error_recovery_s: real, "s", "That part of `recovery_s` in which all losses being repaired were errors of links; the rest was congestion, or nothing was lost.";
         error_timeout_s: real, "s", "The same part of `timeout_s`.";
-        congestion_losses: whole, "1", "Packets of the sender with data that congestion took: causes `queue-overflow`, `early-drop`, `forced-drop`, `push-out` and `policy`.";
-        link_losses: whole, "1", "Packets of the sender with data that were lost for any other cause: errors of links, outages, handovers. Losses of packets that a proxy made are only in the table `drops`.";
-        reductions: whole, "1", "Times that the sender took losses for congestion, which asks its congestion control for a reduction; marks do not count.";
-        spurious_reductions: whole, "1", "Those of them where none of the data outstanding was lost.";
-        error_reductions: whole, "1", "Those of them where all losses in the window were errors of links.";
-        errors_taken_for_congestion: whole, "1", "Packets lost in those windows: errors of links that the sender took for congestion.";
-        congestion_taken_for_errors: whole, "1", "Packets lost to congestion while the sender attributed all losses of a window to errors of a link and did not reduce.";
+        congestion_losses: maybe, "1", "Packets of the sender with data that congestion took: causes `queue-overflow`, `early-drop`, `forced-drop`, `push-out` and `policy`.";
+        link_losses: maybe, "1", "Packets of the sender with data that were lost for any other cause: errors of links, outages, handovers. Losses of packets that a proxy made are only in the table `drops`.";
+        reductions: maybe, "1", "Times that the sender took losses for congestion, which asks its congestion control for a reduction; marks do not count.";
+        spurious_reductions: maybe, "1", "Those of them where none of the data outstanding was lost.";
+        error_reductions: maybe, "1", "Those of them where all losses in the window were errors of links.";
+        errors_taken_for_congestion: maybe, "1", "Packets lost in those windows: errors of links that the sender took for congestion.";
+        reinjected_bytes: maybe, "B", "Payload bytes that a second subflow was given although another one carried them; missing with one path.";
+        data_duplicate_bytes: maybe, "B", "Payload bytes that arrived on any subflow and brought nothing new to the data; missing with one path, as are the next columns.";
+        hol_held_s: real, "s", "Time in which the receiver held data behind missing data of another subflow or its own (head-of-line blocking).";
+        hol_held_bytes_max: maybe, "B", "Most data held so.";
+        reordering_depth_max: maybe, "1", "Most segments that arrived beyond missing data, between two advances of the data in order.";
+        congestion_taken_for_errors: maybe, "1", "Packets lost to congestion while the sender attributed all losses of a window to errors of a link and did not reduce.";
+    }
+}
+
+table! {
+    /// Further columns of the table `subflows`: one row per subflow of a flow over several paths. The columns of `flows` come
+    /// first, and `flow` is `FLOW.SUBFLOW`.
+    SUBFLOWS, SubflowRow {
+        subflow_of: text, "", "Name of the flow that it belongs to.";
+        delivered_share: real, "1", "Share of the flow's data that arrived first over this subflow; missing without data.";
+        joins: whole, "1", "Times that it was established.";
+        failures: whole, "1", "Times that it was given up for new data: its retransmission timer expired, or its path was reported to fail.";
     }
 }
 
@@ -360,6 +377,7 @@ series! {
         ReceiveWindow "receive_window_bytes", "B", "Window that the receiver advertised last.";
         DeliveryRate "delivery_rate_bps", "bit/s", "Rate at which the path took the last data acknowledged, as the sender estimates it.";
         LimitedBy (State) "limited_by", "1", "Limit of the sender: 0 no limit, 1 start-up, 2 the congestion window, 3 the receiver's window, 4 the send buffer, 5 the application, 6 fast recovery, 7 the retransmission timer.";
+        HeldBytes "held_bytes", "B", "Data that the receiver of a flow over several paths holds behind missing data.";
         PacingRate "pacing_rate_bps", "bit/s", "Pacing rate of the sender, headers included; no row without pacing.";
     }
     /// Series of the values inside a congestion control: a row is written when the value changes.
@@ -427,7 +445,7 @@ table! {
     LOSSES, LossRow {
         time_s: real, "s", "When it was lost; a corrupted packet where it was dropped.";
         place as "where": text, "", "The link (`NAME.forward`) or node where it was lost.";
-        flow: text, "", "The flow that it belonged to.";
+        flow: text, "", "The flow that it belonged to, or the subflow as `FLOW.SUBFLOW`.";
         cause: text, "", "Why: see the list of causes.";
         bytes: whole, "B", "Its bytes, headers included.";
         data_bytes: whole, "B", "Payload bytes among them.";
@@ -520,6 +538,11 @@ names! {
         ZeroWindow "zero_window", "B", "The receiver's window closed; value: offset acknowledged.";
         Completed "completed", "B", "All data are acknowledged; value: bytes.";
         Transfer "transfer", "B", "A transfer of a flow that makes several is complete; value: its bytes.";
+        SubflowJoined "subflow_joined", "1", "A subflow is established; value 0.";
+        SubflowFailed "subflow_failed", "1", "A subflow gets no new data: it does not deliver; value 0.";
+        SubflowRestored "subflow_restored", "1", "A subflow that had failed delivers again; value 0.";
+        Reinjected "reinjected", "B", "Data is given to this subflow although another one carries it; value: its offset in the data of the flow.";
+        Penalised "penalised", "1", "The window of this subflow is halved, because its data blocked the receive window; value 0.";
         Keepalive "keepalive", "1", "A keepalive probe is sent; value: probes without an answer so far, this one included.";
         PeerLost "peer_lost", "1", "Keepalive probes got no answer, and the connection is given up; value: their number.";
         Aborted "aborted", "B", "The connection gave up; value: offset of the missing byte.";

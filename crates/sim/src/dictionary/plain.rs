@@ -19,6 +19,7 @@ pub fn to_json() -> Value {
     });
     json!({
         "flows": columns(super::FLOWS),
+        "subflows": columns(&[super::FLOWS, super::SUBFLOWS].concat()),
         "links": columns(super::LINKS),
         "drops": columns(super::DROPS),
         "completions": columns(super::COMPLETIONS),

@@ -1,5 +1,8 @@
 //! Tables by columns.
 
+/// A missing whole number.
+pub const MISSING: i64 = i64::MIN;
+
 /// The values of a column.
 #[derive(Clone, Debug)]
 pub enum Values {
@@ -7,7 +10,7 @@ pub enum Values {
     Text(Vec<String>),
     /// Real numbers; NaN: missing.
     Real(Vec<f64>),
-    /// Whole numbers.
+    /// Whole numbers; [`MISSING`]: missing.
     Whole(Vec<i64>),
 }
 
@@ -41,6 +44,12 @@ impl Table {
             Some(Values::Text(values)) => values,
             _ => &[],
         }
+    }
+
+    /// Adds the columns of another table with as many rows.
+    pub(crate) fn beside(mut self, other: Self) -> Self {
+        self.columns.extend(other.columns);
+        self
     }
 
     /// Returns the number of rows.

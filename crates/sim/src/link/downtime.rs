@@ -34,6 +34,11 @@ impl Downtime {
         Self::begin(stages.into_iter().map(|(from, links)| (from, links.map(stage))).collect())
     }
 
+    /// Downtime of a path that is never down.
+    pub(crate) const fn never() -> Self {
+        Self(None)
+    }
+
     fn begin(stages: Vec<(Time, Stage)>) -> Self {
         let links = stages.first().map_or(Some(Vec::new()), |first| first.1.clone());
         let is_ever_down = stages.len() > 1 || links.as_ref().is_none_or(|links| !links.is_empty());

@@ -60,6 +60,13 @@ macro_rules! registry {
                 matches!(self, Self::Split(_) | Self::SatPep(_) | Self::Cache(_) | Self::Spoof(_))
             }
 
+            /// Whether it keeps state of connections over one path, and knows nothing of the options of several.
+            pub(crate) const fn needs_one_path(&self) -> bool {
+                let is_window = matches!(self, Self::Ewa(_) | Self::Refwa(_) | Self::Freeze(_) | Self::Xcp(_) | Self::Rcp(_));
+                let is_of_headers = matches!(self, Self::Compress(_) | Self::AckReconstruct(_));
+                self.acknowledges() || matches!(self, Self::Snoop(_)) || is_window || is_of_headers
+            }
+
             /// Whether it may reset a connection.
             pub(crate) const fn resets(&self) -> bool {
                 matches!(self, Self::Split(_) | Self::SatPep(_) | Self::Cache(_) | Self::Own(_))

@@ -24,8 +24,8 @@ impl Network {
                 self.traffic.read_label(at, endpoint, label);
             }
         }
-        if self.observers.is_any && self.traffic.hosts[endpoint].is_listening() {
-            self.see_arrival(node, packet);
+        if self.observers.looks_closer && self.look_closer(at, node, packet) {
+            return;
         }
         let host = &mut self.traffic.hosts[endpoint];
         if !host.is_listening() {
@@ -42,6 +42,20 @@ impl Network {
             }
         }
         self.drive(at, endpoint);
+    }
+
+    /// Shows a segment that arrives to the observers. Returns whether it is that of a subflow, which it delivers.
+    #[cold]
+    fn look_closer(&mut self, at: Time, node: NodeId, packet: &Packet) -> bool {
+        let host = &self.traffic.hosts[packet.endpoint()];
+        let (is_listening, in_group) = (host.is_listening(), host.in_group);
+        if self.observers.is_any && is_listening {
+            self.see_arrival(node, packet);
+        }
+        if in_group {
+            self.receive_in_group(at, node, packet);
+        }
+        in_group
     }
 
     /// `arrive`, not inlined: few packets come this way.
@@ -63,6 +77,9 @@ impl Network {
     fn act(&mut self, at: Time, endpoint: EndpointId) {
         if self.observers.is_any {
             self.trace_wakeup(endpoint);
+        }
+        if self.traffic.hosts[endpoint].in_group {
+            return self.act_in_group(at, endpoint);
         }
         // The timer of a host with an engine is that of the engine, too.
         if self.traffic.hosts[endpoint].is_application_due(at) && self.traffic.has_engine(endpoint) {
@@ -118,11 +135,7 @@ impl Network {
                 }
                 Task::Drive(endpoint) => {
                     self.note_acting(Acting::ForApplication);
-                    if self.traffic.has_engine(endpoint) {
-                        self.drive_engine(at, endpoint);
-                    } else {
-                        self.drive_apart(at, endpoint);
-                    }
+                    self.drive_any(at, endpoint);
                 }
                 Task::Rearm(flow) => self.rearm_flow(flow),
                 Task::Send(path, size, of) => {
@@ -153,6 +166,17 @@ impl Network {
         }
         self.traffic.note_limit(at, endpoint);
         self.rearm(endpoint);
+    }
+
+    /// Drives an endpoint of any transport.
+    fn drive_any(&mut self, at: Time, endpoint: EndpointId) {
+        if self.traffic.has_engine(endpoint) {
+            self.drive_engine(at, endpoint);
+        } else if self.traffic.hosts[endpoint].in_group {
+            self.drive_group(at, endpoint);
+        } else {
+            self.drive_apart(at, endpoint);
+        }
     }
 
     /// `drive`, not inlined.
@@ -234,7 +258,7 @@ impl Network {
 
     /// Sends a packet of an endpoint. Returns true if a link took or lost it: no answer has arrived.
     #[inline(always)]
-    fn depart(&mut self, at: Time, endpoint: EndpointId, packet: &mut Packet) -> bool {
+    pub(super) fn depart(&mut self, at: Time, endpoint: EndpointId, packet: &mut Packet) -> bool {
         self.ledger.sent += 1;
         if self.recorder.wants_decisions {
             self.record_departure(at, endpoint, packet);
@@ -251,7 +275,8 @@ impl Network {
         if packet.len > 0 && host.sends_data {
             let segment = packet.plain_segment();
             let offset = segment.data_seq().offset_near(Seq::new(1), host.conn.acked_bytes());
-            self.recorder.on_event(at, host.flow, event_of_segment(&segment), offset);
+            let entity = self.traffic.entity(endpoint);
+            self.recorder.on_event(at, entity, event_of_segment(&segment), offset);
         }
     }
 
@@ -306,7 +331,7 @@ impl Network {
         };
         self.traffic.hosts[endpoint].on_message(at, message);
         self.consume(packet);
-        self.drive_apart(at, endpoint);
+        self.drive_any(at, endpoint);
     }
 
     fn on_event(&mut self, at: Time, endpoint: EndpointId, event: Event) {
@@ -317,12 +342,16 @@ impl Network {
         if event == Event::Established {
             self.update_horizon(self.now);
         }
-        let host = &self.traffic.hosts[endpoint];
-        if !self.recorder.wants_decisions || !host.sends_data {
+        self.record_event(at, endpoint, event);
+    }
+
+    /// Records an event of a connection that sends data.
+    pub(super) fn record_event(&mut self, at: Time, endpoint: EndpointId, event: Event) {
+        if !self.recorder.wants_decisions || !self.traffic.hosts[endpoint].sends_data {
             return;
         }
         if let Some((kind, value)) = event_kind(event, endpoint.is_opener()) {
-            self.recorder.on_event(at, host.flow, kind, value);
+            self.recorder.on_event(at, self.traffic.entity(endpoint), kind, value);
         }
     }
 }
@@ -357,7 +386,7 @@ mod tests {
         let second = LaneId::new(scenario.lanes.len());
         let route = [named("ac.forward"), named("cb.forward")].into();
         let reverse_route = [named("cb.reverse"), named("ac.reverse")].into();
-        scenario.lanes.push(Lane { flow: FlowId::new(0), route, reverse_route, class: 0 });
+        scenario.lanes.push(Lane { flow: FlowId::new(0), name: String::new(), route, reverse_route, class: 0 });
         let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
         scenario.timeline.changes = vec![(at(2), Change::Withdraw(PathId::there(second)))];
         let mut network = Network::build(&Arc::new(scenario), 1);

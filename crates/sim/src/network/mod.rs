@@ -9,6 +9,7 @@ mod critical;
 mod ends;
 mod engines;
 mod far_ends;
+mod groups;
 mod horizon;
 mod inbox;
 mod links;
@@ -108,6 +109,8 @@ struct Observers {
     critical: Option<Box<CriticalPaths>>,
     /// Whether there is an observer.
     is_any: bool,
+    /// Whether there is an observer, or a flow over several paths: some segments need more than the usual.
+    looks_closer: bool,
 }
 
 /// Bounds of time.
@@ -211,8 +214,13 @@ impl Network {
             ports: ports::Ports::of(scenario, real.is_some()),
             drops: Drops::default(),
             ledger: Ledger::default(),
-            recorder: Recorder::new(&scenario.record, scenario.flows.len(), scenario.links.len()),
-            observers: Observers { witness: None, is_any: critical.is_some(), critical },
+            recorder: Recorder::new(&scenario.record, scenario.entities().0.len(), scenario.links.len()),
+            observers: Observers {
+                witness: None,
+                is_any: critical.is_some(),
+                looks_closer: critical.is_some() || scenario.flows.iter().any(|flow| flow.transport.multi().is_some()),
+                critical,
+            },
             scenario: Arc::clone(scenario),
         };
         if network.recorder.wants_levels() {
@@ -269,6 +277,7 @@ impl Network {
     #[cold]
     fn change(&mut self) {
         while let Some(change) = self.changes.take_due(self.now) {
+            self.tell_groups(&change);
             match change {
                 Change::Install { path, route } => {
                     self.routes.install(path, &route);
@@ -479,7 +488,7 @@ impl Network {
             drops.add(place, flow, cause, packet.size());
             let offset = traffic.on_loss(at, packet, cause, *now);
             let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
-            recorder.on_loss(at, place, flow, cause, lost);
+            recorder.on_loss(at, place, traffic.entity_of[packet.lane()], cause, lost);
         };
         count(&packet);
         if !routes.copies.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::silence;
 use crate::dictionary::{
-    CompletionRow, DatagramRow, FlowRow, LinkRow, MediumRow, ModcodRow, ProbeRow, QuicRow, SummaryRow, Table,
+    CompletionRow, DatagramRow, FlowRow, LinkRow, MediumRow, ModcodRow, ProbeRow, QuicRow, SubflowRow, SummaryRow, Table,
     TerminalRow,
 };
 use crate::ids::LinkId;
@@ -62,6 +62,7 @@ pub(crate) fn assemble(
     recorder.on_end(end.at, |series| traffic.samples(series), samples);
     let names = names(scenario);
     let flows = traffic.flow_rows(scenario, end.at);
+    let (of_flows, of_subflows): (Vec<_>, Vec<_>) = traffic.subflow_rows(scenario, end.at).into_iter().unzip();
     let summary = summary(scenario, end, &flows, links, traffic);
     let Recorded { series, coverage, events, transfers, notes: of_tables } = recorder.finish(&names);
     let mut notes = scenario.notes();
@@ -69,6 +70,7 @@ pub(crate) fn assemble(
     notes.extend(of_tables);
     RunResult {
         flows: FlowRow::table(flows),
+        subflows: FlowRow::table(of_flows).beside(SubflowRow::table(of_subflows)),
         links: LinkRow::table(names.links.iter().zip(links).map(|(name, link)| link.row(name, end.at))),
         drops: drops.table(&names),
         completions: CompletionRow::table(traffic.completion_rows(scenario)),
@@ -226,7 +228,7 @@ fn medium_row<'a>(name: &'a str, grants: &MediumGrants) -> MediumRow<'a> {
 /// Names for rows.
 pub(crate) fn names(scenario: &Scenario) -> Names<'_> {
     Names {
-        flows: scenario.flows.iter().map(|flow| flow.name.as_str()).collect(),
+        flows: scenario.entities().0,
         links: scenario.links.iter().map(|link| link.name.as_str()).collect(),
         nodes: scenario.nodes.iter().map(|node| node.name.as_str()).collect(),
     }

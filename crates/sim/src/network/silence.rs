@@ -68,7 +68,7 @@ fn is_silent(scenario: &Scenario, flow: &Flow, row: &FlowRow<'_>, end_s: f64) ->
 /// without a loss as the reason.
 fn is_below_a_segment(flow: &Flow, row: &FlowRow<'_>) -> bool {
     let smss = u64::from(flow.transport.payload());
-    let has_lost = row.retransmissions + row.timeouts + row.ecn_reductions > 0;
+    let has_lost = row.retransmissions + row.timeouts.unwrap_or(0) + row.ecn_reductions.unwrap_or(0) > 0;
     let is_least = row.cwnd_end_bytes <= smss as f64 && row.acked_bytes > FEW * smss;
     flow.transport.own_cc().is_some() && is_least && !has_lost
 }

@@ -29,7 +29,7 @@ pub(super) fn so_far(network: &Network) -> Result<RunResult, Failure> {
                 drops.add(place, flow, cause, packet.size());
                 let offset = traffic.on_loss(packet.at, &packet, cause, network.now);
                 let lost = LossSize { bytes: packet.size(), data_bytes: packet.len.into(), offset };
-                recorder.on_loss(packet.at, place, flow, cause, lost);
+                recorder.on_loss(packet.at, place, traffic.entity_of[packet.lane()], cause, lost);
             }
         }
     }

@@ -56,7 +56,7 @@ impl Network {
     /// Sets the witness of all packets from now on. Events then occur in order of time. No result changes.
     pub fn watch(&mut self, witness: Box<dyn Witness>) {
         self.observers.witness = Some(witness);
-        self.observers.is_any = true;
+        (self.observers.is_any, self.observers.looks_closer) = (true, true);
         self.update_horizon(self.now);
     }
 

@@ -112,6 +112,7 @@ mod tests {
             timestamps: Some(Timestamps { value: 1, echo: 2 }),
             count: Some(9),
             ack_ratio: Some(2),
+            multi: None,
             options: bentpipe_tcp::Options::Sack(blocks),
         };
         let mut packet = Packet::new(&segment, &Origin::of(EndpointId::listener(3), 3), &mut bodies);

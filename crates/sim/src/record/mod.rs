@@ -51,6 +51,8 @@ impl StopReason {
 pub struct RunResult {
     /// One row per flow.
     pub flows: Table,
+    /// One row per subflow of flows over several paths.
+    pub subflows: Table,
     /// One row per link and direction.
     pub links: Table,
     /// One row per place, flow and cause of loss.

@@ -6,14 +6,24 @@ use super::tree::{Tree, Value};
 use bentpipe_units::settings::Settings;
 use std::collections::BTreeMap;
 
-/// Adds the keys of each transport to each flow with its own table of it, unless the flow sets them. Flows without a table
-/// share the common one, because there may be many.
+/// Adds the keys of each transport to each flow with its own table of it, unless the flow sets them, and those of a flow to
+/// its subflows. Flows without a table share the common one, because there may be many.
 pub(super) fn transports(tree: &mut Tree) {
+    let flows = tree.table_mut().and_then(|table| table.get_mut("flow")).and_then(Tree::table_mut);
+    flows.into_iter().flat_map(BTreeMap::values_mut).for_each(subflows);
     for transport in TRANSPORTS {
         let Some(common) = tree.get(transport).cloned() else { continue };
         // The common table has its own keys already.
         tables_of(tree, transport).for_each(|own| inherit(own, &common, &DEEP));
     }
+}
+
+/// Adds the keys of a flow's own transport to the subflows with their own table of it.
+fn subflows(flow: &mut Tree) {
+    let Some(common) = flow.get("tcp").cloned() else { return };
+    let subflows = flow.table_mut().and_then(|flow| flow.get_mut("subflow")).and_then(Tree::table_mut);
+    let own = subflows.into_iter().flat_map(BTreeMap::values_mut);
+    own.filter_map(|subflow| subflow.table_mut()?.get_mut("tcp")).for_each(|own| inherit(own, &common, &DEEP));
 }
 
 /// Tables of `[tcp]` that are inherited key by key.

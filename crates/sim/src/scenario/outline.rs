@@ -1,6 +1,6 @@
 //! Outline of a scenario for drawings: nodes, links over time, and routes, as plain data.
 
-use crate::ids::{LinkId, NodeId, PathId};
+use crate::ids::{LaneId, LinkId, NodeId, PathId};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{Downtimes, Profile, Scenario};
 use bentpipe_units::{Duration, Time, Word};
@@ -36,29 +36,38 @@ pub fn network(scenario: &Scenario) -> Value {
         })
     });
     let changes = scenario.timeline.routes();
-    let flows = scenario.flows.iter().map(|flow| {
+    let way = |id: LaneId, name: &str| {
         let later = |path: PathId| {
             let later = changes.get(&path).into_iter().flatten();
             later
                 .map(|(at, route)| json!({ "time_s": at.as_secs_f64(), "route": route.map(names) }))
                 .collect::<Vec<_>>()
         };
-        let lane = &scenario.lanes[flow.lane];
+        let lane = &scenario.lanes[id];
+        let flow = &scenario.flows[lane.flow];
         json!({
-            "flow": flow.name,
+            "flow": name,
             "from": node(flow.from),
             "to": node(flow.to),
             "route": names(&lane.route),
             "reverse_route": names(&lane.reverse_route),
-            "routes_later": later(PathId::there(flow.lane)),
-            "reverse_routes_later": later(PathId::back(flow.lane)),
+            "routes_later": later(PathId::there(id)),
+            "reverse_routes_later": later(PathId::back(id)),
         })
+    };
+    let flows = scenario.flows.iter().map(|flow| way(flow.lane, &flow.name));
+    let lanes = LaneId::all(scenario.lanes.len()).zip(&scenario.lanes);
+    let subflows = lanes.filter(|(_, lane)| !lane.name.is_empty()).map(|(id, lane)| {
+        let mut way = way(id, &lane.name);
+        way["subflow_of"] = scenario.flows[lane.flow].name.as_str().into();
+        way
     });
     json!({
         "duration_s": scenario.duration.as_secs_f64(),
         "nodes": nodes.collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
         "flows": flows.collect::<Vec<_>>(),
+        "subflows": subflows.collect::<Vec<_>>(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Rejects middleboxes at nodes where they cannot work.
 
 use super::report::{below, path, Report};
-use crate::ids::{FlowId, LinkId, NodeId, PathId};
+use crate::ids::{FlowId, LaneId, LinkId, NodeId, PathId};
 use crate::middlebox::{MiddleboxConfig, Need, Role, Side, Way};
 use crate::spec::{App, FunctionId, FunctionPair, HalfOfPair, Mtu, Node, NodeKind, Oversize, Scenario};
 use bentpipe_tcp::Feedback;
@@ -27,10 +27,29 @@ pub(super) fn check(scenario: &Scenario, report: &mut Report<'_>) {
             }
         }
     }
+    check_subflows(scenario, report);
     check_pairs(scenario, report);
     check_halves(scenario, report);
     check_reports(scenario, report);
     check_explicit(scenario, report);
+}
+
+/// Checks that no subflow passes a middlebox that would lose the options of several paths.
+fn check_subflows(scenario: &Scenario, report: &mut Report<'_>) {
+    for (id, lane) in LaneId::all(scenario.lanes.len()).zip(&scenario.lanes).filter(|(_, lane)| !lane.name.is_empty()) {
+        let passes = |node: NodeId| PathId::both(id).into_iter().any(|path| visits(scenario, path, node));
+        for node in NodeId::all(scenario.nodes.len()).filter(|node| passes(*node)) {
+            let boxes = &scenario.nodes[node].middleboxes;
+            let Some(at) = boxes.iter().position(MiddleboxConfig::needs_one_path) else { continue };
+            let (name, flow) = (&scenario.nodes[node].name, &scenario.flows[lane.flow].name);
+            let message = format!(
+                "passes \"{}\" at \"{name}\", which knows one path only: it would lose the options of the others",
+                boxes[at].name()
+            );
+            let expected = format!("expected a route around \"{name}\", or a flow over one path");
+            return report.key(&path(["flow", flow, "subflow", lane.subflow()]), &message, &expected);
+        }
+    }
 }
 
 /// Checks that a flow through the cache requests objects that it may hold.

@@ -4,7 +4,7 @@
 //! each at the place of its key.
 
 use super::budget::{self, ENTRIES_MAX, FLOWS_MAX};
-use super::check::HIDDEN;
+use super::check::{bad_name, HIDDEN, NAME};
 use super::direction;
 use super::instances::{check_names, expand, instances, Instance, WrittenEnds};
 use super::keys::{self, File, TransportKeys};
@@ -15,9 +15,10 @@ use super::tree::{is_hidden, join};
 use super::{media, offered_load, placement, receivers, timeline};
 use crate::ids::{FlowId, LaneId, LinkId, NodeId};
 use crate::spec::{
-    full_segment, App, Buffers, Combining, Flow, Lane, Like, Link, Node, NodeKind, Quic, Reader, Scenario, Start,
-    Transport, Users, DURATION_MAX,
+    full_segment, App, Buffers, Combining, Flow, Lane, Like, Link, Multi, Node, NodeKind, Quic, Reader, Scenario, Start,
+    Subflow, Transport, Users, DURATION_MAX,
 };
+use bentpipe_tcp::multi::MultiConfig;
 use bentpipe_tcp::{Config, BDP};
 use bentpipe_units::{Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +58,7 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
         .map(|(name, link)| (name.as_str(), direction::both(name, link, &file.medium, file.duration, report)))
         .collect();
     let mut transports: BTreeMap<&str, TransportKeys> = BTreeMap::new();
+    let mut of_subflows: BTreeMap<(&str, &str), TransportKeys> = BTreeMap::new();
     for (name, flow) in &file.flow {
         if let Some(quic) = &flow.quic {
             keys::check_quic(quic, report, &path(["flow", name, "quic"]));
@@ -64,6 +66,11 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
                 let place = path(["flow", name, "quic"]);
                 report.key(&place, "contradicts `tcp`: a flow has one transport", "expected one of the two tables");
             }
+        }
+        keys::check_subflows(name, flow, report);
+        for (subflow, own) in flow.subflow.iter().filter_map(|(name, subflow)| Some((name, subflow.tcp.as_ref()?))) {
+            let keys = keys::transport(own, report, &["flow", name, "subflow", subflow, "tcp"]);
+            of_subflows.insert((name, subflow), keys);
         }
         if let Some(own) = &flow.tcp {
             transports.insert(name, keys::transport(own, report, &["flow", name, "tcp"]));
@@ -104,8 +111,11 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
     check_parallel(&made, &nodes, report);
     let media = media::resolve(file, &made, &links, &nodes, report);
     media::follow_grants(&mut made, &media, &links, report);
-    let routes = find_routes(file, &flows, &flow_ends, &made, &nodes, report)?;
-    let (mut made_flows, lanes) = make_flows(file, (&flows, &flow_ends), &routes, &transports, &made, report);
+    let ways = ways(file, &flows);
+    let routes = find_routes((&flows, &flow_ends), &ways, &made, &nodes, report)?;
+    check_addresses(&flows, &ways, &routes, &made, report);
+    let transports = Transports { of_flows: transports, of_subflows };
+    let (mut made_flows, lanes) = make_flows(file, (&flows, &flow_ends), (&ways, &routes), &transports, &made, report);
     receivers::join(file, &flows, (&mut made_flows, &lanes), report);
     offered_load::settle(file, &flows, (&mut made_flows, &lanes), &made, report);
     let users = Users { flows: &made_flows, lanes: &lanes };
@@ -158,8 +168,19 @@ pub(super) fn resolve(file: &File, report: &mut Report<'_>) -> Option<Meaning> {
 /// Checks the names in routes.
 fn check_routes(file: &File, report: &mut Report<'_>) {
     for (flow, entry) in &file.flow {
-        for (key, route) in [("route", &entry.route), ("reverse_route", &entry.reverse_route)] {
-            check_names(route.iter().flatten(), &path(["flow", flow, key]), entry.count.is_some(), report);
+        let mut check = |key: &[String], routes: [&Option<Vec<String>>; 2]| {
+            for (side, route) in ["route", "reverse_route"].into_iter().zip(routes) {
+                check_names(route.iter().flatten(), &below(key, side), entry.count.is_some(), report);
+            }
+        };
+        check(&path(["flow", flow]), [&entry.route, &entry.reverse_route]);
+        for (name, subflow) in &entry.subflow {
+            check(&path(["flow", flow, "subflow", name]), [&subflow.route, &subflow.reverse_route]);
+        }
+        for name in entry.subflow.keys() {
+            if let Some(why) = bad_name(name) {
+                report.key(&path(["flow", flow, "subflow", name]), why, NAME);
+            }
         }
     }
 }
@@ -170,8 +191,11 @@ fn check_sizes(file: &File, links: &[Instance<'_>], directions: &BTreeMap<&str, 
         directions.iter().map(|(name, both)| (*name, both.iter().map(direction::entries).sum())).collect();
     let total: u64 = links.iter().map(|link| sizes[link.entry] as u64).sum();
     let route = |route: &Option<Vec<String>>| route.as_ref().map_or(0, Vec::len) as u64;
-    let steps =
-        |flow: &keys::Flow| u64::from(flow.count.unwrap_or(1)) * (route(&flow.route) + route(&flow.reverse_route));
+    let steps = |flow: &keys::Flow| {
+        let of_subflows = flow.subflow.values().map(|subflow| route(&subflow.route) + route(&subflow.reverse_route));
+        let each = route(&flow.route) + route(&flow.reverse_route) + of_subflows.sum::<u64>();
+        u64::from(flow.count.unwrap_or(1)) * each
+    };
     for (what, total) in [("link", total), ("flow", file.flow.values().map(steps).sum())] {
         if total > ENTRIES_MAX {
             let message = format!("stands for {total} points, spans and steps");
@@ -352,23 +376,95 @@ fn check_mtu(
     }
 }
 
-/// Returns both routes of each flow.
-fn find_routes(
-    file: &File,
+/// One way of a flow, as written.
+struct Way<'a> {
+    /// Number of its flow.
+    flow: usize,
+    /// Name of its subflow; empty without subflows.
+    name: &'a str,
+    route: &'a Option<Vec<String>>,
+    reverse_route: &'a Option<Vec<String>>,
+    class: u8,
+}
+
+impl Way<'_> {
+    /// Returns the place of its table in the file.
+    fn key(&self, flows: &[Instance<'_>]) -> Vec<String> {
+        let entry = flows[self.flow].entry;
+        if self.name.is_empty() {
+            path(["flow", entry])
+        } else {
+            path(["flow", entry, "subflow", self.name])
+        }
+    }
+}
+
+/// Returns the ways of all flows, in the order of their lanes. Of several subflows, the one that opens the connection comes
+/// first: it starts first, and is no backup.
+fn ways<'a>(file: &'a File, flows: &[Instance<'_>]) -> Vec<Way<'a>> {
+    let mut all = Vec::with_capacity(flows.len());
+    for (flow, instance) in flows.iter().enumerate() {
+        let entry = &file.flow[instance.entry];
+        let class = entry.class;
+        if entry.subflow.is_empty() {
+            all.push(Way { flow, name: "", route: &entry.route, reverse_route: &entry.reverse_route, class });
+        }
+        for (name, keys::Subflow { route, reverse_route, class: own, .. }) in in_turn(entry) {
+            all.push(Way { flow, name, route, reverse_route, class: own.unwrap_or(class) });
+        }
+    }
+    all
+}
+
+/// Returns the subflows of an entry in the order of their start.
+fn in_turn(entry: &keys::Flow) -> Vec<(&str, &keys::Subflow)> {
+    let mut subflows: Vec<_> = entry.subflow.iter().map(|(name, subflow)| (name.as_str(), subflow)).collect();
+    subflows.sort_by_key(|(_, subflow)| (subflow.start, subflow.backup));
+    subflows
+}
+
+/// Rejects subflows with the same addresses: their routes begin and end with the same links, so that the network could not
+/// tell them apart.
+fn check_addresses(
     flows: &[Instance<'_>],
-    ends: &[[NodeId; 2]],
+    ways: &[Way<'_>],
+    routes: &[[Vec<LinkId>; 2]],
+    links: &[Link],
+    report: &mut Report<'_>,
+) {
+    let ends = |way: usize| Some((*routes[way][0].first()?, *routes[way][0].last()?));
+    let mut said = BTreeSet::new();
+    for (number, way) in ways.iter().enumerate() {
+        let earlier = (0..number).rev().take_while(|other| ways[*other].flow == way.flow);
+        let Some(other) = earlier.into_iter().find(|other| ends(*other) == ends(number)) else { continue };
+        if let Some((first, last)) = ends(number).filter(|_| said.insert((flows[way.flow].entry, way.name))) {
+            let [first, last] = [first, last].map(|link| &links[link].name);
+            let message = format!(
+                "has the addresses of subflow \"{}\": the routes of both begin with \"{first}\" and end with \"{last}\"",
+                ways[other].name
+            );
+            let expected = "expected a route with another first or last link: an address is that of a host on a link";
+            report.key(&below(&way.key(flows), "route"), &message, expected);
+        }
+    }
+}
+
+/// Returns both routes of each way.
+fn find_routes(
+    (flows, ends): (&[Instance<'_>], &[[NodeId; 2]]),
+    ways: &[Way<'_>],
     links: &[Link],
     nodes: &BTreeMap<&str, NodeId>,
     report: &mut Report<'_>,
 ) -> Option<Vec<[Vec<LinkId>; 2]>> {
     let graph = Graph::new(nodes.len(), links);
     let names: Vec<&str> = nodes.keys().copied().collect();
-    let mut routes = vec![[Vec::new(), Vec::new()]; flows.len()];
+    let mut routes = vec![[Vec::new(), Vec::new()]; ways.len()];
     let (mut open, mut pairs, mut said) = (Vec::new(), Vec::new(), BTreeSet::new());
-    for (index, (flow, &[from, to])) in flows.iter().zip(ends).enumerate() {
-        let entry = &file.flow[flow.entry];
-        let ways = [("route", &entry.route, (from, to)), ("reverse_route", &entry.reverse_route, (to, from))];
-        for (side, (key, written, ends)) in ways.into_iter().enumerate() {
+    for (index, way) in ways.iter().enumerate() {
+        let (flow, [from, to]) = (&flows[way.flow], ends[way.flow]);
+        let sides = [("route", way.route, (from, to)), ("reverse_route", way.reverse_route, (to, from))];
+        for (side, (key, written, ends)) in sides.into_iter().enumerate() {
             let Some(written) = written else {
                 open.push((index, side));
                 pairs.push(ends);
@@ -377,10 +473,10 @@ fn find_routes(
             let written: Vec<String> = written.iter().map(|name| expand(name, flow.n)).collect();
             match graph.follow(ends, &written, nodes) {
                 Ok(route) => routes[index][side] = route,
-                Err(bad) if said.insert((flow.entry, key)) => {
+                Err(bad) if said.insert((flow.entry, way.name, key)) => {
                     let (message, hint) = explain(&bad, names[ends.1], &names, report.findings);
                     report.suggest(
-                        &path(["flow", flow.entry, key]),
+                        &below(&way.key(flows), key),
                         &message,
                         "expected neighbouring nodes, or links between them",
                         hint,
@@ -395,10 +491,11 @@ fn find_routes(
             for ((index, side), way) in open.into_iter().zip(found) {
                 match way {
                     Some(way) => routes[index][side] = way,
-                    None if said.insert((flows[index].entry, "to")) => {
-                        let message = format!("cannot be reached from \"{}\"", flows[index].from);
+                    None if said.insert((flows[ways[index].flow].entry, "", "to")) => {
+                        let flow = &flows[ways[index].flow];
+                        let message = format!("cannot be reached from \"{}\"", flow.from);
                         let expected = "expected links that join the two";
-                        report.value(&path(["flow", flows[index].entry, "to"]), &message, expected);
+                        report.value(&path(["flow", flow.entry, "to"]), &message, expected);
                     }
                     None => {}
                 }
@@ -426,11 +523,27 @@ fn check_parallel(links: &[Link], nodes: &BTreeMap<&str, NodeId>, report: &mut R
     }
 }
 
-fn make_flows(
-    file: &File,
-    (flows, ends): (&[Instance<'_>], &[[NodeId; 2]]),
-    routes: &[[Vec<LinkId>; 2]],
-    transports: &BTreeMap<&str, TransportKeys>,
+/// Transports of flows by entry, and those of subflows with their own table.
+struct Transports<'a> {
+    of_flows: BTreeMap<&'a str, TransportKeys>,
+    of_subflows: BTreeMap<(&'a str, &'a str), TransportKeys>,
+}
+
+impl<'a> Transports<'a> {
+    fn of_flow(&self, entry: &str) -> &TransportKeys {
+        self.of_flows.get(entry).unwrap_or_else(|| &self.of_flows[""])
+    }
+
+    fn of_subflow(&self, entry: &'a str, name: &'a str) -> &TransportKeys {
+        self.of_subflows.get(&(entry, name)).unwrap_or_else(|| self.of_flow(entry))
+    }
+}
+
+fn make_flows<'a>(
+    file: &'a File,
+    (flows, ends): (&[Instance<'a>], &[[NodeId; 2]]),
+    (ways, routes): (&[Way<'_>], &[[Vec<LinkId>; 2]]),
+    transports: &Transports<'a>,
     links: &[Link],
     report: &mut Report<'_>,
 ) -> (Vec<Flow>, Vec<Lane>) {
@@ -449,23 +562,37 @@ fn make_flows(
         Some(known) if **known == quic => Arc::clone(known),
         _ => Arc::clone(last_quic.insert(Arc::new(quic))),
     };
-    let lanes = FlowId::all(flows.len()).zip(flows).zip(routes).map(|((id, flow), [route, back])| Lane {
-        flow: id,
+    let mut last_multi: Option<Arc<Multi>> = None;
+    let mut shared_multi = |multi: Multi| match &last_multi {
+        Some(known) if **known == multi => Arc::clone(known),
+        _ => Arc::clone(last_multi.insert(Arc::new(multi))),
+    };
+    let lanes = ways.iter().zip(routes).map(|(way, [route, back])| Lane {
+        flow: FlowId::new(way.flow),
+        name: if way.name.is_empty() { String::new() } else { format!("{}.{}", flows[way.flow].name, way.name) },
         route: route.as_slice().into(),
         reverse_route: back.as_slice().into(),
-        class: file.flow[flow.entry].class,
+        class: way.class,
     });
     let lanes: Vec<Lane> = lanes.collect();
-    let make = |((flow, &[from, to]), (id, lane)): ((&Instance<'_>, &[NodeId; 2]), (LaneId, &Lane))| {
-        let transport = transports.get(flow.entry).unwrap_or_else(|| &transports[""]);
+    let mut firsts = vec![0; flows.len()];
+    ways.iter().enumerate().rev().for_each(|(lane, way)| firsts[way.flow] = lane);
+    let mut made = Vec::with_capacity(flows.len());
+    for ((flow, &[from, to]), first) in flows.iter().zip(ends).zip(firsts) {
+        let (id, lane, entry) = (LaneId::new(first), &lanes[first], &file.flow[flow.entry]);
+        let transport = transports.of_flow(flow.entry);
         let packet = full_segment(&transport.config);
         let rtt = base_rtt(&lane.route, &lane.reverse_route, links);
         let slowest = slowest_of(&lane.route, links, rtt, packet);
         let (app, reader, start) = &settled[flow.entry];
-        let quic = file.flow[flow.entry].quic.clone().map(|quic| {
+        let quic = entry.quic.clone().map(|quic| {
             // Data may flow both ways.
             let fastest = slowest_of(&lane.reverse_route, links, rtt, packet).max(slowest);
             shared_quic(quic.over(keys::product(fastest, rtt, BDP)))
+        });
+        let multi = entry.multipath.as_ref().filter(|_| !entry.subflow.is_empty() && quic.is_none()).map(|config| {
+            let all = &lanes[first..first + entry.subflow.len()];
+            shared_multi(make_multi((flow.entry, entry), config, all, transports, links, report))
         });
         // A port may carry simulated TCP to real programs.
         let has_tcp = (app.has_transport() || **app == App::Port) && quic.is_none();
@@ -474,7 +601,7 @@ fn make_flows(
             None if app.has_transport() => transport.processing,
             None => (Duration::ZERO, Duration::ZERO),
         };
-        Flow {
+        made.push(Flow {
             name: flow.name.clone(),
             from,
             to,
@@ -482,18 +609,67 @@ fn make_flows(
             reader: *reader,
             start: *start,
             lane: id,
-            transport: match quic {
-                Some(quic) => Transport::Quic(quic),
-                None if has_tcp => shared(transport.on_path(slowest, rtt)),
-                None => Transport::None,
+            transport: match (quic, multi) {
+                (Some(quic), _) => Transport::Quic(quic),
+                (None, Some(multi)) => Transport::Multi(multi),
+                (None, None) if has_tcp => shared(transport.on_path(slowest, rtt)),
+                (None, None) => Transport::None,
             },
             copy_of: None,
             like: if has_tcp { transport.like } else { Like::Rfc },
             buffers: if has_tcp { transport.buffers } else { Buffers::Stock },
             processing,
-        }
+        });
+    }
+    (made, lanes)
+}
+
+/// Returns the transport of a flow over several paths, whose lanes are these.
+fn make_multi<'a>(
+    (name, entry): (&'a str, &'a keys::Flow),
+    config: &MultiConfig,
+    lanes: &[Lane],
+    transports: &Transports<'a>,
+    links: &[Link],
+    report: &mut Report<'_>,
+) -> Multi {
+    let (mut made, mut paths) = (Vec::with_capacity(lanes.len()), Vec::with_capacity(lanes.len()));
+    let over = |lane: &Lane, transport: &TransportKeys| {
+        let rtt = base_rtt(&lane.route, &lane.reverse_route, links);
+        (slowest_of(&lane.route, links, rtt, full_segment(&transport.config)), rtt)
     };
-    (flows.iter().zip(ends).zip(LaneId::all(lanes.len()).zip(&lanes)).map(make).collect(), lanes)
+    for lane in lanes {
+        // Its name lives as long as the file.
+        let Some((subflow, own)) = entry.subflow.get_key_value(lane.subflow()) else { continue };
+        let transport = transports.of_subflow(name, subflow);
+        let (slowest, rtt) = over(lane, transport);
+        let tcp = transport.on_path(slowest, rtt);
+        let key = match (&own.tcp, &entry.tcp) {
+            (Some(_), _) => path(["flow", name, "subflow", lane.subflow(), "tcp"]),
+            (None, Some(_)) => path(["flow", name, "tcp"]),
+            (None, None) => path(["tcp"]),
+        };
+        keys::check_subflow_tcp(&tcp, &key, report);
+        paths.push((slowest, rtt));
+        made.push((tcp, own));
+    }
+    let transport = transports.of_flow(name);
+    let config = keys::settle_multipath(name, config, transport, report).over(&paths);
+    let named = lanes.iter().zip(&made).map(|(lane, (tcp, _))| (lane.subflow(), tcp));
+    keys::check_coupling(name, &config, &named.collect::<Vec<_>>(), report);
+    let (slowest, rtt) = over(&lanes[0], transport);
+    let with_buffer = |mut tcp: Config| {
+        tcp.receive_buffer = config.receive_buffer;
+        (tcp.auto_buffer, tcp.buffer_growth) = (config.auto_buffer, config.buffer_growth);
+        Arc::new(tcp)
+    };
+    let subflow = |(tcp, own): (Config, &keys::Subflow)| Subflow {
+        tcp: with_buffer(tcp),
+        start: own.start,
+        is_backup: own.backup,
+    };
+    let tcp = with_buffer(transport.on_path(slowest, rtt));
+    Multi { subflows: made.into_iter().map(subflow).collect(), config: Arc::new(config), tcp }
 }
 
 /// Returns the least rate on a route for packets of this size.
@@ -517,6 +693,10 @@ fn settle_flow(name: &str, written: &keys::Flow, report: &mut Report<'_>) -> (Ap
             };
             report.key(&key(of), &format!("has no effect: {what}"), "expected an application that uses TCP");
         }
+    }
+    if let Some(why) = keys::refuses_multipath(&app).filter(|_| written.multipath.is_some()) {
+        let expected = "expected bulk, a file, greedy, arrivals, requests or a page";
+        report.key(&key("multipath"), &format!("cannot carry this application: {why}"), expected);
     }
     if written.quic.is_some() {
         if let Some(why) = keys::refuses_quic(&app) {

@@ -10,7 +10,7 @@ use super::tree::{is_hidden, split_path, Place, Tree, Value};
 use super::tune::Tune;
 use super::{direction, keys, like, sky, timeline};
 use crate::ids::{LinkId, NodeId};
-use crate::spec::{App, Flow, Framing, Lane, Link, Medium, NodeKind, Scenario, Timeline};
+use crate::spec::{App, Flow, Framing, Lane, Link, Medium, Multi, NodeKind, Scenario, Subflow, Timeline};
 use bentpipe_tcp::cc::{CcConfig, CcKind, CustomCc};
 use bentpipe_tcp::{AutoBuffer, AutoSendBuffer, ClockPhase, Config, RtoConfig};
 use bentpipe_units::settings::{Fields, Settings, Typed, Value as Written};
@@ -263,8 +263,11 @@ fn is_section(path: &[String], key: &str, value: &Json) -> bool {
                 | ["node" | "medium" | "link" | "flow", _]
                 | ["tcp", "rto" | "ack"]
                 | ["link", _, "forward" | "reverse"]
-                | ["flow", _, "tcp" | "quic"]
+                | ["flow", _, "tcp" | "quic" | "multipath" | "subflow"]
                 | ["flow", _, "tcp", "rto" | "ack"]
+                | ["flow", _, "subflow", _]
+                | ["flow", _, "subflow", _, "tcp"]
+                | ["flow", _, "subflow", _, "tcp", "rto" | "ack"]
         )
 }
 
@@ -369,8 +372,18 @@ fn document(scenario: &Scenario) -> Map<String, Json> {
         table.insert("start".into(), to_json(&flow.start.write()));
         let Lane { route, reverse_route, class, .. } = &scenario.lanes[flow.lane];
         table.insert("class".into(), (*class).into());
-        table.insert("route".into(), way(flow.from, route));
-        table.insert("reverse_route".into(), way(flow.to, reverse_route));
+        if let Some(multi) = flow.transport.multi() {
+            table.insert("multipath".into(), multipath(multi));
+            let mut subflows = Map::new();
+            for (lane, subflow) in scenario.lanes[flow.lane.index()..].iter().zip(&multi.subflows) {
+                let ways = [way(flow.from, &lane.route), way(flow.to, &lane.reverse_route)];
+                subflows.insert(lane.subflow().to_owned(), subflow_table(flow, (lane, subflow), ways));
+            }
+            table.insert("subflow".into(), subflows.into());
+        } else {
+            table.insert("route".into(), way(flow.from, route));
+            table.insert("reverse_route".into(), way(flow.to, reverse_route));
+        }
         let same = first.is_some_and(|first| transport(flow) == transport(first));
         if let Some(quic) = flow.transport.quic() {
             table.insert("quic".into(), to_json(&Typed::write(quic.as_ref())));
@@ -430,8 +443,36 @@ fn without_connections() -> Arc<Config> {
     Arc::new(Config { rto, ..Config::default() })
 }
 
+/// Returns the values of a flow over several paths. Its receive buffer is that of its TCP.
+fn multipath(multi: &Multi) -> Json {
+    let mut table = Fields::default();
+    Settings::write(multi.config.as_ref(), &mut table);
+    table.take("receive_buffer");
+    to_json(&Written::Table(table))
+}
+
+fn subflow_table(flow: &Flow, (lane, subflow): (&Lane, &Subflow), [route, reverse_route]: [Json; 2]) -> Json {
+    let mut table = Map::new();
+    table.insert("route".into(), route);
+    table.insert("reverse_route".into(), reverse_route);
+    table.insert("start".into(), to_json(&subflow.start.write()));
+    table.insert("backup".into(), subflow.is_backup.into());
+    table.insert("class".into(), lane.class.into());
+    let tcp = difference(&tcp_of(flow, &subflow.tcp), &transport(flow));
+    if tcp.as_object().is_some_and(|tcp| !tcp.is_empty()) {
+        table.insert("tcp".into(), tcp);
+    }
+    Json::Object(table)
+}
+
 fn transport(flow: &Flow) -> Json {
-    let config = flow.transport.tcp().map_or_else(without_connections, Arc::clone);
+    let multi = || flow.transport.multi().map(|multi| &multi.tcp);
+    let config = flow.transport.tcp().or_else(multi).map_or_else(without_connections, Arc::clone);
+    tcp_of(flow, &config)
+}
+
+/// Returns the values of TCP of a flow, or of one of its subflows.
+fn tcp_of(flow: &Flow, config: &Arc<Config>) -> Json {
     let (start, limit) = (config.auto_buffer.unwrap_or_default(), config.receive_buffer);
     let auto_buffer = AutoBuffer { start, limit, growth: config.buffer_growth };
     let (start, limit) = (config.auto_send_buffer.unwrap_or_default(), config.send_buffer);

@@ -10,6 +10,7 @@ mod error;
 mod hints;
 mod media_notes;
 mod medium;
+mod multi;
 mod notes;
 mod pairs;
 mod queue;
@@ -31,6 +32,7 @@ pub(crate) use coding::{Combiner, SignalOverTime};
 pub(crate) use error::{loss_in_blocks, BLOCK_BITS};
 pub use error::{Bursts, Effect, ErrorModel, ErrorUnit, Stay, MILLIONTHS};
 pub use medium::*;
+pub use multi::{Multi, Subflow};
 pub(crate) use pairs::{FunctionId, FunctionPair, HalfOfPair};
 pub(crate) use queue::Dp2Control;
 pub use queue::{Codel, Dp2Native, Dp2Overload, DualPi2, FqCodel, LimitOrKind, Pie, Queue, QueueLimit, Red, Share};
@@ -147,6 +149,27 @@ impl Scenario {
     /// Returns the first lane of a flow: all its packets take it if it has no other.
     pub(crate) fn lane_of(&self, flow: FlowId) -> &Lane {
         &self.lanes[self.flows[flow].lane]
+    }
+
+    /// Returns the name of a lane: that of its flow, or `FLOW.SUBFLOW`.
+    pub(crate) fn lane_name(&self, lane: LaneId) -> &str {
+        self.users().lane_name(lane)
+    }
+
+    /// Returns the names of the entities of series and events, the flows and then their subflows; and the entity of each lane,
+    /// its flow or its subflow.
+    pub(crate) fn entities(&self) -> (Vec<&str>, Vec<FlowId>) {
+        let mut names: Vec<&str> = self.flows.iter().map(|flow| flow.name.as_str()).collect();
+        let of_lane = |lane: &'_ Lane, names: &mut Vec<&str>| match lane.name.is_empty() {
+            true => lane.flow,
+            false => FlowId::new(names.len()),
+        };
+        let mut entities = Vec::with_capacity(self.lanes.len());
+        for lane in &self.lanes {
+            entities.push(of_lane(lane, &mut names));
+            names.extend((!lane.name.is_empty()).then_some(lane.name.as_str()));
+        }
+        (names, entities)
     }
 
     /// Returns the lanes of a flow.
@@ -339,11 +362,25 @@ pub(crate) struct Users<'a> {
     pub(crate) lanes: &'a [Lane],
 }
 
+impl<'a> Users<'a> {
+    /// Returns the name of a lane: that of its flow, or `FLOW.SUBFLOW`.
+    pub(crate) fn lane_name(&self, lane: LaneId) -> &'a str {
+        let Lane { flow, name, .. } = &self.lanes[lane];
+        if name.is_empty() {
+            &self.flows[*flow].name
+        } else {
+            name
+        }
+    }
+}
+
 /// One way of a flow there and back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lane {
     /// Its flow.
     pub flow: FlowId,
+    /// `FLOW.SUBFLOW`; empty in a flow without subflows.
+    pub name: String,
     /// The links from the flow's `from` to its `to`, at the start of the run.
     pub route: Box<[LinkId]>,
     /// The links back.
@@ -353,6 +390,12 @@ pub struct Lane {
 }
 
 impl Lane {
+    /// Returns the name of its subflow in its flow; empty in a flow without subflows.
+    pub(crate) fn subflow(&self) -> &str {
+        // Names of subflows have no dots.
+        self.name.rsplit_once('.').map_or("", |(_, subflow)| subflow)
+    }
+
     /// Returns the route of one of its paths at the start of the run.
     pub(crate) fn first_route(&self, path: PathId) -> &[LinkId] {
         if path.is_back() {
@@ -374,7 +417,7 @@ impl Flow {
 impl Flow {
     /// Whether it has one TCP connection from its start on, which nothing else feeds.
     pub(crate) fn is_one_connection(&self) -> bool {
-        self.app.is_single() && self.transport.quic().is_none()
+        self.app.is_single() && self.transport.quic().is_none() && self.transport.multi().is_none()
     }
 
     /// Returns the name of its hosts for people.

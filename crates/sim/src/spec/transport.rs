@@ -1,6 +1,6 @@
 //! Transport of a flow, and the facts about it that do not need its kind.
 
-use super::Quic;
+use super::{Multi, Quic};
 use bentpipe_tcp::cc::{CustomCc, Unbounded};
 use bentpipe_tcp::Config;
 use std::sync::Arc;
@@ -20,8 +20,17 @@ pub enum Transport {
     None,
     /// TCP. Flows with equal values share them.
     Tcp(Arc<Config>),
+    /// TCP over several paths. Flows with equal values share them.
+    Multi(Arc<Multi>),
     /// QUIC. Flows with equal values share them.
     Quic(Arc<Quic>),
+}
+
+impl Multi {
+    /// Returns the name of the congestion control of a subflow.
+    pub(crate) fn cc_of(&self, subflow: usize) -> &str {
+        cc_name(&self.subflows[subflow].tcp)
+    }
 }
 
 impl Transport {
@@ -29,7 +38,15 @@ impl Transport {
     pub fn tcp(&self) -> Option<&Arc<Config>> {
         match self {
             Self::Tcp(config) => Some(config),
-            Self::None | Self::Quic(_) => None,
+            Self::None | Self::Multi(_) | Self::Quic(_) => None,
+        }
+    }
+
+    /// Returns the values of TCP over several paths, if it is that.
+    pub fn multi(&self) -> Option<&Arc<Multi>> {
+        match self {
+            Self::Multi(multi) => Some(multi),
+            Self::None | Self::Tcp(_) | Self::Quic(_) => None,
         }
     }
 
@@ -37,7 +54,7 @@ impl Transport {
     pub fn quic(&self) -> Option<&Arc<Quic>> {
         match self {
             Self::Quic(quic) => Some(quic),
-            Self::None | Self::Tcp(_) => None,
+            Self::None | Self::Tcp(_) | Self::Multi(_) => None,
         }
     }
 
@@ -45,7 +62,7 @@ impl Transport {
     pub fn tcp_mut(&mut self) -> Option<&mut Config> {
         match self {
             Self::Tcp(config) => Some(Arc::make_mut(config)),
-            Self::None | Self::Quic(_) => None,
+            Self::None | Self::Multi(_) | Self::Quic(_) => None,
         }
     }
 
@@ -54,6 +71,7 @@ impl Transport {
         match (self, other) {
             (Self::None, Self::None) => true,
             (Self::Tcp(config), Self::Tcp(other)) => Arc::ptr_eq(config, other),
+            (Self::Multi(multi), Self::Multi(other)) => Arc::ptr_eq(multi, other),
             (Self::Quic(quic), Self::Quic(other)) => Arc::ptr_eq(quic, other),
             _ => false,
         }
@@ -64,6 +82,7 @@ impl Transport {
         match self {
             Self::None => DATAGRAM.0,
             Self::Tcp(config) => config.smss,
+            Self::Multi(multi) => multi.first().smss - Multi::OPTION,
             Self::Quic(quic) => quic.mtu,
         }
     }
@@ -73,6 +92,7 @@ impl Transport {
         match self {
             Self::None => DATAGRAM.1,
             Self::Tcp(config) => headers(config),
+            Self::Multi(multi) => headers(multi.first()) + Multi::OPTION,
             Self::Quic(_) => Quic::HEADERS.into(),
         }
     }
@@ -87,6 +107,7 @@ impl Transport {
         match self {
             Self::None => u64::MAX,
             Self::Tcp(config) => config.receive_buffer,
+            Self::Multi(multi) => multi.config.receive_buffer,
             Self::Quic(quic) => quic.windows()[1],
         }
     }
@@ -99,7 +120,7 @@ impl Transport {
                 let waits = config.handshake && config.fast_open.is_none() && config.transactions.is_none();
                 waits.into()
             }
-            Self::Quic(_) => 1,
+            Self::Multi(_) | Self::Quic(_) => 1,
         }
     }
 
@@ -111,30 +132,58 @@ impl Transport {
         })
     }
 
+    /// Returns its name in tables.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Tcp(_) => "tcp",
+            Self::Multi(_) => "multipath",
+            Self::Quic(_) => "quic",
+        }
+    }
+
     /// Returns the name of its congestion control; "none" without one.
     pub(crate) fn cc_name(&self) -> &str {
         match self {
             Self::None => "none",
-            Self::Tcp(config) => config.own_cc.as_ref().map_or(config.cc.kind().name(), |own| own.name()),
+            Self::Tcp(config) => cc_name(config),
+            Self::Multi(multi) => {
+                let first = cc_name(multi.first());
+                let are_same = multi.subflows.iter().all(|subflow| cc_name(&subflow.tcp) == first);
+                if are_same { first } else { "mixed" }
+            }
             Self::Quic(quic) => quic.cc.name(),
         }
     }
 
     /// Returns its custom congestion control.
     pub fn own_cc(&self) -> Option<&CustomCc> {
-        self.tcp()?.own_cc.as_ref()
+        match self {
+            Self::Multi(multi) => multi.subflows.iter().find_map(|subflow| subflow.tcp.own_cc.as_ref()),
+            _ => self.tcp()?.own_cc.as_ref(),
+        }
     }
 
     /// Whether its congestion control, or its stack, draws random numbers.
     pub(crate) fn is_random(&self) -> bool {
-        // QUIC skips packet numbers at random.
-        self.quic().is_some() || self.tcp().is_some_and(|config| config.is_random())
+        match self {
+            Self::None => false,
+            Self::Tcp(config) => config.is_random(),
+            Self::Multi(multi) => multi.subflows.iter().any(|subflow| subflow.tcp.is_random()),
+            // QUIC skips packet numbers at random.
+            Self::Quic(_) => true,
+        }
     }
 
     /// Returns the reason why nothing bounds its window, if nothing does.
     pub(crate) fn unbounded(&self) -> Option<Unbounded> {
         self.tcp()?.unbounded()
     }
+}
+
+/// Returns the name of the congestion control of a connection.
+fn cc_name(config: &Config) -> &str {
+    config.own_cc.as_ref().map_or(config.cc.kind().name(), |own| own.name())
 }
 
 fn headers(config: &Config) -> u32 {

@@ -20,7 +20,7 @@ mod shared_cell;
 mod slotted;
 mod slotted_media;
 
-use crate::dictionary::Values;
+use crate::dictionary::{Values, MISSING};
 use crate::ids::FlowId;
 use crate::record::RunResult;
 use crate::spec::{App, Datagrams, Downtimes, Gaps, Outage, Queue, QueueLimit, Scenario, Timeline, Wait};
@@ -96,6 +96,7 @@ fn assert_specified(sketch: &Sketch, scenario: &Scenario) -> Result<(), TestCase
     prop_assert_eq!(&result.drops, &expected.drops);
     prop_assert_eq!(&result.summary, &expected.summary);
     prop_assert_eq!(&result.flows, &expected.flows);
+    prop_assert_eq!(&result.subflows, &expected.subflows);
     prop_assert_eq!(&result.transfers, &expected.transfers);
     prop_assert_eq!(&result.datagrams, &expected.datagrams);
     prop_assert_eq!(&result.probes, &expected.probes);
@@ -319,7 +320,7 @@ proptest! {
         let tables = [&result.flows, &result.links, &result.datagrams, &result.completions, &result.transfers];
         for (name, values) in tables.iter().flat_map(|table| &table.columns) {
             match values {
-                Values::Whole(values) => prop_assert!(values.iter().all(|value| *value >= 0), "{} {:?}", name, values),
+                Values::Whole(values) => prop_assert!(values.iter().all(|value| *value >= 0 || *value == MISSING), "{} {:?}", name, values),
                 // NaN is a missing value.
                 Values::Real(values) => {
                     let is_sound = |value: &f64| value.is_nan() || (value.is_finite() && *value >= 0.0);

@@ -3,15 +3,18 @@
 use super::apps::{AnyApp, Draws};
 use super::flow::{FlowState, OwnLane};
 use super::goal::End;
+use super::groups::{MultiState, PathState, PathTotals};
 use super::host::Hosts;
 use super::sessions::{FlowSessions, Over, Pool, Task};
 use super::ways::Ways;
 use crate::dictionary::SenderSeries;
-use crate::ids::{EndpointId, FlowId, PathId};
-use crate::record::Recorder;
-use crate::spec::{receivers_by_flow, Scenario};
+use crate::ids::{EndpointId, FlowId, LaneId, PathId};
+use crate::record::{Histogram, Recorder};
+use crate::spec::{receivers_by_flow, Scenario, Subflow};
+use bentpipe_tcp::multi::Plan;
 use bentpipe_tcp::Event;
 use bentpipe_units::Time;
+use std::sync::Arc;
 
 /// All flows of a run, with their applications and sessions.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub(crate) struct Traffic {
     pub(crate) flows: Vec<FlowState>,
     /// The flow of each lane.
     pub(super) flow_of: Vec<FlowId>,
+    /// The entity of each lane in series and events: its flow, or its subflow, after all flows.
+    pub(crate) entity_of: Vec<FlowId>,
     pub(crate) hosts: Hosts,
     pub(super) apps: Vec<AnyApp>,
     pub(super) pool: Pool,
@@ -34,16 +39,33 @@ impl Traffic {
         let mut traffic = Self {
             flows: Vec::with_capacity(count),
             flow_of: scenario.lanes.iter().map(|lane| lane.flow).collect(),
+            entity_of: scenario.entities().1,
             hosts: Hosts::with_capacity(count),
             apps: Vec::with_capacity(count),
             pool: Pool::new(count, reuses_slots, measures_rates),
         };
         for (id, flow) in FlowId::all(count).zip(&scenario.flows) {
             let component = format!("flow/{}", flow.name);
-            let first_hops = PathId::both(flow.lane).map(&first_hop);
-            let lane = OwnLane { id: flow.lane, first_hops, class: scenario.lanes[flow.lane].class };
-            let (path, downtime) = (ways.ideal(id), ways.downtime(id, seed));
-            traffic.flows.push(FlowState::new(flow, &component, seed, lane, path, downtime));
+            let own = |id: LaneId| {
+                let first_hops = PathId::both(id).map(&first_hop);
+                OwnLane { id, first_hops, class: scenario.lanes[id].class }
+            };
+            let (path, downtime) = (ways.ideal(id), ways.downtime(flow.lane, seed));
+            let mut state = FlowState::new(flow, &component, seed, own(flow.lane), path, downtime);
+            state.multi = flow.transport.multi().map(|multi| {
+                let path = |(lane, subflow): (LaneId, &Subflow)| PathState {
+                    lane: own(lane),
+                    config: Arc::new(multi.config.of_subflow(&subflow.tcp)),
+                    downtime: ways.downtime(lane, seed),
+                    rtts: Histogram::default(),
+                    totals: PathTotals::default(),
+                    routes: PathId::both(lane).map(|path| Some(scenario.first_route(path).into())),
+                };
+                let plans = multi.subflows.iter().map(|subflow| Plan { start: subflow.start, is_backup: subflow.is_backup });
+                let paths = scenario.lanes_of(id).zip(&multi.subflows).map(path).collect();
+                Box::new(MultiState::new(Arc::clone(&multi.config), plans.collect(), paths))
+            });
+            traffic.flows.push(state);
             let draws = Draws { seed, component: &component, far: &scenario.nodes[flow.to].name };
             traffic.apps.push(AnyApp::new(&flow.app, &draws));
         }
@@ -161,10 +183,11 @@ impl Traffic {
 
     /// Returns the session in a slot as its application names it.
     fn over(&self, slot: usize) -> Over {
-        if self.pool.sessions[slot].engine.is_some() {
-            Over::Engine(slot)
-        } else {
-            Over::Tcp(slot)
+        let session = &self.pool.sessions[slot];
+        match session.engine {
+            Some(_) => Over::Engine(slot),
+            None if session.group.is_some() => Over::Group(slot),
+            None => Over::Tcp(slot),
         }
     }
 
@@ -178,7 +201,10 @@ impl Traffic {
     /// Returns the tie-breaker seeds of the endpoints of a slot.
     pub(crate) fn salts(&self, slot: usize) -> [u32; 2] {
         let session = &self.pool.sessions[slot];
-        self.flows[session.flow].salts(session.ordinal)
+        let salts = self.flows[session.flow].salts(session.ordinal);
+        // Of siblings at an instant, the first acts first.
+        let subflow = self.place_in_group(slot).map_or(0, |(_, subflow)| subflow);
+        salts.map(|salt| salt.saturating_add(subflow as u32))
     }
 
     /// Returns the session in a slot.

@@ -157,6 +157,7 @@ impl Traffic {
                 | SenderSeries::ReceiveWindow
                 | SenderSeries::DeliveryRate
                 | SenderSeries::LimitedBy
+                | SenderSeries::HeldBytes
                 | SenderSeries::PacingRate => None,
             });
         }

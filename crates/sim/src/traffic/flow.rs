@@ -1,6 +1,7 @@
 //! State of a flow during a run, and its counters.
 
 use super::engines::{EngineSession, EngineTotals};
+use super::groups::MultiState;
 use super::host::Host;
 use super::loss_verdicts::VerdictCounts;
 use super::send_times::SendTimes;
@@ -33,6 +34,8 @@ pub(crate) struct FlowState {
     pub(super) clocks: [[Duration; 2]; 2],
     /// Lane of its sessions and datagrams.
     pub(super) lane: OwnLane,
+    /// Its paths, if it has several.
+    pub(super) multi: Option<Box<MultiState>>,
     /// Nodes of the opener and of the listener.
     pub(super) ends: [NodeId; 2],
     /// Sessions so far, count.
@@ -81,12 +84,13 @@ impl FlowState {
             start,
             timer: Time::NEVER,
             transport: flow.transport.clone(),
-            clocks: [0, 1].map(|draw| match flow.transport.tcp() {
+            clocks: [0, 1].map(|draw| match flow.transport.tcp().or(flow.transport.multi().map(|multi| &multi.tcp)) {
                 Some(config) => clocks(config, &mut phases, draw),
                 None => [Duration::ZERO; 2],
             }),
             source: flow.transport.quic().map(|_| Box::new((component.to_owned(), seed))),
             lane,
+            multi: None,
             ends: [flow.from, flow.to],
             opened: 0,
             newest: None,
@@ -306,6 +310,18 @@ impl Totals {
         }
         self.note_first(ends[0]);
         self.engines.get_or_insert_with(Box::default).add(session, ends, answers);
+    }
+
+    /// Adds the counters of one path to those of all. Its data in order do not count: they are those of the flow.
+    pub(super) fn add_path(&mut self, path: &Self) {
+        self.sent += path.sent;
+        self.received += path.received;
+        self.sent_wire_bytes += path.sent_wire_bytes;
+        self.spurious += path.spurious;
+        self.accepted += path.accepted;
+        self.verdicts += path.verdicts;
+        self.first_sent = path.first_sent.map(|at| self.first_sent.map_or(at, |first| first.min(at))).or(self.first_sent);
+        self.cwnd = path.cwnd.map(|cwnd| self.cwnd.unwrap_or(0) + cwnd).or(self.cwnd);
     }
 
     fn note_first(&mut self, opener: &Host) {

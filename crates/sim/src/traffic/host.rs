@@ -27,6 +27,8 @@ pub(crate) struct Host {
     origin: Origin,
     /// Whether it sends data. Its round-trip times and windows are then those of the flow.
     pub(crate) sends_data: bool,
+    /// Whether its connection is a subflow of several.
+    pub(crate) in_group: bool,
     /// Times by limit, at the endpoint whose times are those of the flow.
     pub(super) stopwatch: Option<Box<Stopwatch>>,
     /// Decisions about its losses. None before the first loss.
@@ -125,6 +127,7 @@ impl Host {
             flow,
             origin,
             sends_data,
+            in_group: false,
             stopwatch: None,
             verdicts: None,
             first_sent: None,
@@ -158,6 +161,22 @@ impl Host {
         } else if self.conn.counters().duplicate_segments > before {
             self.spurious += 1;
         }
+    }
+
+    /// Counts a packet that arrives.
+    pub(super) fn count_arrival(&mut self) {
+        self.ended_packets += 1;
+    }
+
+    /// Counts a packet that has arrived, if it is a retransmission: `before` it, this many were duplicates.
+    pub(super) fn count_duplicate(&mut self, packet: &Packet, before: u64) {
+        let is_again = packet.is_counted_apart() && !packet.is_made();
+        self.spurious += u64::from(is_again && self.conn.counters().duplicate_segments > before);
+    }
+
+    /// Whether its sender has another limit than its stopwatch knows.
+    pub(super) fn has_new_limit(&self) -> bool {
+        self.stopwatch.as_ref().is_some_and(|stopwatch| stopwatch.limit != self.conn.send_limit())
     }
 
     #[inline(always)]

@@ -34,7 +34,7 @@ pub(crate) fn lasts_until(traffic: &Traffic, now: Time, flow: FlowId, on_path: O
         };
     }
     let Some(slot) = state.newest_slot() else { return Time::ZERO };
-    if traffic.has_engine(EndpointId::opener(slot)) {
+    if traffic.has_engine(EndpointId::opener(slot)) || traffic.hosts[EndpointId::opener(slot)].in_group {
         return if state.has_begun { Time::ZERO } else { traffic.hosts[EndpointId::opener(slot)].timer };
     }
     let [opener, listener] = EndpointId::both(slot).map(|end| &traffic.hosts[end]);

@@ -2,13 +2,16 @@
 
 use super::dispatch::Traffic;
 use super::flow::{FlowState, Totals};
+use super::groups::{add_session, as_totals, GroupPart, GroupSession, MultiTotals, PathTotals};
 use super::host::Host;
 use super::send_times::SendTimes;
+use super::sessions::Session;
 use crate::dictionary::{
-    CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, InsideSeries, ProbeRow, QuicRow, SenderSeries,
+    CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, InsideSeries, ProbeRow, QuicRow, SenderSeries, SubflowRow,
 };
-use crate::ids::FlowId;
-use crate::record::{ratio, Completions, InsideValue, Recorder, Sample};
+use crate::ids::{FlowId, LaneId};
+use crate::link::Downtime;
+use crate::record::{ratio, Completions, Histogram, InsideValue, Recorder, Sample};
 use crate::spec::{App, Flow, Scenario};
 use bentpipe_tcp::cc::{Inside, Insides, Quantity, ResumePhase};
 use bentpipe_tcp::{Event, PlainSegment, SendLimit};
@@ -18,7 +21,67 @@ impl Traffic {
     /// Returns a row for each flow. The run ended at `at`.
     pub(crate) fn flow_rows<'a>(&self, scenario: &'a Scenario, at: Time) -> Vec<FlowRow<'a>> {
         let flows = FlowId::all(scenario.flows.len()).zip(&self.flows).zip(self.totals(at));
-        flows.map(|((flow, state), totals)| flow_row(scenario, flow, state, &totals, at)).collect()
+        let row = |((flow, state), totals): ((FlowId, &FlowState), Totals)| {
+            flow_row(scenario, flow, state, &totals, self.group_totals(flow, at).map(|(all, _)| all), at)
+        };
+        flows.map(row).collect()
+    }
+
+    /// Returns a row for each subflow of flows over several paths, with the columns of `flows` and its own.
+    pub(crate) fn subflow_rows<'a>(&self, scenario: &'a Scenario, at: Time) -> Vec<(FlowRow<'a>, SubflowRow<'a>)> {
+        let mut rows = Vec::new();
+        for (flow, state) in FlowId::all(scenario.flows.len()).zip(&self.flows) {
+            let (Some((_, paths)), Some(multi)) = (self.group_totals(flow, at), &state.multi) else { continue };
+            let all: u64 = paths.iter().map(|path| path.brought_bytes).sum();
+            for ((lane, path), totals) in scenario.lanes_of(flow).zip(&multi.paths).zip(&paths) {
+                let own = SubflowRow {
+                    subflow_of: &scenario.flows[flow].name,
+                    delivered_share: ratio(totals.brought_bytes as f64, all as f64),
+                    joins: totals.joins,
+                    failures: totals.failures,
+                };
+                rows.push((subflow_row(scenario, lane, (state, &path.rtts), totals, at), own));
+            }
+        }
+        rows
+    }
+
+    /// Returns the counters at `now` of a flow over several paths, and those of each path.
+    fn group_totals(&self, flow: FlowId, now: Time) -> Option<(MultiTotals, Vec<PathTotals>)> {
+        let multi = self.flows[flow].multi.as_ref()?;
+        let mut totals = multi.totals();
+        for (session, group) in self.groups_of(flow) {
+            add_session(&mut totals, now, (session.ordinal, group), &self.hosts);
+            for (subflow, slot) in group.slots.iter().enumerate() {
+                let mut downtime = multi.paths[subflow].downtime.clone();
+                for times in self.hosts.pair(*slot).into_iter().filter_map(|host| host.times_until(now, &mut downtime)) {
+                    totals.1[subflow].of_tcp.times += times;
+                }
+            }
+        }
+        Some(totals)
+    }
+
+    /// Returns the present sessions of a flow over several paths.
+    fn groups_of(&self, flow: FlowId) -> impl Iterator<Item = (&Session, &GroupSession)> {
+        let sessions = self.pool.sessions.iter().filter(move |session| session.flow == flow);
+        sessions.filter_map(|session| match session.group.as_deref()? {
+            GroupPart::Head(group) => Some((session, group)),
+            _ => None,
+        })
+    }
+
+    /// Returns the counters at `now` of a flow over several paths as those of every flow.
+    fn joined_totals(&self, flow: FlowId, now: Time) -> Option<Totals> {
+        let (all, paths) = self.group_totals(flow, now)?;
+        let mut times = self.flows[flow].totals().times;
+        let ends = self.groups_of(flow).flat_map(|(_, group)| &group.ends);
+        for stopwatch in ends.filter_map(|end| end.stopwatch.as_ref()) {
+            times += stopwatch.times_until(now, &mut Downtime::never(), None);
+        }
+        let mut totals = as_totals(&all, &paths);
+        totals.times = times;
+        Some(totals)
     }
 
     /// Returns the rows of each flow with several transfers: one for each class of sizes.
@@ -68,7 +131,7 @@ impl Traffic {
     /// Returns the counters of each flow at `now`, present sessions included.
     fn totals(&self, now: Time) -> Vec<Totals> {
         let mut totals: Vec<_> = self.flows.iter().map(|flow| (flow.totals(), flow.downtime.clone())).collect();
-        for (slot, session) in self.pool.sessions.iter().enumerate() {
+        for (slot, session) in self.pool.sessions.iter().enumerate().filter(|(_, session)| session.group.is_none()) {
             let ends = self.hosts.pair(slot);
             let (totals, path) = &mut totals[session.flow];
             totals.add_session(now, session.counted(), ends, self.flows[session.flow].app.is_two_way());
@@ -78,13 +141,14 @@ impl Traffic {
                 }
             }
         }
-        totals.into_iter().map(|(totals, _)| totals).collect()
+        let joined = |(flow, (totals, _))| self.joined_totals(flow, now).unwrap_or(totals);
+        FlowId::all(self.flows.len()).zip(totals).map(joined).collect()
     }
 
-    /// Returns the payload bytes that each flow has delivered.
+    /// Returns the payload bytes that each flow has delivered, then those that each subflow was the first to bring.
     fn delivered_bytes(&self) -> Vec<u64> {
         let mut bytes: Vec<u64> = self.flows.iter().map(|flow| flow.totals().delivered_bytes()).collect();
-        for (slot, session) in self.pool.sessions.iter().enumerate() {
+        for (slot, session) in self.pool.sessions.iter().enumerate().filter(|(_, session)| session.group.is_none()) {
             let [opener, other] = self.hosts.pair(slot);
             if let Some(engine) = &session.engine {
                 bytes[session.flow] += engine.delivered([opener, other]);
@@ -94,6 +158,12 @@ impl Traffic {
                 if near.sends_data {
                     bytes[near.flow] += far.conn.counters().delivered_bytes;
                 }
+            }
+        }
+        for flow in FlowId::all(self.flows.len()) {
+            if let Some((all, paths)) = self.group_totals(flow, Time::ZERO) {
+                bytes[flow.index()] = all.received.delivered_bytes;
+                bytes.extend(paths.iter().map(|path| path.brought_bytes));
             }
         }
         bytes
@@ -110,7 +180,12 @@ impl Traffic {
 impl Host {
     /// Records the changes of the sender here since the last call.
     pub(crate) fn record_sender(&self, now: Time, recorder: &mut Recorder) {
-        recorder.on_sender(now, self.flow, |series| self.value_of(series));
+        self.record_as(now, self.flow, recorder);
+    }
+
+    /// Records them as those of an entity of series: the flow, or one of its subflows.
+    pub(super) fn record_as(&self, now: Time, entity: FlowId, recorder: &mut Recorder) {
+        recorder.on_sender(now, entity, |series| self.value_of(series));
         if recorder.wants_insides {
             self.conn.inside_cc(&mut Insides::new(&mut |inside| {
                 let (series, value) = match inside {
@@ -118,7 +193,7 @@ impl Host {
                     Inside::Shared(quantity, value) => (series_of(quantity), InsideValue::Number(value)),
                     Inside::Own(name, value) => (InsideSeries::Values, InsideValue::Named(name, value)),
                 };
-                recorder.on_inside(now, self.flow, series, value);
+                recorder.on_inside(now, entity, series, value);
             }));
         }
     }
@@ -135,6 +210,7 @@ impl Host {
             SenderSeries::ReceiveWindow => Some(conn.receive_window() as f64),
             SenderSeries::DeliveryRate => Some(conn.rate_sample()?.rate()?.as_bps() as f64),
             SenderSeries::LimitedBy => Some(conn.send_limit().map_or(0.0, |limit| f64::from(limit as u8 + 1))),
+            SenderSeries::HeldBytes => None,
             SenderSeries::PacingRate => conn.pacing_rate().map(|rate| rate.as_bps() as f64),
         }
     }
@@ -194,8 +270,82 @@ pub(crate) fn event_of_segment(segment: &PlainSegment) -> EventKind {
     }
 }
 
-fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &Totals, at: Time) -> FlowRow<'a> {
+/// What a row of `flows` or of `subflows` is about, beside its counters.
+struct About<'a> {
+    name: &'a str,
+    transport: &'static str,
+    cc: &'a str,
+    outcome: &'static str,
+    rtt_to: &'a str,
+    has_transport: bool,
+    is_quic: bool,
+    /// When the flow completed, its last byte was received, and acknowledged.
+    completed: Option<Time>,
+    ends: [Time; 2],
+    /// Counters of a flow over several paths.
+    multi: Option<MultiTotals>,
+    /// Bytes that several paths carried.
+    reinjected: Option<u64>,
+}
+
+fn flow_row<'a>(
+    scenario: &'a Scenario,
+    id: FlowId,
+    state: &FlowState,
+    totals: &Totals,
+    multi: Option<MultiTotals>,
+    at: Time,
+) -> FlowRow<'a> {
     let flow = &scenario.flows[id];
+    let has_transport = flow.app.has_transport();
+    let about = About {
+        name: &flow.name,
+        transport: if has_transport { flow.transport.name() } else { "none" },
+        // A port has the transport of programs, which the network does not run.
+        cc: if has_transport { flow.transport.cc_name() } else { "none" },
+        outcome: outcome(state),
+        rtt_to: match &*flow.app {
+            App::Probe(_) => &scenario.nodes[flow.to].name,
+            _ if has_transport => &scenario.nodes[scenario.answers_for(id)].name,
+            _ => "",
+        },
+        has_transport,
+        is_quic: flow.transport.quic().is_some(),
+        completed: state.completed,
+        ends: [state.received, state.acked],
+        multi,
+        reinjected: multi.map(|multi| multi.sent.reinjected_bytes),
+    };
+    row(about, totals, &state.rtts, at)
+}
+
+/// Returns the columns of `flows` of a subflow.
+fn subflow_row<'a>(
+    scenario: &'a Scenario,
+    lane: LaneId,
+    (state, rtts): (&FlowState, &Histogram),
+    totals: &PathTotals,
+    at: Time,
+) -> FlowRow<'a> {
+    let flow = &scenario.flows[scenario.lanes[lane].flow];
+    let number = lane.index() - flow.lane.index();
+    let about = About {
+        name: scenario.lane_name(lane),
+        transport: "tcp",
+        cc: flow.transport.multi().map_or("none", |multi| multi.cc_of(number)),
+        outcome: outcome(state),
+        rtt_to: &scenario.nodes[flow.to].name,
+        has_transport: true,
+        is_quic: false,
+        completed: None,
+        ends: [Time::NEVER; 2],
+        multi: None,
+        reinjected: Some(totals.reinjected_bytes),
+    };
+    row(about, &totals.of_tcp, rtts, at)
+}
+
+fn row<'a>(about: About<'a>, totals: &Totals, rtts: &Histogram, at: Time) -> FlowRow<'a> {
     let run_s = at.as_secs_f64();
     let (sent, received) = (&totals.sent, &totals.received);
     let since_start = |end: Option<Time>| match (totals.first_sent, end) {
@@ -203,61 +353,62 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
         (Some(start), Some(end)) => end.saturating_since(start).as_secs_f64(),
         _ => f64::NAN,
     };
-    let of_complete = |at: Time| state.completed.and((at != Time::NEVER).then_some(at));
-    let active_s = since_start(Some(state.completed.unwrap_or(at)));
+    let of_complete = |at: Time| about.completed.and((at != Time::NEVER).then_some(at));
+    let active_s = since_start(Some(about.completed.unwrap_or(at)));
     let delivered_bits = received.delivered_bytes as f64 * 8.0;
+    let (has_transport, is_quic) = (about.has_transport, about.is_quic);
+    let multi = about.multi.as_ref();
+    let of_tcp = |count: u64| (!is_quic).then_some(count);
     // Only the connections of the product report their limits.
-    let has_times = flow.app.has_transport() && flow.transport.quic().is_none();
-    let time_s = |of: fn(&SendTimes) -> Duration| match has_times {
+    let time_s = |of: fn(&SendTimes) -> Duration| match has_transport && !is_quic {
         false => f64::NAN,
         true => of(&totals.times).as_secs_f64(),
     };
     FlowRow {
-        flow: &flow.name,
-        // A port has the transport of programs, which the network does not run.
-        cc: if flow.app.has_transport() { flow.transport.cc_name() } else { "none" },
-        outcome: outcome(state),
+        flow: about.name,
+        transport: about.transport,
+        cc: about.cc,
+        outcome: about.outcome,
         start_s: totals.first_sent.map_or(f64::NAN, Time::as_secs_f64),
-        completion_s: since_start(state.completed),
-        completion_rx_s: since_start(of_complete(state.received)),
-        completion_acked_s: since_start(of_complete(state.acked)),
+        completion_s: since_start(about.completed),
+        completion_rx_s: since_start(of_complete(about.ends[0])),
+        completion_acked_s: since_start(of_complete(about.ends[1])),
         throughput_bps: ratio(received.arrived_bytes as f64 * 8.0, run_s),
         goodput_bps: ratio(delivered_bits, run_s),
         goodput_active_bps: ratio(delivered_bits, active_s),
         delivered_bytes: received.delivered_bytes,
         acked_bytes: totals.acked_bytes,
         sent_bytes: sent.sent_bytes,
-        retransmitted_bytes: sent.retransmitted_bytes,
+        retransmitted_bytes: of_tcp(sent.retransmitted_bytes),
         sent_packets: sent.sent_segments,
         arrived_packets: totals.arrived_packets(),
         retransmissions: sent.retransmitted_segments,
-        spurious_retransmissions: totals.spurious,
-        timeouts: sent.timeouts,
-        undos: sent.undos,
-        timeout_undos: sent.timeout_undos.into(),
-        tail_loss_probes: sent.tail_loss_probes.into(),
-        probe_repairs: sent.probe_repairs.into(),
-        lost_retransmissions: sent.lost_retransmissions.into(),
-        reorderings: sent.reorderings.into(),
-        fast_retransmits: sent.fast_retransmits,
-        marked_packets: received.ce_segments,
-        ecn_reductions: sent.ecn_reductions,
-        dummy_packets: sent.dummy_segments,
-        keepalives: sent.keepalives.into(),
-        challenged: sent.challenged,
-        tcp_efficiency_pct: 100.0 * ratio((sent.sent_bytes - sent.retransmitted_bytes) as f64, sent.sent_bytes as f64),
+        spurious_retransmissions: of_tcp(totals.spurious),
+        timeouts: of_tcp(sent.timeouts),
+        undos: of_tcp(sent.undos),
+        timeout_undos: of_tcp(sent.timeout_undos.into()),
+        tail_loss_probes: of_tcp(sent.tail_loss_probes.into()),
+        probe_repairs: of_tcp(sent.probe_repairs.into()),
+        lost_retransmissions: of_tcp(sent.lost_retransmissions.into()),
+        reorderings: of_tcp(sent.reorderings.into()),
+        fast_retransmits: of_tcp(sent.fast_retransmits),
+        marked_packets: of_tcp(received.ce_segments),
+        ecn_reductions: of_tcp(sent.ecn_reductions),
+        dummy_packets: of_tcp(sent.dummy_segments),
+        keepalives: of_tcp(sent.keepalives.into()),
+        challenged: of_tcp(sent.challenged),
+        tcp_efficiency_pct: match is_quic {
+            true => f64::NAN,
+            false => 100.0 * ratio((sent.sent_bytes - sent.retransmitted_bytes) as f64, sent.sent_bytes as f64),
+        },
         information_efficiency: ratio(sent.sent_bytes as f64, totals.sent_wire_bytes as f64)
             * ratio(totals.arrived_packets() as f64, sent.sent_segments as f64),
-        rtt_to: match &*flow.app {
-            App::Probe(_) => &scenario.nodes[flow.to].name,
-            app if app.has_transport() => &scenario.nodes[scenario.answers_for(id)].name,
-            _ => "",
-        },
-        rtt_min_s: state.rtts.min_s(),
-        rtt_mean_s: state.rtts.mean_s(),
-        rtt_p50_s: state.rtts.quantile_s(0.50),
-        rtt_p95_s: state.rtts.quantile_s(0.95),
-        rtt_p99_s: state.rtts.quantile_s(0.99),
+        rtt_to: about.rtt_to,
+        rtt_min_s: rtts.min_s(),
+        rtt_mean_s: rtts.mean_s(),
+        rtt_p50_s: rtts.quantile_s(0.50),
+        rtt_p95_s: rtts.quantile_s(0.95),
+        rtt_p99_s: rtts.quantile_s(0.99),
         cwnd_end_bytes: totals.cwnd.map_or(f64::NAN, |bytes| bytes as f64),
         ssthresh_end_bytes: totals.ssthresh.map_or(f64::NAN, |bytes| bytes as f64),
         start_up_s: time_s(|times| times.limited_by(SendLimit::StartUp)),
@@ -270,13 +421,18 @@ fn flow_row<'a>(scenario: &'a Scenario, id: FlowId, state: &FlowState, totals: &
         outage_s: time_s(|times| times.outage),
         error_recovery_s: time_s(|times| times.error_recovery),
         error_timeout_s: time_s(|times| times.error_timeout),
-        congestion_losses: totals.verdicts.losses.congestion,
-        link_losses: totals.verdicts.losses.errors,
-        reductions: totals.verdicts.reductions,
-        spurious_reductions: totals.verdicts.spurious_reductions,
-        error_reductions: totals.verdicts.error_reductions,
-        errors_taken_for_congestion: totals.verdicts.errors_taken_for_congestion,
-        congestion_taken_for_errors: totals.verdicts.congestion_taken_for_errors,
+        congestion_losses: of_tcp(totals.verdicts.losses.congestion),
+        link_losses: of_tcp(totals.verdicts.losses.errors),
+        reductions: of_tcp(totals.verdicts.reductions),
+        spurious_reductions: of_tcp(totals.verdicts.spurious_reductions),
+        error_reductions: of_tcp(totals.verdicts.error_reductions),
+        errors_taken_for_congestion: of_tcp(totals.verdicts.errors_taken_for_congestion),
+        congestion_taken_for_errors: of_tcp(totals.verdicts.congestion_taken_for_errors),
+        reinjected_bytes: about.reinjected,
+        data_duplicate_bytes: multi.map(|multi| multi.received.data_duplicate_bytes),
+        hol_held_s: multi.map_or(f64::NAN, |multi| multi.held.as_secs_f64()),
+        hol_held_bytes_max: multi.map(|multi| multi.received.held_bytes_max),
+        reordering_depth_max: multi.map(|multi| multi.received.reordering_depth_max),
     }
 }
 

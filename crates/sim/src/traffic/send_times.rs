@@ -78,6 +78,12 @@ impl Stopwatch {
         repairs
     }
 
+    /// Begins the time of another limit, of a sender over several paths. No path of it is down: others carry its data.
+    pub(super) fn turn_to(&mut self, now: Time, next: Option<SendLimit>) {
+        self.count(now, Duration::ZERO);
+        self.limit = next;
+    }
+
     /// Counts the time up to `now` for the present limit.
     fn count(&mut self, now: Time, down: Duration) -> Repairs {
         let repairs = self.limit.map(|limit| self.times.add(limit, now - self.since, down.saturating_sub(self.down)));

@@ -4,10 +4,12 @@
 //! can act and no packet is in flight: a late packet cannot reach another connection.
 
 use super::engines::EngineSession;
-use super::flow::{FlowState, OneSession};
+use super::flow::{FlowState, OneSession, OwnLane};
 use super::goal::{End, Goal, What};
+use super::groups::{GroupPart, GroupSession};
 use super::host::{Host, Hosts};
 use crate::ids::{EndpointId, FlowId, NodeId, PathId};
+use crate::link::Downtime;
 use crate::packet::{Origin, Packet, Request, DATAGRAM_HEADERS};
 use crate::record::{Recorder, Transfer};
 use crate::spec::Transport;
@@ -16,6 +18,8 @@ use bentpipe_units::{Duration, Seq, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+/// Distance between the random numbers of subflows: more than sessions of a flow.
+const SUBFLOW_SEEDS: u64 = 1 << 40;
 /// Slots that are tried before the pool grows.
 const SLOTS_TRIED: usize = 16;
 
@@ -53,6 +57,8 @@ pub(crate) struct Session {
     pub(super) request: Option<Box<Request>>,
     /// Its ends, if it is over another transport than TCP.
     pub(super) engine: Option<Box<EngineSession>>,
+    /// Its part in a session over several paths.
+    pub(super) group: Option<Box<GroupPart>>,
 }
 
 /// Transfer that a connection carries.
@@ -74,6 +80,8 @@ pub(super) enum Over {
     Tcp(usize),
     /// The connection over an engine in this slot.
     Engine(usize),
+    /// The connection over several paths whose first subflow has this slot.
+    Group(usize),
 }
 
 /// State that the sessions of all flows share.
@@ -83,6 +91,8 @@ pub(super) struct Pool {
     pub(super) sessions: Vec<Session>,
     /// Slots that their applications have released, the oldest first.
     released: VecDeque<usize>,
+    /// Slots of subflows that nothing uses.
+    spare: Vec<usize>,
     pub(super) tasks: VecDeque<Task>,
     /// Whether tasks are carried out now.
     pub(super) is_at_tasks: bool,
@@ -105,6 +115,7 @@ impl Pool {
         Self {
             sessions: Vec::with_capacity(flows),
             released: VecDeque::new(),
+            spare: Vec::new(),
             tasks: VecDeque::new(),
             is_at_tasks: false,
             unfinished: flows,
@@ -149,23 +160,63 @@ impl<'a> FlowSessions<'a> {
     pub(super) fn open(&mut self) -> Over {
         match self.flows[self.id].transport.clone() {
             Transport::Tcp(config) => Over::Tcp(self.open_slot(&config)),
+            Transport::Multi(_) => Over::Group(self.open_group()),
             // Its TCP connection stays closed.
             Transport::Quic(_) => Over::Engine(self.open_slot(&Arc::default())),
             Transport::None => panic!("an application without a transport opens a session"),
         }
     }
 
-    /// Opens a connection. The only place that creates connections.
+    /// Opens a session over TCP, or over an engine.
     fn open_slot(&mut self, config: &Arc<Config>) -> usize {
+        let lane = self.flows[self.id].lane;
+        let slot = self.open_connection(config, (lane, None));
+        let flow = &mut self.flows[self.id];
+        flow.opened += 1;
+        flow.newest = Some(EndpointId::opener(slot));
+        slot
+    }
+
+    /// Opens a session over several paths: a connection for each.
+    fn open_group(&mut self) -> usize {
+        let paths = self.flows[self.id].multi.as_ref().map_or(0, |multi| multi.paths.len());
+        let slots: Vec<usize> = (0..paths).map(|path| self.open_subflow(path)).collect();
+        let head = slots[0];
+        let (now, flow) = (self.now, &mut self.flows[self.id]);
+        flow.opened += 1;
+        flow.newest = Some(EndpointId::opener(head));
+        let counts = if flow.app.is_two_way() { End::Listener } else { End::Opener };
+        for (subflow, slot) in slots.iter().enumerate().skip(1) {
+            self.pool.sessions[*slot].group = Some(Box::new(GroupPart::Member { head, subflow }));
+        }
+        if let Some(multi) = &flow.multi {
+            let mut group = GroupSession::new(slots, &multi.config, &multi.plans, counts);
+            group.listen(now, self.hosts);
+            self.pool.sessions[head].group = Some(Box::new(GroupPart::Head(group)));
+        }
+        head
+    }
+
+    fn open_subflow(&mut self, path: usize) -> usize {
+        let state = self.flows[self.id].multi.as_ref().map(|multi| &multi.paths[path]);
+        let (config, lane) = state.map(|path| (Arc::clone(&path.config), path.lane)).unwrap_or_else(|| {
+            let flow = &self.flows[self.id];
+            (Arc::default(), flow.lane)
+        });
+        self.open_connection(&config, (lane, Some(path)))
+    }
+
+    /// Opens a connection on a lane, which may be a subflow with this number. The only place that creates connections.
+    fn open_connection(&mut self, config: &Arc<Config>, (lane, subflow): (OwnLane, Option<usize>)) -> usize {
         let slot = self.free_slot();
         let Self { now, id, flows, hosts, pool } = self;
         let flow = &mut flows[*id];
         let mut session = Session::new(*id, flow.opened);
         session.engine = flow.engines(session.ordinal).map(|ends| Box::new(EngineSession::new(ends)));
         let is_two_way = flow.app.is_two_way();
-        let seeds = flow.seeds(flow.opened);
+        let seeds = flow.seeds(flow.opened + (subflow.unwrap_or(0) as u64) * SUBFLOW_SEEDS);
         let ends = flow.ends;
-        let owner = Packet::owner(flow.lane.id, session.ordinal);
+        let owner = Packet::owner(lane.id, session.ordinal);
         let counts = [1, 2].map(|n| pool.counts.wrapping_add(n));
         pool.counts = counts[1];
         let mut end = |endpoint: EndpointId, role| {
@@ -183,20 +234,19 @@ impl<'a> FlowSessions<'a> {
                 conn.take_path(cache, *now);
             }
             let reader = flow.reader.as_deref().filter(|_| is_two_way == (side == 0)).copied();
-            let first_hop = flow.lane.first_hops[side];
-            let origin = Origin { endpoint, owner, first_hop, class: flow.lane.class };
+            let first_hop = lane.first_hops[side];
+            let origin = Origin { endpoint, owner, first_hop, class: lane.class };
             let mut host = Host::new(conn, *id, origin, endpoint.is_opener() || is_two_way, reader);
             // If both ends send, the times of a flow are those of the end that answers.
             host.stopwatch = (is_two_way == (side == 1)).then(Box::default);
+            host.in_group = subflow.is_some();
             host
         };
         let opener = end(EndpointId::opener(slot), Role::Active);
         let mut listener = end(EndpointId::listener(slot), Role::Passive);
-        if session.engine.is_none() {
+        if session.engine.is_none() && subflow.is_none() {
             listener.conn.open(*now);
         }
-        flow.opened += 1;
-        flow.newest = Some(EndpointId::opener(slot));
         if slot == pool.sessions.len() {
             pool.sessions.push(session);
             hosts.push([opener, listener]);
@@ -218,7 +268,30 @@ impl<'a> FlowSessions<'a> {
                 self.drive(session, End::Opener);
                 self.release_slot(slot);
             }
+            Over::Group(slot) => self.release_group(slot),
         }
+    }
+
+    /// Leaves a session over several paths.
+    fn release_group(&mut self, slot: usize) {
+        let now = self.now;
+        let (group, hosts) = group_of(self.pool, self.hosts, slot);
+        let flow = &mut self.flows[self.id];
+        let stopwatches = group.ends.iter_mut().filter_map(|end| end.stopwatch.take());
+        let times: Vec<_> = stopwatches.map(|own| own.times_until(now, &mut Downtime::never(), None)).collect();
+        times.into_iter().for_each(|times| flow.totals_mut().times += times);
+        for (subflow, slot) in group.slots.iter().enumerate() {
+            let Some(path) = flow.multi.as_mut().map(|multi| &mut multi.paths[subflow]) else { continue };
+            for end in EndpointId::both(*slot) {
+                let host = &mut hosts[end];
+                if let Some(times) = host.times_until(now, &mut path.downtime) {
+                    path.totals.of_tcp.times += times;
+                }
+                host.stopwatch = None;
+            }
+        }
+        self.pool.sessions[slot].is_released = true;
+        self.pool.released.push_back(slot);
     }
 
     /// Leaves a connection. The only place that releases slots.
@@ -256,6 +329,11 @@ impl<'a> FlowSessions<'a> {
             Over::Tcp(slot) => self.hosts[EndpointId::opener(slot)].conn.close(),
             // Each stream has ended.
             Over::Engine(_) => {}
+            Over::Group(slot) => {
+                let now = self.now;
+                let (group, hosts) = self.group(slot);
+                group.close(now, End::Opener, hosts);
+            }
         }
     }
 
@@ -263,8 +341,8 @@ impl<'a> FlowSessions<'a> {
     pub(super) fn end_record(&mut self, session: Over) {
         match session {
             Over::Tcp(slot) => self.hosts[EndpointId::opener(slot)].conn.end_record(),
-            // A scenario with records over QUIC is refused.
-            Over::Engine(_) => {}
+            // A scenario with records over QUIC or several paths is refused.
+            Over::Engine(_) | Over::Group(_) => {}
         }
     }
 
@@ -276,6 +354,14 @@ impl<'a> FlowSessions<'a> {
             Over::Engine(slot) => {
                 let now = self.now;
                 self.engine(slot).0.ask(now, bytes, is_all);
+            }
+            Over::Group(slot) => {
+                let now = self.now;
+                let (group, hosts) = self.group(slot);
+                group.ask(now, bytes, hosts);
+                if is_all {
+                    group.close(now, End::Opener, hosts);
+                }
             }
         }
     }
@@ -308,6 +394,11 @@ impl<'a> FlowSessions<'a> {
                 let now = self.now;
                 self.engine(slot).0.ask(now, bytes, true);
             }
+            Over::Group(slot) => {
+                let now = self.now;
+                let (group, hosts) = self.group(slot);
+                group.ask(now, bytes, hosts);
+            }
         }
         self.drive(session, End::Opener);
     }
@@ -325,6 +416,7 @@ impl<'a> FlowSessions<'a> {
                 let now = self.now;
                 self.engine(slot).0.answer(now, bytes);
             }
+            Over::Group(slot) => self.group(slot).0.ends[1].meta.offer(bytes),
         }
         self.drive(session, End::Listener);
     }
@@ -332,8 +424,18 @@ impl<'a> FlowSessions<'a> {
     /// Lets an end send its data, after the application.
     fn drive(&mut self, session: Over, end: End) {
         match session {
-            Over::Tcp(slot) | Over::Engine(slot) => self.pool.tasks.push_back(Task::Drive(end.of_slot(slot))),
+            Over::Tcp(slot) | Over::Engine(slot) | Over::Group(slot) => {
+                self.pool.tasks.push_back(Task::Drive(end.of_slot(slot)));
+            }
         }
+    }
+
+    /// Returns a session over several paths, and the hosts.
+    ///
+    /// # Panics
+    /// The session is over one path.
+    fn group(&mut self, slot: usize) -> (&mut GroupSession, &mut Hosts) {
+        group_of(self.pool, self.hosts, slot)
     }
 
     /// Returns the engines of a session, and the hosts.
@@ -347,7 +449,7 @@ impl<'a> FlowSessions<'a> {
 
     fn session_mut(&mut self, session: Over) -> &mut Session {
         match session {
-            Over::Tcp(slot) | Over::Engine(slot) => &mut self.pool.sessions[slot],
+            Over::Tcp(slot) | Over::Engine(slot) | Over::Group(slot) => &mut self.pool.sessions[slot],
         }
     }
 
@@ -360,7 +462,7 @@ impl<'a> FlowSessions<'a> {
 
     pub(super) fn session(&self, session: Over) -> &Session {
         match session {
-            Over::Tcp(slot) | Over::Engine(slot) => &self.pool.sessions[slot],
+            Over::Tcp(slot) | Over::Engine(slot) | Over::Group(slot) => &self.pool.sessions[slot],
         }
     }
 
@@ -385,14 +487,14 @@ impl<'a> FlowSessions<'a> {
     /// Sets the goal of an end.
     pub(super) fn wait_at(&mut self, session: Over, end: End, goal: Option<Goal>) {
         match session {
-            Over::Tcp(slot) | Over::Engine(slot) => self.hosts[end.of_slot(slot)].awaits = goal,
+            Over::Tcp(slot) | Over::Engine(slot) | Over::Group(slot) => self.hosts[end.of_slot(slot)].awaits = goal,
         }
     }
 
     /// Returns the goal of an end.
     fn goal(&self, session: Over, end: End) -> Option<Goal> {
         match session {
-            Over::Tcp(slot) | Over::Engine(slot) => self.hosts[end.of_slot(slot)].awaits,
+            Over::Tcp(slot) | Over::Engine(slot) | Over::Group(slot) => self.hosts[end.of_slot(slot)].awaits,
         }
     }
 
@@ -404,6 +506,10 @@ impl<'a> FlowSessions<'a> {
                 let goal = self.hosts[end.of_slot(slot)].awaits;
                 self.pool.sessions[slot].engine.as_ref().is_some_and(|engine| engine.has_reached(end, goal))
             }
+            Over::Group(slot) => match self.pool.sessions[slot].group.as_deref() {
+                Some(GroupPart::Head(group)) => group.has_reached(end, self.hosts[end.of_slot(slot)].awaits),
+                _ => false,
+            },
         }
     }
 
@@ -419,6 +525,10 @@ impl<'a> FlowSessions<'a> {
             Over::Engine(slot) => {
                 let (engine, hosts) = self.engine(slot);
                 hosts[end.of_slot(slot)].timer = engine.set_timer(end, at);
+            }
+            Over::Group(slot) => {
+                let (group, hosts) = self.group(slot);
+                hosts[end.of_slot(slot)].timer = group.set_timer(end, at);
             }
         }
     }
@@ -533,11 +643,18 @@ impl<'a> FlowSessions<'a> {
 
     /// Returns an unused slot, a new one if necessary.
     fn free_slot(&mut self) -> usize {
+        if let Some(slot) = self.pool.spare.pop() {
+            return slot;
+        }
         let tried = if self.pool.reuses_slots { self.pool.released.len().min(SLOTS_TRIED) } else { 0 };
         for _ in 0..tried {
             let Some(slot) = self.pool.released.pop_front() else { break };
             let is_at_rest = self.pool.sessions[slot].engine.as_ref().is_none_or(|engine| engine.is_at_rest());
-            if is_at_rest && self.hosts.are_done(slot) {
+            let is_done = match self.pool.sessions[slot].group.as_deref() {
+                Some(GroupPart::Head(group)) => group.is_done(self.hosts),
+                _ => self.hosts.are_done(slot),
+            };
+            if is_at_rest && is_done {
                 self.add_to_totals(slot);
                 return slot;
             }
@@ -548,12 +665,33 @@ impl<'a> FlowSessions<'a> {
 
     /// Adds the counts of a session, possibly of another flow, to its flow.
     fn add_to_totals(&mut self, slot: usize) {
+        let part = self.pool.sessions[slot].group.take();
         let session = &self.pool.sessions[slot];
         let flow = &mut self.flows[session.flow];
-        flow.add_to_totals(self.now, session.counted(), self.hosts.pair(slot));
+        match (part.as_deref(), &mut flow.multi) {
+            (Some(GroupPart::Head(group)), Some(multi)) => {
+                multi.add(self.now, (session.ordinal, group), self.hosts);
+                for &slot in &group.slots[1..] {
+                    self.pool.sessions[slot].group = Some(Box::new(GroupPart::Spare));
+                    self.pool.spare.push(slot);
+                }
+            }
+            _ => flow.add_to_totals(self.now, session.counted(), self.hosts.pair(slot)),
+        }
         if flow.newest_slot() == Some(slot) {
             flow.newest = None;
         }
+    }
+}
+
+/// Returns the session over several paths in a slot, and the hosts.
+///
+/// # Panics
+/// The session is over one path.
+fn group_of<'a>(pool: &'a mut Pool, hosts: &'a mut Hosts, slot: usize) -> (&'a mut GroupSession, &'a mut Hosts) {
+    match pool.sessions[slot].group.as_deref_mut() {
+        Some(GroupPart::Head(group)) => (group, hosts),
+        _ => panic!("a session over several paths"),
     }
 }
 
@@ -574,6 +712,7 @@ impl Session {
             unseen: 0,
             request: None,
             engine: None,
+            group: None,
         }
     }
 }

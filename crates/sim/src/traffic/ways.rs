@@ -27,18 +27,26 @@ impl<'a> Ways<'a> {
         Self { scenario, later, absences: scenario.timeline.absences() }
     }
 
-    fn lane(&self, flow: FlowId) -> LaneId {
-        self.scenario.flows[flow].lane
+    /// Returns the path of a flow with the least delays and largest rates of its routes. That of a flow over several paths has
+    /// the least round trip of all, and the sum of the rates.
+    pub(super) fn ideal(&self, flow: FlowId) -> IdealPath {
+        let of_lanes = self.scenario.lanes_of(flow).map(|lane| PathId::both(lane).map(|path| self.over(path)));
+        let sum = |a: Rate, b: Rate| Rate::from_bps(a.as_bps().saturating_add(b.as_bps()));
+        let all = of_lanes.reduce(|a, b| {
+            let delays = if a[0].0 + a[1].0 <= b[0].0 + b[1].0 { a } else { b };
+            [0, 1].map(|side| (delays[side].0, sum(a[side].1, b[side].1)))
+        });
+        let best = all.unwrap_or([(Duration::ZERO, Rate::from_bps(u64::MAX)); 2]);
+        let is_fixed = self.scenario.lanes_of(flow).all(|lane| !self.later.contains_key(&PathId::there(lane)));
+        IdealPath::of(&self.scenario.flows[flow], best[0].0 + best[1].0, best.map(|(_, rate)| rate), is_fixed)
     }
 
-    /// Returns the path of a flow with the least delays and largest rates of its routes.
-    pub(super) fn ideal(&self, flow: FlowId) -> IdealPath {
-        let best = PathId::both(self.lane(flow)).map(|path| match self.later.get(&path) {
+    /// Returns the least delay of a path, and its largest rate.
+    fn over(&self, path: PathId) -> (Duration, Rate) {
+        match self.later.get(&path) {
             None => self.along(path, self.scenario.first_route(path)),
             Some(_) => self.best(path),
-        });
-        let is_fixed = !self.later.contains_key(&PathId::there(self.lane(flow)));
-        IdealPath::of(&self.scenario.flows[flow], best[0].0 + best[1].0, best.map(|(_, rate)| rate), is_fixed)
+        }
     }
 
     /// Returns the least delay of a route, and its largest rate for packets of the flow.
@@ -76,15 +84,15 @@ impl<'a> Ways<'a> {
         reached.get(&to).copied().unwrap_or_else(|| self.along(path, self.scenario.first_route(path)))
     }
 
-    /// Returns the downtime of the path of a flow, in either direction.
-    pub(super) fn downtime(&self, flow: FlowId, seed: u64) -> Downtime {
+    /// Returns the downtime of a lane, in either direction.
+    pub(super) fn downtime(&self, lane: LaneId, seed: u64) -> Downtime {
         let end = Time::ZERO + self.scenario.duration;
-        if !self.is_changing(flow) {
-            let of = self.scenario.lane_of(flow);
+        if !self.is_changing(lane) {
+            let of = &self.scenario.lanes[lane];
             let links = self.ever_down(of.route.iter().chain(&of.reverse_route));
             return Downtime::of([(Time::ZERO, Some(links))], seed, end);
         }
-        let [there, back] = PathId::both(self.lane(flow)).map(|path| self.over_time(path));
+        let [there, back] = PathId::both(lane).map(|path| self.over_time(path));
         let mut instants: Vec<Time> = there.iter().chain(&back).map(|(at, _)| *at).collect();
         instants.sort_unstable();
         instants.dedup();
@@ -96,8 +104,8 @@ impl<'a> Ways<'a> {
         Downtime::of(stages, seed, end)
     }
 
-    fn is_changing(&self, flow: FlowId) -> bool {
-        !self.later.is_empty() && PathId::both(self.lane(flow)).iter().any(|path| self.later.contains_key(path))
+    fn is_changing(&self, lane: LaneId) -> bool {
+        !self.later.is_empty() && PathId::both(lane).iter().any(|path| self.later.contains_key(path))
     }
 
     /// Returns the links that have outages or absences, with their absences.

@@ -17,7 +17,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.statistics.curve import Curve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from bentpipe.experiment.single.run_result import RunResult
 
@@ -91,8 +91,10 @@ class Curves:
     def find_routes(self, flow: str) -> list[tuple[float, list[str]]]:
         """Return the routes of the data of a flow, each with its begin, s."""
         kinds = dict(zip(self._result.scenario.flow_names, self._result.scenario.flow_kinds, strict=True))
-        side = "reverse_route" if kinds[flow] in TWO_WAY else "route"
-        found = next(each for each in self._network["flows"] if each["flow"] == flow)
+        of = flow if flow in kinds else flow.rpartition(".")[0]
+        side = "reverse_route" if kinds[of] in TWO_WAY else "route"
+        ways = [*self._network["flows"], *self._network["subflows"]]
+        found = next(each for each in ways if each["flow"] == flow)
         later = [(each["time_s"], each["route"] or []) for each in found[f"{side}s_later"]]
         return [(0.0, found[side] or []), *later]
 
@@ -111,16 +113,25 @@ class Curves:
 
     @cached_property
     def _starts(self) -> dict[str, float | None]:
-        return dict(self._result.flows.select("flow", "start_s").iter_rows())
+        return {flow: start_s for flow, start_s, *_ in self._rows()}
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        """Name, start, completion and outcome of each flow, and of each subflow, which ends with its flow."""
+        columns = ("flow", "start_s", "completion_s", "outcome")
+        yield from self._result.flows.select(columns).iter_rows()
+        ends = dict(self._result.flows.select("flow", pl.col("start_s") + pl.col("completion_s")).iter_rows())
+        for flow, start_s, outcome, of in self._result.subflows.select(
+            "flow", "start_s", "outcome", "subflow_of"
+        ).iter_rows():
+            end_s = ends[of]
+            yield flow, start_s, None if None in (end_s, start_s) else end_s - start_s, outcome
 
     @cached_property
     def _lives(self) -> dict[str, float]:
         """End of each flow: its completion, the end of its connection, or that of the run."""
         result = self._result
         ends = {}
-        for flow, start_s, completion_s, outcome in result.flows.select(
-            "flow", "start_s", "completion_s", "outcome"
-        ).iter_rows():
+        for flow, start_s, completion_s, outcome in self._rows():
             end_s = result.simulated_s
             if completion_s is not None:
                 end_s = start_s + completion_s

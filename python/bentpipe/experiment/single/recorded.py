@@ -91,7 +91,7 @@ class Recorded(ABC):
         name : str
             Such as `cwnd_bytes`; see `bentpipe list series`.
         flow, link : str, optional
-            Only the rows of this flow, or of this link and direction.
+            Only the rows of this flow or subflow (`FLOW.SUBFLOW`), or of this link and direction.
 
         Returns
         -------
@@ -118,7 +118,8 @@ class Recorded(ABC):
                 series=[name],
             )
         table = recorded[name]
-        asked = {"flow": (flow, self.scenario.flow_names), "link": (link, self.scenario.link_names)}
+        flows = [*self.scenario.flow_names, *self.scenario.subflow_names]
+        asked = {"flow": (flow, flows), "link": (link, self.scenario.link_names)}
         for entity, (wanted, known) in asked.items():
             if wanted is None:
                 continue

@@ -83,6 +83,8 @@ class RunResult(Recorded, Result):
         Flows with several transfers: one row per flow and class of sizes, and one per transfer, up to a limit.
     datagrams, probes : polars.DataFrame
         Flows of datagrams: one row each. Flows of probes: one row per probe.
+    subflows : polars.DataFrame
+        Flows over several paths: one row per subflow, with the columns of `flows` and more.
     quic : polars.DataFrame
         Flows over QUIC: one row each.
     media, terminals, modcods : polars.DataFrame
@@ -118,6 +120,7 @@ class RunResult(Recorded, Result):
     results: int = _core.RESULTS
 
     flows = TableAttribute()
+    subflows = TableAttribute()
     links = TableAttribute()
     drops = TableAttribute()
     completions = TableAttribute()

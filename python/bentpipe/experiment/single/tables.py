@@ -20,18 +20,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 Columns = dict[str, list[str] | tuple[str, bytes]]
-"""Text, or (NumPy dtype, bytes); NaN is a missing value."""
+"""Text, or (NumPy dtype, bytes); NaN or `MISSING` is a missing value."""
+MISSING = -(2**63)
+"""Missing whole number."""
 OF_PACKETS = (
     *("flow", "outcome", "start_s", "throughput_bps", "goodput_bps", "goodput_active_bps", "delivered_bytes"),
     *("sent_bytes", "sent_packets", "arrived_packets", "information_efficiency", "rtt_to"),
 )
 """Columns of `flows` that packets from outside show. The simulator does not see the transport behind these packets."""
-LATER = ("probes", "quic", "media", "terminals", "modcods")
+LATER = ("subflows", "probes", "quic", "media", "terminals", "modcods")
 """Tables that folders saved by older versions do not have."""
 
 
 TABLES = (*OF_OBJECTS, "summary", "events")
-TABLES_BY_ROW = ("flows", "links", "drops", "completions", "datagrams", "quic", "media", "terminals", "modcods")
+TABLES_BY_ROW = (
+    *("flows", "subflows", "links", "drops", "completions", "datagrams", "quic"),
+    *("media", "terminals", "modcods"),
+)
 TABLES_BY_COLUMN = ("transfers", "probes", "events")
 """Tables in JSON: lists of rows, and of columns where rows are many."""
 
@@ -40,6 +45,7 @@ class Tables(TypedDict):
     """The result of a run, from the core."""
 
     flows: Columns
+    subflows: Columns
     links: Columns
     drops: Columns
     completions: Columns
@@ -223,7 +229,14 @@ def _column(name: str, values: list[str] | tuple[str, bytes]) -> pl.Series:
         return pl.Series(name, values, dtype=pl.String)
     dtype, content = values
     series = pl.Series(name, np.frombuffer(content, dtype=dtype))
-    return series.fill_nan(None) if series.dtype.is_float() else series
+    if series.dtype.is_float():
+        return series.fill_nan(None)
+    return series.set(series == MISSING, None) if _may_miss(content) else series
+
+
+def _may_miss(content: bytes) -> bool:
+    """Return whether whole numbers may be missing; a search in bytes is much faster than one in numbers."""
+    return MISSING.to_bytes(8, "little", signed=True) in content
 
 
 def _plain(values: list[str] | tuple[str, bytes]) -> Sequence[Any]:
@@ -232,5 +245,6 @@ def _plain(values: list[str] | tuple[str, bytes]) -> Sequence[Any]:
         return values
     dtype, content = values
     if dtype == "<i8":
-        return memoryview(content).cast("q")
+        whole = memoryview(content).cast("q")
+        return [None if value == MISSING else value for value in whole] if _may_miss(content) else whole
     return [None if value != value else value for value in memoryview(content).cast("d")]

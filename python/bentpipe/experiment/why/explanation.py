@@ -67,6 +67,8 @@ KINDS = {
     "wait": "the application or the receiver holds the sender back",
     "connection": "the connection opens, completes or gives up",
     "transfer": "a transfer is complete",
+    "subflow": "a path of the flow is established, fails or delivers again",
+    "reinjection": "data of one path are given to another one",
 }
 """Kinds of happenings, with their meanings."""
 
@@ -196,7 +198,8 @@ def check(
 
     times = {name: value for name, value in (("at", at), ("start", start), ("end", end)) if value is not None}
     # An entry with a count is several flows. Only the whole run takes all of them.
-    known = [*scenario.flow_names, *([] if times else find_entries(scenario.to_dict()["flow"]).values())]
+    entries = [] if times else find_entries(scenario.to_dict()["flow"]).values()
+    known = [*scenario.flow_names, *(scenario.subflow_names if times else []), *entries]
     if flow is not None and arguments.text("flow", flow) not in known:
         raise BentpipeError(unknown(flow, "a flow of this scenario", dict.fromkeys(known)))
     if not times:
@@ -248,8 +251,7 @@ def _window(
 ) -> tuple[float, float]:
     latest = result.simulated_s
     if at is not None:
-        row = result.flows.row(by_predicate=pl.col("flow") == flow, named=True)
-        half = max(LEAST_S, 4 * (row["rtt_p50_s"] or 0.0))
+        half = max(LEAST_S, 4 * median_rtt_s(result, flow))
         if 0 <= at <= latest:
             return max(0.0, at - half), min(latest, at + half)
         start = end = at
@@ -268,9 +270,19 @@ class _Story:
         self.result, self.flow, self.start_s, self.end_s = result, flow, start_s, end_s
         self.changes_most = changes_most
         self.content = result.scenario.to_dict()
-        self.losses = result.series("losses", flow)
-        self.decisions = result.series("decisions", flow)
-        self.rtt_s = result.flows.row(by_predicate=pl.col("flow") == flow, named=True)["rtt_p50_s"] or 0.0
+        self.paths = [name for name in result.scenario.subflow_names if name.rpartition(".")[0] == flow]
+        self.losses = self._of_paths("losses")
+        self.decisions = self._of_paths("decisions")
+        self.rtt_s = median_rtt_s(result, flow)
+
+    def _of_paths(self, name: str) -> pl.DataFrame:
+        """Return the rows of the flow and of its paths, in order of time."""
+        rows = [self.result.series(name, each) for each in (self.flow, *self.paths)]
+        return pl.concat(rows).sort("time_s", maintain_order=True) if self.paths else rows[0]
+
+    def _named(self, flow: str) -> str:
+        """Name the path of a happening, if the flow has several."""
+        return f"{flow.rpartition('.')[2]}: " if flow in self.paths else ""
 
     def tell(self) -> Explanation:
         # At one instant, possible causes come first. A sender learns of a loss later.
@@ -280,6 +292,7 @@ class _Story:
             self._profiles(),
             self._decisions(),
             self._retransmissions(),
+            self._reinjections(),
             self._losses(),
             self._waits(),
             (Happening(*told) for told in modes.tell(self.result, self.flow, self.start_s, self.end_s, self.rtt_s)),
@@ -410,10 +423,11 @@ class _Story:
         end: str | None = link.get("to" if side == "forward" else "from")
         return end
 
-    def _lost_before(self, offset: float, time_s: float) -> tuple[str, float] | None:
+    def _lost_before(self, flow: str, offset: float, time_s: float) -> tuple[str, float] | None:
         """Return the cause and time of the loss of the data at this offset; None if the data was not lost."""
         hit = self.losses.filter(
             (pl.col("time_s") < time_s)
+            & (pl.col("flow") == flow)
             & (pl.col("offset_bytes") <= offset)
             & (pl.col("offset_bytes") + pl.col("data_bytes") > offset)
         )
@@ -440,34 +454,47 @@ class _Story:
             numbers: dict[str, float] = {}
             if event in ("fast_retransmit", "timeout"):
                 numbers["offset_bytes"] = value
-                lost = self._lost_before(value, time_s)
+                lost = self._lost_before(row["flow"], value, time_s)
                 if lost is not None:
                     numbers["lost_s"] = lost[1]
                 text += f" for the data at {value}{lost[0] if lost else self._nothing_lost(time_s)}"
             elif event in ("reduction", "no_reduction"):
-                said, numbers = self._describe_window(time_s)
+                said, numbers = self._describe_window(row["flow"], time_s)
                 text += f"; {said}"
             elif event == "transfer":
                 numbers["size_bytes"] = value
-            yield Happening(time_s, kind, text, numbers)
+            yield Happening(time_s, kind, self._named(row["flow"]) + text, numbers)
 
     def _retransmissions(self) -> Iterator[Happening]:
         """List retransmissions. Retransmissions within a round trip are one happening."""
-        table = self._within(self.decisions).filter(pl.col("event") == "retransmission")
+        for flow in (self.flow, *self.paths):
+            for times in self._bursts(flow, "retransmission"):
+                until = f", until {times[-1]:.4f} s" if times[-1] > times[0] else ""
+                text = f"{self._named(flow)}{formatting.count(len(times), 'segment')} retransmitted{until}"
+                yield Happening(times[0], "retransmission", text, {"segments": len(times), "until_s": times[-1]})
+
+    def _reinjections(self) -> Iterator[Happening]:
+        """List data given to a second path. Those within a round trip are one happening."""
+        for flow in self.paths:
+            for times in self._bursts(flow, "reinjected"):
+                what = formatting.count(len(times), "segment")
+                text = f"{self._named(flow)}gets {what} that another path carries and that hold up the data"
+                yield Happening(times[0], "reinjection", text, {"segments": len(times), "until_s": times[-1]})
+
+    def _bursts(self, flow: str, event: str) -> list[list[float]]:
+        """Return the times of an event of a flow or path. Times within a round trip are one burst."""
+        table = self._within(self.decisions).filter((pl.col("event") == event) & (pl.col("flow") == flow))
         groups: list[list[float]] = []
         for time_s in table["time_s"]:
             if groups and time_s - groups[-1][-1] <= max(self.rtt_s, 1e-3):
                 groups[-1].append(time_s)
             else:
                 groups.append([time_s])
-        for times in groups:
-            until = f", until {times[-1]:.4f} s" if times[-1] > times[0] else ""
-            text = f"{formatting.count(len(times), 'segment')} retransmitted{until}"
-            yield Happening(times[0], "retransmission", text, {"segments": len(times), "until_s": times[-1]})
+        return groups
 
-    def _describe_window(self, time_s: float) -> tuple[str, dict[str, float]]:
+    def _describe_window(self, flow: str, time_s: float) -> tuple[str, dict[str, float]]:
         """Describe the change of the congestion window at a time, in words and numbers."""
-        curve = self.result.curve("cwnd_bytes", self.flow)
+        curve = self.result.curve("cwnd_bytes", flow)
         before = curve.find_value(time_s - 1e-9)
         after = curve.within((time_s, time_s + max(self.rtt_s, 1e-3)))
         if time_s > self.result.recorded_until("cwnd_bytes"):
@@ -520,7 +547,11 @@ class _Story:
     def _on_the_way(self) -> list[str]:
         """Return the proxies at the nodes of the flow's path."""
         nodes: Mapping[str, Any] = self.content.get("node", {})
-        flow: Mapping[str, Any] = self.content["flow"][self.flow]
+        entry, _, subflow = self.flow.rpartition(".")
+        flow: Mapping[str, Any] = self.content["flow"].get(self.flow) or self.content["flow"][entry]["subflow"][subflow]
+        if self.paths:
+            # No path has a proxy: a proxy knows one path only.
+            return []
         passed = {name for key in ("route", "reverse_route") for name in flow.get(key, ())} or set(nodes)
         return [
             f"{each['kind']} at {name}"
@@ -557,6 +588,12 @@ class _Story:
         return text + describe_gaps(self.result, SERIES, self.end_s)
 
 
+def median_rtt_s(result: RunResult, flow: str) -> float:
+    """Return the median round trip of a flow or subflow; 0 if it has none."""
+    table = result.subflows if flow in result.scenario.subflow_names else result.flows
+    return table.row(by_predicate=pl.col("flow") == flow, named=True)["rtt_p50_s"] or 0.0
+
+
 _CHANGES = {"up": "comes back", "down": "is taken away"}
 _EVENTS = {
     "established": ("connection", "the connection is open"),
@@ -575,6 +612,10 @@ _EVENTS = {
     "completed": ("connection", "all data are acknowledged"),
     "transfer": ("transfer", "a transfer is complete"),
     "aborted": ("connection", "the connection gives up"),
+    "subflow_joined": ("subflow", "the path is established"),
+    "subflow_failed": ("subflow", "the path does not deliver: it gets no new data"),
+    "subflow_restored": ("subflow", "the path delivers again"),
+    "penalised": ("reduction", "the window of the path is halved, because its data blocked the receive buffer"),
 }
 """Kind and words of each event."""
 

@@ -14,7 +14,7 @@ import polars as pl
 from bentpipe import arguments, formatting
 from bentpipe.experiment.common.curves import ROUTE_QUEUE
 from bentpipe.experiment.why.causes import CAUSES
-from bentpipe.experiment.why.explanation import LIMITS, SERIES, Explanation, check, why
+from bentpipe.experiment.why.explanation import LIMITS, SERIES, Explanation, check, median_rtt_s, why
 from bentpipe.experiment.why.gaps import describe_gaps, join_parts
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ WEIGHTS = {
     "recovery": 1,
     "connection": 1,
     "transfer": 0,
+    "subflow": 8,
+    "reinjection": 5,
 }
 """Kinds of happenings in the sentences. If there are too many, the largest weights stay."""
 CHANGES_MOST = 3
@@ -71,8 +73,7 @@ class Teller:
     def sentences(self, flow: str, at_s: float) -> list[str]:
         """See `RunResult.sentences`."""
         check(self.result.scenario, flow, at=arguments.number("at", at_s))
-        row = self.result.flows.row(by_predicate=pl.col("flow") == flow, named=True)
-        since_s = at_s - max(RECENT_S, 8 * (row["rtt_p50_s"] or 0.0))
+        since_s = at_s - max(RECENT_S, 8 * median_rtt_s(self.result, flow))
         before = [each for each in self.explanation(flow).happenings if each.time_s <= at_s and _is_told(each)]
         recent = _fold_happenings([each for each in before if _end(each) >= since_s] or before[-1:])
         stories = sorted(self._stories(flow, recent, at_s), key=lambda story: (story[1], story[0]))[-(MOST - 1) :]

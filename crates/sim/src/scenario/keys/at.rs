@@ -22,7 +22,7 @@ settings! {
         install: Vec<Install> = Vec::new();
         /// Flows that lose their route until a new route is installed. `FLOW` stands for both directions,
         /// `FLOW.forward` or `FLOW.reverse` for one direction. The name of an entry with `count` stands for all its
-        /// flows.
+        /// flows, and `FLOW.SUBFLOW` for one path of a flow over several.
         withdraw: Vec<String> = Vec::new();
         /// Handovers from one node or link to another: a short form of the changes above.
         handover: Vec<Handover> = Vec::new();
@@ -33,7 +33,8 @@ settings! {
     /// New routes of a flow. A direction without a key keeps its route.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Install {
-        /// Name of the flow. The name of an entry with `count` stands for all its flows.
+        /// Name of the flow, or `FLOW.SUBFLOW` of a flow over several paths. The name of an entry with `count` stands for
+        /// all its flows.
         flow: String;
         /// Route to `to`, in the notation of a flow's `route`. It may begin at any node on the path. Nodes outside the
         /// new route keep their routing entries. May contain `{n}`. A route whose first name is a link begins at

@@ -4,6 +4,7 @@ use super::sweep::{Case, Sweep, Tune};
 use super::{App, At, Link, Sky, Tcp};
 use crate::middlebox::MiddleboxConfig;
 use crate::spec::{Forwarding, MediumKind, NodeKind, Quic, Reader, Record, Start};
+use bentpipe_tcp::multi::MultiConfig;
 use bentpipe_units::{either, settings, Duration, Time};
 use std::collections::BTreeMap;
 
@@ -70,6 +71,27 @@ either! {
 }
 
 settings! {
+    /// One path of a flow over several paths.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Subflow {
+        /// Route from the flow's `from` to its `to`, in the notation of a flow's `route`. Default: the route with the
+        /// shortest delay at the start of the run.
+        route: Option<Vec<String>>;
+        /// Route back. Default: the route with the shortest delay.
+        reverse_route: Option<Vec<String>>;
+        /// Time after the opening of the connection until it joins, once the first subflow is established. The first
+        /// subflow has none.
+        start: Duration = Duration::ZERO;
+        /// Whether it carries data only while no other subflow can (RFC 8684 §3.3.8).
+        backup: bool = false;
+        /// Class of its packets. Default: that of the flow.
+        class: Option<u8>;
+        /// Keys of this subflow's TCP that override those of the flow.
+        tcp: Option<Tcp>;
+    }
+}
+
+settings! {
     /// Application, with its connections or datagrams.
     #[derive(Clone, Debug)]
     pub(crate) struct Flow {
@@ -106,5 +128,11 @@ settings! {
         tcp: Option<Tcp>;
         /// QUIC in place of TCP, with the keys that override `[quic]`. Write `quic = {}` if there are none. Default: TCP.
         quic: Option<Quic>;
+        /// TCP over several paths (RFC 8684), one for each `subflow`. Write `multipath = {}` for the defaults. Default: one
+        /// path.
+        multipath: Option<MultiConfig>;
+        /// Subflows of `multipath`, by name. The first by name opens the connection. `FLOW.SUBFLOW` names one in `[[at]]`,
+        /// in `sky.disjoint.flow` and in results.
+        subflow: BTreeMap<String, Subflow> = BTreeMap::new();
     }
 }

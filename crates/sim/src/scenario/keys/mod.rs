@@ -12,6 +12,7 @@ mod growth;
 mod instant;
 mod jitter;
 mod link;
+mod multipath;
 mod profile;
 mod proxy;
 mod queue;
@@ -26,11 +27,14 @@ mod way;
 pub(super) use app::{check_reader, App, DATAGRAMS};
 pub(super) use at::{At, Handover, Install};
 pub(super) use error::{check_interleave, Errors};
-pub(super) use file::{File, Flow, Node, Receivers};
+pub(super) use file::{File, Flow, Node, Receivers, Subflow};
 pub(super) use framing::{check_framing, check_mtu};
 pub(super) use instant::INSTANT;
 pub(super) use jitter::Jitters;
 pub(super) use link::{Direction, Link, LinkKeys};
+pub(super) use multipath::{
+    check_coupling, check_subflow_tcp, check_subflows, refuses_multipath, settle_multipath,
+};
 pub(super) use profile::{check_points, delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::{check_bucket, check_queue};
 pub(super) use quic::{check_quic, refuses_quic};

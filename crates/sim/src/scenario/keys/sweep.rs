@@ -9,6 +9,8 @@ words! {
     pub enum Table {
         /// One row per flow.
         "flows" => Flows,
+        /// One row per subflow of flows over several paths.
+        "subflows" => Subflows,
         /// One row per link and direction.
         "links" => Links,
         /// One row per place, flow and cause of loss.
@@ -21,6 +23,8 @@ words! {
         "datagrams" => Datagrams,
         /// One row per probe.
         "probes" => Probes,
+        /// One row per flow over QUIC.
+        "quic" => Quic,
         /// One row per medium.
         "media" => Media,
         /// One row per link and direction in a medium.

@@ -47,6 +47,11 @@ pub(crate) struct TransportKeys {
 }
 
 impl TransportKeys {
+    /// Returns the receive buffer in millionths of a bandwidth-delay product, if it is one.
+    pub(crate) fn receive_buffer_bdp(&self) -> Option<u64> {
+        self.receive_buffer_bdp
+    }
+
     /// Returns the configuration on a path with this bandwidth-delay product in bytes.
     pub(crate) fn on_path(&self, rate: Rate, rtt: Duration) -> Config {
         let least = 2 * u64::from(self.config.smss);

@@ -23,7 +23,10 @@ pub(super) struct Ground {
 
 /// Entry of flows that go over the sky.
 pub(super) struct OverSky {
+    /// Name of the flow, or `FLOW.SUBFLOW`.
     pub(super) flow: String,
+    /// Keys of its table below `flow`.
+    pub(super) at: Vec<String>,
     /// Pair, and whether the flow goes from the second place to the first.
     pub(super) pair: usize,
     pub(super) is_turned: bool,
@@ -56,7 +59,8 @@ impl Ground {
         let flows = tree.get("flow").and_then(Tree::table);
         for (name, flow) in flows.into_iter().flatten() {
             let [Some(from), Some(to)] = ["from", "to"].map(|end| text(flow, end)) else { continue };
-            if flow.get("route").is_some() {
+            let written = own_ways(name, flow);
+            if written.is_empty() {
                 continue;
             }
             let ends = [("from", from), ("to", to)].map(|(key, end)| {
@@ -72,9 +76,14 @@ impl Ground {
             let [Some((head, from)), Some((mut tail, to))] = ends else { continue };
             if from != to {
                 tail.reverse();
-                let rank = rank(keys, name);
-                let (pair, is_turned) = ground.pair(from, to, rank);
-                ground.flows.push(OverSky { flow: name.clone(), pair, is_turned, head, tail });
+                for at in written {
+                    let flow = match &at[..] {
+                        [flow, .., subflow] => format!("{flow}.{subflow}"),
+                        _ => name.clone(),
+                    };
+                    let (pair, is_turned) = ground.pair(from, to, rank(keys, &flow));
+                    ground.flows.push(OverSky { flow, at, pair, is_turned, head: head.clone(), tail: tail.clone() });
+                }
             }
         }
         if ground.flows.is_empty() && findings.found.len() == before {
@@ -154,7 +163,16 @@ impl Ground {
     }
 }
 
-/// Returns the disjoint path of a flow, from 0.
+/// Returns the tables of a flow below `flow` that need a route: its own, or those of its subflows.
+fn own_ways(name: &str, flow: &Tree) -> Vec<Vec<String>> {
+    let Some(subflows) = flow.get("subflow").and_then(Tree::table) else {
+        return if flow.get("route").is_some() { Vec::new() } else { vec![vec![name.to_owned()]] };
+    };
+    let open = subflows.iter().filter(|(_, subflow)| subflow.get("route").is_none());
+    open.map(|(subflow, _)| [name, "subflow", subflow].map(str::to_owned).to_vec()).collect()
+}
+
+/// Returns the disjoint path of a flow or subflow, from 0.
 fn rank(keys: &Keys, flow: &str) -> usize {
     let path = keys.disjoint.as_ref().and_then(|disjoint| disjoint.flow.get(flow));
     path.map_or(0, |path| (*path).max(1) as usize - 1)

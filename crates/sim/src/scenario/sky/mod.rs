@@ -319,12 +319,14 @@ fn disjoint_is_possible(keys: &Keys, tree: &Tree, raw: &Tree, findings: &mut Fin
     let Some(disjoint) = &keys.disjoint else { return true };
     let before = findings.found.len();
     for (name, path) in &disjoint.flow {
-        if tree.get("flow").and_then(|flows| flows.get(name)).is_none() {
+        let flows = tree.get("flow");
+        let subflow = name.rsplit_once('.').and_then(|(flow, own)| flows?.get(flow)?.get("subflow")?.get(own));
+        if flows.and_then(|flows| flows.get(name)).or(subflow).is_none() {
             let names = tree.get("flow").and_then(Tree::table).into_iter().flat_map(|flows| flows.keys());
             let guess = findings.guess(name, names.map(String::as_str));
             let shown = format!("sky.disjoint.flow.{name}");
             let place = &raw.at(["disjoint", "flow", name]).key;
-            findings.add(place, &shown, format!("{shown} is not a flow"), "expected the name of a flow", guess);
+            findings.add(place, &shown, format!("{shown} is not a flow"), "expected the name of a flow, or FLOW.SUBFLOW", guess);
         } else if !(1..=disjoint.paths).contains(path) {
             let message = format!("= {path} is not one of the {} paths", disjoint.paths);
             let expected = format!("expected 1 to {}", disjoint.paths);

@@ -97,8 +97,8 @@ fn write_routes(tree: &mut Tree, all: &[WrittenSky<'_>], uses: &Uses) {
         let WrittenSky { drawn, names, .. } = &all[uses[over.pair][0].1];
         let first = drawn.paths[over.pair].changes.iter().find(|change| !change.nodes.is_empty());
         let way = drawn.way(names, over, first.map_or(&[], |change| &change.nodes));
-        let flow = table.get_mut("flow").and_then(Tree::table_mut).and_then(|flows| flows.get_mut(&over.flow));
-        if let Some(flow) = flow.and_then(Tree::table_mut) {
+        let flow = over.at.iter().try_fold(table.get_mut("flow"), |tree, key| Some(tree?.table_mut()?.get_mut(key)));
+        if let Some(flow) = flow.flatten().and_then(Tree::table_mut) {
             let reverse: Vec<&String> = way.iter().rev().collect();
             flow.entry("reverse_route".into()).or_insert_with(|| made(&json!(reverse)));
             flow.insert("route".into(), made(&json!(way)));

@@ -119,7 +119,7 @@ impl Compiler<'_> {
     fn read(&mut self, file: &File, report: &mut Report<'_>) {
         let routes = file.at.iter().flat_map(|at| &at.install).map(|install| {
             let steps = [&install.route, &install.reverse_route].map(|route| route.as_ref().map_or(0, Vec::len));
-            (self.names.count_flows(&install.flow) * steps.iter().sum::<usize>()) as u64
+            (self.names.count_lanes(&install.flow) * steps.iter().sum::<usize>()) as u64
         });
         let steps: u64 = routes.sum();
         if steps > ENTRIES_MAX {
@@ -180,9 +180,8 @@ impl Compiler<'_> {
             report.key(&origin.path(), "has no route", "expected route or reverse_route, or both");
         }
         let names = self.names;
-        let flows = names.flows_named(&install.flow, &below(&origin.path(), "flow"), report);
-        for flow in flows {
-            for ((key, written), path) in sides.iter().zip(self.names.both(flow)) {
+        for lane in names.lanes_for_a_route(&install.flow, &below(&origin.path(), "flow"), report) {
+            for ((key, written), path) in sides.iter().zip(PathId::both(lane)) {
                 let Some(written) = written else { continue };
                 match names.route(path, written, &below(&origin.path(), key), report) {
                     Some((start, route)) => self.put(time, origin, What::Install { path, start, route }),

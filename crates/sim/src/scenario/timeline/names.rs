@@ -1,7 +1,7 @@
 //! Finds the links, flows and nodes that `[[at]]` names.
 
 use super::Origin;
-use crate::ids::{FlowId, LinkId, NodeId, PathId};
+use crate::ids::{FlowId, LaneId, LinkId, NodeId, PathId};
 use crate::scenario::instances::{check_names, expand, Instance};
 use crate::scenario::report::Report;
 use crate::scenario::route::{explain, Graph};
@@ -18,8 +18,10 @@ pub(in crate::scenario) struct Known<'a> {
     node_names: Vec<&'a str>,
     /// Flows in their order.
     instances: &'a [Instance<'a>],
-    by_name: BTreeMap<&'a str, FlowId>,
-    by_entry: BTreeMap<&'a str, Vec<FlowId>>,
+    /// Lanes by the names of flows, and of subflows as `FLOW.SUBFLOW`.
+    by_name: BTreeMap<String, Vec<LaneId>>,
+    /// Lanes by the names of entries, and of their subflows.
+    by_entry: BTreeMap<String, Vec<LaneId>>,
 }
 
 /// The two directions of links and of flows.
@@ -33,12 +35,16 @@ impl<'a> Known<'a> {
         graph: &'a Graph<'a>,
         instances: &'a [Instance<'a>],
     ) -> Self {
-        let flows = users.flows;
-        let mut by_entry: BTreeMap<&str, Vec<FlowId>> = BTreeMap::new();
-        for (flow, instance) in FlowId::all(flows.len()).zip(instances) {
-            by_entry.entry(instance.entry).or_default().push(flow);
+        let (mut by_name, mut by_entry): (BTreeMap<_, Vec<_>>, BTreeMap<_, Vec<_>>) = Default::default();
+        for (id, lane) in LaneId::all(users.lanes.len()).zip(users.lanes) {
+            let (flow, entry) = (&users.flows[lane.flow].name, instances[lane.flow].entry);
+            by_name.entry(flow.clone()).or_default().push(id);
+            by_entry.entry(entry.to_owned()).or_default().push(id);
+            if !lane.name.is_empty() {
+                by_name.entry(lane.name.clone()).or_default().push(id);
+                by_entry.entry(format!("{entry}.{}", lane.subflow())).or_default().push(id);
+            }
         }
-        let by_name = flows.iter().map(|flow| flow.name.as_str()).zip(FlowId::all(flows.len())).collect();
         Self { links, users, nodes, graph, node_names: nodes.keys().copied().collect(), instances, by_name, by_entry }
     }
 
@@ -63,44 +69,46 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Returns a flow, or all flows of an entry.
-    pub(super) fn flows_named(&self, name: &str, key: &[String], report: &mut Report<'_>) -> Vec<FlowId> {
-        let found = self.find_flows(name);
+    /// Returns the lanes of a flow or subflow, or of all flows of an entry.
+    pub(super) fn lanes_named(&self, name: &str, key: &[String], report: &mut Report<'_>) -> Vec<LaneId> {
+        let found = self.find_lanes(name);
         if found.is_empty() {
-            let known = self.by_entry.keys().chain(self.by_name.keys()).copied();
+            let known = self.by_entry.keys().chain(self.by_name.keys()).map(String::as_str);
             let hint = report.findings.guess(name, known);
-            report.suggest(key, "is not a flow", "expected the name of a flow or of an entry", hint);
+            let expected = "expected the name of a flow, of an entry, or of a subflow as FLOW.SUBFLOW";
+            report.suggest(key, "is not a flow", expected, hint);
         }
-        found
+        found.to_vec()
     }
 
-    /// Returns the number of these flows.
-    pub(super) fn count_flows(&self, name: &str) -> usize {
-        let of_entry = || self.by_entry.get(name).map_or(0, Vec::len);
-        self.by_name.get(name).map_or_else(of_entry, |_| 1)
+    /// Returns the lane of each flow that gets one route: the name of a flow with subflows is not enough. Reports it.
+    pub(super) fn lanes_for_a_route(&self, name: &str, key: &[String], report: &mut Report<'_>) -> Vec<LaneId> {
+        let lanes = self.lanes_named(name, key, report);
+        let twice = lanes.windows(2).find(|pair| self.users.lanes[pair[0]].flow == self.users.lanes[pair[1]].flow);
+        let Some(pair) = twice else { return lanes };
+        let message = "has subflows, each with its own route";
+        report.value(key, message, &format!("expected one of them, such as \"{}\"", self.users.lane_name(pair[0])));
+        Vec::new()
     }
 
-    fn find_flows(&self, name: &str) -> Vec<FlowId> {
-        match self.by_name.get(name) {
-            Some(&flow) => vec![flow],
-            None => self.by_entry.get(name).cloned().unwrap_or_default(),
-        }
+    /// Returns the number of these lanes.
+    pub(super) fn count_lanes(&self, name: &str) -> usize {
+        self.find_lanes(name).len()
     }
 
-    /// Returns one direction of a flow, or both, or those of all flows of an entry.
+    fn find_lanes(&self, name: &str) -> &[LaneId] {
+        self.by_name.get(name).or_else(|| self.by_entry.get(name)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns one direction of a flow or subflow, or both, or those of all flows of an entry.
     pub(super) fn paths(&self, name: &str, origin: Origin, report: &mut Report<'_>) -> Vec<PathId> {
         for (side, suffix) in [".forward", ".reverse"].into_iter().enumerate() {
-            let flows = name.strip_suffix(suffix).map(|base| self.find_flows(base)).unwrap_or_default();
-            if !flows.is_empty() {
-                return flows.into_iter().map(|flow| self.both(flow)[side]).collect();
+            let lanes = name.strip_suffix(suffix).map(|base| self.find_lanes(base)).unwrap_or_default();
+            if !lanes.is_empty() {
+                return lanes.iter().map(|lane| PathId::both(*lane)[side]).collect();
             }
         }
-        self.flows_named(name, &origin.path(), report).into_iter().flat_map(|flow| self.both(flow)).collect()
-    }
-
-    /// Returns both paths of a flow.
-    pub(super) fn both(&self, flow: FlowId) -> [PathId; 2] {
-        PathId::both(self.users.flows[flow].lane)
+        self.lanes_named(name, &origin.path(), report).into_iter().flat_map(PathId::both).collect()
     }
 
     fn flow_of(&self, path: PathId) -> FlowId {
@@ -141,7 +149,7 @@ impl<'a> Known<'a> {
     /// Returns a path for messages.
     pub(super) fn of(&self, path: PathId) -> String {
         let side = if path.is_back() { "reverse route" } else { "route" };
-        format!("the {side} of flow \"{}\"", self.users.flows[self.flow_of(path)].name)
+        format!("the {side} of flow \"{}\"", self.users.lane_name(path.lane()))
     }
 
     pub(super) fn node(&self, node: NodeId) -> &str {

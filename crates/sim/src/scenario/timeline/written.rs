@@ -72,7 +72,7 @@ fn names<'a>(scenario: &Scenario, changes: impl Iterator<Item = &'a Change>) -> 
             Change::Up(link) | Change::Down { link, .. } => scenario.links[link].name.clone(),
             Change::Withdraw(path) | Change::Install { path, .. } => {
                 let side = if path.is_back() { "reverse" } else { "forward" };
-                format!("{}.{side}", scenario.flows[scenario.lanes[path.lane()].flow].name)
+                format!("{}.{side}", scenario.lane_name(path.lane()))
             }
         };
         let base = name.strip_suffix(".reverse").unwrap_or_default();
@@ -101,7 +101,7 @@ fn installs<'a>(
             Some(table) => table["reverse_route"] = way(route),
             None => {
                 let key = if path.is_back() { "reverse_route" } else { "route" };
-                tables.push(json!({ "flow": scenario.flows[scenario.lanes[path.lane()].flow].name, key: way(route) }));
+                tables.push(json!({ "flow": scenario.lane_name(path.lane()), key: way(route) }));
             }
         }
         last = Some(*path);

@@ -1,0 +1,3 @@
+#[path = "../tests/multipath.rs"]
+mod multipath;
+fn main() {}

@@ -1,0 +1,210 @@
+//! Flows over several paths against the worked cases of their specification, in virtual time.
+
+use bentpipe_sim::dictionary::Table;
+use bentpipe_sim::record::RunResult;
+use bentpipe_sim::scenario::from_toml;
+use bentpipe_sim::spec::{Multi, Scenario, Subflow, Transport};
+use bentpipe_sim::Network;
+use bentpipe_tcp::multi::MultiConfig;
+use std::sync::Arc;
+
+/// LEO with a round trip of 40 ms, GEO with one of 600 ms.
+fn paths(leo: &str, geo: &str) -> String {
+    let link = |name: &str, to: &str, rate: &str, delay: &str| {
+        format!("[link.{name}]\nfrom = 'server'\nto = '{to}'\nrate = '{rate}'\ndelay = '{delay}'\nqueue = '2 MB'\n")
+    };
+    let last = "[link.last]\nfrom = 'hub'\nto = 'ship'\nrate = '100 Gbit/s'\ndelay = '1 ms'\n";
+    format!("{}{}{last}", link("leo", "ship", leo, "20 ms"), link("geo", "hub", geo, "299 ms"))
+}
+
+/// A flow over both.
+fn flow(app: &str, multipath: &str) -> String {
+    format!(
+        "[flow.f]\nfrom = 'server'\nto = 'ship'\napp = {app}\nmultipath = {{ {multipath} }}\n\
+         [flow.f.subflow.leo]\nroute = ['server', 'ship']\nreverse_route = ['ship', 'server']\n\
+         [flow.f.subflow.geo]\nroute = ['server', 'hub', 'ship']\nreverse_route = ['ship', 'hub', 'server']\n"
+    )
+}
+
+fn read(text: &str, sets: &[(&str, &str)]) -> Arc<Scenario> {
+    let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    from_toml(text, "multipath", &sets).unwrap_or_else(|problems| panic!("{problems}")).scenario
+}
+
+fn run_scenario(scenario: &Arc<Scenario>) -> RunResult {
+    let mut network = Network::build(scenario, scenario.seed);
+    assert!(network.run(u64::MAX));
+    network.finish().unwrap()
+}
+
+fn run(text: &str, sets: &[(&str, &str)]) -> RunResult {
+    let result = run_scenario(&read(text, sets));
+    conserved(&result);
+    result
+}
+
+/// The subflows brought each byte of the data once, and the data in order are no more than they brought.
+fn conserved(result: &RunResult) {
+    let delivered = result.flows.whole("delivered_bytes")[0];
+    let shares: f64 = result.subflows.real("delivered_share").iter().sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{:?}", result.subflows);
+    let arrived: f64 = result.subflows.real("throughput_bps").iter().sum();
+    let run_s = result.summary.real("simulated_s")[0];
+    let arrived = arrived * run_s / 8.0;
+    let twice = result.flows.whole("data_duplicate_bytes")[0];
+    assert!(delivered as f64 <= arrived - twice as f64 + 1.0, "{delivered} of {arrived} less {twice}");
+}
+
+/// When the second transfer, whose data is given to two open subflows, was delivered.
+fn second(result: &RunResult) -> f64 {
+    assert_eq!(result.transfers.len(), 2, "{:?}", result.transfers);
+    result.transfers.real("duration_rx_s")[1]
+}
+
+/// Worked case 6: 20 segments, ten or eleven in each window, rates without limit. In slow start BLEST expects a window that would fill
+/// the receive buffer, and waits.
+#[test]
+fn twenty_segments_over_leo_and_geo() {
+    // Each transfer has 20 segments of 1440 B.
+    // Both subflows are open at the second, and out of slow start.
+    let app = "{ kind = 'bulk', size = '28800 B', count = 2, pause = '5 s' }";
+    for (scheduler, expected) in [("min-rtt", 0.30), ("blest", 0.30), ("ecf", 0.06), ("redundant", 0.06)] {
+        let multipath = format!("scheduler = '{scheduler}', receive_buffer = '4 MB'");
+        let head = "duration = '20 s'\n[tcp]\nlike = 'rfc'\ninitial_window = '10 segments'\ninitial_ssthresh = '10 segments'\nprocessing = '0 s'\n\
+                    idle_restart = false\n";
+        let text = format!("{head}{}{}", paths("100 Gbit/s", "100 Gbit/s"), flow(app, &multipath));
+        let at = second(&run(&text, &[]));
+        assert!((at - expected).abs() < 0.005, "{scheduler}: {at} s");
+    }
+}
+
+/// Worked case 7: below the sum of the rates times the longest round trip, 9 MB, the sum is not reached. With twice that it is.
+#[test]
+fn the_receive_buffer_bounds_the_sum() {
+    let goodput = |buffer: &str| {
+        let multipath = format!("receive_buffer = '{buffer}', coupling = 'none'");
+        let head = "duration = '60 s'\n[tcp]\nlike = 'linux-6'\n";
+        let text = format!("{head}{}{}", paths("100 Mbit/s", "20 Mbit/s"), flow("'greedy'", &multipath));
+        run(&text, &[]).flows.real("goodput_bps")[0]
+    };
+    let (small, large) = (goodput("1 MB"), goodput("18 MB"));
+    assert!(large > 0.85 * 120e6, "{large}");
+    assert!(small < 0.9 * large, "{small} with a small buffer, {large} with a large one");
+}
+
+/// The instants of an event of a subflow.
+fn instants(events: &Table, of: &str, kind: &str) -> Vec<f64> {
+    let rows = events.text("flow").iter().zip(events.text("event")).zip(events.real("time_s"));
+    rows.filter(|((flow, event), _)| *flow == of && *event == kind).map(|(_, at)| *at).collect()
+}
+
+/// Worked case 8: the LEO link goes down at 10 s. What it carried goes to GEO when its timer expires, after srtt + 200 ms; or at
+/// once if the sender is told.
+#[test]
+fn data_of_a_link_that_goes_down_go_over_the_other() {
+    let at = "[[at]]\ntime = '10 s'\nwithdraw = ['f.leo']\ndown = ['leo']\n[[at]]\ntime = '20 s'\nup = ['leo']\n\
+              install = [{ flow = 'f.leo', route = ['server', 'ship'], reverse_route = ['ship', 'server'] }]\n";
+    for (on, earliest, latest) in [("rto", 10.2, 10.45), ("told", 10.0, 10.0001)] {
+        let multipath = format!("receive_buffer = '16 MB', reinject = {{ on = '{on}' }}");
+        let head = "duration = '60 s'\n[tcp]\nlike = 'linux-6'\n[record]\nseries = ['events']\n";
+        let text = format!(
+            "{head}{}{}{at}",
+            paths("20 Mbit/s", "10 Mbit/s").replacen("2 MB", "50 kB", 1),
+            flow("{ kind = 'file', size = '60 MB' }", &multipath)
+        );
+        let result = run(&text, &[]);
+        let failed = instants(&result.events, "f.leo", "subflow_failed");
+        assert!((earliest..=latest).contains(&failed[0]), "{on}: {failed:?}");
+        let reinjected: Vec<f64> =
+            instants(&result.events, "f.geo", "reinjected").into_iter().filter(|at| *at >= 10.0).collect();
+        // GEO takes them when its window has room.
+        assert!((earliest..=latest + 0.01).contains(&reinjected[0]), "{on}: {:?}", &reinjected[..3.min(reinjected.len())]);
+        assert_eq!(result.flows.text("outcome"), ["completed"], "{on}");
+        assert_eq!(result.flows.whole("delivered_bytes"), [60_000_000], "{on}");
+        let restored = instants(&result.events, "f.leo", "subflow_restored");
+        assert!(restored.first().is_some_and(|at| *at >= 20.0), "{on}: {restored:?}");
+    }
+}
+
+/// Worked case 9: two subflows over one bottleneck against one connection with the same round trip.
+#[test]
+fn coupled_subflows_take_as_much_as_one_connection() {
+    let link = |name: &str, from: &str, to: &str, rate: &str| {
+        format!("[link.{name}]\nfrom = '{from}'\nto = '{to}'\nrate = '{rate}'\ndelay = '10 ms'\nqueue = '100 packets'\n")
+    };
+    let links = [
+        link("s1", "a", "x", "1 Gbit/s"),
+        link("s2", "a", "y", "1 Gbit/s"),
+        link("s3", "x", "m", "1 Gbit/s"),
+        link("s4", "y", "m", "1 Gbit/s"),
+        // Losses of its early drops are independent: with a full queue, all would halve their windows at once.
+        link("narrow", "m", "n", "10 Mbit/s").replace("'100 packets'", "{ kind = 'red', limit = '200 packets' }"),
+        link("e1", "n", "b", "1 Gbit/s"),
+        link("s5", "c", "z", "1 Gbit/s"),
+        link("s6", "z", "m", "1 Gbit/s"),
+        link("e2", "n", "d", "1 Gbit/s"),
+    ]
+    .concat();
+    let share = |coupling: &str, seed: u64| {
+        let text = format!(
+            "duration = '200 s'\nseed = {seed}\n[tcp]\nlike = 'rfc'\ncc = 'sack'\n{links}\
+             [flow.f]\nfrom = 'a'\nto = 'b'\nmultipath = {{ coupling = '{coupling}' }}\n\
+             [flow.f.subflow.one]\nroute = ['a', 'x', 'm', 'n', 'b']\nreverse_route = ['b', 'n', 'm', 'x', 'a']\n\
+             [flow.f.subflow.two]\nroute = ['a', 'y', 'm', 'n', 'b']\nreverse_route = ['b', 'n', 'm', 'y', 'a']\n\
+             [flow.g]\nfrom = 'c'\nto = 'd'\nroute = ['c', 'z', 'm', 'n', 'd']\n"
+        );
+        // Packets have the same size, and differ in their payload.
+        let sent = run(&text, &[]).flows.whole("sent_packets").to_vec();
+        sent[0] as f64 / (sent[0] + sent[1]) as f64
+    };
+    let mean = |coupling: &str| (1..=4).map(|seed| share(coupling, seed)).sum::<f64>() / 4.0;
+    let expected = [("none", 2.0 / 3.0), ("lia", 0.5), ("olia", 0.5), ("balia", 0.5)];
+    let found = expected.map(|(coupling, expected)| (coupling, mean(coupling), expected));
+    assert!(found.iter().all(|(_, share, expected)| (share - expected).abs() < 0.05), "{found:?}");
+}
+
+/// Worked case 10: one subflow is TCP but for the bytes of its options, which take microseconds of the fast link.
+#[test]
+fn one_subflow_is_tcp() {
+    let text = |smss: u32, error: &str| {
+        format!(
+            "duration = '30 s'\n[tcp]\nlike = 'linux-6'\nsmss = '{smss} B'\nreceive_buffer = '4 MB'\nprocessing = '0 s'\n[link.l]\nfrom = 'a'\n\
+             to = 'b'\nrate = '100 Gbit/s'\ndelay = '30 ms'\n{error}[flow.f]\nfrom = 'a'\nto = 'b'\n\
+             app = {{ kind = 'file', size = '5 MB' }}\n"
+        )
+    };
+    for error in ["", "error = { kind = 'packet', rate = 2e-3 }\n"] {
+        let tcp = run_scenario(&read(&text(1428, error), &[]));
+        let mut scenario = (*read(&text(1448, error), &[])).clone();
+        let own = scenario.flows[0].transport.tcp().unwrap().clone();
+        let config = MultiConfig { receive_buffer: own.receive_buffer, ..MultiConfig::default() };
+        let subflow = Subflow { tcp: Arc::clone(&own), start: Default::default(), is_backup: false };
+        scenario.flows[0].transport =
+            Transport::Multi(Arc::new(Multi { config: Arc::new(config), tcp: own, subflows: vec![subflow] }));
+        scenario.lanes[0].name = "f.only".to_owned();
+        let multi = run_scenario(&Arc::new(scenario));
+        for column in ["completion_s", "completion_rx_s", "rtt_mean_s", "cwnd_end_bytes"] {
+            let [one, other] = [&tcp, &multi].map(|result| result.flows.real(column)[0]);
+            assert!((one - other).abs() < 1e-5, "{error}{column}: {one} with TCP, {other} over one subflow");
+        }
+        for column in ["delivered_bytes", "sent_bytes", "sent_packets", "retransmissions", "timeouts", "fast_retransmits"] {
+            let [one, other] = [&tcp, &multi].map(|result| result.flows.whole(column)[0]);
+            assert_eq!(one, other, "{error}{column}");
+        }
+    }
+}
+
+/// Short transfers, each over a new connection: slots are used again, and each byte arrives once.
+#[test]
+fn slots_of_subflows_are_used_again() {
+    let app = "{ kind = 'arrivals', size = '200 kB', interval = '500 ms', count = 60 }";
+    let head = "duration = '100 s'\n[tcp]\nlike = 'linux-6'\n";
+    let error = "error = { kind = 'packet', rate = 1e-3 }\n";
+    let links = paths("20 Mbit/s", "10 Mbit/s").replace("[link.geo]\n", &format!("[link.geo]\n{error}"));
+    let result = run(&format!("{head}{links}{}", flow(app, "receive_buffer = '4 MB'")), &[]);
+    assert_eq!(result.flows.whole("delivered_bytes"), [60 * 200_000]);
+    assert_eq!(result.completions.whole("transfers")[0], 60);
+    assert_eq!(result.flows.text("transport"), ["multipath"]);
+    assert_eq!(result.subflows.text("flow"), ["f.geo", "f.leo"]);
+    assert_eq!(result.subflows.whole("joins")[0], 60);
+}
