@@ -25,6 +25,8 @@ impl Network {
     /// Wakes an endpoint of a group.
     pub(super) fn act_in_group(&mut self, at: Time, endpoint: EndpointId) {
         self.traffic.wake_in_group(at, endpoint);
+        self.take_subflow_events(at, endpoint);
+        self.transmit_in_group(at, endpoint);
         self.drive_group(at, endpoint);
     }
 
@@ -32,7 +34,6 @@ impl Network {
     /// acted.
     pub(super) fn drive_group(&mut self, at: Time, endpoint: EndpointId) {
         self.take_subflow_events(at, endpoint);
-        self.transmit_in_group(at, endpoint);
         self.transmit_by_turns(at, endpoint);
         if self.traffic.group_events(at, endpoint, &mut self.recorder) {
             self.update_horizon(self.now);

@@ -4,7 +4,7 @@
 //! each at the place of its key.
 
 use super::budget::{self, ENTRIES_MAX, FLOWS_MAX};
-use super::check::HIDDEN;
+use super::check::{bad_name, HIDDEN, NAME};
 use super::direction;
 use super::instances::{check_names, expand, instances, Instance, WrittenEnds};
 use super::keys::{self, File, TransportKeys};
@@ -176,6 +176,11 @@ fn check_routes(file: &File, report: &mut Report<'_>) {
         check(&path(["flow", flow]), [&entry.route, &entry.reverse_route]);
         for (name, subflow) in &entry.subflow {
             check(&path(["flow", flow, "subflow", name]), [&subflow.route, &subflow.reverse_route]);
+        }
+        for name in entry.subflow.keys() {
+            if let Some(why) = bad_name(name) {
+                report.key(&path(["flow", flow, "subflow", name]), why, NAME);
+            }
         }
     }
 }

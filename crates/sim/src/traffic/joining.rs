@@ -260,7 +260,7 @@ impl Traffic {
         }
     }
 
-    /// Tells the ends of groups of a change of their routes, if they hear of it. Returns the endpoints whose timers have changed.
+    /// Tells the ends of groups of a change of their routes, if they hear of it: the routes at the start are no change. Returns the endpoints whose timers have changed.
     pub(crate) fn tell_groups(&mut self, now: Time, change: &Change) -> Vec<EndpointId> {
         let mut told = Vec::new();
         for flow in FlowId::all(self.flows.len()) {
@@ -268,7 +268,7 @@ impl Traffic {
             let (newest, Some(multi)) = (state.newest_slot(), state.multi.as_deref_mut()) else { continue };
             let first = state.lane.id.index();
             let notices = multi.notices_of(first, change);
-            let Some(slot) = newest.filter(|_| multi.is_told() && !notices.is_empty()) else { continue };
+            let Some(slot) = newest.filter(|_| multi.is_told() && !notices.is_empty() && now > Time::ZERO) else { continue };
             let at = now + multi.config.reinject.notice;
             for end in End::BOTH {
                 let Some((group, hosts)) = self.group(slot) else { continue };

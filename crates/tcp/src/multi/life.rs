@@ -145,7 +145,9 @@ impl Meta {
     /// Subflow `i` is open.
     pub(super) fn on_established<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         let is_agreed = subflows.connection(i).is_subflow();
-        if i > 0 && (!is_agreed || self.phase != Phase::Open) {
+        // The third ACK of the first subflow may still be under way while a faster one joins at the passive end.
+        let may_join = self.phase == Phase::Open || (self.phase == Phase::Opening && self.role == Role::Passive);
+        if i > 0 && !(is_agreed && may_join) {
             // RFC 8684 §3.2: without the option it is another connection.
             return self.drop_subflow(now, i, subflows);
         }
@@ -153,7 +155,7 @@ impl Meta {
         self.timers.lonely = Time::NEVER;
         self.subflows[i].facts.joins += 1;
         self.touch(i);
-        if self.phase != Phase::Opening {
+        if self.phase != Phase::Opening || i > 0 {
             return self.report(MultiEvent::Joined(i));
         }
         self.phase = Phase::Open;
@@ -244,7 +246,8 @@ impl Meta {
             return;
         }
         let is_over = self.sender.is_finished() && self.receiver.is_finished();
-        if is_over || self.subflows.len() == 1 || self.phase != Phase::Open {
+        let is_all = self.subflows.len() == 1 || (self.phase != Phase::Open && i == 0);
+        if is_over || is_all {
             self.end();
         } else if self.timers.lonely == Time::NEVER {
             self.timers.lonely = now + LONELY;

@@ -493,11 +493,11 @@ impl Meta {
         let was_finished = self.receiver.is_finished();
         let Dss { dsn, len, is_fin, .. } = dss;
         let rtt = self.subflows.iter().filter_map(|subflow| subflow.echoed).max();
-        let new = self.receiver.on_data(now, dsn, len.into(), is_fin, rtt, &mut self.counters);
+        let (new, fills) = self.receiver.on_data(now, dsn, len.into(), is_fin, rtt, &mut self.counters);
         self.subflows[i].facts.delivered_bytes += new;
         self.share(subflows);
-        if is_fin && len == 0 {
-            // Nothing else of the subflow would acknowledge it.
+        if fills || (is_fin && len == 0) {
+            // As RFC 5681 §4.2 asks for in a subflow: the sender may wait for this one acknowledgement.
             subflows.connection(i).announce_window();
         }
         if self.receiver.is_finished() && !was_finished {

@@ -29,7 +29,7 @@ impl DataReceiver {
     }
 
     /// The data [dsn, dsn + len) arrived on a subflow, and end there if `is_fin`. `rtt`: the longest round-trip time of the subflows
-    /// that timestamps show. Returns the bytes that were new.
+    /// that timestamps show. Returns the bytes that were new, and whether they filled a hole before data that were held.
     pub(super) fn on_data(
         &mut self,
         now: Time,
@@ -38,7 +38,7 @@ impl DataReceiver {
         is_fin: bool,
         rtt: Option<Duration>,
         counters: &mut MultiCounters,
-    ) -> u64 {
+    ) -> (u64, bool) {
         let before = self.data.nxt() + self.data.beyond();
         self.data.tune_by(now, rtt);
         let arrival = self.data.on_data(now, dsn, len, is_fin, &mut self.timers);
@@ -50,7 +50,7 @@ impl DataReceiver {
         counters.data_duplicate_bytes += len - new;
         counters.held_bytes_max = counters.held_bytes_max.max(self.data.beyond());
         counters.reordering_depth_max = counters.reordering_depth_max.max(self.depth);
-        new
+        (new, arrival.delivered > len)
     }
 
     /// What every subflow tells the peer.

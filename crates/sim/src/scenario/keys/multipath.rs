@@ -1,7 +1,6 @@
 //! Flows over several paths: checks of their keys, and conversion to their paths.
 
 use super::{product, Flow, TransportKeys};
-use crate::scenario::check::{bad_name, NAME};
 use crate::scenario::report::{below, path, Report};
 use crate::spec::App;
 use bentpipe_tcp::multi::{Coupling, MultiConfig, Uncoupled};
@@ -70,13 +69,9 @@ pub(crate) fn check_subflows(name: &str, flow: &Flow, report: &mut Report<'_>) {
     }
     for (subflow, own) in &flow.subflow {
         let key = path(["flow", name, "subflow", subflow]);
-        match bad_name(subflow) {
-            Some(why) => report.key(&key, why, NAME),
-            None if ["forward", "reverse"].contains(&subflow.as_str()) || subflow.contains('.') => {
-                let message = "could be mistaken for a direction of the flow, or for another name";
-                report.key(&key, message, "expected another name, without a dot");
-            }
-            None => {}
+        if ["forward", "reverse"].contains(&subflow.as_str()) || subflow.contains('.') {
+            let message = "could be mistaken for a direction of the flow, or for another name";
+            report.key(&key, message, "expected another name, without a dot");
         }
         if own.tcp.is_some() && is_written(&path(["flow", name, "subflow", subflow, "tcp", "receive_buffer"]), report) {
             let expected = format!("expected flow.{name}.multipath.receive_buffer");

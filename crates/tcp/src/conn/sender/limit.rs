@@ -75,7 +75,9 @@ impl Sender {
                 }
             }
             Phase::Fast if episode.burst_left == 0 => 0,
-            Phase::Fast => cwnd.saturating_add_signed(episode.inflation).max(smss).saturating_sub(board.flight_size() + first),
+            Phase::Fast => {
+                cwnd.saturating_add_signed(episode.inflation).max(smss).saturating_sub(board.flight_size() + first)
+            }
             Phase::Loss => self.window_in_loss(&cx.config).saturating_sub(board.pipe() + before),
             Phase::Open if episode.dupacks > 0 => {
                 let (flight, allowance) = self.limited_transmit(cx);

@@ -1,7 +1,7 @@
 //! The test bench of multipath connections: two ends, a list of connections at each, over paths with delays, rates, queues and losses.
 
 use crate::multi::{Meta, MultiConfig, MultiEvent, Plan, Subflows};
-use crate::{Config, Connection, Event, InitialWindow, Multipath, Role, RtoConfig, Segment};
+use crate::{AckPolicy, Config, Connection, Event, InitialWindow, Multipath, Role, RtoConfig, Segment};
 use bentpipe_units::{Duration, Seq, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -110,6 +110,7 @@ pub(super) fn tcp() -> Config {
         recovery: crate::cc::CcKind::Sack.recovery(),
         smss: SMSS as u32 + 20,
         initial_window: InitialWindow::Segments(10),
+        ack: AckPolicy { delay: ms(40), ..AckPolicy::default() },
         rto: RtoConfig { granularity: Duration::ZERO, min: ms(200), ..RtoConfig::default() },
         ..Config::default()
     }

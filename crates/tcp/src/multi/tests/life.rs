@@ -205,3 +205,15 @@ fn a_late_subflow_joins_and_closes() {
     assert!(world.ends[SERVER].meta.is_closed());
     assert_eq!(world.delivered(), 20 * SMSS);
 }
+
+/// GEO opens first; LEO's SYN leaves with GEO's third segment, and arrives long before it.
+#[test]
+fn a_fast_subflow_may_join_before_the_slow_one_is_open_at_the_server() {
+    let mut world = world(vec![Path::of(300), Path::of(20)]);
+    world.offer(100 * SMSS);
+    world.run_until(at(700));
+    assert_eq!(world.ends[SERVER].subflows[1].state(), State::Established);
+    assert!(!world.ends[SERVER].meta.is_established());
+    assert!(world.run_until_delivered(100 * SMSS, at(10_000)).is_some());
+    assert!(world.acked(CLIENT, 1) > 0);
+}

@@ -1,9 +1,9 @@
 //! Subflows that do not deliver, and data that block the receive window.
 
 use super::bench::{at, ms, tcp, Path, World, CLIENT, SERVER, SMSS};
-use crate::multi::{MultiConfig, MultiEvent, Plan, Reinject, ReinjectOn};
-use crate::{Config, RtoConfig};
-use bentpipe_units::{Duration, Time};
+use crate::multi::{MultiConfig, MultiEvent, Plan, Reinject, ReinjectOn, SchedulerKind};
+use crate::{Config, Pacing, RtoConfig, WindowSize};
+use bentpipe_units::Duration;
 
 /// LEO and GEO; the link of LEO goes down at 10 s and comes back at 20 s. Paced by the paths: 1,000 and 100 segments a second.
 fn interrupted(reinject: Reinject) -> World {
@@ -66,13 +66,16 @@ fn the_data_timer_gives_a_subflow_up_after_four_timeouts() {
     assert!(at(10_000 + 4 * 600) <= failed && failed < at(20_000), "{failed:?}");
 }
 
-/// NSDI 2012, §4.2: with a small buffer, reinjection and penalties let two paths carry what the better one does alone.
+/// NSDI 2012, §4.2, and BLEST (IFIP Networking 2016), figures 4 and 5: with a buffer of two LEO windows, GEO stops LEO for most of the
+/// time. Reinjection and penalties give most of LEO's rate back, and BLEST leaves GEO alone.
 #[test]
-fn opportunistic_reinjection_makes_two_paths_as_good_as_the_better_one() {
-    let goodput = |paths: Vec<Path>, opportunistic, penalise| {
-        let reinject = Reinject { opportunistic, penalise, ..Reinject::default() };
-        let config = MultiConfig { receive_buffer: 80 * SMSS, reinject, ..MultiConfig::default() };
-        let mut world = World::new(config, &tcp(), paths);
+fn with_a_small_buffer_geo_blocks_leo_unless_data_are_reinjected_or_not_sent_there() {
+    let pacing = Pacing::Window { gain_slow_start: 2000, gain: 1200, burst: WindowSize::Segments(2) };
+    let goodput = |paths: Vec<Path>, reinjects: bool, scheduler: SchedulerKind| {
+        let reinject = Reinject { opportunistic: reinjects, penalise: reinjects, ..Reinject::default() };
+        let scheduler = scheduler.into();
+        let config = MultiConfig { receive_buffer: 80 * SMSS, reinject, scheduler, ..MultiConfig::default() };
+        let mut world = World::new(config, &Config { pacing, ..tcp() }, paths);
         world.open();
         world.offer(u64::MAX >> 9);
         world.run_until(at(60_000));
@@ -81,11 +84,14 @@ fn opportunistic_reinjection_makes_two_paths_as_good_as_the_better_one() {
     // LEO's window is 60 segments at most, so 20 and more of the receive window go to GEO.
     let leo = Path { segment_time: ms(1), queue: 20, ..Path::of(20) };
     let geo = Path { segment_time: ms(10), queue: 100, ..Path::of(300) };
-    let (alone, _) = goodput(vec![leo.clone()], false, false);
-    let (without, none) = goodput(vec![leo.clone(), geo.clone()], false, false);
-    let (with, counters) = goodput(vec![leo, geo], true, true);
-    assert!(without < 0.7 * alone, "GEO blocks LEO: {without} of {alone}");
-    assert!(with > 0.9 * alone, "{with} of {alone}");
+    let both = vec![leo.clone(), geo];
+    let (alone, _) = goodput(vec![leo], false, SchedulerKind::MinRtt);
+    let (without, none) = goodput(both.clone(), false, SchedulerKind::MinRtt);
+    let (with, counters) = goodput(both.clone(), true, SchedulerKind::MinRtt);
+    let (blest, _) = goodput(both, true, SchedulerKind::Blest);
+    assert!(without < 0.25 * alone, "GEO blocks LEO: {without} of {alone}");
+    assert!(with > 0.75 * alone, "{with} of {alone}");
+    assert!(blest > 0.95 * alone, "{blest} of {alone}");
     assert!(none.opportunistic == 0 && counters.opportunistic > 0 && counters.penalties > 0);
 }
 
@@ -123,6 +129,5 @@ fn backups_wait_for_failures() {
     world.run_until(at(6000));
     assert!(world.acked(CLIENT, 1) > 1000 * SMSS);
     assert!(world.run_until_delivered(4000 * SMSS, at(60_000)).is_some());
-    let since = world.ends[CLIENT].meta.subflow(0).failures;
-    assert_eq!(since, 1, "{:?}", Time::ZERO);
+    assert_eq!(world.ends[CLIENT].meta.subflow(0).failures, 1);
 }

@@ -4,7 +4,7 @@
 use super::bench::{at, ms, plain, tcp, Departure, Path, World, CLIENT, SERVER, SMSS};
 use crate::cc::CcKind;
 use crate::multi::{Coupling, MultiConfig, MultiEvent};
-use crate::{AckPolicy, Config, CwndValidation, Options};
+use crate::{Config, CwndValidation, Options};
 use proptest::prelude::*;
 
 /// Segments without multipath options: time, end, subflow, segment, whether it arrives.
@@ -81,7 +81,6 @@ proptest! {
             recovery: if rack && cc != CcKind::Reno { CcKind::Bbr1.recovery() } else { cc.recovery() },
             receive_buffer: buffer,
             cwnd_validation: if linux { CwndValidation::Linux } else { CwndValidation::Rfc7661 },
-            ack: AckPolicy { every: 2, ..AckPolicy::default() },
             ..tcp()
         };
         compare(&config, &path, seed, offered)?;
