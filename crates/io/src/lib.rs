@@ -20,6 +20,7 @@
 //! | [`icmp`] | reports of routers: a packet was too large |
 //! | [`proxy`] | middleboxes for real packets: a proxy that splits their connections |
 //! | [`pcapng`] | captures: packets that each host sent and received, lost packets with their cause |
+//! | [`multipath`] | multipath options as bytes: keys, tokens, hashes |
 //! | [`simulated`] | captures of runs in virtual time: packets with made-up headers |
 //! | [`wire`] | TCP segments as packets, and back |
 //! | [`speaker`] | a host with bentpipe's TCP |
@@ -48,6 +49,7 @@ pub mod kernel;
 mod landlock;
 #[cfg(target_os = "linux")]
 pub mod netlink;
+pub mod multipath;
 pub mod offload;
 pub mod pcapng;
 pub mod proxy;

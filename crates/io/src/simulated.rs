@@ -6,6 +6,7 @@
 //! counts in their lengths, and as zeros in the checksums.
 
 use crate::codec::{fold, sum};
+use crate::multipath::Keyring;
 use crate::pcapng::{loss, Capture, Captures};
 use crate::wire;
 use bentpipe_sim::ids::NodeId;
@@ -40,6 +41,8 @@ struct Inner<W> {
     scenario: Scenario,
     /// Host of each node.
     hosts: Vec<Option<usize>>,
+    /// Keys of multipath connections.
+    keyring: Keyring,
     /// Numbers of sent packets in progress with the same identity, in the order of sending.
     under_way: BTreeMap<Looks, VecDeque<u64>>,
 }
@@ -69,7 +72,8 @@ impl<W: Write> SimulatedCaptures<W> {
             places[node.index()] = Some(host);
         }
         let (captures, scenario) = (Captures::new(captures), scenario.clone());
-        Self(Arc::new(Mutex::new(Inner { captures, scenario, hosts: places, under_way: BTreeMap::new() })))
+        let (keyring, under_way) = (Keyring::default(), BTreeMap::new());
+        Self(Arc::new(Mutex::new(Inner { captures, scenario, hosts: places, keyring, under_way })))
     }
 
     /// Writes all waiting packets.
@@ -92,7 +96,8 @@ impl<W: Write + Send> Witness for SimulatedCaptures<W> {
         let inner = &mut *self.inner();
         let [from, to] = ends(&inner.scenario, packet);
         let Some(host) = inner.hosts[from.index()] else { return };
-        let number = inner.captures.sent(packet.at, host, encode(packet, [from, to]), len(packet));
+        let bytes = inner.encode(packet, [from, to]);
+        let number = inner.captures.sent(packet.at, host, bytes, len(packet));
         inner.under_way.entry(looks(packet)).or_default().push_back(number);
     }
 
@@ -115,7 +120,8 @@ impl<W: Write + Send> Witness for SimulatedCaptures<W> {
             }
         }
         if let (Fate::Arrived, Some(host)) = (fate, inner.hosts[to.index()]) {
-            inner.captures.arrived(packet.at, host, encode(packet, [from, to]), len(packet));
+            let bytes = inner.encode(packet, [from, to]);
+            inner.captures.arrived(packet.at, host, bytes, len(packet));
         }
     }
 }
@@ -134,13 +140,22 @@ fn address(node: NodeId) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 78, 0, 0)) + number % (1 << 16))
 }
 
-/// Returns the headers of a packet between these nodes.
-fn encode(packet: &Sighting, nodes: [NodeId; 2]) -> Vec<u8> {
+impl<W> Inner<W> {
+    /// Returns the headers of a packet between these nodes.
+    fn encode(&mut self, packet: &Sighting, nodes: [NodeId; 2]) -> Vec<u8> {
+        let flow = &self.scenario.flows[packet.flow].name;
+        let multi = self.keyring.option(packet, self.scenario.seed, flow, address(nodes[0]));
+        encode(packet, nodes, &multi)
+    }
+}
+
+/// Returns the headers of a packet between these nodes, with this multipath option.
+fn encode(packet: &Sighting, nodes: [NodeId; 2], multi: &[u8]) -> Vec<u8> {
     let flow = (FIRST_FLOW_PORT + packet.flow.index() as u32 % FLOW_PORTS) as u16;
     let own = (FIRST_DYNAMIC_PORT + packet.connection % DYNAMIC_PORTS) as u16;
     let ports = if packet.is_back { [flow, own] } else { [own, flow] };
     let transport = match &packet.segment {
-        Some(segment) => wire::header(segment, ports, usize::from(packet.header_len).saturating_sub(40)),
+        Some(segment) => wire::header(segment, ports, usize::from(packet.header_len).saturating_sub(40), multi),
         None => udp(packet.len, ports),
     };
     let (protocol, ecn) = packet.segment.map_or((UDP, 0), |segment| (TCP, segment.ecn.bits()));

@@ -53,7 +53,7 @@ pub fn emit(from: SocketAddr, to: SocketAddr, segment: &Segment, payload: &[u8])
     if payload.len() != usize::from(segment.len) || options(segment).len() > OPTIONS_MAX {
         return None;
     }
-    let mut transport = header(segment, [from.port(), to.port()], 0);
+    let mut transport = header(segment, [from.port(), to.port()], 0, &[]);
     transport.extend(payload);
     let ecn = segment.ecn.bits();
     let (ip, addresses) = match (from.ip(), to.ip()) {
@@ -136,9 +136,12 @@ pub fn carry(segment: &Segment) -> Result<Segment, String> {
     Ok(read)
 }
 
-/// Returns a TCP header without its checksum, with at least `options_len` bytes of options.
-pub(crate) fn header(segment: &Segment, ports: [u16; 2], options_len: usize) -> Vec<u8> {
+/// Returns a TCP header without its checksum, with at least `options_len` bytes of options. `multi`: its multipath option, which
+/// needs more than the segment.
+pub(crate) fn header(segment: &Segment, ports: [u16; 2], options_len: usize, multi: &[u8]) -> Vec<u8> {
     let mut options = options(segment);
+    options.resize(options.len().next_multiple_of(4), NOP);
+    options.extend(multi);
     options.truncate(OPTIONS_MAX);
     // No-operation (RFC 9293 §3.1), up to the length that the simulator counted.
     options.resize(options.len().max(options_len.min(OPTIONS_MAX)).next_multiple_of(4), NOP);

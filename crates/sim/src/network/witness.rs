@@ -2,7 +2,7 @@
 
 use super::Network;
 use crate::dictionary::Cause;
-use crate::ids::{FlowId, NodeId};
+use crate::ids::{FlowId, LaneId, NodeId};
 use crate::packet::Packet;
 use crate::record::LossPlace;
 use bentpipe_tcp::Segment;
@@ -17,6 +17,8 @@ pub struct Sighting {
     pub flow: FlowId,
     /// The number of its connection in the flow.
     pub connection: u32,
+    /// The number of its subflow in the flow; 0 in a flow without subflows.
+    pub subflow: u8,
     /// Whether it goes from the node where the flow ends to the node where it begins.
     pub is_back: bool,
     /// Payload bytes.
@@ -105,9 +107,13 @@ impl Network {
     }
 
     fn sighting(&self, at: Time, packet: &Packet) -> Sighting {
+        let (lanes, lane) = (&self.scenario.lanes, packet.lane());
+        let flow = lanes[lane].flow;
+        let subflow = (0..lane.index()).rev().take_while(|before| lanes[LaneId::new(*before)].flow == flow).count();
         Sighting {
             at,
-            flow: self.flow_of(packet),
+            flow,
+            subflow: subflow as u8,
             connection: packet.connection(),
             is_back: packet.is_to_sender(),
             len: packet.len,
