@@ -125,7 +125,7 @@ fn keys_that_quic_decides_are_refused() {
 /// A connection that no object uses times out. The page goes on, over a new connection.
 #[test]
 fn an_idle_connection_may_time_out() {
-    let listed = "{ bytes = '5 kB' }, { bytes = '5 kB', host = 1 }, { bytes = '5 kB', host = 1, after = 1, delay = '3 s' }";
+    let listed = "{ bytes = '5 kB' }, { bytes = '5 kB', host = 1 }, { bytes = '5 kB', host = 1, after = 1, delay = '20 s' }";
     let flow = format!("app = {{ kind = 'page', recorded = [{listed}], count = 1 }}\nquic = {{ idle_timeout = '2 s' }}");
     let result = run(&flow, OBJECTS);
     assert_eq!(result.flows.text("outcome"), ["completed"], "{:?}", result.quic.text("failure"));
