@@ -6,7 +6,7 @@
 //!
 //! The replacement of TLS protects no headers, so that this reader finds the numbers of packets in datagrams.
 
-use crate::setup::CID_LEN;
+use crate::migration::CID_LEN;
 use bentpipe_sim::stack::EngineState;
 use bentpipe_units::Time;
 use std::collections::VecDeque;
@@ -142,17 +142,20 @@ impl Log {
         found.and_then(|place| self.notes.remove(first + place));
     }
 
-    /// Packets with `bytes` in sum are declared lost. The last of them left at `sent`, and all that left before it and have not
-    /// arrived are lost, too.
+    /// Packets with `bytes` in sum are declared lost. The last of them left at `sent`. The stack does not name them: they are
+    /// found by time and size.
     pub(crate) fn on_lost(&mut self, now: Time, sent: Instant, bytes: u64) {
         let mut left = bytes;
         let end = self.notes.partition_point(|(at, ..)| *at <= sent);
-        for (_, len, number) in self.notes.drain(..end).collect::<Vec<_>>() {
-            // Smaller ones only acknowledge, and are never declared lost.
-            if len < LEAST_DATA || len > left {
-                continue;
+        let mut lost = Vec::new();
+        // The newest first: older ones may be packets that only acknowledge, and are never declared lost.
+        for (_, len, number) in self.notes.drain(..end).rev() {
+            if len >= LEAST_DATA && len <= left {
+                left -= len;
+                lost.push(number);
             }
-            left -= len;
+        }
+        for number in lost.into_iter().rev() {
             let data = format_args!(r#"{{"header":{{"packet_type":"1RTT","packet_number":{number}}}}}"#);
             self.write(now, "recovery", "packet_lost", data);
         }
