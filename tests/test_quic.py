@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import bentpipe as bp
 from bentpipe.errors import BentpipeError, ScenarioError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TEXT = """
 title = "QUIC over GEO"

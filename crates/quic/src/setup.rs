@@ -96,13 +96,7 @@ impl TokenLog for EachTokenOnce {
     }
 }
 
-fn transport(
-    quic: &Quic,
-    saved: Option<SavedPath>,
-    facts: &Shared,
-    clock: Clock,
-    seed: u64,
-) -> TransportConfig {
+fn transport(quic: &Quic, saved: Option<SavedPath>, facts: &Shared, clock: Clock, seed: u64) -> TransportConfig {
     let mut config = TransportConfig::default();
     let [stream, connection, send] = quic.windows();
     let mtu = u16::try_from(quic.mtu).unwrap_or(u16::MAX);

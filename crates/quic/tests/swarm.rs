@@ -119,7 +119,7 @@ fn seeds(count: u64) -> impl Iterator<Item = u64> {
     first..first + asked("PROPTEST_CASES").unwrap_or(count)
 }
 
-/// Packets are conserved, results have sound values, and what is acknowledged was delivered, what was delivered was offered.
+/// Packets are conserved, results have sound values, acknowledged bytes were delivered, and delivered bytes were offered.
 #[test]
 fn packets_and_bytes_are_conserved() {
     for seed in seeds(30) {
@@ -149,7 +149,8 @@ fn packets_and_bytes_are_conserved() {
 }
 
 /// The identity of the ledger: where one flow sends and nothing is under way at the end, each datagram of the sender has arrived
-/// or is lost at one place of its direction. What its peer lost is in the other direction.
+/// or is lost at one place of its direction. Losses of its peer are in the
+/// other direction.
 #[test]
 fn each_datagram_arrives_or_has_a_place_of_loss() {
     let mut checked = 0;
@@ -205,7 +206,8 @@ fn equal_seeds_have_equal_results() {
         let other = run(&Arc::new(other));
         assert!(
             (&first.flows, &first.links, &first.quic) == (&other.flows, &other.links, &other.quic)
-                && (&first.drops, &first.transfers, &first.datagrams) == (&other.drops, &other.transfers, &other.datagrams),
+                && (&first.drops, &first.transfers, &first.datagrams)
+                    == (&other.drops, &other.transfers, &other.datagrams),
             "{text}"
         );
     }
