@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import pytest
 
 import bentpipe as bp
-from bentpipe.errors import ScenarioError
+from bentpipe.errors import BentpipeError, ScenarioError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TEXT = """
 title = "QUIC over GEO"
@@ -77,3 +83,47 @@ def test_why_tells_slow_start_from_handshakes_and_requests() -> None:
     # The request, the first flight of its answer, its ACK, at most one trip more. ACKs of the other end begin none.
     assert 0.8 < seconds["exchange"] < 1.25
     assert 1.1 < seconds["slow-start"] < 1.6
+
+
+PAGES = TEXT.replace(
+    'kind = "request-response", request = "100 B", response = "1 MB", count = 2',
+    'kind = "page", model = "3gpp2", objects = 10, count = 1',
+)
+
+
+def test_a_comparison_of_pages_with_and_without_tls_has_a_hint() -> None:
+    cases = "[case.h2]\nflow.web.app.tls_rtts = {}\n[case.h3]\nflow.web.quic = {{}}\n"
+    open_, secured = (
+        bp.compare(bp.loads(PAGES + cases.format(rtts)), metric="fct", replications=2).notes for rtts in (0, 1)
+    )
+    assert any(note.startswith("pages over TCP have no round trip for TLS") for note in open_)
+    assert not any("TLS" in note for note in secured)
+
+
+def test_qlog_files_are_sequences_of_json(tmp_path: Path) -> None:
+    scenario = bp.loads(PAGES, {"flow.web.quic": "{}"})
+    result = bp.run(scenario, qlog=tmp_path / "qlog")
+    files = sorted(each.name for each in (tmp_path / "qlog").iterdir())
+    assert files == ["web-0-client.sqlog", "web-0-server.sqlog"]
+    for name in files:
+        empty, *records = (tmp_path / "qlog" / name).read_text().split("\x1e")
+        assert empty == ""
+        head, *events = (json.loads(record) for record in records)
+        assert head["qlog_format"] == "JSON-SEQ"
+        times = [event["time"] for event in events]
+        assert times == sorted(times)
+        sent = [event for event in events if event["name"] == "transport:packet_sent"]
+        assert sent
+    # The listener sends the data.
+    numbers = {(header["packet_type"], header["packet_number"]) for header in (each["data"]["header"] for each in sent)}
+    # A datagram of the handshake may have packets of several types.
+    assert len(numbers) == len(sent) >= result.quic["sent_datagrams"][0]
+    assert bp.run(scenario).flows.equals(result.flows)
+
+
+def test_qlog_files_need_flows_over_quic_and_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(BentpipeError, match="no flow is over QUIC"):
+        bp.run(bp.loads(PAGES), qlog=tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BentpipeError, match="is a file"):
+        bp.run(bp.loads(PAGES, {"flow.web.quic": "{}"}), qlog=tmp_path / "file")

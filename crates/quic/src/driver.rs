@@ -503,7 +503,7 @@ impl Engine for QuicEnd {
         self.datagrams = self.datagrams.wrapping_add(1);
         self.counters.offered_bytes += content.len() as u64;
         if let Some((_, connection)) = &mut self.connection {
-            // One that is refused is missing at the peer, which counts.
+            // The peer counts a refused datagram as missing.
             let _ = connection.datagrams().send(content.into(), true);
         }
         self.pump(now);

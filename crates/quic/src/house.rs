@@ -12,8 +12,8 @@ use crate::resume::{Flight, Resume};
 use crate::tap::Shared;
 use bentpipe_sim::spec::Quic;
 use bentpipe_tcp::cc::{
-    AckSample, CarefulResume, CcConfig, Congestion, Custom, Delivery, Init, LostSegment, Marks, PathState, ResumeReason,
-    SavedPath,
+    AckSample, CarefulResume, CcConfig, Congestion, Custom, Delivery, Init, LostSegment, Marks, PathState,
+    ResumeReason, SavedPath,
 };
 use bentpipe_tcp::{Growth, RateSample};
 use bentpipe_units::{Duration, Time};

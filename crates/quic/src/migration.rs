@@ -6,6 +6,8 @@ use quinn_proto::Side;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+/// Length of connection identifiers, as of the stack's default.
+pub(crate) const CID_LEN: usize = 8;
 /// First port of each end.
 const PORT: u16 = 443;
 

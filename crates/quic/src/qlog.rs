@@ -1,4 +1,4 @@
-//! qlog: a file for each end of a connection with what it sends, receives and loses, in virtual time.
+//! qlog: a file for each end of a connection with its packets sent, received and lost, in virtual time.
 //!
 //! The format is qlog 0.3 as JSON text sequences (draft-ietf-quic-qlog-main-schema-07 §4, RFC 7464), which qvis reads. Events are
 //! those of draft-ietf-quic-qlog-quic-events-06: packets sent and received with their numbers, packets declared lost, metrics of
@@ -6,7 +6,7 @@
 //!
 //! The replacement of TLS protects no headers, so that this reader finds the numbers of packets in datagrams.
 
-use crate::setup::CID_LEN;
+use crate::migration::CID_LEN;
 use bentpipe_sim::stack::EngineState;
 use bentpipe_units::Time;
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ const NOTES_MAX: usize = 200_000;
 /// Smallest packet that counts as one with data.
 const LEAST_DATA: u64 = 100;
 
-/// Where the events of an end go.
+/// Destination of the events of an end.
 pub type Output = Box<dyn Write + Send + Sync>;
 
 /// The file of one end.
@@ -130,7 +130,7 @@ impl Log {
     pub(crate) fn on_made(&mut self, at: Instant, bytes: u64, number: u64) {
         self.notes.push_back((at, bytes, number));
         if self.notes.len() > NOTES_MAX {
-            // Packets that only acknowledge stay: nobody reports their end.
+            // Packets that only acknowledge stay: the stack reports their departure only.
             self.notes.pop_front();
         }
     }
@@ -142,17 +142,20 @@ impl Log {
         found.and_then(|place| self.notes.remove(first + place));
     }
 
-    /// Packets with `bytes` in sum are declared lost. The last of them left at `sent`, and all that left before it and have not
-    /// arrived are lost, too.
+    /// Packets with `bytes` in sum are declared lost. The last of them left at `sent`. The stack does not name them: they are
+    /// found by time and size.
     pub(crate) fn on_lost(&mut self, now: Time, sent: Instant, bytes: u64) {
         let mut left = bytes;
         let end = self.notes.partition_point(|(at, ..)| *at <= sent);
-        for (_, len, number) in self.notes.drain(..end).collect::<Vec<_>>() {
-            // Smaller ones only acknowledge, and are never declared lost.
-            if len < LEAST_DATA || len > left {
-                continue;
+        let mut lost = Vec::new();
+        // The newest first: older ones may be packets that only acknowledge, and are never declared lost.
+        for (_, len, number) in self.notes.drain(..end).rev() {
+            if len >= LEAST_DATA && len <= left {
+                left -= len;
+                lost.push(number);
             }
-            left -= len;
+        }
+        for number in lost.into_iter().rev() {
             let data = format_args!(r#"{{"header":{{"packet_type":"1RTT","packet_number":{number}}}}}"#);
             self.write(now, "recovery", "packet_lost", data);
         }
@@ -165,7 +168,8 @@ impl Log {
         }
         self.state = state;
         let ssthresh = state.ssthresh.map_or_else(String::new, |bytes| format!(r#","ssthresh":{bytes}"#));
-        let srtt = state.srtt.map_or_else(String::new, |srtt| format!(r#","smoothed_rtt":{}"#, 1e3 * srtt.as_secs_f64()));
+        let srtt =
+            state.srtt.map_or_else(String::new, |srtt| format!(r#","smoothed_rtt":{}"#, 1e3 * srtt.as_secs_f64()));
         let (window, flight) = (state.cwnd, state.in_flight);
         let data = format_args!(r#"{{"congestion_window":{window},"bytes_in_flight":{flight}{ssthresh}{srtt}}}"#);
         self.write(now, "recovery", "metrics_updated", data);

@@ -92,7 +92,7 @@ impl Resume {
             now: flight.now,
             cwnd: own.cwnd(),
             flight: flight.in_flight,
-            // The stack tells only whether data waits.
+            // The stack reports whether data waits, without its size.
             waiting: if flight.is_app_limited { 0 } else { own.cwnd() },
             next: flight.next,
             settled: flight.settled,

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::house::HouseFactory;
-use crate::migration::address;
+use crate::migration::{address, CID_LEN};
 use crate::null::{Null, SeededKey};
 use crate::tap::{Fixed, Shared, Tapped};
 use bentpipe_sim::spec::{Quic, QuicCc, QuicKeepAlive, QuicSendOrder};
@@ -20,8 +20,6 @@ use quinn_proto::{
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Length of connection identifiers, as of the stack's default.
-pub(crate) const CID_LEN: usize = 8;
 /// Most bytes of handshake messages out of order, as of the stack's default.
 const CRYPTO_BUFFER: usize = 16 * 1024;
 /// Most streams of each kind that a peer may open.
@@ -98,13 +96,7 @@ impl TokenLog for EachTokenOnce {
     }
 }
 
-fn transport(
-    quic: &Quic,
-    saved: Option<SavedPath>,
-    facts: &Shared,
-    clock: Clock,
-    seed: u64,
-) -> TransportConfig {
+fn transport(quic: &Quic, saved: Option<SavedPath>, facts: &Shared, clock: Clock, seed: u64) -> TransportConfig {
     let mut config = TransportConfig::default();
     let [stream, connection, send] = quic.windows();
     let mtu = u16::try_from(quic.mtu).unwrap_or(u16::MAX);

@@ -28,7 +28,7 @@ pub(crate) struct Facts {
     pub(crate) reductions: u64,
     /// Its qlog, if it has one.
     pub(crate) log: Option<Log>,
-    /// What later connections may use.
+    /// Facts for later connections over the same path.
     pub(crate) lesson: PathLesson,
     /// Samples that were not taken yet, the oldest first.
     pub(crate) rtts: VecDeque<Duration>,

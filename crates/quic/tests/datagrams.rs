@@ -22,7 +22,10 @@ fn a_call_has_the_delay_of_its_path() {
     let result = run(&format!("{CALL}\nquic = {{}}"), "");
     let [sent, arrived, lost] = ["sent_packets", "arrived_packets", "lost_packets"].map(|name| of_call(&result, name));
     // 300 s less a handshake of 0.6 s, at 50 a second. The last 300 ms are under way.
-    assert!((sent - 14_970.0).abs() < 3.0 && (sent - arrived - 15.0).abs() < 2.0 && lost == 0.0, "{sent} {arrived} {lost}");
+    assert!(
+        (sent - 14_970.0).abs() < 3.0 && (sent - arrived - 15.0).abs() < 2.0 && lost == 0.0,
+        "{sent} {arrived} {lost}"
+    );
     let [least, most] = ["delay_min_s", "delay_p99_s"].map(|name| of_call(&result, name));
     // 200 B, 11 B of frame, packet and tag, and 28 B at 2 Mbit/s are about 1 ms. The pacer lets each leave at once.
     assert!((0.3009..0.302).contains(&least) && most < 0.31, "{least} {most}");
@@ -30,7 +33,7 @@ fn a_call_has_the_delay_of_its_path() {
     assert_eq!(result.flows.text("cc"), ["cubic"]);
 }
 
-/// Nothing is retransmitted: the share of lost datagrams is that of lost packets, and the delay is that of the path.
+/// Datagrams are not retransmitted: the share of lost datagrams is that of lost packets, and the delay is that of the path.
 #[test]
 fn lost_datagrams_stay_lost() {
     let error = "error = { kind = 'packet', rate = 0.05 }";
@@ -72,7 +75,11 @@ fn impossible_datagrams_are_refused() {
     // RTP has a header of 12 B.
     refused("kind = 'rtp', rate = '1 kbit/s', size = '1403 B'", "'b'", "expected 0 B to 1402 B");
     refused("kind = 'probe', interval = '1 s'", "'b'", "the other end answers no datagrams of QUIC");
-    refused("kind = 'cbr', rate = '1 kbit/s', size = '100 B'", "['b', 'c']", "cannot carry a flow to several receivers");
+    refused(
+        "kind = 'cbr', rate = '1 kbit/s', size = '100 B'",
+        "['b', 'c']",
+        "cannot carry a flow to several receivers",
+    );
 }
 
 /// The largest datagram that the check allows fits into a packet.

@@ -97,7 +97,7 @@ fn a_proxy_on_the_path_changes_nothing() {
     for column in ["sent_datagrams", "arrived_datagrams", "declared_lost", "acks"] {
         assert_eq!(without.quic.whole(column), with.quic.whole(column), "{column}");
     }
-    // The report says how many packets passed: those that arrived at the node, from both ends.
+    // The report has the number of packets that passed: those that arrived at the node, from both ends.
     let passed = [&without, &with].map(|result| value(result, "quic", "passed"));
     let arrived = value(&with, "quic", "arrived_datagrams");
     assert!(passed[0] == 0.0 && passed[1] > arrived, "{passed:?} {arrived}");

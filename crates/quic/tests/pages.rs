@@ -43,8 +43,7 @@ fn the_order_of_streams_decides_when_objects_are_there() {
     assert!((in_turn[29] / last - 1.0).abs() < 0.05, "{in_turn:?} {round_robin:?}");
 }
 
-/// A lost packet delays the object of which it has data for a round trip, and later objects overtake it. Over TCP they wait for
-/// it.
+/// A lost packet delays the object whose data it has, for a round trip. Later objects overtake it. Over TCP they wait for it.
 #[test]
 fn objects_overtake_one_with_a_loss() {
     let error = "error = { kind = 'arrivals', list = [400] }";
@@ -125,8 +124,10 @@ fn keys_that_quic_decides_are_refused() {
 /// A connection that no object uses times out. The page goes on, over a new connection.
 #[test]
 fn an_idle_connection_may_time_out() {
-    let listed = "{ bytes = '5 kB' }, { bytes = '5 kB', host = 1 }, { bytes = '5 kB', host = 1, after = 1, delay = '3 s' }";
-    let flow = format!("app = {{ kind = 'page', recorded = [{listed}], count = 1 }}\nquic = {{ idle_timeout = '2 s' }}");
+    let listed =
+        "{ bytes = '5 kB' }, { bytes = '5 kB', host = 1 }, { bytes = '5 kB', host = 1, after = 1, delay = '20 s' }";
+    let flow =
+        format!("app = {{ kind = 'page', recorded = [{listed}], count = 1 }}\nquic = {{ idle_timeout = '2 s' }}");
     let result = run(&flow, OBJECTS);
     assert_eq!(result.flows.text("outcome"), ["completed"], "{:?}", result.quic.text("failure"));
     // A handshake and a request: 1.2 s.

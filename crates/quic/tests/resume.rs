@@ -31,7 +31,8 @@ fn a_saved_path_saves_the_time_of_slow_start() {
         (slow, 2, saved(1_000_000), 2.99),
     ] {
         let done = load(path, megabytes, resume);
-        let line = format!("{megabytes} MB, {resume:?}: {:.2} s, expected {expected}; lost {}", done.time(), done.dropped[1]);
+        let line =
+            format!("{megabytes} MB, {resume:?}: {:.2} s, expected {expected}; lost {}", done.time(), done.dropped[1]);
         if (done.time() / expected - 1.0).abs() > 0.03 {
             wrong.push(line);
         }

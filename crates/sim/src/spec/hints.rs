@@ -84,9 +84,7 @@ impl Scenario {
     /// Pages over TCP without round trips for TLS beside flows over QUIC, whose handshake has them.
     fn pages_without_tls(&self) -> Option<(String, String)> {
         let has_quic = self.flows.iter().any(|flow| flow.transport.quic().is_some());
-        let is_open = |flow: &&Flow| {
-            matches!(&*flow.app, App::Page(page) if flow.transport.tcp().is_some() && page.secured_after() == 0)
-        };
+        let is_open = |flow: &&Flow| matches!(&*flow.app, App::Page(page) if flow.transport.tcp().is_some() && page.secured_after() == 0);
         let flow = self.flows.iter().find(is_open).filter(|_| has_quic)?;
         let key = format!("flow.{}.app.tls_rtts", flow.name);
         let hint = format!(

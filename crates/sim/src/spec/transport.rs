@@ -126,10 +126,11 @@ impl Transport {
 
     /// Whether connections of a flow to a node share what they learn with later ones.
     pub(crate) fn remembers(&self) -> bool {
-        self.quic().is_some_and(|quic| quic.saves_for().is_some()) || self.tcp().is_some_and(|config| {
-            let resumes = config.careful_resume.is_some();
-            config.sharing.is_some() || config.fast_open.is_some() || config.transactions.is_some() || resumes
-        })
+        self.quic().is_some_and(|quic| quic.saves_for().is_some())
+            || self.tcp().is_some_and(|config| {
+                let resumes = config.careful_resume.is_some();
+                config.sharing.is_some() || config.fast_open.is_some() || config.transactions.is_some() || resumes
+            })
     }
 
     /// Returns its name in tables.

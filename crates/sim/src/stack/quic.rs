@@ -46,7 +46,7 @@ settings! {
         careful_resume: Option<CarefulResume> as OnOff = None, "RFC 9002 §7.2: each connection probes from the initial window";
         /// Changes of the client's address.
         migration: QuicMigration = QuicMigration::Off, "a fixed host";
-        /// Order in which a sender serves its streams.
+        /// Order of the streams of an end with data.
         send_order: QuicSendOrder = QuicSendOrder::RoundRobin, "the stack's default";
         /// Order in which the receiver reads a stream.
         read: QuicRead = QuicRead::Unordered;
@@ -181,7 +181,7 @@ amounts! {
 }
 
 words! {
-    /// Order in which a sender serves streams that all have data.
+    /// Order of streams that all have data.
     pub enum QuicSendOrder {
         /// A packet of each stream in turn: all objects of a page arrive together, late.
         "round-robin" => RoundRobin,

@@ -90,7 +90,10 @@ impl FlowState {
                 Some(config) => clocks(config, &mut phases, draw),
                 None => [Duration::ZERO; 2],
             }),
-            engines: flow.transport.quic().map(|_| Box::new(EngineFlow { component: component.to_owned(), seed, passed: 0 })),
+            engines: flow
+                .transport
+                .quic()
+                .map(|_| Box::new(EngineFlow { component: component.to_owned(), seed, passed: 0 })),
             lane,
             multi: None,
             ends: [flow.from, flow.to],

@@ -88,7 +88,8 @@ pub(crate) fn settle_over_quic(
         App::Page(page) => page,
         App::Datagrams(datagrams) => {
             let extra = datagrams.payload() - datagrams.size;
-            let [least, most] = [DATAGRAM_MIN.into(), quic.datagram_max()].map(|bytes| bytes.saturating_sub(extra.into()));
+            let [least, most] =
+                [DATAGRAM_MIN.into(), quic.datagram_max()].map(|bytes| bytes.saturating_sub(extra.into()));
             if !(least..=most).contains(&datagrams.size.into()) {
                 let expected = format!("expected {least} B to {most} B: a datagram fits into one packet (RFC 9221 §5)");
                 report.value(&key("size"), "is out of range for QUIC", &expected);

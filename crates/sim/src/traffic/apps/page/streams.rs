@@ -1,5 +1,5 @@
-//! Pages over a transport with streams: each object has a stream, so that none waits for another. Objects arrive in the order in
-//! which the sender serves its streams.
+//! Pages over a transport with streams: each object has a stream, so that none waits for another. The order of
+//! the streams decides the order of the objects.
 
 use super::PageState;
 use crate::record::Recorder;
@@ -29,7 +29,9 @@ impl PageState {
     /// Receives a request at the listener of a connection.
     pub(super) fn receive_stream_request(&mut self, sessions: &mut FlowSessions<'_>, at: usize, read: StreamRead) {
         let exchanges = &mut self.connections[at].exchanges;
-        let Some(exchange) = exchanges.iter_mut().find(|each| read.is_last && each.stream == read.stream) else { return };
+        let Some(exchange) = exchanges.iter_mut().find(|each| read.is_last && each.stream == read.stream) else {
+            return;
+        };
         exchange.due = Some(sessions.now + self.objects[exchange.object].wait);
         self.answer_streams(sessions, at);
     }
