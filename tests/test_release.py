@@ -100,7 +100,7 @@ TOOLS = [f"tools.{path.stem}" for path in sorted((ROOT / "tools").glob("[!_]*.py
 
 @pytest.mark.parametrize("name", [*TOOLS, "tools.docs", "tools.mutants", "tools.words.words"])
 def test_a_tool_that_is_asked_for_help_changes_nothing(name):
-    """By what Git notices, or by the time of each file."""
+    """The time of each file stays."""
 
     def stamps():
         return {path: path.stat().st_mtime_ns for folder in FOLDERS for path in tracked(ROOT / folder)}

@@ -11,7 +11,7 @@ use crate::sky::SkyError;
 use libm::{exp, fabs, floor};
 use std::collections::BTreeMap;
 
-/// Maps, by `tools/climates.py`, which says how they are packed.
+/// Maps in the form that `tools/climates.py` writes.
 #[cfg(not(target_arch = "wasm32"))]
 const MAPS: &[u8] = include_bytes!("maps.bin");
 /// Rows and columns of a tile.
@@ -111,8 +111,8 @@ pub struct Maps {
 }
 
 impl Maps {
-    /// Returns the climate of a place. `at.height_km` counts as height above sea level. A place below the ground stands
-    /// on it.
+    /// Returns the climate of a place. `at.height_km` counts as height above sea level. A place below the ground counts
+    /// as one on the ground.
     ///
     /// Above the ground, the temperature falls by 6.5 K/km. Above the rain there are neither clouds nor wet air.
     ///
