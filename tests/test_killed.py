@@ -25,7 +25,7 @@ from tests import measurements
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-KILLS = int(os.environ.get("BENTPIPE_KILLS", "20" if os.environ.get("BENTPIPE_ALL") else "2"))
+KILLS = int(os.environ.get("BENTPIPE_KILLS", "20" if os.environ.get("BENTPIPE_ALL") else "1"))
 BENTPIPE = [sys.executable, "-m", "bentpipe"]
 JUMPING = Path(__file__).with_name("jumping.py")
 

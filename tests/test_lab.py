@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import html
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -216,8 +217,14 @@ FACTS = {
 """By notebook, a check that its outputs show what its answers state without quoting it."""
 
 
+LONG = {"2-handover-in-leo": "10 s", "3-who-starves-whom": "20 s"}
+"""Notebooks that only BENTPIPE_ALL=1 runs, with their time."""
+
+
 @pytest.mark.parametrize("path", LAB, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_prints_what_its_text_claims(path, client):
+    if path.stem in LONG and not os.environ.get("BENTPIPE_ALL"):
+        pytest.skip(f"takes {LONG[path.stem]}: BENTPIPE_ALL=1")
     notebook = executed(path, client)
     text = printed(notebook)
     words = " ".join(text.split())
