@@ -1,11 +1,13 @@
 //! Flows of a run: wakes their applications, and passes the events of connections on to them.
 
 use super::apps::{AnyApp, Draws};
-use super::flow::{FlowState, OwnLane};
+use super::flow::FlowState;
 use super::goal::End;
 use super::groups::{MultiState, PathState, PathTotals};
 use super::host::Hosts;
-use super::sessions::{FlowSessions, Over, Pool, Task};
+use super::pool::{Pool, Task};
+use super::sessions::{FlowSessions, Over};
+use super::totals::OwnLane;
 use super::ways::Ways;
 use crate::dictionary::SenderSeries;
 use crate::ids::{EndpointId, FlowId, LaneId, PathId};

@@ -3,10 +3,10 @@
 //! A group has a slot for each subflow. The first is that of the session: its hosts keep the goals of the application, and
 //! their timers are those of the application and of the meta, too. `joining.rs` has what the network asks of groups.
 
-use super::flow::{OwnLane, Totals};
 use super::goal::{End, Goal, What};
 use super::host::Hosts;
 use super::send_times::Stopwatch;
+use super::totals::{OwnLane, Totals};
 use crate::ids::{LinkId, PathId};
 use crate::link::Downtime;
 use crate::record::Histogram;

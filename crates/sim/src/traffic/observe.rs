@@ -1,11 +1,12 @@
 //! Rows, series and events of flows and their connections.
 
 use super::dispatch::Traffic;
-use super::flow::{FlowState, Totals};
+use super::flow::FlowState;
 use super::groups::{add_session, as_totals, GroupPart, GroupSession, MultiTotals, PathTotals};
 use super::host::Host;
 use super::send_times::SendTimes;
-use super::sessions::Session;
+use super::pool::Session;
+use super::totals::Totals;
 use crate::dictionary::{
     CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, InsideSeries, ProbeRow, QuicRow, SenderSeries, SubflowRow,
 };
