@@ -6,9 +6,7 @@ use super::report::{path, Report};
 use super::route::base_rtt;
 use super::ways::Way;
 use crate::ids::{FlowId, LaneId, LinkId, NodeId};
-use crate::spec::{
-    full_segment, App, Buffers, Flow, Lane, Like, Link, Multi, Quic, Reader, Start, Subflow, Transport,
-};
+use crate::spec::{full_segment, App, Buffers, Flow, Lane, Like, Link, Multi, Quic, Reader, Start, Subflow, Transport};
 use bentpipe_tcp::multi::MultiConfig;
 use bentpipe_tcp::{Config, BDP};
 use bentpipe_units::{Duration, Rate};

@@ -63,7 +63,8 @@ impl Traffic {
                     totals: PathTotals::default(),
                     routes: PathId::both(lane).map(|path| Some(scenario.first_route(path).into())),
                 };
-                let plans = multi.subflows.iter().map(|subflow| Plan { start: subflow.start, is_backup: subflow.is_backup });
+                let plans =
+                    multi.subflows.iter().map(|subflow| Plan { start: subflow.start, is_backup: subflow.is_backup });
                 let paths = scenario.lanes_of(id).zip(&multi.subflows).map(path).collect();
                 Box::new(MultiState::new(Arc::clone(&multi.config), plans.collect(), paths))
             });

@@ -130,7 +130,11 @@ impl Session {
 ///
 /// # Panics
 /// The session is over one path.
-pub(super) fn group_of<'a>(pool: &'a mut Pool, hosts: &'a mut Hosts, slot: usize) -> (&'a mut GroupSession, &'a mut Hosts) {
+pub(super) fn group_of<'a>(
+    pool: &'a mut Pool,
+    hosts: &'a mut Hosts,
+    slot: usize,
+) -> (&'a mut GroupSession, &'a mut Hosts) {
     match pool.sessions[slot].group.as_deref_mut() {
         Some(GroupPart::Head(group)) => (group, hosts),
         _ => panic!("a session over several paths"),

@@ -91,7 +91,8 @@ impl Totals {
         self.spurious += path.spurious;
         self.accepted += path.accepted;
         self.verdicts += path.verdicts;
-        self.first_sent = path.first_sent.map(|at| self.first_sent.map_or(at, |first| first.min(at))).or(self.first_sent);
+        self.first_sent =
+            path.first_sent.map(|at| self.first_sent.map_or(at, |first| first.min(at))).or(self.first_sent);
         self.cwnd = path.cwnd.map(|cwnd| self.cwnd.unwrap_or(0) + cwnd).or(self.cwnd);
     }
 

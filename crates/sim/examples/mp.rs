@@ -1,3 +1,0 @@
-#[path = "../tests/multipath.rs"]
-mod multipath;
-fn main() {}
