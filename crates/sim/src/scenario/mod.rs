@@ -20,6 +20,7 @@ mod check;
 mod custom_sender;
 mod direction;
 mod files;
+mod flows;
 mod generate;
 mod groups;
 mod har;
@@ -55,6 +56,7 @@ mod trace;
 mod transports;
 mod tree;
 mod tune;
+mod ways;
 mod words;
 
 pub use crate::spec::*;

@@ -52,8 +52,13 @@ impl<'a> Report<'a> {
                 if flow == "flow" && subflow == "subflow" && transport == "tcp" && tree.inherited =>
             {
                 let of_flow: Vec<String> = [flow, name, transport].into_iter().chain(rest).cloned().collect();
-                let is_of_flow = of_flow.iter().try_fold(self.tree, |tree, key| tree.get(key)).is_some_and(|tree| !tree.inherited);
-                if is_of_flow { of_flow } else { [transport].into_iter().chain(rest).cloned().collect() }
+                let is_of_flow =
+                    of_flow.iter().try_fold(self.tree, |tree, key| tree.get(key)).is_some_and(|tree| !tree.inherited);
+                if is_of_flow {
+                    of_flow
+                } else {
+                    [transport].into_iter().chain(rest).cloned().collect()
+                }
             }
             [link, name, direction, key, rest @ ..]
                 if link == "link" && self.tree.at([link, name, direction, key].map(String::as_str)).inherited =>

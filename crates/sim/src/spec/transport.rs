@@ -151,7 +151,11 @@ impl Transport {
             Self::Multi(multi) => {
                 let first = cc_name(multi.first());
                 let are_same = multi.subflows.iter().all(|subflow| cc_name(&subflow.tcp) == first);
-                if are_same { first } else { "mixed" }
+                if are_same {
+                    first
+                } else {
+                    "mixed"
+                }
             }
             Self::Quic(quic) => quic.cc.name(),
         }

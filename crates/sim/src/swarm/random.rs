@@ -233,7 +233,16 @@ impl Sketch {
             buffers: Buffers::Stock,
             processing: *dice.pick(&PROCESSING_US.map(|(a, b)| (Duration::from_micros(a), Duration::from_micros(b)))),
         };
-        (flow, Lane { flow: FlowId::new(index), name: String::new(), route: path.out.into(), reverse_route: path.back.into(), class })
+        (
+            flow,
+            Lane {
+                flow: FlowId::new(index),
+                name: String::new(),
+                route: path.out.into(),
+                reverse_route: path.back.into(),
+                class,
+            },
+        )
     }
 
     fn tcp(&self, dice: &mut Dice) -> Config {

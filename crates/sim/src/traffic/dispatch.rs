@@ -1,11 +1,13 @@
 //! Flows of a run: wakes their applications, and passes the events of connections on to them.
 
 use super::apps::{AnyApp, Draws};
-use super::flow::{FlowState, OwnLane};
+use super::flow::FlowState;
 use super::goal::{End, StreamRead};
 use super::groups::{MultiState, PathState, PathTotals};
 use super::host::Hosts;
-use super::sessions::{FlowSessions, Over, Pool, Task};
+use super::pool::{Pool, Task};
+use super::sessions::{FlowSessions, Over};
+use super::totals::OwnLane;
 use super::ways::Ways;
 use crate::dictionary::SenderSeries;
 use crate::ids::{EndpointId, FlowId, LaneId, PathId};
@@ -61,7 +63,8 @@ impl Traffic {
                     totals: PathTotals::default(),
                     routes: PathId::both(lane).map(|path| Some(scenario.first_route(path).into())),
                 };
-                let plans = multi.subflows.iter().map(|subflow| Plan { start: subflow.start, is_backup: subflow.is_backup });
+                let plans =
+                    multi.subflows.iter().map(|subflow| Plan { start: subflow.start, is_backup: subflow.is_backup });
                 let paths = scenario.lanes_of(id).zip(&multi.subflows).map(path).collect();
                 Box::new(MultiState::new(Arc::clone(&multi.config), plans.collect(), paths))
             });

@@ -1,18 +1,16 @@
 //! State of a flow during a run, and its counters.
 
-use super::engines::{EngineSession, EngineTotals};
 use super::groups::MultiState;
 use super::host::Host;
-use super::loss_verdicts::VerdictCounts;
-use super::send_times::SendTimes;
+use super::totals::{OneSession, OwnLane, Totals};
 use crate::distribution::clocks;
-use crate::ids::{EndpointId, LaneId, NodeId};
+use crate::ids::{EndpointId, NodeId};
 use crate::link::Downtime;
 use crate::record::{Arrived, Completions, Histogram};
 use crate::spec::{App, Flow, Reader, Transport};
 use crate::stack::{Engine, Seed};
 use bentpipe_tcp::cc::SavedPath;
-use bentpipe_tcp::{Counters, PathCache};
+use bentpipe_tcp::PathCache;
 use bentpipe_units::{Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,9 +57,15 @@ pub(crate) struct FlowState {
     completions: Option<Box<Completions>>,
     /// Statistics of its datagrams. None if it uses connections.
     pub(super) arrived: Option<Box<Arrived>>,
-    /// Stream keys of the tie-breakers of its endpoints.
+    keys: StreamKeys,
+}
+
+/// Keys of the random streams of a flow.
+#[derive(Clone, Copy, Debug)]
+struct StreamKeys {
+    /// Of the tie-breakers of its endpoints.
     ties: [[u64; 2]; 2],
-    /// Stream key of the random choices of its congestion controls.
+    /// Of the random choices of its congestion controls.
     seeds: [u64; 2],
 }
 
@@ -108,8 +112,10 @@ impl FlowState {
             rtts: Histogram::default(),
             completions: (!flow.app.is_single() && flow.app.has_transport()).then(Box::default),
             arrived: (!flow.app.has_transport()).then(Box::default),
-            seeds: Stream::new(seed, component, "cc").key(),
-            ties: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose).key()),
+            keys: StreamKeys {
+                seeds: Stream::new(seed, component, "cc").key(),
+                ties: ["sender", "receiver"].map(|purpose| Stream::new(0, &flow.name, purpose).key()),
+            },
         }
     }
 
@@ -179,7 +185,7 @@ impl FlowState {
 
     /// Returns the tie-breaker seeds of both endpoints of a session. They depend on names and ordinals, never on slots.
     pub(crate) fn salts(&self, ordinal: u64) -> [u32; 2] {
-        self.ties.map(|key| match ordinal {
+        self.keys.ties.map(|key| match ordinal {
             0 => key[0] as u32,
             _ => Stream::with_key(key).at(ordinal) as u32,
         })
@@ -187,7 +193,7 @@ impl FlowState {
 
     /// Returns the seeds of the congestion controls of both endpoints of a session.
     pub(super) fn seeds(&self, ordinal: u64) -> [u64; 2] {
-        let mut seeds = Stream::with_key(self.seeds);
+        let mut seeds = Stream::with_key(self.keys.seeds);
         [0, 1].map(|side| seeds.at(2 * ordinal + side))
     }
 
@@ -209,15 +215,6 @@ pub(super) struct EngineFlow {
     seed: u64,
     /// Packets that proxies passed on unread.
     pub(super) passed: u64,
-}
-
-/// Lane of a flow, as its packets carry it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OwnLane {
-    pub(super) id: LaneId,
-    /// First hops of the opener and of the listener.
-    pub(super) first_hops: [u32; 2],
-    pub(super) class: u8,
 }
 
 /// Path of a flow without queues, for its least delays.
@@ -270,129 +267,5 @@ impl IdealPath {
             self.rates[side].time_to_send(wire)
         };
         opening + self.rtt + sending(0) + sending(1)
-    }
-}
-
-/// A session whose counters are added.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OneSession<'a> {
-    /// Its number in its flow.
-    pub(super) ordinal: u64,
-    /// Its ends, if it is not over TCP.
-    pub(super) engine: Option<&'a EngineSession>,
-}
-
-/// Counters of several sessions of a flow.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Totals {
-    /// Counters of the endpoints that send data.
-    pub(crate) sent: Counters,
-    /// Counters of their peers.
-    pub(crate) received: Counters,
-    pub(crate) acked_bytes: u64,
-    pub(crate) sent_wire_bytes: u64,
-    pub(crate) spurious: u64,
-    /// Packets of the senders that a proxy accepted, minus packets of proxies that arrived.
-    pub(crate) accepted: i64,
-    pub(crate) first_sent: Option<Time>,
-    pub(crate) times: SendTimes,
-    /// Congestion window of the latest session, bytes.
-    pub(crate) cwnd: Option<u64>,
-    pub(crate) ssthresh: Option<u64>,
-    pub(crate) verdicts: VerdictCounts,
-    /// Totals of sessions over engines. None before the first.
-    pub(crate) engines: Option<Box<EngineTotals>>,
-    newest: Option<u64>,
-}
-
-impl Totals {
-    /// Adds the counters of a session, whose listener sends the data of the flow if it `answers`.
-    pub(super) fn add_session(&mut self, now: Time, session: OneSession<'_>, ends: [&Host; 2], answers: bool) {
-        match session.engine {
-            None => self.add(now, session.ordinal, ends),
-            Some(engine) => self.add_engine(session.ordinal, engine, ends, answers),
-        }
-    }
-
-    /// Adds the counters of a session over an engine. Packets declared lost count as retransmissions, because the stack does not
-    /// report the bytes that it repeats.
-    #[cold]
-    fn add_engine(&mut self, ordinal: u64, session: &EngineSession, ends: [&Host; 2], answers: bool) {
-        let counters = [0, 1].map(|side| session.ends[side].engine.counters());
-        for (side, host) in ends.into_iter().enumerate().filter(|(_, host)| host.sends_data) {
-            let (sent, received) = (counters[side], counters[1 - side]);
-            self.sent.sent_segments += sent.sent_datagrams;
-            self.sent.sent_bytes += sent.sent_bytes;
-            self.sent.retransmitted_segments += sent.declared_lost;
-            self.received.arrived_segments += received.received_datagrams;
-            self.received.arrived_bytes += received.received_bytes;
-            self.received.delivered_bytes += received.read_bytes;
-            self.acked_bytes += sent.acked_bytes;
-            self.sent_wire_bytes += host.sent_wire_bytes;
-        }
-        if self.newest <= Some(ordinal) {
-            let state = session.ends[usize::from(answers)].engine.state();
-            self.newest = Some(ordinal);
-            (self.cwnd, self.ssthresh) = (Some(state.cwnd), state.ssthresh);
-        }
-        self.note_first(ends[0]);
-        self.engines.get_or_insert_with(Box::default).add(session, ends, answers);
-    }
-
-    /// Adds the counters of one path to those of all. Its data in order do not count: they are those of the flow.
-    pub(super) fn add_path(&mut self, path: &Self) {
-        self.sent += path.sent;
-        self.received += path.received;
-        self.sent_wire_bytes += path.sent_wire_bytes;
-        self.spurious += path.spurious;
-        self.accepted += path.accepted;
-        self.verdicts += path.verdicts;
-        self.first_sent = path.first_sent.map(|at| self.first_sent.map_or(at, |first| first.min(at))).or(self.first_sent);
-        self.cwnd = path.cwnd.map(|cwnd| self.cwnd.unwrap_or(0) + cwnd).or(self.cwnd);
-    }
-
-    fn note_first(&mut self, opener: &Host) {
-        let earlier = |a: Time, b: Option<Time>| b.map_or(a, |b| a.min(b));
-        self.first_sent = opener.first_sent.map(|at| earlier(at, self.first_sent)).or(self.first_sent);
-    }
-
-    /// Adds the counters of a session: its opener and its listener.
-    pub(super) fn add(&mut self, now: Time, ordinal: u64, [opener, other]: [&Host; 2]) {
-        for (near, far) in [(opener, other), (other, opener)] {
-            if !near.sends_data {
-                continue;
-            }
-            self.sent += *near.conn.counters();
-            self.received += *far.conn.counters();
-            self.acked_bytes += near.conn.acked_bytes();
-            self.sent_wire_bytes += near.sent_wire_bytes;
-            self.spurious += far.spurious;
-            self.accepted += far.accepted;
-            if let Some(verdicts) = &near.verdicts {
-                self.verdicts += verdicts.counts(now);
-            }
-            if self.newest <= Some(ordinal) {
-                self.newest = Some(ordinal);
-                (self.cwnd, self.ssthresh) = (Some(near.conn.cwnd()), near.conn.ssthresh());
-            }
-        }
-        self.note_first(opener);
-    }
-
-    /// Counts a datagram: bytes of payload, and bytes with headers.
-    pub(super) fn on_datagram_sent(&mut self, now: Time, payload: u64, size: u64) {
-        self.first_sent.get_or_insert(now);
-        self.sent.sent_segments += 1;
-        self.sent.sent_bytes += payload;
-        self.sent_wire_bytes += size;
-    }
-
-    /// Returns the packets of the senders that reached the receivers, or the first proxy that accepted them.
-    pub(super) fn arrived_packets(&self) -> u64 {
-        self.received.arrived_segments.saturating_add_signed(self.accepted)
-    }
-
-    pub(super) fn delivered_bytes(&self) -> u64 {
-        self.received.delivered_bytes
     }
 }

@@ -3,10 +3,10 @@
 //! A group has a slot for each subflow. The first is that of the session: its hosts keep the goals of the application, and
 //! their timers are those of the application and of the meta, too. `joining.rs` has what the network asks of groups.
 
-use super::flow::{OwnLane, Totals};
 use super::goal::{End, Goal, What};
 use super::host::Hosts;
 use super::send_times::Stopwatch;
+use super::totals::{OwnLane, Totals};
 use crate::ids::{LinkId, PathId};
 use crate::link::Downtime;
 use crate::record::Histogram;
@@ -201,7 +201,9 @@ pub(super) struct PathState {
 impl PathState {
     /// Whether it has routes, and all their links are up.
     fn is_up(&self, down: &BTreeSet<LinkId>) -> bool {
-        self.routes.iter().all(|route| route.as_ref().is_some_and(|route| !route.iter().any(|link| down.contains(link))))
+        self.routes
+            .iter()
+            .all(|route| route.as_ref().is_some_and(|route| !route.iter().any(|link| down.contains(link))))
     }
 }
 
@@ -240,7 +242,8 @@ impl MultiState {
 
     /// Notes a change of the network. Returns what the ends hear of it: each subflow with a change, and whether its path is up.
     pub(super) fn notices_of(&mut self, first: usize, change: &Change) -> Vec<(usize, bool)> {
-        let subflow = |path: PathId| path.lane().index().checked_sub(first).filter(|subflow| *subflow < self.paths.len());
+        let subflow =
+            |path: PathId| path.lane().index().checked_sub(first).filter(|subflow| *subflow < self.paths.len());
         match change {
             Change::Install { path, route } => {
                 let Some(subflow) = subflow(*path) else { return Vec::new() };

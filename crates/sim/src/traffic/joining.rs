@@ -268,7 +268,9 @@ impl Traffic {
             let (newest, Some(multi)) = (state.newest_slot(), state.multi.as_deref_mut()) else { continue };
             let first = state.lane.id.index();
             let notices = multi.notices_of(first, change);
-            let Some(slot) = newest.filter(|_| multi.is_told() && !notices.is_empty() && now > Time::ZERO) else { continue };
+            let Some(slot) = newest.filter(|_| multi.is_told() && !notices.is_empty() && now > Time::ZERO) else {
+                continue;
+            };
             let at = now + multi.config.reinject.notice;
             for end in End::BOTH {
                 let Some((group, hosts)) = self.group(slot) else { continue };

@@ -2,7 +2,7 @@
 
 use super::apps::AnyApp;
 use super::dispatch::Traffic;
-use super::sessions::Task;
+use super::pool::Task;
 use crate::dictionary::Cause;
 use crate::ids::{EndpointId, FlowId};
 use crate::packet::{Label, Message, Packet, PacketKind, Recipient, Request, LOWEST};

@@ -18,8 +18,10 @@ mod lasting;
 mod loss_verdicts;
 mod messages;
 mod observe;
+mod pool;
 mod send_times;
 mod sessions;
+mod totals;
 mod ways;
 
 #[cfg(test)]
@@ -28,5 +30,5 @@ pub(crate) use dispatch::Traffic;
 pub(crate) use lasting::{lasts_until, least_rtt, OnPath};
 pub(crate) use observe::{event_kind, event_of_segment};
 #[cfg(test)]
-pub(crate) use sessions::Session;
-pub(crate) use sessions::Task;
+pub(crate) use pool::Session;
+pub(crate) use pool::Task;

@@ -1,13 +1,15 @@
 //! Rows, series and events of flows and their connections.
 
 use super::dispatch::Traffic;
-use super::flow::{FlowState, Totals};
+use super::flow::FlowState;
 use super::groups::{add_session, as_totals, GroupPart, GroupSession, MultiTotals, PathTotals};
 use super::host::Host;
+use super::pool::Session;
 use super::send_times::SendTimes;
-use super::sessions::Session;
+use super::totals::Totals;
 use crate::dictionary::{
-    CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, InsideSeries, ProbeRow, QuicRow, SenderSeries, SubflowRow,
+    CompletionRow, DatagramRow, EventKind, FlowRow, FlowSeries, InsideSeries, ProbeRow, QuicRow, SenderSeries,
+    SubflowRow,
 };
 use crate::ids::{FlowId, LaneId};
 use crate::link::Downtime;
@@ -54,7 +56,8 @@ impl Traffic {
             add_session(&mut totals, now, (session.ordinal, group), &self.hosts);
             for (subflow, slot) in group.slots.iter().enumerate() {
                 let mut downtime = multi.paths[subflow].downtime.clone();
-                for times in self.hosts.pair(*slot).into_iter().filter_map(|host| host.times_until(now, &mut downtime)) {
+                for times in self.hosts.pair(*slot).into_iter().filter_map(|host| host.times_until(now, &mut downtime))
+                {
                     totals.1[subflow].of_tcp.times += times;
                 }
             }

@@ -32,9 +32,7 @@ pub(super) use framing::{check_framing, check_mtu};
 pub(super) use instant::INSTANT;
 pub(super) use jitter::Jitters;
 pub(super) use link::{Direction, Link, LinkKeys};
-pub(super) use multipath::{
-    check_coupling, check_subflow_tcp, check_subflows, refuses_multipath, settle_multipath,
-};
+pub(super) use multipath::{check_coupling, check_subflow_tcp, check_subflows, refuses_multipath, settle_multipath};
 pub(super) use profile::{check_points, delay, outage, rate, DelayProfile, OutageKeys, RateProfile};
 pub(super) use queue::{check_bucket, check_queue};
 pub(super) use quic::{check_quic, refuses_quic, settle_over_quic};

@@ -28,7 +28,8 @@ impl MultipathKeys {
             let rate = paths.iter().fold(0_u64, |sum, (rate, _)| sum.saturating_add(rate.as_bps()));
             let longest = paths.iter().map(|(_, rtt)| *rtt).max().unwrap_or(Duration::ZERO);
             let least = 2 * u64::from(Config::SMSS_MAX);
-            config.receive_buffer = product(Rate::from_bps(rate), longest, bdp).clamp(least, Config::RECEIVE_BUFFER_MAX);
+            config.receive_buffer =
+                product(Rate::from_bps(rate), longest, bdp).clamp(least, Config::RECEIVE_BUFFER_MAX);
         }
         config
     }
@@ -111,7 +112,11 @@ pub(crate) fn check_subflow_tcp(config: &Config, key: &[String], report: &mut Re
         ("careful_resume", config.careful_resume.is_some(), "paths of one connection are not the same path"),
     ] {
         if is_set {
-            report.value(&below(key, at), &format!("contradicts multipath: {why}"), "expected another value, or one path");
+            report.value(
+                &below(key, at),
+                &format!("contradicts multipath: {why}"),
+                "expected another value, or one path",
+            );
         }
     }
 }
@@ -154,12 +159,7 @@ pub(crate) fn settle_multipath(
 }
 
 /// Checks the coupling of the congestion controls of the subflows, and notes that they are not coupled.
-pub(crate) fn check_coupling(
-    name: &str,
-    config: &MultiConfig,
-    subflows: &[(&str, &Config)],
-    report: &mut Report<'_>,
-) {
+pub(crate) fn check_coupling(name: &str, config: &MultiConfig, subflows: &[(&str, &Config)], report: &mut Report<'_>) {
     let tcp: Vec<&Config> = subflows.iter().map(|(_, config)| *config).collect();
     match config.coupling.settle(&tcp) {
         Err(Uncoupled { subflow, cc, .. }) => {
@@ -314,7 +314,8 @@ delay = \"290 ms\"
                   install = [{ flow = \"f.leo\", route = [\"server\", \"ship\"], reverse_route = [\"ship\", \"server\"] }]\n";
         let own = "tcp = { cc = \"hybla\", rto = { min = \"300 ms\" } }\nstart = \"2 s\"\nbackup = true\n";
         let read = read(&[FLOW, "multipath = { receive_buffer = \"2 bdp\" }\n", LEO, GEO, own, at]).unwrap();
-        let again = from_json(&read.to_json().to_string(), "again", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let again =
+            from_json(&read.to_json().to_string(), "again", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!((again.to_json(), again.digest()), (read.to_json(), read.digest()));
         assert_eq!(again.scenario, read.scenario);
         let written = from_toml(&read.to_toml(), "again", &[]).unwrap_or_else(|problems| panic!("{problems}"));

@@ -326,7 +326,13 @@ fn disjoint_is_possible(keys: &Keys, tree: &Tree, raw: &Tree, findings: &mut Fin
             let guess = findings.guess(name, names.map(String::as_str));
             let shown = format!("sky.disjoint.flow.{name}");
             let place = &raw.at(["disjoint", "flow", name]).key;
-            findings.add(place, &shown, format!("{shown} is not a flow"), "expected the name of a flow, or FLOW.SUBFLOW", guess);
+            findings.add(
+                place,
+                &shown,
+                format!("{shown} is not a flow"),
+                "expected the name of a flow, or FLOW.SUBFLOW",
+                guess,
+            );
         } else if !(1..=disjoint.paths).contains(path) {
             let message = format!("= {path} is not one of the {} paths", disjoint.paths);
             let expected = format!("expected 1 to {}", disjoint.paths);
