@@ -47,9 +47,9 @@ pub mod icmp;
 pub mod kernel;
 #[cfg(target_os = "linux")]
 mod landlock;
+pub mod multipath;
 #[cfg(target_os = "linux")]
 pub mod netlink;
-pub mod multipath;
 pub mod offload;
 pub mod pcapng;
 pub mod proxy;

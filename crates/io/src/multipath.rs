@@ -251,8 +251,8 @@ mod tests {
     #[test]
     fn rfc8684_3_2_a_join_proves_both_keys() {
         let join = Multipath::Join { id: 2, is_backup: true };
-        let [syn, answer, third] =
-            [(false, SYN), (true, SYN_ACK), (false, ACK)].map(|(is_back, flags)| NAMES.encode(join, &place(is_back, flags)));
+        let [syn, answer, third] = [(false, SYN), (true, SYN_ACK), (false, ACK)]
+            .map(|(is_back, flags)| NAMES.encode(join, &place(is_back, flags)));
         assert_eq!([syn.len(), answer.len(), third.len()], [12, 16, 24]);
         assert_eq!(hex(&syn[..8]), "1e0c1102ccad45ac", "the token of the peer, B set");
         assert_eq!(hex(&answer[..4]), "1e101102");
