@@ -15,7 +15,7 @@ pub struct Siblings {
 
 /// The coupled window of a connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Coupled {
+pub struct Coupled {
     window: Window,
     siblings: Siblings,
     /// Whether an ACK counts by its bytes; otherwise it counts for one segment at most, as in RFC 5681.

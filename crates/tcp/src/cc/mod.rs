@@ -24,8 +24,7 @@ pub mod settings;
 mod testbench;
 
 pub use crate::facts::{AckSample, Congestion, Delivery, Init, LostSegment, Marks, Pace, PathState, HALF};
-pub(crate) use coupled::Coupled;
-pub use coupled::Siblings;
+pub use coupled::{Coupled, Siblings};
 pub use custom::{Custom, CustomCc};
 pub use delay::*;
 pub use inside::{Inside, Insides, Quantity};
@@ -61,8 +60,7 @@ pub trait CongestionControl {
     fn on_rto(&mut self, first: bool, path: &PathState);
     /// Limits the window to `max` bytes, for recovery or an idle restart.
     fn limit_cwnd(&mut self, max: u64);
-    /// Sets exactly this window and threshold, bytes, after a spurious loss or for window validation (RFC 2861 §3.2,
-    /// RFC 7661 §4.4).
+    /// Sets exactly this window and threshold, bytes, after a spurious loss or for window validation (RFC 2861 §3.2, RFC 7661 §4.4).
     fn set_window(&mut self, cwnd: u64, ssthresh: u64);
     /// Reports a new segment size.
     fn on_smss(&mut self, smss: u64);
@@ -101,9 +99,7 @@ pub trait CongestionControl {
         let _ = path;
     }
     /// Reports what the other subflows of a multipath connection leave to this one, before each ACK.
-    fn on_siblings(&mut self, siblings: Siblings) {
-        let _ = siblings;
-    }
+    fn on_siblings(&mut self, _siblings: Siblings) {}
     /// Restores the state `before` a spurious congestion.
     fn undo(&mut self, before: Self)
     where
@@ -132,8 +128,7 @@ pub trait CongestionControl {
     fn is_model_based(&self) -> bool {
         false
     }
-    /// Whether it currently sends less than the path takes on purpose, so that data sent now shows less than the path's
-    /// rate.
+    /// Whether it currently sends less than the path takes on purpose, so that data sent now shows less than the path's rate.
     fn holds_back(&self) -> bool {
         false
     }
@@ -329,8 +324,7 @@ macro_rules! registry {
             }
         }
 
-        /// A congestion control of any kind, and its window after the last call: the window is read more often than it
-        /// changes.
+        /// A congestion control of any kind, and its window after the last call: the window is read more often than it changes.
         #[derive(Clone, Debug)]
         pub(crate) struct Cc {
             of: AnyCc,

@@ -14,7 +14,7 @@
 //! not use them. Sender and receiver do not use each other: the TCB passes values between them.
 //! `docs/develop/architecture.md` follows an ACK from part to part.
 
-mod agreed;
+pub(crate) mod agreed;
 pub(crate) mod clock;
 mod context;
 mod counters;
@@ -29,7 +29,6 @@ mod tcb;
 pub(crate) mod timers;
 mod wire;
 
-pub(crate) use agreed::window_shift;
 pub use counters::Counters;
 pub use events::Event;
 pub use forms::{Arrived, Sink};

@@ -1,6 +1,6 @@
 //! Which data a subflow is given, and when: reinjected ones first, then new ones, or copies; and the timers for that.
 
-use super::life::Phase;
+use super::life::MultiPhase;
 use super::subflows::Stage;
 use super::{Choice, Meta, MultiEvent, PathView, ReinjectOn, Subflows};
 use bentpipe_units::{Duration, Time};
@@ -19,8 +19,8 @@ impl Meta {
     /// Gives a segment to a subflow, if one can send it now. Returns the subflow.
     pub(super) fn assign<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) -> Option<usize> {
         match self.phase {
-            Phase::Open => {}
-            Phase::Plain => return self.assign_plain(now, subflows),
+            MultiPhase::Open => {}
+            MultiPhase::Plain => return self.assign_plain(now, subflows),
             _ => return None,
         }
         let has_new = self.sender.unsent() > 0;
@@ -223,7 +223,7 @@ impl Meta {
 
     /// Subflow `i` does not deliver: the data that it carries go to others, in order, once. It gets no more until it answers.
     pub(super) fn fail<S: Subflows + ?Sized>(&mut self, i: usize, subflows: &mut S) {
-        if self.phase != Phase::Open || self.subflows[i].stage != Stage::Open {
+        if self.phase != MultiPhase::Open || self.subflows[i].stage != Stage::Open {
             return;
         }
         if !std::mem::replace(&mut self.subflows[i].facts.is_failed, true) {
@@ -256,7 +256,7 @@ impl Meta {
     /// The subflow that was used last asks for the window (RFC 9293 §3.8.6.1); if it does not deliver, the next one.
     pub(super) fn probe<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
         self.timers.probe = Time::NEVER;
-        if self.phase != Phase::Open || self.sender.unsent() == 0 {
+        if self.phase != MultiPhase::Open || self.sender.unsent() == 0 {
             return;
         }
         if self.sender.usable() > 0 {

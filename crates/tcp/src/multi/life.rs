@@ -4,13 +4,13 @@ use super::coupling::has_reno_window;
 use super::receiver::DataReceiver;
 use super::subflows::{Stage, Subflow};
 use super::{Coupling, Meta, MultiEvent, ReinjectOn, Subflows};
-use crate::conn::window_shift;
+use crate::conn::agreed::window_shift;
 use crate::{Dss, Flags, Multipath, Role, Segment};
 use bentpipe_units::{Duration, Time};
 
 /// Where a multipath connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum MultiPhase {
     Closed,
     Opening,
     Open,
@@ -26,10 +26,10 @@ const LONELY: Duration = Duration::from_secs(60);
 impl Meta {
     /// Start: the active end opens the first subflow, and the others at their time; the passive end waits for all of them.
     pub fn open<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
-        if self.phase != Phase::Closed {
+        if self.phase != MultiPhase::Closed {
             return;
         }
-        self.phase = Phase::Opening;
+        self.phase = MultiPhase::Opening;
         let n = self.subflows.len();
         let are_reno = (0..n).all(|i| has_reno_window(subflows.connection(i).config()));
         self.coupling = self.config.coupling.among(are_reno);
@@ -57,9 +57,9 @@ impl Meta {
     /// Opens subflow `i`, which has not been open yet or has a new connection; others are left alone. The passive end waits for the
     /// peer, and offers it the address (ADD_ADDR).
     pub fn join<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        if matches!(self.phase, Phase::Closed | Phase::Opening) && self.role == Role::Active && i > 0 {
+        if matches!(self.phase, MultiPhase::Closed | MultiPhase::Opening) && self.role == Role::Active && i > 0 {
             self.subflows[i].stage = Stage::Planned(now);
-        } else if self.phase == Phase::Open && Self::is_fresh(subflows.connection(i)) {
+        } else if self.phase == MultiPhase::Open && Self::is_fresh(subflows.connection(i)) {
             self.prepare(i, subflows);
             self.begin(now, i, subflows);
             if self.role == Role::Passive {
@@ -74,7 +74,7 @@ impl Meta {
             self.subflows[i].stage = Stage::Planned(Time::NEVER);
             return;
         }
-        if self.subflows[i].stage == Stage::Closed || self.phase == Phase::Plain {
+        if self.subflows[i].stage == Stage::Closed || self.phase == MultiPhase::Plain {
             return;
         }
         self.tell_by_other(i, Multipath::RemoveAddress(i as u8), subflows);
@@ -108,7 +108,7 @@ impl Meta {
 
     /// Gives up the connection and its unacknowledged data (MP_FASTCLOSE).
     pub fn abort<S: Subflows + ?Sized>(&mut self, subflows: &mut S) {
-        if matches!(self.phase, Phase::Closed | Phase::Ended) {
+        if matches!(self.phase, MultiPhase::Closed | MultiPhase::Ended) {
             return;
         }
         for i in 0..self.subflows.len() {
@@ -146,7 +146,7 @@ impl Meta {
     pub(super) fn on_established<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
         let is_agreed = subflows.connection(i).is_subflow();
         // The third ACK of the first subflow may still be under way while a faster one joins at the passive end.
-        let may_join = self.phase == Phase::Open || (self.phase == Phase::Opening && self.role == Role::Passive);
+        let may_join = self.phase == MultiPhase::Open || (self.phase == MultiPhase::Opening && self.role == Role::Passive);
         if i > 0 && !(is_agreed && may_join) {
             // RFC 8684 §3.2: without the option it is another connection.
             return self.drop_subflow(now, i, subflows);
@@ -155,10 +155,10 @@ impl Meta {
         self.timers.lonely = Time::NEVER;
         self.subflows[i].facts.joins += 1;
         self.touch(i);
-        if self.phase != Phase::Opening || i > 0 {
+        if self.phase != MultiPhase::Opening || i > 0 {
             return self.report(MultiEvent::Joined(i));
         }
-        self.phase = Phase::Open;
+        self.phase = MultiPhase::Open;
         self.report(MultiEvent::Established);
         if !is_agreed {
             return self.fall_back(now, subflows);
@@ -188,13 +188,13 @@ impl Meta {
         if !is_given {
             return;
         }
-        let is_alone = self.phase == Phase::Plain || self.subflows.len() == 1;
+        let is_alone = self.phase == MultiPhase::Plain || self.subflows.len() == 1;
         if self.sender.is_finished() || is_alone {
             // RFC 8684 §3.3.3: the subflows have served; one alone cannot be helped by another and closes with the last data.
             self.timers.fin = Time::NEVER;
             return (0..self.subflows.len()).for_each(|i| self.finish(i, subflows));
         }
-        if self.phase == Phase::Open && !self.sender.fin_is_mapped && self.timers.fin == Time::NEVER {
+        if self.phase == MultiPhase::Open && !self.sender.fin_is_mapped && self.timers.fin == Time::NEVER {
             self.tell_fin(now, subflows);
         }
     }
@@ -210,7 +210,7 @@ impl Meta {
     /// The DATA_FIN leaves without data, again until it is acknowledged.
     pub(super) fn tell_fin<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
         self.timers.fin = Time::NEVER;
-        if self.phase != Phase::Open || self.sender.is_finished() {
+        if self.phase != MultiPhase::Open || self.sender.is_finished() {
             return;
         }
         let Some(i) = self.messenger(subflows) else { return };
@@ -224,7 +224,7 @@ impl Meta {
 
     /// The peer closed subflow `i`.
     pub(super) fn on_subflow_finished<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, subflows: &mut S) {
-        if self.phase == Phase::Plain {
+        if self.phase == MultiPhase::Plain {
             self.report(MultiEvent::PeerFinished);
         } else if !self.receiver.is_finished() && self.subflows.len() > 1 {
             // It leaves before the data end: it will carry nothing more in either direction.
@@ -246,7 +246,7 @@ impl Meta {
             return;
         }
         let is_over = self.sender.is_finished() && self.receiver.is_finished();
-        let is_all = self.subflows.len() == 1 || (self.phase != Phase::Open && i == 0);
+        let is_all = self.subflows.len() == 1 || (self.phase != MultiPhase::Open && i == 0);
         if is_over || is_all {
             self.end();
         } else if self.timers.lonely == Time::NEVER {
@@ -263,12 +263,12 @@ impl Meta {
 
     /// Nothing follows.
     pub(super) fn end(&mut self) {
-        if self.phase == Phase::Ended {
+        if self.phase == MultiPhase::Ended {
             return;
         }
         let una = self.sender.acked();
         let is_whole = self.sender.is_finished() || (self.sender.is_closing && una == self.sender.offered);
-        self.phase = Phase::Ended;
+        self.phase = MultiPhase::Ended;
         self.timers = super::MetaTimers::STOPPED;
         self.report(if is_whole { MultiEvent::Closed } else { MultiEvent::Aborted(una) });
     }
@@ -340,7 +340,7 @@ impl Meta {
 
     /// A segment of an open subflow has no option: someone on the path takes options away (RFC 8684 §3.7).
     fn on_stripped<S: Subflows + ?Sized>(&mut self, now: Time, i: usize, has_data: bool, subflows: &mut S) {
-        if self.phase != Phase::Open || !subflows.connection(i).is_subflow() {
+        if self.phase != MultiPhase::Open || !subflows.connection(i).is_subflow() {
             return;
         }
         let was_used = |subflow: &Subflow| matches!(subflow.stage, Stage::Open | Stage::Closed);
@@ -354,7 +354,7 @@ impl Meta {
 
     /// From here on it is plain TCP over the first subflow, whose offsets are those of the data.
     fn fall_back<S: Subflows + ?Sized>(&mut self, now: Time, subflows: &mut S) {
-        self.phase = Phase::Plain;
+        self.phase = MultiPhase::Plain;
         self.timers = super::MetaTimers::STOPPED;
         self.sender.reinject.clear();
         for i in 1..self.subflows.len() {

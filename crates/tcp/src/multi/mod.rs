@@ -40,7 +40,7 @@ use crate::conn::Arrived;
 use crate::{Connection, Dss, Event, Flags, Multipath, Role, Segment, SendLimit, SharedWindow, State};
 use bentpipe_units::{Duration, Time};
 use coupling::Member;
-use life::Phase;
+use life::MultiPhase;
 use receiver::DataReceiver;
 use sender::DataSender;
 use std::collections::VecDeque;
@@ -95,7 +95,7 @@ use subflows::{Stage, Subflow};
 pub struct Meta {
     config: Arc<MultiConfig>,
     role: Role,
-    phase: Phase,
+    phase: MultiPhase,
     coupling: Coupling,
     subflows: Vec<Subflow>,
     sender: DataSender,
@@ -155,7 +155,7 @@ impl Meta {
         };
         Self {
             role,
-            phase: Phase::Closed,
+            phase: MultiPhase::Closed,
             coupling: Coupling::None,
             subflows: plans.iter().copied().map(Subflow::new).collect(),
             sender: DataSender::default(),
@@ -194,7 +194,7 @@ impl Meta {
         let dss = if let Some(Multipath::Dss(dss)) = segment.multi { Some(dss) } else { None };
         let conn = subflows.connection(i);
         let (before, is_open) = (conn.counters().arrived_bytes, conn.state().is_synchronised());
-        if let Some(dss) = dss.filter(|_| is_open && self.phase == Phase::Open) {
+        if let Some(dss) = dss.filter(|_| is_open && self.phase == MultiPhase::Open) {
             self.on_data_ack(now, dss.data_ack, subflows);
         }
         self.couple(i, subflows);
@@ -205,7 +205,7 @@ impl Meta {
             return self.on_reset(now, segment.multi, subflows);
         }
         self.note_answer(now, i, &segment, subflows);
-        if self.phase == Phase::Plain {
+        if self.phase == MultiPhase::Plain {
             return self.mirror(now, subflows);
         }
         self.note_signal(now, i, &segment, has_data, subflows);
@@ -252,7 +252,7 @@ impl Meta {
     #[must_use]
     pub fn next_wakeup(&self) -> Time {
         let planned = self.subflows.iter().map(|subflow| match subflow.stage {
-            Stage::Planned(at) if self.phase == Phase::Open => at,
+            Stage::Planned(at) if self.phase == MultiPhase::Open => at,
             _ => Time::NEVER,
         });
         let MetaTimers { probe, fin, data, lonely, .. } = self.timers;
@@ -305,7 +305,7 @@ impl Meta {
     /// [`set_reads_at_once`](Self::set_reads_at_once)`(false)`.
     pub fn read<S: Subflows + ?Sized>(&mut self, bytes: u64, subflows: &mut S) -> u64 {
         let (taken, opens) = self.receiver.read(bytes);
-        if self.phase == Phase::Plain {
+        if self.phase == MultiPhase::Plain {
             subflows.connection(0).read(bytes);
             self.touch(0);
         } else {
@@ -326,19 +326,19 @@ impl Meta {
     /// Whether the first subflow is open.
     #[must_use]
     pub fn is_established(&self) -> bool {
-        matches!(self.phase, Phase::Open | Phase::Plain)
+        matches!(self.phase, MultiPhase::Open | MultiPhase::Plain)
     }
 
     /// Whether nothing will happen any more.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.phase == Phase::Ended
+        self.phase == MultiPhase::Ended
     }
 
     /// Whether it is plain TCP over the first subflow.
     #[must_use]
     pub fn fell_back(&self) -> bool {
-        self.phase == Phase::Plain
+        self.phase == MultiPhase::Plain
     }
 
     /// Bytes of the data that the peer has acknowledged.
@@ -389,7 +389,7 @@ impl Meta {
     /// Returns the limit of this end's sending, and the subflow that has it: the receive window if that stops all of them, else the
     /// limit of the subflow that was given data last. `None` before it opens, and after all data are acknowledged.
     pub fn send_limit<S: Subflows + ?Sized>(&self, subflows: &mut S) -> Option<(SendLimit, usize)> {
-        if self.phase == Phase::Opening {
+        if self.phase == MultiPhase::Opening {
             return Some((SendLimit::StartUp, 0));
         }
         if !self.is_established() || (self.sender.is_closing && self.sender.una >= self.sender.offered) {
