@@ -1422,8 +1422,14 @@ class Quic(TypedDict, total=False):
     ack_frequency :
         Acknowledgements that both ends ask for. Default: "off".
 
+    careful_resume :
+        Careful resume: a jump to half of the window that an earlier connection used (RFC 9959). Not for congestion controls of the stack, or with a window of a model. Default: "off".
+
     migration :
         Changes of the client's address. Default: "off".
+
+    send_order :
+        Order of the streams of an end with data. Default: "round-robin".
 
     read :
         Order in which the receiver reads a stream. Default: "unordered".
@@ -1455,7 +1461,9 @@ class Quic(TypedDict, total=False):
     persistent_congestion: int
     handshake: QuicHandshake
     ack_frequency: Union[QuicAckFrequencyOn, BestEffortKind, Literal["off", "on"]]
+    careful_resume: Union[CarefulResumeOn, BestEffortKind, Literal["off", "on"]]
     migration: Union[QuicMigrationHandover, QuicMigrationAt, BestEffortKind, Literal["off", "handover"]]
+    send_order: Literal["round-robin", "in-turn"]
     read: Literal["unordered", "ordered"]
     ecn: bool
     idle_timeout: str
