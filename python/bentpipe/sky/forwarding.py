@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _FILE = re.compile(r"fstate_(\d+)\.txt")
-"""Name of a file: the time in nanoseconds from which its lines hold."""
+"""Name of a file, with the time in nanoseconds when its lines begin to hold."""
 
 
 def forwarding(folder: str | os.PathLike[str], source: str, target: str) -> pl.DataFrame:
